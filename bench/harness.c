@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <clstream.h>
+
+#include "report.h"
+
+enum { ROUNDS = 21, QUICK_ROUNDS = 7, WARM_UP = 2 };
+
+static struct bench_options options = {.tool = "tools/clstream"};
+static const char *program;
+
+static const char usage[] =
+    "Usage: %s [OPTION]...\n"
+    "Measure clstream against raw OpenCL on the device that CLSTREAM_DEVICE names.\n"
+    "Exit status: 0, 1 when a bar is missed, 2 when something broke.\n"
+    "\n"
+    "  --quick        fewer rounds, smaller arrays\n"
+    "  --json FILE    append the rows to FILE, one JSON object a line\n"
+    "  --only TEXT    only the rows whose names contain TEXT\n"
+    "  --tool PATH    the clstream command (default tools/clstream)\n"
+    "  --help         print this\n";
+
+static void set_option(int option) {
+    switch (option) {
+    case 'q':
+        options.quick = true;
+        return;
+    case 'j':
+        options.json = optarg;
+        return;
+    case 'o':
+        options.only = optarg;
+        return;
+    case 't':
+        options.tool = optarg;
+        return;
+    case 'c':
+        options.child = optarg;
+        return;
+    case 'h':
+        printf(usage, program);
+        exit(0);
+    default:
+        exit(2);
+    }
+}
+
+void bench_begin(int argc, char **argv, const char *name) {
+    static const struct option longs[] = {
+        {"quick", no_argument, NULL, 'q'},
+        {"json", required_argument, NULL, 'j'},
+        {"only", required_argument, NULL, 'o'},
+        {"tool", required_argument, NULL, 't'},
+        {"child", required_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    int option;
+    program = name;
+    while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1)
+        set_option(option);
+    if (optind != argc)
+        die("%s: unexpected argument '%s'", name, argv[optind]);
+    report_open(name, options.json);
+}
+
+const struct bench_options *bench_options(void) { return &options; }
+
+bool bench_wants(const char *name) { return !options.only || strstr(name, options.only); }
+
+/* --- statistics --- */
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The value below which a share of the sorted values lies, interpolated. */
+static double quantile(const double *sorted, unsigned n, double share) {
+    const double at = share * (n - 1);
+    const unsigned i = (unsigned)at;
+    return i + 1 < n ? sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
+}
+
+double median(double *values, unsigned n) {
+    qsort(values, n, sizeof *values, compare);
+    return quantile(values, n, 0.5);
+}
+
+static struct spread spread_of(const double *values, unsigned n) {
+    double sorted[MAX_ROUNDS];
+    memcpy(sorted, values, n * sizeof *values);
+    qsort(sorted, n, sizeof *sorted, compare);
+    return (struct spread){quantile(sorted, n, 0.5), quantile(sorted, n, 0.25),
+                           quantile(sorted, n, 0.75), sorted[0], sorted[n - 1]};
+}
+
+/* --- contests --- */
+
+/* The figures of all rounds: sides[0] is clstream, sides[1 + i] rival i. */
+struct figures {
+    double main[1 + MAX_RIVALS][MAX_ROUNDS];
+    double also[1 + MAX_RIVALS][MAX_ROUNDS];
+    unsigned rounds;
+};
+
+static const struct way *side_of(const struct contest *contest, unsigned side) {
+    return side ? &contest->rivals[side - 1] : &contest->ours;
+}
+
+/* One round: every side once; in the other direction in every second round, so that none is always the
+ * one that follows another. */
+static void play_round(const struct contest *contest, struct figures *figures, unsigned round) {
+    const unsigned sides = 1 + contest->n_rivals;
+    for (unsigned i = 0; i < sides; i++) {
+        const unsigned side = round % 2 ? sides - 1 - i : i;
+        const struct way *way = side_of(contest, side);
+        double also = 0;
+        figures->main[side][round] = way->run(way->arg, &also);
+        figures->also[side][round] = also;
+    }
+}
+
+static void play(const struct contest *contest, struct figures *figures) {
+    double ignored;
+    if (contest->n_rivals > MAX_RIVALS)
+        die("%s: too many rivals", contest->name);
+    for (unsigned i = 0; i < (contest->warm_up ? contest->warm_up : WARM_UP); i++)
+        for (unsigned side = 0; side < 1 + contest->n_rivals; side++)
+            side_of(contest, side)->run(side_of(contest, side)->arg, &ignored);
+    figures->rounds = contest->rounds ? contest->rounds : options.quick ? QUICK_ROUNDS : ROUNDS;
+    for (unsigned round = 0; round < figures->rounds; round++)
+        play_round(contest, figures, round);
+}
+
+/* The rival with the best median. */
+static unsigned best_rival(const struct contest *contest, const struct figures *figures) {
+    unsigned best = 0;
+    double best_figure = 0;
+    for (unsigned i = 0; i < contest->n_rivals; i++) {
+        const double figure = spread_of(figures->main[1 + i], figures->rounds).median;
+        const bool better =
+            contest->measure == MEASURE_RATE ? figure > best_figure : figure < best_figure;
+        if (i == 0 || better) {
+            best = i;
+            best_figure = figure;
+        }
+    }
+    return best;
+}
+
+static struct row row_of(const struct contest *contest, unsigned rounds, const double *ours,
+                         const double *theirs) {
+    double ratios[MAX_ROUNDS];
+    for (unsigned i = 0; i < rounds; i++)
+        ratios[i] = contest->measure == MEASURE_SPEEDUP ? theirs[i] / ours[i] : ours[i] / theirs[i];
+    return (struct row){.name = contest->name,
+                        .unit = contest->unit,
+                        .ours = spread_of(ours, rounds),
+                        .theirs = spread_of(theirs, rounds),
+                        .ratio = spread_of(ratios, rounds),
+                        .rounds = rounds};
+}
+
+struct verdict bench_contest(const struct contest *contest) {
+    static struct figures figures;
+    if (!bench_wants(contest->name))
+        return (struct verdict){.run = false, .pass = true};
+    play(contest, &figures);
+    const unsigned best = best_rival(contest, &figures);
+    struct row row = row_of(contest, figures.rounds, figures.main[0], figures.main[1 + best]);
+    row.rival = contest->rivals[best].name;
+    row.bar = contest->bar;
+    row.bar_is_upper = contest->measure == MEASURE_TIME;
+    if (contest->excuse && !row_passes(&row))
+        row.excuse = contest->excuse(contest->excuse_arg, row.ours.median, row.theirs.median);
+    const bool pass = report_row(&row);
+    if (contest->also) {
+        struct row second =
+            row_of(contest, figures.rounds, figures.also[0], figures.also[1 + best]);
+        second.name = contest->also;
+        second.rival = row.rival;
+        report_row(&second);
+    }
+    return (struct verdict){true, best, row.ours.median, row.theirs.median, row.ratio.median, pass};
+}
+
+void bench_values(const char *name, const char *unit, double *values, unsigned n, double bar) {
+    struct row row = {.name = name,
+                      .unit = unit,
+                      .ours = spread_of(values, n),
+                      .rounds = n,
+                      .bar = bar,
+                      .bar_is_upper = true};
+    report_row(&row);
+}
+
+double bench_figure(const char *name, const char *unit, struct way way, double bar) {
+    double values[MAX_ROUNDS], ignored;
+    const unsigned rounds = options.quick ? QUICK_ROUNDS : ROUNDS;
+    if (!bench_wants(name))
+        return 0;
+    for (unsigned i = 0; i < WARM_UP; i++)
+        way.run(way.arg, &ignored);
+    for (unsigned i = 0; i < rounds; i++)
+        values[i] = way.run(way.arg, &ignored);
+    bench_values(name, unit, values, rounds, bar);
+    return median(values, rounds);
+}
+
+/* --- for the programs --- */
+
+double now_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void die(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fflush(stdout);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    exit(2);
+}
+
+void *allocate(size_t bytes) {
+    void *memory = calloc(1, bytes);
+    if (!memory)
+        die("no memory for %zu bytes", bytes);
+    return memory;
+}
+
+void check_cls(int status, const char *call) {
+    if (status != CLS_SUCCESS)
+        die("%s: %s: %s", call, cls_status_string((cls_status)status), cls_last_error_detail());
+}
+
+void check_cl(int code, const char *call) {
+    if (code != 0)
+        die("%s: OpenCL error %d", call, code);
+}

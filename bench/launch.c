@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * (a) What a launch costs. N launches of a kernel of one work-item and the wait for them, by clstream and
+ * in raw OpenCL. "launch" is an empty kernel; "dependent launch" adds to a word that the launch before
+ * it wrote, and the sum is checked. The ratio is of the whole time; the time until the last call has
+ * returned is a row of its own, for on a slow device it tells of the queue's depth more than of cost.
+ */
+#include <stdio.h>
+
+#include "harness.h"
+#include "raw_launch.h"
+
+struct loop {
+    cls_stream stream;
+    cls_kernel kernel;
+    cls_buffer buffer;
+    unsigned launches;
+};
+
+static double loop_run(void *arg, double *also) {
+    const struct loop *loop = arg;
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}};
+    const double start = now_seconds();
+    for (unsigned i = 0; i < loop->launches; i++) {
+        const cls_arg args[] = {cls_arg_buffer(loop->buffer), cls_arg_u32(1)};
+        CLS(cls_kernel_launch_async(loop->kernel, &shape, args, 2, loop->stream));
+    }
+    const double submitted = now_seconds();
+    CLS(cls_stream_synchronize(loop->stream));
+    const double end = now_seconds();
+    *also = 1e6 * (submitted - start) / loop->launches;
+    return 1e6 * (end - start) / loop->launches;
+}
+
+/* One kernel and the objects that both sides launch it with. */
+struct bout {
+    const struct rig *rig;
+    const char *name; /* of the rows */
+    cls_kernel kernel;
+    cl_kernel raw_kernel;
+    cls_buffer buffer;
+    cl_command_queue in_order, out_of_order;
+    unsigned launches;
+};
+
+static const char *const raw_names[] = {
+    [RAW_NO_EVENTS] = "in-order, no events",
+    [RAW_EVERY_64] = "in-order, event every 64",
+    [RAW_EACH] = "in-order, event each",
+    [RAW_CHAINED] = "out-of-order, chained",
+};
+
+static struct raw_loop *raw_loop(const struct bout *bout, enum raw_events events) {
+    struct raw_loop *loop = allocate(sizeof *loop);
+    loop->queue = events == RAW_CHAINED ? bout->out_of_order : bout->in_order;
+    loop->kernel = bout->raw_kernel;
+    loop->memory = rig_mem_of(bout->buffer);
+    loop->events = events;
+    loop->launches = bout->launches;
+    return loop;
+}
+
+static struct way raw_way(const struct bout *bout, enum raw_events events) {
+    return (struct way){raw_names[events], raw_loop_run, raw_loop(bout, events)};
+}
+
+static void contend(const struct bout *bout, const char *what, cls_order order,
+                    const struct way *rivals, unsigned n_rivals, double bar) {
+    struct loop loop = {rig_stream(bout->rig, order), bout->kernel, bout->buffer, bout->launches};
+    char name[64], also[64];
+    snprintf(name, sizeof name, "%s, %s", bout->name, what);
+    snprintf(also, sizeof also, "%s, %s: submit only", bout->name, what);
+    bench_contest(&(struct contest){.name = name,
+                                    .unit = "us",
+                                    .ours = {"clstream", loop_run, &loop},
+                                    .rivals = rivals,
+                                    .n_rivals = n_rivals,
+                                    .bar = bar,
+                                    .rounds = bench_options()->quick ? 21 : 61,
+                                    .also = also});
+    CLS(cls_stream_destroy(loop.stream));
+}
+
+/* The same kind of queue and events on both sides, then the stream as it comes against the cheapest
+ * raw way of this driver. */
+static void run_bout(const struct bout *bout) {
+    const struct rig *rig = bout->rig;
+    const bool event_less = rig_capability(rig, "event_less") != 0;
+    const double bar = rig_bar(rig, 1.10, 1.05);
+    struct way each = raw_way(bout, RAW_EACH), every = raw_way(bout, RAW_EVERY_64);
+    contend(bout, "in-order", CLS_ORDER_IN_ORDER, event_less ? &every : &each, 1, bar);
+    struct way all[4] = {raw_way(bout, RAW_NO_EVENTS), each};
+    unsigned n = 2;
+    if (rig->out_of_order) {
+        all[n++] = raw_way(bout, RAW_CHAINED);
+        contend(bout, "out-of-order", CLS_ORDER_OUT_OF_ORDER, &all[2], 1, bar);
+    }
+    contend(bout, "as it comes", CLS_ORDER_AUTO, all, n, rig_bar(rig, 1.15, 1.15));
+}
+
+/* Launches for a run of three milliseconds, from the time of a short raw loop. */
+static unsigned calibrate(const struct bout *bout) {
+    struct bout probe = *bout;
+    double also, time = 0;
+    probe.launches = 256;
+    struct raw_loop *loop = raw_loop(&probe, RAW_EACH);
+    for (int i = 0; i < 3; i++)
+        time = raw_loop_run(loop, &also);
+    const double wanted = (bench_options()->quick ? 2000 : 3000) / time;
+    return wanted < 100 ? 100 : wanted > 3000 ? 3000 : (unsigned)wanted;
+}
+
+static void bout_of(const struct rig *rig, const char *name, const char *kernel) {
+    const uint32_t zero[16] = {0};
+    struct bout bout = {.rig = rig,
+                        .name = name,
+                        .kernel = rig_kernel(rig, kernel),
+                        .raw_kernel = rig_raw_kernel(rig, kernel),
+                        .in_order = rig_queue(rig, false)};
+    if (rig->out_of_order)
+        bout.out_of_order = rig_queue(rig, true);
+    CLS(cls_buffer_from_host(rig->context, zero, sizeof zero, &bout.buffer));
+    bout.launches = calibrate(&bout);
+    bench_note("%u launches of kernel '%s' a run", bout.launches, kernel);
+    run_bout(&bout);
+}
+
+/* Both sides add to the same word: launches that overtook each other lose additions. */
+static void check_sum(const struct rig *rig) {
+    const uint32_t zero = 0;
+    uint32_t sum;
+    struct loop loop = {NULL, rig_kernel(rig, "advance"), NULL, 1000};
+    CLS(cls_buffer_from_host(rig->context, &zero, sizeof zero, &loop.buffer));
+    for (int order = CLS_ORDER_AUTO; order <= CLS_ORDER_IN_ORDER; order++) {
+        double also;
+        if (order == CLS_ORDER_OUT_OF_ORDER && !rig->out_of_order)
+            continue;
+        CLS(cls_fill(loop.buffer, 0, sizeof zero, &zero, sizeof zero, NULL));
+        loop.stream = rig_stream(rig, (cls_order)order);
+        loop_run(&loop, &also);
+        CLS(cls_copy_d2h(&sum, loop.buffer, 0, sizeof sum, loop.stream));
+        if (sum != loop.launches)
+            die("%u dependent launches added up to %u", loop.launches, (unsigned)sum);
+        CLS(cls_stream_destroy(loop.stream));
+    }
+}
+
+/* A launch and the wait for it, again and again. */
+static double latency_run(void *arg, double *also) {
+    const struct loop *loop = arg;
+    struct loop one = *loop;
+    double sum = 0;
+    one.launches = 1;
+    for (unsigned i = 0; i < loop->launches; i++)
+        sum += loop_run(&one, also);
+    return sum / loop->launches;
+}
+
+static double raw_latency_run(void *arg, double *also) {
+    struct raw_loop *loop = arg;
+    const unsigned launches = loop->launches;
+    double sum = 0;
+    loop->launches = 1;
+    for (unsigned i = 0; i < launches; i++)
+        sum += raw_loop_run(loop, also);
+    loop->launches = launches;
+    return sum / launches;
+}
+
+static void latency(const struct rig *rig) {
+    struct bout bout = {.rig = rig,
+                        .kernel = rig_kernel(rig, "nothing"),
+                        .raw_kernel = rig_raw_kernel(rig, "nothing"),
+                        .in_order = rig_queue(rig, false),
+                        .launches = bench_options()->quick ? 50 : 200};
+    CLS(cls_buffer_create(rig->context, 64, &bout.buffer));
+    struct loop loop = {rig_stream(rig, CLS_ORDER_AUTO), bout.kernel, bout.buffer, bout.launches};
+    const struct way rivals[] = {
+        {"clFinish", raw_latency_run, raw_loop(&bout, RAW_NO_EVENTS)},
+        {"clWaitForEvents", raw_latency_run, raw_loop(&bout, RAW_EACH)},
+    };
+    bench_contest(&(struct contest){.name = "launch and wait",
+                                    .unit = "us",
+                                    .ours = {"clstream", latency_run, &loop},
+                                    .rivals = rivals,
+                                    .n_rivals = 2});
+}
+
+int main(int argc, char **argv) {
+    struct rig rig;
+    bench_begin(argc, argv, "launch");
+    rig_open(&rig);
+    bench_header(&rig);
+    check_sum(&rig);
+    bench_section("(a) launches, time each");
+    bout_of(&rig, "launch", "nothing");
+    bout_of(&rig, "dependent launch", "advance");
+    latency(&rig);
+    rig_close(&rig);
+    return bench_end();
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * (c) Every cast, where and unary operation against a device copy of the same number of bytes read and
+ * written, on arrays far beyond the caches. Where an operation misses the bar, the same is measured on
+ * arrays that fit a cache: if the data's nearness does not make it faster, its arithmetic is the limit, and
+ * the row says so with that figure.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "rig.h"
+
+static const double CPU_BAR = 0.90, GPU_BAR = 0.95, LONGEST_RUN = 0.1;
+
+enum { INPUTS = 3, PATTERN_BYTES = 1 << 20, DTYPES = 6 };
+
+static const cls_dtype dtypes[DTYPES] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8, CLS_U32};
+
+/* What the operations work on; the output is as large as an input. */
+struct field {
+    const struct rig *rig;
+    size_t bytes;   /* of a buffer */
+    unsigned batch; /* operations, or copies, of one measurement */
+    cls_buffer in[INPUTS], out;
+    cls_dtype filled; /* what the inputs hold, */
+    bool positive;    /* and whether above 0 only */
+    cls_stream stream;
+    cl_command_queue queue;
+    cl_mem copy_from, copy_to; /* twice the size */
+};
+
+enum family { FAMILY_CAST, FAMILY_WHERE, FAMILY_UNARY, FAMILY_PARAM };
+
+struct job {
+    struct field *field;
+    enum family family;
+    int op;
+    cls_dtype from, to; /* of a where: the condition and the values */
+    size_t count;
+    unsigned batch;
+    char excuse[96];
+};
+
+static size_t job_bytes(const struct job *job) {
+    const size_t from = cls_dtype_size(job->from), to = cls_dtype_size(job->to);
+    return job->count * (job->family == FAMILY_WHERE ? from + 3 * to : from + to);
+}
+
+/* --- data --- */
+
+static uint64_t next_random(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Floats in [-8, 8), or in [1/8, 8); integers over their range. */
+static void make_pattern(unsigned char *pattern, cls_dtype dtype, bool positive) {
+    const size_t size = cls_dtype_size(dtype);
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    for (size_t at = 0; at < PATTERN_BYTES; at += size) {
+        const uint64_t bits = next_random(&state);
+        const double unit = (double)(bits >> 11) * 0x1p-53;
+        const double value = positive ? 0.125 + unit * 7.875 : unit * 16 - 8;
+        const float narrow = (float)value;
+        if (dtype == CLS_F32)
+            memcpy(pattern + at, &narrow, size);
+        else if (dtype == CLS_F64)
+            memcpy(pattern + at, &value, size);
+        else
+            memcpy(pattern + at, &bits, size);
+    }
+}
+
+/* Fills the inputs: a block, doubled by copies. */
+static void fill(struct field *field, cls_dtype dtype, bool positive) {
+    if (field->filled == dtype && field->positive == positive)
+        return;
+    unsigned char *pattern = allocate(PATTERN_BYTES);
+    make_pattern(pattern, dtype, positive);
+    for (int i = 0; i < INPUTS; i++) {
+        CLS(cls_copy_h2d(field->in[i], 0, pattern, PATTERN_BYTES, field->stream));
+        for (size_t done = PATTERN_BYTES; done < field->bytes; done *= 2) {
+            const size_t left = field->bytes - done, bytes = left < done ? left : done;
+            CLS(cls_copy_d2d(field->in[i], done, field->in[i], 0, bytes, field->stream));
+        }
+    }
+    free(pattern);
+    field->filled = dtype;
+    field->positive = positive;
+}
+
+static bool needs_positive(const struct job *job) {
+    if (job->family == FAMILY_UNARY)
+        return job->op == CLS_UNARY_LOG || job->op == CLS_UNARY_SQRT;
+    return job->family == FAMILY_PARAM && job->op == CLS_UNARY_POWF;
+}
+
+/* --- the two sides --- */
+
+static cls_status submit(const struct job *job) {
+    const struct field *field = job->field;
+    const cls_array in = cls_array_of(field->in[0], job->from, job->count);
+    const cls_array out = cls_array_of(field->out, job->to, job->count);
+    const cls_array yes = cls_array_of(field->in[1], job->to, job->count);
+    const cls_array no = cls_array_of(field->in[2], job->to, job->count);
+    switch (job->family) {
+    case FAMILY_CAST:
+        return cls_cast_async(in, out, field->stream);
+    case FAMILY_WHERE:
+        return cls_where_async(in, yes, no, out, field->stream);
+    case FAMILY_UNARY:
+        return cls_unary_async((cls_unary_op)job->op, in, out, field->stream);
+    default:
+        return cls_unary_param_async((cls_unary_param_op)job->op, in, out, 1.25, field->stream);
+    }
+}
+
+/* GB/s, read and written together. */
+static double job_run(void *arg, double *also) {
+    const struct job *job = arg;
+    const double start = now_seconds();
+    for (unsigned i = 0; i < job->batch; i++)
+        CLS(submit(job));
+    CLS(cls_stream_synchronize(job->field->stream));
+    *also = 0;
+    return 1e-9 * (double)job_bytes(job) * job->batch / (now_seconds() - start);
+}
+
+static double copy_run(void *arg, double *also) {
+    const struct job *job = arg;
+    const struct field *field = job->field;
+    const size_t bytes = job_bytes(job) / 2;
+    const double start = now_seconds();
+    for (unsigned i = 0; i < job->batch; i++)
+        CL(clEnqueueCopyBuffer(field->queue, field->copy_from, field->copy_to, 0, 0, bytes, 0, NULL,
+                               NULL));
+    CL(clFinish(field->queue));
+    *also = 0;
+    return 1e-9 * 2 * (double)bytes * job->batch / (now_seconds() - start);
+}
+
+/* --- rows --- */
+
+enum { TRIES = 7 };
+
+static double best_of(double (*run)(void *, double *), struct job *job) {
+    double best = 0, also;
+    for (int i = 0; i < TRIES; i++) {
+        const double rate = run(job, &also);
+        best = rate > best ? rate : best;
+    }
+    return best;
+}
+
+/* The same on data that stays in a cache: an operation that even there does not reach what the bar asks for
+ * is limited by its arithmetic. */
+static const char *explain(void *arg, double ours, double theirs) {
+    struct job *job = arg, near = *job;
+    const size_t near_bytes = rig_is_cpu(job->field->rig) ? 4 << 20 : 24 << 20;
+    const size_t factor = job_bytes(job) / near_bytes;
+    (void)ours;
+    near.count = job->count / factor;
+    near.batch = 16 * job->batch;
+    near.count = near.count ? near.count : 1;
+    const double rate = best_of(job_run, &near);
+    if (rate >= rig_bar(job->field->rig, CPU_BAR, GPU_BAR) * theirs)
+        return NULL;
+    snprintf(job->excuse, sizeof job->excuse, "arithmetic: %.4g GB/s with the data in cache", rate);
+    return job->excuse;
+}
+
+/* Slow operations take a part of the arrays, of 16 MiB and more. */
+static void shorten(struct job *job) {
+    double also;
+    job_run(job, &also); /* builds the kernel */
+    const size_t least = (size_t)16 << 20;
+    double time = 1e-9 * (double)job_bytes(job) * job->batch / job_run(job, &also);
+    for (; time > LONGEST_RUN && job_bytes(job) >= 2 * least; time /= 2)
+        job->count /= 2;
+}
+
+static void row(struct field *field, const char *name, struct job job) {
+    const bool f64 = job.from == CLS_F64 || job.to == CLS_F64;
+    const size_t from = cls_dtype_size(job.from), to = cls_dtype_size(job.to);
+    if (!bench_wants(name) || (f64 && !field->rig->info.has_fp64))
+        return;
+    job.field = field;
+    job.batch = field->batch;
+    job.count = field->bytes / (from > to ? from : to);
+    fill(field, job.family == FAMILY_WHERE ? CLS_U8 : job.from, needs_positive(&job));
+    shorten(&job);
+    const struct way copy = {"clEnqueueCopyBuffer", copy_run, &job};
+    bench_contest(&(struct contest){.name = name,
+                                    .unit = "GB/s",
+                                    .measure = MEASURE_RATE,
+                                    .ours = {"clstream", job_run, &job},
+                                    .rivals = &copy,
+                                    .n_rivals = 1,
+                                    .bar = rig_bar(field->rig, CPU_BAR, GPU_BAR),
+                                    .rounds = bench_options()->quick ? 3 : 15,
+                                    .warm_up = 1,
+                                    .excuse = explain,
+                                    .excuse_arg = &job});
+}
+
+static void casts(struct field *field) {
+    char name[64];
+    for (int i = 0; i < DTYPES; i++)
+        for (int k = 0; k < DTYPES; k++) {
+            if (i == k)
+                continue;
+            snprintf(name, sizeof name, "cast %s to %s", cls_dtype_name(dtypes[i]),
+                     cls_dtype_name(dtypes[k]));
+            row(field, name,
+                (struct job){.family = FAMILY_CAST, .from = dtypes[i], .to = dtypes[k]});
+        }
+}
+
+static void wheres(struct field *field) {
+    static const cls_dtype conditions[] = {CLS_U8, CLS_I32, CLS_I64};
+    char name[64];
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < DTYPES; k++) {
+            snprintf(name, sizeof name, "where %s, %s", cls_dtype_name(conditions[i]),
+                     cls_dtype_name(dtypes[k]));
+            row(field, name,
+                (struct job){.family = FAMILY_WHERE, .from = conditions[i], .to = dtypes[k]});
+        }
+}
+
+/* Whether an operation has a form for a type: asked of the library with no elements. */
+static bool has_form(const struct field *field, struct job job) {
+    job.field = (struct field *)(uintptr_t)field;
+    job.count = 0;
+    return submit(&job) == CLS_SUCCESS;
+}
+
+static void unaries(struct field *field, cls_dtype dtype) {
+    char name[64];
+    for (int op = CLS_UNARY_COPY; op <= CLS_UNARY_SIGMOID; op++) {
+        const struct job job = {.family = FAMILY_UNARY, .op = op, .from = dtype, .to = dtype};
+        snprintf(name, sizeof name, "%s %s", cls_unary_op_name((cls_unary_op)op),
+                 cls_dtype_name(dtype));
+        if (has_form(field, job))
+            row(field, name, job);
+    }
+    for (int op = CLS_UNARY_ELU; op <= CLS_UNARY_CLAMP_MAX; op++) {
+        const struct job job = {.family = FAMILY_PARAM, .op = op, .from = dtype, .to = dtype};
+        snprintf(name, sizeof name, "%s %s", cls_unary_param_op_name((cls_unary_param_op)op),
+                 cls_dtype_name(dtype));
+        if (has_form(field, job))
+            row(field, name, job);
+    }
+}
+
+static void set_up(struct field *field, const struct rig *rig) {
+    const bool cpu = rig_is_cpu(rig), quick = bench_options()->quick;
+    const size_t bytes = cpu ? (quick ? 32 : 64) : (quick ? 128 : 256);
+    *field = (struct field){.rig = rig, .bytes = bytes << 20, .batch = cpu ? 1 : 8};
+    for (int i = 0; i < INPUTS; i++)
+        CLS(cls_buffer_create(rig->context, field->bytes, &field->in[i]));
+    CLS(cls_buffer_create(rig->context, field->bytes, &field->out));
+    field->stream = rig_stream(rig, CLS_ORDER_AUTO);
+    field->queue = rig_queue(rig, false);
+    field->copy_from = rig_memory(rig, 2 * field->bytes);
+    field->copy_to = rig_memory(rig, 2 * field->bytes);
+    const cl_uint pattern = 0x3fc00000; /* touches the pages */
+    CL(clEnqueueFillBuffer(field->queue, field->copy_from, &pattern, sizeof pattern, 0,
+                           2 * field->bytes, 0, NULL, NULL));
+    CL(clFinish(field->queue));
+}
+
+int main(int argc, char **argv) {
+    struct rig rig;
+    struct field field;
+    bench_begin(argc, argv, "ops");
+    rig_open(&rig);
+    bench_header(&rig);
+    set_up(&field, &rig);
+    bench_section("(c) casts, bytes read and written");
+    casts(&field);
+    bench_section("(c) where");
+    wheres(&field);
+    bench_section("(c) unary");
+    for (int i = 0; i < DTYPES; i++)
+        if (dtypes[i] != CLS_F64 || rig.info.has_fp64)
+            unaries(&field, dtypes[i]);
+    rig_close(&rig);
+    return bench_end();
+}

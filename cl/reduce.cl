@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reductions, in two stages: every work-group of `reduce_part` leaves one partial result, and the one
+ * work-group of `reduce_finish` merges those. Which work-item takes which element depends on the sizes
+ * alone, so a result is the same from run to run.
+ *
+ *     -DOP_sum, OP_mean, OP_dot, OP_min, OP_max or OP_argmax
+ *     -DA=float        element type
+ *     -DOUT=float      type of the result
+ *     -DFLOATS         A is a floating-point type
+ *     -DDOUBLES        A or OUT is double
+ *     -DW=4            elements in a vector: 1 (always for argmax), 2, 4, 8 or 16
+ *     -DALIGNED        the inputs start at multiples of 16 bytes, or of the vector if that is less
+ */
+#define GLUE_(a, b) a##b
+#define GLUE(a, b) GLUE_(a, b)
+#if W == 1
+#define V(type) type
+#else
+#define V(type) GLUE(type, W)
+#endif
+
+#ifdef DOUBLES
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+/* The rounding errors that are caught below are those of separate operations. */
+#pragma OPENCL FP_CONTRACT OFF
+
+typedef V(A) T;
+
+/*
+ * Each operation defines `lanes`, what a work-item accumulates into, with lanes_start() (from any
+ * element of the input) and lanes_take(); and `partial`, what one lane comes to, with partial_at(),
+ * partial_merge() and partial_result().
+ */
+#if defined(OP_sum) || defined(OP_mean) || defined(OP_dot)
+
+#ifdef FLOATS
+/* The rounding error of every addition is kept beside the sum and added at the end, so that the result
+ * is nearly as if summed with twice the digits. Once the sum is infinite or NaN the error is void. */
+typedef struct { A sum, error; } partial;
+typedef struct { T sum, error; } lanes;
+typedef union { lanes all; A element[2 * W]; } split;
+
+partial partial_at(const split *from, uint i) {
+    partial one = {from->element[i], from->element[W + i]};
+    return one;
+}
+
+lanes lanes_start(A any) {
+    lanes start = {(T)0, (T)0};
+    return start;
+}
+
+lanes lanes_take(lanes to, T x, ulong index) {
+    const T sum = to.sum + x;
+    const T back = sum - to.sum;
+    to.error += (to.sum - (sum - back)) + (x - back);
+    to.sum = sum;
+    return to;
+}
+
+#ifdef OP_dot
+lanes lanes_take_product(lanes to, T x, T y) {
+    const T product = x * y;
+    to.error += fma(x, y, -product);
+    return lanes_take(to, product, 0);
+}
+#endif
+
+partial partial_merge(partial to, partial from) {
+    const A sum = to.sum + from.sum;
+    const A back = sum - to.sum;
+    to.error += from.error + ((to.sum - (sum - back)) + (from.sum - back));
+    to.sum = sum;
+    return to;
+}
+
+OUT partial_result(partial from, ulong count) {
+    const A total = isfinite(from.sum) ? from.sum + from.error : from.sum;
+#ifdef OP_mean
+    return total / (A)count;
+#else
+    return total;
+#endif
+}
+
+#else /* integers: 64 bits, wrapping around */
+typedef struct { ulong sum; } partial;
+typedef struct { V(ulong) sum; } lanes;
+typedef union { lanes all; ulong element[W]; } split;
+#define WIDEN(x) GLUE(as_, V(ulong))(GLUE(convert_, V(long))(x))
+
+partial partial_at(const split *from, uint i) {
+    partial one = {from->element[i]};
+    return one;
+}
+
+lanes lanes_start(A any) {
+    lanes start = {(V(ulong))0};
+    return start;
+}
+
+lanes lanes_take(lanes to, T x, ulong index) {
+    to.sum += WIDEN(x);
+    return to;
+}
+
+#ifdef OP_dot
+lanes lanes_take_product(lanes to, T x, T y) {
+    to.sum += WIDEN(x) * WIDEN(y);
+    return to;
+}
+#endif
+
+partial partial_merge(partial to, partial from) {
+    to.sum += from.sum;
+    return to;
+}
+
+OUT partial_result(partial from, ulong count) {
+#ifdef OP_mean
+    return (OUT)as_long(from.sum) / (OUT)count;
+#else
+    return as_long(from.sum);
+#endif
+}
+#endif
+
+#elif defined(OP_min) || defined(OP_max)
+/* NaN wins and stays. Taking an element twice changes nothing, so any element can start. */
+#ifdef OP_min
+#define BEFORE(x, y) ((x) < (y))
+#else
+#define BEFORE(x, y) ((x) > (y))
+#endif
+#ifdef FLOATS
+#define BEATS(x, y) (BEFORE(x, y) || (x) != (x))
+#else
+#define BEATS(x, y) BEFORE(x, y)
+#endif
+typedef struct { A best; } partial;
+typedef struct { T best; } lanes;
+typedef union { lanes all; A element[W]; } split;
+
+partial partial_at(const split *from, uint i) {
+    partial one = {from->element[i]};
+    return one;
+}
+
+lanes lanes_start(A any) {
+    lanes start = {(T)any};
+    return start;
+}
+
+lanes lanes_take(lanes to, T x, ulong index) {
+    to.best = BEATS(x, to.best) ? x : to.best;
+    return to;
+}
+
+partial partial_merge(partial to, partial from) {
+    return BEATS(from.best, to.best) ? from : to;
+}
+
+OUT partial_result(partial from, ulong count) { return from.best; }
+
+#else /* argmax: the first NaN, or else the first maximum */
+typedef struct { A best; ulong index; } partial;
+typedef partial lanes;
+typedef union { lanes all; } split;
+
+partial partial_at(const split *from, uint i) { return from->all; }
+#define NOWHERE 0xfffffffffffffffful
+#ifdef FLOATS
+#define BEATS(x, y) ((x) > (y) || ((x) != (x) && (y) == (y)))
+#else
+#define BEATS(x, y) ((x) > (y))
+#endif
+
+lanes lanes_start(A any) {
+    lanes start = {any, NOWHERE};
+    return start;
+}
+
+lanes lanes_take(lanes to, T x, ulong index) {
+    if (to.index == NOWHERE || BEATS(x, to.best)) {
+        to.best = x;
+        to.index = index;
+    }
+    return to;
+}
+
+partial partial_merge(partial to, partial from) {
+    if (from.index == NOWHERE)
+        return to;
+    if (to.index == NOWHERE || BEATS(from.best, to.best))
+        return from;
+    return BEATS(to.best, from.best) || to.index < from.index ? to : from;
+}
+
+OUT partial_result(partial from, ulong count) { return (OUT)from.index; }
+#endif
+
+#ifdef ALIGNED
+#define ALIGN(type) (W * sizeof(type) < 16 ? W * sizeof(type) : 16)
+#else
+/* Vectors aligned as their elements: PoCL's vload would go element by element. */
+#define ALIGN(type) sizeof(type)
+#endif
+#define STORED_AS(type) __attribute__((aligned(ALIGN(type))))
+typedef V(A) stored_a STORED_AS(A);
+
+#ifdef OP_dot
+#define INPUTS global const A *a, ulong a_offset, global const A *b, ulong b_offset
+#else
+#define INPUTS global const A *a, ulong a_offset
+#endif
+
+/* Merges the group's partials into its first work-item's. The group's size is a power of two. */
+partial group_merge(partial mine, local partial *shared) {
+    const uint me = get_local_id(0);
+    shared[me] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint half_size = get_local_size(0) / 2; half_size > 0; half_size /= 2) {
+        if (me < half_size)
+            shared[me] = partial_merge(shared[me], shared[me + half_size]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    return shared[0];
+}
+
+/* `steps` vectors a work-item, neighbours beside each other; what is left of a vector at the end of the
+ * array goes element by element. */
+kernel void reduce_part(INPUTS, global partial *partials, local partial *shared, ulong count,
+                        uint steps) {
+    const ulong row = (ulong)get_local_size(0) * W;
+    const ulong first = get_group_id(0) * row * steps + get_local_id(0) * W;
+    const ulong whole = first + W <= count ? min((count - W - first) / row + 1, (ulong)steps) : 0;
+    a += a_offset;
+#ifdef OP_dot
+    b += b_offset;
+#endif
+
+    const A any = count > 0 ? a[0] : (A)0;
+    split mine;
+    mine.all = lanes_start(any);
+    for (uint k = 0; k < (uint)whole; k++) {
+        const ulong i = first + k * row;
+        const T x = *(global const stored_a *)(a + i);
+#ifdef OP_dot
+        mine.all = lanes_take_product(mine.all, x, *(global const stored_a *)(b + i));
+#else
+        mine.all = lanes_take(mine.all, x, i);
+#endif
+    }
+
+    partial total = partial_at(&mine, 0);
+    for (uint i = 1; i < W; i++)
+        total = partial_merge(total, partial_at(&mine, i));
+#if W > 1
+    const ulong rest = first + whole * row;
+    for (uint i = 0; i < W; i++)
+        if (whole < steps && rest + i < count) {
+            split one;
+#ifdef OP_dot
+            one.all = lanes_take_product(lanes_start(any), (T)a[rest + i], (T)b[rest + i]);
+#else
+            one.all = lanes_take(lanes_start(any), (T)a[rest + i], rest + i);
+#endif
+            total = partial_merge(total, partial_at(&one, 0));
+        }
+#endif
+    total = group_merge(total, shared);
+    if (get_local_id(0) == 0)
+        partials[get_group_id(0)] = total;
+}
+
+/* One group, of at most `n_partials` work-items. */
+kernel void reduce_finish(global const partial *partials, uint n_partials, global OUT *out,
+                          ulong out_offset, local partial *shared, ulong count) {
+    const uint me = get_local_id(0), size = get_local_size(0);
+    partial total = partials[me];
+    for (uint i = me + size; i < n_partials; i += size)
+        total = partial_merge(total, partials[i]);
+    total = group_merge(total, shared);
+    if (me == 0)
+        out[out_offset] = partial_result(total, count);
+}

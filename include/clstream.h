@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file clstream.h
+ * CUDA-style streams on any OpenCL device. Includes every public header but clstream/opencl.h, the only
+ * one that names cl_* types.
+ */
+#ifndef CLSTREAM_H
+#define CLSTREAM_H
+
+#include <clstream/binary.h>
+#include <clstream/buffer.h>
+#include <clstream/cast.h>
+#include <clstream/context.h>
+#include <clstream/device.h>
+#include <clstream/event.h>
+#include <clstream/kernel.h>
+#include <clstream/reduce.h>
+#include <clstream/status.h>
+#include <clstream/stream.h>
+#include <clstream/typed.h>
+#include <clstream/types.h>
+#include <clstream/unary.h>
+#include <clstream/where.h>
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file kernel.h
+ * The caller's own OpenCL C: load, get a kernel, launch it on a stream.
+ *
+ * Programs and kernels are safe from any thread; no argument state is ever shared between launches.
+ */
+#ifndef CLSTREAM_KERNEL_H
+#define CLSTREAM_KERNEL_H
+
+#include <clstream/types.h>
+
+CLS_BEGIN_DECLS
+
+/**
+ * Builds a program from OpenCL C source. `options` are the compiler's (may be NULL); `name` stands for
+ * the file in the compiler's messages (may be NULL). Built programs are cached on disk.
+ * @retval CLS_ERROR_BUILD_FAILED the detail holds the compiler's log, with file and line
+ */
+CLS_API cls_status cls_program_from_source(cls_context context, const char *source,
+                                           const char *name, const char *options, cls_program *out);
+
+/**
+ * Builds a program from a .cl file.
+ * @retval CLS_ERROR_NOT_FOUND no such file
+ * @retval CLS_ERROR_IO        it cannot be read
+ */
+CLS_API cls_status cls_program_load(cls_context context, const char *path, const char *options,
+                                    cls_program *out);
+
+/** Destroys a program; its kernels live on. */
+CLS_API cls_status cls_program_destroy(cls_program program);
+
+/**
+ * Gets a kernel by its function name.
+ * @retval CLS_ERROR_NOT_FOUND no such kernel in the program
+ */
+CLS_API cls_status cls_kernel_create(cls_program program, const char *name, cls_kernel *out);
+
+/** Destroys a kernel; submitted launches keep what they need. */
+CLS_API cls_status cls_kernel_destroy(cls_kernel kernel);
+
+/** What an argument is. */
+typedef enum cls_arg_kind { CLS_ARG_BUFFER = 0, CLS_ARG_VALUE = 1, CLS_ARG_LOCAL = 2 } cls_arg_kind;
+
+/** One argument of a launch; make it with cls_arg_*. Values are copied by the launch. */
+typedef struct cls_arg {
+    cls_arg_kind kind;
+    size_t size; /**< bytes of a value or of __local memory */
+    union {
+        cls_buffer buffer;
+        const void *pointer; /**< a value of more than 16 bytes, read during the call */
+        unsigned char bytes[16];
+    } u;
+} cls_arg;
+
+/** A __global or __constant pointer. NULL buffer: a null pointer. */
+static inline cls_arg cls_arg_buffer(cls_buffer buffer) {
+    cls_arg arg;
+    arg.kind = CLS_ARG_BUFFER;
+    arg.size = 0;
+    arg.u.buffer = buffer;
+    return arg;
+}
+
+/** `bytes` bytes of __local memory. */
+static inline cls_arg cls_arg_local(size_t bytes) {
+    cls_arg arg;
+    arg.kind = CLS_ARG_LOCAL;
+    arg.size = bytes;
+    arg.u.pointer = 0;
+    return arg;
+}
+
+/** Any value by its address and size, as clSetKernelArg takes it. Read during the launch call. */
+static inline cls_arg cls_arg_value(const void *value, size_t size) {
+    cls_arg arg;
+    const unsigned char *from = (const unsigned char *)value;
+    arg.kind = CLS_ARG_VALUE;
+    arg.size = size;
+    arg.u.pointer = value;
+    if (value && size <= sizeof arg.u.bytes)
+        for (size_t i = 0; i < size; i++)
+            arg.u.bytes[i] = from[i];
+    return arg;
+}
+
+static inline cls_arg cls_arg_f32(float value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_f64(double value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_i32(int32_t value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_i64(int64_t value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_u8(uint8_t value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_u32(uint32_t value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_u64(uint64_t value) { return cls_arg_value(&value, sizeof value); }
+
+/**
+ * The shape of a launch, in work-items. CUDA's <<<grid, block>>> is global = grid * block,
+ * local = block. A local size that does not divide its global size is CLS_ERROR_INVALID_VALUE:
+ * round the global size up and test the index in the kernel.
+ */
+typedef struct cls_launch {
+    unsigned dims;    /**< 1 to 3 */
+    size_t global[3]; /**< work-items; 0 in a used dimension makes the launch a no-op */
+    size_t local[3];  /**< work-items in a group; all 0: chosen by the library */
+} cls_launch;
+
+/** A one-dimensional launch of `global` work-items with the group size chosen by the library. */
+static inline cls_launch cls_launch_1d(size_t global) {
+    cls_launch launch = {1, {global, 1, 1}, {0, 0, 0}};
+    return launch;
+}
+
+/**
+ * Launches a kernel on a stream.
+ * @retval CLS_ERROR_INVALID_VALUE  dims, sizes, a local size over the kernel's limit, the number of
+ *                                  arguments, or a value whose size is not the parameter's
+ * @retval CLS_ERROR_INVALID_HANDLE the kernel, the stream or a buffer argument
+ * @retval CLS_ERROR_WRONG_CONTEXT  a buffer or the stream of another context
+ */
+CLS_API cls_status cls_kernel_launch_async(cls_kernel kernel, const cls_launch *launch,
+                                           const cls_arg *args, unsigned n_args, cls_stream stream);
+
+/** As cls_kernel_launch_async, and waits for it. */
+CLS_API cls_status cls_kernel_launch(cls_kernel kernel, const cls_launch *launch,
+                                     const cls_arg *args, unsigned n_args, cls_stream stream);
+
+/**
+ * Registers a kernel in its context under a name, by which cls_cast_named, cls_where_named,
+ * cls_unary_named and cls_unary_param_named find it before the library's own. The parameters it must
+ * have are stated with those functions. Registering a name again replaces it; a NULL kernel is
+ * CLS_ERROR_INVALID_HANDLE; cls_kernel_unregister takes it away.
+ */
+CLS_API cls_status cls_kernel_register(cls_kernel kernel, const char *name);
+
+/** Takes a registered name away. @retval CLS_ERROR_NOT_FOUND no such name */
+CLS_API cls_status cls_kernel_unregister(cls_context context, const char *name);
+
+CLS_END_DECLS
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/handle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Layout of a handle, from the lowest bit: a 1 (no aligned pointer has it), type, slot, generation. */
+enum {
+    TYPE_SHIFT = 1,
+    TYPE_BITS = 4,
+    SLOT_SHIFT = TYPE_SHIFT + TYPE_BITS,
+#if UINTPTR_MAX > 0xffffffffu
+    SLOT_BITS = 27,
+#else
+    SLOT_BITS = 14,
+#endif
+    GENERATION_SHIFT = SLOT_SHIFT + SLOT_BITS
+};
+
+static const uintptr_t SLOT_MASK = ((uintptr_t)1 << SLOT_BITS) - 1;
+static const uint32_t GENERATION_MASK = (uint32_t)(UINTPTR_MAX >> GENERATION_SHIFT);
+
+static uint32_t generation_of(uint64_t state) { return (uint32_t)(state >> 32); }
+static uint32_t references_of(uint64_t state) { return (uint32_t)state; }
+
+/* Chunk and index for a slot: chunk i covers slots [64 * (2^i - 1), 64 * (2^(i+1) - 1)). */
+static unsigned chunk_of(uint32_t slot, uint32_t *index) {
+    uint32_t block = slot / POOL_FIRST_CHUNK + 1;
+    unsigned chunk = 31u - (unsigned)__builtin_clz(block);
+    *index = slot - POOL_FIRST_CHUNK * ((1u << chunk) - 1);
+    return chunk;
+}
+
+static struct object *object_at(struct object_pool *pool, uint32_t slot) {
+    uint32_t index;
+    unsigned chunk = chunk_of(slot, &index);
+    if (chunk >= POOL_CHUNKS)
+        return NULL;
+    unsigned char *base = atomic_load_explicit(&pool->chunks[chunk], memory_order_acquire);
+    return base ? (struct object *)(void *)(base + index * pool->object_size) : NULL;
+}
+
+/* Under the pool's lock: a slot never used before, or NULL without memory or slots. */
+static struct object *new_slot(struct object_pool *pool) {
+    uint32_t slot = pool->used, index;
+    unsigned chunk = chunk_of(slot, &index);
+    if (chunk >= POOL_CHUNKS || slot > SLOT_MASK)
+        return NULL;
+    if (!atomic_load_explicit(&pool->chunks[chunk], memory_order_relaxed)) {
+        void *memory = calloc((size_t)POOL_FIRST_CHUNK << chunk, pool->object_size);
+        if (!memory)
+            return NULL;
+        atomic_store_explicit(&pool->chunks[chunk], memory, memory_order_release);
+    }
+    pool->used++;
+    struct object *object = object_at(pool, slot);
+    object->slot = slot;
+    object->pool = pool;
+    return object;
+}
+
+void *object_create(struct object_pool *pool) {
+    pthread_mutex_lock(&pool->lock);
+    struct object *object = pool->free_list;
+    if (object)
+        pool->free_list = object->next_free;
+    else
+        object = new_slot(pool);
+    pthread_mutex_unlock(&pool->lock);
+    if (!object)
+        return NULL;
+    uint32_t generation = generation_of(atomic_load(&object->state)) & GENERATION_MASK;
+    if (generation == 0)
+        generation = 1;
+    memset((unsigned char *)object + sizeof *object, 0, pool->object_size - sizeof *object);
+    object->generation = generation;
+    atomic_store_explicit(&object->state, (uint64_t)generation << 32 | 1, memory_order_release);
+    atomic_fetch_add(&pool->live, 1);
+    return object;
+}
+
+void *object_handle(const struct object *object) {
+    uintptr_t value = 1 | (uintptr_t)object->pool->type << TYPE_SHIFT |
+                      (uintptr_t)object->slot << SLOT_SHIFT |
+                      (uintptr_t)object->generation << GENERATION_SHIFT;
+    return (void *)value;
+}
+
+/* The slot's object and the handle's generation, for a value that has the shape of a handle. */
+static struct object *decode(struct object_pool *pool, const void *handle, uint32_t *generation) {
+    uintptr_t value = (uintptr_t)handle;
+    if (!(value & 1) || ((value >> TYPE_SHIFT) & ((1u << TYPE_BITS) - 1)) != pool->type)
+        return NULL;
+    *generation = (uint32_t)(value >> GENERATION_SHIFT);
+    return object_at(pool, (uint32_t)((value >> SLOT_SHIFT) & SLOT_MASK));
+}
+
+void *object_acquire(struct object_pool *pool, const void *handle) {
+    uint32_t generation;
+    struct object *object = decode(pool, handle, &generation);
+    if (!object)
+        return NULL;
+    uint64_t state = atomic_load_explicit(&object->state, memory_order_relaxed);
+    do {
+        if (generation_of(state) != generation || references_of(state) == 0)
+            return NULL;
+    } while (!atomic_compare_exchange_weak_explicit(&object->state, &state, state + 1,
+                                                    memory_order_acquire, memory_order_relaxed));
+    return object;
+}
+
+bool object_try_retain(struct object *object) {
+    uint64_t state = atomic_load_explicit(&object->state, memory_order_relaxed);
+    do {
+        if (references_of(state) == 0)
+            return false;
+    } while (!atomic_compare_exchange_weak(&object->state, &state, state + 1));
+    return true;
+}
+
+static void recycle(struct object *object) {
+    struct object_pool *pool = object->pool;
+    pthread_mutex_lock(&pool->lock);
+    object->next_free = pool->free_list;
+    pool->free_list = object;
+    pthread_mutex_unlock(&pool->lock);
+    atomic_fetch_sub(&pool->live, 1);
+}
+
+void object_release(struct object *object) {
+    uint64_t before = atomic_fetch_sub_explicit(&object->state, 1, memory_order_acq_rel);
+    if (references_of(before) != 1)
+        return;
+    object->pool->finalize(object);
+    recycle(object);
+}
+
+void object_abandon(struct object *object) {
+    atomic_fetch_sub(&object->state, 1);
+    recycle(object);
+}
+
+bool object_destroy(struct object_pool *pool, const void *handle) {
+    uint32_t generation;
+    struct object *object = decode(pool, handle, &generation);
+    if (!object)
+        return false;
+    uint32_t next = (generation + 1) & GENERATION_MASK;
+    if (next == 0)
+        next = 1;
+    uint64_t state = atomic_load_explicit(&object->state, memory_order_relaxed);
+    do {
+        if (generation_of(state) != generation || references_of(state) == 0)
+            return false;
+    } while (!atomic_compare_exchange_weak(&object->state, &state,
+                                           (uint64_t)next << 32 | references_of(state)));
+    object_release(object);
+    return true;
+}
+
+cls_status object_invalid(const struct object_pool *pool, const void *handle) {
+    uint32_t generation;
+    if (!handle)
+        return error_set(CLS_ERROR_INVALID_HANDLE, "the %s handle is null", pool->name);
+    if (decode((struct object_pool *)(uintptr_t)pool, handle, &generation))
+        return error_set(CLS_ERROR_INVALID_HANDLE, "the %s handle %p is stale: it was destroyed",
+                         pool->name, handle);
+    return error_set(CLS_ERROR_INVALID_HANDLE, "%p is no %s handle", handle, pool->name);
+}

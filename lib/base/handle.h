@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Handles and the objects behind them. A public handle's value encodes type, slot and generation; it is
+ * looked up here and never dereferenced. Objects live in type-stable pools whose memory is never given
+ * back, so looking at a stale slot is safe.
+ *
+ * One atomic word holds an object's generation and its reference count. Creating an object takes the
+ * owner's reference; destroying the handle moves the generation on, which makes the handle stale at
+ * once, and drops that reference; the object itself goes with its last reference.
+ *
+ * All functions are safe from any thread and, but for object_create and a last object_release,
+ * lock-free.
+ */
+#ifndef CLSTREAM_BASE_HANDLE_H
+#define CLSTREAM_BASE_HANDLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <clstream/status.h>
+
+/* The first member of every pooled object. */
+struct object {
+    _Atomic uint64_t state; /* generation << 32 | references */
+    uint32_t slot;
+    uint32_t generation; /* of this life's handle, whatever has become of it */
+    struct object_pool *pool;
+    struct object *next_free; /* meaningful only while there is no reference */
+};
+
+enum { POOL_CHUNKS = 20, POOL_FIRST_CHUNK = 64 };
+
+/* A pool of one type; define it with OBJECT_POOL. Chunk i holds POOL_FIRST_CHUNK << i objects. */
+struct object_pool {
+    unsigned type; /* 1 to 15 */
+    size_t object_size;
+    const char *name;                   /* as "stream", for messages */
+    void (*finalize)(struct object *o); /* undoes what was built behind the object */
+    pthread_mutex_t lock;               /* guards what follows */
+    _Atomic(unsigned char *) chunks[POOL_CHUNKS];
+    uint32_t used;
+    struct object *free_list;
+    _Atomic long live;
+};
+
+#define OBJECT_POOL(type, size, name, finalize) \
+    { type, size, name, finalize, PTHREAD_MUTEX_INITIALIZER, {0}, 0, NULL, 0 }
+
+/* A zeroed object (but for its header) with one reference, the owner's; NULL without memory. */
+void *object_create(struct object_pool *pool);
+
+/* The public handle of an object; stale once the owner has destroyed it. */
+void *object_handle(const struct object *object);
+
+/* The object behind a handle with a reference more, or NULL for anything that is not a live handle of
+ * the pool. Reports nothing. */
+void *object_acquire(struct object_pool *pool, const void *handle);
+
+/* A reference more to an object that the caller holds one of. */
+static inline void object_retain(struct object *object) {
+    atomic_fetch_add_explicit(&object->state, 1, memory_order_relaxed);
+}
+
+/* A reference more, unless the last one is gone already. For lists that hold none of their own: the
+ * object must be kept from being recycled meanwhile (its finalize leaves the list under a lock). */
+bool object_try_retain(struct object *object);
+
+/* Drops a reference; the last one finalizes the object and recycles its slot. */
+void object_release(struct object *object);
+
+/* Takes back an object_create whose object was never built: no finalize. */
+void object_abandon(struct object *object);
+
+/* Makes the handle stale and drops the owner's reference. False, and nothing done, when the handle is
+ * not a live one of the pool: of several concurrent callers one gets true. */
+bool object_destroy(struct object_pool *pool, const void *handle);
+
+/* Reports CLS_ERROR_INVALID_HANDLE for a handle, saying which kind was wanted and what is wrong. */
+cls_status object_invalid(const struct object_pool *pool, const void *handle);
+
+#endif

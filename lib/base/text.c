@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+bool text_contains(const char *text, const char *part) {
+    size_t length = strlen(part);
+    size_t end = strlen(text);
+    for (size_t at = 0; at + length <= end; at++)
+        if (!strncasecmp(text + at, part, length))
+            return true;
+    return false;
+}
+
+/* Room for `more` bytes and the NUL. */
+static bool reserve(struct text *text, size_t more) {
+    if (text->failed || more >= (size_t)-1 / 2 - text->length)
+        return false;
+    if (text->length + more < text->room)
+        return true;
+    size_t room = 2 * (text->length + more) + 64;
+    char *bytes = realloc(text->bytes, room);
+    if (!bytes)
+        return false;
+    text->bytes = bytes;
+    text->room = room;
+    return true;
+}
+
+void text_append(struct text *text, const char *bytes, size_t length) {
+    if (!reserve(text, length)) {
+        text->failed = true;
+        return;
+    }
+    memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+    text->bytes[text->length] = '\0';
+}
+
+void text_printf(struct text *text, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0 || !reserve(text, (size_t)length)) {
+        text->failed = true;
+    } else {
+        vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Small helpers for text: search without case, and a buffer that grows. */
+#ifndef CLSTREAM_BASE_TEXT_H
+#define CLSTREAM_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Is `part` in `text`, without regard to case? The empty part is in every text. */
+bool text_contains(const char *text, const char *part);
+
+/* Text that grows. Once memory has run out `failed` is set and appending does nothing; so a caller
+ * appends freely and asks once. Start with {0}; free `bytes`. */
+struct text {
+    char *bytes; /* NUL-terminated once something was appended */
+    size_t length;
+    size_t room;
+    bool failed;
+};
+
+void text_append(struct text *text, const char *bytes, size_t length);
+void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* Nodes and edges of the dependency graph; graph_order.c keeps their order. */
+#include "coordinator/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "coordinator/graph_state.h"
+
+enum { FIRST_CAPACITY = 16, RENEW_MIN = 1024 };
+
+/* ---- Room for nodes */
+
+static void *carve(char **at, uint32_t capacity, size_t size) {
+    char *start = *at;
+    if (start)
+        *at += (size_t)capacity * size;
+    return start;
+}
+
+/* From the strictest alignment to the laxest. */
+static struct graph_arrays carve_arrays(void *block, uint32_t capacity) {
+    struct graph_arrays a = {.block = block};
+    char *at = block;
+    a.ranks = carve(&at, capacity, sizeof *a.ranks);
+    a.places = carve(&at, capacity, sizeof *a.places);
+    a.tags = carve(&at, capacity, sizeof *a.tags);
+    a.nodes = carve(&at, capacity, sizeof *a.nodes);
+    a.sequence = carve(&at, capacity, sizeof *a.sequence);
+    a.cycle = carve(&at, capacity, sizeof *a.cycle);
+    a.stack = carve(&at, capacity, sizeof *a.stack);
+    a.before = carve(&at, capacity, sizeof *a.before);
+    a.after = carve(&at, capacity, sizeof *a.after);
+    a.link = carve(&at, capacity, sizeof *a.link);
+    return a;
+}
+
+static size_t node_bytes(void) {
+    struct graph_arrays a;
+    return sizeof *a.ranks + sizeof *a.places + sizeof *a.tags + sizeof *a.nodes +
+           sizeof *a.sequence + sizeof *a.cycle + sizeof *a.stack + sizeof *a.before +
+           sizeof *a.after + sizeof *a.link;
+}
+
+static void copy_arrays(struct graph_arrays *to, const struct graph *graph) {
+    const struct graph_arrays *from = &graph->a;
+    memcpy(to->ranks, from->ranks, graph->limit * sizeof *to->ranks);
+    memcpy(to->tags, from->tags, graph->limit * sizeof *to->tags);
+    memcpy(to->nodes, from->nodes, graph->limit * sizeof *to->nodes);
+    memcpy(to->cycle, from->cycle, graph->cycle_count * sizeof *to->cycle);
+    if (graph->sorted)
+        memcpy(to->sequence, from->sequence, graph->node_count * sizeof *to->sequence);
+}
+
+static cls_status no_memory(const struct graph *graph) {
+    return error_set(CLS_ERROR_OUT_OF_MEMORY,
+                     "no memory for a larger dependency graph than one of %u nodes and %llu edges",
+                     (unsigned)graph->node_count, (unsigned long long)graph->edge_count);
+}
+
+static cls_status grow_nodes(struct graph *graph) {
+    uint64_t capacity = graph->capacity ? UINT64_C(2) * graph->capacity : FIRST_CAPACITY;
+    if (capacity >= GRAPH_NONE || capacity > SIZE_MAX / node_bytes())
+        return no_memory(graph);
+    void *block = malloc((size_t)capacity * node_bytes());
+    if (!block)
+        return no_memory(graph);
+    struct graph_arrays grown = carve_arrays(block, (uint32_t)capacity);
+    if (graph->limit)
+        copy_arrays(&grown, graph);
+    free(graph->a.block);
+    graph->a = grown;
+    graph->capacity = (uint32_t)capacity;
+    return CLS_SUCCESS;
+}
+
+/* ---- The graph */
+
+cls_status graph_create(bool permissive, struct graph **graph) {
+    struct graph *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a dependency graph");
+    list_pool_init(&made->pool);
+    made->free_id = GRAPH_NONE;
+    made->last_index = -1;
+    made->permissive = permissive;
+    *graph = made;
+    return CLS_SUCCESS;
+}
+
+void graph_destroy(struct graph *graph) {
+    if (!graph)
+        return;
+    for (uint32_t i = 0; i < graph->limit; i++)
+        free(graph->a.tags[i].label);
+    list_pool_free(&graph->pool);
+    free(graph->a.block);
+    free(graph);
+}
+
+/* ---- Nodes */
+
+bool graph_has_node(const struct graph *graph, uint32_t node) {
+    return node < graph->limit && graph->a.nodes[node].exists;
+}
+
+static cls_status check_node(const struct graph *graph, uint32_t node) {
+    if (graph_has_node(graph, node))
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_INVALID_VALUE, "the dependency graph has no node %u",
+                     (unsigned)node);
+}
+
+static uint32_t take_id(struct graph *graph) {
+    uint32_t id = graph->free_id;
+    if (id == GRAPH_NONE) {
+        id = graph->limit++;
+        graph->a.ranks[id].mark = 0;
+    } else {
+        graph->free_id = graph->a.nodes[id].cursor;
+    }
+    memset(&graph->a.nodes[id], 0, sizeof graph->a.nodes[id]);
+    graph->a.nodes[id].exists = true;
+    return id;
+}
+
+cls_status graph_add_node(struct graph *graph, void *user, const char *label, uint32_t *node) {
+    if (graph->free_id == GRAPH_NONE && graph->limit == graph->capacity) {
+        cls_status status = grow_nodes(graph);
+        if (status)
+            return status;
+    }
+    char *copy = label ? strdup(label) : NULL;
+    if (label && !copy)
+        return no_memory(graph);
+    uint32_t id = take_id(graph);
+    graph->a.tags[id] = (struct graph_tag){user, copy};
+    graph->a.ranks[id].level = graph->top_level;
+    graph->a.ranks[id].index = ++graph->last_index;
+    graph->node_count++;
+    graph->sorted = false;
+    *node = id;
+    return CLS_SUCCESS;
+}
+
+void *graph_user(const struct graph *graph, uint32_t node) { return graph->a.tags[node].user; }
+
+const char *graph_label(const struct graph *graph, uint32_t node) {
+    return graph->a.tags[node].label;
+}
+
+size_t graph_node_count(const struct graph *graph) { return graph->node_count; }
+
+size_t graph_edge_count(const struct graph *graph) { return (size_t)graph->edge_count; }
+
+uint32_t graph_id_limit(const struct graph *graph) { return graph->limit; }
+
+static struct graph_span span_of(const struct graph *graph, const struct list *list) {
+    return (struct graph_span){list->count ? list_items(&graph->pool, list) : NULL, list->count};
+}
+
+struct graph_span graph_prerequisites(const struct graph *graph, uint32_t node) {
+    return span_of(graph, &graph->a.nodes[node].prerequisites);
+}
+
+struct graph_span graph_dependents(const struct graph *graph, uint32_t node) {
+    return span_of(graph, &graph->a.nodes[node].dependents);
+}
+
+struct graph_span graph_last_cycle(const struct graph *graph) {
+    return (struct graph_span){graph->cycle_count ? graph->a.cycle : NULL, graph->cycle_count};
+}
+
+/* ---- Edges */
+
+bool graph_has_edge(const struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
+    if (!graph_has_node(graph, dependent) || !graph_has_node(graph, prerequisite))
+        return false;
+    const struct list *prerequisites = &graph->a.nodes[dependent].prerequisites;
+    const struct list *dependents = &graph->a.nodes[prerequisite].dependents;
+    return dependents->count < prerequisites->count
+               ? list_has(&graph->pool, dependents, dependent)
+               : list_has(&graph->pool, prerequisites, prerequisite);
+}
+
+static void name_node(struct text *text, const struct graph *graph, uint32_t node) {
+    const char *label = graph_label(graph, node);
+    if (label)
+        text_append(text, label, strlen(label));
+    else
+        text_printf(text, "node %u", (unsigned)node);
+}
+
+static cls_status refuse_cycle(const struct graph *graph) {
+    const uint32_t *cycle = graph->a.cycle;
+    struct text text = {0};
+    name_node(&text, graph, cycle[0]);
+    text_printf(&text, " cannot wait for ");
+    name_node(&text, graph, cycle[graph->cycle_count > 1]);
+    text_printf(&text, ", it would close a cycle: ");
+    for (size_t i = 0; i < graph->cycle_count; i++) {
+        name_node(&text, graph, cycle[i]);
+        text_append(&text, " -> ", 4);
+    }
+    name_node(&text, graph, cycle[0]);
+    error_set(CLS_ERROR_DEADLOCK, "%s",
+              text.failed ? "the dependency would close a cycle" : text.bytes);
+    free(text.bytes);
+    return CLS_ERROR_DEADLOCK;
+}
+
+/* With removals in between, levels would rise for ever, and the bound on the searches with them; given
+ * afresh once in as many additions as there are edges and nodes, they cost each addition little. */
+static void renew_old_ranks(struct graph *graph) {
+    if (++graph->edges_added > 2 * graph->edge_count + graph->node_count + RENEW_MIN) {
+        graph_order(graph);
+        graph_order_renew(graph);
+    }
+}
+
+static bool order_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
+    if (dependent != prerequisite)
+        return graph_order_insert(graph, dependent, prerequisite);
+    graph->a.cycle[0] = dependent;
+    graph->cycle_count = 1;
+    return false;
+}
+
+static bool reserve_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
+    return list_reserve(&graph->pool, &graph->a.nodes[dependent].prerequisites, true) &&
+           list_reserve(&graph->pool, &graph->a.nodes[prerequisite].dependents, false);
+}
+
+static void link_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
+    struct list *prerequisites = &graph->a.nodes[dependent].prerequisites;
+    list_push(&graph->pool, prerequisites, prerequisite);
+    list_push(&graph->pool, &graph->a.nodes[prerequisite].dependents, dependent);
+    graph->edge_count++;
+    if (graph->knowledge != GRAPH_ORDERED)
+        return;
+    if (graph->a.ranks[dependent].level == graph->a.ranks[prerequisite].level)
+        list_push_mate(&graph->pool, prerequisites, prerequisite);
+    renew_old_ranks(graph);
+}
+
+cls_status graph_add_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
+    cls_status status = check_node(graph, dependent);
+    if (!status)
+        status = check_node(graph, prerequisite);
+    if (status || graph_has_edge(graph, dependent, prerequisite))
+        return status;
+    if (!reserve_edge(graph, dependent, prerequisite))
+        return no_memory(graph);
+    if (graph->knowledge == GRAPH_ORDERED && !order_edge(graph, dependent, prerequisite)) {
+        if (!graph->permissive)
+            return refuse_cycle(graph);
+        graph->knowledge = GRAPH_CYCLIC;
+        graph->sorted = false;
+    }
+    link_edge(graph, dependent, prerequisite);
+    return CLS_SUCCESS;
+}
+
+/* Losing an edge or a node may have broken the last cycle. */
+static void unsettle(struct graph *graph) {
+    if (graph->knowledge == GRAPH_CYCLIC)
+        graph->knowledge = GRAPH_UNSETTLED;
+}
+
+cls_status graph_remove_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
+    cls_status status = check_node(graph, dependent);
+    if (!status)
+        status = check_node(graph, prerequisite);
+    if (status)
+        return status;
+    if (!graph_has_edge(graph, dependent, prerequisite))
+        return error_set(CLS_ERROR_NOT_FOUND, "node %u does not depend on node %u",
+                         (unsigned)dependent, (unsigned)prerequisite);
+    struct list *prerequisites = &graph->a.nodes[dependent].prerequisites;
+    list_drop(&graph->pool, prerequisites, prerequisite);
+    list_drop_mate(&graph->pool, prerequisites, prerequisite);
+    list_drop(&graph->pool, &graph->a.nodes[prerequisite].dependents, dependent);
+    graph->edge_count--;
+    unsettle(graph);
+    return CLS_SUCCESS;
+}
+
+/* Takes the node out of its neighbours' lists. */
+static void unlink_node(struct graph *graph, uint32_t node) {
+    struct graph_span prerequisites = graph_prerequisites(graph, node);
+    struct graph_span dependents = graph_dependents(graph, node);
+    size_t self = graph_has_edge(graph, node, node);
+    for (size_t i = 0; i < prerequisites.count; i++)
+        if (prerequisites.nodes[i] != node)
+            list_drop(&graph->pool, &graph->a.nodes[prerequisites.nodes[i]].dependents, node);
+    for (size_t i = 0; i < dependents.count; i++) {
+        struct list *list = &graph->a.nodes[dependents.nodes[i]].prerequisites;
+        if (dependents.nodes[i] == node)
+            continue;
+        list_drop(&graph->pool, list, node);
+        list_drop_mate(&graph->pool, list, node);
+    }
+    graph->edge_count -= prerequisites.count + dependents.count - self;
+}
+
+cls_status graph_remove_node(struct graph *graph, uint32_t node) {
+    cls_status status = check_node(graph, node);
+    if (status)
+        return status;
+    unlink_node(graph, node);
+    for (size_t i = 0; i < graph->cycle_count; i++)
+        if (graph->a.cycle[i] == node)
+            graph->cycle_count = 0;
+    list_release(&graph->pool, &graph->a.nodes[node].dependents, false);
+    list_release(&graph->pool, &graph->a.nodes[node].prerequisites, true);
+    free(graph->a.tags[node].label);
+    graph->a.tags[node].label = NULL;
+    graph->a.nodes[node].exists = false;
+    graph->a.nodes[node].cursor = graph->free_id;
+    graph->free_id = node;
+    graph->node_count--;
+    graph->sorted = false;
+    unsettle(graph);
+    return CLS_SUCCESS;
+}

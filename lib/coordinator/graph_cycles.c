@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cycles of a permissive graph: its strongly connected components (R. Tarjan, "Depth-first search and
+ * linear graph algorithms", SIAM Journal on Computing 1(2), 1972) without recursion, and in each a
+ * shortest cycle through one of its nodes.
+ */
+#include "coordinator/graph_state.h"
+
+/* Tarjan's search along prerequisites. Of the work space `stack` is the path, `before` holds a node's
+ * number, from 1, or 0 before it is reached, `link` its low link, and `after` its component's root once
+ * that is known. `sequence` has the finished nodes at its front, component by component, prerequisites
+ * first, and the open ones, which were reached but have no component yet, as a stack that grows down from
+ * its end. */
+struct components {
+    struct graph *graph;
+    const struct graph_arrays *a;
+    uint32_t depth, numbered, open, done;
+    bool cyclic;
+};
+
+static void reach(struct components *c, uint32_t node) {
+    c->a->before[node] = c->a->link[node] = ++c->numbered;
+    c->a->after[node] = GRAPH_NONE;
+    c->a->nodes[node].cursor = 0;
+    c->a->stack[c->depth++] = node;
+    c->a->sequence[c->graph->limit - ++c->open] = node;
+}
+
+static void close_component(struct components *c, uint32_t root) {
+    uint32_t node, size = 0;
+    do {
+        node = c->a->sequence[c->graph->limit - c->open--];
+        c->a->after[node] = root;
+        c->a->sequence[c->done++] = node;
+        size++;
+    } while (node != root);
+    if (size > 1 || graph_has_edge(c->graph, root, root))
+        c->cyclic = true;
+}
+
+static void lower(struct components *c, uint32_t node, uint32_t number) {
+    if (c->a->link[node] > number)
+        c->a->link[node] = number;
+}
+
+static void leave(struct components *c, uint32_t node) {
+    c->depth--;
+    if (c->a->link[node] == c->a->before[node])
+        close_component(c, node);
+    else
+        lower(c, c->a->stack[c->depth - 1], c->a->link[node]);
+}
+
+static void search_from(struct components *c, uint32_t start) {
+    reach(c, start);
+    while (c->depth) {
+        uint32_t x = c->a->stack[c->depth - 1];
+        struct graph_node *node = &c->a->nodes[x];
+        if (node->cursor == node->prerequisites.count) {
+            leave(c, x);
+            continue;
+        }
+        uint32_t y = list_items(&c->graph->pool, &node->prerequisites)[node->cursor++];
+        if (!c->a->before[y])
+            reach(c, y);
+        else if (c->a->after[y] == GRAPH_NONE)
+            lower(c, x, c->a->before[y]);
+    }
+}
+
+/* Leaves the components in `sequence` and `after`; true if one of them has a cycle. */
+static bool find_components(struct graph *graph) {
+    struct components c = {.graph = graph, .a = &graph->a};
+    graph->sorted = false;
+    for (uint32_t i = 0; i < graph->limit; i++)
+        graph->a.before[i] = 0;
+    for (uint32_t i = 0; i < graph->limit; i++)
+        if (graph->a.nodes[i].exists && !graph->a.before[i])
+            search_from(&c, i);
+    return c.cyclic;
+}
+
+void graph_settle(struct graph *graph) {
+    if (graph->knowledge != GRAPH_UNSETTLED)
+        return;
+    graph->knowledge = GRAPH_CYCLIC;
+    if (find_components(graph))
+        return;
+    graph->knowledge = GRAPH_ORDERED;
+    graph_order_renew(graph);
+}
+
+bool graph_has_cycles(struct graph *graph) {
+    graph_settle(graph);
+    return graph->knowledge == GRAPH_CYCLIC;
+}
+
+/* The path from `root` to `last`, along the links, written to `before`. */
+static struct graph_span path_to(struct graph *graph, uint32_t root, uint32_t last) {
+    size_t count = 1;
+    for (uint32_t x = last; x != root; x = graph->a.link[x])
+        count++;
+    size_t at = count;
+    for (uint32_t x = last; x != root; x = graph->a.link[x])
+        graph->a.before[--at] = x;
+    graph->a.before[0] = root;
+    return (struct graph_span){graph->a.before, count};
+}
+
+/* A shortest cycle through `root`, in its component: breadth first, with `stack` as the queue. `link` is
+ * GRAPH_NONE in the whole component and gets the node that each one was reached from. */
+static struct graph_span cycle_through(struct graph *graph, uint32_t root) {
+    const struct graph_arrays *a = &graph->a;
+    uint32_t head = 0, tail = 0;
+    a->stack[tail++] = a->link[root] = root;
+    while (head < tail) {
+        uint32_t x = a->stack[head++];
+        struct graph_span next = graph_prerequisites(graph, x);
+        for (size_t i = 0; i < next.count; i++) {
+            uint32_t y = next.nodes[i];
+            if (y == root)
+                return path_to(graph, root, x);
+            if (a->after[y] == root && a->link[y] == GRAPH_NONE) {
+                a->link[y] = x;
+                a->stack[tail++] = y;
+            }
+        }
+    }
+    return (struct graph_span){NULL, 0};
+}
+
+size_t graph_cycles(struct graph *graph, void (*visit)(struct graph_span cycle, void *arg),
+                    void *arg) {
+    size_t cycles = 0;
+    if (!graph_has_cycles(graph))
+        return 0;
+    find_components(graph);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        graph->a.link[graph->a.sequence[i]] = GRAPH_NONE;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        uint32_t root = graph->a.sequence[i];
+        struct graph_span cycle = {NULL, 0};
+        if (graph->a.after[root] == root)
+            cycle = cycle_through(graph, root);
+        if (!cycle.count)
+            continue;
+        cycles++;
+        if (visit)
+            visit(cycle, arg);
+    }
+    return cycles;
+}

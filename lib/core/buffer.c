@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/buffer.h"
+
+#include "base/error.h"
+#include "core/context.h"
+#include "core/stream.h"
+#include "driver/memory.h"
+
+static void buffer_finalize(struct object *object) {
+    struct buffer *buffer = (struct buffer *)(void *)object;
+    memory_release(buffer->context->device, buffer->memory);
+    context_put(buffer->context);
+}
+
+struct object_pool buffer_pool = OBJECT_POOL(4, sizeof(struct buffer), "buffer", buffer_finalize);
+
+cls_status buffer_get(cls_buffer handle, struct buffer **out) {
+    struct buffer *buffer = object_acquire(&buffer_pool, handle);
+    if (!buffer)
+        return object_invalid(&buffer_pool, handle);
+    cls_status status = context_check(buffer->context);
+    if (status)
+        buffer_put(buffer);
+    else
+        *out = buffer;
+    return status;
+}
+
+cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, struct buffer **out) {
+    struct buffer *buffer = object_create(&buffer_pool);
+    if (!buffer)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a buffer's handle");
+    object_retain(&context->object);
+    buffer->context = context;
+    buffer->memory = memory;
+    buffer->bytes = bytes;
+    *out = buffer;
+    return CLS_SUCCESS;
+}
+
+cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer **out) {
+    const struct device *device = context->device;
+    cl_mem memory;
+    if (bytes > device->info.max_allocation)
+        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
+                         "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
+                         (unsigned long long)device->info.max_allocation);
+    cls_status status = memory_create(device, context->cl, bytes, &memory);
+    if (status)
+        return status;
+    status = buffer_new(context, memory, bytes, out);
+    if (status)
+        memory_release(device, memory);
+    return status;
+}
+
+static cls_status check_create(size_t bytes, const void *out, const char *call) {
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: out is null", call);
+    if (!bytes)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: a buffer of 0 bytes", call);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_buffer_create(cls_context handle, size_t bytes, cls_buffer *out) {
+    struct context *context;
+    struct buffer *buffer;
+    cls_status status = check_create(bytes, out, "cls_buffer_create");
+    if (!status)
+        status = context_get(handle, &context);
+    if (status)
+        return status;
+    status = buffer_allocate(context, bytes, &buffer);
+    if (!status)
+        *out = object_handle(&buffer->object);
+    context_put(context);
+    return status;
+}
+
+cls_status cls_buffer_from_host(cls_context handle, const void *data, size_t bytes,
+                                cls_buffer *out) {
+    cls_buffer buffer;
+    if (!data)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_buffer_from_host: data is null");
+    cls_status status = check_create(bytes, out, "cls_buffer_from_host");
+    if (!status)
+        status = check_may_block();
+    if (!status)
+        status = cls_buffer_create(handle, bytes, &buffer);
+    if (status)
+        return status;
+    status = cls_copy_h2d(buffer, 0, data, bytes, NULL);
+    if (status)
+        cls_buffer_destroy(buffer);
+    else
+        *out = buffer;
+    return status;
+}
+
+cls_status cls_buffer_to_host(cls_buffer buffer, void *data, size_t bytes) {
+    return cls_copy_d2h(data, buffer, 0, bytes, NULL);
+}
+
+cls_status cls_buffer_destroy(cls_buffer handle) {
+    return object_destroy(&buffer_pool, handle) ? CLS_SUCCESS
+                                                : object_invalid(&buffer_pool, handle);
+}
+
+cls_status cls_buffer_get_size(cls_buffer handle, size_t *bytes) {
+    if (!bytes)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_buffer_get_size: bytes is null");
+    struct buffer *buffer;
+    cls_status status = buffer_get(handle, &buffer);
+    if (status)
+        return status;
+    *bytes = buffer->bytes;
+    buffer_put(buffer);
+    return CLS_SUCCESS;
+}

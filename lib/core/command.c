@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/kernel.h"
+
+cls_status command_keep(struct command *command, struct object *object) {
+    struct refs *refs = &command->refs;
+    if (refs->count < COMMAND_REFS) {
+        refs->here[refs->count++] = object;
+        return CLS_SUCCESS;
+    }
+    struct object **more = realloc(refs->more, (refs->more_count + 1) * sizeof(struct object *));
+    if (!more)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a command of many arguments");
+    refs->more = more;
+    refs->more[refs->more_count++] = object;
+    return CLS_SUCCESS;
+}
+
+void refs_release(struct refs *refs) {
+    for (unsigned i = 0; i < refs->count; i++)
+        object_release(refs->here[i]);
+    for (unsigned i = 0; i < refs->more_count; i++)
+        object_release(refs->more[i]);
+    free(refs->more);
+    refs->count = refs->more_count = 0;
+    refs->more = NULL;
+}
+
+void command_drop(struct command *command) {
+    if (command->type->discard)
+        command->type->discard(command);
+    refs_release(&command->refs);
+    deps_clear(&command->deps);
+}
+
+static cls_status launch(struct target target, const struct command *command,
+                         struct wait_list waits, cl_event *event) {
+    return enqueue_kernel(target.device, target.queue, command->u.launch.instance,
+                          command->u.launch.dims, command->u.launch.global,
+                          command->u.launch.has_local ? command->u.launch.local : NULL, waits,
+                          event);
+}
+
+static void launch_discard(struct command *command) {
+    kernel_give_instance(command->u.launch.kernel, command->u.launch.instance);
+}
+
+static cls_status write(struct target target, const struct command *command, struct wait_list waits,
+                        cl_event *event) {
+    return enqueue_write(target.device, target.queue, command->u.copy.to, command->u.copy.range,
+                         command->u.copy.host, waits, event);
+}
+
+static cls_status read(struct target target, const struct command *command, struct wait_list waits,
+                       cl_event *event) {
+    return enqueue_read(target.device, target.queue, command->u.copy.from, command->u.copy.range,
+                        command->u.copy.host, waits, event);
+}
+
+static cls_status copy(struct target target, const struct command *command, struct wait_list waits,
+                       cl_event *event) {
+    return enqueue_copy(target.device, target.queue, command->u.copy.to, command->u.copy.to_offset,
+                        command->u.copy.from, command->u.copy.range, waits, event);
+}
+
+static cls_status write_rect(struct target target, const struct command *command,
+                             struct wait_list waits, cl_event *event) {
+    return enqueue_write_rect(target.device, target.queue, command->u.rect.to,
+                              &command->u.rect.rect, command->u.rect.host, waits, event);
+}
+
+static cls_status read_rect(struct target target, const struct command *command,
+                            struct wait_list waits, cl_event *event) {
+    return enqueue_read_rect(target.device, target.queue, command->u.rect.from,
+                             &command->u.rect.rect, command->u.rect.host, waits, event);
+}
+
+static cls_status copy_rect(struct target target, const struct command *command,
+                            struct wait_list waits, cl_event *event) {
+    return enqueue_copy_rect(target.device, target.queue, command->u.rect.to, command->u.rect.from,
+                             &command->u.rect.rect, waits, event);
+}
+
+static cls_status fill(struct target target, const struct command *command, struct wait_list waits,
+                       cl_event *event) {
+    return enqueue_fill(target.device, target.queue, command->u.fill.to, command->u.fill.range,
+                        command->u.fill.pattern, command->u.fill.pattern_bytes, waits, event);
+}
+
+static cls_status migrate(struct target target, const struct command *command,
+                          struct wait_list waits, cl_event *event) {
+    return enqueue_migrate(target.device, target.queue, command->u.migrate.memory,
+                           command->u.migrate.to_host, waits, event);
+}
+
+/* A marker that waits has no times on some drivers (NVIDIA says 0). Where it is to be timed, a second one
+ * without waits follows it, which the order of the queue puts behind. */
+static cls_status marker(struct target target, const struct command *command,
+                         struct wait_list waits, cl_event *event) {
+    bool twice = command->u.marker.event && target.in_order && waits.count;
+    if (!twice)
+        return enqueue_marker(target.device, target.queue, waits, event);
+    cls_status status = enqueue_marker(target.device, target.queue, waits, NULL);
+    return status ? status
+                  : enqueue_marker(target.device, target.queue, (struct wait_list){0, NULL}, event);
+}
+
+const struct command_type type_launch = {
+    .kind = CLS_COMMAND_KERNEL, .label = "kernel", .enqueue = launch, .discard = launch_discard};
+const struct command_type type_write = {
+    .kind = CLS_COMMAND_COPY_H2D, .label = "copy_h2d", .enqueue = write};
+const struct command_type type_read = {
+    .kind = CLS_COMMAND_COPY_D2H, .label = "copy_d2h", .enqueue = read};
+const struct command_type type_copy = {
+    .kind = CLS_COMMAND_COPY_D2D, .label = "copy_d2d", .enqueue = copy};
+const struct command_type type_write_rect = {
+    .kind = CLS_COMMAND_COPY_H2D, .label = "copy_rect_h2d", .enqueue = write_rect};
+const struct command_type type_read_rect = {
+    .kind = CLS_COMMAND_COPY_D2H, .label = "copy_rect_d2h", .enqueue = read_rect};
+const struct command_type type_copy_rect = {
+    .kind = CLS_COMMAND_COPY_D2D, .label = "copy_rect_d2d", .enqueue = copy_rect};
+const struct command_type type_fill = {.kind = CLS_COMMAND_FILL, .label = "fill", .enqueue = fill};
+const struct command_type type_migrate = {
+    .kind = CLS_COMMAND_MIGRATE, .label = "prefetch", .enqueue = migrate};
+const struct command_type type_marker = {
+    .kind = CLS_COMMAND_MARKER, .label = "marker", .enqueue = marker};

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands: everything that is submitted to a stream. A command is a plain value (type, arguments,
+ * references to what it uses, label); its type says how it is handed to the driver or run on a thread
+ * of the library. One function takes them all: stream_submit (core/stream.h).
+ */
+#ifndef CLSTREAM_CORE_COMMAND_H
+#define CLSTREAM_CORE_COMMAND_H
+
+#include <clstream/opencl.h>
+#include <clstream/stream.h>
+
+#include "base/handle.h"
+#include "core/dep.h"
+#include "driver/queue.h"
+
+struct command;
+struct kernel;
+struct event;
+struct buffer;
+
+/* Where a device command goes. */
+struct target {
+    const struct device *device;
+    cl_command_queue queue;
+    bool in_order;
+};
+
+/* What a command run by the library left behind. */
+struct run_result {
+    cls_status status;
+    int code;       /* the driver's, behind a failure */
+    cl_event event; /* still to come before the command is done, or NULL */
+    bool companion; /* the event is of the stream's companion queue */
+    bool skipped;   /* it did not run: the stream is poisoned, or the process exits */
+};
+
+struct command_type {
+    cls_command_kind kind;
+    const char *label; /* for commands without one of their own */
+    /* Hands the command to the driver. NULL: `run` instead. */
+    cls_status (*enqueue)(struct target target, const struct command *command,
+                          struct wait_list waits, cl_event *event);
+    /* Runs the command on a thread of the library with no lock held; `so_far` is the stream's error. */
+    struct run_result (*run)(struct stream *stream, struct command *command, cls_status so_far);
+    /* Earlier work must be done, not only with the driver, before `run`. */
+    bool after_completion;
+    /* Accepted by, and run on, a poisoned stream. */
+    bool when_failed;
+    /* Undoes what the command holds besides its references, once it is handed over or dropped. */
+    void (*discard)(struct command *command);
+};
+
+enum { COMMAND_REFS = 6 };
+
+/* References that a command keeps until it is retired. */
+struct refs {
+    unsigned count;
+    unsigned more_count;
+    struct object *here[COMMAND_REFS];
+    struct object **more; /* heap array, when the inline ones do not suffice */
+};
+
+struct command {
+    const struct command_type *type;
+    const char *label; /* static or interned */
+    uint64_t position; /* given by stream_submit */
+    uint64_t bytes;    /* moved, for the counters */
+    struct refs refs;
+    struct deps deps;     /* filled in by stream_submit when the command is deferred */
+    struct command *next; /* in the FIFO */
+    union {
+        struct {
+            struct kernel *kernel;
+            cl_kernel instance; /* with its arguments set; returned to the kernel by discard */
+            cl_uint dims;
+            bool has_local;
+            size_t global[3], local[3];
+        } launch;
+        struct {
+            cl_mem to, from;
+            void *host;
+            size_t to_offset;
+            struct range_1d range; /* of `from` where there is one, else of `to` */
+        } copy;
+        struct {
+            cl_mem to, from;
+            void *host;
+            struct rect_2d rect;
+        } rect;
+        struct {
+            cl_mem to;
+            struct range_1d range;
+            size_t pattern_bytes;
+            unsigned char pattern[16];
+        } fill;
+        struct {
+            cl_mem memory;
+            bool to_host;
+        } migrate;
+        struct {
+            struct event *event; /* timed record to be told the end time, or NULL; in refs */
+            uint64_t serial;
+        } marker;
+        struct {
+            cls_host_fn fn;
+            cls_stream_callback callback;
+            cls_foreign_fn foreign;
+            cls_stream stream; /* what a callback is told */
+            void *arg;
+        } host;
+    } u;
+};
+
+/* A command without arguments; the union is left to the caller, who fills in what the type uses. */
+static inline void command_init(struct command *command, const struct command_type *type,
+                                const char *label) {
+    command->type = type;
+    command->label = label;
+    command->position = 0;
+    command->bytes = 0;
+    command->refs.count = command->refs.more_count = 0;
+    command->refs.more = NULL;
+    deps_forget(&command->deps);
+    command->next = NULL;
+    command->u.marker.event = NULL;
+}
+
+/* Adds a reference (taken over) to a command. */
+cls_status command_keep(struct command *command, struct object *object);
+
+void refs_release(struct refs *refs);
+
+/* Copies what is used only: this is on the path of every launch. */
+static inline void refs_move(struct refs *to, struct refs *from) {
+    for (unsigned i = 0; i < from->count; i++)
+        to->here[i] = from->here[i];
+    to->count = from->count;
+    to->more_count = from->more_count;
+    to->more = from->more;
+    from->count = from->more_count = 0;
+    from->more = NULL;
+}
+
+/* Drops a command that is not, or no longer, submitted: discard, references, dependencies. */
+void command_drop(struct command *command);
+
+/* The types of commands, one table for all. */
+extern const struct command_type type_launch, type_write, type_read, type_copy, type_write_rect,
+    type_read_rect, type_copy_rect, type_fill, type_migrate, type_marker, type_mark,
+    type_staged_write, type_staged_read, type_staged_write_rect, type_staged_read_rect, type_host,
+    type_callback, type_foreign;
+
+#endif

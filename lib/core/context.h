@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Contexts inside: one device and what is shared by its streams. */
+#ifndef CLSTREAM_CORE_CONTEXT_H
+#define CLSTREAM_CORE_CONTEXT_H
+
+#include <pthread.h>
+
+#include <clstream/context.h>
+
+#include "base/handle.h"
+#include "driver/caps.h"
+#include "driver/device.h"
+#include "driver/queue.h"
+
+struct stream;
+struct program_cache;
+struct op_kernels;
+struct registered;
+struct staging;
+
+/* A driver queue and the number of streams on it. */
+struct queue {
+    cl_command_queue cl;
+    struct queue_traits traits;
+    unsigned users;
+    bool adopted; /* somebody else's: never shared */
+    bool dead;    /* a failure killed it: never handed out again */
+    struct queue *next;
+};
+
+struct context {
+    struct object object;
+    struct device *device;
+    const struct caps *caps;
+    cl_context cl;
+    _Atomic bool closed; /* destroyed by the user; streams and buffers may still hold it */
+    _Atomic(const char *)
+        lost_by; /* the command whose failure lost the driver's context; NULL: well */
+    struct program_cache *programs;
+
+    pthread_mutex_t lock;          /* guards what follows; a leaf */
+    struct stream *default_stream; /* owned; NULL once the context is destroyed */
+    struct queue *queues;
+    struct op_kernels *op_kernels; /* core/op_kernel.c */
+    struct registered *registered; /* core/registry.c */
+    struct staging *staging;       /* core/staging.c; NULL until needed */
+    struct queue *host_queue;      /* maps pinned memory; NULL until needed */
+};
+
+extern struct object_pool context_pool;
+
+/* Looks up a handle; NULL is the default context. Takes a reference. Reports. */
+cls_status context_get(cls_context handle, struct context **out);
+static inline void context_put(struct context *context) { object_release(&context->object); }
+
+/* CLS_ERROR_CONTEXT_DESTROYED or CLS_ERROR_CONTEXT_LOST, reported, when the context is. */
+cls_status context_check(const struct context *context);
+
+/* The default stream, retained, or NULL once the context is destroyed. */
+struct stream *context_default_stream(struct context *context);
+
+/* A queue of these traits, made or shared: streams get queues of their own up to a bound, and share
+ * from there on. */
+cls_status queue_acquire(struct context *context, const struct queue_traits *traits,
+                         struct queue **out);
+void queue_unuse(struct context *context, struct queue *queue);
+
+/* A queue that is new, however many there are. */
+cls_status queue_create_own(struct context *context, const struct queue_traits *traits,
+                            struct queue **out);
+
+/* As queue_unuse, for a queue that a failure may have killed: it is never handed out again. */
+void queue_bury(struct context *context, struct queue *queue);
+
+/* The queue that maps pinned memory; made on first need. Borrowed. */
+cls_status context_host_queue(struct context *context, cl_command_queue *out);
+
+/* Makes an entry, with one user, for somebody else's queue, which is retained. */
+cls_status queue_adopt(struct context *context, cl_command_queue cl, struct queue **out);
+
+/* Releases all; nobody uses any. */
+void queues_free(struct context *context);
+
+/* Makes a context on a cl_context, which it takes over on success. */
+cls_status context_new(struct device *device, cl_context cl, struct context **out);
+
+#endif

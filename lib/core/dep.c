@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/dep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/stream.h"
+#include "driver/event.h"
+
+void dep_release(const struct dep *dep) {
+    if (dep->event)
+        event_release(dep->device, dep->event);
+    if (dep->stream)
+        object_release(&dep->stream->object);
+}
+
+static struct dep *same_stream(struct deps *deps, const struct stream *stream) {
+    struct dep *items = deps_items(deps);
+    for (unsigned i = 0; stream && i < deps->count; i++)
+        if (items[i].stream == stream)
+            return &items[i];
+    return NULL;
+}
+
+uint64_t deps_position_of(struct deps *deps, const struct stream *stream) {
+    const struct dep *known = same_stream(deps, stream);
+    return known ? known->position : 0;
+}
+
+/* Room for one more. */
+static bool reserve(struct deps *deps) {
+    unsigned limit = deps->capacity ? deps->capacity : DEPS_INLINE;
+    if (deps->count < limit)
+        return true;
+    struct dep *old = deps->capacity ? deps->u.heap : NULL;
+    struct dep *grown = realloc(old, 2 * limit * sizeof *grown);
+    if (!grown)
+        return false;
+    if (!old)
+        memcpy(grown, deps->u.here, sizeof deps->u.here);
+    deps->u.heap = grown;
+    deps->capacity = 2 * limit;
+    return true;
+}
+
+cls_status deps_add(struct deps *deps, const struct dep *dep) {
+    struct dep *known = same_stream(deps, dep->stream);
+    if (known) {
+        bool covered = known->position > dep->position ||
+                       (known->position == dep->position && (known->event || !dep->event));
+        struct dep out = covered ? *dep : *known;
+        if (!covered)
+            *known = *dep;
+        dep_release(&out);
+        return CLS_SUCCESS;
+    }
+    if (!reserve(deps))
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait");
+    deps_items(deps)[deps->count++] = *dep;
+    return CLS_SUCCESS;
+}
+
+const struct failure *deps_first_failure(struct deps *deps) {
+    struct dep *items = deps_items(deps);
+    for (unsigned i = 0; i < deps->count; i++) {
+        const struct failure *failure =
+            items[i].stream ? stream_failure_at(items[i].stream, items[i].position) : NULL;
+        if (failure)
+            return failure;
+    }
+    return NULL;
+}
+
+void deps_clear(struct deps *deps) {
+    struct dep *items = deps_items(deps);
+    for (unsigned i = 0; i < deps->count; i++)
+        dep_release(&items[i]);
+    if (deps->capacity)
+        free(deps->u.heap);
+    deps_forget(deps);
+}
+
+void deps_remove(struct deps *deps, unsigned i) {
+    struct dep *items = deps_items(deps);
+    dep_release(&items[i]);
+    items[i] = items[--deps->count];
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dependencies: what a command waits for besides the work before it in its stream. A dependency names a
+ * position of another stream, or a cl_event of the user's.
+ */
+#ifndef CLSTREAM_CORE_DEP_H
+#define CLSTREAM_CORE_DEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <clstream/status.h>
+
+#include "driver/device.h"
+
+struct stream;
+struct failure;
+
+struct dep {
+    struct stream *stream; /* retained; NULL: `event` is the user's own */
+    uint64_t position;     /* in that stream */
+    uint64_t covers;       /* of the waiting stream: `event` waits for it already; 0: none */
+    cl_event event;        /* retained; NULL: the position was not with the driver when looked at */
+    const struct device *device; /* of the event */
+    bool hinted;                 /* the event's callback is set, to kick the engine */
+};
+
+enum { DEPS_INLINE = 2 };
+
+/* A small set; all zero is the empty one. Moved by plain assignment, the source then being cleared with
+ * deps_forget. At most one entry a stream: the later position covers the earlier. */
+struct deps {
+    unsigned count;
+    unsigned capacity; /* of the heap array; 0: inline */
+    union {
+        struct dep here[DEPS_INLINE];
+        struct dep *heap;
+    } u;
+};
+
+static inline struct dep *deps_items(struct deps *deps) {
+    return deps->capacity ? deps->u.heap : deps->u.here;
+}
+
+/* Adds `dep`, taking over its references. CLS_ERROR_OUT_OF_MEMORY leaves the set as it was and the
+ * references with the caller. */
+cls_status deps_add(struct deps *deps, const struct dep *dep);
+
+/* The recorded failure behind the first dependency that has failed, or NULL. */
+const struct failure *deps_first_failure(struct deps *deps);
+static inline const struct failure *deps_failure(struct deps *deps) {
+    return deps->count ? deps_first_failure(deps) : NULL;
+}
+
+/* Empties a set whose contents were moved. */
+static inline void deps_forget(struct deps *deps) { deps->count = deps->capacity = 0; }
+
+/* Moves the contents of `from`, which is empty afterwards, over those of `to`. */
+static inline void deps_move(struct deps *to, struct deps *from) {
+    if (from->count)
+        *to = *from;
+    else
+        deps_forget(to);
+    deps_forget(from);
+}
+
+/* Drops the references and empties the set. */
+void deps_clear(struct deps *deps);
+
+/* Drops the references of one dependency. */
+void dep_release(const struct dep *dep);
+
+/* The position of `stream` that the set waits for; 0: none. */
+uint64_t deps_position_of(struct deps *deps, const struct stream *stream);
+
+/* Removes entry i. */
+void deps_remove(struct deps *deps, unsigned i);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Driving the FIFO: handing over its head, again and again, until something is really ahead. Whoever
+ * drives marks the stream as draining, so that the order is kept while no lock is held.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "core/context.h"
+#include "core/engine.h"
+#include "core/handover.h"
+#include "core/run.h"
+#include "core/stream.h"
+#include "core/worker.h"
+#include "driver/event.h"
+#include "driver/status.h"
+
+enum readiness { READY, BLOCKED, FAILED };
+
+/* A user's own event: the library holds the command back until it is set. */
+static enum readiness look_at_foreign(const struct dep *dep, cls_status *why) {
+    cl_int state = event_state(dep->device, dep->event);
+    if (state > 0)
+        return BLOCKED;
+    if (state == CL_COMPLETE)
+        return READY;
+    *why = driver_status(state, "a wait for a cl_event");
+    return FAILED;
+}
+
+/* Looks at a dependency of `stream`'s head with no lock held: fills in its event once the work is with
+ * the driver. Of another context, the work must be done: there is no native wait for it. */
+static enum readiness look_at(struct stream *stream, struct dep *dep, bool must_be_done) {
+    if (atomic_load(&dep->stream->retired) >= dep->position)
+        return READY;
+    if (!dep->event) {
+        bool done;
+        struct dep fresh;
+        if (stream_dep(dep->stream, dep->position, stream, &fresh, &done))
+            return BLOCKED;
+        if (done)
+            return READY;
+        dep->event = fresh.event;
+        dep->device = fresh.device;
+        dep->covers = fresh.covers;
+        object_release(&fresh.stream->object);
+    }
+    if (!dep->event)
+        return BLOCKED;
+    if (!must_be_done && dep_is_native(stream, dep))
+        return READY;
+    stream_poll(dep->stream);
+    if (atomic_load(&dep->stream->retired) >= dep->position)
+        return READY;
+    if (!dep->hinted)
+        event_hint(dep->device, dep->event, engine_kick_hint, NULL);
+    dep->hinted = true;
+    return BLOCKED;
+}
+
+/* Removes what is done from the head's dependencies and tells whether the rest can be handed to the
+ * driver. The stream is draining, so the head stays where it is. */
+static enum readiness look_at_all(struct stream *stream, struct command *head, cls_status *why) {
+    bool must_be_done = head->type->run && head->type->after_completion;
+    for (unsigned i = 0; i < head->deps.count;) {
+        struct dep *dep = &deps_items(&head->deps)[i];
+        enum readiness now =
+            dep->stream ? look_at(stream, dep, must_be_done) : look_at_foreign(dep, why);
+        if (now != READY)
+            return now;
+        bool keep = dep->stream && (atomic_load(&dep->stream->retired) < dep->position ||
+                                    stream_failure_at(dep->stream, dep->position));
+        if (keep) {
+            i++;
+            continue;
+        }
+        pthread_mutex_lock(&stream->lock);
+        deps_remove(&head->deps, i);
+        pthread_mutex_unlock(&stream->lock);
+    }
+    return READY;
+}
+
+static void pop(struct stream *stream) {
+    struct command *head = stream->fifo_head;
+    stream->fifo_head = head->next;
+    if (!head->next)
+        stream->fifo_tail = NULL;
+    stream->fifo_count--;
+    if (stream->waiters)
+        pthread_cond_broadcast(&stream->progress);
+}
+
+/* Under the lock, with everything earlier retired: the head is done without the driver. Returns it, to
+ * be dropped and freed without the lock. */
+static struct command *finish_head(struct stream *stream) {
+    struct command *head = stream->fifo_head;
+    pop(stream);
+    stream->counters.completed++;
+    if (stream_failure_at(stream, head->position))
+        stream->counters.failed++;
+    atomic_store_explicit(&stream->retired, head->position, memory_order_release);
+    return head;
+}
+
+void fifo_fail_skipped(struct stream *stream, const struct command *command) {
+    const struct failure *poison = stream_poison(stream);
+    if (poison)
+        stream_fail_locked(stream, command->position, poison->status, poison->code, poison->label);
+    else
+        stream_fail_locked(stream, command->position, CLS_ERROR_SHUTDOWN, 0, "process exit");
+}
+
+void fifo_settle_reservation(struct stream *stream) {
+    if (stream->reserved && !stream->fifo_head) {
+        stream->reserved = false;
+        workers_unreserve();
+    }
+}
+
+struct command *fifo_finish_head(struct stream *stream) {
+    return finish_head(stream);
+}
+
+struct command *fifo_hand_over_head(struct stream *stream) {
+    struct command *head = stream->fifo_head;
+    pop(stream);
+    return head;
+}
+
+enum step { STEP_AGAIN, STEP_STOP, STEP_WORKER };
+
+/* What a refused hand-over makes of the stream. */
+static cls_status poison_status(cls_status status) {
+    bool own = status == CLS_ERROR_CONTEXT_LOST || status == CLS_ERROR_OUT_OF_MEMORY ||
+               status == CLS_ERROR_OUT_OF_DEVICE_MEMORY;
+    return own ? status : CLS_ERROR_COMMAND_FAILED;
+}
+
+/* Under the lock: one step with the head, whose dependencies are ready. `*freed` is to be dropped. */
+static enum step step(struct stream *stream, struct command **freed) {
+    struct command *head = stream->fifo_head;
+    bool poisoned = stream_poison(stream) != NULL;
+    if (head->type->run && (!poisoned || head->type->when_failed))
+        return STEP_WORKER;
+    if (poisoned) {
+        if (stream->flights.count)
+            return STEP_STOP;
+        fifo_fail_skipped(stream, head);
+        *freed = finish_head(stream);
+        return STEP_AGAIN;
+    }
+    enum flight_room room = handover_room(stream);
+    if (stream_poison(stream))
+        return STEP_AGAIN;
+    if (room == FLIGHT_FULL || (room == FLIGHT_NO_MEMORY && stream->flights.count))
+        return STEP_STOP; /* room comes with what retires */
+    cls_status status = room == FLIGHT_ROOM ? handover(stream, head) : CLS_ERROR_OUT_OF_MEMORY;
+    if (status) {
+        stream_fail_locked(stream, head->position, poison_status(status), cls_last_error_code(),
+                           head->label ? head->label : head->type->label);
+        return STEP_AGAIN;
+    }
+    pop(stream);
+    free(head);
+    return STEP_AGAIN;
+}
+
+/* The stream's failure, found by a driver of the FIFO, is told to its dependents once. */
+static void tell_failure(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    bool fresh = stream->fresh_failure;
+    stream->fresh_failure = false;
+    pthread_mutex_unlock(&stream->lock);
+    if (fresh)
+        failures_propagate();
+}
+
+/* Looks at the head and moves it on. Called with the lock held and draining set; keeps both. */
+static enum step move_head(struct stream *stream) {
+    struct command *head = stream->fifo_head, *freed = NULL;
+    cls_status why = CLS_SUCCESS;
+    if (!head)
+        return STEP_STOP;
+    bool look = head->deps.count && !stream_poison(stream);
+    if (look) {
+        pthread_mutex_unlock(&stream->lock);
+        enum readiness now = look_at_all(stream, head, &why);
+        pthread_mutex_lock(&stream->lock);
+        if (now == FAILED)
+            stream_fail_locked(stream, head->position, CLS_ERROR_COMMAND_FAILED,
+                               cls_last_error_code(), "the user's cl_event");
+        if (now == BLOCKED && !stream_poison(stream))
+            return STEP_STOP;
+        const struct failure *failure = deps_failure(&head->deps);
+        if (failure)
+            stream_fail_locked(stream, head->position, failure->status, failure->code,
+                               failure->label);
+    }
+    enum step next = step(stream, &freed);
+    if (freed) {
+        pthread_mutex_unlock(&stream->lock);
+        command_drop(freed);
+        free(freed);
+        pthread_mutex_lock(&stream->lock);
+    }
+    return next;
+}
+
+bool fifo_drain(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    if (stream->draining || stream->running) {
+        pthread_mutex_unlock(&stream->lock);
+        return false;
+    }
+    stream->draining = true;
+    enum step next;
+    do
+        next = move_head(stream);
+    while (next == STEP_AGAIN);
+    stream->draining = false;
+    stream->running = next == STEP_WORKER;
+    fifo_settle_reservation(stream);
+    bool moved = stream->unflushed;
+    stream_flush_locked(stream);
+    bool run = stream->running;
+    pthread_mutex_unlock(&stream->lock);
+    tell_failure(stream);
+    if (moved)
+        engine_kick();
+    return run;
+}
+
+void stream_drive(struct stream *stream) {
+    if (!fifo_drain(stream))
+        return;
+    object_retain(&stream->object);
+    workers_run(stream);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/engine.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "core/context.h"
+#include "core/handover.h"
+#include "core/stream.h"
+#include "core/waiter.h"
+
+static const uint64_t TICK_NS = 400 * 1000;           /* while something is unflushed or deferred */
+static const uint64_t LONG_NS = 10 * 1000 * 1000;     /* while all is flushed and pending */
+static const uint64_t ENDLESS_NS = 10 * CLOCK_SECOND; /* idle; a kick is sure to come */
+enum {
+    IDLE_TICKS = 50, /* ticks from the last work to sleeping without end */
+    IDLE_LOOKS = 25  /* looks at an idle stream until it is let go */
+};
+
+static pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static bool running, stop;
+static pthread_t thread;
+static struct stream *arrivals; /* watched since the last tick */
+
+static _Atomic bool down;
+static _Atomic bool kicked;
+static _Atomic bool sleeps_long;
+static _Atomic(struct waiter *) wake;
+
+void engine_kick(void) {
+    if (atomic_exchange(&kicked, true))
+        return;
+    struct waiter *waiter = atomic_load(&wake);
+    if (waiter)
+        waiter_wake(waiter);
+}
+
+void engine_kick_hint(void *unused) {
+    (void)unused;
+    engine_kick();
+}
+
+void engine_rouse(void) {
+    if (atomic_load_explicit(&sleeps_long, memory_order_relaxed))
+        engine_kick();
+}
+
+void engine_watch(struct stream *stream) {
+    stream->watched = true;
+    object_retain(&stream->object);
+    pthread_mutex_lock(&engine_lock);
+    stream->watch_next = arrivals;
+    arrivals = stream;
+    pthread_mutex_unlock(&engine_lock);
+    engine_rouse();
+}
+
+bool engine_is_down(void) { return atomic_load_explicit(&down, memory_order_relaxed); }
+
+/* --- the thread --- */
+
+enum need { NEED_NOTHING, NEED_LONG, NEED_TICK };
+
+/* Looks after one stream; NEED_NOTHING when it is idle and was so at the last tick. */
+static enum need look_after(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    bool busy = stream->submitted != stream->looked_at && !stream->fifo_head;
+    stream->looked_at = stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    if (!busy) /* else its submitter polls, and should not have to wait for the lock */
+        stream_poll(stream);
+    pthread_mutex_lock(&stream->lock);
+    bool queued = stream->fifo_head != NULL && !stream->running;
+    bool fresh = stream->unflushed;
+    stream_flush_locked(stream);
+    struct flight *last = flight_last(&stream->flights);
+    if (last && !last->event && !fresh && !busy)
+        handover_cover(stream);
+    pthread_mutex_unlock(&stream->lock);
+    if (queued)
+        stream_drive(stream);
+    pthread_mutex_lock(&stream->lock);
+    bool pending = stream->flights.count || stream->fifo_head;
+    bool deferred = stream->fifo_head && !stream->running;
+    pthread_mutex_unlock(&stream->lock);
+    if (fresh || deferred || busy)
+        return NEED_TICK;
+    return pending ? NEED_LONG : NEED_NOTHING;
+}
+
+/* Takes a stream that is still idle off the list; its reference goes with it. */
+static bool let_go(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    bool idle = !stream->flights.count && !stream->fifo_head && !stream->unflushed;
+    if (idle)
+        stream->watched = false;
+    pthread_mutex_unlock(&stream->lock);
+    return idle;
+}
+
+static struct stream *take_arrivals(struct stream *list) {
+    pthread_mutex_lock(&engine_lock);
+    struct stream *first = arrivals;
+    arrivals = NULL;
+    pthread_mutex_unlock(&engine_lock);
+    while (first) {
+        struct stream *next = first->watch_next;
+        first->watch_next = list;
+        list = first;
+        first = next;
+    }
+    return list;
+}
+
+/* A stream that is used again and again stays; a destroyed one goes as soon as it is idle. */
+static bool may_go(struct stream *stream, enum need need) {
+    stream->idle_looks = need == NEED_NOTHING ? stream->idle_looks + 1 : 0;
+    if (need != NEED_NOTHING)
+        return false;
+    return stream->idle_looks > IDLE_LOOKS || atomic_load(&stream->destroyed);
+}
+
+/* Looks after all, and lets idle streams go. */
+static struct stream *look_after_all(struct stream *list, enum need *need) {
+    struct stream **link = &list;
+    *need = NEED_NOTHING;
+    while (*link) {
+        struct stream *stream = *link;
+        enum need one = look_after(stream);
+        if (one > *need)
+            *need = one;
+        struct stream *next = stream->watch_next;
+        if (may_go(stream, one) && let_go(stream)) {
+            *link = next;
+            object_release(&stream->object);
+        } else {
+            link = &stream->watch_next;
+        }
+    }
+    return list;
+}
+
+static bool stopping(void) {
+    pthread_mutex_lock(&engine_lock);
+    bool now = stop;
+    pthread_mutex_unlock(&engine_lock);
+    return now;
+}
+
+/* Whether nothing was submitted since the last look. A submission that this does not see sees
+ * `sleeps_long`, which was set before: both are ordered by the stream's or the engine's lock. */
+static bool is_quiet(struct stream *list) {
+    bool quiet = true;
+    for (; list && quiet; list = list->watch_next) {
+        pthread_mutex_lock(&list->lock);
+        quiet = !list->unflushed && (!list->fifo_head || list->running);
+        pthread_mutex_unlock(&list->lock);
+    }
+    pthread_mutex_lock(&engine_lock);
+    quiet = quiet && !arrivals && !stop;
+    pthread_mutex_unlock(&engine_lock);
+    return quiet;
+}
+
+/* Sleeps; a kick that came since `kicked` was cleared ends it at once. */
+static void rest(struct waiter *waiter, struct stream *list, enum need need, unsigned idle) {
+    bool lasting = need == NEED_LONG || (need == NEED_NOTHING && idle > IDLE_TICKS);
+    uint64_t ns = TICK_NS;
+    if (lasting)
+        ns = need == NEED_LONG ? LONG_NS : ENDLESS_NS;
+    atomic_store(&sleeps_long, lasting);
+    if (!atomic_load(&kicked) && (!lasting || is_quiet(list)))
+        waiter_sleep(waiter, ns);
+    atomic_store(&sleeps_long, false);
+}
+
+static void *look_after_streams(void *arg) {
+    struct waiter *waiter = arg;
+    struct stream *list = NULL;
+    unsigned idle = 0;
+    while (!stopping()) {
+        enum need need;
+        atomic_store(&kicked, false);
+        list = take_arrivals(list);
+        list = look_after_all(list, &need);
+        idle = need == NEED_NOTHING ? idle + 1 : 0;
+        rest(waiter, list, need, idle);
+    }
+    while (list) {
+        struct stream *next = list->watch_next;
+        object_release(&list->object);
+        list = next;
+    }
+    return NULL;
+}
+
+cls_status engine_start(void) {
+    cls_status status = CLS_SUCCESS;
+    if (engine_is_down())
+        return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
+    pthread_mutex_lock(&engine_lock);
+    if (!running) {
+        struct waiter *waiter = waiter_get();
+        int error = waiter ? pthread_create(&thread, NULL, look_after_streams, waiter) : 0;
+        running = waiter && !error;
+        if (running)
+            atomic_store(&wake, waiter);
+        else
+            status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no thread for the submitter: %s",
+                               waiter ? strerror(error) : "no memory");
+        if (!running)
+            waiter_put(waiter);
+    }
+    pthread_mutex_unlock(&engine_lock);
+    return status;
+}
+
+void engine_close(void) { atomic_store(&down, true); }
+
+void engine_stop(void) {
+    pthread_mutex_lock(&engine_lock);
+    bool join = running;
+    stop = true;
+    running = false;
+    pthread_mutex_unlock(&engine_lock);
+    if (!join)
+        return;
+    atomic_store(&kicked, false);
+    engine_kick();
+    pthread_join(thread, NULL);
+}

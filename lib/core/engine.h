@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The submitter: one thread a process that flushes what nobody waits for within a millisecond, notices
+ * completions nobody asks about, and hands over deferred commands when their turn comes. It never
+ * blocks in a driver or in user code.
+ */
+#ifndef CLSTREAM_CORE_ENGINE_H
+#define CLSTREAM_CORE_ENGINE_H
+
+#include <stdbool.h>
+
+#include <clstream/status.h>
+
+struct stream;
+
+/* Starts the thread unless it runs. CLS_ERROR_OUT_OF_MEMORY when there can be no thread,
+ * CLS_ERROR_SHUTDOWN when the process is exiting. */
+cls_status engine_start(void);
+
+/* Puts a stream on the list of those looked after; under the stream's lock. It leaves by itself once
+ * it is idle. */
+void engine_watch(struct stream *stream);
+
+/* Has the streams looked after now rather than at the next tick. Takes no lock: fit for callbacks. */
+void engine_kick(void);
+void engine_kick_hint(void *unused);
+
+/* A kick only when the thread sleeps for long: for work that must be flushed within a millisecond. */
+void engine_rouse(void);
+
+/* From here on engine_is_down; the thread goes on with what there is. */
+void engine_close(void);
+
+/* Stops the thread and joins it. */
+void engine_stop(void);
+
+/* Whether the process is exiting: nothing is accepted any more. */
+bool engine_is_down(void);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/exit.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "core/engine.h"
+#include "core/stream.h"
+#include "core/worker.h"
+#include "driver/quirk.h"
+#include "driver/warm.h"
+
+static const uint64_t DRAIN_NS = 5 * CLOCK_SECOND;
+
+/* Handlers run in the reverse of their registration, and drivers register theirs as late as when the
+ * first kernel runs. So this one is registered twice: with the first work, for a process that exits
+ * early, and after the first kernel has run; the run that comes first counts. */
+enum { REGISTERED_EARLY = 1, REGISTERED_LATE = 2 };
+static _Atomic int registered;
+static _Atomic bool ran;
+
+static void drain(uint64_t deadline) {
+    for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream)) {
+        pthread_mutex_lock(&stream->lock);
+        uint64_t position = stream->submitted;
+        pthread_mutex_unlock(&stream->lock);
+        stream_wait(stream, position, deadline);
+    }
+}
+
+/* Nothing of the FIFOs is handed over any more; callbacks still come, with a status. */
+static void drop_queued(void) {
+    for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream)) {
+        pthread_mutex_lock(&stream->lock);
+        struct command *head = stream->fifo_head;
+        if (head && stream->running)
+            head = head->next;
+        if (head)
+            stream_fail_locked(stream, head->position, CLS_ERROR_SHUTDOWN, 0, "process exit");
+        stream->fresh_failure = false;
+        pthread_mutex_unlock(&stream->lock);
+        stream_drive(stream);
+    }
+}
+
+static void at_exit(void) {
+    if (atomic_exchange(&ran, true))
+        return;
+    uint64_t deadline = clock_now_ns() + DRAIN_NS;
+    engine_close();
+    drop_queued();
+    drain(deadline);
+    workers_stop(deadline);
+    engine_stop();
+}
+
+void exit_note_work(const struct device *device) {
+    if (atomic_load_explicit(&registered, memory_order_relaxed))
+        return;
+    int none = 0;
+    if (device->quirks & QUIRK_LATE_EXIT_HANDLER)
+        return;
+    if (atomic_compare_exchange_strong(&registered, &none, REGISTERED_EARLY))
+        atexit(at_exit);
+}
+
+void exit_note_done(cls_command_kind kind) {
+    if (atomic_load_explicit(&registered, memory_order_relaxed) == REGISTERED_LATE ||
+        kind != CLS_COMMAND_KERNEL)
+        return;
+    if (atomic_exchange(&registered, REGISTERED_LATE) != REGISTERED_LATE)
+        atexit(at_exit);
+}
+
+cls_status exit_prepare(struct device *device, cl_context context) {
+    if (!(device->quirks & QUIRK_LATE_EXIT_HANDLER) || atomic_load(&registered) == REGISTERED_LATE)
+        return CLS_SUCCESS;
+    cls_status status = device_warm(device, context);
+    if (!status)
+        exit_note_done(CLS_COMMAND_KERNEL);
+    return status;
+}

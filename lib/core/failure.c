@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Failure is propagated by the library and never left to the driver: seven drivers give seven answers
+ * to one failed command. A stream's failures are a list of ranges of positions; whoever depends on a
+ * position in one of them fails too.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "core/context.h"
+#include "core/engine.h"
+#include "core/stream.h"
+
+const struct failure *stream_failure_at(const struct stream *stream, uint64_t position) {
+    const struct failure *failure = atomic_load_explicit(&stream->failures, memory_order_acquire);
+    for (; failure; failure = failure->older)
+        if (position >= atomic_load(&failure->first) && position <= atomic_load(&failure->last))
+            return failure;
+    return NULL;
+}
+
+const struct failure *stream_poison(const struct stream *stream) {
+    const struct failure *failure = atomic_load_explicit(&stream->failures, memory_order_acquire);
+    return failure && atomic_load(&failure->last) == UINT64_MAX ? failure : NULL;
+}
+
+void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
+                        const char *label) {
+    struct failure *known = atomic_load(&stream->failures);
+    if (known && atomic_load(&known->last) == UINT64_MAX) {
+        if (first < atomic_load(&known->first)) {
+            atomic_store(&known->first, first);
+            stream->fresh_failure = true;
+        }
+        return;
+    }
+    struct failure *failure = stream->spare;
+    stream->spare = NULL;
+    failure->status = status;
+    failure->code = code;
+    failure->label = label;
+    failure->older = known;
+    atomic_store(&failure->first, first);
+    atomic_store(&failure->last, UINT64_MAX);
+    atomic_store_explicit(&stream->failures, failure, memory_order_release);
+    stream->fresh_failure = true;
+    if (status == CLS_ERROR_CONTEXT_LOST)
+        atomic_store(&stream->context->lost_by, label);
+}
+
+cls_status failure_report(const struct stream *stream, const struct failure *failure) {
+    return error_set_code(failure->status, failure->code, "command '%s' failed; stream '%s' is %s",
+                          failure->label, stream->name,
+                          stream_poison(stream) ? "poisoned until cls_stream_reset"
+                                                : "reset since, but not this work");
+}
+
+/* Under the lock: where the stream first depends on failed work. */
+static const struct failure *inherited(struct stream *stream, uint64_t *first) {
+    const struct failure *failure;
+    for (unsigned i = 0; i < stream->flights.count; i++) {
+        struct flight *flight = flight_at(&stream->flights, i);
+        *first = flight->position;
+        if ((failure = deps_failure(&flight->deps)) != NULL)
+            return failure;
+    }
+    for (struct command *command = stream->fifo_head; command; command = command->next) {
+        *first = command->position;
+        if ((failure = deps_failure(&command->deps)) != NULL)
+            return failure;
+    }
+    *first = stream->submitted + 1;
+    return deps_failure(&stream->waits);
+}
+
+/* Returns whether the stream is newly failed. */
+static bool inherit(struct stream *stream) {
+    uint64_t first;
+    bool fresh = false;
+    pthread_mutex_lock(&stream->lock);
+    if (!stream_poison(stream)) {
+        const struct failure *failure = inherited(stream, &first);
+        if (failure) {
+            stream_fail_locked(stream, first, failure->status, failure->code, failure->label);
+            stream->fresh_failure = false;
+            fresh = true;
+        }
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return fresh;
+}
+
+void stream_inherit(struct stream *stream, const struct failure *failure) {
+    pthread_mutex_lock(&stream->lock);
+    bool fresh = stream->fresh_failure;
+    stream_fail_locked(stream, stream->submitted + 1, failure->status, failure->code,
+                       failure->label);
+    stream->fresh_failure = fresh; /* nobody depends on work that is not submitted yet */
+    pthread_mutex_unlock(&stream->lock);
+}
+
+void failures_propagate(void) {
+    bool again = true;
+    while (again) {
+        again = false;
+        for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream))
+            again |= inherit(stream);
+    }
+    engine_kick();
+}
+
+/* Fresh queues in place of the stream's, which a failure may have killed. */
+static cls_status replace_queues(struct stream *stream) {
+    struct queue *queue;
+    if (!stream->hurt || stream->queue->adopted)
+        return CLS_SUCCESS;
+    cls_status status = queue_create_own(stream->context, &stream->queue->traits, &queue);
+    if (status)
+        return status;
+    queue_bury(stream->context, stream->queue);
+    stream->queue = queue;
+    if (stream->companion)
+        queue_bury(stream->context, stream->companion);
+    stream->companion = NULL;
+    stream->hurt = false;
+    return CLS_SUCCESS;
+}
+
+/* Waits for healthy work outlive the reset. */
+static void drop_failed_waits(struct deps *waits) {
+    for (unsigned i = waits->count; i-- > 0;) {
+        const struct dep *dep = &deps_items(waits)[i];
+        if (dep->stream && stream_failure_at(dep->stream, dep->position))
+            deps_remove(waits, i);
+    }
+}
+
+/* Under the lock, with all work retired. */
+static cls_status forget_failure(struct stream *stream) {
+    struct failure *failure = atomic_load(&stream->failures);
+    if (!failure || atomic_load(&failure->last) != UINT64_MAX)
+        return CLS_SUCCESS;
+    struct failure *spare = calloc(1, sizeof *spare);
+    if (!spare)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to reset a stream");
+    cls_status status = replace_queues(stream);
+    if (status) {
+        free(spare);
+        return status;
+    }
+    stream->spare = spare;
+    drop_failed_waits(&stream->waits);
+    atomic_store(&failure->last, stream->submitted);
+    return CLS_SUCCESS;
+}
+
+cls_status stream_reset(struct stream *stream) {
+    cls_status status = context_check(stream->context);
+    if (!status)
+        status = check_may_block();
+    while (!status) {
+        uint64_t position;
+        pthread_mutex_lock(&stream->lock);
+        position = stream->submitted;
+        bool drained = atomic_load(&stream->retired) == position;
+        if (drained)
+            status = forget_failure(stream);
+        pthread_mutex_unlock(&stream->lock);
+        if (drained)
+            return status;
+        stream_wait(stream, position, WAIT_FOREVER);
+    }
+    return status;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/flight.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "core/context.h"
+#include "core/event.h"
+#include "core/exit.h"
+#include "core/stream.h"
+#include "driver/event.h"
+#include "driver/quirk.h"
+#include "driver/status.h"
+
+enum { FIRST_CAPACITY = 32, POLL_STEP = 32, VERDICT_BATCH = 32 };
+
+/* How long an unstarted command behind a failed one is given before it is taken for one that the driver
+ * will never run (QUIRK_FAILED_WAIT_HANGS). */
+static const uint64_t ABANDON_NS = 250 * 1000 * 1000;
+
+static bool grow(struct flights *flights) {
+    unsigned capacity = flights->capacity ? 2 * flights->capacity : FIRST_CAPACITY;
+    struct flight *ring = malloc(capacity * sizeof *ring);
+    if (!ring)
+        return false;
+    for (unsigned i = 0; i < flights->count; i++)
+        ring[i] = *flight_at(flights, i);
+    free(flights->ring);
+    flights->ring = ring;
+    flights->capacity = capacity;
+    flights->first = 0;
+    return true;
+}
+
+enum flight_room flights_reserve(struct flights *flights, unsigned limit) {
+    if (flights->count >= limit)
+        return FLIGHT_FULL;
+    if (flights->count < flights->capacity)
+        return FLIGHT_ROOM;
+    return grow(flights) ? FLIGHT_ROOM : FLIGHT_NO_MEMORY;
+}
+
+struct flight *flights_push(struct flights *flights, struct command *command) {
+    struct flight *flight = flight_at(flights, flights->count++);
+    flight->lost = CL_COMPLETE;
+    flight->event = NULL;
+    flight->position = command->position;
+    flight->label = command->label ? command->label : command->type->label;
+    flight->kind = command->type->kind;
+    flight->queue = NULL;
+    flight->timed = NULL;
+    refs_move(&flight->refs, &command->refs);
+    deps_move(&flight->deps, &command->deps);
+    return flight;
+}
+
+/* From the newest on: what is asked about is mostly recent. */
+struct flight *flights_covering(const struct flights *flights, uint64_t position) {
+    struct flight *covering = NULL;
+    for (unsigned i = flights->count; i-- > 0;) {
+        struct flight *flight = flight_at(flights, i);
+        if (flight->position < position)
+            break;
+        if (flight->event)
+            covering = flight;
+    }
+    return covering;
+}
+
+void flights_free(struct flights *flights) { free(flights->ring); }
+
+/* The first flight from the oldest on that has an event or is lost, or count. */
+static unsigned first_telling(const struct flights *flights) {
+    unsigned i = 0;
+    while (i < flights->count && !flight_at(flights, i)->event && !flight_at(flights, i)->lost)
+        i++;
+    return i;
+}
+
+/* Whether a poisoned stream's oldest flight is one that its driver will never start. */
+static bool abandoned(struct stream *stream, const struct flight *flight, cl_int state) {
+    if (state != CL_QUEUED && state != CL_SUBMITTED)
+        return false;
+    if (!(stream->context->device->quirks & QUIRK_FAILED_WAIT_HANGS) ||
+        !stream_failure_at(stream, flight->position))
+        return false;
+    uint64_t now = clock_now_ns();
+    if (!stream->flights.stuck_since)
+        stream->flights.stuck_since = now;
+    return now - stream->flights.stuck_since > ABANDON_NS;
+}
+
+/* What the driver holds of an abandoned flight is never given back: it may still touch it. */
+static void abandon(struct flight *flight) {
+    flight->event = NULL;
+    flight->lost = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    flight->refs.count = flight->refs.more_count = 0;
+    flight->refs.more = NULL;
+}
+
+static void tell_time(struct stream *stream, struct flight *flight) {
+    const struct context *context = stream->context;
+    struct event_time time = {.host_ns = clock_now_ns()};
+    time.has_device = context->caps->marker_times_sane && flight->event &&
+                      event_end_time(context->device, flight->event, &time.device_ns);
+    event_tell_time(flight->timed, flight->timed_serial, &time);
+}
+
+/* The stream whose poll must come first: it runs ahead of what is recorded of it. */
+static struct stream *unsettled(struct deps *deps) {
+    struct dep *items = deps_items(deps);
+    for (unsigned i = 0; i < deps->count; i++)
+        if (items[i].stream && atomic_load(&items[i].stream->retired) < items[i].position)
+            return items[i].stream;
+    return NULL;
+}
+
+static void inherit_failure(struct stream *stream, struct flight *flight) {
+    const struct failure *failure = deps_failure(&flight->deps);
+    if (failure)
+        stream_fail_locked(stream, flight->position, failure->status, failure->code,
+                           failure->label);
+}
+
+static void retire_oldest(struct stream *stream) {
+    struct flights *flights = &stream->flights;
+    struct flight *flight = flight_at(flights, 0);
+    inherit_failure(stream, flight);
+    exit_note_done(flight->kind);
+    if (flight->timed)
+        tell_time(stream, flight);
+    if (flight->event) {
+        event_release(stream->context->device, flight->event);
+        flights->stuck_since = 0;
+    }
+    if (flight->deps.count)
+        deps_clear(&flight->deps);
+    refs_release(&flight->refs);
+    stream->counters.completed++;
+    if (stream_failure_at(stream, flight->position))
+        stream->counters.failed++;
+    flights->first = (flights->first + 1) & (flights->capacity - 1);
+    flights->count--;
+    atomic_store_explicit(&stream->retired, flight->position, memory_order_release);
+}
+
+/* A failed event taints its flight and those before it that have no event of their own. */
+static void fail_span(struct stream *stream, unsigned telling, cl_int code) {
+    struct flight *flight = flight_at(&stream->flights, telling);
+    cls_status status = status_of_cl(code);
+    stream->hurt = true;
+    if (status != CLS_ERROR_CONTEXT_LOST)
+        status = CLS_ERROR_COMMAND_FAILED;
+    stream_fail_locked(stream, flight_at(&stream->flights, 0)->position, status, code,
+                       flight->label);
+}
+
+/* A stream that one of the flights up to `telling` depends on, and whose poll must come first; retained.
+ * NULL when there is none. */
+static struct stream *first_unsettled(struct stream *stream, unsigned telling) {
+    for (unsigned i = 0; i <= telling; i++) {
+        struct stream *other = unsettled(&flight_at(&stream->flights, i)->deps);
+        if (other) {
+            object_retain(&other->object);
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* Retires the flights up to `telling`, which is done with `code`. Where work that they depend on has
+ * failed, theirs is that failure, with the name of the command where it began. */
+static struct stream *retire_span(struct stream *stream, unsigned telling, cl_int code) {
+    struct stream *other = first_unsettled(stream, telling);
+    if (other)
+        return other;
+    for (unsigned i = 0; i <= telling && code < 0; i++)
+        inherit_failure(stream, flight_at(&stream->flights, i));
+    if (code < 0)
+        fail_span(stream, telling, code);
+    for (unsigned i = 0; i <= telling; i++)
+        retire_oldest(stream);
+    return NULL;
+}
+
+/* The code of a telling flight: positive while pending. */
+static cl_int flight_state(struct stream *stream, struct flight *flight) {
+    if (flight->lost)
+        return flight->lost;
+    cl_int state = event_state(stream->context->device, flight->event);
+    if (state > 0 && abandoned(stream, flight, state)) {
+        abandon(flight);
+        return flight->lost;
+    }
+    return state;
+}
+
+/* Some drivers tell of a failure only when waited for: asks once for all flights up to the newest that is
+ * done. True when all are well; else each is asked by itself. */
+static bool all_are_well(struct stream *stream, unsigned *n) {
+    const struct device *device = stream->context->device;
+    struct flights *flights = &stream->flights;
+    cl_event events[VERDICT_BATCH];
+    cl_uint count = 0;
+    *n = flights->count < VERDICT_BATCH ? flights->count : VERDICT_BATCH;
+    for (unsigned i = 0; i < *n; i++) {
+        struct flight *flight = flight_at(flights, i);
+        if (!flight->event || flight->lost)
+            return false;
+        events[count++] = flight->event;
+    }
+    return count && event_state(device, events[count - 1]) == CL_COMPLETE &&
+           event_verdict(device, count, events) == CL_SUCCESS;
+}
+
+static cl_int confirm(struct stream *stream, const struct flight *flight) {
+    return flight->event ? event_verdict(stream->context->device, 1, &flight->event) : CL_COMPLETE;
+}
+
+struct stream *flights_poll(struct stream *stream) {
+    struct flights *flights = &stream->flights;
+    struct stream *other = NULL;
+    bool lies = (stream->context->device->quirks & QUIRK_STATUS_LIES) != 0;
+    unsigned well;
+    while (lies && !other && all_are_well(stream, &well))
+        other = retire_span(stream, well - 1, CL_COMPLETE);
+    while (flights->count && !other) {
+        unsigned telling = first_telling(flights);
+        if (telling == flights->count)
+            break;
+        struct flight *flight = flight_at(flights, telling);
+        cl_int state = flight_state(stream, flight);
+        if (state > 0)
+            break;
+        if (state == CL_COMPLETE && lies)
+            state = confirm(stream, flight);
+        other = retire_span(stream, telling, state);
+    }
+    flights->poll_at = flights->count + POLL_STEP;
+    return other;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands in flight: the ring of what the driver holds of one stream, oldest first. An event stays
+ * retained until its command is retired, and commands retire in order: on PoCL 3.1 releasing the event
+ * of an inner command of a chain whose first one fails aborts the process.
+ */
+#ifndef CLSTREAM_CORE_FLIGHT_H
+#define CLSTREAM_CORE_FLIGHT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <clstream/stream.h>
+
+#include "core/command.h"
+#include "core/dep.h"
+
+struct stream;
+struct queue;
+
+struct flight {
+    cl_int lost;    /* negative: nothing can be known of it and the flights before it any more */
+    cl_event event; /* NULL: covered by the next flight that has one, on the same in-order queue */
+    uint64_t position;
+    const char *label;
+    cls_command_kind kind;
+    const struct queue *queue;
+    struct event *timed; /* to be told the end time; NULL mostly; kept alive by refs */
+    uint64_t timed_serial;
+    struct refs refs;
+    struct deps deps;
+};
+
+/* A ring that grows up to the stream's bound. All functions are called under the stream's lock. */
+struct flights {
+    struct flight *ring;
+    unsigned capacity; /* a power of two, or 0 */
+    unsigned first;
+    unsigned count;
+    unsigned poll_at;     /* look for completions when there are so many */
+    uint64_t stuck_since; /* when a failed stream's oldest flight was first seen unstarted */
+};
+
+static inline struct flight *flight_at(const struct flights *flights, unsigned i) {
+    return &flights->ring[(flights->first + i) & (flights->capacity - 1)];
+}
+
+/* The newest flight, or NULL. */
+static inline struct flight *flight_last(const struct flights *flights) {
+    return flights->count ? flight_at(flights, flights->count - 1) : NULL;
+}
+
+/* Makes room for one more, without passing `limit` flights. */
+enum flight_room { FLIGHT_ROOM, FLIGHT_FULL, FLIGHT_NO_MEMORY };
+enum flight_room flights_reserve(struct flights *flights, unsigned limit);
+
+/* Appends after flights_reserve; cannot fail. Takes over refs and deps of the command. */
+struct flight *flights_push(struct flights *flights, struct command *command);
+
+/* The flight whose event covers a position, or NULL when no later flight has an event. */
+struct flight *flights_covering(const struct flights *flights, uint64_t position);
+
+/* Retires what is done, oldest first. When the oldest is done but for the outcome of another stream's
+ * work, that stream is returned, retained, to be polled without this lock. */
+struct stream *flights_poll(struct stream *stream);
+
+void flights_free(struct flights *flights);
+
+#endif

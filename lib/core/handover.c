@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/handover.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/context.h"
+#include "core/event.h"
+#include "core/exit.h"
+#include "driver/event.h"
+
+enum {
+    EVENT_INTERVAL = 64, /* commands from event to event where they have none of their own */
+    EVENT_CREDIT = 64,   /* commands that have one, after somebody had to ask for one */
+    WAITS_ON_STACK = 16
+};
+
+static bool launch_blocking;
+
+static void read_environment(void) {
+    const char *value = getenv("CLSTREAM_LAUNCH_BLOCKING");
+    launch_blocking = value && *value && strcmp(value, "0") != 0;
+}
+
+bool blocking_launches(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_environment);
+    return launch_blocking;
+}
+
+bool dep_is_native(const struct stream *stream, const struct dep *dep) {
+    return dep->stream && dep->event && dep->stream->context->cl == stream->context->cl;
+}
+
+enum flight_room handover_room(struct stream *stream) {
+    struct flights *flights = &stream->flights;
+    if (flights->count >= flights->poll_at || flights->count >= stream->max_in_flight) {
+        struct stream *other = flights_poll(stream);
+        if (other)
+            object_release(&other->object);
+    }
+    return flights_reserve(flights, stream->max_in_flight);
+}
+
+cl_event handover_tail(struct stream *stream, const struct queue *queue) {
+    struct flight *last = flight_last(&stream->flights);
+    if (!last || (!queue->traits.out_of_order && last->queue == queue))
+        return NULL;
+    return last->event;
+}
+
+cls_status handover_cover(struct stream *stream) {
+    struct flight *last = flight_last(&stream->flights);
+    if (!last || last->event)
+        return CLS_SUCCESS;
+    if (last->lost)
+        return CLS_ERROR_COMMAND_FAILED;
+    stream->event_credit = EVENT_CREDIT;
+    stream->since_event = 0;
+    cls_status status = enqueue_marker(stream->context->device, last->queue->cl,
+                                       (struct wait_list){0, NULL}, &last->event);
+    if (status)
+        last->lost = cls_last_error_code() < 0 ? cls_last_error_code() : CL_OUT_OF_RESOURCES;
+    else
+        stream->unflushed = true;
+    return status;
+}
+
+/* Moves the stream to a queue that is profiled, as asked for; its work so far gets an event to wait
+ * for, and is flushed. */
+static cls_status change_queue(struct stream *stream) {
+    struct queue_traits traits = stream->queue->traits;
+    struct queue *queue;
+    traits.profiled = stream->want_profiled;
+    cls_status status = handover_cover(stream);
+    if (!status)
+        status = queue_acquire(stream->context, &traits, &queue);
+    if (status)
+        return status;
+    stream_flush_locked(stream);
+    queue_unuse(stream->context, stream->queue);
+    stream->queue = queue;
+    return CLS_SUCCESS;
+}
+
+/* Whether the next command gets an event of its own. */
+static bool wants_event(struct stream *stream, const struct command *command) {
+    if (!stream->event_less || stream->queue->traits.profiled ||
+        command->type->kind != CLS_COMMAND_KERNEL)
+        return true;
+    if (stream->event_credit) {
+        stream->event_credit--;
+        return true;
+    }
+    return ++stream->since_event >= EVENT_INTERVAL;
+}
+
+/* The wait list: the dependencies that are not done, and the tail, unless one of them waits for it. */
+static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *events) {
+    struct dep *items = deps_items(deps);
+    cl_uint count = 0;
+    uint64_t covered = 0;
+    for (unsigned i = 0; i < deps->count; i++) {
+        if (items[i].covers > covered)
+            covered = items[i].covers;
+        if (atomic_load(&items[i].stream->retired) < items[i].position)
+            events[count++] = items[i].event;
+    }
+    const struct flight *last = flight_last(&stream->flights);
+    cl_event tail = handover_tail(stream, stream->queue);
+    if (tail && last->position > covered)
+        events[count++] = tail;
+    return count;
+}
+
+static cls_status enqueue(struct stream *stream, struct command *command, cl_event *event) {
+    cl_event here[WAITS_ON_STACK], *events = here;
+    if (command->deps.count + 1 > WAITS_ON_STACK)
+        events = malloc((command->deps.count + 1) * sizeof(cl_event));
+    if (!events)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
+    struct target target = {stream->context->device, stream->queue->cl,
+                            !stream->queue->traits.out_of_order};
+    struct wait_list waits = {fill_waits(stream, &command->deps, events), events};
+    bool wanted = wants_event(stream, command);
+    cls_status status = command->type->enqueue(target, command, waits, wanted ? event : NULL);
+    if (!status && wanted)
+        stream->since_event = 0;
+    if (events != here)
+        free(events);
+    return status;
+}
+
+cls_status handover(struct stream *stream, struct command *command) {
+    cl_event event = NULL;
+    const struct failure *failure = deps_failure(&command->deps);
+    if (failure) {
+        stream_fail_locked(stream, command->position, failure->status, failure->code,
+                           failure->label);
+        return failure_report(stream, failure);
+    }
+    cls_status status = CLS_SUCCESS;
+    if (stream->want_profiled && !stream->queue->traits.profiled && !stream->queue->adopted)
+        status = change_queue(stream);
+    if (!status)
+        status = enqueue(stream, command, &event);
+    if (status) {
+        if (status == CLS_ERROR_CONTEXT_LOST)
+            atomic_store(&stream->context->lost_by,
+                         command->label ? command->label : command->type->label);
+        return status;
+    }
+    struct flight *flight = flights_push(&stream->flights, command);
+    flight->event = event;
+    flight->queue = stream->queue;
+    if (command->type == &type_marker && command->u.marker.event) {
+        flight->timed = command->u.marker.event;
+        flight->timed_serial = command->u.marker.serial;
+    }
+    stream->unflushed = true;
+    if (command->type->discard)
+        command->type->discard(command);
+    exit_note_work(stream->context->device);
+    return CLS_SUCCESS;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Handing a command to the driver, under the stream's lock. */
+#ifndef CLSTREAM_CORE_HANDOVER_H
+#define CLSTREAM_CORE_HANDOVER_H
+
+#include "core/stream.h"
+
+/* Whether the driver itself can wait for it: an event of this cl_context that is with the driver. */
+bool dep_is_native(const struct stream *stream, const struct dep *dep);
+
+/* Looks for room for one more flight, noticing completions when there are many. */
+enum flight_room handover_room(struct stream *stream);
+
+/* Enqueues a device command whose `deps` are native, behind everything handed over before. Needs room.
+ * On success its references and deps are the flight's. CLS_ERROR_COMMAND_FAILED and the like when a
+ * dependency is known to have failed: it never reaches the driver. */
+cls_status handover(struct stream *stream, struct command *command);
+
+/* Gives the stream's newest flight an event if none covers it, for whoever must wait for it. Where the
+ * driver refuses, the flights without an event are lost: the next poll fails them. */
+cls_status handover_cover(struct stream *stream);
+
+/* The event that the next command on `queue` must wait for, or NULL when the order is implied.
+ * Borrowed. */
+cl_event handover_tail(struct stream *stream, const struct queue *queue);
+
+/* Whether CLSTREAM_LAUNCH_BLOCKING asks for every command to complete before its call returns. */
+bool blocking_launches(void);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels inside. A kernel keeps a few cl_kernel instances; a launch takes one, sets its arguments,
+ * enqueues it and gives it back, so that no argument state is ever shared.
+ */
+#ifndef CLSTREAM_CORE_KERNEL_H
+#define CLSTREAM_CORE_KERNEL_H
+
+#include <clstream/kernel.h>
+
+#include "base/handle.h"
+#include "driver/device.h"
+#include "driver/kernel.h"
+
+struct context;
+struct program;
+
+enum { KERNEL_INSTANCES = 8 };
+
+struct kernel {
+    struct object object;
+    struct context *context; /* retained, but by one of the library's own, which the context owns */
+    struct program *program; /* retained; NULL for one of the library's own */
+    cl_program cl;
+    const char *label; /* interned */
+    char name[64];     /* the function's */
+    unsigned n_parameters;
+    enum parameter_kind *parameters;
+    size_t max_group;
+    _Atomic(cl_kernel) instances[KERNEL_INSTANCES];
+};
+
+struct program {
+    struct object object;
+    struct context *context; /* retained */
+    cl_program cl;
+};
+
+extern struct object_pool program_pool, kernel_pool;
+
+/* Makes a kernel object of a built program; `program` may be NULL. */
+cls_status kernel_new(struct context *context, struct program *program, cl_program cl,
+                      const char *function, const char *label, struct kernel **out);
+
+cls_status kernel_take_instance(struct kernel *kernel, cl_kernel *out);
+void kernel_give_instance(struct kernel *kernel, cl_kernel instance);
+
+/* Checks a handle, its context included, and takes a reference. */
+cls_status kernel_get(cls_kernel handle, struct kernel **out);
+
+struct command;
+/* Fills in a launch command: one reference to the kernel moves into it; the instance has its arguments
+ * set. `local` may be NULL. */
+cls_status kernel_command(struct kernel *kernel, cl_kernel instance, unsigned dims,
+                          const size_t *global, const size_t *local, struct command *out);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* Launching the caller's kernels: arguments are checked and set, and the launch submitted. */
+#include "base/error.h"
+#include "core/buffer.h"
+#include "core/context.h"
+#include "core/kernel.h"
+#include "core/stream.h"
+
+cls_status kernel_command(struct kernel *kernel, cl_kernel instance, unsigned dims,
+                          const size_t *global, const size_t *local, struct command *out) {
+    command_init(out, &type_launch, kernel->label);
+    out->u.launch.kernel = kernel;
+    out->u.launch.instance = instance;
+    out->u.launch.dims = dims;
+    out->u.launch.has_local = local != NULL;
+    for (unsigned i = 0; i < dims; i++) {
+        out->u.launch.global[i] = global[i];
+        out->u.launch.local[i] = local ? local[i] : 0;
+    }
+    return command_keep(out, &kernel->object);
+}
+
+/* --- shape --- */
+
+static bool has_local(const cls_launch *launch) {
+    bool any = false;
+    for (unsigned i = 0; i < launch->dims; i++)
+        any = any || launch->local[i];
+    return any;
+}
+
+static cls_status check_local(const struct kernel *kernel, const cls_launch *launch) {
+    size_t group = 1;
+    for (unsigned i = 0; i < launch->dims; i++) {
+        size_t local = launch->local[i];
+        if (!local || launch->global[i] % local)
+            return error_set(CLS_ERROR_INVALID_VALUE,
+                             "local size %zu does not divide global size %zu in dimension %u",
+                             local, launch->global[i], i);
+        if (local > kernel->max_group / group)
+            return error_set(CLS_ERROR_INVALID_VALUE,
+                             "'%s' takes at most %zu work-items in a group", kernel->label,
+                             kernel->max_group);
+        group *= local;
+    }
+    return CLS_SUCCESS;
+}
+
+static cls_status check_shape(const struct kernel *kernel, const cls_launch *launch, bool *empty) {
+    size_t items = 1;
+    if (!launch || launch->dims < 1 || launch->dims > 3)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a launch has 1 to 3 dimensions, not %u",
+                         launch ? launch->dims : 0);
+    *empty = false;
+    for (unsigned i = 0; i < launch->dims; i++)
+        *empty = *empty || !launch->global[i];
+    for (unsigned i = 0; i < launch->dims && !*empty; i++)
+        if (__builtin_mul_overflow(items, launch->global[i], &items))
+            return error_set(CLS_ERROR_INVALID_VALUE, "the number of work-items overflows");
+    if (*empty || !has_local(launch))
+        return CLS_SUCCESS;
+    return check_local(kernel, launch);
+}
+
+/* --- arguments --- */
+
+static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_arg *arg) {
+    static const char *const names[] = {"", "a value", "a buffer", "__local memory"};
+    static const enum parameter_kind wanted[] = {[CLS_ARG_BUFFER] = PARAMETER_BUFFER,
+                                                 [CLS_ARG_VALUE] = PARAMETER_VALUE,
+                                                 [CLS_ARG_LOCAL] = PARAMETER_LOCAL};
+    enum parameter_kind has = kernel->parameters[i];
+    if ((unsigned)arg->kind > CLS_ARG_LOCAL)
+        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u is of no kind", i);
+    if (has != PARAMETER_UNKNOWN && has != wanted[arg->kind])
+        return error_set(CLS_ERROR_INVALID_VALUE, "'%s': parameter %u is %s", kernel->label, i,
+                         names[has]);
+    if (arg->kind == CLS_ARG_BUFFER)
+        return CLS_SUCCESS;
+    if (!arg->size)
+        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u has 0 bytes", i);
+    if (arg->kind == CLS_ARG_VALUE && arg->size > sizeof arg->u.bytes && !arg->u.pointer)
+        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u is a null pointer to a value", i);
+    return CLS_SUCCESS;
+}
+
+/* Sets a buffer argument; the reference goes into the command. */
+static cls_status set_buffer(const struct kernel *kernel, cl_kernel instance, unsigned i,
+                             cls_buffer handle, struct command *command) {
+    const struct device *device = kernel->context->device;
+    cl_mem none = NULL;
+    struct buffer *buffer;
+    if (!handle)
+        return kernel_set_arg(device, instance, i, sizeof none, &none);
+    cls_status status = buffer_get(handle, &buffer);
+    if (status)
+        return status;
+    if (buffer->context != kernel->context)
+        status =
+            error_set(CLS_ERROR_WRONG_CONTEXT, "argument %u is a buffer of another context", i);
+    if (!status)
+        status = kernel_set_arg(device, instance, i, sizeof buffer->memory, &buffer->memory);
+    if (!status)
+        status = command_keep(command, &buffer->object);
+    if (status)
+        buffer_put(buffer);
+    return status;
+}
+
+static cls_status set_one(const struct kernel *kernel, cl_kernel instance, unsigned i,
+                          const cls_arg *arg, struct command *command) {
+    const struct device *device = kernel->context->device;
+    cls_status status = check_kind(kernel, i, arg);
+    if (status)
+        return status;
+    if (arg->kind == CLS_ARG_BUFFER)
+        return set_buffer(kernel, instance, i, arg->u.buffer, command);
+    if (arg->kind == CLS_ARG_LOCAL)
+        return kernel_set_arg(device, instance, i, arg->size, NULL);
+    const void *value = arg->size <= sizeof arg->u.bytes ? arg->u.bytes : arg->u.pointer;
+    return kernel_set_arg(device, instance, i, arg->size, value);
+}
+
+static cls_status set_all(const struct kernel *kernel, cl_kernel instance, const cls_arg *args,
+                          unsigned n_args, struct command *command) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < n_args && !status; i++)
+        status = set_one(kernel, instance, i, &args[i], command);
+    return status;
+}
+
+/* Takes over a reference to the kernel. */
+static cls_status launch(struct kernel *kernel, struct stream *stream, const cls_launch *shape,
+                         const cls_arg *args, unsigned n_args, uint64_t *position) {
+    struct command command;
+    cl_kernel instance;
+    cls_status status = kernel_take_instance(kernel, &instance);
+    if (status) {
+        object_release(&kernel->object);
+        return status;
+    }
+    status = kernel_command(kernel, instance, shape->dims, shape->global,
+                            has_local(shape) ? shape->local : NULL, &command);
+    if (!status)
+        status = set_all(kernel, instance, args, n_args, &command);
+    if (!status)
+        return stream_submit(stream, &command, position);
+    command_drop(&command);
+    return status;
+}
+
+static cls_status check_call(const struct kernel *kernel, const struct stream *stream,
+                             const cls_launch *shape, const cls_arg *args, unsigned n_args,
+                             bool *empty) {
+    if (stream->context != kernel->context)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "kernel and stream are of different contexts");
+    if (n_args != kernel->n_parameters || (n_args && !args))
+        return error_set(CLS_ERROR_INVALID_VALUE, "'%s' has %u parameters, not %u", kernel->label,
+                         kernel->n_parameters, args ? n_args : 0);
+    return check_shape(kernel, shape, empty);
+}
+
+static cls_status kernel_launch(cls_kernel handle, const cls_launch *shape, const cls_arg *args,
+                                unsigned n_args, cls_stream stream_handle, bool blocking) {
+    struct kernel *kernel;
+    struct stream *stream;
+    uint64_t position = 0;
+    bool empty = false;
+    cls_status status = blocking ? check_may_block() : CLS_SUCCESS;
+    if (!status)
+        status = kernel_get(handle, &kernel);
+    if (status)
+        return status;
+    status = stream_get(stream_handle, kernel->context, &stream);
+    if (status) {
+        object_release(&kernel->object);
+        return status;
+    }
+    status = check_call(kernel, stream, shape, args, n_args, &empty);
+    if (status || empty)
+        object_release(&kernel->object);
+    else
+        status = launch(kernel, stream, shape, args, n_args, &position);
+    if (!status && blocking && position)
+        status = stream_wait(stream, position, WAIT_FOREVER);
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_kernel_launch_async(cls_kernel kernel, const cls_launch *launch, const cls_arg *args,
+                                   unsigned n_args, cls_stream stream) {
+    return kernel_launch(kernel, launch, args, n_args, stream, false);
+}
+
+cls_status cls_kernel_launch(cls_kernel kernel, const cls_launch *launch, const cls_arg *args,
+                             unsigned n_args, cls_stream stream) {
+    return kernel_launch(kernel, launch, args, n_args, stream, true);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/op.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "core/buffer.h"
+#include "core/context.h"
+#include "core/kernel.h"
+#include "core/op_kernel.h"
+#include "core/registry.h"
+#include "core/stream.h"
+
+static void release_views(struct op_call *call) {
+    for (unsigned i = 0; i < call->n_views; i++)
+        buffer_put(call->views[i].buffer);
+    call->n_views = 0;
+}
+
+/* Resolves one view; the buffer's reference is the call's. */
+static cls_status take_view(const cls_array *array, struct op_view *view) {
+    size_t size = cls_dtype_size(array->dtype), end;
+    struct buffer *buffer;
+    if (!size)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_dtype", (int)array->dtype);
+    cls_status status = buffer_get(array->buffer, &buffer);
+    if (status)
+        return status;
+    if (__builtin_add_overflow(array->offset, array->count, &end) ||
+        __builtin_mul_overflow(end, size, &end) || end > buffer->bytes) {
+        status =
+            error_set(CLS_ERROR_OUT_OF_RANGE,
+                      "%zu elements of %s from element %zu pass the end of a buffer of %zu "
+                      "bytes",
+                      array->count, cls_dtype_name(array->dtype), array->offset, buffer->bytes);
+        buffer_put(buffer);
+        return status;
+    }
+    *view =
+        (struct op_view){buffer, array->dtype, array->offset, array->count, array->offset * size};
+    return CLS_SUCCESS;
+}
+
+static cls_status take_stream(struct op_call *call, cls_stream handle) {
+    struct context *context = call->n_views ? call->views[0].buffer->context : NULL;
+    for (unsigned i = 1; i < call->n_views; i++)
+        if (call->views[i].buffer->context != context)
+            return error_set(CLS_ERROR_WRONG_CONTEXT, "the arrays are of different contexts");
+    cls_status status = stream_get(handle, context, &call->stream);
+    if (status)
+        return status;
+    if (context && call->stream->context != context) {
+        stream_put(call->stream);
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "arrays and stream are of different contexts");
+    }
+    call->context = call->stream->context;
+    call->device = call->context->device;
+    call->caps = call->context->caps;
+    return CLS_SUCCESS;
+}
+
+cls_status op_begin(struct op_call *call, cls_stream stream, const cls_array *const *views,
+                    unsigned n_views, bool blocking) {
+    cls_status status = blocking ? check_may_block() : CLS_SUCCESS;
+    call->n_views = 0;
+    call->last_position = 0;
+    call->scratch = NULL;
+    call->registered = NULL;
+    for (unsigned i = 0; i < n_views && !status; i++) {
+        status = take_view(views[i], &call->views[i]);
+        call->n_views += !status;
+    }
+    if (!status)
+        status = take_stream(call, stream);
+    if (status)
+        release_views(call);
+    return status;
+}
+
+cls_status op_check_overlap(const struct op_call *call, unsigned a, unsigned b, bool in_place) {
+    const struct op_view *x = &call->views[a], *y = &call->views[b];
+    size_t x_size = cls_dtype_size(x->dtype), y_size = cls_dtype_size(y->dtype);
+    size_t x_end = x->address + x->count * x_size, y_end = y->address + y->count * y_size;
+    if (x->buffer->memory != y->buffer->memory || x_end <= y->address || y_end <= x->address)
+        return CLS_SUCCESS;
+    if (in_place && x->address == y->address && x_end == y_end && x_size == y_size)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OVERLAP, "arrays overlap without being the same");
+}
+
+cls_status op_check_dtype(const struct op_call *call, cls_dtype dtype) {
+    if (dtype == CLS_F64 && !call->caps->fp64)
+        return error_set(CLS_ERROR_UNSUPPORTED, "%s has no double precision: no f64",
+                         call->device->info.name);
+    return CLS_SUCCESS;
+}
+
+cls_status op_kernel(struct op_call *call, const struct op_kernel_spec *spec, struct kernel **out) {
+    return op_kernel_find(call->context, spec, out);
+}
+
+struct kernel *op_registered(struct op_call *call, const char *name) {
+    if (!call->registered)
+        call->registered = registered_find(call->context, name);
+    return call->registered;
+}
+
+size_t op_max_group(const struct op_call *call, struct kernel *kernel) {
+    (void)call;
+    return kernel->max_group;
+}
+
+/* The stream's scratch buffer is the call's until op_end: two threads on one stream never share it, and
+ * the next user is ordered behind this one by the stream. */
+cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out) {
+    struct stream *stream = call->stream;
+    pthread_mutex_lock(&stream->lock);
+    struct buffer *spare = stream->scratch;
+    stream->scratch = NULL;
+    pthread_mutex_unlock(&stream->lock);
+    if (spare && spare->bytes < bytes) {
+        buffer_put(spare);
+        spare = NULL;
+    }
+    cls_status status = spare ? CLS_SUCCESS : buffer_allocate(call->context, bytes, &spare);
+    if (status)
+        return status;
+    if (call->scratch)
+        buffer_put(call->scratch);
+    call->scratch = spare;
+    *out = spare;
+    return CLS_SUCCESS;
+}
+
+static void return_scratch(struct op_call *call) {
+    struct buffer *extra = call->scratch;
+    pthread_mutex_lock(&call->stream->lock);
+    if (!call->stream->scratch) {
+        call->stream->scratch = extra;
+        extra = NULL;
+    }
+    pthread_mutex_unlock(&call->stream->lock);
+    if (extra)
+        buffer_put(extra);
+}
+
+/* --- launches --- */
+
+struct op_arg op_arg_in(struct buffer *buffer) {
+    return (struct op_arg){.kind = OP_ARG_BUFFER, .u.buffer = buffer};
+}
+
+struct op_arg op_arg_out(struct buffer *buffer) {
+    return (struct op_arg){.kind = OP_ARG_BUFFER, .writes = true, .u.buffer = buffer};
+}
+
+struct op_arg op_arg_value(const void *value, size_t size) {
+    struct op_arg arg = {.kind = OP_ARG_VALUE, .size = size};
+    memcpy(arg.u.bytes, value, size);
+    return arg;
+}
+
+struct op_arg op_arg_u64(uint64_t value) {
+    return op_arg_value(&value, sizeof value);
+}
+
+struct op_arg op_arg_local(size_t bytes) {
+    return (struct op_arg){.kind = OP_ARG_LOCAL, .size = bytes};
+}
+
+static cls_status set_arg(struct op_call *call, cl_kernel instance, unsigned i,
+                          const struct op_arg *arg, struct command *command) {
+    const struct device *device = call->device;
+    if (arg->kind == OP_ARG_LOCAL)
+        return kernel_set_arg(device, instance, i, arg->size, NULL);
+    if (arg->kind == OP_ARG_VALUE)
+        return kernel_set_arg(device, instance, i, arg->size, arg->u.bytes);
+    struct buffer *buffer = arg->u.buffer;
+    cls_status status = kernel_set_arg(device, instance, i, sizeof buffer->memory, &buffer->memory);
+    if (status)
+        return status;
+    object_retain(&buffer->object);
+    status = command_keep(command, &buffer->object);
+    if (status)
+        buffer_put(buffer);
+    return status;
+}
+
+cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
+                     unsigned n_args, size_t global, size_t local) {
+    struct command command;
+    cl_kernel instance;
+    if (n_args != kernel->n_parameters)
+        return error_set(CLS_ERROR_INVALID_VALUE, "kernel '%s' has %u parameters, not %u",
+                         kernel->label, kernel->n_parameters, n_args);
+    cls_status status = kernel_take_instance(kernel, &instance);
+    if (status)
+        return status;
+    object_retain(&kernel->object);
+    status = kernel_command(kernel, instance, 1, &global, local ? &local : NULL, &command);
+    for (unsigned i = 0; i < n_args && !status; i++)
+        status = set_arg(call, instance, i, &args[i], &command);
+    if (!status)
+        return stream_submit(call->stream, &command, &call->last_position);
+    command_drop(&command);
+    return status;
+}
+
+cls_status op_read_back(struct op_call *call, struct buffer *from, size_t offset, void *to,
+                        size_t bytes) {
+    struct command command = {.type = &type_read, .bytes = bytes};
+    uint64_t position;
+    cls_status status = check_may_block();
+    if (status)
+        return status;
+    command.u.copy.from = from->memory;
+    command.u.copy.host = to;
+    command.u.copy.range = (struct range_1d){offset, bytes};
+    object_retain(&from->object);
+    command_keep(&command, &from->object);
+    status = stream_submit(call->stream, &command, &position);
+    return status ? status : stream_wait(call->stream, position, WAIT_FOREVER);
+}
+
+cls_status op_end(struct op_call *call, cls_status status, bool blocking) {
+    if (!status && blocking && call->last_position)
+        status = stream_wait(call->stream, call->last_position, WAIT_FOREVER);
+    if (call->scratch)
+        return_scratch(call);
+    if (call->registered)
+        object_release(&call->registered->object);
+    release_views(call);
+    stream_put(call->stream);
+    return status;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a typed operation needs of the core: views checked and resolved, a kernel of the library's own,
+ * and one launch through the stream's door. An op knows nothing of queues, order or failure.
+ *
+ *     struct op_call call;
+ *     cls_status status = op_begin(&call, stream, views, n, blocking);
+ *     if (!status) status = ... op_kernel(&call, &spec, &kernel), op_launch(&call, kernel, ...)
+ *     return op_end(&call, status, blocking);
+ */
+#ifndef CLSTREAM_CORE_OP_H
+#define CLSTREAM_CORE_OP_H
+
+#include <stdbool.h>
+
+#include <clstream/types.h>
+
+#include "driver/device.h"
+
+struct stream;
+struct context;
+struct kernel;
+struct buffer;
+
+enum { OP_MAX_VIEWS = 4, OP_MAX_ARGS = 16 };
+
+/* A checked view: dtype valid, offset + count within the buffer, its buffer kept alive by the call. */
+struct op_view {
+    struct buffer *buffer;
+    cls_dtype dtype;
+    size_t offset;  /* elements */
+    size_t count;   /* elements */
+    size_t address; /* offset in bytes; its alignment is the view's, buffers start aligned */
+};
+
+struct op_call {
+    struct context *context;
+    struct stream *stream;
+    struct device *device;
+    const struct caps *caps;
+    struct op_view views[OP_MAX_VIEWS];
+    unsigned n_views;
+    uint64_t last_position; /* of the call's last launch; 0: none */
+    struct buffer *scratch;
+    struct kernel *registered;
+};
+
+/* Looks up the stream (NULL: the default stream of the views' context) and every view. On failure
+ * reports, holds nothing, and op_end must not be called. A blocking call is refused inside host
+ * functions. */
+cls_status op_begin(struct op_call *call, cls_stream stream, const cls_array *const *views,
+                    unsigned n_views, bool blocking);
+
+/* CLS_ERROR_OVERLAP when two views share bytes without being the same bytes. Elements of different
+ * size may not share any. `in_place` false: sharing is refused altogether. */
+cls_status op_check_overlap(const struct op_call *call, unsigned a, unsigned b, bool in_place);
+
+/* CLS_ERROR_UNSUPPORTED with the type's name when the device has no fp64 and the dtype is f64. */
+cls_status op_check_dtype(const struct op_call *call, cls_dtype dtype);
+
+/* A kernel of the library's own: entry `entry` of cl/`source`, built with `options`. */
+struct op_kernel_spec {
+    const char *source; /* "cast.cl" */
+    const char *entry;
+    const char *options;
+    const char *label; /* the command's name, as "cast_f32_f64"; copied */
+};
+
+/* The kernel for a spec, built on first use and kept with the context under the spec's address: specs
+ * must live, unchanged, as long as the process. Borrowed: the kernel lives as long as the context.
+ * Lookups after the first take a lock but build nothing. */
+cls_status op_kernel(struct op_call *call, const struct op_kernel_spec *spec, struct kernel **out);
+
+/* A kernel that the user registered under `name`, or NULL. Kept alive until op_end. */
+struct kernel *op_registered(struct op_call *call, const char *name);
+
+/* The most work-items of one group that the compiled kernel may have on this device. */
+size_t op_max_group(const struct op_call *call, struct kernel *kernel);
+
+/* Temporary device memory for one op, reused by later ops of the same stream in stream order (so it
+ * needs no waits), and kept alive by the commands that use it. Released by op_end. */
+cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out);
+
+/* An argument of a launch. */
+struct op_arg {
+    enum { OP_ARG_BUFFER, OP_ARG_VALUE, OP_ARG_LOCAL } kind;
+    bool writes; /* for a buffer */
+    size_t size; /* of a value (at most 16) or of local memory */
+    union {
+        struct buffer *buffer;
+        unsigned char bytes[16];
+    } u;
+};
+
+struct op_arg op_arg_in(struct buffer *buffer);
+struct op_arg op_arg_out(struct buffer *buffer);
+struct op_arg op_arg_value(const void *value, size_t size);
+struct op_arg op_arg_u64(uint64_t value);
+struct op_arg op_arg_local(size_t bytes);
+
+/* Submits one launch of `global` work-items in groups of `local` (0: chosen). */
+cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
+                     unsigned n_args, size_t global, size_t local);
+
+/* Downloads to the host at the end of a blocking reduction: submits the read, waits for it. */
+cls_status op_read_back(struct op_call *call, struct buffer *from, size_t offset, void *to,
+                        size_t bytes);
+
+/* Releases what op_begin took. With `blocking` and no error so far, waits for the call's work.
+ * Returns `status`, or the wait's. */
+cls_status op_end(struct op_call *call, cls_status status, bool blocking);
+
+#endif

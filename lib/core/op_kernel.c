@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/op_kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "base/error.h"
+#include "core/context.h"
+#include "core/kernel.h"
+#include "driver/program.h"
+#include "driver/source.h"
+
+/* Keyed by the address of the spec, which is static (core/op.h). */
+struct op_kernels {
+    UT_hash_handle hh;
+    const struct op_kernel_spec *spec;
+    struct kernel *kernel;
+};
+
+static struct kernel *look_up(struct context *context, const struct op_kernel_spec *spec) {
+    struct op_kernels *found;
+    HASH_FIND_PTR(context->op_kernels, &spec, found);
+    return found ? found->kernel : NULL;
+}
+
+static cls_status build(struct context *context, const struct op_kernel_spec *spec,
+                        struct kernel **out) {
+    struct program_spec program = {spec->source, NULL, spec->options};
+    cl_program cl;
+    cls_status status = source_get(spec->source, &program.source);
+    if (!status)
+        status = program_cache_get(context->programs, &program, &cl);
+    if (!status)
+        status = kernel_new(context, NULL, cl, spec->entry, spec->label, out);
+    return status;
+}
+
+/* Enters a kernel, unless another thread was first: then that one counts. */
+static struct kernel *enter(struct context *context, struct op_kernels *entry) {
+    struct kernel *first = look_up(context, entry->spec);
+    if (first)
+        return first;
+    HASH_ADD_PTR(context->op_kernels, spec, entry);
+    return entry->hh.tbl ? entry->kernel : NULL;
+}
+
+cls_status op_kernel_find(struct context *context, const struct op_kernel_spec *spec,
+                          struct kernel **out) {
+    pthread_mutex_lock(&context->lock);
+    struct kernel *kernel = look_up(context, spec);
+    pthread_mutex_unlock(&context->lock);
+    if (kernel) {
+        *out = kernel;
+        return CLS_SUCCESS;
+    }
+    struct op_kernels *entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for kernel '%s'", spec->label);
+    cls_status status = build(context, spec, &entry->kernel);
+    if (status) {
+        free(entry);
+        return status;
+    }
+    entry->spec = spec;
+    pthread_mutex_lock(&context->lock);
+    kernel = enter(context, entry);
+    pthread_mutex_unlock(&context->lock);
+    if (kernel != entry->kernel) {
+        object_release(&entry->kernel->object);
+        free(entry);
+    }
+    if (!kernel)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for kernel '%s'", spec->label);
+    *out = kernel;
+    return CLS_SUCCESS;
+}
+
+void op_kernels_free(struct op_kernels *kernels) {
+    struct op_kernels *entry, *next;
+    HASH_ITER(hh, kernels, entry, next) {
+        HASH_DEL(kernels, entry);
+        object_release(&entry->kernel->object);
+        free(entry);
+    }
+}

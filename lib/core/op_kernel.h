@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The library's own kernels of a context, each built on first use and kept. */
+#ifndef CLSTREAM_CORE_OP_KERNEL_H
+#define CLSTREAM_CORE_OP_KERNEL_H
+
+#include "core/op.h"
+
+struct op_kernels;
+
+cls_status op_kernel_find(struct context *context, const struct op_kernel_spec *spec,
+                          struct kernel **out);
+void op_kernels_free(struct op_kernels *kernels);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands that the library runs itself, on a worker: host functions, callbacks, foreign code; the staged
+ * copies are in staging.c. A worker stays with a stream while its next commands are for workers too.
+ */
+#include "core/run.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "core/context.h"
+#include "core/engine.h"
+#include "core/handover.h"
+#include "core/stream.h"
+#include "core/worker.h"
+#include "driver/event.h"
+#include "driver/queue.h"
+#include "driver/status.h"
+
+static struct run_result run_host(struct stream *stream, struct command *command,
+                                  cls_status so_far) {
+    (void)stream;
+    (void)so_far;
+    worker_enter_user_code();
+    command->u.host.fn(command->u.host.arg);
+    worker_leave_user_code();
+    return (struct run_result){CLS_SUCCESS};
+}
+
+static struct run_result run_callback(struct stream *stream, struct command *command,
+                                      cls_status so_far) {
+    (void)stream;
+    if (engine_is_down() && !so_far)
+        so_far = CLS_ERROR_SHUTDOWN;
+    worker_enter_user_code();
+    command->u.host.callback(command->u.host.stream, so_far, command->u.host.arg);
+    worker_leave_user_code();
+    return (struct run_result){CLS_SUCCESS};
+}
+
+/* --- foreign code --- */
+
+/* Under the lock: the stream's companion, made on first need. */
+static cls_status find_companion(struct stream *stream) {
+    struct queue_traits traits = {.out_of_order = false,
+                                  .profiled = stream->queue->traits.profiled,
+                                  .priority = stream->queue->traits.priority};
+    if (stream->companion)
+        return CLS_SUCCESS;
+    return queue_acquire(stream->context, &traits, &stream->companion);
+}
+
+/* Enters the companion behind one merged wait for all that is ahead. */
+static cls_status enter(struct stream *stream, struct command *command) {
+    cls_status status = find_companion(stream);
+    if (!status)
+        status = handover_cover(stream);
+    if (status)
+        return status;
+    stream_flush_locked(stream);
+    cl_event *events = malloc((command->deps.count + 1) * sizeof *events), entered;
+    if (!events)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
+    cl_uint count = 0;
+    cl_event tail = handover_tail(stream, stream->companion);
+    if (tail)
+        events[count++] = tail;
+    for (unsigned i = 0; i < command->deps.count; i++)
+        if (deps_items(&command->deps)[i].event)
+            events[count++] = deps_items(&command->deps)[i].event;
+    if (count)
+        status = enqueue_marker(stream->context->device, stream->companion->cl,
+                                (struct wait_list){count, events}, &entered);
+    free(events);
+    if (!count || status)
+        return status;
+    /* Kept until the command is retired, as every event is. */
+    struct dep keep = {.event = entered, .device = stream->context->device};
+    status = deps_add(&command->deps, &keep);
+    if (status)
+        dep_release(&keep);
+    return status;
+}
+
+static struct run_result run_foreign(struct stream *stream, struct command *command,
+                                     cls_status so_far) {
+    struct run_result result = {.companion = true};
+    (void)so_far;
+    pthread_mutex_lock(&stream->lock);
+    result.status = enter(stream, command);
+    cl_command_queue queue = stream->companion ? stream->companion->cl : NULL;
+    pthread_mutex_unlock(&stream->lock);
+    if (result.status) {
+        result.code = cls_last_error_code();
+        return result;
+    }
+    worker_enter_user_code();
+    result.code = command->u.host.foreign(queue, command->u.host.arg);
+    worker_leave_user_code();
+    result.status = result.code ? driver_status(result.code, "a foreign call") : CLS_SUCCESS;
+    const struct device *device = stream->context->device;
+    cls_status left = enqueue_marker(device, queue, (struct wait_list){0, NULL}, &result.event);
+    if (left)
+        result.event = NULL;
+    else
+        queue_flush(device, queue);
+    if (!result.status && left) {
+        result.status = left;
+        result.code = cls_last_error_code();
+    }
+    return result;
+}
+
+const struct command_type type_host = {
+    .kind = CLS_COMMAND_HOST, .label = "host function", .run = run_host, .after_completion = true};
+const struct command_type type_callback = {.kind = CLS_COMMAND_CALLBACK,
+                                           .label = "callback",
+                                           .run = run_callback,
+                                           .after_completion = true,
+                                           .when_failed = true};
+static struct run_result run_nothing(struct stream *stream, struct command *command,
+                                     cls_status so_far) {
+    (void)stream;
+    (void)command;
+    (void)so_far;
+    return (struct run_result){CLS_SUCCESS};
+}
+
+const struct command_type type_mark = {
+    .kind = CLS_COMMAND_MARKER,
+    .label = "marker",
+    .run = run_nothing,
+    .after_completion = true,
+    .when_failed = true,
+};
+const struct command_type type_foreign = {
+    .kind = CLS_COMMAND_FOREIGN, .label = "foreign call", .run = run_foreign};
+
+/* --- the worker's side of the FIFO --- */
+
+/* Waits for room for the flight that the head may leave. */
+static enum flight_room await_room(struct stream *stream) {
+    for (;;) {
+        pthread_mutex_lock(&stream->lock);
+        enum flight_room room = flights_reserve(&stream->flights, stream->max_in_flight);
+        uint64_t oldest = atomic_load(&stream->retired) + 1;
+        pthread_mutex_unlock(&stream->lock);
+        if (room != FLIGHT_FULL)
+            return room;
+        stream_wait(stream, oldest, WAIT_FOREVER);
+    }
+}
+
+/* Waits for what must be done before the head runs. */
+static void await_turn(struct stream *stream, struct command *head) {
+    if (head->type->after_completion) {
+        stream_wait(stream, head->position - 1, WAIT_FOREVER);
+        return;
+    }
+    if (await_room(stream) == FLIGHT_ROOM)
+        return;
+    pthread_mutex_lock(&stream->lock);
+    stream_fail_locked(stream, head->position, CLS_ERROR_COMMAND_FAILED, 0,
+                       head->label ? head->label : head->type->label);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* Under the lock: the head has been run, and an event may be left to come. */
+static void push_flight(struct stream *stream, struct command *head,
+                        const struct run_result *result) {
+    struct flight *flight = flights_push(&stream->flights, head);
+    flight->event = result->event;
+    flight->queue = result->companion ? stream->companion : stream->queue;
+    stream->unflushed = true;
+}
+
+/* Ends the head: with a failure, an event still to come, or done. */
+static void finish(struct stream *stream, struct command *head, const struct run_result *result) {
+    const char *label = head->label ? head->label : head->type->label;
+    pthread_mutex_lock(&stream->lock);
+    if (result->status)
+        stream_fail_locked(stream, head->position, CLS_ERROR_COMMAND_FAILED, result->code, label);
+    if (result->skipped)
+        fifo_fail_skipped(stream, head);
+    if (result->event) {
+        fifo_hand_over_head(stream);
+        push_flight(stream, head, result);
+    } else if (!stream->flights.count) {
+        fifo_finish_head(stream);
+    }
+    stream->running = false;
+    bool taken = stream->fifo_head != head;
+    fifo_settle_reservation(stream);
+    bool fresh = stream->fresh_failure;
+    stream->fresh_failure = false;
+    pthread_mutex_unlock(&stream->lock);
+    if (fresh)
+        failures_propagate();
+    if (taken) {
+        command_drop(head);
+        free(head);
+    }
+    engine_kick();
+}
+
+static void run_head(struct stream *stream) {
+    struct command *head = stream->fifo_head; /* stays: the stream is running */
+    struct run_result result = {CLS_SUCCESS};
+    await_turn(stream, head);
+    const struct failure *failure = stream_failure_at(stream, head->position);
+    bool skipped = stream_poison(stream) || engine_is_down();
+    if (!skipped || head->type->when_failed)
+        result = head->type->run(stream, head, failure ? failure->status : CLS_SUCCESS);
+    else
+        result.skipped = true;
+    if (head->type->after_completion && !result.event)
+        stream_poll(stream);
+    finish(stream, head, &result);
+}
+
+void run_heads(struct stream *stream) {
+    do
+        run_head(stream);
+    while (fifo_drain(stream));
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The FIFO as a worker sees it. */
+#ifndef CLSTREAM_CORE_RUN_H
+#define CLSTREAM_CORE_RUN_H
+
+#include <stdbool.h>
+
+#include "core/command.h"
+
+/* Hands over the heads of the FIFO until one has to wait or is for a worker; true, and the stream marked
+ * running, when it is for a worker. Without the lock. */
+bool fifo_drain(struct stream *stream);
+
+/* Under the lock: takes the head away, retired (all earlier work is) or still to be pushed as a flight.
+ * The caller frees it. */
+struct command *fifo_finish_head(struct stream *stream);
+struct command *fifo_hand_over_head(struct stream *stream);
+
+/* Under the lock: what was dropped is failed, also when the stream was poisoned for later work only. */
+void fifo_fail_skipped(struct stream *stream, const struct command *command);
+
+/* Under the lock: gives the worker's reservation back once the FIFO is empty. */
+void fifo_settle_reservation(struct stream *stream);
+
+/* Runs the head of a stream marked running, and goes on while the next one is for a worker too. */
+void run_heads(struct stream *stream);
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/buffer.h"
+#include "core/context.h"
+#include "core/engine.h"
+#include "core/worker.h"
+
+enum { DEFAULT_IN_FLIGHT = 1024, MAX_IN_FLIGHT = 1 << 20 };
+
+static void stream_finalize(struct object *object);
+
+struct object_pool stream_pool = OBJECT_POOL(2, sizeof(struct stream), "stream", stream_finalize);
+
+/* The registry: all streams of the process, newest last. */
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct stream *registry_first, *registry_last;
+static uint64_t registry_ids;
+
+static void registry_add(struct stream *stream) {
+    pthread_mutex_lock(&registry_lock);
+    stream->id = ++registry_ids;
+    stream->previous = registry_last;
+    if (registry_last)
+        registry_last->next = stream;
+    else
+        registry_first = stream;
+    registry_last = stream;
+    pthread_mutex_unlock(&registry_lock);
+}
+
+static void registry_remove(struct stream *stream) {
+    pthread_mutex_lock(&registry_lock);
+    if (stream->previous)
+        stream->previous->next = stream->next;
+    else
+        registry_first = stream->next;
+    if (stream->next)
+        stream->next->previous = stream->previous;
+    else
+        registry_last = stream->previous;
+    pthread_mutex_unlock(&registry_lock);
+}
+
+struct stream *stream_next(struct stream *previous) {
+    pthread_mutex_lock(&registry_lock);
+    struct stream *stream = previous ? previous->next : registry_first;
+    while (stream && !object_try_retain(&stream->object))
+        stream = stream->next;
+    pthread_mutex_unlock(&registry_lock);
+    if (previous)
+        stream_put(previous);
+    return stream;
+}
+
+static void free_failures(struct failure *failure) {
+    while (failure) {
+        struct failure *older = failure->older;
+        free(failure);
+        failure = older;
+    }
+}
+
+static void stream_finalize(struct object *object) {
+    struct stream *stream = (struct stream *)(void *)object;
+    registry_remove(stream);
+    deps_clear(&stream->waits);
+    flights_free(&stream->flights);
+    if (stream->scratch)
+        buffer_put(stream->scratch);
+    void (*leave)(struct context *, struct queue *) = stream->hurt ? queue_bury : queue_unuse;
+    if (stream->companion)
+        leave(stream->context, stream->companion);
+    leave(stream->context, stream->queue);
+    free_failures(atomic_load(&stream->failures));
+    free(stream->spare);
+    pthread_cond_destroy(&stream->progress);
+    pthread_mutex_destroy(&stream->lock);
+    context_put(stream->context);
+}
+
+cls_status stream_get(cls_stream handle, struct context *context, struct stream **out) {
+    if (handle) {
+        struct stream *stream = object_acquire(&stream_pool, handle);
+        if (!stream)
+            return object_invalid(&stream_pool, handle);
+        cls_status status = context_check(stream->context);
+        if (status)
+            stream_put(stream);
+        else
+            *out = stream;
+        return status;
+    }
+    struct context *own = NULL;
+    cls_status status = context ? CLS_SUCCESS : context_get(NULL, &own);
+    if (status)
+        return status;
+    struct stream *stream = context_default_stream(context ? context : own);
+    status = stream ? CLS_SUCCESS : context_check(context ? context : own);
+    if (!status)
+        *out = stream;
+    if (own)
+        context_put(own);
+    return status;
+}
+
+/* --- creation --- */
+
+static bool forced_order(bool *out_of_order) {
+    const char *force = getenv("CLSTREAM_QUEUE_ORDER");
+    if (!force || (strcmp(force, "in") != 0 && strcmp(force, "out") != 0))
+        return false;
+    *out_of_order = strcmp(force, "out") == 0;
+    return true;
+}
+
+/* The environment forces what the device can do; a caller's wish that it cannot is refused. */
+static cls_status choose_order(const struct caps *caps, cls_order wish, bool *out_of_order) {
+    bool forced;
+    if (forced_order(&forced)) {
+        *out_of_order = forced && caps->out_of_order;
+        return CLS_SUCCESS;
+    }
+    switch (wish) {
+    case CLS_ORDER_AUTO:
+        *out_of_order = caps->out_of_order && !caps->prefer_in_order;
+        return CLS_SUCCESS;
+    case CLS_ORDER_IN_ORDER:
+        *out_of_order = false;
+        return CLS_SUCCESS;
+    case CLS_ORDER_OUT_OF_ORDER:
+        if (!caps->out_of_order)
+            return error_set(CLS_ERROR_UNSUPPORTED, "the device has no out-of-order queues");
+        *out_of_order = true;
+        return CLS_SUCCESS;
+    default:
+        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_order", (int)wish);
+    }
+}
+
+static int clamp_priority(int priority) {
+    if (priority < CLS_PRIORITY_HIGH)
+        return CLS_PRIORITY_HIGH;
+    return priority > CLS_PRIORITY_LOW ? CLS_PRIORITY_LOW : priority;
+}
+
+static cls_status check_config(const cls_stream_config *config) {
+    if (config->size != sizeof *config)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_config.size is %zu, not %zu",
+                         config->size, sizeof *config);
+    if (config->wait < CLS_WAIT_AUTO || config->wait > CLS_WAIT_BLOCK)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_wait_policy", (int)config->wait);
+    if (config->max_in_flight > MAX_IN_FLIGHT)
+        return error_set(CLS_ERROR_INVALID_VALUE, "max_in_flight %u is above %d",
+                         config->max_in_flight, MAX_IN_FLIGHT);
+    return CLS_SUCCESS;
+}
+
+static bool init_sync(struct stream *stream) {
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes))
+        return false;
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    bool made = !pthread_cond_init(&stream->progress, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (made && pthread_mutex_init(&stream->lock, NULL)) {
+        pthread_cond_destroy(&stream->progress);
+        return false;
+    }
+    return made;
+}
+
+static void set_options(struct stream *stream, const cls_stream_config *config) {
+    stream->wait = config->wait;
+    stream->priority = clamp_priority(config->priority);
+    stream->max_in_flight = config->max_in_flight ? config->max_in_flight : DEFAULT_IN_FLIGHT;
+    stream->fifo_limit = config->fifo_limit;
+    stream->want_profiled = config->timing != 0;
+    stream->event_less = !stream->queue->traits.out_of_order && stream->context->caps->event_less;
+}
+
+/* With everything acquired: builds the object, which takes over queue and spare. */
+static cls_status build(struct context *context, const cls_stream_config *config,
+                        struct queue *queue, struct failure *spare, struct stream **out) {
+    struct stream *stream = object_create(&stream_pool);
+    if (!stream || !init_sync(stream)) {
+        if (stream)
+            object_abandon(&stream->object);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream");
+    }
+    object_retain(&context->object);
+    stream->context = context;
+    stream->queue = queue;
+    stream->spare = spare;
+    set_options(stream, config);
+    registry_add(stream);
+    if (config->name)
+        snprintf(stream->name, sizeof stream->name, "%s", config->name);
+    else
+        snprintf(stream->name, sizeof stream->name, "stream %llu", (unsigned long long)stream->id);
+    *out = stream;
+    return CLS_SUCCESS;
+}
+
+static cls_status find_queue(struct context *context, const cls_stream_config *config,
+                             struct queue **out) {
+    struct queue_traits traits = {.profiled = config->timing != 0,
+                                  .priority = clamp_priority(config->priority)};
+    if (!context->caps->priorities)
+        traits.priority = CLS_PRIORITY_NORMAL;
+    cls_status status = choose_order(context->caps, config->order, &traits.out_of_order);
+    return status ? status : queue_acquire(context, &traits, out);
+}
+
+cls_status stream_new(struct context *context, const cls_stream_config *config, struct queue *queue,
+                      struct stream **out) {
+    static const cls_stream_config defaults = CLS_STREAM_CONFIG_INIT;
+    struct queue *own = queue;
+    if (!config)
+        config = &defaults;
+    cls_status status = check_config(config);
+    if (!status)
+        status = engine_start();
+    if (!status && !queue)
+        status = find_queue(context, config, &own);
+    if (status)
+        return status;
+    struct failure *spare = calloc(1, sizeof *spare);
+    status = spare ? build(context, config, own, spare, out)
+                   : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream");
+    if (status) {
+        free(spare);
+        if (!queue)
+            queue_unuse(context, own);
+    }
+    return status;
+}
+
+cls_status cls_stream_create(cls_context handle, const cls_stream_config *config, cls_stream *out) {
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_create: out is null");
+    struct context *context;
+    struct stream *stream;
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    status = stream_new(context, config, NULL, &stream);
+    if (!status)
+        *out = object_handle(&stream->object);
+    context_put(context);
+    return status;
+}
+
+cls_status cls_stream_destroy(cls_stream handle) {
+    struct stream *stream = object_acquire(&stream_pool, handle);
+    if (!stream)
+        return object_invalid(&stream_pool, handle);
+    cls_status status = CLS_SUCCESS;
+    if (stream->is_default)
+        status = error_set(CLS_ERROR_INVALID_VALUE, "a default stream belongs to its context");
+    else if (object_destroy(&stream_pool, handle))
+        atomic_store(&stream->destroyed, true);
+    else
+        status = object_invalid(&stream_pool, handle);
+    stream_put(stream);
+    return status;
+}
+
+/* --- what a stream is --- */
+
+cls_status cls_stream_get_info(cls_stream handle, cls_stream_info *info) {
+    if (!info || info->size != sizeof *info)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_get_info: info is null or of a "
+                                                  "wrong size");
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    const struct queue_traits *traits = &stream->queue->traits;
+    memcpy(info->name, stream->name, sizeof info->name);
+    info->context = object_handle(&stream->context->object);
+    info->priority = traits->priority;
+    info->order = traits->out_of_order ? CLS_ORDER_OUT_OF_ORDER : CLS_ORDER_IN_ORDER;
+    info->wait = stream->wait;
+    info->timing = traits->profiled || stream->want_profiled;
+    info->max_in_flight = stream->max_in_flight;
+    info->fifo_limit = stream->fifo_limit;
+    pthread_mutex_unlock(&stream->lock);
+    stream_put(stream);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_stream_get_counters(cls_stream handle, cls_stream_counters *counters) {
+    if (!counters || counters->size != sizeof *counters)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_get_counters: counters is null or "
+                                                  "of a wrong size");
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    stream_poll(stream);
+    pthread_mutex_lock(&stream->lock);
+    *counters = stream->counters;
+    counters->size = sizeof *counters;
+    counters->submitted = stream->submitted;
+    counters->in_flight = stream->flights.count;
+    counters->queued = stream->fifo_count;
+    pthread_mutex_unlock(&stream->lock);
+    stream_put(stream);
+    return CLS_SUCCESS;
+}

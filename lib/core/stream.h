@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams inside. A stream numbers its commands: a position, from 1. Its life as a command:
+ *
+ *   submitted -> [FIFO] -> handed over to the driver (a flight), or run by the library -> retired
+ *
+ * All positions up to `retired` are done, in order. An event is a (stream, position); a wait on it is a
+ * dependency. Locks: a stream's lock is a leaf but for the locks of the context, the registry of
+ * streams, the engine and the object pools, which are taken inside it; two streams' locks are never held
+ * together. No lock is held while user code runs.
+ */
+#ifndef CLSTREAM_CORE_STREAM_H
+#define CLSTREAM_CORE_STREAM_H
+
+#include <pthread.h>
+
+#include <clstream/stream.h>
+
+#include "base/handle.h"
+#include "core/command.h"
+#include "core/dep.h"
+#include "core/flight.h"
+
+struct context;
+struct queue;
+
+/* One failure: the positions from `first` to `last` are failed. Nodes are never removed while the
+ * stream lives, so outcomes can be read without its lock. */
+struct failure {
+    _Atomic uint64_t first;
+    _Atomic uint64_t last; /* UINT64_MAX while the stream is poisoned by it */
+    cls_status status;
+    int code;
+    const char *label;
+    struct failure *older;
+};
+
+struct stream {
+    struct object object;
+    struct context *context; /* retained */
+    uint64_t id;
+    char name[64];
+    struct stream *previous, *next; /* in the registry of all streams */
+    bool is_default;
+    _Atomic bool destroyed; /* the handle is; the work may still go on */
+    cls_wait_policy wait;
+    int priority; /* asked for */
+    unsigned max_in_flight;
+    size_t fifo_limit;
+
+    pthread_mutex_t lock;    /* guards what follows, but for the atomics */
+    pthread_cond_t progress; /* handed over, retired: for waits on positions in the FIFO */
+    unsigned waiters;
+
+    uint64_t submitted;
+    uint64_t last_host_copy; /* position of the latest copy from or to the host */
+    _Atomic uint64_t retired;
+    struct flights flights;
+    struct deps waits; /* for the next command */
+
+    struct command *fifo_head, *fifo_tail;
+    size_t fifo_count;
+    bool draining; /* somebody is handing over the head: it counts as ahead of everything */
+    bool running;  /* the head is with a worker */
+    bool reserved; /* a worker is reserved for this stream */
+
+    struct queue *queue;
+    struct queue *companion; /* for foreign code; NULL until needed */
+    bool want_profiled;
+    bool unflushed;
+    bool hurt; /* a command failed in the driver: its queues may be dead */
+    bool event_less;
+    unsigned event_credit; /* commands that still get an event of their own */
+    unsigned since_event;  /* commands since the last event */
+
+    _Atomic(struct failure *) failures; /* newest first */
+    struct failure *spare; /* for the next failure, so that recording one cannot fail */
+    bool fresh_failure;    /* recorded, not yet told to the streams that depend on it */
+
+    bool watched; /* on the engine's list, which then holds a reference */
+    struct stream *watch_next;
+    unsigned idle_looks;      /* of the engine, in a row */
+    uint64_t looked_at;       /* `submitted` at the engine's last look */
+    struct stream *task_next; /* in the workers' queue */
+
+    struct buffer *scratch; /* for ops; NULL while one uses it */
+    cls_stream_counters counters;
+};
+
+extern struct object_pool stream_pool;
+
+/* Looks up a handle that may be NULL (the default stream of `context`, or of the default context when
+ * that is NULL too) and takes a reference. Reports. */
+cls_status stream_get(cls_stream handle, struct context *context, struct stream **out);
+static inline void stream_put(struct stream *stream) { object_release(&stream->object); }
+
+cls_status stream_new(struct context *context, const cls_stream_config *config, struct queue *queue,
+                      struct stream **out);
+
+/* The next stream of the registry after `previous` (NULL: the first), retained; `previous` is released.
+ * NULL at the end. */
+struct stream *stream_next(struct stream *previous);
+
+/* The one door. Takes over what the command holds in every case; on failure nothing else happened.
+ * `position` may be NULL. */
+cls_status stream_submit(struct stream *stream, struct command *command, uint64_t *position);
+
+/* Makes later work wait for a dependency; takes over its references on success. */
+cls_status stream_add_wait(struct stream *stream, const struct dep *dep);
+
+/* A dependency of `waiter` on the stream's work up to `position`, retained, its event filled in when the
+ * work is with the driver. `*done` true: nothing to wait for (the outcome is in the status). */
+cls_status stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
+                      struct dep *out, bool *done);
+
+/* Hands over what can be handed over. Called without the lock, by anyone who made progress possible. */
+void stream_drive(struct stream *stream);
+
+/* Flushes and polls; CLS_NOT_READY unless `position` is retired. Polling this alone finishes the work. */
+cls_status stream_progress(struct stream *stream, uint64_t position);
+
+/* Notices completions. Called without the lock. */
+void stream_poll(struct stream *stream);
+
+/* Flushes what is unflushed; under the lock. */
+void stream_flush_locked(struct stream *stream);
+
+/* The position that stands for all work so far, waits that nothing follows included. */
+cls_status stream_mark(struct stream *stream, uint64_t *position);
+
+enum { WAIT_FOREVER = 0 };
+
+/* Waits until `position` is retired; `deadline` in clock_now_ns time, or WAIT_FOREVER. Returns the
+ * position's outcome, or CLS_ERROR_TIMEOUT. */
+cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline);
+
+/* stream_wait for the end of a blocking call: refuses inside host functions before anything is done. */
+cls_status check_may_block(void);
+
+/* --- failure (core/failure.c) --- */
+
+/* The outcome of a retired position, from the recorded failures; needs no lock, reports nothing. */
+const struct failure *stream_failure_at(const struct stream *stream, uint64_t position);
+
+/* The failure that poisons the stream now, or NULL. */
+const struct failure *stream_poison(const struct stream *stream);
+
+/* Records that the positions from `first` on are failed; under the lock. Keeps the first error. */
+void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
+                        const char *label);
+
+/* Poisons the stream's later work with somebody else's failure. */
+void stream_inherit(struct stream *stream, const struct failure *failure);
+
+/* Reports a failure to this thread's detail; returns its status. */
+cls_status failure_report(const struct stream *stream, const struct failure *failure);
+
+/* Poisons every stream that has come to depend on failed work; without locks. */
+void failures_propagate(void);
+
+/* Waits for the work, forgets the failure and replaces the queue. */
+cls_status stream_reset(struct stream *stream);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one door. The fast path enqueues inline, with the tail and the pending waits as wait list; where
+ * something ahead is not with the driver yet, the command waits in the FIFO and is handed over by
+ * whoever makes its turn come: a caller, a worker that finished, or the engine.
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "core/context.h"
+#include "core/engine.h"
+#include "core/event.h"
+#include "core/exit.h"
+#include "core/handover.h"
+#include "core/stream.h"
+#include "core/worker.h"
+
+/* How long a submission helps the device along before it goes to the FIFO for want of room. */
+static const uint64_t HELP_NS = 50 * 1000;
+
+static void count(struct stream *stream, const struct command *command) {
+    cls_command_kind kind = command->type->kind;
+    stream->counters.commands[kind]++;
+    if (kind == CLS_COMMAND_COPY_H2D || kind == CLS_COMMAND_COPY_D2H)
+        stream->last_host_copy = command->position;
+    if (kind == CLS_COMMAND_COPY_H2D)
+        stream->counters.bytes_to_device += command->bytes;
+    else if (kind == CLS_COMMAND_COPY_D2H)
+        stream->counters.bytes_to_host += command->bytes;
+    else
+        stream->counters.bytes_on_device += command->bytes;
+}
+
+/* Under the lock: appends a copy of the command, with the pending waits, to the FIFO. */
+static cls_status defer(struct stream *stream, struct command *command) {
+    if (stream->fifo_limit && stream->fifo_count >= stream->fifo_limit)
+        return error_set(CLS_ERROR_LIMIT, "stream '%s' holds %zu commands, its fifo_limit",
+                         stream->name, stream->fifo_count);
+    if (command->type->run && !stream->reserved) {
+        cls_status status = workers_reserve();
+        if (status)
+            return status;
+        stream->reserved = true;
+    }
+    struct command *node = malloc(sizeof *node);
+    if (!node)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to defer a command");
+    command->position = ++stream->submitted;
+    *node = *command;
+    deps_move(&node->deps, &stream->waits);
+    node->next = NULL;
+    if (stream->fifo_tail)
+        stream->fifo_tail->next = node;
+    else
+        stream->fifo_head = node;
+    stream->fifo_tail = node;
+    stream->fifo_count++;
+    stream->counters.deferred++;
+    exit_note_work(stream->context->device);
+    return CLS_SUCCESS;
+}
+
+/* Whether the driver itself can be given the stream's pending waits. */
+static bool waits_are_native(struct stream *stream) {
+    struct dep *items = deps_items(&stream->waits);
+    for (unsigned i = 0; i < stream->waits.count; i++)
+        if (!dep_is_native(stream, &items[i]))
+            return false;
+    return true;
+}
+
+/* Under the lock. */
+static cls_status submit_locked(struct stream *stream, struct command *command, bool *deferred) {
+    const struct failure *failure = stream_poison(stream);
+    if (failure && !command->type->when_failed)
+        return failure_report(stream, failure);
+    *deferred = stream->fifo_head || !command->type->enqueue ||
+                (stream->waits.count && !waits_are_native(stream));
+    if (!*deferred) {
+        enum flight_room room = handover_room(stream);
+        failure = stream_poison(stream);
+        if (failure)
+            return failure_report(stream, failure);
+        if (room == FLIGHT_NO_MEMORY)
+            return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a command in flight");
+        *deferred = room == FLIGHT_FULL;
+    }
+    if (*deferred)
+        return defer(stream, command);
+    command->position = stream->submitted + 1;
+    deps_move(&command->deps, &stream->waits);
+    cls_status status = handover(stream, command);
+    if (status) {
+        deps_move(&stream->waits, &command->deps);
+        return status;
+    }
+    stream->submitted = command->position;
+    return CLS_SUCCESS;
+}
+
+/* Gives the device a moment when as much is in flight as may be, so that a fast submitter paces itself
+ * instead of filling the FIFO. Bounded: what is in flight may take forever. Called and left with the
+ * lock held. */
+static void help(struct stream *stream) {
+    uint64_t until = 0;
+    unsigned enough = stream->max_in_flight - stream->max_in_flight / 8;
+    stream->counters.stalls++;
+    do {
+        bool queued = stream->fifo_head != NULL;
+        pthread_mutex_unlock(&stream->lock);
+        sched_yield();
+        stream_poll(stream);
+        if (queued)
+            stream_drive(stream);
+        uint64_t now = clock_now_ns();
+        until = until ? until : now + HELP_NS;
+        pthread_mutex_lock(&stream->lock);
+        if (now >= until)
+            return;
+    } while (stream->flights.count > enough || stream->flights.count == stream->max_in_flight);
+}
+
+cls_status stream_submit(struct stream *stream, struct command *command, uint64_t *position) {
+    bool deferred = false;
+    if (engine_is_down()) {
+        command_drop(command);
+        return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
+    }
+    pthread_mutex_lock(&stream->lock);
+    if (stream->flights.count >= stream->max_in_flight && !stream_poison(stream))
+        help(stream);
+    cls_status status = submit_locked(stream, command, &deferred);
+    if (!status) {
+        count(stream, command);
+        if (position)
+            *position = command->position;
+        if (!stream->watched)
+            engine_watch(stream);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    if (status) {
+        command_drop(command);
+        return status;
+    }
+    if (deferred)
+        stream_drive(stream);
+    engine_rouse();
+    if (blocking_launches() && !worker_in_user_code())
+        return stream_wait(stream, command->position, WAIT_FOREVER);
+    return CLS_SUCCESS;
+}
+
+cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {
+    pthread_mutex_lock(&stream->lock);
+    cls_status status = deps_add(&stream->waits, dep);
+    if (!status)
+        stream->counters.waits++;
+    pthread_mutex_unlock(&stream->lock);
+    return status;
+}
+
+cls_status stream_mark(struct stream *stream, uint64_t *position) {
+    struct command mark;
+    pthread_mutex_lock(&stream->lock);
+    const struct failure *poison = stream_poison(stream);
+    bool waits = stream->waits.count != 0;
+    *position = stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    bool covered = poison ? atomic_load(&poison->first) <= *position : !waits;
+    if (covered)
+        return CLS_SUCCESS;
+    command_init(&mark, poison ? &type_mark : &type_marker, NULL);
+    return stream_submit(stream, &mark, position);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/transfer.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "core/context.h"
+
+cls_status transfer_end(struct transfer *transfer, cls_status status) {
+    if (transfer->to)
+        buffer_put(transfer->to);
+    if (transfer->from)
+        buffer_put(transfer->from);
+    if (transfer->stream)
+        stream_put(transfer->stream);
+    return status;
+}
+
+cls_status transfer_begin(struct transfer *transfer, cls_stream stream, const cls_buffer *to,
+                          const cls_buffer *from) {
+    memset(transfer, 0, sizeof *transfer);
+    cls_status status = CLS_SUCCESS;
+    if (to)
+        status = buffer_get(*to, &transfer->to);
+    if (!status && from)
+        status = buffer_get(*from, &transfer->from);
+    struct buffer *any = transfer->to ? transfer->to : transfer->from;
+    if (!status)
+        status = stream_get(stream, any->context, &transfer->stream);
+    if (!status && (transfer->stream->context != any->context ||
+                    (transfer->from && transfer->from->context != any->context)))
+        status = error_set(CLS_ERROR_WRONG_CONTEXT, "buffers and stream are of different contexts");
+    return status ? transfer_end(transfer, status) : CLS_SUCCESS;
+}
+
+cls_status transfer_check_range(const struct buffer *buffer, size_t offset, size_t bytes) {
+    if (offset > buffer->bytes || bytes > buffer->bytes - offset)
+        return error_set(CLS_ERROR_OUT_OF_RANGE,
+                         "%zu bytes from offset %zu pass the end of a buffer of %zu", bytes, offset,
+                         buffer->bytes);
+    return CLS_SUCCESS;
+}
+
+cls_status transfer_check_host(const void *host, size_t bytes) {
+    if (!host && bytes)
+        return error_set(CLS_ERROR_INVALID_VALUE, "the host pointer is null");
+    if (bytes > UINTPTR_MAX - (uintptr_t)host)
+        return error_set(CLS_ERROR_OUT_OF_RANGE, "%zu bytes pass the end of memory", bytes);
+    return CLS_SUCCESS;
+}
+
+cls_status transfer_submit(struct transfer *transfer, bool blocking) {
+    struct command *command = &transfer->command;
+    uint64_t position = 0;
+    cls_status status = blocking ? check_may_block() : CLS_SUCCESS;
+    if (!status) {
+        if (transfer->to)
+            command_keep(command, &transfer->to->object);
+        if (transfer->from)
+            command_keep(command, &transfer->from->object);
+        transfer->to = transfer->from = NULL;
+        status = stream_submit(transfer->stream, command, &position);
+        if (!status && blocking)
+            status = stream_wait(transfer->stream, position, WAIT_FOREVER);
+    }
+    return transfer_end(transfer, status);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Noticing and awaiting completion. A host wait polls the event of its position: spinning for a moment,
+ * then asleep between looks, with the driver's callback as a hint that may cut a sleep short. It never
+ * enters a driver's own blocking wait, which some drivers never leave after a failure.
+ */
+#include <sched.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "core/context.h"
+#include "core/engine.h"
+#include "core/handover.h"
+#include "core/stream.h"
+#include "core/waiter.h"
+#include "core/worker.h"
+#include "driver/event.h"
+
+enum { POLL_DEPTH = 64 };
+
+static const uint64_t SPIN_NS = 60 * 1000;
+static const uint64_t FIRST_SLEEP_NS = 50 * 1000, LAST_SLEEP_NS = 2 * 1000 * 1000;
+
+/* Polls `stream`, and first the streams whose outcome its own depends on. Wait lists are acyclic; the
+ * bound is against deep recursion only, and what it leaves is done by the next poll. */
+static void poll_deep(struct stream *stream, unsigned depth) {
+    for (unsigned round = 0; round < POLL_DEPTH; round++) {
+        pthread_mutex_lock(&stream->lock);
+        struct stream *other = flights_poll(stream);
+        bool fresh = stream->fresh_failure;
+        stream->fresh_failure = false;
+        pthread_mutex_unlock(&stream->lock);
+        if (fresh)
+            failures_propagate();
+        if (!other)
+            return;
+        uint64_t before = atomic_load(&other->retired);
+        if (depth)
+            poll_deep(other, depth - 1);
+        bool stuck = atomic_load(&other->retired) == before;
+        object_release(&other->object);
+        if (stuck)
+            return;
+    }
+}
+
+void stream_poll(struct stream *stream) { poll_deep(stream, POLL_DEPTH); }
+
+void stream_flush_locked(struct stream *stream) {
+    if (!stream->unflushed)
+        return;
+    stream->unflushed = false;
+    struct flight *last = flight_last(&stream->flights);
+    cl_command_queue queue = last ? last->queue->cl : stream->queue->cl;
+    queue_flush(stream->context->device, queue);
+}
+
+/* Under the lock: whether the position is with the driver, or done. */
+static bool is_handed_over(const struct stream *stream, uint64_t position) {
+    return !stream->fifo_head || position < stream->fifo_head->position;
+}
+
+/* Under the lock: the flight whose event covers a position, flushed. NULL when there is none: the next
+ * poll retires the position as failed. */
+static struct flight *covering_flight(struct stream *stream, uint64_t position) {
+    struct flight *flight = flights_covering(&stream->flights, position);
+    if (!flight && !handover_cover(stream))
+        flight = flights_covering(&stream->flights, position);
+    if (flight)
+        stream_flush_locked(stream);
+    return flight;
+}
+
+/* Under the lock: its event, retained, or NULL; then the position is looked at again a little later. */
+static cl_event covering_event(struct stream *stream, uint64_t position) {
+    const struct flight *flight = covering_flight(stream, position);
+    bool have = flight && event_retain(stream->context->device, flight->event);
+    return have ? flight->event : NULL;
+}
+
+/* Under the lock: fills in the event, and how far it covers the waiter's own work. */
+static void cover_dep(struct stream *stream, const struct stream *waiter, struct dep *dep) {
+    struct flight *flight = covering_flight(stream, dep->position);
+    if (!flight || !event_retain(dep->device, flight->event))
+        return;
+    dep->event = flight->event;
+    dep->covers = deps_position_of(&flight->deps, waiter);
+}
+
+cls_status stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
+                      struct dep *out, bool *done) {
+    struct dep dep = {.stream = stream, .position = position, .device = stream->context->device};
+    if (atomic_load(&stream->retired) < position) {
+        pthread_mutex_lock(&stream->lock);
+        bool pending = atomic_load(&stream->retired) < position;
+        if (pending && is_handed_over(stream, position))
+            cover_dep(stream, waiter, &dep);
+        pthread_mutex_unlock(&stream->lock);
+    }
+    if (atomic_load(&stream->retired) >= position) {
+        if (dep.event)
+            event_release(dep.device, dep.event);
+        *done = true;
+        const struct failure *failure = stream_failure_at(stream, position);
+        return failure ? failure_report(stream, failure) : CLS_SUCCESS;
+    }
+    object_retain(&stream->object);
+    *done = false;
+    *out = dep;
+    return CLS_SUCCESS;
+}
+
+/* --- waiting --- */
+
+cls_status check_may_block(void) {
+    if (worker_in_user_code())
+        return error_set(CLS_ERROR_WOULD_DEADLOCK,
+                         "a blocking call inside a host function or callback");
+    return CLS_SUCCESS;
+}
+
+static bool expired(uint64_t deadline) {
+    return deadline != WAIT_FOREVER && clock_now_ns() >= deadline;
+}
+
+/* The next sleep: doubling, and not past the deadline. */
+static uint64_t next_sleep(uint64_t *sleep, uint64_t deadline) {
+    uint64_t now = *sleep;
+    if (*sleep < LAST_SLEEP_NS)
+        *sleep *= 2;
+    if (deadline != WAIT_FOREVER) {
+        uint64_t clock = clock_now_ns();
+        uint64_t left = deadline > clock ? deadline - clock : 1;
+        now = left < now ? left : now;
+    }
+    return now;
+}
+
+/* One host wait, over as many rounds as it takes. */
+struct host_wait {
+    uint64_t position;
+    uint64_t deadline;
+    uint64_t sleep;        /* the next one in the FIFO */
+    struct waiter *waiter; /* NULL until needed */
+    cl_event hinted;       /* its callback is set: one of each is enough. Not retained */
+};
+
+/* Spins on the event for a while; true when it is done. */
+static bool spin(const struct device *device, cl_event event, cls_wait_policy policy,
+                 uint64_t deadline) {
+    uint64_t span = policy == CLS_WAIT_AUTO ? SPIN_NS : LAST_SLEEP_NS;
+    uint64_t until = clock_now_ns() + span;
+    if (policy == CLS_WAIT_BLOCK)
+        return event_state(device, event) <= 0;
+    for (;;) {
+        if (event_state(device, event) <= 0)
+            return true;
+        if (policy != CLS_WAIT_SPIN)
+            sched_yield();
+        if (clock_now_ns() >= until || expired(deadline))
+            return false;
+    }
+}
+
+/* Sleeps until the event is done, or for long enough that the stream should be polled. */
+static void sleep_until_done(const struct device *device, cl_event event, struct host_wait *wait) {
+    uint64_t sleep = FIRST_SLEEP_NS;
+    if (!wait->waiter)
+        wait->waiter = waiter_get();
+    if (wait->waiter && wait->hinted != event) {
+        event_hint(device, event, waiter_wake, wait->waiter);
+        wait->hinted = event;
+    }
+    while (sleep < LAST_SLEEP_NS && event_state(device, event) > 0 && !expired(wait->deadline))
+        waiter_sleep(wait->waiter, next_sleep(&sleep, wait->deadline));
+}
+
+/* Waits for a position that is still in the FIFO to move. */
+static void wait_for_turn(struct stream *stream, uint64_t *sleep, uint64_t deadline) {
+    uint64_t until = clock_now_ns() + next_sleep(sleep, deadline);
+    struct timespec when = {(time_t)(until / CLOCK_SECOND), (long)(until % CLOCK_SECOND)};
+    stream->waiters++;
+    pthread_cond_timedwait(&stream->progress, &stream->lock, &when);
+    stream->waiters--;
+}
+
+/* One round: true when the position is retired. */
+static bool wait_round(struct stream *stream, struct host_wait *wait) {
+    const struct device *device = stream->context->device;
+    cl_event event = NULL;
+    stream_poll(stream);
+    pthread_mutex_lock(&stream->lock);
+    bool done = atomic_load(&stream->retired) >= wait->position;
+    if (!done && is_handed_over(stream, wait->position))
+        event = covering_event(stream, wait->position);
+    if (!done && !event)
+        wait_for_turn(stream, &wait->sleep, wait->deadline);
+    pthread_mutex_unlock(&stream->lock);
+    if (!event)
+        return done;
+    bool spins = stream->wait == CLS_WAIT_SPIN || stream->wait == CLS_WAIT_YIELD;
+    if (!spin(device, event, stream->wait, wait->deadline) && !spins)
+        sleep_until_done(device, event, wait);
+    event_release(device, event);
+    return false;
+}
+
+static bool wait_until_retired(struct stream *stream, struct host_wait *wait) {
+    while (!wait_round(stream, wait)) {
+        if (!expired(wait->deadline))
+            continue;
+        stream_poll(stream);
+        return atomic_load(&stream->retired) >= wait->position;
+    }
+    return true;
+}
+
+cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline) {
+    struct host_wait wait = {.position = position, .deadline = deadline, .sleep = FIRST_SLEEP_NS};
+    bool done = wait_until_retired(stream, &wait);
+    waiter_put(wait.waiter);
+    if (!done)
+        return error_set(CLS_ERROR_TIMEOUT, "stream '%s' is still at work", stream->name);
+    const struct failure *failure = stream_failure_at(stream, position);
+    return failure ? failure_report(stream, failure) : CLS_SUCCESS;
+}
+
+/* --- the public waits --- */
+
+static cls_status poisoned_status(struct stream *stream) {
+    const struct failure *failure = stream_poison(stream);
+    return failure ? failure_report(stream, failure) : CLS_SUCCESS;
+}
+
+static cls_status synchronize(struct stream *stream, uint64_t deadline) {
+    uint64_t position = 0;
+    cls_status status = check_may_block();
+    if (!status)
+        status = stream_mark(stream, &position);
+    if (!status)
+        status = stream_wait(stream, position, deadline);
+    if (status == CLS_ERROR_TIMEOUT)
+        return status;
+    cls_status poisoned = poisoned_status(stream);
+    return poisoned ? poisoned : status;
+}
+
+cls_status cls_stream_synchronize(cls_stream handle) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = synchronize(stream, WAIT_FOREVER);
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_stream_wait(cls_stream handle, uint64_t timeout_ns) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    uint64_t now = clock_now_ns();
+    status = synchronize(stream, timeout_ns > UINT64_MAX - now ? WAIT_FOREVER : now + timeout_ns);
+    stream_put(stream);
+    return status;
+}
+
+/* Whether waits that nothing follows yet are satisfied too. */
+static bool waits_are_done(struct stream *stream) {
+    bool done = true;
+    pthread_mutex_lock(&stream->lock);
+    struct dep *items = deps_items(&stream->waits);
+    for (unsigned i = 0; i < stream->waits.count; i++)
+        done =
+            done && (items[i].stream ? atomic_load(&items[i].stream->retired) >= items[i].position
+                                     : event_state(items[i].device, items[i].event) <= 0);
+    pthread_mutex_unlock(&stream->lock);
+    return done;
+}
+
+cls_status stream_progress(struct stream *stream, uint64_t position) {
+    if (atomic_load(&stream->retired) >= position)
+        return CLS_SUCCESS;
+    pthread_mutex_lock(&stream->lock);
+    bool queued = stream->fifo_head != NULL;
+    struct flight *last = flight_last(&stream->flights);
+    if (last && !last->event && is_handed_over(stream, position))
+        handover_cover(stream);
+    stream_flush_locked(stream);
+    pthread_mutex_unlock(&stream->lock);
+    stream_poll(stream);
+    if (queued)
+        stream_drive(stream);
+    return atomic_load(&stream->retired) >= position ? CLS_SUCCESS : CLS_NOT_READY;
+}
+
+cls_status cls_stream_query(cls_stream handle) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    uint64_t position = stream->submitted;
+    bool waits = stream->waits.count != 0;
+    pthread_mutex_unlock(&stream->lock);
+    cls_status progress = stream_progress(stream, position);
+    status = poisoned_status(stream);
+    if (!status)
+        status = progress;
+    if (!status && waits && !waits_are_done(stream)) {
+        engine_kick();
+        status = CLS_NOT_READY;
+    }
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_stream_reset(cls_stream handle) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = stream_reset(stream);
+    stream_put(stream);
+    return status;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* sem_clockwait */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "core/waiter.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+struct waiter {
+    sem_t wake;
+    struct waiter *next;
+};
+
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct waiter *spare;
+
+struct waiter *waiter_get(void) {
+    pthread_mutex_lock(&spare_lock);
+    struct waiter *waiter = spare;
+    if (waiter)
+        spare = waiter->next;
+    pthread_mutex_unlock(&spare_lock);
+    if (waiter)
+        return waiter;
+    waiter = malloc(sizeof *waiter);
+    if (waiter && sem_init(&waiter->wake, 0, 0)) {
+        free(waiter);
+        return NULL;
+    }
+    return waiter;
+}
+
+void waiter_put(struct waiter *waiter) {
+    if (!waiter)
+        return;
+    pthread_mutex_lock(&spare_lock);
+    waiter->next = spare;
+    spare = waiter;
+    pthread_mutex_unlock(&spare_lock);
+}
+
+void waiter_wake(void *waiter) { sem_post(&((struct waiter *)waiter)->wake); }
+
+/* sem_timedwait knows the real-time clock only; a jump of that clock must not stretch a sleep. */
+static void sleep_on(sem_t *wake, uint64_t ns) {
+#ifdef HAVE_SEM_CLOCKWAIT
+    const clockid_t clock = CLOCK_MONOTONIC;
+#else
+    const clockid_t clock = CLOCK_REALTIME;
+#endif
+    struct timespec until;
+    clock_gettime(clock, &until);
+    uint64_t sum = (uint64_t)until.tv_nsec + ns;
+    until.tv_sec += (time_t)(sum / CLOCK_SECOND);
+    until.tv_nsec = (long)(sum % CLOCK_SECOND);
+#ifdef HAVE_SEM_CLOCKWAIT
+    sem_clockwait(wake, clock, &until);
+#else
+    sem_timedwait(wake, &until);
+#endif
+    while (sem_trywait(wake) == 0)
+        continue;
+}
+
+void waiter_sleep(struct waiter *waiter, uint64_t ns) {
+    if (waiter)
+        sleep_on(&waiter->wake, ns);
+    else
+        clock_sleep_ns(ns);
+}

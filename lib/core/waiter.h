@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Something to sleep on that a driver's callback may wake. Callbacks come late, inline or never and may
+ * take no lock, so a waiter is a semaphore in memory that is never given back: a late wake-up is a
+ * spurious one for the next user.
+ */
+#ifndef CLSTREAM_CORE_WAITER_H
+#define CLSTREAM_CORE_WAITER_H
+
+#include <stdint.h>
+
+struct waiter;
+
+/* NULL without memory: sleep in slices then. */
+struct waiter *waiter_get(void);
+void waiter_put(struct waiter *waiter);
+
+/* Fit for a driver's callback. */
+void waiter_wake(void *waiter);
+
+/* Sleeps until woken or for `ns`. A NULL waiter just sleeps. */
+void waiter_sleep(struct waiter *waiter, uint64_t ns);
+
+#endif

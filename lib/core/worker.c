@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "core/run.h"
+#include "core/stream.h"
+
+static const uint64_t IDLE_NS = 5 * CLOCK_SECOND;
+
+/* Guards what follows. threads >= reserved, so a stream with a reservation always finds a thread: one
+ * that is not running a stream of its own serves the queue. */
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work_came, thread_went;
+static pthread_once_t conditions_made = PTHREAD_ONCE_INIT;
+static unsigned threads, reserved;
+static bool stop;
+static struct stream *first_task, *last_task;
+
+static _Thread_local int user_code_depth;
+
+bool worker_in_user_code(void) { return user_code_depth != 0; }
+void worker_enter_user_code(void) { user_code_depth++; }
+void worker_leave_user_code(void) { user_code_depth--; }
+
+static void make_conditions(void) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&work_came, &attributes);
+    pthread_cond_init(&thread_went, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static int wait_until(pthread_cond_t *condition, uint64_t until) {
+    struct timespec when = {(time_t)(until / CLOCK_SECOND), (long)(until % CLOCK_SECOND)};
+    return pthread_cond_timedwait(condition, &pool_lock, &when);
+}
+
+/* Under the lock: the next stream, or NULL when the thread should go. */
+static struct stream *next_task(void) {
+    uint64_t until = clock_now_ns() + IDLE_NS;
+    while (!first_task) {
+        bool spare = threads > reserved;
+        if (stop && spare)
+            return NULL;
+        if (wait_until(&work_came, until) == ETIMEDOUT) {
+            if (!first_task && threads > reserved)
+                return NULL;
+            until = clock_now_ns() + IDLE_NS;
+        }
+    }
+    struct stream *stream = first_task;
+    first_task = stream->task_next;
+    if (!first_task)
+        last_task = NULL;
+    return stream;
+}
+
+static void *serve(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&pool_lock);
+    for (;;) {
+        struct stream *stream = next_task();
+        if (!stream)
+            break;
+        pthread_mutex_unlock(&pool_lock);
+        run_heads(stream);
+        object_release(&stream->object);
+        pthread_mutex_lock(&pool_lock);
+    }
+    threads--;
+    pthread_cond_broadcast(&thread_went);
+    pthread_mutex_unlock(&pool_lock);
+    return NULL;
+}
+
+/* Under the lock. */
+static cls_status add_thread(void) {
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, serve, NULL);
+    if (error)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no thread for host functions: %s",
+                         strerror(error));
+    pthread_detach(thread);
+    threads++;
+    return CLS_SUCCESS;
+}
+
+cls_status workers_reserve(void) {
+    cls_status status = CLS_SUCCESS;
+    pthread_once(&conditions_made, make_conditions);
+    pthread_mutex_lock(&pool_lock);
+    if (threads < reserved + 1)
+        status = add_thread();
+    if (!status)
+        reserved++;
+    pthread_mutex_unlock(&pool_lock);
+    return status;
+}
+
+void workers_unreserve(void) {
+    pthread_mutex_lock(&pool_lock);
+    reserved--;
+    if (stop)
+        pthread_cond_broadcast(&work_came);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+void workers_run(struct stream *stream) {
+    pthread_mutex_lock(&pool_lock);
+    stream->task_next = NULL;
+    if (last_task)
+        last_task->task_next = stream;
+    else
+        first_task = stream;
+    last_task = stream;
+    pthread_cond_signal(&work_came);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+void workers_stop(uint64_t deadline) {
+    pthread_once(&conditions_made, make_conditions);
+    pthread_mutex_lock(&pool_lock);
+    stop = true;
+    pthread_cond_broadcast(&work_came);
+    while (threads && wait_until(&thread_went, deadline) != ETIMEDOUT)
+        continue;
+    pthread_mutex_unlock(&pool_lock);
+}

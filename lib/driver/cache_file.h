@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The disk cache: one file per entry, in one folder. It is optional at every step: without a
+ * folder, on a full or read-only disk, or after a crash, a load is a miss and a store does
+ * nothing. Neither reports an error, and errno means nothing afterwards.
+ *
+ * Environment:
+ *   CLSTREAM_CACHE=off    no disk cache ("0" and "no" serve too)
+ *   CLSTREAM_CACHE_DIR    the folder; made when missing
+ *   XDG_CACHE_HOME, HOME  else $XDG_CACHE_HOME/clstream, else $HOME/.cache/clstream, else none
+ */
+#ifndef CLSTREAM_DRIVER_CACHE_FILE_H
+#define CLSTREAM_DRIVER_CACHE_FILE_H
+
+#include "driver/cache_blob.h"
+
+enum { CACHE_PATH = 1024 };
+
+/* All entries together are kept below this; the longest unused go first. */
+#define CACHE_LIMIT_BYTES ((uint64_t)256 << 20)
+
+/* The folder for the environment of this moment; false: no disk cache. */
+bool cache_folder(char path[CACHE_PATH]);
+
+/* The file of an entry: the folder, and a hash of kind and key. False: no disk cache. */
+bool cache_path(enum cache_kind kind, struct cache_bytes key, char path[CACHE_PATH]);
+
+/* The entry's payload, a part of `*owned`, which the caller frees; false: a miss. A file that does
+ * not parse is a miss, and is overwritten by the next store. */
+bool cache_load(enum cache_kind kind, struct cache_bytes key, struct cache_bytes *payload,
+                void **owned);
+
+/* Writes the entry aside and renames it into place, then trims the folder. */
+void cache_store(enum cache_kind kind, struct cache_bytes key, struct cache_bytes payload);
+
+/* Removes the longest unused entries until at most `limit` bytes are left, and what crashed
+ * processes left behind. Touches only files that this cache has named. */
+void cache_trim(const char *folder, uint64_t limit);
+
+/*
+ * A crash mark stands beside an entry while the driver reads it. One that is found without its
+ * owner tells of a process that died in there: the entry is not used again until the mark is a day
+ * old.
+ */
+struct cache_mark {
+    int file; /* -1: no mark was made */
+    char path[CACHE_PATH];
+};
+
+/* False: an earlier process died on this entry; do not load it, and end no mark. True: load it,
+ * then call cache_mark_end, whatever came of it. At most one mark per process at a time. */
+bool cache_mark_begin(enum cache_kind kind, struct cache_bytes key, struct cache_mark *mark);
+void cache_mark_end(struct cache_mark *mark);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "driver/caps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "driver/cache_file.h"
+#include "driver/caps_table.h"
+#include "driver/device_state.h"
+#include "driver/probe.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unversioned"
+#endif
+
+/* Counts up with every change of a figure's meaning or of a probe. */
+enum { CAPS_FORMAT = 4 };
+
+/* An event per command that costs more than this is dear ... */
+#define DEAR_EVENT 1.10
+/* ... if most pairs say so; one slow run does not. */
+#define DEAR_EVENT_LOW 1.05
+
+/* A chained launch on an out-of-order queue that costs more than this, in most pairs too, is slow. */
+#define SLOW_CHAIN 1.15
+#define SLOW_CHAIN_LOW 1.05
+
+/* Out-of-order unless it is missing, or was measured to gain nothing or to be slower; where the probe
+ * could not tell (one core, a busy machine), it stays the choice. */
+static bool in_order_is_better(const struct caps *caps) {
+    return !caps->out_of_order || caps->out_of_order_serial ||
+           (caps->chain_cost_ratio > SLOW_CHAIN && caps->chain_cost_ratio_low > SLOW_CHAIN_LOW);
+}
+
+void caps_choose(const struct device *device, struct caps *caps) {
+    bool separate = !device->info.unified_memory && device->info.type != CLS_DEVICE_CPU;
+    caps->prefer_in_order = in_order_is_better(caps);
+    caps->event_less = caps->prefer_in_order && caps->event_cost_ratio > DEAR_EVENT &&
+                       caps->event_cost_ratio_low > DEAR_EVENT_LOW;
+    caps->stage_writes = separate && caps->pageable_write_blocks > 0.5;
+    caps->stage_reads = separate && caps->pageable_read_blocks > 0.5;
+}
+
+static bool load(struct cache_bytes key, struct caps *caps) {
+    double numbers[CAPS_FIGURES];
+    struct cache_bytes payload;
+    void *owned;
+    if (!cache_load(CACHE_CAPS, key, &payload, &owned))
+        return false;
+    bool fits = payload.size == sizeof numbers;
+    if (fits) {
+        memcpy(numbers, payload.bytes, sizeof numbers);
+        caps_from_numbers(numbers, caps);
+    }
+    free(owned);
+    return fits;
+}
+
+static void store(struct cache_bytes key, const struct caps *caps) {
+    double numbers[CAPS_FIGURES];
+    caps_to_numbers(caps, numbers);
+    cache_store(CACHE_CAPS, key, (struct cache_bytes){numbers, sizeof numbers});
+}
+
+/* The record is made even without memory for the cache's key. Whatever a failed probe has left in
+ * the thread's detail is of no interest to the caller, whose call succeeds. */
+static void make(struct device *device, struct caps *caps) {
+    struct text material = {0};
+    text_printf(&material, "%slibrary %s\ncapabilities %d\n", device->identity, PACKAGE_VERSION,
+                CAPS_FORMAT);
+    struct cache_bytes key = {material.bytes, material.length};
+    if (material.failed || !load(key, caps)) {
+        bool complete = probe_device(device, caps);
+        caps_choose(device, caps);
+        if (complete && !material.failed)
+            store(key, caps);
+    }
+    caps_choose(device, caps);
+    free(material.bytes);
+}
+
+cls_status device_caps(struct device *device, const struct caps **out) {
+    struct device_state *state = device->state;
+    if (!state->has_caps) {
+        pthread_mutex_lock(&state->lock);
+        if (!state->has_caps) {
+            make(device, &state->caps);
+            state->has_caps = true;
+        }
+        pthread_mutex_unlock(&state->lock);
+    }
+    *out = &state->caps;
+    return CLS_SUCCESS;
+}

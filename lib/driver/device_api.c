@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* The public device calls. */
+#include <clstream/device.h>
+
+#include "base/error.h"
+#include "driver/caps.h"
+#include "driver/quirk.h"
+
+static cls_status null_argument(const char *call, const char *name) {
+    return error_set(CLS_ERROR_INVALID_VALUE, "%s: %s is null", call, name);
+}
+
+static cls_status at_index(const char *call, size_t index, struct device **out) {
+    struct device *const *devices;
+    size_t count;
+    cls_status status = device_list(&devices, &count);
+    if (status)
+        return status;
+    if (index >= count)
+        return error_set(CLS_ERROR_NO_DEVICE, "%s: no device %zu; there are %zu", call, index,
+                         count);
+    *out = devices[index];
+    return CLS_SUCCESS;
+}
+
+cls_status cls_device_count(size_t *count) {
+    struct device *const *devices;
+    size_t n;
+    if (!count)
+        return null_argument("cls_device_count", "count");
+    cls_status status = device_list(&devices, &n);
+    if (!status)
+        *count = n;
+    return status;
+}
+
+cls_status cls_device_get_info(size_t index, cls_device_info *info) {
+    static const char call[] = "cls_device_get_info";
+    if (!info)
+        return null_argument(call, "info");
+    if (info->size != sizeof *info)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: size is %zu, not %zu", call, info->size,
+                         sizeof *info);
+    struct device *device;
+    cls_status status = at_index(call, index, &device);
+    if (!status)
+        *info = device->info;
+    return status;
+}
+
+cls_status cls_device_find(const char *spec, size_t *index) {
+    if (!index)
+        return null_argument("cls_device_find", "index");
+    struct device *device;
+    cls_status status = device_find(spec, &device);
+    if (!status)
+        *index = device->index;
+    return status;
+}
+
+cls_status cls_device_get_capability(size_t index, size_t i, cls_capability *out) {
+    static const char call[] = "cls_device_get_capability";
+    if (!out)
+        return null_argument(call, "out");
+    struct device *device;
+    cls_status status = at_index(call, index, &device);
+    if (status)
+        return status;
+    if (i >= caps_figures)
+        return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: no figure %zu; there are %zu", call, i,
+                         caps_figures);
+    const struct caps *caps;
+    status = device_caps(device, &caps);
+    if (!status)
+        *out = caps_figure(caps, i);
+    return status;
+}
+
+cls_status cls_device_get_quirk(size_t index, size_t i, cls_quirk *out) {
+    static const char call[] = "cls_device_get_quirk";
+    if (!out)
+        return null_argument(call, "out");
+    struct device *device;
+    cls_status status = at_index(call, index, &device);
+    if (status)
+        return status;
+    const struct quirk_row *row = quirk_at(device, i);
+    if (!row)
+        return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: no quirk %zu", call, i);
+    *out = row->text;
+    return CLS_SUCCESS;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver/event.h"
+
+#include <stdlib.h>
+
+#include "driver/quirk.h"
+#include "driver/serial.h"
+
+cl_int event_state(const struct device *device, cl_event event) {
+    cl_int state = CL_COMPLETE;
+    driver_enter(device);
+    cl_int code =
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    driver_leave(device);
+    return code == CL_SUCCESS ? state : code;
+}
+
+cl_int event_verdict(const struct device *device, cl_uint count, const cl_event *events) {
+    driver_enter(device);
+    cl_int code = clWaitForEvents(count, events);
+    driver_leave(device);
+    return code;
+}
+
+bool event_retain(const struct device *device, cl_event event) {
+    driver_enter(device);
+    cl_int code = clRetainEvent(event);
+    driver_leave(device);
+    return code == CL_SUCCESS;
+}
+
+void event_release(const struct device *device, cl_event event) {
+    driver_enter(device);
+    clReleaseEvent(event);
+    driver_leave(device);
+}
+
+bool event_times(const struct device *device, cl_event event, uint64_t ns[4]) {
+    static const cl_profiling_info what[4] = {CL_PROFILING_COMMAND_QUEUED,
+                                              CL_PROFILING_COMMAND_SUBMIT,
+                                              CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END};
+    cl_ulong times[4];
+    cl_int code = CL_SUCCESS;
+    driver_enter(device);
+    for (int i = 0; i < 4 && code == CL_SUCCESS; i++)
+        code = clGetEventProfilingInfo(event, what[i], sizeof times[i], &times[i], NULL);
+    driver_leave(device);
+    if (code != CL_SUCCESS)
+        return false;
+    for (int i = 0; i < 4; i++)
+        ns[i] = times[i];
+    return true;
+}
+
+bool event_end_time(const struct device *device, cl_event event, uint64_t *ns) {
+    cl_ulong end;
+    driver_enter(device);
+    cl_int code = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    driver_leave(device);
+    if (code != CL_SUCCESS || !end)
+        return false;
+    *ns = end;
+    return true;
+}
+
+struct hint {
+    void (*call)(void *);
+    void *arg;
+};
+
+static void CL_CALLBACK on_complete(cl_event event, cl_int state, void *user) {
+    (void)event;
+    (void)state;
+    struct hint *hint = user;
+    hint->call(hint->arg);
+    free(hint);
+}
+
+bool event_hint(const struct device *device, cl_event event, void (*call)(void *), void *arg) {
+    if (device->quirks & QUIRK_NO_CALLBACKS)
+        return false;
+    struct hint *hint = malloc(sizeof *hint);
+    if (!hint)
+        return false;
+    *hint = (struct hint){call, arg};
+    driver_enter(device);
+    cl_int code = clSetEventCallback(event, CL_COMPLETE, on_complete, hint);
+    driver_leave(device);
+    if (code != CL_SUCCESS)
+        free(hint);
+    return code == CL_SUCCESS;
+}

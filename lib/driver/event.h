@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Driver events: how a command handed over is doing. */
+#ifndef CLSTREAM_DRIVER_EVENT_H
+#define CLSTREAM_DRIVER_EVENT_H
+
+#include "driver/device.h"
+
+/* CL_COMPLETE (0), a positive execution status, or a negative code when the command failed or its state
+ * cannot be read. Never blocks. */
+cl_int event_state(const struct device *device, cl_event event);
+
+/* What waiting says of events whose state is CL_COMPLETE already: CL_SUCCESS or the failure. Some
+ * drivers tell the truth here only (PLATFORMS: status CL_COMPLETE, wait -14). */
+cl_int event_verdict(const struct device *device, cl_uint count, const cl_event *events);
+
+/* False when the driver refuses: there is nothing to release then. */
+bool event_retain(const struct device *device, cl_event event);
+void event_release(const struct device *device, cl_event event);
+
+/* The device time at which the command ended, in ns; false where the driver has none. */
+bool event_end_time(const struct device *device, cl_event event, uint64_t *ns);
+
+/* All four times of the command: queued, submitted, started, ended. */
+bool event_times(const struct device *device, cl_event event, uint64_t ns[4]);
+
+/* Asks for a call of `hint` at completion. Only a hint: it may come late, never, more than once or
+ * inline, and it must take no lock. False when the driver refuses. */
+bool event_hint(const struct device *device, cl_event event, void (*hint)(void *), void *arg);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver/kernel.h"
+
+#include "base/error.h"
+#include "driver/serial.h"
+#include "driver/status.h"
+
+cls_status kernel_parameter_count(const struct device *device, cl_kernel kernel, unsigned *out) {
+    cl_uint count = 0;
+    driver_enter(device);
+    cl_int code = clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
+    driver_leave(device);
+    cls_status status = driver_status(code, "clGetKernelInfo");
+    if (!status)
+        *out = count;
+    return status;
+}
+
+enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kernel, unsigned i) {
+    cl_kernel_arg_address_qualifier space = 0;
+    driver_enter(device);
+    cl_int code =
+        clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL);
+    driver_leave(device);
+    if (code != CL_SUCCESS)
+        return PARAMETER_UNKNOWN;
+    switch (space) {
+    case CL_KERNEL_ARG_ADDRESS_GLOBAL:
+    case CL_KERNEL_ARG_ADDRESS_CONSTANT:
+        return PARAMETER_BUFFER;
+    case CL_KERNEL_ARG_ADDRESS_LOCAL:
+        return PARAMETER_LOCAL;
+    case CL_KERNEL_ARG_ADDRESS_PRIVATE:
+        return PARAMETER_VALUE;
+    default:
+        return PARAMETER_UNKNOWN;
+    }
+}
+
+cls_status kernel_max_group(const struct device *device, cl_kernel kernel, size_t *out) {
+    size_t group = 0;
+    driver_enter(device);
+    cl_int code = clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE,
+                                           sizeof group, &group, NULL);
+    driver_leave(device);
+    cls_status status = driver_status(code, "clGetKernelWorkGroupInfo");
+    if (!status)
+        *out = group;
+    return status;
+}
+
+cls_status kernel_set_arg(const struct device *device, cl_kernel kernel, unsigned i, size_t size,
+                          const void *value) {
+    driver_enter(device);
+    cl_int code = clSetKernelArg(kernel, i, size, value);
+    driver_leave(device);
+    if (code == CL_SUCCESS)
+        return CLS_SUCCESS;
+    if (code == CL_INVALID_ARG_SIZE || code == CL_INVALID_ARG_VALUE)
+        return error_set_code(CLS_ERROR_INVALID_VALUE, code,
+                              "argument %u: the driver does not take %zu bytes of it", i, size);
+    return driver_status(code, "clSetKernelArg");
+}
+
+void kernel_release(const struct device *device, cl_kernel kernel) {
+    driver_enter(device);
+    clReleaseKernel(kernel);
+    driver_leave(device);
+}

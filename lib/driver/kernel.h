@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What the driver knows of a kernel, and setting its arguments. */
+#ifndef CLSTREAM_DRIVER_KERNEL_H
+#define CLSTREAM_DRIVER_KERNEL_H
+
+#include "driver/device.h"
+
+/* How a parameter is passed, where the driver kept that (CL_KERNEL_ARG_INFO_NOT_AVAILABLE else). */
+enum parameter_kind { PARAMETER_UNKNOWN, PARAMETER_VALUE, PARAMETER_BUFFER, PARAMETER_LOCAL };
+
+cls_status kernel_parameter_count(const struct device *device, cl_kernel kernel, unsigned *out);
+enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kernel, unsigned i);
+
+/* The most work-items of one group on this device. */
+cls_status kernel_max_group(const struct device *device, cl_kernel kernel, size_t *out);
+
+cls_status kernel_set_arg(const struct device *device, cl_kernel kernel, unsigned i, size_t size,
+                          const void *value);
+void kernel_release(const struct device *device, cl_kernel kernel);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver/memory.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "driver/serial.h"
+#include "driver/status.h"
+
+cls_status context_open(const struct device *device, cl_context *out) {
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                                (cl_context_properties)device->platform, 0};
+    cl_int code;
+    driver_enter(device);
+    cl_context context = clCreateContext(properties, 1, &device->id, NULL, NULL, &code);
+    driver_leave(device);
+    cls_status status = driver_status(code, "clCreateContext");
+    if (!status)
+        *out = context;
+    return status;
+}
+
+/* PoCL lists the parent in place of a sub-device. */
+static bool has_device(cl_context context, cl_device_id id, cls_status *status) {
+    size_t bytes = 0;
+    bool found = false;
+    cl_device_id parent = NULL;
+    if (clGetDeviceInfo(id, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) != CL_SUCCESS)
+        parent = NULL;
+    *status = driver_status(clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &bytes),
+                            "clGetContextInfo");
+    if (*status)
+        return false;
+    cl_device_id *ids = malloc(bytes + sizeof *ids);
+    if (!ids) {
+        *status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a list of devices");
+        return false;
+    }
+    *status = driver_status(clGetContextInfo(context, CL_CONTEXT_DEVICES, bytes, ids, NULL),
+                            "clGetContextInfo");
+    for (size_t i = 0; !*status && i < bytes / sizeof *ids; i++)
+        found = found || ids[i] == id || (parent && ids[i] == parent);
+    free(ids);
+    return found;
+}
+
+cls_status context_adopt(cl_context context, const struct device *device) {
+    cls_status status;
+    bool found = has_device(context, device->id, &status);
+    if (status)
+        return status;
+    if (!found)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "%s is no device of the cl_context",
+                         device->info.name);
+    return driver_status(clRetainContext(context), "clRetainContext");
+}
+
+void context_close(const struct device *device, cl_context context) {
+    driver_enter(device);
+    clReleaseContext(context);
+    driver_leave(device);
+}
+
+cls_status memory_create(const struct device *device, cl_context context, size_t bytes,
+                         cl_mem *out) {
+    cl_int code;
+    driver_enter(device);
+    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    driver_leave(device);
+    cls_status status = driver_status(code, "clCreateBuffer");
+    if (!status)
+        *out = memory;
+    return status;
+}
+
+static cl_int memory_facts(cl_mem memory, cl_mem_object_type *type, cl_context *context,
+                           size_t *bytes) {
+    cl_int code = clGetMemObjectInfo(memory, CL_MEM_TYPE, sizeof *type, type, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof *context, context, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof *bytes, bytes, NULL);
+    return code;
+}
+
+cls_status memory_adopt(const struct device *device, cl_context context, cl_mem memory,
+                        size_t *bytes) {
+    cl_mem_object_type type;
+    cl_context owner;
+    size_t size;
+    driver_enter(device);
+    cl_int code = memory_facts(memory, &type, &owner, &size);
+    driver_leave(device);
+    cls_status status = driver_status(code, "clGetMemObjectInfo");
+    if (status)
+        return status;
+    if (type != CL_MEM_OBJECT_BUFFER)
+        return error_set(CLS_ERROR_UNSUPPORTED, "the cl_mem is no buffer but of type 0x%x", type);
+    if (owner != context)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "the cl_mem is of another cl_context");
+    driver_enter(device);
+    code = clRetainMemObject(memory);
+    driver_leave(device);
+    status = driver_status(code, "clRetainMemObject");
+    if (!status)
+        *bytes = size;
+    return status;
+}
+
+void memory_release(const struct device *device, cl_mem memory) {
+    driver_enter(device);
+    clReleaseMemObject(memory);
+    driver_leave(device);
+}
+
+cls_status pinned_create(const struct device *device, cl_context context, cl_command_queue queue,
+                         size_t bytes, struct pinned *out) {
+    cl_int code;
+    driver_enter(device);
+    cl_mem memory =
+        clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &code);
+    driver_leave(device);
+    cls_status status = driver_status(code, "clCreateBuffer(CL_MEM_ALLOC_HOST_PTR)");
+    if (status)
+        return status;
+    driver_enter(device);
+    void *host = clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0,
+                                    NULL, NULL, &code);
+    driver_leave(device);
+    status = driver_status(code, "clEnqueueMapBuffer");
+    if (status) {
+        memory_release(device, memory);
+        return status;
+    }
+    *out = (struct pinned){memory, host, bytes};
+    return CLS_SUCCESS;
+}
+
+void pinned_release(const struct device *device, cl_command_queue queue,
+                    const struct pinned *pinned) {
+    driver_enter(device);
+    if (clEnqueueUnmapMemObject(queue, pinned->memory, pinned->host, 0, NULL, NULL) == CL_SUCCESS)
+        clFlush(queue);
+    clReleaseMemObject(pinned->memory);
+    driver_leave(device);
+}

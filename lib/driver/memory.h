@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Driver contexts, device memory and pinned host memory. */
+#ifndef CLSTREAM_DRIVER_MEMORY_H
+#define CLSTREAM_DRIVER_MEMORY_H
+
+#include "driver/device.h"
+
+cls_status context_open(const struct device *device, cl_context *out);
+/* Retains somebody else's, after checking that the device is one of its devices. */
+cls_status context_adopt(cl_context context, const struct device *device);
+void context_close(const struct device *device, cl_context context);
+
+cls_status memory_create(const struct device *device, cl_context context, size_t bytes,
+                         cl_mem *out);
+/* Retains somebody else's buffer of the context and tells its size. */
+cls_status memory_adopt(const struct device *device, cl_context context, cl_mem memory,
+                        size_t *bytes);
+void memory_release(const struct device *device, cl_mem memory);
+
+/* Pinned host memory: a host buffer of the driver's, mapped for good. */
+struct pinned {
+    cl_mem memory;
+    void *host;
+    size_t bytes;
+};
+
+/* Maps on `queue`, and waits for it. */
+cls_status pinned_create(const struct device *device, cl_context context, cl_command_queue queue,
+                         size_t bytes, struct pinned *out);
+void pinned_release(const struct device *device, cl_command_queue queue,
+                    const struct pinned *pinned);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Do two kernels of one work-item each run at the same time: on one queue, on two? */
+#include "driver/probe.h"
+
+#include "base/clock.h"
+
+/* Two that overlap take the time of one, two in a row that of two. */
+#define OVERLAP 1.5
+
+/* One kernel on each of the queues (`second` may be NULL: only one kernel), in ns; a huge time when
+ * something failed, so that it is never the shortest. */
+static double time_kernels(struct probe *probe, cl_command_queue first, cl_command_queue second) {
+    cl_command_queue queues[PROBE_KERNELS] = {first, second};
+    cl_event events[PROBE_KERNELS] = {NULL, NULL};
+    unsigned n = second ? 2 : 1;
+    bool well = true;
+    uint64_t start = clock_now_ns();
+    for (unsigned i = 0; i < n; i++)
+        well = probe_enqueue(probe, queues[i], i, probe->rounds, NULL, &events[i]) && well;
+    for (unsigned i = 0; i < n; i++)
+        clFlush(queues[i]);
+    for (unsigned i = 0; i < n; i++)
+        well = probe_finish(probe, queues[i], events[i]) && well;
+    return well ? (double)(clock_now_ns() - start) : 1e18;
+}
+
+/* One try that does not overlap may have met a busy machine, or a scheduler that put both on one
+ * core; so several count together, all against the shortest time of one. */
+struct tries {
+    double both[PROBE_TRIES];
+    unsigned made;
+};
+
+static unsigned overlapping(const struct tries *tries, double one) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < tries->made; i++)
+        count += tries->both[i] < OVERLAP * one;
+    return count;
+}
+
+static void add_try(struct probe *probe, struct tries *tries, cl_command_queue first,
+                    cl_command_queue second) {
+    tries->both[tries->made++] = time_kernels(probe, first, second);
+}
+
+/* Serial is said only of a queue that never overlaps where two queues nearly always do. */
+void probe_kernel_overlap(struct probe *probe, struct caps *caps) {
+    struct tries queues = {.made = 0}, unordered = {.made = 0};
+    double one = 1e18;
+    unsigned on_queues = 0, on_unordered = 0;
+    for (unsigned i = 0; i < PROBE_TRIES && !probe->stuck; i++) {
+        double again = time_kernels(probe, probe->queues[0], NULL);
+        one = again < one ? again : one;
+        add_try(probe, &queues, probe->queues[0], probe->queues[1]);
+        if (caps->out_of_order)
+            add_try(probe, &unordered, probe->out_of_order, probe->out_of_order);
+        on_queues = overlapping(&queues, one);
+        on_unordered = overlapping(&unordered, one);
+        bool all = on_queues && (on_unordered || !caps->out_of_order);
+        bool none = !on_queues && !on_unordered;
+        if ((all && i > 0) || (none && i > PROBE_TRIES / 2))
+            break;
+    }
+    caps->queues_concurrent = on_queues > 0;
+    caps->out_of_order_concurrent = on_unordered > 0;
+    caps->out_of_order_serial =
+        caps->out_of_order && on_unordered == 0 && on_queues >= PROBE_TRIES - 1;
+}

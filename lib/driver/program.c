@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "driver/program_disk.h"
+#include "driver/serial.h"
+#include "driver/status.h"
+
+static cls_status no_memory(void) {
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a program");
+}
+
+/* The line directive gives the compiler's messages the file's name. */
+static void append_line_directive(struct text *text, const char *name) {
+    text_printf(text, "#line 1 \"");
+    for (const char *at = name ? name : "source.cl"; *at; at++)
+        text_printf(text, "%s%c", *at == '"' || *at == '\\' ? "\\" : "", *at == '\n' ? ' ' : *at);
+    text_printf(text, "\"\n");
+}
+
+static void append_source(struct text *text, const struct program_spec *spec) {
+    const char *at = spec->source;
+    at += strspn(at, " \t\r\n");
+    if (strncmp(at, "#line", 5) != 0)
+        append_line_directive(text, spec->name);
+    text_append(text, spec->source, strlen(spec->source));
+}
+
+static char *build_log(cl_program program, cl_device_id id) {
+    size_t size = 0;
+    if (clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS)
+        return NULL;
+    char *log = calloc(1, size + 1);
+    if (log &&
+        clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL) != CL_SUCCESS) {
+        free(log);
+        log = NULL;
+    }
+    return log;
+}
+
+static cls_status report_build(const struct device *device, const struct program_spec *spec,
+                               cl_program program, cl_int code) {
+    cls_status status = status_of_cl(code);
+    if (status != CLS_ERROR_BUILD_FAILED)
+        return driver_status(code, "clBuildProgram");
+    char *log = build_log(program, device->id);
+    const char *options = spec->options ? spec->options : "";
+    error_set_code(status, code, "building %s with \"%s\" on %s failed: %s\n%s",
+                   spec->name ? spec->name : "source.cl", options, device->info.name,
+                   cl_code_name(code), log && *log ? log : "(the compiler left no log)");
+    free(log);
+    return status;
+}
+
+static cls_status build_source(const struct device *device, cl_context context,
+                               const struct program_spec *spec, const char *source,
+                               cl_program *out) {
+    cl_int code;
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &code);
+    if (code != CL_SUCCESS)
+        return driver_status(code, "clCreateProgramWithSource");
+    code = clBuildProgram(program, 1, &device->id, spec->options ? spec->options : "", NULL, NULL);
+    if (code != CL_SUCCESS) {
+        cls_status status = report_build(device, spec, program, code);
+        clReleaseProgram(program);
+        return status;
+    }
+    *out = program;
+    return CLS_SUCCESS;
+}
+
+static cls_status load_or_build(const struct device *device, cl_context context,
+                                const struct program_spec *spec, const char *source,
+                                cl_program *out) {
+    struct text material = {0};
+    bool cached = program_disk_key(device, spec, source, &material);
+    struct cache_bytes key = {material.bytes, material.length};
+    cls_status status = CLS_SUCCESS;
+    cl_program program = NULL;
+    if (cached)
+        program = program_disk_load(device, context, key, spec->options ? spec->options : "");
+    if (!program) {
+        status = build_source(device, context, spec, source, &program);
+        if (!status && cached)
+            program_disk_store(device, program, key);
+    }
+    free(material.bytes);
+    if (!status)
+        *out = program;
+    return status;
+}
+
+cls_status program_build(struct device *device, cl_context context, const struct program_spec *spec,
+                         cl_program *out) {
+    struct text source = {0};
+    append_source(&source, spec);
+    if (source.failed) {
+        free(source.bytes);
+        return no_memory();
+    }
+    driver_enter(device);
+    cls_status status = load_or_build(device, context, spec, source.bytes, out);
+    driver_leave(device);
+    free(source.bytes);
+    return status;
+}
+
+void program_release(cl_program program) {
+    driver_enter(NULL);
+    clReleaseProgram(program);
+    driver_leave(NULL);
+}
+
+cls_status program_create_kernel(cl_program program, const char *name, cl_kernel *out) {
+    cl_int code;
+    driver_enter(NULL);
+    cl_kernel kernel = clCreateKernel(program, name, &code);
+    driver_leave(NULL);
+    if (code == CL_INVALID_KERNEL_NAME)
+        return error_set_code(CLS_ERROR_NOT_FOUND, code, "the program has no kernel \"%s\"", name);
+    if (code != CL_SUCCESS)
+        return driver_status(code, "clCreateKernel");
+    *out = kernel;
+    return CLS_SUCCESS;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver/queue.h"
+
+#include <clstream/stream.h>
+
+#include "driver/quirk.h"
+#include "driver/serial.h"
+#include "driver/status.h"
+
+static const cl_event *events_of(struct wait_list waits) {
+    return waits.count ? waits.events : NULL;
+}
+
+/* Reports `code` of `call` after the device's serial section is left. */
+static cls_status left(const struct device *device, cl_int code, const char *call) {
+    driver_leave(device);
+    return driver_status(code, call);
+}
+
+static cl_queue_priority_khr driver_priority(int priority) {
+    if (priority < CLS_PRIORITY_NORMAL)
+        return CL_QUEUE_PRIORITY_HIGH_KHR;
+    return priority > CLS_PRIORITY_NORMAL ? CL_QUEUE_PRIORITY_LOW_KHR : CL_QUEUE_PRIORITY_MED_KHR;
+}
+
+static cl_command_queue create_with_properties(const struct device *device, cl_context context,
+                                               cl_command_queue_properties bits, int priority,
+                                               cl_int *code) {
+    cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, bits, CL_QUEUE_PRIORITY_KHR,
+                                        driver_priority(priority), 0};
+    return clCreateCommandQueueWithProperties(context, device->id, properties, code);
+}
+
+cls_status queue_create(const struct device *device, cl_context context,
+                        const struct queue_traits *traits, cl_command_queue *out) {
+    cl_command_queue_properties bits = 0;
+    if (traits->out_of_order)
+        bits |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    if (traits->profiled)
+        bits |= CL_QUEUE_PROFILING_ENABLE;
+    bool hint = traits->priority != CLS_PRIORITY_NORMAL && device->priority_hints &&
+                device->cl_version >= 200;
+    cl_int code = CL_SUCCESS;
+    driver_enter(device);
+    cl_command_queue queue =
+        hint ? create_with_properties(device, context, bits, traits->priority, &code)
+             : clCreateCommandQueue(context, device->id, bits, &code);
+    cls_status status = left(device, code, "clCreateCommandQueue");
+    if (!status)
+        *out = queue;
+    return status;
+}
+
+void queue_release(const struct device *device, cl_command_queue queue, bool hurt) {
+    bool finish = (device->quirks & QUIRK_FINISH_BEFORE_RELEASE) != 0;
+    if (finish && hurt)
+        return;
+    driver_enter(device);
+    if (finish)
+        clFinish(queue);
+    clReleaseCommandQueue(queue);
+    driver_leave(device);
+}
+
+cls_status queue_retain(const struct device *device, cl_command_queue queue) {
+    driver_enter(device);
+    return left(device, clRetainCommandQueue(queue), "clRetainCommandQueue");
+}
+
+cls_status queue_traits_of(const struct device *device, cl_context context, cl_command_queue queue,
+                           struct queue_traits *out) {
+    cl_command_queue_properties bits;
+    cl_context owner;
+    driver_enter(device);
+    cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof bits, &bits, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof owner, &owner, NULL);
+    cls_status status = left(device, code, "clGetCommandQueueInfo");
+    if (status)
+        return status;
+    if (owner != context)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "the queue is of another cl_context");
+    out->out_of_order = (bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
+    out->profiled = (bits & CL_QUEUE_PROFILING_ENABLE) != 0;
+    out->priority = CLS_PRIORITY_NORMAL;
+    return CLS_SUCCESS;
+}
+
+cls_status queue_flush(const struct device *device, cl_command_queue queue) {
+    driver_enter(device);
+    return left(device, clFlush(queue), "clFlush");
+}
+
+cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, cl_kernel kernel,
+                          cl_uint dims, const size_t *global, const size_t *local,
+                          struct wait_list waits, cl_event *event) {
+    driver_enter(device);
+    return left(device,
+                clEnqueueNDRangeKernel(queue, kernel, dims, NULL, global, local, waits.count,
+                                       events_of(waits), event),
+                "clEnqueueNDRangeKernel");
+}
+
+cls_status enqueue_write(const struct device *device, cl_command_queue queue, cl_mem to,
+                         struct range_1d range, const void *from, struct wait_list waits,
+                         cl_event *event) {
+    driver_enter(device);
+    return left(device,
+                clEnqueueWriteBuffer(queue, to, CL_FALSE, range.offset, range.bytes, from,
+                                     waits.count, events_of(waits), event),
+                "clEnqueueWriteBuffer");
+}
+
+cls_status enqueue_read(const struct device *device, cl_command_queue queue, cl_mem from,
+                        struct range_1d range, void *to, struct wait_list waits, cl_event *event) {
+    driver_enter(device);
+    return left(device,
+                clEnqueueReadBuffer(queue, from, CL_FALSE, range.offset, range.bytes, to,
+                                    waits.count, events_of(waits), event),
+                "clEnqueueReadBuffer");
+}
+
+cls_status enqueue_copy(const struct device *device, cl_command_queue queue, cl_mem to,
+                        size_t to_offset, cl_mem from, struct range_1d range,
+                        struct wait_list waits, cl_event *event) {
+    driver_enter(device);
+    return left(device,
+                clEnqueueCopyBuffer(queue, from, to, range.offset, to_offset, range.bytes,
+                                    waits.count, events_of(waits), event),
+                "clEnqueueCopyBuffer");
+}
+
+/* OpenCL's rectangles take an origin in bytes, rows and slices; all of it fits the first row. */
+#define ORIGIN(offset) ((const size_t[3]){(offset), 0, 0})
+#define REGION(rect) ((const size_t[3]){(rect)->width, (rect)->height, 1})
+
+cls_status enqueue_write_rect(const struct device *device, cl_command_queue queue, cl_mem to,
+                              const struct rect_2d *rect, const void *from, struct wait_list waits,
+                              cl_event *event) {
+    const char *start = (const char *)from + rect->other_offset;
+    driver_enter(device);
+    return left(device,
+                clEnqueueWriteBufferRect(queue, to, CL_FALSE, ORIGIN(rect->buffer_offset),
+                                         ORIGIN(0), REGION(rect), rect->buffer_pitch, 0,
+                                         rect->other_pitch, 0, start, waits.count, events_of(waits),
+                                         event),
+                "clEnqueueWriteBufferRect");
+}
+
+cls_status enqueue_read_rect(const struct device *device, cl_command_queue queue, cl_mem from,
+                             const struct rect_2d *rect, void *to, struct wait_list waits,
+                             cl_event *event) {
+    char *start = (char *)to + rect->other_offset;
+    driver_enter(device);
+    return left(device,
+                clEnqueueReadBufferRect(queue, from, CL_FALSE, ORIGIN(rect->buffer_offset),
+                                        ORIGIN(0), REGION(rect), rect->buffer_pitch, 0,
+                                        rect->other_pitch, 0, start, waits.count, events_of(waits),
+                                        event),
+                "clEnqueueReadBufferRect");
+}
+
+cls_status enqueue_copy_rect(const struct device *device, cl_command_queue queue, cl_mem to,
+                             cl_mem from, const struct rect_2d *rect, struct wait_list waits,
+                             cl_event *event) {
+    driver_enter(device);
+    return left(device,
+                clEnqueueCopyBufferRect(queue, from, to, ORIGIN(rect->buffer_offset),
+                                        ORIGIN(rect->other_offset), REGION(rect),
+                                        rect->buffer_pitch, 0, rect->other_pitch, 0, waits.count,
+                                        events_of(waits), event),
+                "clEnqueueCopyBufferRect");
+}
+
+cls_status enqueue_fill(const struct device *device, cl_command_queue queue, cl_mem to,
+                        struct range_1d range, const void *pattern, size_t pattern_bytes,
+                        struct wait_list waits, cl_event *event) {
+    driver_enter(device);
+    return left(device,
+                clEnqueueFillBuffer(queue, to, pattern, pattern_bytes, range.offset, range.bytes,
+                                    waits.count, events_of(waits), event),
+                "clEnqueueFillBuffer");
+}
+
+cls_status enqueue_migrate(const struct device *device, cl_command_queue queue, cl_mem memory,
+                           bool to_host, struct wait_list waits, cl_event *event) {
+    driver_enter(device);
+    return left(device,
+                clEnqueueMigrateMemObjects(queue, 1, &memory,
+                                           to_host ? CL_MIGRATE_MEM_OBJECT_HOST : 0, waits.count,
+                                           events_of(waits), event),
+                "clEnqueueMigrateMemObjects");
+}
+
+cls_status enqueue_marker(const struct device *device, cl_command_queue queue,
+                          struct wait_list waits, cl_event *event) {
+    driver_enter(device);
+    return left(device, clEnqueueMarkerWithWaitList(queue, waits.count, events_of(waits), event),
+                "clEnqueueMarkerWithWaitList");
+}

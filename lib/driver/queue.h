@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Command queues and everything that is enqueued on them. All calls report to the thread's detail and
+ * leave their out-parameters alone on failure. A wait list of zero events is passed on as none.
+ */
+#ifndef CLSTREAM_DRIVER_QUEUE_H
+#define CLSTREAM_DRIVER_QUEUE_H
+
+#include "driver/device.h"
+
+struct queue_traits {
+    bool out_of_order;
+    bool profiled;
+    int priority; /* CLS_PRIORITY_*; ignored where the device has no priorities */
+};
+
+/* The events that a command waits for, all of one cl_context and none known to have failed. */
+struct wait_list {
+    cl_uint count;
+    const cl_event *events;
+};
+
+cls_status queue_create(const struct device *device, cl_context context,
+                        const struct queue_traits *traits, cl_command_queue *out);
+/* `hurt`: a command on it failed, so the driver may never finish it. The queue is idle or hurt. */
+void queue_release(const struct device *device, cl_command_queue queue, bool hurt);
+
+/* The traits of a queue that somebody else made; it must be of `context`. */
+cls_status queue_traits_of(const struct device *device, cl_context context, cl_command_queue queue,
+                           struct queue_traits *out);
+cls_status queue_retain(const struct device *device, cl_command_queue queue);
+cls_status queue_flush(const struct device *device, cl_command_queue queue);
+
+struct range_1d {
+    size_t offset;
+    size_t bytes;
+};
+
+/* A rectangle of bytes between a buffer and something else; see cls_rect. */
+struct rect_2d {
+    size_t width, height;
+    size_t buffer_offset, buffer_pitch;
+    size_t other_offset, other_pitch;
+};
+
+/* `event` may be NULL: then the command has none. */
+cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, cl_kernel kernel,
+                          cl_uint dims, const size_t *global, const size_t *local,
+                          struct wait_list waits, cl_event *event);
+cls_status enqueue_write(const struct device *device, cl_command_queue queue, cl_mem to,
+                         struct range_1d range, const void *from, struct wait_list waits,
+                         cl_event *event);
+cls_status enqueue_read(const struct device *device, cl_command_queue queue, cl_mem from,
+                        struct range_1d range, void *to, struct wait_list waits, cl_event *event);
+cls_status enqueue_copy(const struct device *device, cl_command_queue queue, cl_mem to,
+                        size_t to_offset, cl_mem from, struct range_1d range,
+                        struct wait_list waits, cl_event *event);
+cls_status enqueue_write_rect(const struct device *device, cl_command_queue queue, cl_mem to,
+                              const struct rect_2d *rect, const void *from, struct wait_list waits,
+                              cl_event *event);
+cls_status enqueue_read_rect(const struct device *device, cl_command_queue queue, cl_mem from,
+                             const struct rect_2d *rect, void *to, struct wait_list waits,
+                             cl_event *event);
+/* `rect`'s buffer side is the source. */
+cls_status enqueue_copy_rect(const struct device *device, cl_command_queue queue, cl_mem to,
+                             cl_mem from, const struct rect_2d *rect, struct wait_list waits,
+                             cl_event *event);
+cls_status enqueue_fill(const struct device *device, cl_command_queue queue, cl_mem to,
+                        struct range_1d range, const void *pattern, size_t pattern_bytes,
+                        struct wait_list waits, cl_event *event);
+cls_status enqueue_migrate(const struct device *device, cl_command_queue queue, cl_mem memory,
+                           bool to_host, struct wait_list waits, cl_event *event);
+
+/* Completes with its wait list or, without one, with everything enqueued on the queue so far. Orders
+ * nothing in an out-of-order queue: only its event is of use. */
+cls_status enqueue_marker(const struct device *device, cl_command_queue queue,
+                          struct wait_list waits, cl_event *event);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver/quirk.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+#define POCL "Portable Computing Language"
+#define RUSTICL "rusticl"
+#define OCLGRIND "Oclgrind"
+#define INTEL "Intel(R) OpenCL"
+
+static const struct quirk_row rows[] = {
+    {.bit = QUIRK_SERIALIZE_CALLS,
+     .platform = OCLGRIND,
+     .text = {"aborts_on_concurrent_calls",
+              "The driver aborts when two host threads call it at once; the library makes its "
+              "driver calls one at a time."}},
+    {.bit = QUIRK_NO_CALLBACKS,
+     .platform = OCLGRIND,
+     .text = {"callback_on_completed_never_comes",
+              "A callback set on an event that has completed never comes; the library polls and "
+              "sets no callbacks on this driver."}},
+    {.bit = QUIRK_COVERED,
+     .platform = OCLGRIND,
+     .text =
+         {"flush_runs_commands",
+          "clFlush runs the queued commands in the caller and hangs on one that waits for a "
+          "user event; the library creates no user events and hands over a command only when it "
+          "can run."}},
+    {.bit = QUIRK_COVERED,
+     .platform = OCLGRIND,
+     .text = {"saturating_cast_of_nan",
+              "convert_*_sat of NaN gives the smallest integer; the library's casts test for NaN "
+              "themselves."}},
+
+    {.bit = QUIRK_FAILED_WAIT_HANGS,
+     .platform = POCL,
+     .text =
+         {"wait_on_failed_event_hangs",
+          "A command enqueued to wait for an event that has already failed never completes; the "
+          "library knows the outcome of its events and hands the driver no such wait."}},
+    {.bit = QUIRK_BINARY_ABORTS,
+     .platform = POCL,
+     .text = {"malformed_binary_aborts",
+              "A truncated program binary ends the process; cached binaries are loaded only when "
+              "their checksum holds and no earlier process died loading them."}},
+    {.bit = QUIRK_COVERED,
+     .platform = POCL,
+     .text = {"barrier_loses_wait",
+              "Of two barriers with wait lists in a row the first one's wait is lost; the library "
+              "orders by wait lists and never by barriers."}},
+    {.bit = QUIRK_COVERED,
+     .platform = POCL,
+     .driver = "3.",
+     .text = {"early_release_aborts",
+              "A failing chain of commands ends the process when the handle of an inner event was "
+              "released; the library keeps every event until its command is retired."}},
+    {.bit = QUIRK_COVERED,
+     .platform = POCL,
+     .text = {"no_callback_on_failure",
+              "The completion callback of a failed command never comes; callbacks are hints only "
+              "and a timed poll stands behind them."}},
+    {.bit = QUIRK_COVERED,
+     .platform = POCL,
+     .driver = "3.",
+     .text = {"exit_with_work_crashes",
+              "The process may crash when it exits with a kernel pending; the library drains its "
+              "work at exit."}},
+
+    {.bit = QUIRK_BINARY_ABORTS,
+     .platform = RUSTICL,
+     .driver = "22.",
+     .text = {"malformed_binary_aborts",
+              "A truncated program binary ends the process; cached binaries are loaded only when "
+              "their checksum holds and no earlier process died loading them."}},
+    {.bit = QUIRK_NO_CALLBACKS,
+     .platform = RUSTICL,
+     .driver = "22.",
+     .text = {"callback_can_deadlock",
+              "Callbacks of failed commands never come, and one that opens a gate of its own queue "
+              "deadlocks; the library polls and sets no callbacks on this driver."}},
+    {.bit = QUIRK_LATE_EXIT_HANDLER,
+     .platform = RUSTICL,
+     .text = {"early_exit_handler_hangs",
+              "Draining at exit hangs when the handler was registered before the driver ran its "
+              "first kernel; the library registers it afterwards only."}},
+    {.bit = QUIRK_SHORT_LOOPS,
+     .platform = RUSTICL,
+     .device = "llvmpipe",
+     .text = {"loops_stop_at_65535",
+              "A loop stops silently after 65,535 iterations of one work-item; the library's "
+              "kernels use more work-items instead. Kernels of your own need the same care."}},
+    {.bit = QUIRK_FAILURE_KILLS_QUEUE,
+     .platform = RUSTICL,
+     .driver = "25.",
+     .text = {"failure_kills_queue",
+              "After one failed command every later one on the queue fails; cls_stream_reset "
+              "replaces the queue."}},
+    {.bit = QUIRK_COVERED,
+     .platform = RUSTICL,
+     .driver = "22.",
+     .text =
+         {"finish_returns_early",
+          "clFinish after clFlush returns before the work is done; the library waits for events "
+          "and never relies on clFinish."}},
+    {.bit = QUIRK_COVERED,
+     .platform = RUSTICL,
+     .text = {"unflushed_work_hangs",
+              "Work that nobody flushed never completes, nor does what waits for it in another "
+              "queue; the library flushes the producer before every wait and query."}},
+    {.bit = QUIRK_COVERED,
+     .platform = RUSTICL,
+     .text = {"misaligned_sub_buffer_accepted",
+              "A sub-buffer off the device's alignment is accepted; the library checks alignment "
+              "itself."}},
+    {.bit = QUIRK_COVERED,
+     .platform = RUSTICL,
+     .driver = "22.",
+     .text =
+         {"saturating_cast_of_nan",
+          "convert_*_sat of NaN does not give 0; the library's casts test for NaN themselves."}},
+
+    {.bit = QUIRK_FINISH_BEFORE_RELEASE,
+     .platform = INTEL,
+     .type = CLS_DEVICE_CPU,
+     .text =
+         {"queue_release_hangs",
+          "Releasing a queue whose last command has just completed can hang every thread of the "
+          "driver; the library finishes a queue before it releases it, and keeps one that a "
+          "failure may have killed."}},
+    {.bit = QUIRK_STATUS_LIES,
+     .platform = INTEL,
+     .type = CLS_DEVICE_CPU,
+     .text =
+         {"failed_status_says_complete",
+          "The status query of a command that failed because a dependency did says CL_COMPLETE, "
+          "and on an in-order queue the dependent runs; the library carries failures along its "
+          "own record of dependencies."}},
+    {.bit = QUIRK_FAILED_WAIT_HANGS,
+     .platform = INTEL,
+     .type = CLS_DEVICE_CPU,
+     .text =
+         {"wait_on_failed_event_crashes",
+          "A command enqueued to wait for an event that has already failed crashes the process; "
+          "the library knows the outcome of its events and hands the driver no such wait."}},
+    {.bit = QUIRK_COVERED,
+     .platform = INTEL,
+     .type = CLS_DEVICE_CPU,
+     .text = {"finish_after_failed_chain_hangs",
+              "clFinish hangs after a chain across two queues failed; the library waits for events "
+              "and never relies on clFinish."}},
+    {.bit = QUIRK_COVERED,
+     .platform = INTEL,
+     .type = CLS_DEVICE_CPU,
+     .text = {"saturating_cast_of_nan",
+              "convert_uint_sat of a float NaN gives the largest integer; the library's casts test "
+              "for NaN themselves."}},
+    {.bit = QUIRK_COVERED,
+     .platform = INTEL,
+     .type = CLS_DEVICE_CPU,
+     .text =
+         {"exit_with_threads_crashes",
+          "The process may crash when it exits while a thread is inside the driver; the library "
+          "drains its work and joins its threads at exit."}},
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static bool part_of(const char *part, const char *text) {
+    return !part || text_contains(text, part);
+}
+
+static bool applies(const struct quirk_row *row, const struct device *device) {
+    const cls_device_info *info = &device->info;
+    return part_of(row->platform, info->platform) && part_of(row->device, info->name) &&
+           (row->type == CLS_DEVICE_OTHER || row->type == info->type) &&
+           (!row->driver || !strncmp(info->driver_version, row->driver, strlen(row->driver)));
+}
+
+unsigned quirk_bits(const struct device *device) {
+    unsigned bits = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        if (applies(&rows[i], device))
+            bits |= (unsigned)rows[i].bit;
+    return bits;
+}
+
+const struct quirk_row *quirk_at(const struct device *device, size_t i) {
+    for (size_t r = 0; r < ROWS; r++)
+        if (applies(&rows[r], device) && i-- == 0)
+            return &rows[r];
+    return NULL;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One lock around driver calls, for drivers that abort when two host threads call them at once
+ * (QUIRK_SERIALIZE_CALLS). For every other device both calls are a test of one bit.
+ *
+ * The lock is not recursive and is never held while user code runs. But for the probes, which wait
+ * for a few milliseconds at first use of a device, nobody waits for work with it.
+ */
+#ifndef CLSTREAM_DRIVER_SERIAL_H
+#define CLSTREAM_DRIVER_SERIAL_H
+
+#include "driver/quirk.h"
+
+void driver_serial_lock(void);
+void driver_serial_unlock(void);
+
+/* Says that some device of the process has the quirk; for calls that cannot tell their device. */
+void driver_serial_require(void);
+bool driver_serial_required(void);
+
+static inline bool driver_serial_wanted(const struct device *device) {
+    return device ? (device->quirks & QUIRK_SERIALIZE_CALLS) != 0 : driver_serial_required();
+}
+
+/* Around each driver call, or a short run of them. A NULL device means that it is not known. */
+static inline void driver_enter(const struct device *device) {
+    if (driver_serial_wanted(device))
+        driver_serial_lock();
+}
+
+static inline void driver_leave(const struct device *device) {
+    if (driver_serial_wanted(device))
+        driver_serial_unlock();
+}
+
+#endif

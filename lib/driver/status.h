@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* From the driver's codes to the library's statuses. */
+#ifndef CLSTREAM_DRIVER_STATUS_H
+#define CLSTREAM_DRIVER_STATUS_H
+
+#include <clstream/status.h>
+
+#include "driver/cl.h"
+
+/* The status for a code, by table; CLS_ERROR_DRIVER for one without a status of its own. */
+cls_status status_of_cl(cl_int code);
+
+/* The symbolic name of a code, as "CL_OUT_OF_RESOURCES". */
+const char *cl_code_name(cl_int code);
+
+/* Reports a failed driver call ("clCreateBuffer") to the thread's detail; returns the status.
+ * CL_SUCCESS gives CLS_SUCCESS and reports nothing. */
+cls_status driver_status(cl_int code, const char *call);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What the element-by-element operations have in common once their call has begun. */
+#ifndef CLSTREAM_OPS_MAP_H
+#define CLSTREAM_OPS_MAP_H
+
+#include "ops/spec.h"
+
+/* The parameter of an operation, in the element type of its first input. */
+struct parameter {
+    unsigned char bytes[8];
+};
+
+/* As cls_cast converts; `dtype` is valid. */
+struct parameter parameter_of_double(cls_dtype dtype, double value);
+
+/* Begins, runs and ends a call of `row` on n_views views, inputs first and the output last. `parameter`
+ * is NULL for operations without one. */
+cls_status map_call(const struct op_row *row, const cls_array *const *views, unsigned n_views,
+                    const struct parameter *parameter, cls_stream stream, bool blocking);
+
+/* As map_call for the kernel registered under `name`, or else for the family's row of that name. With
+ * `value` not NULL, that is the parameter. */
+cls_status map_call_named(enum op_family family, const char *name, const cls_array *const *views,
+                          unsigned n_views, const double *value, cls_stream stream, bool blocking);
+
+/* CLS_ERROR_TYPE_MISMATCH unless the dtype is `wanted`. For the typed names. */
+cls_status map_check_typed(const struct op_row *row, const char *role, cls_dtype dtype,
+                           cls_dtype wanted);
+
+/* The shape of a launch on the call's device, for views whose starts may or may not allow vectors. */
+enum shape map_shape_of(const struct op_call *call, bool aligned);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/spec.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/types.h"
+
+/* A run of a CPU: 8,192 elements are a few microseconds of work, and 512 steps far from the 65,535 at
+ * which a driver stops counting. */
+enum { RUN_VECTOR = 16, RUN_STEPS = 512 };
+
+typedef _Atomic(struct spec *) slot;
+
+static slot map_slots[OP_ROWS][TYPES][TYPES][SHAPES];
+static slot reduction_slots[OP_ROWS][TYPES][SHAPES][STAGES];
+
+static const char *const family_names[OP_FAMILIES] = {
+    "CAST", "WHERE", "UNARY", "UNARY_PARAM", "BINARY", "REDUCE", "DOT",
+};
+
+/* Publishes `made`, or, if another thread was first, takes its. */
+static const struct spec *publish(slot *at, struct spec *made) {
+    struct spec *expected = NULL;
+    if (atomic_compare_exchange_strong(at, &expected, made))
+        return made;
+    free(made);
+    return expected;
+}
+
+static struct spec *spec_new(const char *source, const char *entry) {
+    struct spec *spec = calloc(1, sizeof *spec);
+    if (!spec) {
+        error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a kernel's options");
+        return NULL;
+    }
+    spec->kernel.source = source;
+    spec->kernel.entry = entry;
+    spec->kernel.options = spec->options;
+    spec->kernel.label = spec->label;
+    return spec;
+}
+
+unsigned spec_aligned_vector(size_t largest, size_t out) {
+    size_t by_store = 16 / out, by_load = 64 / largest;
+    return (unsigned)(by_store < by_load ? by_store : by_load);
+}
+
+/* For arrays that start anywhere, as measured on a GPU: more than four accesses a work-item are lost. */
+static unsigned anywhere_vector(size_t largest) {
+    return largest >= 4 ? (unsigned)(16 / largest) : 4;
+}
+
+static void shape_map(struct spec *spec, enum shape shape, size_t a, size_t out, bool heavy) {
+    const size_t largest = a > out ? a : out;
+    spec->steps = shape == SHAPE_RUNS ? RUN_STEPS : 1;
+    /* Independent vectors let the long latencies of functions overlap; what only moves data is better off
+     * with more, smaller work-items. */
+    spec->batch = shape != SHAPE_RUNS && heavy ? 4 : 1;
+    switch (shape) {
+    case SHAPE_RUNS:
+        spec->vector = RUN_VECTOR;
+        spec->local = 1;
+        return;
+    case SHAPE_ALIGNED:
+        spec->vector = spec_aligned_vector(largest, out);
+        break;
+    default:
+        spec->vector = anywhere_vector(largest);
+        break;
+    }
+    /* Groups of 128 keep most bytes in flight, but of less than 20 bytes a work-item they come slower
+     * than a big GPU retires them. */
+    spec->local = spec->vector * (a + out) < 20 ? 256 : 128;
+}
+
+static void label_map(struct spec *spec, const struct op_row *row, const struct type_row *a,
+                      const struct type_row *out) {
+    const bool both = row->family == OP_CAST || row->family == OP_WHERE;
+    snprintf(spec->label, sizeof spec->label, "%s_%s%s%s", row->name, a->name, both ? "_" : "",
+             both ? out->name : "");
+}
+
+cls_status spec_of_map(const struct op_row *row, cls_dtype a_dtype, cls_dtype out_dtype,
+                       enum shape shape, const struct spec **out_spec) {
+    const struct type_row *a = type_row(a_dtype), *out = type_row(out_dtype);
+    slot *at = &map_slots[op_row_index(row)][a->index][out->index][shape];
+    const struct spec *known = atomic_load(at);
+    if (!known) {
+        struct spec *spec = spec_new("map.cl", "map");
+        if (!spec)
+            return CLS_ERROR_OUT_OF_MEMORY;
+        const bool functions = row->family == OP_UNARY || row->family == OP_UNARY_PARAM;
+        shape_map(spec, shape, a->size, out->size, functions && row->floats_only);
+        label_map(spec, row, a, out);
+        /* What only moves bits is one program for all types of a size. */
+        const bool copies = row == op_row_named(OP_UNARY, "copy");
+        const char *out_name = copies || row->family == OP_WHERE ? out->bits : out->opencl;
+        const char *a_name = copies ? a->bits : a->opencl;
+        snprintf(spec->options, sizeof spec->options,
+                 "-D%s -DOP=op_%s -DA=%s -DB=%s -DOUT=%s -DW=%u -DBATCH=%u -DSTEPS=%u%s",
+                 family_names[row->family], row->name, a_name,
+                 row->family == OP_WHERE ? out_name : a_name, out_name, spec->vector, spec->batch,
+                 spec->steps, shape == SHAPE_ALIGNED ? " -DALIGNED" : "");
+        known = publish(at, spec);
+    }
+    *out_spec = known;
+    return CLS_SUCCESS;
+}
+
+static void shape_reduction(struct spec *spec, enum shape shape, size_t size, bool one_by_one) {
+    spec->local = shape == SHAPE_RUNS ? 1 : 256;
+    spec->vector = shape == SHAPE_RUNS      ? RUN_VECTOR
+                   : shape == SHAPE_ALIGNED ? spec_aligned_vector(size, size)
+                                            : anywhere_vector(size);
+    if (one_by_one)
+        spec->vector = 1;
+}
+
+cls_status spec_of_reduction(const struct op_row *row, cls_dtype a_dtype, enum shape shape,
+                             enum stage stage, const struct spec **out_spec) {
+    const struct type_row *a = type_row(a_dtype);
+    slot *at = &reduction_slots[op_row_index(row)][a->index][shape][stage];
+    const struct spec *known = atomic_load(at);
+    if (!known) {
+        const struct type_row *out = type_row(op_result_dtype(row, a_dtype));
+        struct spec *spec =
+            spec_new("reduce.cl", stage == STAGE_PART ? "reduce_part" : "reduce_finish");
+        if (!spec)
+            return CLS_ERROR_OUT_OF_MEMORY;
+        shape_reduction(spec, shape, a->size, row->result == RESULT_INDEX);
+        snprintf(spec->label, sizeof spec->label, "%s_%s%s", row->name, a->name,
+                 stage == STAGE_PART ? "" : " (finish)");
+        snprintf(spec->options, sizeof spec->options, "-DOP_%s -DA=%s -DOUT=%s -DW=%u%s%s%s",
+                 row->name, a->opencl, out->opencl, spec->vector, a->is_float ? " -DFLOATS" : "",
+                 a->dtype == CLS_F64 || out->dtype == CLS_F64 ? " -DDOUBLES" : "",
+                 shape == SHAPE_ALIGNED ? " -DALIGNED" : "");
+        known = publish(at, spec);
+    }
+    *out_spec = known;
+    return CLS_SUCCESS;
+}

@@ -1,0 +1,106 @@
+dnl SPDX-License-Identifier: MIT
+dnl The checks of this package. All of them leave the user's CFLAGS, LDFLAGS and LIBS as they were and
+dnl put what they find into variables of their own.
+
+dnl CLS_CHECK_C11: fails unless the compiler takes C11 with atomics; sets STD_CFLAGS.
+AC_DEFUN([CLS_CHECK_C11], [
+AC_MSG_CHECKING([whether $CC takes -std=c11 and has atomics])
+cls_save_CFLAGS=$CFLAGS
+CFLAGS="$CFLAGS -std=c11"
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+#include <stdatomic.h>
+_Static_assert(__STDC_VERSION__ >= 201112L, "C11");
+static atomic_ulong counter;
+]], [[return (int)atomic_fetch_add(&counter, 1);]])],
+    [AC_MSG_RESULT([yes])],
+    [AC_MSG_RESULT([no])
+     AC_MSG_ERROR([a C11 compiler with <stdatomic.h> is needed (gcc >= 4.9 or clang >= 3.6)])])
+CFLAGS=$cls_save_CFLAGS
+AC_SUBST([STD_CFLAGS], [-std=c11])
+])
+
+dnl CLS_CHECK_PTHREAD: fails unless threads link with -pthread; sets PTHREAD_CFLAGS and PTHREAD_LIBS.
+AC_DEFUN([CLS_CHECK_PTHREAD], [
+AC_MSG_CHECKING([whether threads link with -pthread])
+cls_save_CFLAGS=$CFLAGS
+CFLAGS="$CFLAGS -pthread"
+AC_LINK_IFELSE([AC_LANG_PROGRAM([[
+#include <pthread.h>
+static void *run(void *arg) { return arg; }
+]], [[pthread_t thread; return pthread_create(&thread, 0, run, 0) || pthread_join(thread, 0);]])],
+    [AC_MSG_RESULT([yes])],
+    [AC_MSG_RESULT([no])
+     AC_MSG_ERROR([POSIX threads are needed])])
+CFLAGS=$cls_save_CFLAGS
+AC_SUBST([PTHREAD_CFLAGS], [-pthread])
+AC_SUBST([PTHREAD_LIBS], [-pthread])
+])
+
+dnl CLS_CHECK_VERSION_SCRIPT: sets the conditional HAVE_VERSION_SCRIPT.
+AC_DEFUN([CLS_CHECK_VERSION_SCRIPT], [
+AC_MSG_CHECKING([whether the linker takes a version script])
+cls_save_LDFLAGS=$LDFLAGS
+echo 'TEST_1 { global: main; local: *; };' >conftest.map
+LDFLAGS="$LDFLAGS -Wl,--version-script=conftest.map"
+AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [cls_version_script=yes], [cls_version_script=no])
+rm -f conftest.map
+LDFLAGS=$cls_save_LDFLAGS
+AC_MSG_RESULT([$cls_version_script])
+AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test "x$cls_version_script" = xyes])
+])
+
+dnl CLS_WITH_CLBLAST: --with-clblast=yes|no|auto; sets CLBLAST_CFLAGS and CLBLAST_LIBS, defines
+dnl HAVE_CLBLAST.
+AC_DEFUN([CLS_WITH_CLBLAST], [
+AC_ARG_WITH([clblast],
+    [AS_HELP_STRING([--with-clblast@<:@=yes|no|auto@:>@], [matrix products through CLBlast (default: auto)])],
+    [], [with_clblast=auto])
+cls_clblast=no
+AS_IF([test "x$with_clblast" != xno], [
+    PKG_CHECK_MODULES([CLBLAST], [clblast], [cls_clblast=yes], [
+        AS_IF([test "x$with_clblast" = xyes],
+            [AC_MSG_ERROR([CLBlast not found. Debian and Ubuntu: apt install libclblast-dev])])])])
+AS_IF([test "x$cls_clblast" = xyes],
+    [AC_DEFINE([HAVE_CLBLAST], [1], [Define to 1 if CLBlast is there and wanted.])])
+AM_CONDITIONAL([HAVE_CLBLAST], [test "x$cls_clblast" = xyes])
+])
+
+dnl CLS_ENABLE_SANITIZERS: --enable-sanitizers[=LIST]; sets SANITIZER_CFLAGS, for compiling and linking.
+AC_DEFUN([CLS_ENABLE_SANITIZERS], [
+AC_ARG_ENABLE([sanitizers],
+    [AS_HELP_STRING([--enable-sanitizers@<:@=LIST@:>@],
+        [build with the compiler's sanitizers: "address,undefined" (what a bare option means) or "thread"])],
+    [], [enable_sanitizers=no])
+AS_CASE([$enable_sanitizers],
+    [no], [cls_sanitizers=no],
+    [yes], [cls_sanitizers=address,undefined],
+    [cls_sanitizers=$enable_sanitizers])
+SANITIZER_CFLAGS=
+AS_IF([test "x$cls_sanitizers" != xno], [
+    SANITIZER_CFLAGS="-fsanitize=$cls_sanitizers -fno-omit-frame-pointer -fno-sanitize-recover=all"
+    AC_MSG_CHECKING([whether -fsanitize=$cls_sanitizers links])
+    cls_save_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS $SANITIZER_CFLAGS"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [AC_MSG_RESULT([yes])],
+        [AC_MSG_RESULT([no])
+         AC_MSG_ERROR([the compiler does not link with -fsanitize=$cls_sanitizers])])
+    CFLAGS=$cls_save_CFLAGS])
+AC_SUBST([SANITIZER_CFLAGS])
+AM_CONDITIONAL([SANITIZED], [test "x$cls_sanitizers" != xno])
+])
+
+dnl CLS_WARNINGS: sets WARN_CFLAGS to the warnings that this compiler knows, with -Werror if asked for.
+AC_DEFUN([CLS_WARNINGS], [
+WARN_CFLAGS=
+cls_save_CFLAGS=$CFLAGS
+for cls_flag in -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+    -Wwrite-strings -Wpointer-arith -Wundef; do
+    AC_MSG_CHECKING([whether $CC takes $cls_flag])
+    CFLAGS="$cls_save_CFLAGS -Werror $cls_flag"
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])],
+        [AC_MSG_RESULT([yes]); WARN_CFLAGS="$WARN_CFLAGS $cls_flag"], [AC_MSG_RESULT([no])])
+done
+CFLAGS=$cls_save_CFLAGS
+AS_IF([test "x$enable_werror" = xyes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
+AC_SUBST([WARN_CFLAGS])
+])

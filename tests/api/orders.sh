@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The contract under both queue orders: programs of this folder, each with the order forced.
+# shellcheck source=tests/tap.sh
+. "$srcdir/tests/tap.sh"
+
+programs='test_order test_events test_failure test_destroy test_query test_host_functions
+    test_threads test_criss_cross test_interop test_contexts'
+
+# yes or no: whether the default device has out-of-order queues.
+has_out_of_order() {
+    "$top_builddir/tools/clstream" info |
+        awk '/^device/ { ours = /default/ } ours && $1 == "out_of_order" { print $2 }'
+}
+
+# What the program said when something failed; nothing otherwise.
+findings() {
+    if output=$(CLSTREAM_QUEUE_ORDER=$1 "${SHELL:-/bin/sh}" "$srcdir/build-aux/run-test" \
+        "$top_builddir/tests/api/$2" 2>&1); then
+        printf '%s\n' "$output" | grep '^not ok'
+    else
+        printf '%s\n' "$output" "it failed with status $?" | grep -v '^ok'
+    fi
+}
+
+if [ ! -x "$top_builddir/tests/api/test_order" ]; then
+    echo '1..0 # SKIP the programs were not built: cmocka is missing'
+    exit
+fi
+possible=$(has_out_of_order)
+for order in in out; do
+    for program in $programs; do
+        if [ "$order$possible" = outno ]; then
+            skip "$program with CLSTREAM_QUEUE_ORDER=$order" 'this device has no out-of-order queues'
+        else
+            check "$program with CLSTREAM_QUEUE_ORDER=$order" "$(findings "$order" "$program")"
+        fi
+    done
+done
+finish

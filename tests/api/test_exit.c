@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process that exits with work pending exits with its own status: no crash, no hang. Each case runs
+ * in processes of its own, 20 times; CLSTREAM_TEST_EXITS sets another number.
+ */
+#include "../support/rig.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { CHILD_WATCHDOG_S = 60, TIMES = 20, ENOUGH = 3, STREAMS = 4 };
+
+/* --- what the children do before they exit --- */
+
+static _Atomic unsigned ran, told, told_wrong;
+
+static void linger(void *arg) {
+    (void)arg;
+    nap_ms(3);
+    atomic_fetch_add(&ran, 1);
+}
+
+static void tell(cls_stream stream, cls_status status, void *arg) {
+    (void)stream;
+    (void)arg;
+    atomic_fetch_add(&told, 1);
+    if (status != CLS_SUCCESS && status != CLS_ERROR_SHUTDOWN)
+        atomic_fetch_add(&told_wrong, 1);
+}
+
+static cl_int enqueue_many(cl_command_queue queue, void *arg) {
+    cl_int code = CL_SUCCESS;
+    (void)arg;
+    for (int i = 0; i < 50 && !code; i++)
+        code = clEnqueueMarkerWithWaitList(queue, 0, NULL, NULL);
+    return code;
+}
+
+static void exit_with_kernels_pending(void) {
+    for (int s = 0; s < STREAMS; s++) {
+        cls_stream stream = rig_stream();
+        cls_buffer cells = rig_cells(1);
+        for (int i = 0; i < 4; i++)
+            OK(rig_set(stream, cells, 0, 1, 4));
+    }
+}
+
+static void exit_after_the_first_launch(void) {
+    cls_buffer cells;
+    OK(cls_buffer_create(rig.context, 64, &cells));
+    OK(rig_set(NULL, cells, 0, 1, 5));
+}
+
+static void exit_with_host_functions_pending(void) {
+    for (int s = 0; s < STREAMS; s++) {
+        cls_stream stream = rig_stream();
+        cls_buffer cells = rig_cells(1);
+        for (int i = 0; i < 5; i++) {
+            OK(rig_set(stream, cells, 0, 1, 1));
+            OK(cls_stream_launch_host_async(stream, linger, NULL));
+            OK(cls_stream_add_callback(stream, tell, NULL));
+        }
+    }
+}
+
+/* Copies, kernels, host functions and foreign calls under way on as many threads. */
+static void exit_with_threads_busy(void) {
+    static uint32_t memory[1 << 18];
+    cls_buffer big = rig_cells(1 << 18);
+    for (int s = 0; s < 2 * STREAMS; s++) {
+        cls_stream stream = rig_stream();
+        for (int i = 0; i < 4; i++) {
+            OK(cls_copy_h2d_async(big, 0, memory, sizeof memory, stream));
+            OK(rig_set(stream, big, (uint32_t)s, 1, 0.5));
+            OK(cls_stream_foreign_async(stream, NULL, enqueue_many, NULL));
+            OK(cls_copy_d2h_async(memory, big, 0, sizeof memory, stream));
+            OK(cls_stream_launch_host_async(stream, linger, NULL));
+        }
+    }
+    nap_ms(5);
+}
+
+static void exit_with_everything_destroyed(void) {
+    for (int s = 0; s < STREAMS; s++) {
+        cls_stream stream = rig_stream();
+        cls_buffer cells = rig_cells(1);
+        cls_event event = rig_event();
+        OK(rig_set(stream, cells, 0, 1, 20));
+        OK(cls_event_record(event, stream));
+        OK(cls_stream_launch_host_async(stream, linger, NULL));
+        OK(rig_set(stream, cells, 0, 1, 0));
+        OK(cls_buffer_destroy(cells));
+        OK(cls_event_destroy(event));
+        OK(cls_stream_destroy(stream));
+    }
+    OK(cls_kernel_destroy(rig.step));
+    OK(cls_context_destroy(rig.context));
+}
+
+static void exit_when_idle(void) {
+    exit_with_host_functions_pending();
+    OK(cls_context_synchronize(rig.context));
+}
+
+/* Callbacks behind a user event that is never set: the process must not hang, and each is called. */
+static void exit_with_callbacks_held(void) {
+    cl_context context;
+    cl_int code;
+    OK(cls_context_get_cl(rig.context, &context, NULL));
+    cl_event never = clCreateUserEvent(context, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    OK(rig_set(stream, cells, 0, 1, 1));
+    OK(cls_stream_synchronize(stream));
+    OK(cls_stream_wait_cl(stream, never));
+    for (int i = 0; i < 10; i++)
+        OK(cls_stream_add_callback(stream, tell, NULL));
+    OK(rig_set(stream, cells, 0, 1, 1));
+}
+
+/* The same without any device work. */
+static void exit_with_callbacks_only(void) {
+    cl_context context;
+    cl_int code;
+    OK(cls_context_get_cl(rig.context, &context, NULL));
+    cl_event never = clCreateUserEvent(context, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    cls_stream stream = rig_stream();
+    OK(cls_stream_wait_cl(stream, never));
+    for (int i = 0; i < 10; i++)
+        OK(cls_stream_add_callback(stream, tell, NULL));
+}
+
+static const struct scenario {
+    const char *name;
+    void (*body)(void);
+    unsigned callbacks; /* that must have been called when the process is gone */
+} scenarios[] = {
+    {"kernels", exit_with_kernels_pending, 0},
+    {"first", exit_after_the_first_launch, 0},
+    {"host", exit_with_host_functions_pending, 5 * STREAMS},
+    {"busy", exit_with_threads_busy, 0},
+    {"destroyed", exit_with_everything_destroyed, 0},
+    {"idle", exit_when_idle, 5 * STREAMS},
+    {"held", exit_with_callbacks_held, 10},
+    {"held-only", exit_with_callbacks_only, 10},
+};
+
+/* --- the child --- */
+
+enum { FAILED_SETUP = 70, FAILED_CALLBACKS = 71, NO_SCENARIO = 72 };
+
+static unsigned owed;
+
+/* Registered before the library's handler, so it runs after it. */
+static void check_callbacks(void) {
+    if (told != owed || told_wrong) {
+        fprintf(stderr, "%u of %u callbacks were called, %u of them with a wrong status\n", told,
+                owed, told_wrong);
+        fflush(NULL);
+        _exit(FAILED_CALLBACKS);
+    }
+}
+
+static int child(const char *name) {
+    void *state = NULL;
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
+        if (strcmp(name, scenarios[i].name) != 0)
+            continue;
+        owed = scenarios[i].callbacks;
+        if (atexit(check_callbacks) || rig_setup(&state))
+            return FAILED_SETUP;
+        watchdog(CHILD_WATCHDOG_S);
+        scenarios[i].body();
+        return 0;
+    }
+    return NO_SCENARIO;
+}
+
+/* --- the parent --- */
+
+static unsigned times(void) {
+    const char *text = getenv("CLSTREAM_TEST_EXITS");
+    return text && atoi(text) > 0 ? (unsigned)atoi(text) : TIMES;
+}
+
+static void expect_clean_exits(const char *name) {
+    char program[] = "/proc/self/exe", option[] = "--child", scenario[32];
+    char *arguments[] = {program, option, scenario, NULL};
+    snprintf(scenario, sizeof scenario, "%s", name);
+    unsigned count = times(), bad = 0;
+    for (unsigned i = 0; i < count && bad < ENOUGH; i++) {
+        pid_t pid;
+        int status;
+        assert_int_equal(posix_spawn(&pid, program, NULL, NULL, arguments, environ), 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            continue;
+        bad++;
+        print_error("%s: %s %d\n", name, WIFSIGNALED(status) ? "signal" : "exit status",
+                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    }
+    if (bad)
+        fail_msg("%u processes did not exit cleanly", bad);
+}
+
+static void test_exit_with_kernels_pending(void **state) {
+    (void)state;
+    expect_clean_exits("kernels");
+}
+
+static void test_exit_after_the_first_launch(void **state) {
+    (void)state;
+    expect_clean_exits("first");
+}
+
+static void test_exit_with_host_functions_pending(void **state) {
+    (void)state;
+    expect_clean_exits("host");
+}
+
+static void test_exit_with_library_threads_busy(void **state) {
+    (void)state;
+    expect_clean_exits("busy");
+}
+
+static void test_exit_with_everything_destroyed(void **state) {
+    (void)state;
+    expect_clean_exits("destroyed");
+}
+
+static void test_exit_when_idle(void **state) {
+    (void)state;
+    expect_clean_exits("idle");
+}
+
+static void test_exit_with_callbacks_held(void **state) {
+    (void)state;
+    expect_clean_exits("held");
+}
+
+static void test_exit_with_callbacks_only(void **state) {
+    (void)state;
+    expect_clean_exits("held-only");
+}
+
+static int setup(void **state) {
+    if (rig_setup(state))
+        return -1;
+    rig_pass_on_pace();
+    watchdog(0); /* the children have their own */
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && !strcmp(argv[1], "--child"))
+        return child(argv[2]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exit_with_kernels_pending),
+        cmocka_unit_test(test_exit_after_the_first_launch),
+        cmocka_unit_test(test_exit_with_host_functions_pending),
+        cmocka_unit_test(test_exit_with_library_threads_busy),
+        cmocka_unit_test(test_exit_with_everything_destroyed),
+        cmocka_unit_test(test_exit_when_idle),
+        cmocka_unit_test(test_exit_with_callbacks_held),
+        cmocka_unit_test(test_exit_with_callbacks_only),
+    };
+    return cmocka_run_group_tests(tests, setup, rig_teardown);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* Host functions run in stream order, once, never on the caller's thread or holding others up. */
+#include "../support/rig.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct roll {
+    unsigned next, wrong;
+};
+
+struct call {
+    struct roll *roll;
+    unsigned number;
+};
+
+static void answer(void *arg) {
+    struct call *call = arg;
+    call->roll->wrong += call->roll->next != call->number;
+    call->roll->next++;
+}
+
+static void answer_callback(cls_stream stream, cls_status status, void *arg) {
+    (void)stream;
+    if (!status)
+        answer(arg);
+}
+
+static void test_each_runs_once_and_in_order(void **state) {
+    (void)state;
+    enum { COUNT = 2000 };
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    struct roll roll = {0, 0};
+    struct call *calls = calloc(COUNT, sizeof *calls);
+    assert_non_null(calls);
+    for (unsigned i = 0; i < COUNT; i++) {
+        calls[i] = (struct call){&roll, i};
+        if (i % 100 == 0)
+            OK(rig_step(stream, cells, 0, 1, 1, 1));
+        OK(i % 3 ? cls_stream_launch_host_async(stream, answer, &calls[i])
+                 : cls_stream_add_callback(stream, answer_callback, &calls[i]));
+    }
+    OK(cls_stream_synchronize(stream));
+    assert_int_equal(roll.next, COUNT);
+    assert_int_equal(roll.wrong, 0);
+    free(calls);
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(stream));
+}
+
+static void test_a_hundred_thousand_callbacks(void **state) {
+    (void)state;
+    enum { COUNT = 100000 };
+    cls_stream stream = rig_stream();
+    struct roll roll = {0, 0};
+    struct call *calls = calloc(COUNT, sizeof *calls);
+    assert_non_null(calls);
+    for (unsigned i = 0; i < COUNT; i++) {
+        calls[i] = (struct call){&roll, i};
+        OK(cls_stream_add_callback(stream, answer_callback, &calls[i]));
+    }
+    OK(cls_stream_synchronize(stream));
+    assert_int_equal(roll.next, COUNT);
+    assert_int_equal(roll.wrong, 0);
+    free(calls);
+    OK(cls_stream_destroy(stream));
+}
+
+/* --- where they run --- */
+
+struct place {
+    pthread_t caller;
+    bool same;
+};
+
+static void note_place(void *arg) {
+    struct place *place = arg;
+    place->same = pthread_equal(place->caller, pthread_self());
+}
+
+static void test_they_run_on_a_thread_of_the_library(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    struct place place = {pthread_self(), true};
+    OK(cls_stream_launch_host_async(stream, note_place, &place));
+    OK(cls_stream_synchronize(stream));
+    assert_false(place.same);
+    OK(cls_stream_destroy(stream));
+}
+
+/* --- blocking calls inside --- */
+
+struct attempts {
+    cls_stream stream, other;
+    cls_event event;
+    cls_buffer cells;
+    void *pinned;
+    unsigned made, refused;
+    const char *wrong;
+};
+
+static void attempt(struct attempts *a, cls_status status, const char *call) {
+    a->made++;
+    if (status == CLS_ERROR_WOULD_DEADLOCK)
+        a->refused++;
+    else
+        a->wrong = call;
+}
+
+#define ATTEMPT(call) attempt(a, call, #call)
+
+static void try_to_block(void *arg) {
+    struct attempts *a = arg;
+    uint32_t value = 0;
+    const cls_rect rect = {4, 1, 0, 4, 0, 4};
+    const cls_launch shape = cls_launch_1d(1);
+    cls_arg args[5] = {cls_arg_buffer(a->cells), cls_arg_u32(0), cls_arg_u32(1), cls_arg_u32(1),
+                       cls_arg_u32(1)};
+    cl_event event;
+    cls_buffer made = NULL;
+    ATTEMPT(cls_stream_synchronize(a->stream));
+    ATTEMPT(cls_stream_synchronize(a->other));
+    ATTEMPT(cls_stream_synchronize(NULL));
+    ATTEMPT(cls_stream_wait(a->other, 1000));
+    ATTEMPT(cls_stream_reset(a->other));
+    ATTEMPT(cls_event_synchronize(a->event));
+    ATTEMPT(cls_event_wait(a->event, 1000));
+    ATTEMPT(cls_event_wait_cl(a->event, 1000, &event));
+    ATTEMPT(cls_context_synchronize(rig.context));
+    ATTEMPT(cls_copy_h2d(a->cells, 0, &value, 4, a->other));
+    ATTEMPT(cls_copy_d2h(&value, a->cells, 0, 4, a->other));
+    ATTEMPT(cls_copy_d2d(a->cells, 4, a->cells, 0, 4, a->other));
+    ATTEMPT(cls_copy_rect_h2d(a->cells, &value, &rect, a->other));
+    ATTEMPT(cls_copy_rect_d2h(&value, a->cells, &rect, a->other));
+    ATTEMPT(cls_fill(a->cells, 0, 4, &value, 4, a->other));
+    ATTEMPT(cls_prefetch(a->cells, CLS_TO_DEVICE, a->other));
+    ATTEMPT(cls_kernel_launch(rig.step, &shape, args, 5, a->other));
+    ATTEMPT(cls_buffer_from_host(rig.context, &value, 4, &made));
+    ATTEMPT(cls_buffer_to_host(a->cells, &value, 4));
+    ATTEMPT(cls_host_free(a->pinned));
+}
+
+static void try_to_block_back(cls_stream stream, cls_status status, void *arg) {
+    (void)stream;
+    if (!status)
+        try_to_block(arg);
+}
+
+static cl_int try_to_block_foreign(cl_command_queue queue, void *arg) {
+    (void)queue;
+    try_to_block(arg);
+    return CL_SUCCESS;
+}
+
+static void test_blocking_calls_inside_are_refused(void **state) {
+    (void)state;
+    struct attempts a = {rig_stream(), rig_stream(), rig_event(), rig_cells(4), NULL, 0, 0, NULL};
+    OK(cls_host_alloc(rig.context, 64, &a.pinned));
+    OK(cls_event_record(a.event, a.stream));
+    OK(cls_stream_launch_host_async(a.stream, try_to_block, &a));
+    OK(cls_stream_synchronize(a.stream));
+    OK(cls_stream_add_callback(a.stream, try_to_block_back, &a));
+    OK(cls_stream_synchronize(a.stream));
+    OK(cls_stream_foreign_async(a.stream, NULL, try_to_block_foreign, &a));
+    OK(cls_stream_synchronize(a.stream));
+    if (a.wrong)
+        print_error("not refused: %s\n", a.wrong);
+    assert_int_equal(a.refused, a.made);
+    assert_int_equal(a.made, 60);
+    OK(cls_host_free(a.pinned));
+    OK(cls_stream_destroy(a.stream));
+    OK(cls_stream_destroy(a.other));
+    OK(cls_event_destroy(a.event));
+    OK(cls_buffer_destroy(a.cells));
+}
+
+/* --- submitting inside --- */
+
+struct relay {
+    cls_stream stream, other;
+    cls_buffer cells;
+    cls_event event;
+    unsigned left, refused;
+    sem_t done;
+};
+
+/* Submits to its own stream and to another, and passes itself on. */
+static void pass_on(void *arg) {
+    struct relay *relay = arg;
+    cls_stream next = relay->left % 2 ? relay->stream : relay->other;
+    relay->refused += rig_step(next, relay->cells, 0, 1, 1, 0) != CLS_SUCCESS;
+    relay->refused += cls_event_record(relay->event, next) != CLS_SUCCESS;
+    relay->refused += cls_stream_wait_event(next == relay->other ? relay->stream : relay->other,
+                                            relay->event) != CLS_SUCCESS;
+    cls_status query = cls_stream_query(relay->stream);
+    relay->refused += query != CLS_SUCCESS && query != CLS_NOT_READY;
+    if (relay->left-- == 0 ||
+        cls_stream_launch_host_async(next == relay->other ? relay->stream : relay->other, pass_on,
+                                     relay))
+        sem_post(&relay->done);
+}
+
+static void test_submitting_inside_works(void **state) {
+    (void)state;
+    struct relay relay = {rig_stream(), rig_stream(), rig_cells(1), rig_event(), 0, 0, {{0}}};
+    unsigned count = relay.left = rig_scale(500, 20);
+    assert_int_equal(sem_init(&relay.done, 0, 0), 0);
+    OK(cls_stream_launch_host_async(relay.stream, pass_on, &relay));
+    assert_true(sem_comes(&relay.done));
+    OK(cls_context_synchronize(rig.context));
+    assert_int_equal(relay.refused, 0);
+    assert_int_equal(rig_cell(relay.cells, 0), count + 1);
+    OK(cls_stream_destroy(relay.stream));
+    OK(cls_stream_destroy(relay.other));
+    OK(cls_event_destroy(relay.event));
+    OK(cls_buffer_destroy(relay.cells));
+}
+
+static void destroy_stream(void *arg) {
+    cls_stream *stream = arg;
+    if (cls_stream_destroy(*stream) == CLS_SUCCESS)
+        *stream = NULL;
+}
+
+static void test_a_host_function_may_destroy_its_stream(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream(), other = rig_stream(), copy = stream;
+    cls_event event = rig_event();
+    OK(cls_stream_launch_host_async(stream, destroy_stream, &copy));
+    cls_status status = cls_event_record(event, stream);
+    assert_true(status == CLS_SUCCESS || status == CLS_ERROR_INVALID_HANDLE);
+    OK(cls_event_synchronize(event));
+    OK(cls_context_synchronize(rig.context));
+    double until = now_ms() + 60000;
+    while (cls_stream_query(stream) != CLS_ERROR_INVALID_HANDLE && now_ms() < until)
+        nap_ms(1);
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_stream_query(stream));
+    OK(cls_stream_destroy(other));
+    OK(cls_event_destroy(event));
+}
+
+/* --- long ones --- */
+
+static void rise(void *arg) { atomic_fetch_add((_Atomic unsigned *)arg, 1); }
+
+/* Many streams are held by host functions that do not return; the others go on. */
+static void test_a_long_host_function_delays_nobody_else(void **state) {
+    (void)state;
+    enum { HELD = 40, FREE = 40 };
+    cls_stream held[HELD], others[FREE];
+    cls_buffer cells = rig_cells(1);
+    struct gate gate;
+    _Atomic unsigned ran = 0, late = 0;
+    gate_init(&gate);
+    for (int i = 0; i < HELD; i++) {
+        held[i] = rig_stream();
+        OK(cls_stream_launch_host_async(held[i], gate_hold, &gate));
+        OK(cls_stream_launch_host_async(held[i], rise, (void *)&late));
+    }
+    for (int i = 0; i < FREE; i++) {
+        others[i] = rig_stream();
+        OK(rig_set(others[i], cells, 0, 1, 0));
+        OK(cls_stream_launch_host_async(others[i], rise, (void *)&ran));
+    }
+    for (int i = 0; i < FREE; i++)
+        OK(cls_stream_synchronize(others[i]));
+    assert_int_equal(ran, FREE);
+    assert_int_equal(late, 0);
+    for (int i = 0; i < HELD; i++)
+        gate_await(&gate); /* each is running, all at once */
+    for (int i = 0; i < HELD; i++)
+        gate_open(&gate);
+    for (int i = 0; i < HELD; i++)
+        OK(cls_stream_synchronize(held[i]));
+    assert_int_equal(late, HELD);
+    for (int i = 0; i < HELD; i++)
+        OK(cls_stream_destroy(held[i]));
+    for (int i = 0; i < FREE; i++)
+        OK(cls_stream_destroy(others[i]));
+    OK(cls_buffer_destroy(cells));
+    gate_destroy(&gate);
+}
+
+/* Later work of the stream starts only when the function has returned. */
+static void test_later_work_waits_for_the_function(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    struct gate gate;
+    gate_init(&gate);
+    OK(rig_set(stream, cells, 0, 1, 5));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(rig_set(stream, cells, 0, 2, 0));
+    gate_await(&gate);
+    nap_ms(20);
+    assert_int_equal(rig_cell(cells, 0), 1); /* read on the default stream */
+    EXPECT(CLS_NOT_READY, cls_stream_query(stream));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(stream));
+    assert_int_equal(rig_cell(cells, 0), 2);
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+    gate_destroy(&gate);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_runs_once_and_in_order),
+        cmocka_unit_test(test_a_hundred_thousand_callbacks),
+        cmocka_unit_test(test_they_run_on_a_thread_of_the_library),
+        cmocka_unit_test(test_blocking_calls_inside_are_refused),
+        cmocka_unit_test(test_submitting_inside_works),
+        cmocka_unit_test(test_a_host_function_may_destroy_its_stream),
+        cmocka_unit_test(test_a_long_host_function_delays_nobody_else),
+        cmocka_unit_test(test_later_work_waits_for_the_function),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}

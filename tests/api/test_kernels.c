@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/* The user's own kernels: shapes, arguments, what is refused, build errors, registered names. */
+#include "../support/rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <clstream/cast.h>
+#include <clstream/unary.h>
+#include <clstream/where.h>
+
+static const char source[] =
+    "typedef struct { uint a[6]; float b; ulong c; } wide;\n"
+    "kernel void place(global uint *out, uint width, uint height) {\n"
+    "    size_t i = (get_global_id(2) * height + get_global_id(1)) * width + get_global_id(0);\n"
+    "    out[i] += 1000000 * get_global_id(2) + 1000 * get_global_id(1) + get_global_id(0);\n"
+    "}\n"
+    "kernel void groups(global uint *out) {\n"
+    "    out[get_global_id(0)] = (uint)(get_group_id(0) * 1000 + get_local_id(0));\n"
+    "}\n"
+    "kernel void reverse(global uint *data, local uint *scratch) {\n"
+    "    size_t l = get_local_id(0), n = get_local_size(0);\n"
+    "    scratch[l] = data[get_global_id(0)];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    data[get_global_id(0)] = scratch[n - 1 - l];\n"
+    "}\n"
+    "kernel void by_value(global ulong *out, wide w, uchar u, long l) {\n"
+    "    ulong sum = 0;\n"
+    "    for (int i = 0; i < 6; i++) sum = sum * 31 + w.a[i];\n"
+    "    out[0] = sum; out[1] = (ulong)w.b; out[2] = w.c; out[3] = u; out[4] = (ulong)l;\n"
+    "}\n"
+    "kernel void maybe(global uint *out, global const uint *in) { out[0] = in ? in[0] : 77; }\n"
+    "kernel void looked_up(constant uint *table, global uint *out) { out[0] = table[2]; }\n"
+    "kernel void nothing(void) {}\n";
+
+static cls_program program;
+
+static int setup(void **state) {
+    return rig_setup(state) ||
+           cls_program_from_source(rig.context, source, "kernels.cl", "-DUNUSED=1", &program);
+}
+
+static int teardown(void **state) { return cls_program_destroy(program) || rig_teardown(state); }
+
+static cls_kernel kernel_of(const char *name) {
+    cls_kernel kernel = NULL;
+    OK(cls_kernel_create(program, name, &kernel));
+    return kernel;
+}
+
+static void test_one_to_three_dimensions(void **state) {
+    (void)state;
+    static const size_t shapes[3][3] = {{60, 1, 1}, {12, 5, 1}, {4, 5, 3}};
+    cls_kernel place = kernel_of("place");
+    for (unsigned dims = 1; dims <= 3; dims++)
+        for (int with_local = 0; with_local < 2; with_local++) {
+            const size_t *n = shapes[dims - 1];
+            cls_launch shape = {dims, {n[0], n[1], n[2]}, {0, 0, 0}};
+            cls_buffer cells = rig_cells(60);
+            uint32_t seen[60];
+            for (unsigned d = 0; d < dims && with_local; d++)
+                shape.local[d] = d ? 1 : 4;
+            cls_arg args[] = {cls_arg_buffer(cells), cls_arg_u32((uint32_t)n[0]),
+                              cls_arg_u32((uint32_t)n[1])};
+            OK(cls_kernel_launch(place, &shape, args, 3, NULL));
+            OK(cls_buffer_to_host(cells, seen, sizeof seen));
+            for (uint32_t i = 0; i < 60; i++) {
+                uint32_t x = i % (uint32_t)n[0], y = i / (uint32_t)n[0] % (uint32_t)n[1];
+                uint32_t z = i / (uint32_t)(n[0] * n[1]);
+                assert_int_equal(seen[i], 1000000 * z + 1000 * y + x);
+            }
+            OK(cls_buffer_destroy(cells));
+        }
+    OK(cls_kernel_destroy(place));
+}
+
+static void test_the_local_size_is_the_callers(void **state) {
+    (void)state;
+    cls_kernel groups = kernel_of("groups");
+    cls_buffer cells = rig_cells(32);
+    uint32_t seen[32];
+    cls_launch shape = {1, {32, 0, 0}, {8, 0, 0}};
+    cls_arg args[] = {cls_arg_buffer(cells)};
+    OK(cls_kernel_launch(groups, &shape, args, 1, NULL));
+    OK(cls_buffer_to_host(cells, seen, sizeof seen));
+    for (uint32_t i = 0; i < 32; i++)
+        assert_int_equal(seen[i], i / 8 * 1000 + i % 8);
+    OK(cls_buffer_destroy(cells));
+    OK(cls_kernel_destroy(groups));
+}
+
+static void test_local_memory(void **state) {
+    (void)state;
+    cls_kernel reverse = kernel_of("reverse");
+    uint32_t data[64], seen[64];
+    cls_buffer cells;
+    for (uint32_t i = 0; i < 64; i++)
+        data[i] = i;
+    OK(cls_buffer_from_host(rig.context, data, sizeof data, &cells));
+    cls_launch shape = {1, {64, 0, 0}, {16, 0, 0}};
+    cls_arg args[] = {cls_arg_buffer(cells), cls_arg_local(16 * 4)};
+    OK(cls_kernel_launch(reverse, &shape, args, 2, NULL));
+    OK(cls_buffer_to_host(cells, seen, sizeof seen));
+    for (uint32_t i = 0; i < 64; i++)
+        assert_int_equal(seen[i], i / 16 * 16 + 15 - i % 16);
+    OK(cls_buffer_destroy(cells));
+    OK(cls_kernel_destroy(reverse));
+}
+
+/* Values of 1, 8 and 40 bytes, copied by the call, also when the launch is held back. */
+static void test_values_of_any_size_are_copied_by_the_call(void **state) {
+    (void)state;
+    struct wide {
+        uint32_t a[6];
+        float b;
+        uint64_t c;
+    } wide = {{1, 2, 3, 4, 5, 6}, 12.75f, 1ull << 40};
+    _Static_assert(sizeof(struct wide) > 16, "more than fits the argument itself");
+    cls_kernel by_value = kernel_of("by_value");
+    cls_stream stream = rig_stream();
+    cls_buffer out;
+    struct gate gate;
+    uint64_t seen[5], expected = 0;
+    gate_init(&gate);
+    OK(cls_buffer_create(rig.context, sizeof seen, &out));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    cls_arg args[] = {cls_arg_buffer(out), cls_arg_value(&wide, sizeof wide), cls_arg_u8(200),
+                      cls_arg_i64(-3)};
+    cls_launch shape = cls_launch_1d(1);
+    OK(cls_kernel_launch_async(by_value, &shape, args, 4, stream));
+    for (int i = 0; i < 6; i++)
+        expected = expected * 31 + wide.a[i];
+    memset(&wide, 0xff, sizeof wide);
+    memset(args, 0xff, sizeof args);
+    gate_open(&gate);
+    OK(cls_copy_d2h(seen, out, 0, sizeof seen, stream));
+    assert_true(seen[0] == expected && seen[1] == 12 && seen[2] == 1ull << 40);
+    assert_true(seen[3] == 200 && (int64_t)seen[4] == -3);
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(out));
+    OK(cls_kernel_destroy(by_value));
+    gate_destroy(&gate);
+}
+
+static void test_null_and_constant_buffers(void **state) {
+    (void)state;
+    cls_kernel maybe = kernel_of("maybe"), looked_up = kernel_of("looked_up");
+    cls_kernel nothing = kernel_of("nothing");
+    cls_buffer cells = rig_cells(4), table;
+    uint32_t numbers[] = {5, 6, 7};
+    cls_launch shape = cls_launch_1d(1);
+    OK(cls_buffer_from_host(rig.context, numbers, sizeof numbers, &table));
+    cls_arg with[] = {cls_arg_buffer(cells), cls_arg_buffer(table)};
+    OK(cls_kernel_launch(maybe, &shape, with, 2, NULL));
+    assert_int_equal(rig_cell(cells, 0), 5);
+    cls_arg without[] = {cls_arg_buffer(cells), cls_arg_buffer(NULL)};
+    OK(cls_kernel_launch(maybe, &shape, without, 2, NULL));
+    assert_int_equal(rig_cell(cells, 0), 77);
+    cls_arg lookup[] = {cls_arg_buffer(table), cls_arg_buffer(cells)};
+    OK(cls_kernel_launch(looked_up, &shape, lookup, 2, NULL));
+    assert_int_equal(rig_cell(cells, 0), 7);
+    OK(cls_kernel_launch(nothing, &shape, NULL, 0, NULL));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_buffer_destroy(table));
+    OK(cls_kernel_destroy(maybe));
+    OK(cls_kernel_destroy(looked_up));
+    OK(cls_kernel_destroy(nothing));
+}
+
+static void test_wrong_arguments_are_refused(void **state) {
+    (void)state;
+    cls_kernel by_value = kernel_of("by_value"), reverse = kernel_of("reverse");
+    cls_buffer cells = rig_cells(64);
+    cls_launch one = cls_launch_1d(1), eight = {1, {8, 0, 0}, {8, 0, 0}};
+    unsigned char wide[40] = {0};
+    unsigned accepted = 0;
+    const cls_arg good[] = {cls_arg_buffer(cells), cls_arg_value(wide, 40), cls_arg_u8(1),
+                            cls_arg_i64(1)};
+    const struct {
+        unsigned at;
+        cls_arg arg;
+    } bad[] = {
+        {0, cls_arg_u64(1)},         {0, cls_arg_local(8)}, {1, cls_arg_buffer(cells)},
+        {1, cls_arg_value(wide, 0)}, {2, cls_arg_u32(1)},   {1, cls_arg_value(NULL, 40)},
+        {2, cls_arg_local(1)},       {3, cls_arg_i32(1)},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        cls_arg args[4];
+        memcpy(args, good, sizeof args);
+        args[bad[i].at] = bad[i].arg;
+        cls_status status = cls_kernel_launch(by_value, &one, args, 4, NULL);
+        if (status != CLS_ERROR_INVALID_VALUE)
+            print_error("bad argument %zu is %s\n", i, cls_status_string(status));
+        accepted += status != CLS_ERROR_INVALID_VALUE;
+    }
+    assert_int_equal(accepted, 0);
+    OK(cls_kernel_launch(by_value, &one, good, 4, NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(by_value, &one, good, 3, NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(by_value, &one, good, 5, NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(by_value, &one, NULL, 4, NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(by_value, &one, good, 0, NULL));
+    cls_arg no_local[] = {cls_arg_buffer(cells), cls_arg_local(0)};
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(reverse, &eight, no_local, 2, NULL));
+    cls_arg value_for_local[] = {cls_arg_buffer(cells), cls_arg_u32(64)};
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(reverse, &eight, value_for_local, 2, NULL));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_kernel_destroy(by_value));
+    OK(cls_kernel_destroy(reverse));
+}
+
+/* The size of a struct is known to the driver alone. */
+static void test_structs_of_a_wrong_size_are_refused(void **state) {
+    (void)state;
+    if (rig_platform_is("Portable Computing Language"))
+        SKIP_BECAUSE("this driver does not check the size of a struct argument");
+    cls_kernel by_value = kernel_of("by_value");
+    cls_buffer cells = rig_cells(64);
+    cls_launch one = cls_launch_1d(1);
+    unsigned char wide[48] = {0};
+    for (size_t size = 4; size <= 48; size += 4) {
+        cls_arg args[] = {cls_arg_buffer(cells), cls_arg_value(wide, size), cls_arg_u8(1),
+                          cls_arg_i64(1)};
+        EXPECT(size == 40 ? CLS_SUCCESS : CLS_ERROR_INVALID_VALUE,
+               cls_kernel_launch(by_value, &one, args, 4, NULL));
+    }
+    OK(cls_buffer_destroy(cells));
+    OK(cls_kernel_destroy(by_value));
+}
+
+static void test_wrong_shapes_are_refused(void **state) {
+    (void)state;
+    cls_kernel nothing = kernel_of("nothing");
+    const cls_launch bad[] = {
+        {0, {1, 1, 1}, {0, 0, 0}},
+        {4, {1, 1, 1}, {0, 0, 0}},
+        {1, {10, 1, 1}, {3, 0, 0}},
+        {2, {8, 8, 1}, {8, 0, 0}},
+        {2, {8, 8, 1}, {8, 3, 0}},
+        {1, {1u << 30, 1, 1}, {1u << 30, 0, 0}},
+        {3, {SIZE_MAX, SIZE_MAX, 2}, {0, 0, 0}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        cls_status status = cls_kernel_launch(nothing, &bad[i], NULL, 0, NULL);
+        if (status != CLS_ERROR_INVALID_VALUE)
+            fail_msg("shape %zu is %s", i, cls_status_string(status));
+    }
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(nothing, NULL, NULL, 0, NULL));
+    const cls_launch empty[] = {
+        {1, {0, 1, 1}, {0, 0, 0}}, {2, {5, 0, 1}, {0, 0, 0}}, {3, {5, 5, 0}, {1, 1, 1}}};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
+        OK(cls_kernel_launch(nothing, &empty[i], NULL, 0, NULL));
+    OK(cls_kernel_destroy(nothing));
+}
+
+static void test_build_errors_show_file_line_and_log(void **state) {
+    (void)state;
+    static const char broken[] =
+        "kernel void fine(global uint *out) { out[0] = 1; }\n"
+        "\n"
+        "kernel void broken(global uint *out) { out[0] = no_such_name; }\n";
+    cls_program made = (cls_program)&made;
+    EXPECT(CLS_ERROR_BUILD_FAILED,
+           cls_program_from_source(rig.context, broken, "mine.cl", NULL, &made));
+    const char *detail = cls_last_error_detail();
+    assert_ptr_equal(made, &made);
+    assert_non_null(strstr(detail, "no_such_name"));
+    assert_non_null(strstr(detail, "mine.cl"));
+    if (!rig_platform_is("Oclgrind")) /* compiles a copy, with a name and lines of its own */
+        assert_non_null(strstr(detail, "mine.cl:3"));
+    EXPECT(CLS_ERROR_BUILD_FAILED,
+           cls_program_from_source(rig.context, source, NULL, "-no-such-option-x", &made));
+    assert_ptr_equal(made, &made);
+}
+
+static void test_programs_load_from_files(void **state) {
+    (void)state;
+    char path[] = "/tmp/clstream-test-XXXXXX";
+    int file = mkstemp(path);
+    cls_program loaded = (cls_program)&loaded;
+    cls_kernel kernel;
+    cls_buffer cells = rig_cells(1);
+    assert_true(file >= 0);
+    const char *text = "kernel void put(global uint *out) { out[0] = VALUE; }\n";
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    close(file);
+    OK(cls_program_load(rig.context, path, "-DVALUE=42", &loaded));
+    OK(cls_kernel_create(loaded, "put", &kernel));
+    cls_launch shape = cls_launch_1d(1);
+    cls_arg args[] = {cls_arg_buffer(cells)};
+    OK(cls_kernel_launch(kernel, &shape, args, 1, NULL));
+    assert_int_equal(rig_cell(cells, 0), 42);
+    OK(cls_kernel_destroy(kernel));
+    OK(cls_program_destroy(loaded));
+    unlink(path);
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_program_load(rig.context, path, NULL, &loaded));
+    EXPECT(CLS_ERROR_IO, cls_program_load(rig.context, "/", NULL, &loaded));
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_kernel_create(program, "no_such_kernel", &kernel));
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_kernel_create(program, "", &kernel));
+    char name[5000];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_kernel_create(program, name, &kernel));
+    OK(cls_buffer_destroy(cells));
+}
+
+/* No argument state is shared: threads launch one kernel with arguments of their own. */
+struct launches {
+    cls_kernel kernel;
+    cls_buffer cells;
+    unsigned rounds;
+};
+
+static bool launch_own(void *arg, unsigned i) {
+    struct launches *launches = arg;
+    cls_launch shape = cls_launch_1d(1);
+    cls_stream stream;
+    if (cls_stream_create(rig.context, NULL, &stream))
+        return false;
+    for (unsigned k = 0; k < launches->rounds; k++) {
+        cls_arg args[] = {cls_arg_buffer(launches->cells), cls_arg_u32(i), cls_arg_u32(3),
+                          cls_arg_u32(k), cls_arg_u32(1)};
+        if (cls_kernel_launch_async(launches->kernel, &shape, args, 5, stream))
+            return false;
+    }
+    return !cls_stream_synchronize(stream) && !cls_stream_destroy(stream);
+}
+
+static void test_threads_launch_one_kernel(void **state) {
+    (void)state;
+    enum { THREADS = 12 };
+    if (rig_runs_inline())
+        SKIP_BECAUSE("this driver is for single-threaded use");
+    struct launches launches = {rig.step, rig_cells(THREADS), rig_scale(2000, 20)};
+    uint32_t expected = 0;
+    assert_int_equal(team_run(THREADS, launch_own, &launches), 0);
+    for (unsigned k = 0; k < launches.rounds; k++)
+        expected = expected * 3 + k;
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(rig_cell(launches.cells, i), expected);
+    OK(cls_buffer_destroy(launches.cells));
+}
+
+/* --- registered names --- */
+
+static const char generic[] =
+    "kernel void half_of(global const float *in, ulong from, global float *out, ulong to, ulong n) "
+    "{\n    if (get_global_id(0) < n) out[to + get_global_id(0)] = in[from + get_global_id(0)] / 2;\n"
+    "}\n"
+    "kernel void as_negative(global const float *in, ulong from, global int *out, ulong to, "
+    "ulong n) {\n"
+    "    if (get_global_id(0) < n) out[to + get_global_id(0)] = -(int)in[from + get_global_id(0)];\n"
+    "}\n";
+
+static void test_a_registered_kernel_serves_by_its_name(void **state) {
+    (void)state;
+    cls_program own;
+    cls_kernel half_of, as_negative;
+    float in[] = {2, 4, 6, 8, 10};
+    float out[5];
+    int32_t ints[5];
+    cls_buffer a, b;
+    OK(cls_program_from_source(rig.context, generic, "generic.cl", NULL, &own));
+    OK(cls_kernel_create(own, "half_of", &half_of));
+    OK(cls_kernel_create(own, "as_negative", &as_negative));
+    OK(cls_buffer_from_host(rig.context, in, sizeof in, &a));
+    OK(cls_buffer_create(rig.context, sizeof in, &b));
+    cls_array from = cls_array_of(a, CLS_F32, 5), to = cls_array_of(b, CLS_F32, 5);
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_unary_named("half", from, to, NULL));
+    OK(cls_kernel_register(half_of, "half"));
+    OK(cls_kernel_register(as_negative, "negative"));
+    OK(cls_kernel_destroy(half_of));
+    OK(cls_kernel_destroy(as_negative));
+    OK(cls_program_destroy(own));
+    OK(cls_unary_named("half", from, to, NULL));
+    OK(cls_buffer_to_host(b, out, sizeof out));
+    for (int i = 0; i < 5; i++)
+        assert_true(out[i] == in[i] / 2);
+    OK(cls_cast_named("negative", from, cls_array_of(b, CLS_I32, 5), NULL));
+    OK(cls_buffer_to_host(b, ints, sizeof ints));
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(ints[i], -(int)in[i]);
+    OK(cls_kernel_unregister(rig.context, "half"));
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_kernel_unregister(rig.context, "half"));
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_unary_named("half", from, to, NULL));
+    OK(cls_kernel_unregister(rig.context, "negative"));
+    OK(cls_buffer_destroy(a));
+    OK(cls_buffer_destroy(b));
+}
+
+/* A name of the library's own is taken over, and comes back when it is taken away. */
+static void test_a_registered_kernel_comes_before_the_librarys(void **state) {
+    (void)state;
+    cls_program own;
+    cls_kernel half_of;
+    float in[] = {-2, 4}, out[2];
+    cls_buffer a, b;
+    OK(cls_program_from_source(rig.context, generic, NULL, NULL, &own));
+    OK(cls_kernel_create(own, "half_of", &half_of));
+    OK(cls_buffer_from_host(rig.context, in, sizeof in, &a));
+    OK(cls_buffer_create(rig.context, sizeof in, &b));
+    cls_array from = cls_array_of(a, CLS_F32, 2), to = cls_array_of(b, CLS_F32, 2);
+    OK(cls_kernel_register(half_of, "relu"));
+    OK(cls_unary_named("relu", from, to, NULL));
+    OK(cls_buffer_to_host(b, out, sizeof out));
+    assert_true(out[0] == -1 && out[1] == 2);
+    OK(cls_kernel_unregister(rig.context, "relu"));
+    OK(cls_unary_named("relu", from, to, NULL));
+    OK(cls_buffer_to_host(b, out, sizeof out));
+    assert_true(out[0] == 0 && out[1] == 4);
+    OK(cls_kernel_destroy(half_of));
+    OK(cls_program_destroy(own));
+    OK(cls_buffer_destroy(a));
+    OK(cls_buffer_destroy(b));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_to_three_dimensions),
+        cmocka_unit_test(test_the_local_size_is_the_callers),
+        cmocka_unit_test(test_local_memory),
+        cmocka_unit_test(test_values_of_any_size_are_copied_by_the_call),
+        cmocka_unit_test(test_null_and_constant_buffers),
+        cmocka_unit_test(test_wrong_arguments_are_refused),
+        cmocka_unit_test(test_structs_of_a_wrong_size_are_refused),
+        cmocka_unit_test(test_wrong_shapes_are_refused),
+        cmocka_unit_test(test_build_errors_show_file_line_and_log),
+        cmocka_unit_test(test_programs_load_from_files),
+        cmocka_unit_test(test_threads_launch_one_kernel),
+        cmocka_unit_test(test_a_registered_kernel_serves_by_its_name),
+        cmocka_unit_test(test_a_registered_kernel_comes_before_the_librarys),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

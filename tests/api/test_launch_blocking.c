@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* CLSTREAM_LAUNCH_BLOCKING=1: every command has completed when its call returns, and the call whose
+ * command fails is the one that says so. */
+#include "../support/rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void count(void *arg) { ++*(unsigned *)arg; }
+
+static void count_back(cls_stream stream, cls_status status, void *arg) {
+    (void)stream;
+    *(unsigned *)arg += !status;
+}
+
+static void test_every_call_has_completed(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(4);
+    cls_event event = rig_event();
+    uint32_t seen[4] = {0}, words[4] = {9, 9, 9, 9};
+    unsigned ran = 0;
+    OK(rig_set(stream, cells, 1, 5, 30));
+    OK(cls_stream_query(stream));
+    OK(cls_event_record(event, stream));
+    OK(cls_event_query(event));
+    OK(cls_copy_d2h_async(seen, cells, 0, 16, stream));
+    assert_int_equal(seen[1], 5);
+    OK(cls_copy_h2d_async(cells, 0, words, 16, stream));
+    memset(words, 0, sizeof words);
+    OK(cls_stream_launch_host_async(stream, count, &ran));
+    assert_int_equal(ran, 1);
+    OK(cls_stream_add_callback(stream, count_back, &ran));
+    assert_int_equal(ran, 2);
+    OK(cls_copy_d2h_async(seen, cells, 0, 16, stream));
+    assert_int_equal(seen[3], 9);
+    OK(cls_stream_query(stream));
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_event_destroy(event));
+}
+
+static void test_the_call_that_fails_says_so(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream(), other = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    unsigned ran = 0;
+    OK(rig_set(stream, cells, 0, 1, 1));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, rig_fail(stream, "this one", -5));
+    assert_non_null(strstr(cls_last_error_detail(), "this one"));
+    assert_int_equal(cls_last_error_code(), -5);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, rig_set(stream, cells, 0, 2, 0));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_copy_h2d_async(cells, 0, &ran, 4, stream));
+    OK(rig_set(other, cells, 0, 3, 0));
+    OK(cls_stream_reset(stream));
+    for (int i = 0; i < 50; i++) {
+        OK(rig_set(stream, cells, 0, 1, 0));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, rig_fail(stream, "again", -5));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, rig_set(stream, cells, 0, 5, 0));
+        OK(cls_stream_reset(stream));
+    }
+    OK(rig_set(stream, cells, 0, 4, 0));
+    assert_int_equal(rig_cell(cells, 0), 4);
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(other));
+    OK(cls_buffer_destroy(cells));
+}
+
+struct inside {
+    cls_stream stream;
+    cls_buffer cells;
+    unsigned refused, ran;
+};
+
+/* Submits to the stream it runs on, which cannot complete before it returns. */
+static void submit_inside(void *arg) {
+    struct inside *inside = arg;
+    inside->refused += rig_step(inside->stream, inside->cells, 0, 1, 1, 0) != CLS_SUCCESS;
+    inside->refused +=
+        cls_stream_launch_host_async(inside->stream, count, &inside->ran) != CLS_SUCCESS;
+}
+
+static void test_submitting_inside_a_host_function_does_not_hang(void **state) {
+    (void)state;
+    struct inside inside = {rig_stream(), rig_cells(1), 0, 0};
+    OK(cls_stream_launch_host_async(inside.stream, submit_inside, &inside));
+    OK(cls_stream_synchronize(inside.stream));
+    assert_int_equal(inside.refused, 0);
+    assert_int_equal(inside.ran, 1);
+    assert_int_equal(rig_cell(inside.cells, 0), 1);
+    OK(cls_stream_destroy(inside.stream));
+    OK(cls_buffer_destroy(inside.cells));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_call_has_completed),
+        cmocka_unit_test(test_the_call_that_fails_says_so),
+        cmocka_unit_test(test_submitting_inside_a_host_function_does_not_hang),
+    };
+    setenv("CLSTREAM_LAUNCH_BLOCKING", "1", 1);
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tests of numerics share: values that are hard to get right, views on the device with guards
+ * around them, and comparison with the host reference.
+ */
+#ifndef CLSTREAM_TESTS_ARRAYS_H
+#define CLSTREAM_TESTS_ARRAYS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <clstream.h>
+
+#include "tools/reference.h"
+
+enum { TYPES = 6 };
+extern const cls_dtype all_types[TYPES];
+
+bool is_float(cls_dtype type);
+
+/* Fails the running test with the status, its detail and the call. */
+#define OK(call) expect_status(CLS_SUCCESS, (call), #call, __FILE__, __LINE__)
+#define EXPECT(status, call) expect_status((status), (call), #call, __FILE__, __LINE__)
+void expect_status(cls_status wanted, cls_status got, const char *call, const char *file, int line);
+
+/* Whether the default context's device has double precision. */
+bool device_has_f64(void);
+/* Whether its f32 arithmetic takes numbers below the smallest normal one as zero. */
+bool device_flushes(void);
+
+/* Skips the test of a type that the device has not; the skip says why. */
+#define NEED_TYPE(type)                         \
+    if ((type) == CLS_F64 && !device_has_f64()) \
+    SKIP_BECAUSE("the device has no f64")
+#define SKIP_BECAUSE(...) (print_message(__VA_ARGS__), print_message("\n"), skip())
+
+/* `count` elements: the type's limits, the other types' limits and their neighbours, ties, NaN, infinities
+ * and zeros first, then pseudo-random ones of every magnitude. The same for the same seed. To be freed. */
+void *hard_values(cls_dtype type, size_t count, unsigned seed);
+/* The number of those that are not random. */
+size_t hard_count(cls_dtype type);
+
+/* Replaces NaN, infinities and what is above `limit` in magnitude. */
+void tame(cls_dtype type, void *array, size_t count, double limit);
+
+/* A view of `count` elements of a buffer of its own, `offset` elements into it, with guard elements all
+ * around. `from` may be NULL: then the view holds the guard's bytes too. */
+cls_array view_make(cls_dtype type, size_t offset, size_t count, const void *from);
+/* Downloads the view, checks the guards and destroys the buffer; to be freed. */
+void *view_take(cls_array view);
+/* The same without destroying it. */
+void *view_read(cls_array view);
+void view_destroy(cls_array view);
+
+/* Fails the running test, naming the first element that is off by more than `bounds` says, which may be
+ * NULL for none. `inputs` (of the given type, may be NULL) is for the message. */
+void check_array(const char *what, cls_dtype type, const void *got, const void *expected,
+                 const double *bounds, size_t count, cls_dtype input_type, const void *inputs);
+
+#endif

@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Every kernel compiles without a warning as OpenCL C 1.2, for each operation on each type it takes.
+set -eu
+. "$srcdir/tests/tap.sh"
+
+clang=
+for name in clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14; do
+    if command -v "$name" >/dev/null 2>&1; then
+        clang=$name
+        break
+    fi
+done
+if [ -z "$clang" ]; then
+    skip "kernels compile without warnings" "no clang"
+    finish
+    exit 0
+fi
+
+# One line per program: the .cl file and its options, from the library's tables.
+programs() {
+    ${AWK:-awk} '
+    function fields(line) {
+        sub(/^[A-Z]+\(/, "", line); sub(/\).*/, "", line); gsub(/ /, "", line)
+        split(line, field, ",")
+    }
+    function map(family, name, a, b, out) {
+        printf "map.cl -D%s -DOP=op_%s -DA=%s -DB=%s -DOUT=%s -DW=%d -DBATCH=1 -DSTEPS=2\n", family,
+            name, a, b, out, width
+        width = width == 4 ? 16 : 4
+    }
+    function reduce(name, result, t, out) {
+        out = result == "INDEX" || (result == "TOTAL" && !is_float[t]) ? "long" : opencl[t]
+        if (result == "MEAN" && !is_float[t]) out = "double"
+        printf "reduce.cl -DOP_%s -DA=%s -DOUT=%s -DW=%d%s%s\n", name, opencl[t], out,
+            result == "INDEX" ? 1 : width, is_float[t] ? " -DFLOATS" : "",
+            opencl[t] out ~ /double/ ? " -DDOUBLES" : ""
+    }
+    BEGIN { width = 4 }
+    /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[7] == "FLOAT" }
+    /^OP\(/ {
+        fields($0)
+        for (t = 1; t <= types; t++) {
+            if (field[4] == "FLOATS" && !is_float[t]) continue
+            if (field[1] == "REDUCE" || field[1] == "DOT") reduce(field[3], field[5], t)
+            else if (field[1] == "CAST") {
+                for (u = 1; u <= types; u++)
+                    if (u != t) map("CAST", "cast", opencl[t], opencl[t], opencl[u])
+            } else if (field[1] == "WHERE") {
+                map("WHERE", "where", "uchar", opencl[t], opencl[t])
+                map("WHERE", "where", "int", opencl[t], opencl[t])
+                map("WHERE", "where", "long", opencl[t], opencl[t])
+            } else
+                map(field[1], field[3], opencl[t], opencl[t], field[5] == "MASK" ? "uchar" : opencl[t])
+        }
+    }' "$srcdir/lib/base/types.def" "$srcdir/lib/ops/ops.def"
+}
+
+lint() {
+    programs | while read -r file options; do
+        [ "$file" = "$1" ] || continue
+        # shellcheck disable=SC2086
+        "$clang" -x cl -cl-std=CL1.2 -fsyntax-only -Xclang -finclude-default-header -Wall -Wextra \
+            -Wno-unused-parameter -Wno-unused-function -Werror $options "$srcdir/cl/$file" 2>&1 |
+            sed "1s|^|$options: |"
+    done
+}
+
+count=$(programs | wc -l)
+check "there are programs to compile" "$([ "$count" -gt 200 ] || echo "only $count")"
+check "map.cl compiles without warnings" "$(lint map.cl)"
+check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
+finish

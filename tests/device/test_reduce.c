@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* Reductions against the host reference: every operation and type, at sizes around every boundary. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arrays.h"
+
+enum { OPS = CLS_REDUCE_ARGMAX, DOT = OPS + 1 };
+
+struct work {
+    char name[40];
+    int op; /* DOT, or a cls_reduce_op */
+    cls_dtype type;
+    cls_dtype result;
+};
+
+struct inputs {
+    const void *a;
+    const void *b; /* of a dot */
+    size_t count;
+};
+
+static double as_double(cls_dtype type, const void *element) {
+    double x = 0;
+    reference_cast(type, CLS_F64, element, &x, 1);
+    return x;
+}
+
+static void check_result(const struct work *work, const void *got, const void *expected,
+                         double slack, size_t count) {
+    const double x = as_double(work->result, got), y = as_double(work->result, expected);
+    if (memcmp(got, expected, cls_dtype_size(work->result)) == 0 || (isnan(x) && isnan(y)) ||
+        fabs(x - y) <= slack)
+        return;
+    fail_msg("%s of %zu elements is %.17g, not %.17g, slack %g", work->name, count, x, y, slack);
+}
+
+static bool reference(const struct work *work, const struct inputs *in, void *result,
+                      double *slack) {
+    if (work->op == DOT)
+        return reference_dot(work->type, in->a, in->b, in->count, result, slack);
+    return reference_reduce((cls_reduce_op)work->op, work->type, in->a, in->count, result, slack);
+}
+
+static cls_status run(const struct work *work, cls_array a, cls_array b, void *result) {
+    return work->op == DOT ? cls_dot(a, b, result, NULL)
+                           : cls_reduce((cls_reduce_op)work->op, a, result, NULL);
+}
+
+static cls_status run_async(const struct work *work, cls_array a, cls_array b, cls_array out) {
+    return work->op == DOT ? cls_dot_async(a, b, out, NULL)
+                           : cls_reduce_async((cls_reduce_op)work->op, a, out, NULL);
+}
+
+/* Blocking, twice, and asynchronous: right, and all the same bits. */
+static void check_once(const struct work *work, const struct inputs *in, size_t offset) {
+    uint64_t expected[1] = {0}, got[1] = {0}, again[1] = {0};
+    const size_t size = cls_dtype_size(work->result);
+    double slack = 0;
+    const bool defined = reference(work, in, expected, &slack);
+    cls_array a = view_make(work->type, offset, in->count, in->a);
+    cls_array b = view_make(work->type, offset, in->count, in->b);
+    cls_array out = view_make(work->result, offset, 1, NULL);
+    if (!defined) {
+        EXPECT(CLS_ERROR_INVALID_VALUE, run(work, a, b, got));
+        EXPECT(CLS_ERROR_INVALID_VALUE, run_async(work, a, b, out));
+        view_destroy(out);
+    } else {
+        OK(run(work, a, b, got));
+        check_result(work, got, expected, slack, in->count);
+        OK(run(work, a, b, again));
+        assert_memory_equal(got, again, size);
+        OK(run_async(work, a, b, out));
+        OK(cls_stream_synchronize(NULL));
+        void *late = view_take(out);
+        assert_memory_equal(late, got, size);
+        free(late);
+    }
+    view_destroy(a);
+    view_destroy(b);
+}
+
+/* Sizes about a vector's, a group's, and past what one group of a CPU takes. */
+static const size_t counts[] = {0, 1, 2, 5, 16, 33, 255, 257, 4095, 16384, 16385, 70001};
+
+static void check(void **state) {
+    const struct work *work = *state;
+    NEED_TYPE(work->type);
+    NEED_TYPE(work->result);
+    const size_t n = sizeof counts / sizeof counts[0], most = counts[n - 1];
+    void *a = hard_values(work->type, most, 3), *b = hard_values(work->type, most + 9, 4);
+    const void *shifted = (const unsigned char *)b + 9 * cls_dtype_size(work->type);
+    void *b_tame = malloc(most * cls_dtype_size(work->type));
+    assert_non_null(b_tame);
+    memcpy(b_tame, shifted, most * cls_dtype_size(work->type));
+    tame(work->type, a, most, 1e4);
+    tame(work->type, b_tame, most, 1e4);
+    for (size_t i = 0; i < n; i++)
+        check_once(work, &(struct inputs){a, b_tame, counts[i]}, i % 3);
+    free(a);
+    free(b);
+    free(b_tame);
+}
+
+/* ---- what a sum is to be good at */
+
+static void sum_beats_naive_summation(void **state) {
+    (void)state;
+    enum { N = 1000000 };
+    float *x = malloc(N * sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < N; i++)
+        x[i] = 0.1f;
+    cls_array view = view_make(CLS_F32, 0, N, x);
+    float sum = 0, mean = 0, naive = 0;
+    for (size_t i = 0; i < N; i++)
+        naive += x[i];
+    OK(cls_reduce(CLS_REDUCE_SUM, view, &sum, NULL));
+    OK(cls_reduce(CLS_REDUCE_MEAN, view, &mean, NULL));
+    const double exact = (double)0.1f * N;
+    assert_true(fabs((double)naive - exact) > 100);
+    assert_true(fabs((double)sum - exact) <= 0.0079); /* an ULP of 1e5 */
+    assert_true(fabs((double)mean - (double)0.1f) <= 0x1p-27 * 3);
+    view_destroy(view);
+    free(x);
+}
+
+/* 1 + 1e8 - 1e8, many times over: every one of the small numbers is lost without care. */
+static void sum_survives_cancellation(void **state) {
+    (void)state;
+    enum { N = 3 * 20000 };
+    float *x = malloc(N * sizeof *x), sum = 0;
+    assert_non_null(x);
+    for (size_t i = 0; i < N; i++)
+        x[i] = i % 3 == 0 ? 1.0f : i % 3 == 1 ? 1e8f : -1e8f;
+    cls_array view = view_make(CLS_F32, 0, N, x);
+    OK(cls_reduce(CLS_REDUCE_SUM, view, &sum, NULL));
+    assert_true(sum == 20000.0f);
+    view_destroy(view);
+    free(x);
+}
+
+/* ---- NaN, infinities and ties */
+
+static float reduce_f32(cls_reduce_op op, const float *x, size_t count) {
+    float result = 0;
+    cls_array view = view_make(CLS_F32, 0, count, x);
+    OK(cls_reduce(op, view, &result, NULL));
+    view_destroy(view);
+    return result;
+}
+
+static int64_t argmax_f32(const float *x, size_t count) {
+    int64_t result = -1;
+    cls_array view = view_make(CLS_F32, 0, count, x);
+    OK(cls_reduce(CLS_REDUCE_ARGMAX, view, &result, NULL));
+    view_destroy(view);
+    return result;
+}
+
+static void nan_wins_wherever_it_is(void **state) {
+    (void)state;
+    enum { N = 20000 };
+    static const size_t places[] = {0, 3, 4097, 16384, N - 1};
+    float *x = calloc(N, sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < N; i++)
+        x[i] = (float)(i % 1000);
+    for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
+        const float before = x[places[p]];
+        x[places[p]] = NAN;
+        assert_true(isnan(reduce_f32(CLS_REDUCE_MIN, x, N)));
+        assert_true(isnan(reduce_f32(CLS_REDUCE_MAX, x, N)));
+        assert_true(isnan(reduce_f32(CLS_REDUCE_SUM, x, N)));
+        assert_true(isnan(reduce_f32(CLS_REDUCE_MEAN, x, N)));
+        assert_int_equal(argmax_f32(x, N), places[p]);
+        x[places[p]] = before;
+    }
+    free(x);
+}
+
+static void argmax_takes_the_first_of_equals(void **state) {
+    (void)state;
+    enum { N = 50000 };
+    float *x = calloc(N, sizeof *x);
+    assert_non_null(x);
+    assert_int_equal(argmax_f32(x, N), 0);
+    x[40000] = x[20011] = x[49999] = 2;
+    assert_int_equal(argmax_f32(x, N), 20011);
+    x[20010] = -INFINITY;
+    x[30000] = INFINITY;
+    assert_int_equal(argmax_f32(x, N), 30000);
+    x[45000] = NAN;
+    x[45001] = NAN;
+    assert_int_equal(argmax_f32(x, N), 45000);
+    for (size_t i = 0; i < N; i++)
+        x[i] = -INFINITY;
+    assert_int_equal(argmax_f32(x, N), 0);
+    free(x);
+}
+
+static void infinite_sums(void **state) {
+    (void)state;
+    float x[100];
+    for (size_t i = 0; i < 100; i++)
+        x[i] = 3e38f;
+    assert_true(reduce_f32(CLS_REDUCE_SUM, x, 100) == INFINITY);
+    x[7] = -INFINITY;
+    assert_true(isnan(reduce_f32(CLS_REDUCE_SUM, x, 100)) ||
+                reduce_f32(CLS_REDUCE_SUM, x, 100) == -INFINITY);
+    for (size_t i = 0; i < 100; i++)
+        x[i] = i == 50 ? INFINITY : 1;
+    assert_true(reduce_f32(CLS_REDUCE_SUM, x, 100) == INFINITY);
+    assert_true(reduce_f32(CLS_REDUCE_MEAN, x, 100) == INFINITY);
+    x[51] = -INFINITY;
+    assert_true(isnan(reduce_f32(CLS_REDUCE_SUM, x, 100)));
+}
+
+static void result_types(void **state) {
+    (void)state;
+    cls_dtype type = CLS_F32;
+    OK(cls_reduce_result_dtype(CLS_REDUCE_SUM, CLS_U8, &type));
+    assert_int_equal(type, CLS_I64);
+    OK(cls_reduce_result_dtype(CLS_REDUCE_MEAN, CLS_I32, &type));
+    assert_int_equal(type, CLS_F64);
+    OK(cls_reduce_result_dtype(CLS_REDUCE_MAX, CLS_U32, &type));
+    assert_int_equal(type, CLS_U32);
+    OK(cls_reduce_result_dtype(CLS_REDUCE_ARGMAX, CLS_F32, &type));
+    assert_int_equal(type, CLS_I64);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_reduce_result_dtype((cls_reduce_op)99, CLS_F32, &type));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_reduce_result_dtype(CLS_REDUCE_SUM, (cls_dtype)99, &type));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_reduce_result_dtype(CLS_REDUCE_SUM, CLS_F32, NULL));
+    assert_int_equal(type, CLS_I64);
+}
+
+static const struct CMUnitTest others[] = {
+    cmocka_unit_test(sum_beats_naive_summation),
+    cmocka_unit_test(sum_survives_cancellation),
+    cmocka_unit_test(nan_wins_wherever_it_is),
+    cmocka_unit_test(argmax_takes_the_first_of_equals),
+    cmocka_unit_test(infinite_sums),
+    cmocka_unit_test(result_types),
+};
+
+enum { OTHERS = sizeof others / sizeof others[0], MOST = DOT * TYPES + OTHERS };
+
+static struct work works[DOT * TYPES];
+
+int main(void) {
+    static struct CMUnitTest tests[MOST];
+    for (unsigned i = 0; i < DOT * TYPES; i++) {
+        struct work *work = &works[i];
+        work->op = 1 + (int)(i / TYPES);
+        work->type = all_types[i % TYPES];
+        if (work->op == DOT)
+            work->result = is_float(work->type) ? work->type : CLS_I64;
+        else if (cls_reduce_result_dtype((cls_reduce_op)work->op, work->type, &work->result))
+            return 1;
+        snprintf(work->name, sizeof work->name, "%s_%s",
+                 work->op == DOT ? "dot" : cls_reduce_op_name((cls_reduce_op)work->op),
+                 cls_dtype_name(work->type));
+        tests[i] = (struct CMUnitTest){work->name, check, NULL, NULL, work};
+    }
+    memcpy(&tests[DOT * TYPES], others, sizeof others);
+    return cmocka_run_group_tests_name("reduce", tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Every function of one array on every type it takes, within the bound that unary.h states. */
+#include <math.h>
+#include <stdio.h>
+
+#include "job.h"
+
+static cls_status run_unary(const struct job *job, const cls_array *views) {
+    return cls_unary((cls_unary_op)job->op, views[0], views[1], NULL);
+}
+
+static bool expect_unary(const struct job *job, const void *const *in, void *out, size_t count) {
+    return reference_unary((cls_unary_op)job->op, job->out, in[0], out, count);
+}
+
+static double bound_unary(const struct job *job, double x) {
+    return reference_unary_bound((cls_unary_op)job->op, job->out, x);
+}
+
+static cls_status run_param(const struct job *job, const cls_array *views) {
+    return cls_unary_param((cls_unary_param_op)job->op, views[0], views[1], job->param, NULL);
+}
+
+static bool expect_param(const struct job *job, const void *const *in, void *out, size_t count) {
+    uint64_t element[1] = {0};
+    reference_cast(CLS_F64, job->out, &job->param, element, 1);
+    return reference_unary_param((cls_unary_param_op)job->op, job->out, in[0], element, out, count);
+}
+
+static double bound_param(const struct job *job, double x) {
+    (void)x;
+    return reference_unary_param_bound((cls_unary_param_op)job->op, job->out);
+}
+
+static void check_unary(void **state) {
+    const struct job *job = *state;
+    NEED_TYPE(job->out);
+    job_check_hard(job, 0);
+}
+
+static void check_param(void **state) {
+    static const double params[] = {0.5, -2.75, 3, 0, 1e30, NAN};
+    struct job job = *(const struct job *)*state;
+    NEED_TYPE(job.out);
+    for (size_t i = 0; i < sizeof params / sizeof params[0]; i++) {
+        job.param = params[i];
+        job_check_hard(&job, 0);
+    }
+}
+
+enum { UNARY_OPS = CLS_UNARY_SIGMOID, PARAM_OPS = CLS_UNARY_CLAMP_MAX };
+enum { MOST = (UNARY_OPS + PARAM_OPS) * TYPES };
+
+static struct job jobs[MOST];
+static struct CMUnitTest tests[MOST];
+
+static void add(unsigned *n, const char *name, int op, cls_dtype type, bool with_param) {
+    const double probe[1] = {0}; /* zero of any type */
+    double result[1];
+    const bool exists =
+        with_param ? reference_unary_param((cls_unary_param_op)op, type, probe, probe, result, 1)
+                   : reference_unary((cls_unary_op)op, type, probe, result, 1);
+    if (!exists)
+        return;
+    struct job *job = &jobs[*n];
+    *job = (struct job){.n_inputs = 1, .inputs = {type}, .out = type, .op = op};
+    job->run = with_param ? run_param : run_unary;
+    job->expect = with_param ? expect_param : expect_unary;
+    job->bound = with_param ? bound_param : bound_unary;
+    snprintf(job->name, sizeof job->name, "%s_%s", name, cls_dtype_name(type));
+    tests[*n] =
+        (struct CMUnitTest){job->name, with_param ? check_param : check_unary, NULL, NULL, job};
+    (*n)++;
+}
+
+int main(void) {
+    unsigned n = 0;
+    for (int op = 1; op <= UNARY_OPS; op++)
+        for (unsigned t = 0; t < TYPES; t++)
+            add(&n, cls_unary_op_name((cls_unary_op)op), op, all_types[t], false);
+    for (int op = 1; op <= PARAM_OPS; op++)
+        for (unsigned t = 0; t < TYPES; t++)
+            add(&n, cls_unary_param_op_name((cls_unary_param_op)op), op, all_types[t], true);
+    return _cmocka_run_group_tests("unary", tests, n, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "rig.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WATCHDOG_S = 280, PATIENCE_MS = 60 * 1000 };
+
+/* Where a loop of one work-item ends early (llvmpipe), length comes from more work-items. */
+enum { SHORT_LOOP = 60000, LONGEST_LOOP = 1 << 30 };
+
+static const char source[] =
+    "uint churn(uint rounds, uint *done) {\n"
+    "    uint x = rounds | 1u, n = 0;\n"
+    "    for (uint i = 0; i < rounds; i++) {\n"
+    "        x ^= x << 13; x ^= x >> 17; x ^= x << 5;\n"
+    "        n += x != 0;\n"
+    "    }\n"
+    "    *done = n;\n"
+    "    return x;\n"
+    "}\n"
+    "kernel void advance(global uint *cells, uint i, uint factor, uint add, uint rounds) {\n"
+    "    uint n, first = get_global_id(0) == 0 ? cells[i] : 0;\n"
+    "    uint x = churn(rounds, &n);\n"
+    "    if (get_global_id(0) == 0) cells[i] = first * factor + add + (x == 0);\n"
+    "}\n"
+    "kernel void count(global uint *cells, uint rounds) {\n"
+    "    uint n, x = churn(rounds, &n);\n"
+    "    if (get_global_id(0) == 0) cells[0] = n + (x == 0);\n"
+    "}\n";
+
+struct rig rig;
+
+/* What makes a millisecond: rounds of one work-item, or work-items of SHORT_LOOP rounds. */
+static struct pace {
+    double rounds, items;
+    double launch_ms;
+} pace;
+
+void watchdog(unsigned seconds) { alarm(seconds); }
+
+void rig_expect(cls_status wanted, cls_status got, const char *call, const char *file, int line) {
+    if (got == wanted)
+        return;
+    print_error("%s\n    is %s, not %s; the detail: %s\n", call, cls_status_string(got),
+                cls_status_string(wanted), cls_last_error_detail());
+    _fail(file, line);
+}
+
+/* --- time --- */
+
+double now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+void nap_ms(unsigned ms) {
+    struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
+    while (nanosleep(&time, &time) != 0)
+        continue;
+}
+
+/* --- the kernels and their pace --- */
+
+static cls_status launch(cls_stream stream, cls_buffer cells, const uint32_t numbers[4],
+                         size_t items) {
+    cls_arg args[5] = {cls_arg_buffer(cells)};
+    cls_launch shape = cls_launch_1d(items);
+    for (int i = 0; i < 4; i++)
+        args[i + 1] = cls_arg_u32(numbers[i]);
+    return cls_kernel_launch_async(rig.step, &shape, args, 5, stream);
+}
+
+static double time_of(cls_buffer cells, uint32_t rounds, size_t items) {
+    double start = now_ms();
+    if (launch(NULL, cells, (uint32_t[]){0, 0, 0, rounds}, items))
+        return -1;
+    return cls_context_synchronize(rig.context) ? -1 : now_ms() - start;
+}
+
+static bool loops_are_short(cls_kernel count, cls_buffer cells) {
+    uint32_t rounds = 2 * SHORT_LOOP, done = 0;
+    cls_arg args[2] = {cls_arg_buffer(cells), cls_arg_u32(rounds)};
+    cls_launch shape = cls_launch_1d(1);
+    return cls_kernel_launch(count, &shape, args, 2, NULL) ||
+           cls_copy_d2h(&done, cells, 0, sizeof done, NULL) || done != rounds;
+}
+
+static int calibrate(cls_kernel count, cls_buffer cells) {
+    bool is_short = loops_are_short(count, cells);
+    double rounds = is_short ? SHORT_LOOP : 1000, items = is_short ? 16 : 1, ms;
+    pace.launch_ms = 1e9;
+    for (int i = 0; i < 4; i++) {
+        ms = time_of(cells, 1, 1);
+        if (ms < 0)
+            return -1;
+        pace.launch_ms = ms < pace.launch_ms ? ms : pace.launch_ms;
+    }
+    for (;;) {
+        ms = time_of(cells, (uint32_t)rounds, (size_t)items);
+        if (ms < 0)
+            return -1;
+        if (ms > 5 + 2 * pace.launch_ms || rounds > LONGEST_LOOP / 4)
+            break;
+        *(is_short ? &items : &rounds) *= 3;
+    }
+    pace.items = is_short ? items / ms : 0;
+    pace.rounds = is_short ? SHORT_LOOP : rounds / ms;
+    return 0;
+}
+
+cls_status rig_step(cls_stream stream, cls_buffer cells, uint32_t i, uint32_t factor, uint32_t add,
+                    double ms) {
+    double rounds = pace.rounds, items = 1;
+    if (pace.items > 0)
+        items = ms * pace.items + 1;
+    else
+        rounds = ms * pace.rounds;
+    if (ms <= 0)
+        rounds = 1;
+    if (rounds > LONGEST_LOOP)
+        rounds = LONGEST_LOOP;
+    return launch(stream, cells, (uint32_t[]){i, factor, add, (uint32_t)rounds}, (size_t)items);
+}
+
+/* A child process takes over its parent's measurement. */
+static bool pace_is_given(void) {
+    const char *given = getenv("RIG_PACE");
+    return given && sscanf(given, "%lf %lf %lf", &pace.rounds, &pace.items, &pace.launch_ms) == 3;
+}
+
+void rig_pass_on_pace(void) {
+    char text[128];
+    snprintf(text, sizeof text, "%g %g %g", pace.rounds, pace.items, pace.launch_ms);
+    setenv("RIG_PACE", text, 1);
+}
+
+static int build(cls_buffer *cells) {
+    cls_program program;
+    cls_kernel count;
+    if (cls_program_from_source(rig.context, source, "rig.cl", NULL, &program) ||
+        cls_kernel_create(program, "advance", &rig.step) ||
+        cls_kernel_create(program, "count", &count))
+        return -1;
+    cls_program_destroy(program);
+    if (cls_buffer_create(rig.context, 64, cells))
+        return -1;
+    int failed = pace_is_given() ? 0 : calibrate(count, *cells);
+    cls_buffer_destroy(*cells);
+    cls_kernel_destroy(count);
+    return failed;
+}
+
+int rig_setup(void **state) {
+    cls_buffer cells;
+    (void)state;
+    watchdog(WATCHDOG_S);
+    if (cls_context_create(NULL, &rig.context) || build(&cells)) {
+        print_error("no rig: %s\n", cls_last_error_detail());
+        return -1;
+    }
+    return 0;
+}
+
+int rig_teardown(void **state) {
+    (void)state;
+    return cls_kernel_destroy(rig.step) || cls_context_destroy(rig.context) ? -1 : 0;
+}
+
+/* --- the device's nature --- */
+
+bool rig_has_quirk(const char *name) {
+    cls_quirk quirk;
+    size_t device;
+    if (cls_context_get_device(rig.context, &device))
+        return false;
+    for (size_t i = 0; cls_device_get_quirk(device, i, &quirk) == CLS_SUCCESS; i++)
+        if (!strcmp(quirk.name, name))
+            return true;
+    return false;
+}
+
+bool rig_has_capability(const char *name) {
+    cls_capability capability;
+    size_t device;
+    if (cls_context_get_device(rig.context, &device))
+        return false;
+    for (size_t i = 0; cls_device_get_capability(device, i, &capability) == CLS_SUCCESS; i++)
+        if (!strcmp(capability.name, name))
+            return capability.value != 0;
+    return false;
+}
+
+bool rig_platform_is(const char *part) {
+    cls_device_info info = CLS_DEVICE_INFO_INIT;
+    size_t device;
+    return !cls_context_get_device(rig.context, &device) && !cls_device_get_info(device, &info) &&
+           strstr(info.platform, part);
+}
+
+bool rig_runs_inline(void) { return rig_has_quirk("flush_runs_commands"); }
+
+unsigned rig_scale(unsigned count, unsigned least) {
+    static const double usual_ms = 0.1;
+    double fewer = pace.launch_ms > usual_ms ? count * usual_ms / pace.launch_ms : count;
+    return fewer < least ? least : (unsigned)fewer;
+}
+
+/* --- objects --- */
+
+cls_stream rig_stream(void) {
+    cls_stream stream = NULL;
+    OK(cls_stream_create(rig.context, NULL, &stream));
+    return stream;
+}
+
+cls_event rig_event(void) {
+    cls_event event = NULL;
+    OK(cls_event_create(rig.context, NULL, &event));
+    return event;
+}
+
+cls_buffer rig_cells(size_t n) {
+    const uint32_t zero = 0;
+    cls_buffer cells = NULL;
+    OK(cls_buffer_create(rig.context, n * sizeof zero, &cells));
+    OK(cls_fill(cells, 0, n * sizeof zero, &zero, sizeof zero, NULL));
+    return cells;
+}
+
+uint32_t rig_cell(cls_buffer cells, size_t i) {
+    uint32_t value = 0;
+    OK(cls_copy_d2h(&value, cells, i * sizeof value, sizeof value, NULL));
+    return value;
+}
+
+bool rig_returns_early(cls_stream stream, cls_status (*call)(void *arg), void *arg) {
+    cls_buffer cells = rig_cells(1);
+    cls_event ahead = rig_event();
+    bool early = false;
+    for (double ms = 30; ms < 3000 && !early; ms *= 8) {
+        OK(rig_set(stream, cells, 0, 1, ms));
+        OK(cls_event_record(ahead, stream));
+        OK(call(arg));
+        early = cls_event_query(ahead) == CLS_NOT_READY;
+        OK(cls_stream_synchronize(stream));
+        OK(cls_context_synchronize(rig.context));
+    }
+    OK(cls_event_destroy(ahead));
+    OK(cls_buffer_destroy(cells));
+    return early;
+}
+
+/* --- gates --- */
+
+void gate_init(struct gate *gate) {
+    assert_int_equal(sem_init(&gate->entered, 0, 0), 0);
+    assert_int_equal(sem_init(&gate->open, 0, 0), 0);
+}
+
+void gate_destroy(struct gate *gate) {
+    sem_destroy(&gate->entered);
+    sem_destroy(&gate->open);
+}
+
+bool sem_comes(sem_t *sem) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_MS / 1000;
+    return sem_timedwait(sem, &until) == 0;
+}
+
+void gate_hold(void *arg) {
+    struct gate *gate = arg;
+    sem_post(&gate->entered);
+    sem_comes(&gate->open);
+}
+
+void gate_open(struct gate *gate) { sem_post(&gate->open); }
+
+void gate_await(struct gate *gate) { assert_true(sem_comes(&gate->entered)); }
+
+bool counter_comes(const _Atomic unsigned *counter, unsigned value) {
+    double until = now_ms() + PATIENCE_MS;
+    while (*counter < value && now_ms() < until)
+        nap_ms(1);
+    return *counter >= value;
+}
+
+/* --- failures --- */
+
+static cl_int return_code(cl_command_queue queue, void *arg) {
+    (void)queue;
+    return (cl_int)(intptr_t)arg;
+}
+
+cls_status rig_fail(cls_stream stream, const char *label, cl_int code) {
+    return cls_stream_foreign_async(stream, label, return_code, (void *)(intptr_t)code);
+}
+
+/* --- threads --- */
+
+struct member {
+    pthread_t thread;
+    pthread_barrier_t *start;
+    bool (*fn)(void *arg, unsigned i);
+    void *arg;
+    unsigned i;
+    bool well;
+};
+
+static void *play(void *arg) {
+    struct member *member = arg;
+    pthread_barrier_wait(member->start);
+    member->well = member->fn(member->arg, member->i);
+    return NULL;
+}
+
+unsigned team_run(unsigned n, bool (*fn)(void *arg, unsigned i), void *arg) {
+    struct member *members = calloc(n, sizeof *members);
+    pthread_barrier_t start;
+    unsigned failed = 0;
+    assert_non_null(members);
+    assert_int_equal(pthread_barrier_init(&start, NULL, n), 0);
+    for (unsigned i = 0; i < n; i++) {
+        members[i] = (struct member){.start = &start, .fn = fn, .arg = arg, .i = i};
+        assert_int_equal(pthread_create(&members[i].thread, NULL, play, &members[i]), 0);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        pthread_join(members[i].thread, NULL);
+        failed += !members[i].well;
+    }
+    pthread_barrier_destroy(&start);
+    free(members);
+    return failed;
+}

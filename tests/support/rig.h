@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the black-box tests share: a context with kernels that take as long as a test wants, checks that
+ * print the status and its detail, gates, failures made on purpose, and threads.
+ */
+#ifndef CLSTREAM_TESTS_RIG_H
+#define CLSTREAM_TESTS_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <semaphore.h>
+
+#include <clstream/buffer.h>
+#include <clstream/context.h>
+#include <clstream/event.h>
+#include <clstream/kernel.h>
+#include <clstream/opencl.h>
+#include <clstream/stream.h>
+
+/* For all tests of one program; made by rig_setup, a group's set-up function. */
+extern struct rig {
+    cls_context context;
+    cls_kernel step;
+} rig;
+
+int rig_setup(void **state);
+int rig_teardown(void **state);
+
+/* Leaves the measured pace in the environment, so that the rig of a child process needs no launches. */
+void rig_pass_on_pace(void);
+
+/* Ends the process after `seconds`, hung or not: no test waits for ever. */
+void watchdog(unsigned seconds);
+
+/* --- checks --- */
+
+#define OK(call) rig_expect(CLS_SUCCESS, (call), #call, __FILE__, __LINE__)
+#define EXPECT(status, call) rig_expect((status), (call), #call, __FILE__, __LINE__)
+
+void rig_expect(cls_status wanted, cls_status got, const char *call, const char *file, int line);
+
+/* Skips the running test. */
+#define SKIP_BECAUSE(...) (print_message(__VA_ARGS__), print_message("\n"), skip())
+
+/* --- the device's nature --- */
+
+bool rig_has_quirk(const char *name);
+bool rig_has_capability(const char *name);
+
+/* Whether the platform's name contains `part`; for what a driver does and the library cannot help. */
+bool rig_platform_is(const char *part);
+
+/* Whether commands run inside the flush, so that nothing is ever seen pending (Oclgrind). */
+bool rig_runs_inline(void);
+
+/* `count` on drivers with short launches, fewer where a launch is dear; at least `least`. */
+unsigned rig_scale(unsigned count, unsigned least);
+
+/* --- streams, cells, and work of known effect --- */
+
+cls_stream rig_stream(void);
+cls_event rig_event(void);
+
+/* A buffer of `n` 32-bit cells, all 0. */
+cls_buffer rig_cells(size_t n);
+uint32_t rig_cell(cls_buffer cells, size_t i);
+
+/* cells[i] = cells[i] * factor + add on the device: read first, about `ms` milliseconds of work, then
+ * written, so that commands that overlap or change places lose something. */
+cls_status rig_step(cls_stream stream, cls_buffer cells, uint32_t i, uint32_t factor, uint32_t add,
+                    double ms);
+
+/* The same with factor 0: cells[i] = value. */
+static inline cls_status rig_set(cls_stream stream, cls_buffer cells, uint32_t i, uint32_t value,
+                                 double ms) {
+    return rig_step(stream, cells, i, 0, value, ms);
+}
+
+/* Whether `call(arg)` returns while a kernel ahead of it on `stream` still runs. Tried with longer and
+ * longer kernels: a busy machine may keep this thread waiting, but a call that itself waits for the
+ * kernel is late every time. */
+bool rig_returns_early(cls_stream stream, cls_status (*call)(void *arg), void *arg);
+
+/* --- gates --- */
+
+/* A host function that holds its stream until the gate is opened. */
+struct gate {
+    sem_t entered, open;
+};
+
+void gate_init(struct gate *gate);
+void gate_destroy(struct gate *gate);
+void gate_hold(void *gate); /* the host function */
+void gate_open(struct gate *gate);
+/* Returns once the host function runs, or fails the test. */
+void gate_await(struct gate *gate);
+
+/* Waits for a semaphore as long as a watchdog does; false when it never came. */
+bool sem_comes(sem_t *sem);
+
+/* Waits, by looking, for a counter to reach `value`. */
+bool counter_comes(const _Atomic unsigned *counter, unsigned value);
+
+/* --- failures --- */
+
+/* Submits a foreign call, labelled `label`, that returns `code`. */
+cls_status rig_fail(cls_stream stream, const char *label, cl_int code);
+
+/* --- threads --- */
+
+/* Runs fn(arg, 0 .. n-1) at once, each on a thread of its own; the number that returned false. */
+unsigned team_run(unsigned n, bool (*fn)(void *arg, unsigned i), void *arg);
+
+/* Sleeps; for making a wait real, never for ordering. */
+void nap_ms(unsigned ms);
+double now_ms(void);
+
+#endif

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# clstream run: a signal in the middle of a run ends it as signals do, and leaves no half-written output.
+set -eu
+. "$srcdir/tests/tool/common.sh"
+need_device
+mkdir "$work/here"
+# A sparse gigabyte in small chunks takes far longer than the signal.
+dd if=/dev/zero of="$work/in" bs=1 count=0 seek=1073741824 2>"$work/said"
+
+# interrupted SIGNAL STATUS
+interrupted() {
+    echo precious >"$work/here/out"
+    "$clstream" run -q --dtype f32 -i "$work/in" -o "$work/here/out" --chunk 4K 'exp | log | tanh' \
+        >"$work/said" 2>&1 &
+    pid=$!
+    tries=0
+    while ! [ -s "$(echo "$work"/here/out.part-*)" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 600 ] || { echo 'nothing was written within a minute'; kill -KILL $pid; break; }
+        kill -0 $pid 2>/dev/null || { echo 'it ended by itself'; cat "$work/said"; break; }
+        sleep 0.1
+    done
+    kill "-$1" $pid 2>/dev/null || true
+    rc=0
+    wait $pid || rc=$?
+    [ $rc = "$2" ] || echo "exit status $rc, not $2"
+    [ "$(cat "$work/here/out")" = precious ] || echo 'the old output was touched'
+    only_files "$work/here" out
+}
+
+check "SIGTERM" "$(interrupted TERM 143)"
+check "SIGHUP" "$(interrupted HUP 129)"
+# A shell without job control starts background commands with SIGINT ignored, and ignored it stays; so
+# this one is sent by a command in the foreground.
+check "SIGINT" \
+    "$(echo precious >"$work/here/out"
+    rc=0
+    timeout --preserve-status -s INT 2 "$clstream" run -q --dtype f32 -i "$work/in" \
+        -o "$work/here/out" --chunk 4K 'exp | log | tanh' >"$work/said" 2>&1 || rc=$?
+    [ $rc = 130 ] || { echo "exit status $rc, not 130"; cat "$work/said"; }
+    [ "$(cat "$work/here/out")" = precious ] || echo 'the old output was touched'
+    only_files "$work/here" out)"
+finish

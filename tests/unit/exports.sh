@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The shared library exports what the installed headers declare: nothing more, nothing less.
+set -eu
+. "$srcdir/tests/tap.sh"
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+LC_ALL=C
+export LC_ALL
+
+# A declaration is what follows CLS_API's attribute; its name is the word before the first parenthesis.
+for path in $(header_paths); do
+    echo "#include \"$path\""
+done >"$dir/all.c"
+errors=$($CC -E -P $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" "$dir/all.c" \
+    -o "$dir/all.i" 2>&1) || errors=${errors:-$CC failed}
+check "the headers preprocess" "$errors"
+tr '\n' ' ' <"$dir/all.i" |
+    sed 's/__attribute__((visibility("default")))/\n&/g' |
+    sed -n 's/^__attribute__((visibility("default"))) *[^(;]*[ *]\([A-Za-z_][A-Za-z0-9_]*\) *(.*/\1/p' |
+    sort -u >"$dir/declared"
+
+# A version script's own name is listed as an absolute symbol.
+library=$top_builddir/lib/.libs/libclstream.so
+${NM:-nm} -D --defined-only "$library" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' |
+    sort -u >"$dir/exported"
+
+sed -n 's/^ *\([A-Za-z_][A-Za-z0-9_*]*\);.*/\1/p' "$srcdir/lib/clstream.map" | sort >"$dir/allowed"
+
+unmatched_rows() {
+    while read -r row; do
+        expression=^$(echo "$row" | sed 's/\*/.*/g')\$
+        grep -q "$expression" "$dir/declared" || echo "$row"
+    done <"$dir/allowed"
+}
+
+few=$(awk 'END {if (NR < 10) print "only " NR " declarations found"}' "$dir/declared")
+check "the headers declare functions" "$few"
+check "every declared function is exported" "$(comm -23 "$dir/declared" "$dir/exported")"
+check "every exported symbol is declared" "$(comm -13 "$dir/declared" "$dir/exported")"
+check "every row of the version map names a declared function" "$(unmatched_rows)"
+check "no row of the version map stands twice" "$(uniq -d "$dir/allowed")"
+finish

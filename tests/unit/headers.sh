@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Every installed header compiles alone, as C11 and as C++11; what is not installed is not in include/.
+set -eu
+. "$srcdir/tests/tap.sh"
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# compile COMPILER STANDARD SUFFIX HEADER: the compiler's messages, or why it failed without any.
+# Twice in one file, so that a missing include guard shows.
+compile() {
+    printf '#include <%s>\n#include <%s>\nint cls_test_nothing;\n' "$4" "$4" >"$dir/one.$3"
+    $1 -std="$2" -pedantic -Wall -Wextra -Werror $OPENCL_CFLAGS -I"$top_builddir/include" \
+        -I"$srcdir/include" -c "$dir/one.$3" -o "$dir/one.o" 2>&1 || echo "$1 failed"
+}
+
+unlisted() {
+    for path in "$srcdir"/include/*.h "$srcdir"/include/clstream/*.h; do
+        [ -e "$path" ] || continue
+        case " $HEADERS " in
+        *" ${path#"$srcdir"/} "*) ;;
+        *) echo "${path#"$srcdir"/}" ;;
+        esac
+    done
+}
+
+not_in_umbrella() {
+    [ -e "$srcdir/include/clstream.h" ] || { echo "include/clstream.h is not there"; return; }
+    for header in $HEADERS; do
+        case $header in
+        include/clstream.h | include/clstream/opencl.h) continue ;;
+        esac
+        grep -q "#include <${header#include/}>" "$srcdir/include/clstream.h" || echo "$header"
+    done
+}
+
+check "every header in include/ is installed" "$(unlisted)"
+check "the umbrella includes every header but opencl.h" "$(not_in_umbrella)"
+for header in $HEADERS; do
+    name=${header#include/}
+    check "<$name> compiles alone as C11" "$(compile "$CC" c11 c "$name")"
+    if [ -n "$CXX" ]; then
+        check "<$name> compiles alone as C++11" "$(compile "$CXX" c++11 cc "$name")"
+    else
+        skip "<$name> compiles alone as C++11" "no C++ compiler"
+    fi
+done
+finish

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* The capability record: what is chosen from it, its form on disk, and the probes themselves. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "driver/caps.h"
+#include "driver/caps_table.h"
+
+#include "child.h"
+#include "scratch.h"
+
+enum { NO_DEVICES = -2 };
+
+static struct device made_up(cls_device_type type, int unified) {
+    struct device device = {0};
+    device.info.type = type;
+    device.info.unified_memory = unified;
+    return device;
+}
+
+/* Figures as they were measured on an H200. */
+static struct caps of_discrete_gpu(void) {
+    struct caps caps = {0};
+    caps.out_of_order = caps.out_of_order_serial = caps.queues_concurrent = true;
+    caps.pageable_write_blocks = 0.97;
+    caps.pageable_read_blocks = 0.97;
+    caps.launch_in_order_ns = 3600;
+    caps.launch_in_order_event_ns = 4500;
+    caps.launch_out_of_order_ns = 5200;
+    caps.event_cost_ratio = 1.25;
+    caps.event_cost_ratio_low = 1.15;
+    return caps;
+}
+
+static void serial_out_of_order_gives_in_order_without_events(void **state) {
+    struct device gpu = made_up(CLS_DEVICE_GPU, 0);
+    struct caps caps = of_discrete_gpu();
+    (void)state;
+    caps_choose(&gpu, &caps);
+    assert_true(caps.prefer_in_order && caps.event_less);
+    assert_true(caps.stage_writes && caps.stage_reads);
+}
+
+static void cheap_or_uncertain_events_stay(void **state) {
+    struct device gpu = made_up(CLS_DEVICE_GPU, 0);
+    struct caps cheap = of_discrete_gpu(), uncertain = of_discrete_gpu();
+    (void)state;
+    cheap.event_cost_ratio = 1.08;
+    caps_choose(&gpu, &cheap);
+    assert_true(cheap.prefer_in_order && !cheap.event_less);
+    uncertain.event_cost_ratio_low = 0.9;
+    caps_choose(&gpu, &uncertain);
+    assert_true(uncertain.prefer_in_order && !uncertain.event_less);
+}
+
+static void slow_chains_give_in_order(void **state) {
+    struct device cpu = made_up(CLS_DEVICE_CPU, 1);
+    struct caps caps = of_discrete_gpu();
+    (void)state;
+    caps.out_of_order_serial = false;
+    caps.out_of_order_concurrent = true;
+    caps.chain_cost_ratio = 1.4;
+    caps.chain_cost_ratio_low = 1.2;
+    caps_choose(&cpu, &caps);
+    assert_true(caps.prefer_in_order);
+    caps.chain_cost_ratio_low = 0.9; /* one slow run is no proof */
+    caps_choose(&cpu, &caps);
+    assert_false(caps.prefer_in_order);
+}
+
+static void concurrent_out_of_order_is_preferred(void **state) {
+    struct device cpu = made_up(CLS_DEVICE_CPU, 1);
+    struct caps caps = of_discrete_gpu();
+    (void)state;
+    caps.out_of_order_serial = false;
+    caps.out_of_order_concurrent = true;
+    caps_choose(&cpu, &caps);
+    assert_false(caps.prefer_in_order || caps.event_less);
+    caps.out_of_order_concurrent = false; /* nothing overlapped: nothing is known against it */
+    caps.queues_concurrent = false;
+    caps_choose(&cpu, &caps);
+    assert_false(caps.prefer_in_order);
+}
+
+static void missing_out_of_order_gives_in_order(void **state) {
+    struct device cpu = made_up(CLS_DEVICE_CPU, 1);
+    struct caps caps = {0};
+    (void)state;
+    caps_choose(&cpu, &caps);
+    assert_true(caps.prefer_in_order);
+    assert_false(caps.event_less);
+}
+
+static void shared_memory_is_never_staged(void **state) {
+    struct device cpu = made_up(CLS_DEVICE_CPU, 0), unified = made_up(CLS_DEVICE_GPU, 1);
+    struct device gpu = made_up(CLS_DEVICE_GPU, 0);
+    struct caps caps = of_discrete_gpu();
+    (void)state;
+    caps_choose(&cpu, &caps);
+    assert_false(caps.stage_writes || caps.stage_reads);
+    caps_choose(&unified, &caps);
+    assert_false(caps.stage_writes || caps.stage_reads);
+    caps.pageable_read_blocks = 0.1;
+    caps_choose(&gpu, &caps);
+    assert_true(caps.stage_writes);
+    assert_false(caps.stage_reads);
+}
+
+static void table_names_every_figure_once(void **state) {
+    double numbers[CAPS_FIGURES], again[CAPS_FIGURES];
+    struct caps caps = {0};
+    (void)state;
+    for (size_t i = 0; i < CAPS_FIGURES; i++) {
+        cls_capability figure = caps_figure(&caps, i);
+        numbers[i] = strcmp(figure.unit, "bool") ? 1.5 + (double)i : (double)(i % 2);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(figure.name, caps_figure(&caps, j).name);
+    }
+    caps_from_numbers(numbers, &caps);
+    caps_to_numbers(&caps, again);
+    assert_memory_equal(numbers, again, sizeof numbers);
+    for (size_t i = 0; i < CAPS_FIGURES; i++)
+        assert_true(caps_figure(&caps, i).value == numbers[i]);
+    assert_int_equal(caps_figures, CAPS_FIGURES);
+}
+
+/* With a driver, in processes of their own. */
+
+/* The record of the default device, as numbers, to where the parent reads it. */
+static int probe_body(void *arg) {
+    double numbers[CAPS_FIGURES];
+    struct device *device;
+    const struct caps *caps, *again;
+    int file = *(int *)arg;
+    if (device_find(NULL, &device) != CLS_SUCCESS)
+        return NO_DEVICES;
+    uint64_t start = clock_now_ns();
+    CHECK(device_caps(device, &caps) == CLS_SUCCESS);
+    CHECK(clock_now_ns() - start < 20 * CLOCK_SECOND);
+    CHECK(device_caps(device, &again) == CLS_SUCCESS && again == caps);
+    caps_to_numbers(caps, numbers);
+    CHECK(pwrite(file, numbers, sizeof numbers, 0) == (ssize_t)sizeof numbers);
+    return 0;
+}
+
+static void probe_in_child(double numbers[CAPS_FIGURES]) {
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    int descriptor = fileno(file);
+    int line = child_run(probe_body, &descriptor);
+    if (line == NO_DEVICES) {
+        fclose(file);
+        print_message("no OpenCL device here\n");
+        skip();
+    }
+    assert_int_equal(line, 0);
+    size_t bytes = CAPS_FIGURES * sizeof *numbers;
+    assert_int_equal(pread(descriptor, numbers, bytes, 0), (ssize_t)bytes);
+    fclose(file);
+}
+
+static void probed_figures_are_plausible(void **state) {
+    double numbers[CAPS_FIGURES];
+    struct caps caps = {0};
+    (void)state;
+    probe_in_child(numbers);
+    caps_from_numbers(numbers, &caps);
+    assert_true(caps.launch_in_order_ns > 10 && caps.launch_in_order_ns < 1e8);
+    assert_true(caps.launch_in_order_event_ns > 10 && caps.launch_in_order_event_ns < 1e8);
+    assert_true(caps.event_query_ns > 0 && caps.event_query_ns < 1e6);
+    assert_true(caps.flush_ns > 0 && caps.flush_ns < 1e7);
+    assert_true(caps.pageable_write_blocks > 0 && caps.pageable_write_blocks <= 1);
+    assert_true(caps.pageable_read_blocks > 0 && caps.pageable_read_blocks <= 1);
+    assert_true(caps.pinned_speedup > 0.01 && caps.pinned_speedup < 100);
+    assert_true(caps.out_of_order || (!caps.out_of_order_concurrent && !caps.out_of_order_serial));
+    assert_false(caps.out_of_order_concurrent && caps.out_of_order_serial);
+    assert_int_equal(caps.out_of_order, caps.launch_out_of_order_ns > 0);
+    assert_true(caps.out_of_order || caps.prefer_in_order);
+}
+
+/* Measured times never come out the same twice, so an equal record is one that was read. */
+static void record_is_read_back_by_the_next_process(void **state) {
+    double first[CAPS_FIGURES], second[CAPS_FIGURES];
+    (void)state;
+    probe_in_child(first);
+    assert_int_equal(scratch_count("", NULL, 0), scratch_count(".clsb", NULL, 0));
+    assert_true(scratch_count(".clsb", NULL, 0) >= 1);
+    probe_in_child(second);
+    assert_memory_equal(first, second, sizeof first);
+}
+
+static void truncate_all(off_t to) {
+    DIR *dir = opendir(scratch);
+    const struct dirent *item;
+    assert_non_null(dir);
+    while ((item = readdir(dir)) != NULL) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%s", scratch, item->d_name);
+        if (item->d_name[0] != '.')
+            assert_int_equal(truncate(path, to), 0);
+    }
+    closedir(dir);
+}
+
+static void corrupt_record_is_probed_again_and_rewritten(void **state) {
+    double first[CAPS_FIGURES], second[CAPS_FIGURES], third[CAPS_FIGURES];
+    (void)state;
+    probe_in_child(first);
+    truncate_all(200);
+    probe_in_child(second);
+    assert_memory_not_equal(first, second, sizeof first);
+    probe_in_child(third);
+    assert_memory_equal(second, third, sizeof second);
+}
+
+static void cache_switched_off_leaves_no_file(void **state) {
+    double first[CAPS_FIGURES], second[CAPS_FIGURES];
+    (void)state;
+    setenv("CLSTREAM_CACHE", "off", 1);
+    probe_in_child(first);
+    probe_in_child(second);
+    assert_memory_not_equal(first, second, sizeof first);
+    assert_int_equal(scratch_count("", NULL, 0), 0);
+}
+
+/* A device that hangs: after some polls no event of it completes any more (--wrap at the link). */
+
+enum { NEVER = -1 };
+
+static int polls_left = NEVER;
+
+cl_int __real_clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *to,
+                             size_t *used);
+cl_int __wrap_clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *to,
+                             size_t *used);
+
+cl_int __wrap_clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *to,
+                             size_t *used) {
+    cl_int code = __real_clGetEventInfo(event, what, size, to, used);
+    if (code == CL_SUCCESS && polls_left != NEVER && (polls_left == 0 || --polls_left == 0))
+        *(cl_int *)to = CL_RUNNING;
+    return code;
+}
+
+static int hanging_body(void *arg) {
+    struct device *device;
+    const struct caps *caps;
+    if (device_find(NULL, &device) != CLS_SUCCESS)
+        return NO_DEVICES;
+    polls_left = *(int *)arg;
+    uint64_t start = clock_now_ns();
+    CHECK(device_caps(device, &caps) == CLS_SUCCESS);
+    CHECK(polls_left == 0);
+    CHECK(clock_now_ns() - start < 20 * CLOCK_SECOND);
+    CHECK(!caps->event_less && !caps->out_of_order_serial && !caps->copy_compute_overlap);
+    return 0;
+}
+
+static void hanging_device_is_given_up_and_not_remembered(void **state) {
+    int polls = 100; /* past the first launch, which is allowed ten seconds */
+    (void)state;
+    int line = child_run(hanging_body, &polls);
+    if (line == NO_DEVICES) {
+        print_message("no OpenCL device here\n");
+        skip();
+    }
+    assert_int_equal(line, 0);
+    assert_true(scratch_count(".clsb", NULL, 0) <= 1); /* the probe's program, but no record */
+}
+
+#define ON_DISK(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(serial_out_of_order_gives_in_order_without_events),
+        cmocka_unit_test(cheap_or_uncertain_events_stay),
+        cmocka_unit_test(slow_chains_give_in_order),
+        cmocka_unit_test(concurrent_out_of_order_is_preferred),
+        cmocka_unit_test(missing_out_of_order_gives_in_order),
+        cmocka_unit_test(shared_memory_is_never_staged),
+        cmocka_unit_test(table_names_every_figure_once),
+        ON_DISK(probed_figures_are_plausible),
+        ON_DISK(record_is_read_back_by_the_next_process),
+        ON_DISK(corrupt_record_is_probed_again_and_rewritten),
+        ON_DISK(cache_switched_off_leaves_no_file),
+        ON_DISK(hanging_device_is_given_up_and_not_remembered),
+    };
+    return cmocka_run_group_tests_name("caps", tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Handles: looked up by value, stale after destroy, safe against garbage and against threads. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <clstream/status.h>
+
+#include "base/handle.h"
+
+struct thing {
+    struct object object;
+    int value;
+};
+
+static _Atomic int finalized;
+
+static void thing_finalize(struct object *object) {
+    (void)object;
+    finalized++;
+}
+
+static struct object_pool things = OBJECT_POOL(9, sizeof(struct thing), "thing", thing_finalize);
+static struct object_pool others = OBJECT_POOL(10, sizeof(struct thing), "other", thing_finalize);
+
+static void handle_finds_its_object(void **state) {
+    (void)state;
+    struct thing *thing = object_create(&things);
+    assert_non_null(thing);
+    assert_int_equal(thing->value, 0);
+    void *handle = object_handle(&thing->object);
+    assert_ptr_equal(object_acquire(&things, handle), thing);
+    object_release(&thing->object);
+    assert_true(object_destroy(&things, handle));
+}
+
+static void destroyed_handle_is_stale_at_once(void **state) {
+    (void)state;
+    struct thing *thing = object_create(&things);
+    void *handle = object_handle(&thing->object);
+    object_retain(&thing->object);
+    finalized = 0;
+    assert_true(object_destroy(&things, handle));
+    assert_null(object_acquire(&things, handle));
+    assert_false(object_destroy(&things, handle));
+    assert_int_equal(finalized, 0);
+    object_release(&thing->object);
+    assert_int_equal(finalized, 1);
+}
+
+static void recycled_slot_does_not_revive_old_handles(void **state) {
+    (void)state;
+    enum { TIMES = 1000 };
+    void *old[TIMES];
+    for (int i = 0; i < TIMES; i++) {
+        struct thing *thing = object_create(&things);
+        old[i] = object_handle(&thing->object);
+        for (int j = 0; j < i; j++)
+            assert_null(object_acquire(&things, old[j]));
+        assert_true(object_destroy(&things, old[i]));
+    }
+}
+
+static void foreign_and_garbage_handles_are_refused(void **state) {
+    (void)state;
+    struct thing *thing = object_create(&things);
+    void *handle = object_handle(&thing->object);
+    assert_null(object_acquire(&others, handle));
+    assert_null(object_acquire(&things, NULL));
+    assert_null(object_acquire(&things, thing));
+    srand(1);
+    for (int i = 0; i < 1000000; i++) {
+        uintptr_t bits = 0;
+        for (size_t k = 0; k < sizeof bits; k++)
+            bits = bits << 8 | (uintptr_t)(rand() & 255);
+        if ((void *)bits != handle)
+            assert_null(object_acquire(&things, (void *)bits));
+    }
+    assert_true(object_destroy(&things, handle));
+}
+
+static void detail_tells_what_is_wrong(void **state) {
+    (void)state;
+    struct thing *thing = object_create(&things);
+    void *handle = object_handle(&thing->object);
+    object_destroy(&things, handle);
+    assert_int_equal(object_invalid(&things, handle), CLS_ERROR_INVALID_HANDLE);
+    assert_non_null(strstr(cls_last_error_detail(), "stale"));
+    object_invalid(&things, NULL);
+    assert_non_null(strstr(cls_last_error_detail(), "null"));
+    object_invalid(&things, thing);
+    assert_non_null(strstr(cls_last_error_detail(), "is no thing handle"));
+}
+
+static void many_objects_have_places_of_their_own(void **state) {
+    (void)state;
+    enum { COUNT = 10000 };
+    void **handles = malloc(COUNT * sizeof *handles);
+    long before = things.live;
+    for (int i = 0; i < COUNT; i++) {
+        struct thing *thing = object_create(&things);
+        thing->value = i;
+        handles[i] = object_handle(&thing->object);
+    }
+    assert_int_equal(things.live - before, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        struct thing *thing = object_acquire(&things, handles[i]);
+        assert_int_equal(thing->value, i);
+        object_release(&thing->object);
+        assert_true(object_destroy(&things, handles[i]));
+    }
+    assert_int_equal(things.live, before);
+    free(handles);
+}
+
+/* --- threads: one destroys what the others look up --- */
+
+enum { ROUNDS = 20000, LOOKERS = 3 };
+
+static _Atomic(void *) shared;
+static _Atomic int stop_looking;
+
+static void *look_up(void *found) {
+    while (!stop_looking) {
+        struct thing *thing = object_acquire(&things, shared);
+        if (!thing)
+            continue;
+        *(long *)found += thing->value == 42;
+        object_release(&thing->object);
+    }
+    return NULL;
+}
+
+static void lookups_race_with_destroy_safely(void **state) {
+    (void)state;
+    pthread_t threads[LOOKERS];
+    long found[LOOKERS] = {0};
+    long before = things.live;
+    finalized = stop_looking = 0;
+    for (int i = 0; i < LOOKERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, look_up, &found[i]), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct thing *thing = object_create(&things);
+        thing->value = 42;
+        void *handle = object_handle(&thing->object);
+        shared = handle;
+        assert_true(object_destroy(&things, handle));
+    }
+    stop_looking = 1;
+    for (int i = 0; i < LOOKERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(finalized, ROUNDS);
+    assert_int_equal(things.live, before);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(handle_finds_its_object),
+        cmocka_unit_test(destroyed_handle_is_stale_at_once),
+        cmocka_unit_test(recycled_slot_does_not_revive_old_handles),
+        cmocka_unit_test(foreign_and_garbage_handles_are_refused),
+        cmocka_unit_test(detail_tells_what_is_wrong),
+        cmocka_unit_test(many_objects_have_places_of_their_own),
+        cmocka_unit_test(lookups_race_with_destroy_safely),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

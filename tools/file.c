@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "temporary.h"
+
+/* Reads or writes all of it; false with errno set, 0 for an end of file. */
+static bool transfer(int fd, void *memory, size_t bytes, uint64_t at, bool writing) {
+    char *from = memory;
+    while (bytes > 0) {
+        ssize_t moved =
+            writing ? pwrite(fd, from, bytes, (off_t)at) : pread(fd, from, bytes, (off_t)at);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved <= 0) {
+            errno = moved < 0 ? errno : 0;
+            return false;
+        }
+        from += moved;
+        at += (uint64_t)moved;
+        bytes -= (size_t)moved;
+    }
+    return true;
+}
+
+static bool read_elements(int fd, const char *path, const struct npy_array *array, uint64_t first,
+                          size_t count, void *to, struct failure *failure) {
+    const size_t size = cls_dtype_size(array->dtype);
+    if (transfer(fd, to, count * size, array->header_bytes + first * size, false))
+        return true;
+    if (errno == 0)
+        return fail(failure, "%s: the file became shorter while it was read", path);
+    return fail_errno(failure, "%s: cannot read", path);
+}
+
+/* ---- Input */
+
+/* Reads the header, a prefix first and then as much as that asks for. */
+static bool read_header(struct input *input, uint64_t file_bytes, struct failure *failure) {
+    unsigned char prefix[NPY_PREFIX];
+    unsigned char *bytes = prefix, *longer = NULL;
+    size_t have = file_bytes < sizeof prefix ? (size_t)file_bytes : sizeof prefix, needed = 0;
+    char reason[NPY_REASON];
+    enum npy_result result;
+
+    if (!transfer(input->fd, prefix, have, 0, false))
+        return fail_errno(failure, "%s: cannot read", input->path);
+    while ((result = npy_parse(bytes, have, &input->array, &needed, reason)) == NPY_MORE &&
+           needed <= file_bytes) {
+        unsigned char *grown = realloc(longer, needed);
+        if (!grown || !transfer(input->fd, grown, needed, 0, false)) {
+            free(grown ? grown : longer);
+            return fail_errno(failure, "%s: cannot read the header", input->path);
+        }
+        bytes = longer = grown;
+        have = needed;
+    }
+    free(longer);
+    if (result == NPY_MORE)
+        return fail(failure, "%s: truncated: the header needs %zu bytes, the file has %llu",
+                    input->path, needed, (unsigned long long)file_bytes);
+    return result == NPY_OK || fail(failure, "%s: %s", input->path, reason);
+}
+
+static bool check_length(const struct input *input, uint64_t file_bytes, struct failure *failure) {
+    const uint64_t data = input->array.count * cls_dtype_size(input->array.dtype);
+    const uint64_t present = file_bytes - input->array.header_bytes;
+    if (present == data)
+        return true;
+    return fail(failure, "%s: %s: the header promises %llu bytes of data, the file has %llu",
+                input->path, present < data ? "truncated" : "too long", (unsigned long long)data,
+                (unsigned long long)present);
+}
+
+static bool describe_raw(struct input *input, cls_dtype raw, uint64_t file_bytes,
+                         struct failure *failure) {
+    const size_t size = cls_dtype_size(raw);
+    struct npy_array array = {.dtype = raw, .n_dims = 1, .count = file_bytes / size};
+    if (file_bytes % size)
+        return fail(failure, "%s: %llu bytes are no whole number of %s elements", input->path,
+                    (unsigned long long)file_bytes, cls_dtype_name(raw));
+    array.shape[0] = array.count;
+    input->array = array;
+    return true;
+}
+
+bool input_open(struct input *input, const char *path, cls_dtype raw, struct failure *failure) {
+    struct stat facts;
+    input->path = path;
+    input->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (input->fd < 0)
+        return fail_errno(failure, "%s: cannot open", path);
+    if (fstat(input->fd, &facts) != 0)
+        fail_errno(failure, "%s: cannot stat", path);
+    else if (!S_ISREG(facts.st_mode))
+        fail(failure, "%s: not a regular file", path);
+    else if (raw ? describe_raw(input, raw, (uint64_t)facts.st_size, failure)
+                 : read_header(input, (uint64_t)facts.st_size, failure) &&
+                       check_length(input, (uint64_t)facts.st_size, failure)) {
+        posix_fadvise(input->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+        return true;
+    }
+    close(input->fd);
+    return false;
+}
+
+void input_close(struct input *input) {
+    close(input->fd);
+    input->fd = -1;
+}
+
+bool input_read(const struct input *input, uint64_t first, size_t count, void *to,
+                struct failure *failure) {
+    return read_elements(input->fd, input->path, &input->array, first, count, to, failure);
+}
+
+/* ---- Output */
+
+bool is_npy_name(const char *path) {
+    const size_t length = strlen(path);
+    return length >= 4 && strcmp(path + length - 4, ".npy") == 0;
+}
+
+/* What `path` leads to, so that a symbolic link goes on leading there. */
+static bool find_target(struct output *output, struct stat *facts, bool *exists,
+                        struct failure *failure) {
+    *exists = stat(output->path, facts) == 0;
+    if (!*exists && errno != ENOENT)
+        return fail_errno(failure, "%s: cannot write", output->path);
+    output->target = *exists ? realpath(output->path, NULL) : strdup(output->path);
+    if (!output->target)
+        return fail_errno(failure, "%s: cannot write", output->path);
+    return true;
+}
+
+static bool open_device(struct output *output, const struct stat *facts, struct failure *failure) {
+    if (!S_ISCHR(facts->st_mode))
+        return fail(failure, "%s: not a regular file", output->path);
+    output->fd = open(output->target, O_WRONLY | O_CLOEXEC);
+    return output->fd >= 0 || fail_errno(failure, "%s: cannot write", output->path);
+}
+
+/* The file's mode: that of the one it replaces, or what the umask leaves. */
+static mode_t mode_of(const struct stat *facts, bool exists) {
+    if (exists)
+        return facts->st_mode & 0777;
+    const mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+static bool open_temporary(struct output *output, mode_t mode, struct failure *failure) {
+    if (!temporary_create(output->target, &output->fd))
+        return fail_errno(failure, "%s: cannot create a file next to it", output->path);
+    output->temporary = true;
+    return fchmod(output->fd, mode) == 0 || fail_errno(failure, "%s: cannot write", output->path);
+}
+
+static bool write_header(struct output *output, struct failure *failure) {
+    unsigned char header[NPY_MAX_WRITTEN];
+    output->array.header_bytes = 0;
+    if (!is_npy_name(output->path))
+        return true;
+    output->array.header_bytes = npy_write(&output->array, header, sizeof header);
+    return transfer(output->fd, header, output->array.header_bytes, 0, true) ||
+           fail_errno(failure, "%s: cannot write", output->path);
+}
+
+bool output_open(struct output *output, const char *path, const struct npy_array *array,
+                 struct failure *failure) {
+    struct stat facts;
+    bool exists;
+    *output = (struct output){.path = path, .fd = -1, .array = *array};
+    if (find_target(output, &facts, &exists, failure) &&
+        (exists && !S_ISREG(facts.st_mode)
+             ? open_device(output, &facts, failure)
+             : open_temporary(output, mode_of(&facts, exists), failure)) &&
+        write_header(output, failure))
+        return true;
+    output_abandon(output);
+    return false;
+}
+
+bool output_write(const struct output *output, uint64_t first, size_t count, const void *from,
+                  struct failure *failure) {
+    const size_t size = cls_dtype_size(output->array.dtype);
+    void *memory = (void *)(uintptr_t)from; /* only read: `writing` is true */
+    return transfer(output->fd, memory, count * size, output->array.header_bytes + first * size,
+                    true) ||
+           fail_errno(failure, "%s: cannot write", output->path);
+}
+
+bool output_read(const struct output *output, uint64_t first, size_t count, void *to,
+                 struct failure *failure) {
+    return read_elements(output->fd, output->path, &output->array, first, count, to, failure);
+}
+
+bool output_commit(struct output *output, struct failure *failure) {
+    bool done = close(output->fd) == 0;
+    output->fd = -1;
+    if (done && output->temporary)
+        done = temporary_rename(output->target) == 0;
+    if (!done) {
+        fail_errno(failure, "%s: cannot write", output->path);
+        output_abandon(output);
+        return false;
+    }
+    free(output->target);
+    output->target = NULL;
+    return true;
+}
+
+void output_abandon(struct output *output) {
+    if (output->fd >= 0)
+        close(output->fd);
+    if (output->temporary)
+        temporary_remove();
+    free(output->target);
+    output->target = NULL;
+    output->fd = -1;
+}

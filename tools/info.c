@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <clstream/device.h>
+
+#include "failure.h"
+#include "json.h"
+#include "options.h"
+#include "size.h"
+
+enum { WIDTH = 98, NAME_WIDTH = 30, VALUE_WIDTH = 16 };
+
+static const char *type_name(cls_device_type type) {
+    return type == CLS_DEVICE_GPU           ? "GPU"
+           : type == CLS_DEVICE_CPU         ? "CPU"
+           : type == CLS_DEVICE_ACCELERATOR ? "accelerator"
+                                            : "other";
+}
+
+/* Prints words from column `indent` on, broken before WIDTH; the first line starts where the
+ * cursor is. */
+static void print_wrapped(const char *text, int indent) {
+    int column = indent;
+    while (*text) {
+        const size_t length = strcspn(text, " ");
+        if (column > indent && column + 1 + (int)length > WIDTH) {
+            printf("\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            column += printf(" ");
+        }
+        column += printf("%.*s", (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+static void print_value(const cls_capability *figure) {
+    char text[VALUE_WIDTH * 4];
+    if (strcmp(figure->unit, "bool") == 0)
+        snprintf(text, sizeof text, "%s", figure->value != 0 ? "yes" : "no");
+    else
+        snprintf(text, sizeof text, "%.6g %s", figure->value, figure->unit);
+    printf("    %-*s %-*s ", NAME_WIDTH, figure->name, VALUE_WIDTH, text);
+}
+
+static cls_status print_capabilities(size_t index) {
+    cls_capability figure;
+    cls_status status;
+    puts("  capabilities");
+    for (size_t i = 0; (status = cls_device_get_capability(index, i, &figure)) == CLS_SUCCESS;
+         i++) {
+        print_value(&figure);
+        print_wrapped(figure.meaning, 4 + NAME_WIDTH + 1 + VALUE_WIDTH + 1);
+    }
+    return status == CLS_ERROR_OUT_OF_RANGE ? CLS_SUCCESS : status;
+}
+
+static cls_status print_quirks(size_t index) {
+    cls_quirk quirk;
+    cls_status status;
+    size_t i;
+    for (i = 0; (status = cls_device_get_quirk(index, i, &quirk)) == CLS_SUCCESS; i++) {
+        if (i == 0)
+            puts("  quirks in force");
+        printf("    %s\n      ", quirk.name);
+        print_wrapped(quirk.reason, 6);
+    }
+    if (i == 0)
+        puts("  no quirks in force");
+    return status == CLS_ERROR_OUT_OF_RANGE ? CLS_SUCCESS : status;
+}
+
+static void print_facts(size_t index, const cls_device_info *info, bool chosen) {
+    char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT];
+    printf("device %zu%s\n", index, chosen ? " (default)" : "");
+    printf("  %-12s %s\n", "name", info->name);
+    printf("  %-12s %s, %s\n", "type", type_name(info->type), info->vendor);
+    printf("  %-12s %s\n", "platform", info->platform);
+    printf("  %-12s %s\n", "version", info->version);
+    printf("  %-12s %s\n", "driver", info->driver_version);
+    printf("  %-12s %s, %s in one buffer, %s local%s\n", "memory",
+           size_format(info->global_memory, a), size_format(info->max_allocation, b),
+           size_format(info->local_memory, c),
+           info->unified_memory ? ", shared with the host" : "");
+    printf("  %-12s %u compute units, groups of up to %u, %s\n", "compute", info->compute_units,
+           info->max_work_group, info->has_fp64 ? "f64" : "no f64");
+}
+
+static cls_status print_device(size_t index, bool chosen) {
+    cls_device_info info = {.size = sizeof info};
+    cls_status status = cls_device_get_info(index, &info);
+    if (status != CLS_SUCCESS)
+        return status;
+    print_facts(index, &info, chosen);
+    status = print_capabilities(index);
+    return status == CLS_SUCCESS ? print_quirks(index) : status;
+}
+
+/* A device that cannot be described is reported, and the others are described all the same. */
+static int print_devices(size_t count) {
+    size_t chosen = count;
+    int code = TOOL_OK;
+    cls_device_find(NULL, &chosen);
+    for (size_t i = 0; i < count; i++) {
+        struct failure failure = {.set = false};
+        if (i > 0)
+            putchar('\n');
+        const cls_status status = print_device(i, i == chosen);
+        if (status != CLS_SUCCESS) {
+            fail_status(&failure, status, "cannot describe the device");
+            code = failure_report(&failure, TOOL_FAILED);
+        }
+    }
+    return code;
+}
+
+int command_info(int argc, char **argv) {
+    struct info_options options;
+    struct failure failure = {.set = false};
+    size_t count, chosen;
+    int code = info_options_parse(argc, argv, &options);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    cls_status status = cls_device_count(&count);
+    if (status == CLS_SUCCESS && count == 0)
+        status = cls_device_find(NULL, &chosen); /* its detail says what is missing */
+    if (status != CLS_SUCCESS) {
+        fail_status(&failure, status, "no device");
+        return failure_report(&failure, TOOL_FAILED);
+    }
+    if (options.json)
+        return json_print_info() ? TOOL_OK : TOOL_FAILED;
+    return print_devices(count);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+#include "reference.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define REAL double
+#define OF(name) name##_double
+#define OF_MATH(name) name
+#include "reference_real.h"
+#undef REAL
+#undef OF
+#undef OF_MATH
+
+#define REAL long double
+#define OF(name) name##_long
+#define OF_MATH(name) name##l
+#include "reference_real.h"
+#undef REAL
+#undef OF
+#undef OF_MATH
+
+/* ---- Elements: an integer type's value as an i64, which holds all of them, a float type's as a double. */
+
+static bool is_float(cls_dtype type) { return type == CLS_F32 || type == CLS_F64; }
+
+static int64_t int_at(cls_dtype type, const void *array, size_t i) {
+    switch (type) {
+    case CLS_I32:
+        return ((const int32_t *)array)[i];
+    case CLS_I64:
+        return ((const int64_t *)array)[i];
+    case CLS_U8:
+        return ((const uint8_t *)array)[i];
+    default:
+        return ((const uint32_t *)array)[i];
+    }
+}
+
+static double float_at(cls_dtype type, const void *array, size_t i) {
+    return type == CLS_F32 ? (double)((const float *)array)[i] : ((const double *)array)[i];
+}
+
+/* Keeps the low bits, as arithmetic modulo two to the width does. */
+static void put_int(cls_dtype type, void *array, size_t i, uint64_t value) {
+    switch (type) {
+    case CLS_I32:
+    case CLS_U32:
+        ((uint32_t *)array)[i] = (uint32_t)value;
+        break;
+    case CLS_U8:
+        ((uint8_t *)array)[i] = (uint8_t)value;
+        break;
+    default:
+        ((uint64_t *)array)[i] = value;
+        break;
+    }
+}
+
+static void put_float(cls_dtype type, void *array, size_t i, double value) {
+    if (type == CLS_F32)
+        ((float *)array)[i] = (float)value;
+    else
+        ((double *)array)[i] = value;
+}
+
+static int64_t least_of(cls_dtype type) {
+    return type == CLS_I32 ? INT32_MIN : type == CLS_I64 ? INT64_MIN : 0;
+}
+
+static int64_t greatest_of(cls_dtype type) {
+    return type == CLS_I32   ? INT32_MAX
+           : type == CLS_I64 ? INT64_MAX
+           : type == CLS_U8  ? UINT8_MAX
+                             : UINT32_MAX;
+}
+
+/* ---- cast and where */
+
+static int64_t int_of_float(cls_dtype to, double x) {
+    if (isnan(x))
+        return 0;
+    if (x <= (double)least_of(to))
+        return least_of(to);
+    /* As a double the greatest i64 is 2^63, the others are themselves. */
+    return x >= (double)greatest_of(to) ? greatest_of(to) : (int64_t)x;
+}
+
+static void cast_int(cls_dtype to, void *out, size_t i, int64_t x) {
+    if (to == CLS_F32)
+        ((float *)out)[i] = (float)x;
+    else if (to == CLS_F64)
+        ((double *)out)[i] = (double)x;
+    else if (x < least_of(to))
+        put_int(to, out, i, (uint64_t)least_of(to));
+    else
+        put_int(to, out, i, (uint64_t)(x > greatest_of(to) ? greatest_of(to) : x));
+}
+
+bool reference_cast(cls_dtype from, cls_dtype to, const void *in, void *out, size_t count) {
+    if (from == to)
+        memmove(out, in, count * cls_dtype_size(to));
+    else if (!is_float(from))
+        for (size_t i = 0; i < count; i++)
+            cast_int(to, out, i, int_at(from, in, i));
+    else if (is_float(to))
+        for (size_t i = 0; i < count; i++)
+            put_float(to, out, i, float_at(from, in, i));
+    else
+        for (size_t i = 0; i < count; i++)
+            put_int(to, out, i, (uint64_t)int_of_float(to, float_at(from, in, i)));
+    return true;
+}
+
+bool reference_where(cls_dtype condition_type, cls_dtype type, const void *condition,
+                     const void *if_true, const void *if_false, void *out, size_t count) {
+    const size_t size = cls_dtype_size(type);
+    if (condition_type != CLS_U8 && condition_type != CLS_I32 && condition_type != CLS_I64)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const void *from = int_at(condition_type, condition, i) != 0 ? if_true : if_false;
+        memmove((unsigned char *)out + i * size, (const unsigned char *)from + i * size, size);
+    }
+    return true;
+}
+
+/* ---- unary */
+
+static bool is_exact(cls_unary_op op) {
+    switch (op) {
+    case CLS_UNARY_COPY:
+    case CLS_UNARY_NEG:
+    case CLS_UNARY_CEIL:
+    case CLS_UNARY_FLOOR:
+    case CLS_UNARY_ROUND:
+    case CLS_UNARY_ABS:
+    case CLS_UNARY_SQR:
+    case CLS_UNARY_RELU:
+    case CLS_UNARY_SIGN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool takes_integers(cls_unary_op op) {
+    return is_exact(op) && op != CLS_UNARY_CEIL && op != CLS_UNARY_FLOOR && op != CLS_UNARY_ROUND;
+}
+
+/* In double, which for f32 rounds once more without harm: a product of two floats fits. */
+static double exact_unary(cls_unary_op op, double x) {
+    switch (op) {
+    case CLS_UNARY_NEG:
+        return -x;
+    case CLS_UNARY_CEIL:
+        return ceil(x);
+    case CLS_UNARY_FLOOR:
+        return floor(x);
+    case CLS_UNARY_ROUND:
+        return round(x);
+    case CLS_UNARY_ABS:
+        return fabs(x);
+    case CLS_UNARY_SQR:
+        return x * x;
+    case CLS_UNARY_RELU:
+        return x <= 0 ? 0 : x;
+    case CLS_UNARY_SIGN:
+        return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x;
+    default:
+        return x;
+    }
+}
+
+static uint64_t int_unary(cls_unary_op op, int64_t x) {
+    switch (op) {
+    case CLS_UNARY_NEG:
+        return 0 - (uint64_t)x;
+    case CLS_UNARY_ABS:
+        return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+    case CLS_UNARY_SQR:
+        return (uint64_t)x * (uint64_t)x;
+    case CLS_UNARY_RELU:
+        return x < 0 ? 0 : (uint64_t)x;
+    case CLS_UNARY_SIGN:
+        return x > 0 ? 1 : x < 0 ? UINT64_MAX : 0;
+    default:
+        return (uint64_t)x;
+    }
+}
+
+bool reference_unary(cls_unary_op op, cls_dtype type, const void *in, void *out, size_t count) {
+    if (!is_float(type) && !takes_integers(op))
+        return false;
+    if (op == CLS_UNARY_COPY)
+        return reference_cast(type, type, in, out, count);
+    if (!is_float(type))
+        for (size_t i = 0; i < count; i++)
+            put_int(type, out, i, int_unary(op, int_at(type, in, i)));
+    else if (is_exact(op))
+        for (size_t i = 0; i < count; i++)
+            put_float(type, out, i, exact_unary(op, float_at(type, in, i)));
+    else if (type == CLS_F32)
+        for (size_t i = 0; i < count; i++)
+            put_float(type, out, i, unary_double(op, float_at(type, in, i)));
+    else
+        for (size_t i = 0; i < count; i++)
+            put_float(type, out, i, (double)unary_long(op, float_at(type, in, i)));
+    return true;
+}
+
+/* ---- unary with a parameter */
+
+static double float_param(cls_unary_param_op op, cls_dtype type, double x, double p) {
+    switch (op) {
+    case CLS_UNARY_ELU:
+        if (x > 0)
+            return x;
+        return type == CLS_F32 ? p * expm1(x) : (double)(p * expm1l(x));
+    case CLS_UNARY_POWF:
+        return type == CLS_F32 ? pow(x, p) : (double)powl(x, p);
+    case CLS_UNARY_LEAKY_RELU:
+        return x > 0 ? x : p * x;
+    case CLS_UNARY_SCALE:
+        return x * p;
+    case CLS_UNARY_ADD_SCALAR:
+        return x + p;
+    case CLS_UNARY_CLAMP_MIN:
+        return x < p ? p : x;
+    default:
+        return x > p ? p : x;
+    }
+}
+
+static uint64_t int_param(cls_unary_param_op op, int64_t x, int64_t p) {
+    switch (op) {
+    case CLS_UNARY_SCALE:
+        return (uint64_t)x * (uint64_t)p;
+    case CLS_UNARY_ADD_SCALAR:
+        return (uint64_t)x + (uint64_t)p;
+    case CLS_UNARY_CLAMP_MIN:
+        return (uint64_t)(x < p ? p : x);
+    default:
+        return (uint64_t)(x > p ? p : x);
+    }
+}
+
+bool reference_unary_param(cls_unary_param_op op, cls_dtype type, const void *in, const void *param,
+                           void *out, size_t count) {
+    const bool floats_only =
+        op == CLS_UNARY_ELU || op == CLS_UNARY_POWF || op == CLS_UNARY_LEAKY_RELU;
+    if (is_float(type)) {
+        const double p = float_at(type, param, 0);
+        for (size_t i = 0; i < count; i++)
+            put_float(type, out, i, float_param(op, type, float_at(type, in, i), p));
+        return true;
+    }
+    if (floats_only)
+        return false;
+    const int64_t p = int_at(type, param, 0);
+    for (size_t i = 0; i < count; i++)
+        put_int(type, out, i, int_param(op, int_at(type, in, i), p));
+    return true;
+}
+
+/* ---- binary */
+
+static double float_binary(cls_binary_op op, cls_dtype type, double a, double b) {
+    switch (op) {
+    case CLS_BINARY_ADD:
+        return a + b;
+    case CLS_BINARY_SUB:
+        return a - b;
+    case CLS_BINARY_MUL:
+        return a * b;
+    case CLS_BINARY_DIV:
+        return a / b;
+    case CLS_BINARY_MIN:
+        return a < b || isnan(a) ? a : b;
+    case CLS_BINARY_MAX:
+        return a > b || isnan(a) ? a : b;
+    default:
+        return type == CLS_F32 ? pow(a, b) : (double)powl(a, b);
+    }
+}
+
+static uint64_t int_binary(cls_binary_op op, int64_t a, int64_t b) {
+    switch (op) {
+    case CLS_BINARY_ADD:
+        return (uint64_t)a + (uint64_t)b;
+    case CLS_BINARY_SUB:
+        return (uint64_t)a - (uint64_t)b;
+    case CLS_BINARY_MUL:
+        return (uint64_t)a * (uint64_t)b;
+    case CLS_BINARY_DIV:
+        return b == 0 ? 0 : b == -1 ? 0 - (uint64_t)a : (uint64_t)(a / b);
+    case CLS_BINARY_MIN:
+        return (uint64_t)(a < b ? a : b);
+    default:
+        return (uint64_t)(a > b ? a : b);
+    }
+}
+
+/* From how the two compare: any of the flags may be false with a NaN. */
+static uint8_t truth(cls_binary_op op, bool less, bool equal, bool greater) {
+    switch (op) {
+    case CLS_BINARY_EQ:
+        return equal;
+    case CLS_BINARY_NE:
+        return !equal;
+    case CLS_BINARY_LT:
+        return less;
+    case CLS_BINARY_LE:
+        return less || equal;
+    case CLS_BINARY_GT:
+        return greater;
+    default:
+        return greater || equal;
+    }
+}
+
+static uint8_t compare_at(cls_binary_op op, cls_dtype type, const void *a, const void *b,
+                          size_t i) {
+    if (is_float(type)) {
+        const double x = float_at(type, a, i), y = float_at(type, b, i);
+        return truth(op, x<y, x == y, x> y);
+    }
+    const int64_t x = int_at(type, a, i), y = int_at(type, b, i);
+    return truth(op, x<y, x == y, x> y);
+}
+
+bool reference_binary(cls_binary_op op, cls_dtype type, const void *a, const void *b, void *out,
+                      size_t count) {
+    if (op == CLS_BINARY_POW && !is_float(type))
+        return false;
+    if (op >= CLS_BINARY_EQ)
+        for (size_t i = 0; i < count; i++)
+            ((uint8_t *)out)[i] = compare_at(op, type, a, b, i);
+    else if (is_float(type))
+        for (size_t i = 0; i < count; i++)
+            put_float(type, out, i,
+                      float_binary(op, type, float_at(type, a, i), float_at(type, b, i)));
+    else
+        for (size_t i = 0; i < count; i++)
+            put_int(type, out, i, int_binary(op, int_at(type, a, i), int_at(type, b, i)));
+    return true;
+}

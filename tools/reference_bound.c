@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The bounds that unary.h and binary.h state. */
+#include "reference.h"
+
+#include <math.h>
+
+/* Beyond this |x| the normal distribution's tail is below the smallest normal number. */
+static double tail_end(cls_dtype type) { return type == CLS_F32 ? 13.5 : 38.5; }
+
+/* Below minus this, erfc(-x / sqrt 2) is not a normal number. */
+static double erfc_end(cls_dtype type) { return type == CLS_F32 ? 12.9 : 37.5; }
+
+/* |u| of gelu: where e^-2|u| leaves the normal numbers. */
+static double gelu_u(cls_dtype type, double x) {
+    const double end = type == CLS_F32 ? 44 : 355;
+    const double u = fabs(0.7978845608028654 * (x + 0.044715 * x * x * x));
+    return u < end ? u : end;
+}
+
+double reference_unary_bound(cls_unary_op op, cls_dtype type, double x) {
+    const double tail = fmin(fabs(x), tail_end(type));
+    if (type != CLS_F32 && type != CLS_F64)
+        return 0;
+    switch (op) {
+    case CLS_UNARY_RECIP:
+    case CLS_UNARY_EXP:
+    case CLS_UNARY_LOG:
+    case CLS_UNARY_SQRT:
+        return 3;
+    case CLS_UNARY_SIN:
+    case CLS_UNARY_COS:
+        return 4;
+    case CLS_UNARY_TANH:
+        return 5;
+    case CLS_UNARY_SIGMOID:
+        return 8;
+    case CLS_UNARY_SILU:
+        return 12;
+    case CLS_UNARY_ERF:
+        return 16;
+    case CLS_UNARY_NORMCDF:
+        return 20 + 2 * tail * tail;
+    case CLS_UNARY_GELU_ERF:
+        return x < -erfc_end(type) ? HUGE_VAL : 22 + 2 * tail * tail;
+    case CLS_UNARY_GELU:
+        return 12 + 8 * gelu_u(type, x);
+    default:
+        return 0;
+    }
+}
+
+double reference_unary_param_bound(cls_unary_param_op op, cls_dtype type) {
+    if (type != CLS_F32 && type != CLS_F64)
+        return 0;
+    return op == CLS_UNARY_ELU ? 5 : op == CLS_UNARY_POWF ? 16 : 0;
+}
+
+double reference_binary_bound(cls_binary_op op, cls_dtype type) {
+    if (op == CLS_BINARY_POW)
+        return 16;
+    return op == CLS_BINARY_DIV && type == CLS_F32 ? 3 : 0;
+}
