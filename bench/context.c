@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * (e) What creating a context costs, beyond what clCreateContext takes by itself: each in a fresh process,
- * for a driver's start and every cache are once a process. Cold: empty cache folders, the driver's own
- * too; warm: the same folders again.
+ * (e) What creating a context costs, beyond what clCreateContext takes by itself: each in a fresh
+ * process, for a driver's start and every cache are once a process. Cold: empty cache folders,
+ * the driver's own too; warm: the same folders again.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -97,7 +97,9 @@ static void exec_child(const char *folder, const char *what, int output) {
         setenv(cache_variables[i], path, 1);
     }
     dup2(output, STDOUT_FILENO);
-    execl("/proc/self/exe", "context", "--child", what, (char *)NULL);
+    char program[4096] = "";
+    if (readlink("/proc/self/exe", program, sizeof program - 1) > 0)
+        execl(program, "context", "--child", what, (char *)NULL);
     _exit(127);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * (d) Copies between host and device, of pinned and of pageable memory, against the driver's own; and the
- * share of the time after which an `_async` call has returned.
+ * (d) Copies between host and device, of pinned and of pageable memory, against the driver's own;
+ * and the share of the time after which an `_async` call has returned.
  */
 #include <stdio.h>
 #include <stdlib.h>

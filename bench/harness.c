@@ -11,12 +11,15 @@
 
 #include <clstream.h>
 
+#include "cores.h"
 #include "report.h"
+#include "rig.h"
 
 enum { ROUNDS = 21, QUICK_ROUNDS = 7, WARM_UP = 2 };
 
 static struct bench_options options = {.tool = "tools/clstream"};
 static const char *program;
+static bool on_cpu; /* the device's threads and ours share the cores */
 
 static const char usage[] =
     "Usage: %s [OPTION]...\n"
@@ -27,6 +30,7 @@ static const char usage[] =
     "  --json FILE    append the rows to FILE, one JSON object a line\n"
     "  --only TEXT    only the rows whose names contain TEXT\n"
     "  --tool PATH    the clstream command (default tools/clstream)\n"
+    "  --patience S   with a CPU device, wait for two free cores before a row; S seconds in all\n"
     "  --help         print this\n";
 
 static void set_option(int option) {
@@ -46,6 +50,9 @@ static void set_option(int option) {
     case 'c':
         options.child = optarg;
         return;
+    case 'p':
+        options.patience = strtod(optarg, NULL);
+        return;
     case 'h':
         printf(usage, program);
         exit(0);
@@ -56,13 +63,10 @@ static void set_option(int option) {
 
 void bench_begin(int argc, char **argv, const char *name) {
     static const struct option longs[] = {
-        {"quick", no_argument, NULL, 'q'},
-        {"json", required_argument, NULL, 'j'},
-        {"only", required_argument, NULL, 'o'},
-        {"tool", required_argument, NULL, 't'},
-        {"child", required_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"quick", no_argument, NULL, 'q'},          {"json", required_argument, NULL, 'j'},
+        {"only", required_argument, NULL, 'o'},     {"tool", required_argument, NULL, 't'},
+        {"patience", required_argument, NULL, 'p'}, {"child", required_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
     };
     int option;
     program = name;
@@ -71,6 +75,11 @@ void bench_begin(int argc, char **argv, const char *name) {
     if (optind != argc)
         die("%s: unexpected argument '%s'", name, argv[optind]);
     report_open(name, options.json);
+}
+
+void bench_header(const struct rig *rig) {
+    on_cpu = rig_is_cpu(rig);
+    report_header(rig);
 }
 
 const struct bench_options *bench_options(void) { return &options; }
@@ -96,12 +105,17 @@ double median(double *values, unsigned n) {
     return quantile(values, n, 0.5);
 }
 
-static struct spread spread_of(const double *values, unsigned n) {
+/* `high_is_good` for rates. */
+static struct spread spread_of(const double *values, unsigned n, bool high_is_good) {
     double sorted[MAX_ROUNDS];
     memcpy(sorted, values, n * sizeof *values);
     qsort(sorted, n, sizeof *sorted, compare);
-    return (struct spread){quantile(sorted, n, 0.5), quantile(sorted, n, 0.25),
-                           quantile(sorted, n, 0.75), sorted[0], sorted[n - 1]};
+    return (struct spread){.median = quantile(sorted, n, 0.5),
+                           .low = quantile(sorted, n, 0.25),
+                           .high = quantile(sorted, n, 0.75),
+                           .least = sorted[0],
+                           .most = sorted[n - 1],
+                           .good = quantile(sorted, n, high_is_good ? 0.9 : 0.1)};
 }
 
 /* --- contests --- */
@@ -117,8 +131,8 @@ static const struct way *side_of(const struct contest *contest, unsigned side) {
     return side ? &contest->rivals[side - 1] : &contest->ours;
 }
 
-/* One round: every side once; in the other direction in every second round, so that none is always the
- * one that follows another. */
+/* One round: every side once; in the other direction in every second round, so that none is always
+ * the one that follows another. */
 static void play_round(const struct contest *contest, struct figures *figures, unsigned round) {
     const unsigned sides = 1 + contest->n_rivals;
     for (unsigned i = 0; i < sides; i++) {
@@ -147,7 +161,7 @@ static unsigned best_rival(const struct contest *contest, const struct figures *
     unsigned best = 0;
     double best_figure = 0;
     for (unsigned i = 0; i < contest->n_rivals; i++) {
-        const double figure = spread_of(figures->main[1 + i], figures->rounds).median;
+        const double figure = spread_of(figures->main[1 + i], figures->rounds, false).median;
         const bool better =
             contest->measure == MEASURE_RATE ? figure > best_figure : figure < best_figure;
         if (i == 0 || better) {
@@ -161,25 +175,31 @@ static unsigned best_rival(const struct contest *contest, const struct figures *
 static struct row row_of(const struct contest *contest, unsigned rounds, const double *ours,
                          const double *theirs) {
     double ratios[MAX_ROUNDS];
+    const bool rate = contest->measure == MEASURE_RATE;
     for (unsigned i = 0; i < rounds; i++)
         ratios[i] = contest->measure == MEASURE_SPEEDUP ? theirs[i] / ours[i] : ours[i] / theirs[i];
-    return (struct row){.name = contest->name,
-                        .unit = contest->unit,
-                        .ours = spread_of(ours, rounds),
-                        .theirs = spread_of(theirs, rounds),
-                        .ratio = spread_of(ratios, rounds),
-                        .rounds = rounds};
+    struct row row = {.name = contest->name,
+                      .unit = contest->unit,
+                      .ours = spread_of(ours, rounds, rate),
+                      .theirs = spread_of(theirs, rounds, rate),
+                      .ratio = spread_of(ratios, rounds, rate),
+                      .rounds = rounds};
+    const double good = row.ours.good / row.theirs.good;
+    row.good_ratio = contest->measure == MEASURE_SPEEDUP ? 1 / good : good;
+    return row;
 }
 
 struct verdict bench_contest(const struct contest *contest) {
     static struct figures figures;
     if (!bench_wants(contest->name))
         return (struct verdict){.run = false, .pass = true};
+    const double cores = on_cpu ? await_cores(&options.patience) : 0;
     play(contest, &figures);
     const unsigned best = best_rival(contest, &figures);
     struct row row = row_of(contest, figures.rounds, figures.main[0], figures.main[1 + best]);
     row.rival = contest->rivals[best].name;
     row.bar = contest->bar;
+    row.cores = cores;
     row.bar_is_upper = contest->measure == MEASURE_TIME;
     if (contest->excuse && !row_passes(&row))
         row.excuse = contest->excuse(contest->excuse_arg, row.ours.median, row.theirs.median);
@@ -197,7 +217,7 @@ struct verdict bench_contest(const struct contest *contest) {
 void bench_values(const char *name, const char *unit, double *values, unsigned n, double bar) {
     struct row row = {.name = name,
                       .unit = unit,
-                      .ours = spread_of(values, n),
+                      .ours = spread_of(values, n, false),
                       .rounds = n,
                       .bar = bar,
                       .bar_is_upper = true};

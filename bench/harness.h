@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bench's harness: clstream against raw OpenCL, in turns (A B A B ...) within one process, so that
- * what disturbs a shared machine disturbs both sides; reported is the median of the ratios of the
- * pairs. Results go to the standard output as a table and, with --json FILE, as one object a line.
+ * The bench's harness: clstream against raw OpenCL, in turns (A B A B ...) within one process, so
+ * that what disturbs a shared machine disturbs both sides; reported is the median of the ratios
+ * of the pairs. Results go to the standard output as a table and, with --json FILE, as one object
+ * a line.
  */
 #ifndef CLSTREAM_BENCH_HARNESS_H
 #define CLSTREAM_BENCH_HARNESS_H
@@ -20,10 +21,11 @@ struct bench_options {
     const char *only;  /* part of the names of the rows to run; NULL: all */
     const char *child; /* what a child process of the bench is to do; NULL in the parent */
     const char *tool;  /* the clstream command */
+    double patience;   /* seconds to spend in waiting for free cores, with a CPU device */
 };
 
-/* One side of a contest. `run` does the work once and returns its figure in the contest's unit; it may
- * write a second one to `also`. */
+/* One side of a contest. `run` does the work once and returns its figure in the contest's unit; it
+ * may write a second one to `also`. */
 struct way {
     const char *name;
     double (*run)(void *arg, double *also);
@@ -48,7 +50,8 @@ struct contest {
     unsigned rounds;  /* 0: the usual number */
     unsigned warm_up; /* rounds that do not count; 0: the usual number */
     const char *also; /* the name of a second row, from the second figures; NULL: none */
-    /* Asked when the bar is missed: why that is no fault, with the figure that shows it, or NULL. */
+    /* Asked when the bar is missed: why that is no fault, with the figure that shows it, or NULL.
+     * */
     const char *(*excuse)(void *arg, double ours, double theirs);
     void *excuse_arg;
 };
@@ -76,7 +79,8 @@ bool bench_wants(const char *name);
 
 struct verdict bench_contest(const struct contest *contest);
 
-/* A row of one figure, with an upper bar in its unit (0: none): the median of `run` over the rounds. */
+/* A row of one figure, with an upper bar in its unit (0: none): the median of `run` over the
+ * rounds. */
 double bench_figure(const char *name, const char *unit, struct way way, double bar);
 
 /* A row of figures that were measured already. */

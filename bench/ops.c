@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * (c) Every cast, where and unary operation against a device copy of the same number of bytes read and
- * written, on arrays far beyond the caches. Where an operation misses the bar, the same is measured on
- * arrays that fit a cache: if the data's nearness does not make it faster, its arithmetic is the limit, and
- * the row says so with that figure.
+ * written, on arrays far beyond the caches. Where an operation misses the bar, it is measured on data
+ * that stays in a cache too: one that misses it even there is limited by its arithmetic, and the row
+ * says so with that figure.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,8 +156,8 @@ static double best_of(double (*run)(void *, double *), struct job *job) {
     return best;
 }
 
-/* The same on data that stays in a cache: an operation that even there does not reach what the bar asks for
- * is limited by its arithmetic. */
+/* The same on data that stays in a cache: an operation that even there does not reach what the bar
+ * asks for is limited by its arithmetic. */
 static const char *explain(void *arg, double ours, double theirs) {
     struct job *job = arg, near = *job;
     const size_t near_bytes = rig_is_cpu(job->field->rig) ? 4 << 20 : 24 << 20;

@@ -15,8 +15,8 @@ enum raw_events {
 
 enum { RAW_RING = 1024 };
 
-/* Events kept until their commands are done: releasing them early is legal, but aborts PoCL 3.1 when an
- * earlier command fails. */
+/* Events kept until their commands are done: releasing them early is legal, but aborts PoCL 3.1
+ * when an earlier command fails. */
 struct raw_ring {
     cl_event events[RAW_RING];
     unsigned first, count;
@@ -39,8 +39,8 @@ struct raw_loop {
 void raw_launch(cl_command_queue queue, cl_kernel kernel, cl_mem memory, cl_uint value,
                 size_t items, cl_event after, cl_event *event);
 
-/* `launches` launches and the final wait. The time of one launch in microseconds; `also` is the time
- * of submitting one. */
+/* `launches` launches and the final wait. The time of one launch in microseconds; `also` is the
+ * time of submitting one. */
 double raw_loop_run(void *loop, double *also);
 
 #endif

@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "rig.h"
 
+static const double FEW_CORES = 1.5;
 static const char *program;
 static FILE *json;
 static unsigned missed;
@@ -47,7 +48,7 @@ static void print_date(char date[32]) {
     strftime(date, 32, "%Y-%m-%d %H:%M UTC", &utc);
 }
 
-void bench_header(const struct rig *rig) {
+void report_header(const struct rig *rig) {
     const cls_device_info *info = &rig->info;
     char date[32];
     print_date(date);
@@ -104,6 +105,8 @@ static void table_row(const struct row *row, bool pass) {
                            : "MISSED");
     if (row->rival)
         printf("%s  [%s]", row->bar != 0 ? "" : "         ", row->rival);
+    if (row->cores != 0 && row->cores < FEW_CORES)
+        printf("  (two threads: %.2f)", row->cores);
     printf("%s%s\n", row->excuse ? "  " : "", row->excuse ? row->excuse : "");
     fflush(stdout);
 }
@@ -121,8 +124,11 @@ static void json_row(const struct row *row, bool pass) {
         fputs(", ", json);
         json_string("raw_way", row->rival);
         json_spread("ratio", &row->ratio);
+        fprintf(json, ", \"good_rounds_ratio\": %.6g", row->good_ratio);
     }
     fprintf(json, ", \"rounds\": %u", row->rounds);
+    if (row->cores != 0)
+        fprintf(json, ", \"two_threads\": %.3g", row->cores);
     if (row->bar != 0)
         fprintf(json, ", \"bar\": %g, \"bar_is\": \"%s\", \"pass\": %s", row->bar,
                 row->bar_is_upper ? "at most" : "at least", pass ? "true" : "false");

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every element-by-element operation. One program holds one of them, for one set of types and one shape
- * of launch, chosen by
+ * Every element-by-element operation. One program holds one of them, for one set of types and one
+ * shape of launch, chosen by
  *
- *     -DCAST, -DWHERE, -DUNARY, -DUNARY_PARAM or -DBINARY
- *     -DOP=op_relu     which one of its family: the function below
- *     -DA=float        element type of the first input
- *     -DB=float        element type of the second and third; A where there is none
- *     -DOUT=float      element type of the result
- *     -DW=4            elements in a vector: 1, 2, 4, 8 or 16
- *     -DBATCH=1        vectors that a work-item reads before it writes any; 1 but for one input
- *     -DSTEPS=1        batches of a work-item, at most 65,535
- *     -DALIGNED        every array starts at a multiple of 16 bytes, or of its vector if that is less
+ *     -DCAST, -DWHERE, -DUNARY, -DUNARY_PARAM or -DBINARY -DOP=op_relu     which one of its family:
+ *     the function below -DA=float        element type of the first input -DB=float        element
+ *     type of the second and third; A where there is none -DOUT=float      element type of the
+ *     result -DW=4            elements in a vector: 1, 2, 4, 8 or 16 -DBATCH=1        vectors that
+ *     a work-item reads before it writes any; 1 but for one input -DSTEPS=1        batches of a
+ *     work-item, at most 65,535 -DALIGNED        every array starts at a multiple of 16 bytes, or
+ *     of its vector if that is less
  *
- * In place is allowed: a work-item reads an element before it writes it, and nobody else touches it.
+ * In place is allowed: a work-item reads an element before it writes it, and nobody else touches
+ * it.
  */
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
@@ -83,8 +82,8 @@ typedef V(A) T;
 typedef V(OUT) R;
 typedef V(MASK(A)) M;
 
-/* A comparison of elements of type A, as the mask that chooses between elements of type OUT. Compared
- * once more, because rusticl 22.3 widens a true int to 1 where it should be -1. */
+/* A comparison of elements of type A, as the mask that chooses between elements of type OUT.
+ * Compared once more, because rusticl 22.3 widens a true int to 1 where it should be -1. */
 #define CHOOSE(test) (CONVERT(MASK(OUT))(test) != (V(MASK(OUT)))0)
 
 /* A constant of type A, correctly rounded in either precision. */
@@ -99,6 +98,114 @@ typedef V(MASK(A)) M;
 typedef V(WRAP(A)) U;
 #define AS_T GLUE(as_, V(A))
 #define AS_U GLUE(as_, V(WRAP(A)))
+#endif
+
+#if IS_FLOAT(A) && !IS_DOUBLE(A) && (defined(UNARY) || defined(UNARY_PARAM))
+/*
+ * Functions of f32 that every element of a vector takes the same way through, which a CPU's vector
+ * unit needs; drivers' own go element by element, or change their method for a whole vector because
+ * of one element (PoCL 3.1 then gives wrong sines of the others). The polynomials are minimax fits.
+ */
+#if W == 1
+#define ANY(test) (test)
+#else
+#define ANY(test) any(test)
+#endif
+
+/* erfc |x| = e^-x^2 / (1 + 2|x|) times a polynomial in (|x| - 2) / (|x| + 2). 0 from 10.5 on. */
+T erfc_of(T x) {
+    const T z = fabs(x) > (T)10.5f ? (T)10.5f : fabs(x);
+    const T up = (T)1 + (T)2 * z, one = (T)1 / (up * (z + (T)2));
+    const T q = (z - (T)2) * up * one;
+    T p = (T)-0.000396111922f;
+    p = p * q + (T)-0.00122234994f;
+    p = p * q + (T)0.00131257239f;
+    p = p * q + (T)0.00862536579f;
+    p = p * q + (T)-0.00806088652f;
+    p = p * q + (T)-0.0542026237f;
+    p = p * q + (T)0.16405566f;
+    p = p * q + (T)-0.166031569f;
+    p = p * q + (T)-0.0927639976f;
+    p = p * q + (T)1.27697837f;
+    const T tail = exp(-z * z) * (p * ((z + (T)2) * one));
+    return x < (T)0 ? (T)2 - tail : tail;
+}
+
+T erf_of(T x) {
+    const T z = fabs(x), s = x * x;
+    T p = (T)-0.000653523719f;
+    p = p * s + (T)0.00508513069f;
+    p = p * s + (T)-0.0268208068f;
+    p = p * s + (T)0.112831131f;
+    p = p * s + (T)-0.376126021f;
+    p = p * s + (T)1.12837911f;
+    return z < (T)0.8f ? x * p : copysign((T)1 - erfc_of(z), x);
+}
+
+T tanh_of(T x) {
+    const T z = fabs(x), s = x * x;
+    T p = (T)-0.000455460744f;
+    p = p * s + (T)0.00258266716f;
+    p = p * s + (T)-0.00826453883f;
+    p = p * s + (T)0.0216635372f;
+    p = p * s + (T)-0.0539292991f;
+    p = p * s + (T)0.133329779f;
+    p = p * s + (T)-0.333333224f;
+    return z < (T)0.9f ? x * ((T)1 + s * p) : copysign((T)1 - (T)2 / (exp((T)2 * z) + (T)1), x);
+}
+
+/* For x not above 0. */
+T expm1_of(T x) {
+    T p = (T)0.000140648335f;
+    p = p * x + (T)0.00132955075f;
+    p = p * x + (T)0.0083022872f;
+    p = p * x + (T)0.0416583158f;
+    p = p * x + (T)0.166665629f;
+    p = p * x + (T)0.49999997f;
+    return x < (T)-0.8f ? exp(x) - (T)1 : x + x * x * p;
+}
+
+/* sin(x + quarters pi/2) for |x| up to 256. Pi/2 is taken off in three parts, of which the first
+ * two have 16 digits: a multiple below 2^8 of those is exact. */
+T sine_of(T x, int quarters) {
+    /* 1.5 2^23 leaves the nearest integer in the low bits. */
+    const T shifted = x * (T)0.636619772f + (T)12582912.0f;
+    const T n = shifted - (T)12582912.0f;
+    const T r = ((x - n * (T)0x1.921ep0f) - n * (T)0x1.b544p-16f) - n * (T)0x1.0b4612p-34f;
+    const T s = r * r;
+    const M k = GLUE(as_, V(int))(shifted) + (M)quarters;
+    T sine = (T)2.71736667e-06f;
+    sine = sine * s + (T)-0.000198392328f;
+    sine = sine * s + (T)0.00833332911f;
+    sine = sine * s + (T)-0.166666672f;
+    sine = r * ((T)1 + s * sine);
+    T cosine = (T)2.44256826e-05f;
+    cosine = cosine * s + (T)-0.00138872513f;
+    cosine = cosine * s + (T)0.0416666456f;
+    cosine = (T)1 + s * ((T)-0.5f + s * cosine);
+    const T value = (k & (M)1) != (M)0 ? cosine : sine;
+    return (k & (M)2) != (M)0 ? -value : value;
+}
+
+/* The driver's own where it has to be: mixed with nothing nearer than it. */
+T sin_of(T x) {
+    const M far = fabs(x) > (T)256;
+    const T near = sine_of(far ? (T)0 : x, 0);
+    return ANY(far) ? (far ? sin(x) : near) : near;
+}
+
+T cos_of(T x) {
+    const M far = fabs(x) > (T)256;
+    const T near = sine_of(far ? (T)0 : x, 1);
+    return ANY(far) ? (far ? cos(x) : near) : near;
+}
+#else
+#define erfc_of erfc
+#define erf_of erf
+#define tanh_of tanh
+#define expm1_of expm1
+#define sin_of sin
+#define cos_of cos
 #endif
 
 #if IS_DOUBLE(A) && W > 4
@@ -141,8 +248,8 @@ R op_cast(T x) {
 #ifdef WHERE
 #define INPUTS 3
 #if W == 16 && MAX_OF(A) == 255 && MAX_OF(OUT) == 255
-/* Four bytes at a time, which GPUs would otherwise take one by one: the top bit of a byte is set where
- * the byte is not 0, and spread over it. */
+/* Four bytes at a time, which GPUs would otherwise take one by one: the top bit of a byte is set
+ * where the byte is not 0, and spread over it. */
 R op_where(T condition, R if_true, R if_false) {
     const uint4 c = as_uint4(condition);
     const uint4 top = (((c & 0x7f7f7f7fu) + 0x7f7f7f7fu) | c) & 0x80808080u;
@@ -158,14 +265,6 @@ R op_where(T condition, R if_true, R if_false) {
 
 #ifdef UNARY
 #define INPUTS 1
-#if W > 1 && !IS_DOUBLE(A)
-/* PoCL 3.1 gives wrong sines and cosines of the small elements of a vector that has large ones too, for
- * which it changes its method: no vector here has both. */
-#define BY_REACH(f, x) (any(FAR(x)) ? (FAR(x) ? f(x) : f(FAR(x) ? (T)0 : (x))) : f(x))
-#define FAR(x) (fabs(x) > (T)100)
-#else
-#define BY_REACH(f, x) f(x)
-#endif
 T op_copy(T x) { return x; }
 #if IS_FLOAT(A)
 T op_neg(T x) { return -x; }
@@ -176,10 +275,10 @@ T op_sign(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == x ? (T)0 : x; 
 T op_recip(T x) { return (T)1 / x; }
 T op_exp(T x) { return exp(x); }
 T op_log(T x) { return log(x); }
-T op_sin(T x) { return BY_REACH(sin, x); }
-T op_cos(T x) { return BY_REACH(cos, x); }
-T op_tanh(T x) { return tanh(x); }
-T op_erf(T x) { return erf(x); }
+T op_sin(T x) { return sin_of(x); }
+T op_cos(T x) { return cos_of(x); }
+T op_tanh(T x) { return tanh_of(x); }
+T op_erf(T x) { return erf_of(x); }
 T op_ceil(T x) { return ceil(x); }
 T op_floor(T x) { return floor(x); }
 /* Halves go away from zero; x - whole is exact. */
@@ -190,11 +289,13 @@ T op_round(T x) {
 T op_sqrt(T x) { return sqrt(x); }
 T op_sigmoid(T x) { return (T)1 / ((T)1 + exp(-x)); }
 /* erfc keeps the lower tail, which 1 + erf would cancel away. */
-T op_normcdf(T x) { return (T)K(0.5) * erfc(x * (T)K(-0.70710678118654752440)); }
+T op_normcdf(T x) { return (T)K(0.5) * erfc_of(x * (T)K(-0.70710678118654752440)); }
 /* x times what falls to 0 faster than x grows: at -infinity the limit, not -infinity times 0. */
 T limited(T x, T y) { return x == (T)-INFINITY ? -(T)0 : y; }
-T op_gelu_erf(T x) { return limited(x, (T)K(0.5) * x * erfc(x * (T)K(-0.70710678118654752440))); }
-/* x / (1 + e^-t), by halves of the exponent so that neither e^-t overflows nor x e^t loses digits. */
+T op_gelu_erf(T x) {
+    return limited(x, (T)K(0.5) * x * erfc_of(x * (T)K(-0.70710678118654752440)));
+}
+/* x / (1 + e^-t), by halves of the exponent: e^-t does not overflow, and x e^t keeps its digits. */
 T times_sigmoid(T x, T t) {
     T root = exp((T)K(-0.5) * fabs(t));
     T top = t < (T)0 ? x * root * root : x;
@@ -219,7 +320,7 @@ T op_sign(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : (T)0; }
 T op_clamp_min(T x, T p) { return x < p ? p : x; }
 T op_clamp_max(T x, T p) { return x > p ? p : x; }
 #if IS_FLOAT(A)
-T op_elu(T x, T p) { return x > (T)0 ? x : p * expm1(x); }
+T op_elu(T x, T p) { return x > (T)0 ? x : p * expm1_of(x); }
 T op_leaky_relu(T x, T p) { return x > (T)0 ? x : p * x; }
 T op_powf(T x, T p) { return power(x, p); }
 T op_scale(T x, T p) { return x * p; }
@@ -268,8 +369,9 @@ R op_ge(T a, T b) { return TRUTH(a >= b); }
 #endif
 
 /*
- * The launch. A work-group takes STEPS * BATCH rows of vectors, in which neighbouring work-items take
- * neighbouring vectors. `left` is what is left of the array from p on.
+ * The launch. A work-group takes STEPS * BATCH rows of vectors, in which neighbouring work-items
+ * take neighbouring vectors. `left` is what is left of the array from p on; below 0 there is
+ * nothing.
  */
 #ifdef ALIGNED
 #define ALIGN(type) (W * sizeof(type) < 16 ? W * sizeof(type) : 16)
@@ -282,9 +384,7 @@ typedef V(A) stored_a STORED_AS(A);
 typedef V(B) stored_b STORED_AS(B);
 typedef V(OUT) stored_out STORED_AS(OUT);
 
-ulong left_of(ulong count, ulong at) { return at < count ? count - at : 0; }
-
-T read_a(global const A *p, ulong left) {
+T read_a(global const A *p, long left) {
     if (left >= W)
         return *(global const stored_a *)p;
     union { T vector; A element[W]; } part = {(T)0};
@@ -296,7 +396,7 @@ T read_a(global const A *p, ulong left) {
 
 #if INPUTS > 1
 typedef V(B) S;
-S read_b(global const B *p, ulong left) {
+S read_b(global const B *p, long left) {
     if (left >= W)
         return *(global const stored_b *)p;
     union { S vector; B element[W]; } part = {(S)0};
@@ -307,7 +407,7 @@ S read_b(global const B *p, ulong left) {
 }
 #endif
 
-void write_out(R value, global OUT *p, ulong left) {
+void write_out(R value, global OUT *p, long left) {
     if (left >= W) {
         *(global stored_out *)p = value;
         return;
@@ -337,10 +437,11 @@ kernel void map(global const A *a, ulong a_offset,
         T x[BATCH];
 #pragma unroll
         for (uint k = 0; k < BATCH; k++)
-            x[k] = read_a(a + a_offset + i + k * row, left_of(count, i + k * row));
+            x[k] = read_a(a + a_offset + i + k * row, (long)(count - i - k * row));
 #pragma unroll
         for (uint k = 0; k < BATCH; k++) {
-            const ulong at = i + k * row, left = left_of(count, at);
+            const ulong at = i + k * row;
+            const long left = (long)(count - at);
 #if defined(UNARY_PARAM)
             const R value = OP(x[k], (T)param);
 #elif INPUTS == 1

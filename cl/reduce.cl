@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reductions, in two stages: every work-group of `reduce_part` leaves one partial result, and the one
- * work-group of `reduce_finish` merges those. Which work-item takes which element depends on the sizes
- * alone, so a result is the same from run to run.
+ * Reductions, in two stages: every work-group of `reduce_part` leaves one partial result, and the
+ * one work-group of `reduce_finish` merges those. Which work-item takes which element depends on
+ * the sizes alone, so a result is the same from run to run.
  *
  *     -DOP_sum, OP_mean, OP_dot, OP_min, OP_max or OP_argmax
  *     -DA=float        element type
@@ -36,8 +36,9 @@ typedef V(A) T;
 #if defined(OP_sum) || defined(OP_mean) || defined(OP_dot)
 
 #ifdef FLOATS
-/* The rounding error of every addition is kept beside the sum and added at the end, so that the result
- * is nearly as if summed with twice the digits. Once the sum is infinite or NaN the error is void. */
+/* The rounding error of every addition is kept beside the sum and added at the end, so that the
+ * result is nearly as if summed with twice the digits. Once the sum is infinite or NaN the error
+ * is void. */
 typedef struct { A sum, error; } partial;
 typedef struct { T sum, error; } lanes;
 typedef union { lanes all; A element[2 * W]; } split;
@@ -229,8 +230,8 @@ partial group_merge(partial mine, local partial *shared) {
     return shared[0];
 }
 
-/* `steps` vectors a work-item, neighbours beside each other; what is left of a vector at the end of the
- * array goes element by element. */
+/* `steps` vectors a work-item, neighbours beside each other; what is left of a vector at the end
+ * of the array goes element by element. */
 kernel void reduce_part(INPUTS, global partial *partials, local partial *shared, ulong count,
                         uint steps) {
     const ulong row = (ulong)get_local_size(0) * W;

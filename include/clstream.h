@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file clstream.h
- * CUDA-style streams on any OpenCL device. Includes every public header but clstream/opencl.h, the only
- * one that names cl_* types.
+ * CUDA-style streams on any OpenCL device. Includes every public header but
+ * clstream/opencl.h, the only one that names cl_* types.
  */
 #ifndef CLSTREAM_H
 #define CLSTREAM_H

@@ -21,7 +21,8 @@
 #undef OF
 #undef OF_MATH
 
-/* ---- Elements: an integer type's value as an i64, which holds all of them, a float type's as a double. */
+/* ---- Elements: an integer type's value as an i64, which holds all of them, a float type's as a
+ * double. */
 
 static bool is_float(cls_dtype type) { return type == CLS_F32 || type == CLS_F64; }
 

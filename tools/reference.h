@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the library's typed operations are to compute, on the host: plain C, no OpenCL, one element at a
- * time. Operations that the headers call exact are exact here; the others are computed with more digits
- * than the type has and rounded once.
+ * What the library's typed operations are to compute, on the host: plain C, no OpenCL, one element
+ * at a time. Operations that the headers call exact are exact here; the others are computed with
+ * more digits than the type has and rounded once.
  *
- * Arrays hold `count` elements and may not overlap, except that `out` may be an input of its type. A call
- * is false, and writes nothing, where the library has no such operation for the type.
+ * Arrays hold `count` elements and may not overlap, except that `out` may be an input of its type.
+ * A call is false, and writes nothing, where the library has no such operation for the type.
  */
 #ifndef CLSTREAM_TOOLS_REFERENCE_H
 #define CLSTREAM_TOOLS_REFERENCE_H
@@ -25,7 +25,8 @@ bool reference_where(cls_dtype condition_type, cls_dtype type, const void *condi
 
 bool reference_unary(cls_unary_op op, cls_dtype type, const void *in, void *out, size_t count);
 
-/* The parameter is an element of the type: reference_cast(CLS_F64, type, ...) makes one of a double. */
+/* The parameter is an element of the type: reference_cast(CLS_F64, type, ...) makes one of a
+ * double. */
 bool reference_unary_param(cls_unary_param_op op, cls_dtype type, const void *in, const void *param,
                            void *out, size_t count);
 
@@ -33,15 +34,15 @@ bool reference_unary_param(cls_unary_param_op op, cls_dtype type, const void *in
 bool reference_binary(cls_binary_op op, cls_dtype type, const void *a, const void *b, void *out,
                       size_t count);
 
-/* `result` is an element of cls_reduce_result_dtype(); `*slack` how far a device may be off it, not in
- * ULP but in absolute terms. False also for min, max and argmax of no elements. */
+/* `result` is an element of cls_reduce_result_dtype(); `*slack` how far a device may be off it,
+ * not in ULP but in absolute terms. False also for min, max and argmax of no elements. */
 bool reference_reduce(cls_reduce_op op, cls_dtype type, const void *in, size_t count, void *result,
                       double *slack);
 bool reference_dot(cls_dtype type, const void *a, const void *b, size_t count, void *result,
                    double *slack);
 
-/* How far a device may be off, in ULP, as unary.h and binary.h state it; 0: not at all. For operations of
- * one array without a parameter it depends on the input `x`. */
+/* How far a device may be off, in ULP, as unary.h and binary.h state it; 0: not at all. For
+ * operations of one array without a parameter it depends on the input `x`. */
 double reference_unary_bound(cls_unary_op op, cls_dtype type, double x);
 double reference_unary_param_bound(cls_unary_param_op op, cls_dtype type);
 double reference_binary_bound(cls_binary_op op, cls_dtype type);

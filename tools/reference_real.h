@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that are not exact, in the precision REAL with names made by OF(); included once for each.
- * No include guard: reference.c defines both and includes this twice.
+ * The functions that are not exact, in the precision REAL with names made by OF(); included once
+ * for each. No include guard: reference.c defines both and includes this twice.
  */
 
 static REAL OF(sigmoid)(REAL x) { return 1 / (1 + OF_MATH(exp)(-x)); }

@@ -50,8 +50,8 @@ static double unit_roundoff(cls_dtype type) {
 
 static double least_normal(cls_dtype type) { return type == CLS_F32 ? (double)FLT_MIN : DBL_MIN; }
 
-/* What summing on a device may be off: half of the bounds in reduce.h comes from the last rounding, the
- * rest grows with the count and the square of the unit. */
+/* What summing on a device may be off: half of the bounds in reduce.h comes from the last
+ * rounding, the rest grows with the count and the square of the unit. */
 static double sum_slack(cls_dtype type, const struct total *total, size_t count) {
     const double unit = unit_roundoff(type), value = (double)value_of(total);
     return 2 * ulp_of(type, value) + least_normal(type) +

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file binary.h
- * Functions of two arrays, element by element. Typed names (cls_add_f32, cls_lt_i64 ...) are in typed.h;
- * common rules are in cast.h.
+ * Functions of two arrays, element by element. Typed names (cls_add_f32, cls_lt_i64
+ * ...) are in typed.h; common rules are in cast.h.
  *
- * Both inputs have one type; the output has it too, except that comparisons give u8. Integer arithmetic
- * wraps around modulo two to the width.
+ * Both inputs have one type; the output has it too, except that comparisons give u8. Integer
+ * arithmetic wraps around modulo two to the width.
  */
 #ifndef CLSTREAM_BINARY_H
 #define CLSTREAM_BINARY_H
@@ -22,11 +22,11 @@ typedef enum cls_binary_op {
     /** a b. All types; exact. */
     CLS_BINARY_MUL = 3,
     /**
-     * a / b. All types. f32: 3 ULP; f64: exact. Integers truncate toward zero; a division by 0 gives 0
-     * and the least integer divided by -1 stays: no device traps.
+     * a / b. All types. f32: 3 ULP; f64: exact. Integers truncate toward zero; a division by 0
+     * gives 0 and the least integer divided by -1 stays: no device traps.
      */
     CLS_BINARY_DIV = 4,
-    /** The lesser; NaN where either is NaN; b where they are equal (-0 and 0 are). All types; exact. */
+    /** The lesser; NaN if either is; b where they are equal, as -0 and 0. All types; exact. */
     CLS_BINARY_MIN = 5,
     /** The greater; otherwise as min. */
     CLS_BINARY_MAX = 6,

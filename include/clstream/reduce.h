@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file reduce.h
- * Reductions of a whole array to one value. Typed names (cls_sum_f32, cls_dot_f64 ...) are in typed.h;
- * those of min and max are cls_reduce_min_f32 and so on, as cls_min_f32 is the element-by-element one.
- * Common rules are in cast.h.
+ * Reductions of a whole array to one value. Typed names (cls_sum_f32, cls_dot_f64
+ * ...) are in typed.h; those of min and max are cls_reduce_min_f32 and so on, as cls_min_f32 is the
+ * element-by-element one. Common rules are in cast.h.
  *
- * On one device a reduction of the same bytes gives the same bits every time. The blocking forms give
- * the result to the host; the `_async` forms to a view of one element of the result's type, which may
- * not share bytes with an input.
+ * On one device a reduction of the same bytes gives the same bits every time. The blocking forms
+ * give the result to the host; the `_async` forms to a view of one element of the result's type,
+ * which may not share bytes with an input.
  */
 #ifndef CLSTREAM_REDUCE_H
 #define CLSTREAM_REDUCE_H
@@ -18,10 +18,10 @@ CLS_BEGIN_DECLS
 
 typedef enum cls_reduce_op {
     /**
-     * The sum; 0 of no elements. Integers: an i64, modulo 2^64. f32 and f64: in the same type, with the
-     * rounding errors carried along: off the exact sum by at most 1 ULP of it and n^2 u^2 times the
-     * sum of |x|, where u is 2^-24 or 2^-53; naive summation has n u. A partial sum beyond the range is
-     * infinite.
+     * The sum; 0 of no elements. Integers: an i64, modulo 2^64. f32 and f64: in the same type, with
+     * the rounding errors carried along: off the exact sum by at most 1 ULP of it and n^2 u^2 times
+     * the sum of |x|, where u is 2^-24 or 2^-53; naive summation has n u. A partial sum beyond the
+     * range is infinite.
      */
     CLS_REDUCE_SUM = 1,
     /** The least element, or NaN if there is one. */
@@ -29,8 +29,8 @@ typedef enum cls_reduce_op {
     /** The greatest element, or NaN if there is one. */
     CLS_REDUCE_MAX = 3,
     /**
-     * The sum divided by the count; NaN of no elements. Integers: in f64, which the device must have.
-     * f32 and f64: in the same type, with the sum's error and 3 ULP more.
+     * The sum divided by the count; NaN of no elements. Integers: in f64, which the device must
+     * have. f32 and f64: in the same type, with the sum's error and 3 ULP more.
      */
     CLS_REDUCE_MEAN = 4,
     /** The index, an i64 from 0 within the view, of the first NaN or else of the first maximum. */
@@ -57,9 +57,9 @@ CLS_API cls_status cls_reduce_async(cls_reduce_op op, cls_array in, cls_array ou
                                     cls_stream stream);
 
 /**
- * The sum of a[i] b[i]; result types and summation as CLS_REDUCE_SUM. f32 and f64: off by at most 2 ULP
- * of the result and n u (f32: 2^-24) times the sum of |a b|, and as good as the sum on devices whose
- * fma() rounds once.
+ * The sum of a[i] b[i]; result types and summation as CLS_REDUCE_SUM. f32 and f64: off by at most 2
+ * ULP of the result and n u (f32: 2^-24) times the sum of |a b|, and as good as the sum on devices
+ * whose fma() rounds once.
  */
 CLS_API cls_status cls_dot(cls_array a, cls_array b, void *result, cls_stream stream);
 /** As cls_dot, into a view of one element; only submits. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file unary.h
- * Functions of one array, with and without a parameter. Typed names (cls_relu_f32 ...) are in typed.h;
- * common rules are in cast.h.
+ * Functions of one array, with and without a parameter. Typed names (cls_relu_f32
+ * ...) are in typed.h; common rules are in cast.h.
  *
- * Input and output have one type. Every operation takes f32 and f64; those marked "all types" take the
- * integers too, where arithmetic wraps around modulo two to the width. NaN gives NaN unless said
- * otherwise. Bounds are in units in the last place (ULP) of the correctly rounded result, for f32; f64
- * has the same bounds or better. "Exact" is correctly rounded, the same bits on every device.
+ * Input and output have one type. Every operation takes f32 and f64; those marked "all types" take
+ * the integers too, where arithmetic wraps around modulo two to the width. NaN gives NaN unless
+ * said otherwise. Bounds are in units in the last place (ULP) of the correctly rounded result, for
+ * f32; f64 has the same bounds or better. "Exact" is correctly rounded, the same bits on every
+ * device.
  */
 #ifndef CLSTREAM_UNARY_H
 #define CLSTREAM_UNARY_H
@@ -39,7 +40,7 @@ typedef enum cls_unary_op {
     CLS_UNARY_CEIL = 10,
     /** The greatest integer not above x. Exact; -0 stays -0. */
     CLS_UNARY_FLOOR = 11,
-    /** The nearest integer, halves away from zero, as C's round(). Exact; the sign of zero is kept. */
+    /** The nearest integer, halves away from zero, as C's round(). Exact; keeps the sign of 0. */
     CLS_UNARY_ROUND = 12,
     /** The normal distribution function, erfc(-x / sqrt 2) / 2. 20 + 2 x^2 ULP. */
     CLS_UNARY_NORMCDF = 13,
@@ -55,9 +56,9 @@ typedef enum cls_unary_op {
      */
     CLS_UNARY_GELU = 17,
     /**
-     * x normcdf(x), the exact form. 22 + 2 x^2 ULP where erfc(-x / sqrt 2) is a normal number (f32: x
-     * above -12.9; f64: above -37.5), below that off by at most |x| times the smallest one. -infinity
-     * gives -0.
+     * x normcdf(x), the exact form. 22 + 2 x^2 ULP where erfc(-x / sqrt 2) is a normal number (f32:
+     * x above -12.9; f64: above -37.5), below that off by at most |x| times the smallest one.
+     * -infinity gives -0.
      */
     CLS_UNARY_GELU_ERF = 18,
     /** x above 0, else +0; NaN stays NaN. All types; exact. */
@@ -76,8 +77,8 @@ CLS_API cls_status cls_unary(cls_unary_op op, cls_array in, cls_array out, cls_s
 CLS_API cls_status cls_unary_async(cls_unary_op op, cls_array in, cls_array out, cls_stream stream);
 
 /**
- * Operations with a parameter p. It is converted to the arrays' type first, as cls_cast converts: for
- * integers it is truncated and saturated. The typed names take it in the arrays' type.
+ * Operations with a parameter p. It is converted to the arrays' type first, as cls_cast converts:
+ * for integers it is truncated and saturated. The typed names take it in the arrays' type.
  */
 typedef enum cls_unary_param_op {
     /** x above 0, else p (e^x - 1) by expm1. 5 ULP. */
@@ -90,7 +91,7 @@ typedef enum cls_unary_param_op {
     CLS_UNARY_SCALE = 4,
     /** x + p. All types; exact. */
     CLS_UNARY_ADD_SCALAR = 5,
-    /** p where x is below p, else x; a NaN of x stays, a NaN of p changes nothing. All types; exact. */
+    /** p where x is below p, else x; NaN of x stays, NaN of p changes nothing. All types; exact. */
     CLS_UNARY_CLAMP_MIN = 6,
     /** p where x is above p, else x; NaN as with clamp_min. All types; exact. */
     CLS_UNARY_CLAMP_MAX = 7
@@ -104,8 +105,8 @@ CLS_API cls_status cls_unary_param_async(cls_unary_param_op op, cls_array in, cl
                                          double param, cls_stream stream);
 
 /**
- * As cls_unary by the kernel registered under `name` (cls_kernel_register), or by the library's own of
- * that name ("relu"). A registered kernel may take any two element types. Its parameters are
+ * As cls_unary by the kernel registered under `name` (cls_kernel_register), or by the library's own
+ * of that name ("relu"). A registered kernel may take any two element types. Its parameters are
  *
  *     (global const IN *in, ulong in_offset, global OUT *out, ulong out_offset, ulong count)
  *
@@ -119,8 +120,8 @@ CLS_API cls_status cls_unary_named_async(const char *name, cls_array in, cls_arr
                                          cls_stream stream);
 
 /**
- * As cls_unary_param by a registered kernel or by the library's own of that name ("elu"). A registered
- * kernel has the parameters of cls_unary_named and one more, last: `IN param`.
+ * As cls_unary_param by a registered kernel or by the library's own of that name ("elu"). A
+ * registered kernel has the parameters of cls_unary_named and one more, last: `IN param`.
  * @retval CLS_ERROR_NOT_FOUND neither a registered kernel nor one of the library's own
  */
 CLS_API cls_status cls_unary_param_named(const char *name, cls_array in, cls_array out,

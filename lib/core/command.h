@@ -147,8 +147,8 @@ void command_drop(struct command *command);
 
 /* The types of commands, one table for all. */
 extern const struct command_type type_launch, type_write, type_read, type_copy, type_write_rect,
-    type_read_rect, type_copy_rect, type_fill, type_migrate, type_marker, type_mark,
-    type_staged_write, type_staged_read, type_staged_write_rect, type_staged_read_rect, type_host,
-    type_callback, type_foreign;
+    type_read_rect, type_copy_rect, type_fill, type_migrate, type_late_migrate, type_marker,
+    type_mark, type_staged_write, type_staged_read, type_staged_write_rect, type_staged_read_rect,
+    type_host, type_callback, type_foreign;
 
 #endif

@@ -17,7 +17,7 @@ static cls_status h2d(cls_buffer dst, size_t offset, const void *src, size_t byt
         return transfer_end(&t, status);
     if (!bytes)
         return transfer_end(&t, CLS_SUCCESS);
-    bool stage = t.stream->context->caps->stage_writes && !host_is_pinned(src, bytes);
+    bool stage = transfer_is_staged(&t, true, src, bytes);
     t.command.type = stage ? &type_staged_write : &type_write;
     t.command.bytes = bytes;
     t.command.u.copy.to = t.to->memory;
@@ -39,7 +39,7 @@ static cls_status d2h(void *dst, cls_buffer src, size_t offset, size_t bytes, cl
         return transfer_end(&t, status);
     if (!bytes)
         return transfer_end(&t, CLS_SUCCESS);
-    bool stage = t.stream->context->caps->stage_reads && !host_is_pinned(dst, bytes);
+    bool stage = transfer_is_staged(&t, false, dst, bytes);
     t.command.type = stage ? &type_staged_read : &type_read;
     t.command.bytes = bytes;
     t.command.u.copy.from = t.from->memory;

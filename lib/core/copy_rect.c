@@ -75,7 +75,7 @@ static cls_status rect_h2d(cls_buffer dst, const void *src, const cls_rect *rect
     status = transfer_check_host(src, span);
     if (status)
         return transfer_end(&t, status);
-    bool stage = t.stream->context->caps->stage_writes && !host_is_pinned(src, span);
+    bool stage = transfer_is_staged(&t, true, src, span);
     t.command.type = stage ? &type_staged_write_rect : &type_write_rect;
     t.command.u.rect.to = t.to->memory;
     t.command.u.rect.host = (void *)(uintptr_t)src;
@@ -94,7 +94,7 @@ static cls_status rect_d2h(void *dst, cls_buffer src, const cls_rect *rect, cls_
     status = transfer_check_host(dst, span);
     if (status)
         return transfer_end(&t, status);
-    bool stage = t.stream->context->caps->stage_reads && !host_is_pinned(dst, span);
+    bool stage = transfer_is_staged(&t, false, dst, span);
     t.command.type = stage ? &type_staged_read_rect : &type_read_rect;
     t.command.u.rect.from = t.from->memory;
     t.command.u.rect.host = dst;

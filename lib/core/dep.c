@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/mutant.h"
 #include "core/stream.h"
 #include "driver/event.h"
 
@@ -47,7 +48,7 @@ static bool reserve(struct deps *deps) {
 cls_status deps_add(struct deps *deps, const struct dep *dep) {
     struct dep *known = same_stream(deps, dep->stream);
     if (known) {
-        bool covered = known->position > dep->position ||
+        bool covered = mutant(MUTANT_LATER_WAIT) || known->position > dep->position ||
                        (known->position == dep->position && (known->event || !dep->event));
         struct dep out = covered ? *dep : *known;
         if (!covered)

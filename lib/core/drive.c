@@ -9,6 +9,7 @@
 #include "core/context.h"
 #include "core/engine.h"
 #include "core/handover.h"
+#include "core/mutant.h"
 #include "core/run.h"
 #include "core/stream.h"
 #include "core/worker.h"
@@ -61,7 +62,8 @@ static enum readiness look_at(struct stream *stream, struct dep *dep, bool must_
 /* Removes what is done from the head's dependencies and tells whether the rest can be handed to the
  * driver. The stream is draining, so the head stays where it is. */
 static enum readiness look_at_all(struct stream *stream, struct command *head, cls_status *why) {
-    bool must_be_done = head->type->run && head->type->after_completion;
+    bool must_be_done =
+        head->type->run && head->type->after_completion && !mutant(MUTANT_HOST_WAITS);
     for (unsigned i = 0; i < head->deps.count;) {
         struct dep *dep = &deps_items(&head->deps)[i];
         enum readiness now =

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/context.h"
 #include "core/transfer.h"
 
 enum { PATTERN_MAX = 16 };
@@ -60,7 +61,8 @@ static cls_status prefetch(cls_buffer handle, cls_location where, cls_stream str
     cls_status status = transfer_begin(&t, stream, &handle, NULL);
     if (status)
         return status;
-    t.command.type = &type_migrate;
+    bool late = t.stream->context->caps->migrate_blocks;
+    t.command.type = late ? &type_late_migrate : &type_migrate;
     t.command.u.migrate.memory = t.to->memory;
     t.command.u.migrate.to_host = where == CLS_TO_HOST;
     return transfer_submit(&t, blocking);

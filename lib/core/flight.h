@@ -64,6 +64,9 @@ struct flight *flights_covering(const struct flights *flights, uint64_t position
  * work, that stream is returned, retained, to be polled without this lock. */
 struct stream *flights_poll(struct stream *stream);
 
+/* The same for a submitter in passing: where asking is dear, only whole batches are looked at. */
+struct stream *flights_trim(struct stream *stream);
+
 void flights_free(struct flights *flights);
 
 #endif

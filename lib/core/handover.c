@@ -9,11 +9,11 @@
 #include "core/context.h"
 #include "core/event.h"
 #include "core/exit.h"
+#include "core/mutant.h"
 #include "driver/event.h"
 
 enum {
     EVENT_INTERVAL = 64, /* commands from event to event where they have none of their own */
-    EVENT_CREDIT = 64,   /* commands that have one, after somebody had to ask for one */
     WAITS_ON_STACK = 16
 };
 
@@ -37,7 +37,8 @@ bool dep_is_native(const struct stream *stream, const struct dep *dep) {
 enum flight_room handover_room(struct stream *stream) {
     struct flights *flights = &stream->flights;
     if (flights->count >= flights->poll_at || flights->count >= stream->max_in_flight) {
-        struct stream *other = flights_poll(stream);
+        struct stream *other =
+            flights->count >= stream->max_in_flight ? flights_poll(stream) : flights_trim(stream);
         if (other)
             object_release(&other->object);
     }
@@ -46,7 +47,8 @@ enum flight_room handover_room(struct stream *stream) {
 
 cl_event handover_tail(struct stream *stream, const struct queue *queue) {
     struct flight *last = flight_last(&stream->flights);
-    if (!last || (!queue->traits.out_of_order && last->queue == queue))
+    bool same = last && (last->queue == queue || mutant(MUTANT_SWITCH));
+    if (!last || (!queue->traits.out_of_order && same))
         return NULL;
     return last->event;
 }
@@ -57,7 +59,6 @@ cls_status handover_cover(struct stream *stream) {
         return CLS_SUCCESS;
     if (last->lost)
         return CLS_ERROR_COMMAND_FAILED;
-    stream->event_credit = EVENT_CREDIT;
     stream->since_event = 0;
     cls_status status = enqueue_marker(stream->context->device, last->queue->cl,
                                        (struct wait_list){0, NULL}, &last->event);
@@ -74,7 +75,7 @@ static cls_status change_queue(struct stream *stream) {
     struct queue_traits traits = stream->queue->traits;
     struct queue *queue;
     traits.profiled = stream->want_profiled;
-    cls_status status = handover_cover(stream);
+    cls_status status = mutant(MUTANT_SWITCH_COVER) ? CLS_SUCCESS : handover_cover(stream);
     if (!status)
         status = queue_acquire(stream->context, &traits, &queue);
     if (status)
@@ -85,16 +86,19 @@ static cls_status change_queue(struct stream *stream) {
     return CLS_SUCCESS;
 }
 
+void handover_asked(struct stream *stream) {
+    if (!stream->since_ask)
+        return;
+    stream->ask_gap = stream->since_ask;
+    stream->since_ask = 0;
+}
+
 /* Whether the next command gets an event of its own. */
 static bool wants_event(struct stream *stream, const struct command *command) {
     if (!stream->event_less || stream->queue->traits.profiled ||
         command->type->kind != CLS_COMMAND_KERNEL)
         return true;
-    if (stream->event_credit) {
-        stream->event_credit--;
-        return true;
-    }
-    return ++stream->since_event >= EVENT_INTERVAL;
+    return stream->since_ask + 1 == stream->ask_gap || stream->since_event + 1 >= EVENT_INTERVAL;
 }
 
 /* The wait list: the dependencies that are not done, and the tail, unless one of them waits for it. */
@@ -105,12 +109,16 @@ static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *ev
     for (unsigned i = 0; i < deps->count; i++) {
         if (items[i].covers > covered)
             covered = items[i].covers;
+        if (mutant(MUTANT_COVERED))
+            covered = UINT64_MAX;
+        if (mutant(MUTANT_WAITS))
+            continue;
         if (atomic_load(&items[i].stream->retired) < items[i].position)
             events[count++] = items[i].event;
     }
     const struct flight *last = flight_last(&stream->flights);
     cl_event tail = handover_tail(stream, stream->queue);
-    if (tail && last->position > covered)
+    if (tail && last->position > covered && !mutant(MUTANT_TAIL))
         events[count++] = tail;
     return count;
 }
@@ -126,8 +134,10 @@ static cls_status enqueue(struct stream *stream, struct command *command, cl_eve
     struct wait_list waits = {fill_waits(stream, &command->deps, events), events};
     bool wanted = wants_event(stream, command);
     cls_status status = command->type->enqueue(target, command, waits, wanted ? event : NULL);
-    if (!status && wanted)
-        stream->since_event = 0;
+    if (!status) {
+        stream->since_ask++;
+        stream->since_event = wanted ? 0 : stream->since_event + 1;
+    }
     if (events != here)
         free(events);
     return status;
@@ -160,6 +170,9 @@ cls_status handover(struct stream *stream, struct command *command) {
         flight->timed_serial = command->u.marker.serial;
     }
     stream->unflushed = true;
+    /* The host's clock is to see this mark by itself, not at the end of what is flushed with it. */
+    if (flight->timed && !stream->context->caps->marker_times_sane)
+        stream_flush_locked(stream);
     if (command->type->discard)
         command->type->discard(command);
     exit_note_work(stream->context->device);

@@ -59,6 +59,25 @@ static cls_status program_new(struct context *context, const struct program_spec
     return CLS_SUCCESS;
 }
 
+/* Builds with the parameters' kinds kept, and without them where the compiler fails over that: NVIDIA's does
+ * for a kernel that has none. */
+static cls_status build_user_program(struct context *context, const char *source, const char *name,
+                                     const char *options, struct program **out) {
+    size_t length = strlen(options) + sizeof ARG_INFO_OPTION + 1;
+    char *all = malloc(length);
+    if (!all)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for build options");
+    snprintf(all, length, "%s %s", ARG_INFO_OPTION, options);
+    struct program_spec spec = {name, source, all};
+    cls_status status = program_new(context, &spec, out);
+    if (status == CLS_ERROR_BUILD_FAILED) {
+        spec.options = options;
+        status = program_new(context, &spec, out);
+    }
+    free(all);
+    return status;
+}
+
 cls_status cls_program_from_source(cls_context handle, const char *source, const char *name,
                                    const char *options, cls_program *out) {
     if (!source || !out)
@@ -69,16 +88,8 @@ cls_status cls_program_from_source(cls_context handle, const char *source, const
     cls_status status = context_get(handle, &context);
     if (status)
         return status;
-    size_t length = (options ? strlen(options) : 0) + sizeof ARG_INFO_OPTION + 1;
-    char *all = malloc(length);
-    if (all) {
-        snprintf(all, length, "%s %s", ARG_INFO_OPTION, options ? options : "");
-        struct program_spec spec = {name ? name : "source", source, all};
-        status = program_new(context, &spec, &program);
-    } else {
-        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for build options");
-    }
-    free(all);
+    status = build_user_program(context, source, name ? name : "source", options ? options : "",
+                                &program);
     if (!status)
         *out = object_handle(&program->object);
     context_put(context);

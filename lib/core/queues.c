@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "core/context.h"
 
-enum { MAX_QUEUES_OF_A_KIND = 32, MAX_IDLE_QUEUES = 16 };
+enum { MAX_QUEUES_OF_A_KIND = 64, MAX_IDLE_QUEUES = 16 };
 
 static bool same_traits(const struct queue *queue, const struct queue_traits *traits) {
     return queue->traits.out_of_order == traits->out_of_order &&

@@ -11,6 +11,7 @@
 #include "core/context.h"
 #include "core/engine.h"
 #include "core/handover.h"
+#include "core/mutant.h"
 #include "core/stream.h"
 #include "core/worker.h"
 #include "driver/event.h"
@@ -53,7 +54,7 @@ static cls_status find_companion(struct stream *stream) {
 /* Enters the companion behind one merged wait for all that is ahead. */
 static cls_status enter(struct stream *stream, struct command *command) {
     cls_status status = find_companion(stream);
-    if (!status)
+    if (!status && !mutant(MUTANT_COMPANION_COVER))
         status = handover_cover(stream);
     if (status)
         return status;
@@ -63,9 +64,9 @@ static cls_status enter(struct stream *stream, struct command *command) {
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
     cl_uint count = 0;
     cl_event tail = handover_tail(stream, stream->companion);
-    if (tail)
+    if (tail && !mutant(MUTANT_COMPANION_TAIL))
         events[count++] = tail;
-    for (unsigned i = 0; i < command->deps.count; i++)
+    for (unsigned i = 0; i < command->deps.count && !mutant(MUTANT_COMPANION_WAITS); i++)
         if (deps_items(&command->deps)[i].event)
             events[count++] = deps_items(&command->deps)[i].event;
     if (count)
@@ -118,6 +119,26 @@ const struct command_type type_callback = {.kind = CLS_COMMAND_CALLBACK,
                                            .run = run_callback,
                                            .after_completion = true,
                                            .when_failed = true};
+/* A migration whose enqueueing would wait for the work ahead: a worker waits for that instead. */
+static struct run_result run_migrate(struct stream *stream, struct command *command,
+                                     cls_status so_far) {
+    struct run_result result = {CLS_SUCCESS};
+    (void)so_far;
+    pthread_mutex_lock(&stream->lock);
+    cl_command_queue queue = stream->queue->cl;
+    pthread_mutex_unlock(&stream->lock);
+    result.status =
+        enqueue_migrate(stream->context->device, queue, command->u.migrate.memory,
+                        command->u.migrate.to_host, (struct wait_list){0, NULL}, &result.event);
+    if (result.status)
+        result.event = NULL;
+    result.code = result.status ? cls_last_error_code() : CL_SUCCESS;
+    return result;
+}
+
+const struct command_type type_late_migrate = {
+    .kind = CLS_COMMAND_MIGRATE, .label = "prefetch", .run = run_migrate, .after_completion = true};
+
 static struct run_result run_nothing(struct stream *stream, struct command *command,
                                      cls_status so_far) {
     (void)stream;
@@ -154,7 +175,8 @@ static enum flight_room await_room(struct stream *stream) {
 /* Waits for what must be done before the head runs. */
 static void await_turn(struct stream *stream, struct command *head) {
     if (head->type->after_completion) {
-        stream_wait(stream, head->position - 1, WAIT_FOREVER);
+        if (!mutant(MUTANT_HOST_TURN))
+            stream_wait(stream, head->position - 1, WAIT_FOREVER);
         return;
     }
     if (await_room(stream) == FLIGHT_ROOM)
@@ -170,7 +192,8 @@ static void push_flight(struct stream *stream, struct command *head,
                         const struct run_result *result) {
     struct flight *flight = flights_push(&stream->flights, head);
     flight->event = result->event;
-    flight->queue = result->companion ? stream->companion : stream->queue;
+    bool elsewhere = result->companion && !mutant(MUTANT_COMPANION_LEAVE);
+    flight->queue = elsewhere ? stream->companion : stream->queue;
     stream->unflushed = true;
 }
 

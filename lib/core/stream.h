@@ -70,8 +70,9 @@ struct stream {
     bool unflushed;
     bool hurt; /* a command failed in the driver: its queues may be dead */
     bool event_less;
-    unsigned event_credit; /* commands that still get an event of their own */
-    unsigned since_event;  /* commands since the last event */
+    unsigned since_event; /* commands since the last event */
+    unsigned since_ask;   /* commands since somebody last waited for the stream's newest one */
+    unsigned ask_gap;     /* since_ask at that time: habits repeat, so that command gets an event */
 
     _Atomic(struct failure *) failures; /* newest first */
     struct failure *spare; /* for the next failure, so that recording one cannot fail */

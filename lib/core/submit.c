@@ -15,6 +15,7 @@
 #include "core/event.h"
 #include "core/exit.h"
 #include "core/handover.h"
+#include "core/mutant.h"
 #include "core/stream.h"
 #include "core/worker.h"
 
@@ -50,6 +51,8 @@ static cls_status defer(struct stream *stream, struct command *command) {
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to defer a command");
     command->position = ++stream->submitted;
     *node = *command;
+    if (mutant(MUTANT_DEFERRED_WAITS))
+        deps_clear(&stream->waits);
     deps_move(&node->deps, &stream->waits);
     node->next = NULL;
     if (stream->fifo_tail)
@@ -77,7 +80,7 @@ static cls_status submit_locked(struct stream *stream, struct command *command, 
     const struct failure *failure = stream_poison(stream);
     if (failure && !command->type->when_failed)
         return failure_report(stream, failure);
-    *deferred = stream->fifo_head || !command->type->enqueue ||
+    *deferred = (stream->fifo_head && !mutant(MUTANT_FIFO)) || !command->type->enqueue ||
                 (stream->waits.count && !waits_are_native(stream));
     if (!*deferred) {
         enum flight_room room = handover_room(stream);
@@ -166,7 +169,7 @@ cls_status stream_mark(struct stream *stream, uint64_t *position) {
     struct command mark;
     pthread_mutex_lock(&stream->lock);
     const struct failure *poison = stream_poison(stream);
-    bool waits = stream->waits.count != 0;
+    bool waits = stream->waits.count != 0 && !mutant(MUTANT_MARK);
     *position = stream->submitted;
     pthread_mutex_unlock(&stream->lock);
     bool covered = poison ? atomic_load(&poison->first) <= *position : !waits;

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "core/context.h"
 
+enum { SMALL_COPY = 64 << 10 };
+
 cls_status transfer_end(struct transfer *transfer, cls_status status) {
     if (transfer->to)
         buffer_put(transfer->to);
@@ -31,6 +33,13 @@ cls_status transfer_begin(struct transfer *transfer, cls_stream stream, const cl
                     (transfer->from && transfer->from->context != any->context)))
         status = error_set(CLS_ERROR_WRONG_CONTEXT, "buffers and stream are of different contexts");
     return status ? transfer_end(transfer, status) : CLS_SUCCESS;
+}
+
+bool transfer_is_staged(const struct transfer *transfer, bool to_device, const void *host,
+                        size_t bytes) {
+    const struct caps *caps = transfer->stream->context->caps;
+    bool wanted = to_device ? caps->stage_writes : caps->stage_reads;
+    return wanted && bytes > SMALL_COPY && !host_is_pinned(host, bytes);
 }
 
 cls_status transfer_check_range(const struct buffer *buffer, size_t offset, size_t bytes) {

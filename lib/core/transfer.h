@@ -31,6 +31,11 @@ cls_status transfer_end(struct transfer *transfer, cls_status status);
 /* Submits the command, waits for it where the call blocks, and ends the transfer. */
 cls_status transfer_submit(struct transfer *transfer, bool blocking);
 
+/* Whether a copy goes through pinned chunks: pageable memory, on a device whose driver would block in the
+ * caller, and more than the driver takes along with the command. */
+bool transfer_is_staged(const struct transfer *transfer, bool to_device, const void *host,
+                        size_t bytes);
+
 /* CLS_ERROR_OUT_OF_RANGE unless the bytes lie within the buffer. */
 cls_status transfer_check_range(const struct buffer *buffer, size_t offset, size_t bytes);
 

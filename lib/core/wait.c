@@ -11,6 +11,7 @@
 #include "core/context.h"
 #include "core/engine.h"
 #include "core/handover.h"
+#include "core/mutant.h"
 #include "core/stream.h"
 #include "core/waiter.h"
 #include "core/worker.h"
@@ -18,8 +19,12 @@
 
 enum { POLL_DEPTH = 64 };
 
-static const uint64_t SPIN_NS = 60 * 1000;
+/* A spinning host takes a core from a CPU device's own work, and nothing from another device. */
+static const uint64_t SPIN_NS = 60 * 1000, SPIN_BESIDE_NS = 1000 * 1000;
 static const uint64_t FIRST_SLEEP_NS = 50 * 1000, LAST_SLEEP_NS = 2 * 1000 * 1000;
+
+/* A sleep between looks is this part of the time waited so far, so that noticing late costs little. */
+enum { SLEEP_SHARE = 32, LOOKS = 8 };
 
 /* Polls `stream`, and first the streams whose outcome its own depends on. Wait lists are acyclic; the
  * bound is against deep recursion only, and what it leaves is done by the next poll. */
@@ -64,9 +69,10 @@ static bool is_handed_over(const struct stream *stream, uint64_t position) {
  * poll retires the position as failed. */
 static struct flight *covering_flight(struct stream *stream, uint64_t position) {
     struct flight *flight = flights_covering(&stream->flights, position);
+    handover_asked(stream);
     if (!flight && !handover_cover(stream))
         flight = flights_covering(&stream->flights, position);
-    if (flight)
+    if (flight && !mutant(MUTANT_FLUSH))
         stream_flush_locked(stream);
     return flight;
 }
@@ -123,70 +129,89 @@ static bool expired(uint64_t deadline) {
     return deadline != WAIT_FOREVER && clock_now_ns() >= deadline;
 }
 
-/* The next sleep: doubling, and not past the deadline. */
-static uint64_t next_sleep(uint64_t *sleep, uint64_t deadline) {
-    uint64_t now = *sleep;
-    if (*sleep < LAST_SLEEP_NS)
-        *sleep *= 2;
-    if (deadline != WAIT_FOREVER) {
-        uint64_t clock = clock_now_ns();
-        uint64_t left = deadline > clock ? deadline - clock : 1;
-        now = left < now ? left : now;
-    }
-    return now;
-}
-
 /* One host wait, over as many rounds as it takes. */
 struct host_wait {
     uint64_t position;
     uint64_t deadline;
-    uint64_t sleep;        /* the next one in the FIFO */
+    uint64_t start;
+    bool spun;             /* the time to spin is over */
     struct waiter *waiter; /* NULL until needed */
     cl_event hinted;       /* its callback is set: one of each is enough. Not retained */
 };
 
+/* The next sleep: a share of the time waited so far, and not past the deadline. */
+static uint64_t next_sleep(const struct host_wait *wait) {
+    uint64_t now = clock_now_ns();
+    uint64_t sleep = (now - wait->start) / SLEEP_SHARE;
+    if (sleep < FIRST_SLEEP_NS)
+        sleep = FIRST_SLEEP_NS;
+    if (sleep > LAST_SLEEP_NS)
+        sleep = LAST_SLEEP_NS;
+    if (wait->deadline != WAIT_FOREVER && now + sleep > wait->deadline)
+        sleep = wait->deadline > now ? wait->deadline - now : 1;
+    return sleep;
+}
+
+/* How long a policy spins before it sleeps, or before the stream is polled again. */
+static uint64_t spin_span(const struct device *device, cls_wait_policy policy) {
+    if (policy == CLS_WAIT_BLOCK)
+        return 0;
+    if (policy == CLS_WAIT_SPIN || policy == CLS_WAIT_YIELD)
+        return LAST_SLEEP_NS;
+    return device->info.type == CLS_DEVICE_CPU ? SPIN_NS : SPIN_BESIDE_NS;
+}
+
 /* Spins on the event for a while; true when it is done. */
 static bool spin(const struct device *device, cl_event event, cls_wait_policy policy,
                  uint64_t deadline) {
-    uint64_t span = policy == CLS_WAIT_AUTO ? SPIN_NS : LAST_SLEEP_NS;
-    uint64_t until = clock_now_ns() + span;
-    if (policy == CLS_WAIT_BLOCK)
-        return event_state(device, event) <= 0;
+    uint64_t until = clock_now_ns() + spin_span(device, policy);
     for (;;) {
         if (event_state(device, event) <= 0)
             return true;
-        if (policy != CLS_WAIT_SPIN)
-            sched_yield();
         if (clock_now_ns() >= until || expired(deadline))
             return false;
+        if (policy != CLS_WAIT_SPIN)
+            sched_yield();
     }
 }
 
-/* Sleeps until the event is done, or for long enough that the stream should be polled. */
+/* Sleeps until the event is done, or for a few looks: then the stream should be polled. */
 static void sleep_until_done(const struct device *device, cl_event event, struct host_wait *wait) {
-    uint64_t sleep = FIRST_SLEEP_NS;
     if (!wait->waiter)
         wait->waiter = waiter_get();
     if (wait->waiter && wait->hinted != event) {
         event_hint(device, event, waiter_wake, wait->waiter);
         wait->hinted = event;
     }
-    while (sleep < LAST_SLEEP_NS && event_state(device, event) > 0 && !expired(wait->deadline))
-        waiter_sleep(wait->waiter, next_sleep(&sleep, wait->deadline));
+    for (int look = 0; look < LOOKS; look++) {
+        if (event_state(device, event) <= 0 || expired(wait->deadline))
+            return;
+        waiter_sleep(wait->waiter, next_sleep(wait));
+    }
 }
 
 /* Waits for a position that is still in the FIFO to move. */
-static void wait_for_turn(struct stream *stream, uint64_t *sleep, uint64_t deadline) {
-    uint64_t until = clock_now_ns() + next_sleep(sleep, deadline);
+static void wait_for_turn(struct stream *stream, const struct host_wait *wait) {
+    uint64_t until = clock_now_ns() + next_sleep(wait);
     struct timespec when = {(time_t)(until / CLOCK_SECOND), (long)(until % CLOCK_SECOND)};
     stream->waiters++;
     pthread_cond_timedwait(&stream->progress, &stream->lock, &when);
     stream->waiters--;
 }
 
+/* Spins at first, then sleeps; a policy of spinning never sleeps. */
+static void wait_for_event(struct stream *stream, cl_event event, struct host_wait *wait) {
+    const struct device *device = stream->context->device;
+    bool always = stream->wait == CLS_WAIT_SPIN || stream->wait == CLS_WAIT_YIELD;
+    if ((always || !wait->spun) && spin(device, event, stream->wait, wait->deadline))
+        return;
+    wait->spun = true;
+    if (!always)
+        sleep_until_done(device, event, wait);
+}
+
 /* One round: true when the position is retired. */
 static bool wait_round(struct stream *stream, struct host_wait *wait) {
-    const struct device *device = stream->context->device;
     cl_event event = NULL;
     stream_poll(stream);
     pthread_mutex_lock(&stream->lock);
@@ -194,14 +219,12 @@ static bool wait_round(struct stream *stream, struct host_wait *wait) {
     if (!done && is_handed_over(stream, wait->position))
         event = covering_event(stream, wait->position);
     if (!done && !event)
-        wait_for_turn(stream, &wait->sleep, wait->deadline);
+        wait_for_turn(stream, wait);
     pthread_mutex_unlock(&stream->lock);
     if (!event)
         return done;
-    bool spins = stream->wait == CLS_WAIT_SPIN || stream->wait == CLS_WAIT_YIELD;
-    if (!spin(device, event, stream->wait, wait->deadline) && !spins)
-        sleep_until_done(device, event, wait);
-    event_release(device, event);
+    wait_for_event(stream, event, wait);
+    event_release(stream->context->device, event);
     return false;
 }
 
@@ -216,7 +239,7 @@ static bool wait_until_retired(struct stream *stream, struct host_wait *wait) {
 }
 
 cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline) {
-    struct host_wait wait = {.position = position, .deadline = deadline, .sleep = FIRST_SLEEP_NS};
+    struct host_wait wait = {.position = position, .deadline = deadline, .start = clock_now_ns()};
     bool done = wait_until_retired(stream, &wait);
     waiter_put(wait.waiter);
     if (!done)
@@ -266,17 +289,35 @@ cls_status cls_stream_wait(cls_stream handle, uint64_t timeout_ns) {
     return status;
 }
 
-/* Whether waits that nothing follows yet are satisfied too. */
-static bool waits_are_done(struct stream *stream) {
-    bool done = true;
+/* Whether waits that nothing follows yet are over too; sets `*failed` when one of them failed. */
+static bool waits_are_over(struct stream *stream, bool *failed) {
+    bool over = true;
     pthread_mutex_lock(&stream->lock);
     struct dep *items = deps_items(&stream->waits);
-    for (unsigned i = 0; i < stream->waits.count; i++)
-        done =
-            done && (items[i].stream ? atomic_load(&items[i].stream->retired) >= items[i].position
-                                     : event_state(items[i].device, items[i].event) <= 0);
+    for (unsigned i = 0; i < stream->waits.count; i++) {
+        const struct dep *dep = &items[i];
+        cl_int state = CL_COMPLETE;
+        if (!dep->stream)
+            state = event_state(dep->device, dep->event);
+        else if (atomic_load(&dep->stream->retired) < dep->position)
+            state = CL_SUBMITTED;
+        else if (stream_failure_at(dep->stream, dep->position))
+            state = -1;
+        over = over && state <= 0;
+        *failed = *failed || state < 0;
+    }
     pthread_mutex_unlock(&stream->lock);
-    return done;
+    return over;
+}
+
+/* A wait that nothing follows has failed: a marker behind it takes the failure over. */
+static cls_status take_failure_over(struct stream *stream) {
+    uint64_t position;
+    cls_status status = stream_mark(stream, &position);
+    cls_status poisoned = poisoned_status(stream);
+    if (poisoned)
+        return poisoned;
+    return status ? status : CLS_NOT_READY;
 }
 
 cls_status stream_progress(struct stream *stream, uint64_t position) {
@@ -308,10 +349,13 @@ cls_status cls_stream_query(cls_stream handle) {
     status = poisoned_status(stream);
     if (!status)
         status = progress;
-    if (!status && waits && !waits_are_done(stream)) {
+    bool failed = false;
+    if (!status && waits && !waits_are_over(stream, &failed)) {
         engine_kick();
         status = CLS_NOT_READY;
     }
+    if (!status && failed)
+        status = take_failure_over(stream);
     stream_put(stream);
     return status;
 }

@@ -18,6 +18,7 @@ struct caps {
     bool unflushed_progresses;    /* polling an unflushed queue completes the work */
     bool timestamps_sane;         /* queued <= submit <= start <= end, nonzero, on a sane scale */
     bool marker_times_sane;       /* a marker ends no earlier than the work before it */
+    bool migrate_blocks;          /* enqueueing a migration waits for the work ahead of it */
     bool fp64;
     bool priorities;              /* cl_khr_priority_hints, and a queue with one can be made */
     double pageable_write_blocks; /* share of a non-blocking write spent before it returns */

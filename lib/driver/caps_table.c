@@ -24,6 +24,7 @@ static const struct figure {
     FLAG(unflushed_progresses, "work that was not flushed completes under polling"),
     FLAG(timestamps_sane, "profiling times are in order and on the host's scale"),
     FLAG(marker_times_sane, "a marker's end is no earlier than that of the work before it"),
+    FLAG(migrate_blocks, "enqueueing a migration waits for the work ahead of it"),
     FLAG(fp64, "double precision"),
     FLAG(priorities, "queues with a priority can be made"),
     FIGURE(pageable_write_blocks, "share",

@@ -104,8 +104,21 @@ static cls_status add_platform(struct draft *draft, cl_platform_id platform) {
     return status;
 }
 
+/* What a driver reads from the environment when it starts, where the caller has not set it: NVIDIA maps
+ * all queues to 8 hardware channels unless told otherwise, and 32 kernels on as many queues then run 8 at
+ * a time. */
+static const struct driver_variable {
+    const char *name, *value;
+} driver_variables[] = {{"CUDA_DEVICE_MAX_CONNECTIONS", "32"}};
+
+static void set_driver_variables(void) {
+    for (size_t i = 0; i < sizeof driver_variables / sizeof driver_variables[0]; i++)
+        setenv(driver_variables[i].name, driver_variables[i].value, 0);
+}
+
 static cls_status add_all(struct draft *draft) {
     cl_uint count = 0;
+    set_driver_variables();
     cl_int code = clGetPlatformIDs(0, NULL, &count);
     if (code == CL_PLATFORM_NOT_FOUND_KHR || (code == CL_SUCCESS && count == 0))
         return CLS_SUCCESS;

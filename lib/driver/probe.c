@@ -175,6 +175,21 @@ static void probe_timestamps(struct probe *probe, struct caps *caps) {
     clReleaseCommandQueue(queue);
 }
 
+/* Behind a kernel of a millisecond: a call that takes more than half of that has waited for it. */
+static void probe_migration(struct probe *probe, struct caps *caps) {
+    cl_event event = NULL;
+    if (probe->stuck || !probe_enqueue(probe, probe->queues[0], 0, probe->rounds, NULL, NULL))
+        return;
+    clFlush(probe->queues[0]);
+    uint64_t start = clock_now_ns();
+    if (clEnqueueMigrateMemObjects(probe->queues[0], 1, &probe->words[1], 0, 0, NULL, &event) !=
+        CL_SUCCESS)
+        return;
+    double returned = (double)(clock_now_ns() - start);
+    if (probe_finish(probe, probe->queues[0], event))
+        caps->migrate_blocks = returned > (double)(clock_now_ns() - start) / 2 && returned > 1e5;
+}
+
 static void probe_priorities(struct probe *probe, struct caps *caps) {
     const struct device *device = probe->device;
     const cl_queue_properties properties[] = {CL_QUEUE_PRIORITY_KHR, CL_QUEUE_PRIORITY_HIGH_KHR, 0};
@@ -251,6 +266,7 @@ static bool run_all(struct probe *probe, struct caps *caps) {
     probe_out_of_order(probe, caps);
     probe_unflushed(probe, caps);
     probe_timestamps(probe, caps);
+    probe_migration(probe, caps);
     probe_launches(probe, caps);
     probe_kernel_overlap(probe, caps);
     probe_copies(probe, caps);

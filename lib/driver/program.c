@@ -6,9 +6,12 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "driver/build_log.h"
 #include "driver/program_disk.h"
 #include "driver/serial.h"
 #include "driver/status.h"
+
+enum { MAX_KERNELS_LOOKED_AT = 64 };
 
 static cls_status no_memory(void) {
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a program");
@@ -44,16 +47,18 @@ static char *build_log(cl_program program, cl_device_id id) {
 }
 
 static cls_status report_build(const struct device *device, const struct program_spec *spec,
-                               cl_program program, cl_int code) {
+                               const char *source, cl_program program, cl_int code) {
     cls_status status = status_of_cl(code);
     if (status != CLS_ERROR_BUILD_FAILED)
         return driver_status(code, "clBuildProgram");
-    char *log = build_log(program, device->id);
+    char *raw = build_log(program, device->id);
+    char *log = raw && *raw ? build_log_located(raw, source) : NULL;
     const char *options = spec->options ? spec->options : "";
     error_set_code(status, code, "building %s with \"%s\" on %s failed: %s\n%s",
                    spec->name ? spec->name : "source.cl", options, device->info.name,
-                   cl_code_name(code), log && *log ? log : "(the compiler left no log)");
+                   cl_code_name(code), log ? log : "(the compiler left no log)");
     free(log);
+    free(raw);
     return status;
 }
 
@@ -66,12 +71,40 @@ static cls_status build_source(const struct device *device, cl_context context,
         return driver_status(code, "clCreateProgramWithSource");
     code = clBuildProgram(program, 1, &device->id, spec->options ? spec->options : "", NULL, NULL);
     if (code != CL_SUCCESS) {
-        cls_status status = report_build(device, spec, program, code);
+        cls_status status = report_build(device, spec, source, program, code);
         clReleaseProgram(program);
         return status;
     }
     *out = program;
     return CLS_SUCCESS;
+}
+
+/* Binaries of some drivers (Intel) no longer know how parameters are passed. False when the program has a
+ * kernel with parameters and tells nothing of them. */
+static bool tells_parameters(cl_program program) {
+    cl_kernel kernels[MAX_KERNELS_LOOKED_AT];
+    cl_uint count = 0, n = 0;
+    cl_kernel_arg_address_qualifier space;
+    bool tells = true, looked = false;
+    if (clCreateKernelsInProgram(program, MAX_KERNELS_LOOKED_AT, kernels, &count) != CL_SUCCESS)
+        return false;
+    for (cl_uint i = 0; i < count; i++) {
+        if (!looked &&
+            clGetKernelInfo(kernels[i], CL_KERNEL_NUM_ARGS, sizeof n, &n, NULL) == CL_SUCCESS &&
+            n) {
+            looked = true;
+            tells = clGetKernelArgInfo(kernels[i], 0, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space,
+                                       &space, NULL) == CL_SUCCESS;
+        }
+        clReleaseKernel(kernels[i]);
+    }
+    return tells;
+}
+
+/* A cached program that no longer has what its options ask to keep is of no use. */
+static bool keeps_promise(cl_program program, const struct program_spec *spec) {
+    bool asked = spec->options && strstr(spec->options, "-cl-kernel-arg-info");
+    return !asked || tells_parameters(program);
 }
 
 static cls_status load_or_build(const struct device *device, cl_context context,
@@ -84,6 +117,11 @@ static cls_status load_or_build(const struct device *device, cl_context context,
     cl_program program = NULL;
     if (cached)
         program = program_disk_load(device, context, key, spec->options ? spec->options : "");
+    if (program && !keeps_promise(program, spec)) {
+        clReleaseProgram(program);
+        program = NULL;
+        cached = false;
+    }
     if (!program) {
         status = build_source(device, context, spec, source, &program);
         if (!status && cached)

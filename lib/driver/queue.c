@@ -3,6 +3,7 @@
 
 #include <clstream/stream.h>
 
+#include "base/error.h"
 #include "driver/quirk.h"
 #include "driver/serial.h"
 #include "driver/status.h"

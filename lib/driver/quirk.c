@@ -50,12 +50,13 @@ static const struct quirk_row rows[] = {
      .text = {"barrier_loses_wait",
               "Of two barriers with wait lists in a row the first one's wait is lost; the library "
               "orders by wait lists and never by barriers."}},
-    {.bit = QUIRK_COVERED,
+    {.bit = QUIRK_FAILED_RELEASE_ABORTS,
      .platform = POCL,
      .driver = "3.",
      .text = {"early_release_aborts",
               "A failing chain of commands ends the process when the handle of an inner event was "
-              "released; the library keeps every event until its command is retired."}},
+              "released, even after that one failed; the library keeps every event until its "
+              "command is retired, and those of failed commands for good."}},
     {.bit = QUIRK_COVERED,
      .platform = POCL,
      .text = {"no_callback_on_failure",

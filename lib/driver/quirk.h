@@ -32,7 +32,10 @@ enum quirk {
     QUIRK_LATE_EXIT_HANDLER = 1u << 7,
     /* Releasing an idle queue can hang the whole driver; finishing it first is safe, but not after a
      * failure: then the queue is left alone. */
-    QUIRK_FINISH_BEFORE_RELEASE = 1u << 8
+    QUIRK_FINISH_BEFORE_RELEASE = 1u << 8,
+    /* The driver still works on an event that it already reports failed: releasing it then aborts the
+     * process, so the events of failed commands are never given back. */
+    QUIRK_FAILED_RELEASE_ABORTS = 1u << 9
 };
 
 struct quirk_row {

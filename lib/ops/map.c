@@ -114,8 +114,8 @@ static cls_status check_device(const struct op_call *call) {
     return status;
 }
 
-/* CLSTREAM_OP_SHAPE=runs|vectors, for measurements and tests: the shape of CPUs or of GPUs on any device.
- * Read once. */
+/* CLSTREAM_OP_SHAPE=runs|vectors, for measurements and tests: the shape of CPUs or of GPUs on
+ * any device. Read once. */
 static enum shape forced_shape(void) {
     static _Atomic int known = -1;
     int shape = atomic_load_explicit(&known, memory_order_relaxed);

@@ -13,13 +13,13 @@ struct parameter {
 /* As cls_cast converts; `dtype` is valid. */
 struct parameter parameter_of_double(cls_dtype dtype, double value);
 
-/* Begins, runs and ends a call of `row` on n_views views, inputs first and the output last. `parameter`
- * is NULL for operations without one. */
+/* Begins, runs and ends a call of `row` on n_views views, inputs first and the output last.
+ * `parameter` is NULL for operations without one. */
 cls_status map_call(const struct op_row *row, const cls_array *const *views, unsigned n_views,
                     const struct parameter *parameter, cls_stream stream, bool blocking);
 
-/* As map_call for the kernel registered under `name`, or else for the family's row of that name. With
- * `value` not NULL, that is the parameter. */
+/* As map_call for the kernel registered under `name`, or else for the family's row of that name.
+ * With `value` not NULL, that is the parameter. */
 cls_status map_call_named(enum op_family family, const char *name, const cls_array *const *views,
                           unsigned n_views, const double *value, cls_stream stream, bool blocking);
 
@@ -27,7 +27,7 @@ cls_status map_call_named(enum op_family family, const char *name, const cls_arr
 cls_status map_check_typed(const struct op_row *row, const char *role, cls_dtype dtype,
                            cls_dtype wanted);
 
-/* The shape of a launch on the call's device, for views whose starts may or may not allow vectors. */
+/* The shape of launches on the call's device, for views whose starts do or do not allow vectors. */
 enum shape map_shape_of(const struct op_call *call, bool aligned);
 
 #endif

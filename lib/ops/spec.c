@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/types.h"
 
-/* A run of a CPU: 8,192 elements are a few microseconds of work, and 512 steps far from the 65,535 at
- * which a driver stops counting. */
+/* A run of a CPU: 8,192 elements are a few microseconds of work, and 512 steps far from the
+ * 65,535 at which a driver stops counting. */
 enum { RUN_VECTOR = 16, RUN_STEPS = 512 };
 
 typedef _Atomic(struct spec *) slot;
@@ -48,7 +48,8 @@ unsigned spec_aligned_vector(size_t largest, size_t out) {
     return (unsigned)(by_store < by_load ? by_store : by_load);
 }
 
-/* For arrays that start anywhere, as measured on a GPU: more than four accesses a work-item are lost. */
+/* For arrays that start anywhere, as measured on a GPU: more than four accesses a work-item are
+ * lost. */
 static unsigned anywhere_vector(size_t largest) {
     return largest >= 4 ? (unsigned)(16 / largest) : 4;
 }
@@ -56,8 +57,8 @@ static unsigned anywhere_vector(size_t largest) {
 static void shape_map(struct spec *spec, enum shape shape, size_t a, size_t out, bool heavy) {
     const size_t largest = a > out ? a : out;
     spec->steps = shape == SHAPE_RUNS ? RUN_STEPS : 1;
-    /* Independent vectors let the long latencies of functions overlap; what only moves data is better off
-     * with more, smaller work-items. */
+    /* Independent vectors let the long latencies of functions overlap; what only moves data is
+     * better off with more, smaller work-items. */
     spec->batch = shape != SHAPE_RUNS && heavy ? 4 : 1;
     switch (shape) {
     case SHAPE_RUNS:
@@ -71,9 +72,9 @@ static void shape_map(struct spec *spec, enum shape shape, size_t a, size_t out,
         spec->vector = anywhere_vector(largest);
         break;
     }
-    /* Groups of 128 keep most bytes in flight, but of less than 20 bytes a work-item they come slower
-     * than a big GPU retires them. */
-    spec->local = spec->vector * (a + out) < 20 ? 256 : 128;
+    /* Groups of 128 keep most bytes in flight; but groups of less than 20 bytes a work-item come
+     * slower than a big GPU retires them, and functions want more work-items beside each other. */
+    spec->local = heavy || spec->vector * (a + out) < 20 ? 256 : 128;
 }
 
 static void label_map(struct spec *spec, const struct op_row *row, const struct type_row *a,
@@ -110,10 +111,13 @@ cls_status spec_of_map(const struct op_row *row, cls_dtype a_dtype, cls_dtype ou
     return CLS_SUCCESS;
 }
 
+/* Two 16-byte loads of a work-item under way together, where the arrays allow such loads. */
 static void shape_reduction(struct spec *spec, enum shape shape, size_t size, bool one_by_one) {
+    const unsigned two_loads = size > 1 ? (unsigned)(32 / size) : 16;
     spec->local = shape == SHAPE_RUNS ? 1 : 256;
+    spec->batch = 1;
     spec->vector = shape == SHAPE_RUNS      ? RUN_VECTOR
-                   : shape == SHAPE_ALIGNED ? spec_aligned_vector(size, size)
+                   : shape == SHAPE_ALIGNED ? two_loads
                                             : anywhere_vector(size);
     if (one_by_one)
         spec->vector = 1;

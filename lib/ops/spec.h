@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which program serves an operation on given types, and in which shape it is launched. The strings are
- * made on first use and kept for the life of the process: a call finds them with one load.
+ * Which program serves an operation on given types, and in which shape it is launched. The strings
+ * are made on first use and kept for the life of the process: a call finds them with one load.
  */
 #ifndef CLSTREAM_OPS_SPEC_H
 #define CLSTREAM_OPS_SPEC_H
@@ -11,8 +11,8 @@
 
 /* How a launch goes over the elements. */
 enum shape {
-    /* A vector a work-item, neighbours beside each other, every access aligned to 16 bytes or to the
-     * vector if that is less. */
+    /* A vector a work-item, neighbours beside each other, every access aligned to 16 bytes or to
+     * the vector if that is less. */
     SHAPE_ALIGNED,
     /* The same for arrays that start anywhere. */
     SHAPE_ANYWHERE,
@@ -41,8 +41,8 @@ enum stage { STAGE_PART, STAGE_FINISH, STAGES };
 cls_status spec_of_reduction(const struct op_row *row, cls_dtype a, enum shape shape,
                              enum stage stage, const struct spec **spec);
 
-/* What an aligned access of `vector` elements of `size` bytes needs the array's start to be a multiple
- * of. The kernels' ALIGN says the same. */
+/* What an aligned access of `vector` elements of `size` bytes needs the array's start to be a
+ * multiple of. The kernels' ALIGN says the same. */
 static inline size_t spec_alignment(unsigned vector, size_t size) {
     return vector * size < 16 ? vector * size : 16;
 }

@@ -142,7 +142,8 @@ static void test_all_objects_of_a_destroyed_context_say_so(void **state) {
     OK(cls_event_create(context, NULL, &event));
     OK(cls_buffer_create(context, 4, &buffer));
     OK(cls_host_alloc(context, 64, &pinned));
-    OK(cls_program_from_source(context, "kernel void nothing(void) {}", NULL, NULL, &program));
+    OK(cls_program_from_source(context, "kernel void nothing(global int *x) {}", NULL, NULL,
+                               &program));
     OK(cls_kernel_create(program, "nothing", &kernel));
     OK(cls_context_destroy(context));
     EXPECT(CLS_ERROR_CONTEXT_DESTROYED, cls_stream_query(stream));

@@ -194,8 +194,10 @@ static unsigned times(void) {
 }
 
 static void expect_clean_exits(const char *name) {
-    char program[] = "/proc/self/exe", option[] = "--child", scenario[32];
+    char program[4096] = "", option[] = "--child", scenario[32];
     char *arguments[] = {program, option, scenario, NULL};
+    /* By its own name: NVIDIA's driver does not serve a process that is called "exe". */
+    assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
     snprintf(scenario, sizeof scenario, "%s", name);
     unsigned count = times(), bad = 0;
     for (unsigned i = 0; i < count && bad < ENOUGH; i++) {

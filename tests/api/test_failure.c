@@ -389,6 +389,25 @@ static void test_a_user_event_that_failed_before_poisons(void **state) {
     OK(cls_buffer_destroy(cells));
 }
 
+/* The wait alone, without a command behind it, poisons too: query and synchronize agree. */
+static void test_a_failed_user_event_poisons_a_stream_without_commands(void **state) {
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        cls_stream stream = rig_stream();
+        cl_event gate = user_event();
+        OK(cls_stream_wait_cl(stream, gate));
+        EXPECT(CLS_NOT_READY, cls_stream_query(stream));
+        assert_int_equal(clSetUserEventStatus(gate, -7), CL_SUCCESS);
+        assert_int_equal(clReleaseEvent(gate), CL_SUCCESS);
+        cls_status status = CLS_NOT_READY;
+        for (double until = now_ms() + 60000; status == CLS_NOT_READY && now_ms() < until;)
+            status = first ? cls_stream_query(stream) : cls_stream_synchronize(stream);
+        EXPECT(CLS_ERROR_COMMAND_FAILED, status);
+        expect_poison(stream, "cl_event");
+        OK(cls_stream_destroy(stream));
+    }
+}
+
 /* --- a command that the driver fails late --- */
 
 /* PoCL 3.1 aborts when a chain fails of which an event was released before, so the test, whose commands
@@ -527,6 +546,7 @@ int main(void) {
         cmocka_unit_test(test_a_poisoned_stream_may_be_destroyed),
         cmocka_unit_test(test_a_failed_user_event_poisons),
         cmocka_unit_test(test_a_user_event_that_failed_before_poisons),
+        cmocka_unit_test(test_a_failed_user_event_poisons_a_stream_without_commands),
         cmocka_unit_test(test_a_chain_that_the_driver_fails_late),
         cmocka_unit_test(test_failed_streams_let_go_of_their_memory),
     };

@@ -111,11 +111,14 @@ static void test_a_wait_leaves_a_third_stream_alone(void **state) {
 /* The same with a running kernel in place of the gate, where the device runs queues side by side. */
 static void test_a_long_kernel_leaves_a_third_stream_alone(void **state) {
     (void)state;
+    if (rig_runs_inline())
+        SKIP_BECAUSE("this driver runs commands inside the flush");
     cls_stream a = rig_stream(), b = rig_stream(), c = rig_stream();
     cls_buffer cells = rig_cells(3);
     cls_event event = rig_event();
     bool first = false;
-    for (double ms = 100; ms < 10000 && !first; ms *= 5) {
+    double most = rig_has_capability("queues_concurrent") ? 10000 : 200;
+    for (double ms = 100; ms < most && !first; ms *= 5) {
         OK(rig_set(a, cells, 0, 3, ms));
         OK(cls_event_record(event, a));
         OK(cls_stream_wait_event(b, event));
@@ -130,6 +133,8 @@ static void test_a_long_kernel_leaves_a_third_stream_alone(void **state) {
     OK(cls_stream_destroy(c));
     OK(cls_event_destroy(event));
     OK(cls_buffer_destroy(cells));
+    if (!first && rig_platform_is("NVIDIA"))
+        SKIP_BECAUSE("this driver tells of completions in the order of submission");
     if (!first && (!rig_has_capability("queues_concurrent") || rig_platform_is("Intel")))
         SKIP_BECAUSE("this driver ran the kernels of separate queues one after the other");
     assert_true(first);

@@ -38,8 +38,13 @@ static const char source[] =
 static cls_program program;
 
 static int setup(void **state) {
-    return rig_setup(state) ||
-           cls_program_from_source(rig.context, source, "kernels.cl", "-DUNUSED=1", &program);
+    if (rig_setup(state))
+        return -1;
+    cls_status status =
+        cls_program_from_source(rig.context, source, "kernels.cl", "-DUNUSED=1", &program);
+    if (status)
+        print_error("%s\n", cls_last_error_detail());
+    return status;
 }
 
 static int teardown(void **state) { return cls_program_destroy(program) || rig_teardown(state); }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of numerics share: values that are hard to get right, views on the device with guards
- * around them, and comparison with the host reference.
+ * What the tests of numerics share: values that are hard to get right, views on the device with
+ * guards around them, and comparison with the host reference.
  */
 #ifndef CLSTREAM_TESTS_ARRAYS_H
 #define CLSTREAM_TESTS_ARRAYS_H
@@ -23,6 +23,12 @@ extern const cls_dtype all_types[TYPES];
 
 bool is_float(cls_dtype type);
 
+/* To be called first. TEST_FILTER ("*_f32") in the environment picks the tests by their names. */
+void prepare_tests(void);
+
+/* Whether the device is Oclgrind's, an interpreter with faults of its own. */
+bool device_is_oclgrind(void);
+
 /* Fails the running test with the status, its detail and the call. */
 #define OK(call) expect_status(CLS_SUCCESS, (call), #call, __FILE__, __LINE__)
 #define EXPECT(status, call) expect_status((status), (call), #call, __FILE__, __LINE__)
@@ -39,8 +45,9 @@ bool device_flushes(void);
     SKIP_BECAUSE("the device has no f64")
 #define SKIP_BECAUSE(...) (print_message(__VA_ARGS__), print_message("\n"), skip())
 
-/* `count` elements: the type's limits, the other types' limits and their neighbours, ties, NaN, infinities
- * and zeros first, then pseudo-random ones of every magnitude. The same for the same seed. To be freed. */
+/* `count` elements: the type's limits, the other types' limits and their neighbours, ties, NaN,
+ * infinities and zeros first, then pseudo-random ones of every magnitude. The same for the same
+ * seed. To be freed. */
 void *hard_values(cls_dtype type, size_t count, unsigned seed);
 /* The number of those that are not random. */
 size_t hard_count(cls_dtype type);
@@ -48,8 +55,8 @@ size_t hard_count(cls_dtype type);
 /* Replaces NaN, infinities and what is above `limit` in magnitude. */
 void tame(cls_dtype type, void *array, size_t count, double limit);
 
-/* A view of `count` elements of a buffer of its own, `offset` elements into it, with guard elements all
- * around. `from` may be NULL: then the view holds the guard's bytes too. */
+/* A view of `count` elements of a buffer of its own, `offset` elements into it, with guard
+ * elements all around. `from` may be NULL: then the view holds the guard's bytes too. */
 cls_array view_make(cls_dtype type, size_t offset, size_t count, const void *from);
 /* Downloads the view, checks the guards and destroys the buffer; to be freed. */
 void *view_take(cls_array view);
@@ -57,8 +64,8 @@ void *view_take(cls_array view);
 void *view_read(cls_array view);
 void view_destroy(cls_array view);
 
-/* Fails the running test, naming the first element that is off by more than `bounds` says, which may be
- * NULL for none. `inputs` (of the given type, may be NULL) is for the message. */
+/* Fails the running test, naming the first element that is off by more than `bounds` says, which
+ * may be NULL for none. `inputs` (of the given type, may be NULL) is for the message. */
 void check_array(const char *what, cls_dtype type, const void *got, const void *expected,
                  const double *bounds, size_t count, cls_dtype input_type, const void *inputs);
 

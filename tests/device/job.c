@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Past one run of a CPU (8,192 elements) and past many groups of a GPU, and no multiple of anything. */
+/* Past one run of a CPU (8,192 elements) and past many groups of a GPU, and no multiple of
+ * anything. */
 enum { COUNT = 8192 + 1024 + 37 };
 
 struct layout {

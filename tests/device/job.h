@@ -23,15 +23,15 @@ struct job {
 };
 
 /*
- * Arrays that cross the ends of vectors, groups and runs; that start at the buffer's start and where no
- * vector could; shorter than a vector; and in place where the types allow it. `in` holds job_count()
- * elements for each input.
+ * Arrays that cross the ends of vectors, groups and runs; that start at the buffer's start and
+ * where no vector could; shorter than a vector; and in place where the types allow it. `in` holds
+ * job_count() elements for each input.
  */
 void job_check(const struct job *job, const void *const *in);
 size_t job_count(void);
 
-/* job_check on hard values, with the inputs shifted against each other so that hard ones meet others.
- * Finite ones up to `limit` only, unless that is 0. */
+/* job_check on hard values, with the inputs shifted against each other so that hard ones meet
+ * others. Finite ones up to `limit` only, unless that is 0. */
 void job_check_hard(const struct job *job, double limit);
 
 #endif

@@ -66,6 +66,7 @@ static void add(unsigned *n, int op, cls_dtype type) {
 }
 
 int main(void) {
+    prepare_tests();
     unsigned n = 0;
     for (int op = 1; op <= OPS; op++)
         for (unsigned t = 0; t < TYPES; t++)

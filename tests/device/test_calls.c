@@ -329,5 +329,6 @@ int main(void) {
         cmocka_unit_test(integer_parameters_truncate_and_saturate),
         cmocka_unit_test(typed_parameters_keep_all_bits),
     };
+    prepare_tests();
     return cmocka_run_group_tests_name("calls", tests, NULL, NULL);
 }

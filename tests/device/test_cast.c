@@ -26,6 +26,9 @@ static void check(void **state) {
     const struct job *job = *state;
     NEED_TYPE(job->inputs[0]);
     NEED_TYPE(job->out);
+    if (job->n_inputs == 1 && job->inputs[0] == CLS_I64 && job->out == CLS_F32 &&
+        device_is_oclgrind())
+        SKIP_BECAUSE("Oclgrind 21.10 rounds i64 to f32 twice, by way of f64");
     job_check_hard(job, 0);
 }
 
@@ -48,6 +51,7 @@ static void make_where(struct job *job, cls_dtype condition, cls_dtype type) {
 }
 
 int main(void) {
+    prepare_tests();
     static const cls_dtype conditions[] = {CLS_U8, CLS_I32, CLS_I64};
     static struct CMUnitTest tests[CASTS + WHERES];
     for (unsigned i = 0; i < CASTS; i++)

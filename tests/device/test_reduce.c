@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions against the host reference: every operation and type, at sizes around every boundary. */
+/* Reductions against the host reference: every operation and type, sizes around every boundary. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,6 +249,7 @@ enum { OTHERS = sizeof others / sizeof others[0], MOST = DOT * TYPES + OTHERS };
 static struct work works[DOT * TYPES];
 
 int main(void) {
+    prepare_tests();
     static struct CMUnitTest tests[MOST];
     for (unsigned i = 0; i < DOT * TYPES; i++) {
         struct work *work = &works[i];

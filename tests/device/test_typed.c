@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every typed function, blocking and asynchronous, by its own name: the same bits as the generic call,
- * and views of other types refused. The rows are generated from the library's tables.
+ * Every typed function, blocking and asynchronous, by its own name: the same bits as the generic
+ * call, and views of other types refused. The rows are generated from the library's tables.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static bool is_reduction(const struct typed_row *row) {
     return row->family == ROW_REDUCE || row->family == ROW_DOT;
 }
 
-/* Where the output goes: the last view of an element-by-element call, the one behind a reduction's. */
+/* Where the output goes: the last view of an element-by-element call, behind a reduction's. */
 static unsigned out_index(const struct typed_row *row) {
     return is_reduction(row) ? row->n_views : row->n_views - 1;
 }
@@ -142,6 +142,7 @@ static void check(void **state) {
 }
 
 int main(void) {
+    prepare_tests();
     static struct CMUnitTest tests[ROWS];
     static struct typed_row rows[ROWS];
     memcpy(rows, typed_rows, sizeof rows);

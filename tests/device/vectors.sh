@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The launches that GPUs get, on whatever device there is: vectors interleaved over work-groups, and
+# arrays that start where no vector may. CPUs get long runs by default.
+set -eu
+. "$srcdir/tests/tap.sh"
+
+CLSTREAM_OP_SHAPE=vectors
+export CLSTREAM_OP_SHAPE
+
+if [ ! -x "$top_builddir/tests/device/test_cast" ]; then
+    skip "launches as on GPUs" "the test programs were not built"
+    finish
+    exit 0
+fi
+
+# run PROGRAM FILTER
+run() {
+    output=$(TEST_FILTER=$2 "$top_builddir/tests/device/$1" 2>&1) && failed= || failed=$output
+    check "$1 $2" "$failed"
+}
+
+run test_cast '*_u8'
+run test_cast 'where_*_f32'
+run test_unary 's*_f32'
+run test_binary 'a*'
+run test_reduce 'sum_*'
+finish

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands that are accepted and fail later, told in every way in which drivers have been seen to tell
+ * it, or to hide it. The layer holds the chosen command until the test lets it fail.
+ */
+#include "../support/rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+#include "loading.h"
+
+static const struct fault_controls *controls;
+
+/* How a driver tells of a failure. `name` stands for the driver where its quirks matter. */
+static const struct manner {
+    const char *name;
+    cl_int status, wait;
+    enum late_callback callback;
+    bool dependents_run, kills_queue;
+} manners[] = {
+#ifdef LATE_PLATFORM
+    {"status says complete, dependents run", CL_COMPLETE, -14, LATE_CALLBACK_FAILS, true, false},
+    {"status says complete, callback says so too", CL_COMPLETE, -14, LATE_CALLBACK_COMPLETE, true,
+     false},
+    {"status says complete, no callback", CL_COMPLETE, -14, LATE_CALLBACK_NEVER, false, false},
+#else
+    {"status -1, no callback", -1, -14, LATE_CALLBACK_NEVER, false, false},
+    {"status -14, no callback", -14, -14, LATE_CALLBACK_NEVER, false, false},
+    {"status -42, callback says complete", -42, -14, LATE_CALLBACK_COMPLETE, false, false},
+    {"status -42, callback fails, queue dead", -42, -14, LATE_CALLBACK_FAILS, false, true},
+    {"status -14, dependents run, callback says complete", -14, -14, LATE_CALLBACK_COMPLETE, true,
+     false},
+    {"status -1, dependents run, queue dead, no callback", -1, -14, LATE_CALLBACK_NEVER, true,
+     true},
+#endif
+};
+
+static cls_status step(cls_stream stream, cls_buffer cells) {
+    return rig_set(stream, cells, 0, 1, 0);
+}
+
+static cls_status copy(cls_stream stream, cls_buffer cells) {
+    return cls_copy_d2d_async(cells, 0, cells, 64, 4, stream);
+}
+
+static cls_status fill(cls_stream stream, cls_buffer cells) {
+    const uint32_t one = 1;
+    return cls_fill_async(cells, 0, 4, &one, 4, stream);
+}
+
+static const uint32_t upload_from[4] = {1, 1, 1, 1};
+
+static cls_status upload(cls_stream stream, cls_buffer cells) {
+    return cls_copy_h2d_async(cells, 0, upload_from, sizeof upload_from, stream);
+}
+
+/* The command that fails, and the name that errors must give it. */
+static const struct victim {
+    const char *function, *label;
+    cls_status (*submit)(cls_stream stream, cls_buffer cells);
+} victims[] = {
+    {"clEnqueueNDRangeKernel", "advance", step},
+    {"clEnqueueCopyBuffer", "copy_d2d", copy},
+    {"clEnqueueFillBuffer", "fill", fill},
+    {"clEnqueueWriteBuffer", "copy_h2d", upload},
+};
+
+struct outcome {
+    sem_t called;
+    unsigned calls;
+    cls_status status;
+};
+
+static void keep_outcome(cls_stream stream, cls_status status, void *arg) {
+    struct outcome *outcome = arg;
+    (void)stream;
+    outcome->calls++;
+    outcome->status = status;
+    sem_post(&outcome->called);
+}
+
+static void count(void *arg) { ++*(_Atomic unsigned *)arg; }
+
+/* Streams with all that can be around a failing command. */
+struct stage {
+    cls_stream failing, dependent, held, other;
+    cls_event event;
+    cls_buffer cells;
+    struct gate gate; /* holds `held` */
+    struct outcome first, second;
+    _Atomic unsigned host_calls;
+    const struct victim *victim;
+};
+
+static cls_stream make_stream(cls_order order) {
+    cls_stream stream = NULL;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    config.order = order;
+    OK(cls_stream_create(rig.context, &config, &stream));
+    return stream;
+}
+
+static void build(struct stage *stage, cls_order order) {
+    stage->failing = make_stream(order);
+    stage->dependent = make_stream(order);
+    stage->held = make_stream(order);
+    stage->other = make_stream(order);
+    stage->event = rig_event();
+    stage->cells = rig_cells(32);
+    gate_init(&stage->gate);
+    assert_int_equal(sem_init(&stage->first.called, 0, 0), 0);
+    assert_int_equal(sem_init(&stage->second.called, 0, 0), 0);
+}
+
+/* All commands are accepted while the chosen one is held. */
+static void submit(struct stage *stage) {
+    OK(stage->victim->submit(stage->failing, stage->cells));
+    assert_true(controls->late_taken());
+    OK(rig_set(stage->failing, stage->cells, 1, 1, 0));
+    OK(cls_event_record(stage->event, stage->failing));
+    OK(cls_stream_wait_event(stage->dependent, stage->event));
+    OK(rig_set(stage->dependent, stage->cells, 2, 1, 0));
+    OK(cls_stream_launch_host_async(stage->held, gate_hold, &stage->gate));
+    OK(cls_stream_wait_event(stage->held, stage->event));
+    OK(rig_set(stage->held, stage->cells, 3, 1, 0));
+    OK(cls_stream_add_callback(stage->failing, keep_outcome, &stage->first));
+    OK(cls_stream_launch_host_async(stage->dependent, count, &stage->host_calls));
+    OK(cls_stream_add_callback(stage->dependent, keep_outcome, &stage->second));
+    OK(rig_set(stage->other, stage->cells, 4, 7, 0));
+    OK(cls_stream_synchronize(stage->other));
+    EXPECT(CLS_NOT_READY, cls_stream_query(stage->failing));
+    EXPECT(CLS_NOT_READY, cls_event_query(stage->event));
+}
+
+static void expect_poison(struct stage *stage, cls_stream stream) {
+    const char *label = stage->victim->label;
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+    assert_non_null(strstr(cls_last_error_detail(), label));
+    cls_clear_last_error();
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_query(stream));
+    assert_non_null(strstr(cls_last_error_detail(), label));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_wait(stream, 1000000));
+}
+
+static bool sees_poison(void *arg, unsigned i) {
+    struct stage *stage = arg;
+    cls_stream stream = i % 2 ? stage->failing : stage->dependent;
+    return cls_stream_query(stream) == CLS_ERROR_COMMAND_FAILED &&
+           cls_stream_synchronize(stream) == CLS_ERROR_COMMAND_FAILED &&
+           strstr(cls_last_error_detail(), stage->victim->label);
+}
+
+static unsigned enqueued(void) {
+    unsigned sum = 0;
+    const char *name;
+    for (unsigned i = 0; (name = controls->function(i)) != NULL; i++)
+        sum += strncmp(name, "clEnqueue", 9) ? 0 : controls->calls(name);
+    return sum;
+}
+
+/* From now on nothing that depends on the failure reaches the driver. */
+static void expect_nothing_handed_over(struct stage *stage, cls_order order) {
+    cls_stream late_comer = make_stream(order);
+    expect_poison(stage, stage->failing);
+    expect_poison(stage, stage->dependent);
+    unsigned before = enqueued();
+    EXPECT(CLS_ERROR_COMMAND_FAILED, rig_set(stage->failing, stage->cells, 5, 1, 0));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, rig_set(stage->dependent, stage->cells, 6, 1, 0));
+    gate_open(&stage->gate);
+    expect_poison(stage, stage->held);
+    OK(cls_stream_wait_event(late_comer, stage->event));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, rig_set(late_comer, stage->cells, 7, 1, 0));
+    expect_poison(stage, late_comer);
+    OK(cls_stream_destroy(late_comer));
+    assert_int_equal(enqueued(), before);
+    assert_int_equal(controls->late_trespasses(), 0);
+}
+
+static void expect_callback(struct outcome *outcome) {
+    assert_true(sem_comes(&outcome->called));
+    assert_int_equal(outcome->status, CLS_ERROR_COMMAND_FAILED);
+    assert_int_equal(outcome->calls, 1);
+}
+
+/* What has not failed goes on, and reset makes the rest usable again. */
+static void expect_recovery(struct stage *stage) {
+    cls_stream streams[] = {stage->failing, stage->dependent, stage->held};
+    OK(rig_set(stage->other, stage->cells, 8, 9, 0));
+    OK(cls_stream_synchronize(stage->other));
+    assert_int_equal(rig_cell(stage->cells, 8), 9);
+    for (uint32_t i = 0; i < 3; i++) {
+        OK(cls_stream_reset(streams[i]));
+        OK(rig_set(streams[i], stage->cells, 10 + i, 5, 0));
+        OK(cls_stream_synchronize(streams[i]));
+        assert_int_equal(rig_cell(stage->cells, 10 + i), 5);
+    }
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_event_query(stage->event));
+}
+
+static void take_down(struct stage *stage) {
+    controls->late_arm(NULL);
+    OK(cls_stream_destroy(stage->failing));
+    OK(cls_stream_destroy(stage->dependent));
+    OK(cls_stream_destroy(stage->held));
+    OK(cls_stream_destroy(stage->other));
+    OK(cls_event_destroy(stage->event));
+    OK(cls_buffer_destroy(stage->cells));
+    OK(cls_context_synchronize(rig.context));
+    gate_destroy(&stage->gate);
+}
+
+static void play(const struct manner *manner, const struct victim *victim, cls_order order) {
+    struct stage stage = {.victim = victim};
+    const struct late_plan plan = {
+        .function = victim->function,
+        .nth = 1,
+        .status = manner->status,
+        .wait = manner->wait,
+        .callback = manner->callback,
+        .dependents_run = manner->dependents_run,
+        .kills_queue = manner->kills_queue,
+    };
+    print_message("# %s, %s, %s\n", manner->name, victim->label,
+                  order == CLS_ORDER_IN_ORDER ? "in-order" : "out-of-order");
+    build(&stage, order);
+    controls->late_arm(&plan);
+    submit(&stage);
+    assert_true(controls->late_fire());
+    expect_poison(&stage, stage.failing);
+    assert_int_equal(team_run(4, sees_poison, &stage), 0);
+    expect_nothing_handed_over(&stage, order);
+    expect_callback(&stage.first);
+    expect_callback(&stage.second);
+    assert_int_equal(stage.host_calls, 0);
+    expect_recovery(&stage);
+    take_down(&stage);
+}
+
+static void test_late_failure(void **state) {
+    const struct manner *manner = *state;
+    static const cls_order orders[] = {CLS_ORDER_OUT_OF_ORDER, CLS_ORDER_IN_ORDER};
+    for (size_t order = rig_has_capability("out_of_order") ? 0 : 1; order < 2; order++)
+        for (size_t i = 0; i < sizeof victims / sizeof *victims; i++)
+            play(manner, &victims[i], orders[order]);
+}
+
+int main(int argc, char **argv) {
+    enum { N = sizeof manners / sizeof *manners };
+    struct CMUnitTest tests[N];
+    (void)argc;
+#ifdef LATE_PLATFORM
+    setenv("CLS_FAULT_PLATFORM", LATE_PLATFORM, 1);
+#endif
+    layer_start("fault_layer", argv);
+    controls = layer_controls("fault_layer", FAULT_CONTROLS);
+    for (size_t i = 0; i < N; i++)
+        tests[i] = (struct CMUnitTest){.name = manners[i].name,
+                                       .test_func = test_late_failure,
+                                       .initial_state = (void *)(uintptr_t)&manners[i]};
+    return _cmocka_run_group_tests("late_faults", tests, N, rig_setup, rig_teardown);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scenarios: short programs on the public interface that create all they use and destroy it again, also
+ * when any call in between fails. They are run over and over in one process, with another call failing
+ * each time. None touches the default context.
+ */
+#ifndef CLSTREAM_TESTS_SCENARIO_H
+#define CLSTREAM_TESTS_SCENARIO_H
+
+#include <stdbool.h>
+#include <time.h>
+
+#include <clstream.h>
+
+static inline void sleep_us(long us) {
+    struct timespec time = {us / 1000000, us % 1000000 * 1000};
+    nanosleep(&time, NULL);
+}
+
+/* What one run came to. */
+struct run {
+    unsigned errors; /* calls that did not succeed */
+    cls_status first;
+    bool masked; /* a fault may go unreported: behind a failure that is expected, or unwaited for */
+    bool wrong;  /* a result is not what the calls' success promised */
+    const char *what;
+};
+
+struct scenario {
+    const char *name;
+    void (*run)(struct run *run);
+};
+
+extern const struct scenario scenarios[];
+extern const unsigned n_scenarios;
+
+/* Called where nothing may fail any more, before a scenario cleans up objects that are not the library's. */
+extern void (*scenario_relent)(void);
+
+#endif

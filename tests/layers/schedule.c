@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random graphs under orders of execution that the dependencies allow and drivers seldom show.
+ * CLS_SWEEP=long runs more than a million commands, else 20,000; CLS_SEED starts from another seed.
+ */
+#include "schedule.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "dag.h"
+#include "loading.h"
+#include "policy.h"
+
+enum { HANG_S = 60, COMMANDS_A_SECOND = 500, GRAPHS = 40, SCHEDULES = 8 };
+
+static const struct schedule_controls *controls;
+static cls_context context;
+
+static void hold(bool held) { controls->hold(held); }
+
+static unsigned long long seed(void) {
+    const char *value = getenv("CLS_SEED");
+    return value ? strtoull(value, NULL, 10) : 1;
+}
+
+static uint64_t commands(uint64_t few, uint64_t many) {
+    const char *value = getenv("CLS_SWEEP");
+    return value && !strcmp(value, "long") ? many : few;
+}
+
+static struct dag_result run(enum schedule_order order, uint64_t schedule, struct dag_plan plan) {
+    struct dag_result result;
+    alarm(HANG_S + (unsigned)(plan.commands / COMMANDS_A_SECOND));
+    controls->choose(order, schedule);
+    plan.hold = order == SCHEDULE_OPEN ? NULL : hold;
+    dag_run(context, &plan, &result);
+    alarm(0);
+    if (result.failed)
+        fail_msg("seed %llu: %s", (unsigned long long)plan.seed, result.what);
+    return result;
+}
+
+/* The order for a policy, or a skipped test. */
+static cls_order need(enum policy policy) {
+    cls_order order = policy_choose(policy);
+    if (order == CLS_ORDER_AUTO) {
+        print_message("the device has no %s queues\n", policy_names[policy]);
+        skip();
+    }
+    return order;
+}
+
+/* --- the instrument --- */
+
+/* Whether a graph with one wait left out comes out wrong. */
+static bool shows(enum schedule_order order, uint64_t schedule, cls_order queue, unsigned i) {
+    const struct dag_plan plan = {.seed = seed() + i,
+                                  .commands = 128,
+                                  .order = queue,
+                                  .streams = 6,
+                                  .batch = 128,
+                                  .planted = 10 + i % 20,
+                                  .narrow = 4};
+    return run(order, schedule, plan).different;
+}
+
+/* Of GRAPHS graphs with one wait left out, how many a few schedules expose. */
+static unsigned exposed(bool layer, cls_order queue) {
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < GRAPHS; i++) {
+        bool seen = shows(layer ? SCHEDULE_LAST_FIRST : SCHEDULE_OPEN, 0, queue, i);
+        for (unsigned k = 1; k < SCHEDULES && !seen; k++)
+            seen = shows(layer ? SCHEDULE_RANDOM : SCHEDULE_OPEN, k, queue, i);
+        wrong += seen;
+    }
+    return wrong;
+}
+
+static void test_one_missing_wait_shows(void **state) {
+    cls_order queue = need(*(const enum policy *)*state);
+    unsigned with = exposed(true, queue), without = exposed(false, queue);
+    print_message("# one wait left out shows in %u of %d graphs, in %u without the layer\n", with,
+                  GRAPHS, without);
+    assert_true(with >= GRAPHS * 9 / 10);
+}
+
+/* --- the library --- */
+
+static void compute(enum schedule_order order, enum policy policy, uint64_t few, uint64_t many) {
+    const struct dag_plan plan = {.seed = seed(),
+                                  .commands = commands(few, many),
+                                  .order = need(policy),
+                                  .streams = 6,
+                                  .batch = 256};
+    struct dag_result result = run(order, plan.seed, plan);
+    print_message("# %llu commands, %llu waits\n", (unsigned long long)result.commands,
+                  (unsigned long long)result.waits);
+    if (result.different)
+        fail_msg("%s", result.what);
+    assert_int_equal(controls->unflushed(), 0);
+}
+
+static void test_last_first(void **state) {
+    compute(SCHEDULE_LAST_FIRST, *(const enum policy *)*state, 4000, 200000);
+}
+
+static void test_random(void **state) {
+    compute(SCHEDULE_RANDOM, *(const enum policy *)*state, 3000, 150000);
+}
+
+static int setup(void **state) {
+    (void)state;
+    return cls_context_create(NULL, &context) ? -1 : 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    print_message("# %llu commands gated, at most %u at a time\n",
+                  (unsigned long long)controls->gated(), controls->widest());
+    return controls->gated() > 0 && !cls_context_destroy(context) ? 0 : -1;
+}
+
+#define WITH(test, policy) cmocka_unit_test_prestate(test, (void *)(uintptr_t)&policies[policy])
+
+int main(int argc, char **argv) {
+    static const enum policy policies[POLICIES] = {POLICY_OUT_OF_ORDER, POLICY_IN_ORDER,
+                                                   POLICY_EVENT_LESS};
+    const struct CMUnitTest tests[] = {
+        WITH(test_one_missing_wait_shows, POLICY_OUT_OF_ORDER),
+        WITH(test_one_missing_wait_shows, POLICY_IN_ORDER),
+        WITH(test_one_missing_wait_shows, POLICY_EVENT_LESS),
+        WITH(test_last_first, POLICY_OUT_OF_ORDER),
+        WITH(test_random, POLICY_OUT_OF_ORDER),
+        WITH(test_last_first, POLICY_IN_ORDER),
+        WITH(test_random, POLICY_IN_ORDER),
+        WITH(test_last_first, POLICY_EVENT_LESS),
+        WITH(test_random, POLICY_EVENT_LESS),
+    };
+    (void)argc;
+    layer_start("schedule_layer", argv);
+    controls = layer_controls("schedule_layer", SCHEDULE_CONTROLS);
+    return cmocka_run_group_tests_name("schedule", tests, setup, teardown);
+}
