@@ -47,6 +47,7 @@ enum flight_room flights_reserve(struct flights *flights, unsigned limit) {
 struct flight *flights_push(struct flights *flights, struct command *command) {
     struct flight *flight = flight_at(flights, flights->count++);
     flight->lost = CL_COMPLETE;
+    flight->well = false;
     flight->event = NULL;
     flight->position = command->position;
     flight->label = command->label ? command->label : command->type->label;
@@ -126,12 +127,14 @@ static void inherit_failure(struct stream *stream, struct flight *flight) {
                            failure->label);
 }
 
-/* Gives the events of a failed flight up instead of releasing them. */
-static void keep_events(struct flight *flight) {
+/* Gives up, instead of releasing them, the events that the driver itself made fail. */
+static void keep_failed_events(const struct device *device, struct flight *flight) {
     struct dep *items = deps_items(&flight->deps);
-    flight->event = NULL;
+    if (flight->event && event_state(device, flight->event) < 0)
+        flight->event = NULL;
     for (unsigned i = 0; i < flight->deps.count; i++)
-        items[i].event = NULL;
+        if (items[i].event && event_state(device, items[i].event) < 0)
+            items[i].event = NULL;
 }
 
 static void retire_oldest(struct stream *stream) {
@@ -145,7 +148,7 @@ static void retire_oldest(struct stream *stream) {
         flights->stuck_since = 0;
     if (stream->hurt && (stream->context->device->quirks & QUIRK_FAILED_RELEASE_ABORTS) &&
         stream_failure_at(stream, flight->position))
-        keep_events(flight);
+        keep_failed_events(stream->context->device, flight);
     if (flight->event)
         event_release(stream->context->device, flight->event);
     if (flight->deps.count)
@@ -257,42 +260,53 @@ static bool polls_in_batches(const struct stream *stream) {
            stream->context->caps->event_query_ns > DEAR_QUERY_NS;
 }
 
-static cl_int confirm(struct stream *stream, const struct flight *flight) {
-    return flight->event ? event_verdict(stream->context->device, 1, &flight->event) : CL_COMPLETE;
+/* The `n` oldest flights are done and well: no driver is asked of them again, however long they wait for
+ * the outcome of what they depend on. */
+static void note_well(struct flights *flights, unsigned n) {
+    for (unsigned i = 0; i < n; i++)
+        flight_at(flights, i)->well = true;
 }
 
-/* One flight at a time. */
-static struct stream *poll_each(struct stream *stream) {
+/* Asks of one flight; notes that it is well. */
+static cl_int ask(struct stream *stream, struct flight *flight) {
+    const struct device *device = stream->context->device;
+    cl_int state = flight_state(stream, flight);
+    if (state == CL_COMPLETE && (device->quirks & QUIRK_STATUS_LIES))
+        state = event_verdict(device, 1, &flight->event);
+    flight->well = state == CL_COMPLETE;
+    return state;
+}
+
+/* Retires what is done. Where asking is dear, asks of a batch first, and of its oldest flight only when the
+ * batch is not whole and nothing is to be kept. */
+static struct stream *poll_flights(struct stream *stream, unsigned keep) {
     struct flights *flights = &stream->flights;
+    bool batches = polls_in_batches(stream);
     struct stream *other = NULL;
     while (flights->count && !other) {
-        unsigned telling = first_telling(flights);
+        unsigned telling = first_telling(flights), n;
         if (telling == flights->count)
             break;
         struct flight *flight = flight_at(flights, telling);
-        cl_int state = flight_state(stream, flight);
+        cl_int state = CL_COMPLETE;
+        if (!flight->well && batches) {
+            if (flights->count <= keep)
+                break;
+            enum batch batch = batch_state(stream, &n);
+            if (batch == BATCH_WELL) {
+                note_well(flights, n);
+                continue;
+            }
+            if (batch == BATCH_PENDING && keep)
+                break;
+            batches = false;
+        }
+        if (!flight->well)
+            state = ask(stream, flight);
         if (state > 0)
             break;
-        if (state == CL_COMPLETE && (stream->context->device->quirks & QUIRK_STATUS_LIES))
-            state = confirm(stream, flight);
         other = retire_span(stream, telling, state);
     }
-    return other;
-}
-
-static struct stream *poll_flights(struct stream *stream, unsigned keep) {
-    struct flights *flights = &stream->flights;
-    enum batch state = BATCH_UNSURE;
-    struct stream *other = NULL;
-    unsigned n;
-    if (polls_in_batches(stream))
-        do {
-            state = flights->count > keep ? batch_state(stream, &n) : BATCH_PENDING;
-            if (state == BATCH_WELL)
-                other = retire_span(stream, n - 1, CL_COMPLETE);
-        } while (state == BATCH_WELL && !other);
-    if (!other && (state == BATCH_UNSURE || !keep))
-        other = poll_each(stream);
     flights->poll_at = flights->count + POLL_STEP;
     return other;
 }

@@ -19,6 +19,7 @@ struct stream;
 struct queue;
 
 struct flight {
+    bool well;      /* known to be done without a failure of its own */
     cl_int lost;    /* negative: nothing can be known of it and the flights before it any more */
     cl_event event; /* NULL: covered by the next flight that has one, on the same in-order queue */
     uint64_t position;
