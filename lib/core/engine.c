@@ -64,29 +64,42 @@ bool engine_is_down(void) { return atomic_load_explicit(&down, memory_order_rela
 
 enum need { NEED_NOTHING, NEED_LONG, NEED_TICK };
 
-/* Looks after one stream; NEED_NOTHING when it is idle and was so at the last tick. */
-static enum need look_after(struct stream *stream) {
+/* Whether commands came in since the last look, none of them deferred. Then the submitter polls, and should
+ * not have to wait for the lock while somebody is in the driver. */
+static bool is_busy(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
     bool busy = stream->submitted != stream->looked_at && !stream->fifo_head;
     stream->looked_at = stream->submitted;
     pthread_mutex_unlock(&stream->lock);
-    if (!busy) /* else its submitter polls, and should not have to wait for the lock */
-        stream_poll(stream);
+    return busy;
+}
+
+/* Flushes, and has the newest command of an idle stream covered by an event. True when there was something
+ * to flush. */
+static bool tend(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
-    bool queued = stream->fifo_head != NULL && !stream->running;
     bool fresh = stream->unflushed;
     stream_flush_locked(stream);
     struct flight *last = flight_last(&stream->flights);
-    if (last && !last->event && !fresh && !busy)
+    if (last && !last->event && !fresh)
         handover_cover(stream);
     pthread_mutex_unlock(&stream->lock);
-    if (queued)
-        stream_drive(stream);
+    return fresh;
+}
+
+/* Looks after one stream; NEED_NOTHING when it is idle and was so at the last tick. */
+static enum need look_after(struct stream *stream, bool urgent) {
+    bool busy = is_busy(stream);
+    if (busy && !urgent && stream->context->caps->unflushed_progresses)
+        return NEED_TICK;
+    stream_poll(stream);
+    bool fresh = tend(stream);
+    stream_drive(stream);
     pthread_mutex_lock(&stream->lock);
     bool pending = stream->flights.count || stream->fifo_head;
     bool deferred = stream->fifo_head && !stream->running;
     pthread_mutex_unlock(&stream->lock);
-    if (fresh || deferred || busy)
+    if (fresh || deferred)
         return NEED_TICK;
     return pending ? NEED_LONG : NEED_NOTHING;
 }
@@ -124,12 +137,12 @@ static bool may_go(struct stream *stream, enum need need) {
 }
 
 /* Looks after all, and lets idle streams go. */
-static struct stream *look_after_all(struct stream *list, enum need *need) {
+static struct stream *look_after_all(struct stream *list, bool urgent, enum need *need) {
     struct stream **link = &list;
     *need = NEED_NOTHING;
     while (*link) {
         struct stream *stream = *link;
-        enum need one = look_after(stream);
+        enum need one = look_after(stream, urgent);
         if (one > *need)
             *need = one;
         struct stream *next = stream->watch_next;
@@ -183,9 +196,9 @@ static void *look_after_streams(void *arg) {
     unsigned idle = 0;
     while (!stopping()) {
         enum need need;
-        atomic_store(&kicked, false);
+        bool urgent = atomic_exchange(&kicked, false);
         list = take_arrivals(list);
-        list = look_after_all(list, &need);
+        list = look_after_all(list, urgent, &need);
         idle = need == NEED_NOTHING ? idle + 1 : 0;
         rest(waiter, list, need, idle);
     }

@@ -65,7 +65,7 @@ cls_status handover_cover(struct stream *stream) {
     if (status)
         last->lost = cls_last_error_code() < 0 ? cls_last_error_code() : CL_OUT_OF_RESOURCES;
     else
-        stream->unflushed = true;
+        stream_note_unflushed(stream);
     return status;
 }
 
@@ -169,7 +169,7 @@ cls_status handover(struct stream *stream, struct command *command) {
         flight->timed = command->u.marker.event;
         flight->timed_serial = command->u.marker.serial;
     }
-    stream->unflushed = true;
+    stream_note_unflushed(stream);
     /* The host's clock is to see this mark by itself, not at the end of what is flushed with it. */
     if (flight->timed && !stream->context->caps->marker_times_sane)
         stream_flush_locked(stream);

@@ -194,7 +194,7 @@ static void push_flight(struct stream *stream, struct command *head,
     flight->event = result->event;
     bool elsewhere = result->companion && !mutant(MUTANT_COMPANION_LEAVE);
     flight->queue = elsewhere ? stream->companion : stream->queue;
-    stream->unflushed = true;
+    stream_note_unflushed(stream);
 }
 
 /* Ends the head: with a failure, an event still to come, or done. */

@@ -123,6 +123,9 @@ cls_status stream_progress(struct stream *stream, uint64_t position);
 /* Notices completions. Called without the lock. */
 void stream_poll(struct stream *stream);
 
+/* Work of the stream is with the driver, which may sit on it until it is flushed; under the lock. */
+void stream_note_unflushed(struct stream *stream);
+
 /* Flushes what is unflushed; under the lock. */
 void stream_flush_locked(struct stream *stream);
 

@@ -114,7 +114,9 @@ function emit(name, type, args,    parts, n, i, call, arg, has, listed_waits) {
     }
     call = "next." name "(" call ")"
     printf "static %s CL_API_CALL wrap_%s(%s) {\n", type, name, n ? args : "void"
-    if (listed_waits)
+    if (name == "clCreateKernelsInProgram")
+        emit_kernels(name, call)
+    else if (listed_waits)
         emit_enqueue(name, type, call, has)
     else if (name ~ /^clRelease/ && match_object(name, "clRelease"))
         emit_release(name, call)
@@ -138,6 +140,15 @@ function emit_plain(name, call, what) {
     printf "    if (!code) {\n        code = %s;\n", call
     if (what != "OBJECT_NONE")
         printf "        if (!code)\n            layer_object(%s, 1);\n", what
+    print "    }\n    return code;"
+}
+
+# The one call that makes several objects.
+function emit_kernels(name, call) {
+    printf "    cl_int code = layer_enter(CALL_%s);\n", name
+    printf "    if (!code) {\n        code = %s;\n", call
+    print "        if (!code && kernels)"
+    print "            layer_object(OBJECT_KERNEL, (int)(num_kernels_ret ? *num_kernels_ret : num_kernels));"
     print "    }\n    return code;"
 }
 

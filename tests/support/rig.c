@@ -206,7 +206,7 @@ bool rig_platform_is(const char *part) {
 bool rig_runs_inline(void) { return rig_has_quirk("flush_runs_commands"); }
 
 unsigned rig_scale(unsigned count, unsigned least) {
-    static const double usual_ms = 0.1;
+    static const double usual_ms = 0.05;
     double fewer = pace.launch_ms > usual_ms ? count * usual_ms / pace.launch_ms : count;
     return fewer < least ? least : (unsigned)fewer;
 }
