@@ -109,7 +109,7 @@ cls_status cls_buffer_destroy(cls_buffer handle) {
 cls_status cls_buffer_get_size(cls_buffer handle, size_t *bytes) {
     if (!bytes)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_buffer_get_size: bytes is null");
-    struct buffer *buffer;
+    struct buffer *buffer = NULL;
     cls_status status = buffer_get(handle, &buffer);
     if (status)
         return status;

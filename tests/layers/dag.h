@@ -15,6 +15,7 @@
 struct dag_plan {
     uint64_t seed;
     uint64_t commands; /* at least */
+    double budget_s;   /* ends after the batch that passes it; 0: no limit */
     cls_order order;
     unsigned streams; /* at most DAG_STREAMS */
     unsigned batch;   /* commands between two comparisons */

@@ -51,8 +51,9 @@ struct fault_controls {
     unsigned (*calls)(const char *function);
     /* The functions there are, by number; NULL past the last. */
     const char *(*function)(unsigned i);
-    /* References held now, over all kinds; `text` (of at least 256 bytes) names them. */
-    long (*live)(char *text);
+    /* References held now, over all kinds but those named in `kept`, as "queues"; `text` (of at least 256
+     * bytes) names them. */
+    long (*live)(char *text, const char *kept);
 
     void (*late_arm)(const struct late_plan *plan);
     /* Lets the late command fail, now; false: no such command has come. */

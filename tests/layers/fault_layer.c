@@ -138,12 +138,12 @@ static const char *const object_names[LAYER_OBJECTS] = {
     [OBJECT_SAMPLER] = "samplers",
 };
 
-static long live_objects(char *text) {
+static long live_objects(char *text, const char *kept) {
     long sum = 0;
     int at = 0;
     text[0] = '\0';
     for (int i = OBJECT_CONTEXT; i < LAYER_OBJECTS; i++) {
-        long count = atomic_load(&live[i]);
+        long count = strstr(kept, object_names[i]) ? 0 : atomic_load(&live[i]);
         sum += count < 0 ? -count : count;
         if (count)
             at += snprintf(text + at, 32, "%s%ld %s", at ? ", " : "", count, object_names[i]);

@@ -13,7 +13,7 @@ static void arm(const struct fault_plan *plan) { controls->arm(plan); }
 static unsigned fired(const char *function) { return controls->fired(function); }
 static unsigned calls(const char *function) { return controls->calls(function); }
 static const char *function(unsigned i) { return controls->function(i); }
-static long live(char *text) { return controls->live(text); }
+static long live(char *text) { return controls->live(text, sweep_kept()); }
 
 static const cl_int *codes(const char *name) {
     static const cl_int host[] = {CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES, 0};
@@ -40,6 +40,9 @@ static const struct {
     {"clRetainEvent", "the wait goes through the FIFO instead"},
     {"clGetEventInfo",
      "a look that fails while waiting is taken again; one that decides is reported"},
+    {"clCreateKernelsInProgram", "a cached program that cannot be looked into is not used"},
+    {"clGetKernelInfo", "the same, but for a kernel of the caller's, whose creation fails"},
+    {"clWaitForEvents", "only asked of commands that are done; each is then asked by itself"},
     {"clGetProgramInfo", "the binary is not kept on disk"},
     {"clGetKernelArgInfo", "arguments are checked less"},
     {"clGetEventProfilingInfo", "the host's clock stands in"},

@@ -219,7 +219,7 @@ static const char *function(unsigned i) { return i < CAUGHT ? names[i] : NULL; }
 
 static const struct fault_controls *controls;
 
-static long live(char *text) { return controls->live(text); }
+static long live(char *text) { return controls->live(text, sweep_kept()); }
 
 static const cl_int *codes(const char *name) {
     static const cl_int one[] = {CL_OUT_OF_HOST_MEMORY, 0};

@@ -34,6 +34,14 @@ struct scenario {
 extern const struct scenario scenarios[];
 extern const unsigned n_scenarios;
 
+/* scenario_trouble.c */
+void interoperation(struct run *run);
+void foreign_call(struct run *run);
+void reset_after_failure(struct run *run);
+void two_contexts(struct run *run);
+void destroyed_at_work(struct run *run);
+void polled(struct run *run);
+
 /* Called where nothing may fail any more, before a scenario cleans up objects that are not the library's. */
 extern void (*scenario_relent)(void);
 

@@ -11,8 +11,6 @@
 
 #include "schedule.h"
 
-enum { MAX_QUEUES = 256 };
-
 /* Without news for so long gates are opened; a command that was let go is given so long to end; and when
  * nothing can be let go for so long, what waits for an event from elsewhere is let go all the same. */
 static const uint64_t QUIET_NS = 300 * 1000, STEP_NS = 50 * 1000 * 1000, STUCK_NS = 5 * 1000 * 1000;
@@ -28,16 +26,6 @@ struct gated {
                          queue; those found done are taken away */
 };
 
-/* A queue as the layer knows it. */
-struct queue {
-    cl_command_queue cl;
-    unsigned references; /* the host's */
-    bool in_order;
-    cl_context context;
-    cl_event newest; /* its newest command, retained, where it is in-order */
-    uint64_t enqueued, flushed;
-};
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct gated **gates;
@@ -45,8 +33,6 @@ static unsigned n_gates, capacity, widest, unflushed;
 static uint64_t total, last_came, random_state = 1, salt;
 static enum schedule_order order;
 static bool held, wanted, running, stop;
-static struct queue queues[MAX_QUEUES];
-static unsigned n_queues;
 static pthread_t thread;
 
 static uint64_t now_ns(void) {
@@ -204,68 +190,7 @@ struct passage {
     cl_event waits[];
 };
 
-/* Under the lock. */
-static struct queue *find_queue(cl_command_queue cl) {
-    for (unsigned i = 0; i < n_queues; i++)
-        if (queues[i].cl == cl)
-            return &queues[i];
-    return NULL;
-}
-
-static cl_command_queue add_queue(cl_context context, cl_command_queue cl) {
-    cl_command_queue_properties properties = 0;
-    if (!cl)
-        return NULL;
-    next.clGetCommandQueueInfo(cl, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
-    bool in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    pthread_mutex_lock(&lock);
-    if (n_queues == MAX_QUEUES)
-        abort();
-    queues[n_queues++] =
-        (struct queue){.cl = cl, .references = 1, .in_order = in_order, .context = context};
-    pthread_mutex_unlock(&lock);
-    return cl;
-}
-
-/* Under the lock: makes the command the newest of an in-order queue; the one before, or NULL. */
-static cl_event replace_newest(cl_command_queue cl, cl_event event) {
-    struct queue *queue = find_queue(cl);
-    if (!queue || !queue->in_order)
-        return NULL;
-    cl_event before = queue->newest;
-    next.clRetainEvent(event);
-    queue->newest = event;
-    return before;
-}
-
-/* Under the lock: whether the wait is for a command of another queue that nobody flushed. */
-static bool is_unflushed(cl_command_queue cl, cl_event wait) {
-    for (unsigned i = 0; i < n_gates; i++) {
-        const struct gated *gated = gates[i];
-        if (gated->event != wait || gated->queue == cl)
-            continue;
-        const struct queue *queue = find_queue(gated->queue);
-        return queue && queue->flushed < gated->number;
-    }
-    return false;
-}
-
-/* Under the lock: numbers the command in its queue, and looks at what it waits for. */
-static void note_command(struct gated *gated, const struct passage *passage, cl_uint waits) {
-    struct queue *queue = find_queue(gated->queue);
-    if (queue)
-        gated->number = ++queue->enqueued;
-    for (cl_uint i = 0; i < waits; i++)
-        unflushed += is_unflushed(gated->queue, passage->waits[i]);
-}
-
-static void note_flush(cl_command_queue cl) {
-    pthread_mutex_lock(&lock);
-    struct queue *queue = find_queue(cl);
-    if (queue)
-        queue->flushed = queue->enqueued;
-    pthread_mutex_unlock(&lock);
-}
+#include "schedule_queues.h"
 
 static cl_event make_gate(cl_command_queue cl) {
     pthread_mutex_lock(&lock);

@@ -225,6 +225,18 @@ void sweep_scenario(const struct sweep *sweep, const struct scenario *scenario) 
     assert_int_equal(tally.findings, 0);
 }
 
+const char *sweep_kept(void) {
+    static int keeps_queues = -1;
+    cls_quirk quirk;
+    size_t device;
+    if (keeps_queues < 0 && cls_device_find(NULL, &device) == CLS_SUCCESS) {
+        keeps_queues = 0;
+        for (size_t i = 0; cls_device_get_quirk(device, i, &quirk) == CLS_SUCCESS; i++)
+            keeps_queues |= !strcmp(quirk.name, "queue_release_hangs");
+    }
+    return keeps_queues > 0 ? "queues" : "";
+}
+
 /* --- the group --- */
 
 static char folder[64];

@@ -30,6 +30,9 @@ void sweep_scenario(const struct sweep *sweep, const struct scenario *scenario);
 /* The scenario as it is, to see that nothing is wrong before anything fails. */
 void sweep_clean(const struct sweep *sweep, const struct scenario *scenario);
 
+/* The kinds of objects that the library keeps on purpose on this driver, once something has failed. */
+const char *sweep_kept(void);
+
 /* A fresh cache folder for this process, and its removal. */
 int sweep_setup(void **state);
 int sweep_teardown(void **state);

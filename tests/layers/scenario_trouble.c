@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* Scenarios with the caller's own OpenCL objects, several contexts, failure and haste. */
+#include "scenario.h"
+
+#include <string.h>
+
+#include <clstream/opencl.h>
+
+#include "world.h"
+
+/* --- the caller's own OpenCL objects --- */
+
+static bool cl_ok(struct run *run, cl_int code) {
+    return ok(run, code == CL_SUCCESS ? CLS_SUCCESS : CLS_ERROR_DRIVER);
+}
+
+struct own {
+    cl_context context;
+    cl_command_queue queue;
+    cl_mem memory;
+    cl_event gate;
+};
+
+static bool own_open(struct run *run, struct own *own) {
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_int code = CL_SUCCESS;
+    memset(own, 0, sizeof *own);
+    if (!cl_ok(run, clGetPlatformIDs(1, &platform, NULL)) ||
+        !cl_ok(run, clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL)))
+        return false;
+    own->context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    if (!cl_ok(run, code))
+        return false;
+    own->queue = clCreateCommandQueue(own->context, device, 0, &code);
+    if (!cl_ok(run, code))
+        return false;
+    own->memory = clCreateBuffer(own->context, CL_MEM_READ_WRITE, BYTES, NULL, &code);
+    if (!cl_ok(run, code))
+        return false;
+    own->gate = clCreateUserEvent(own->context, &code);
+    return cl_ok(run, code);
+}
+
+static void own_close(struct own *own) {
+    scenario_relent(); /* a gate that cannot be opened would strand those who wait for it */
+    if (own->gate) {
+        clSetUserEventStatus(own->gate, CL_COMPLETE);
+        clReleaseEvent(own->gate);
+    }
+    if (own->memory)
+        clReleaseMemObject(own->memory);
+    if (own->queue)
+        clReleaseCommandQueue(own->queue);
+    if (own->context)
+        clReleaseContext(own->context);
+}
+
+static bool own_wrap(struct run *run, const struct own *own, struct world *world) {
+    cl_device_id device;
+    return cl_ok(run, clGetContextInfo(own->context, CL_CONTEXT_DEVICES, sizeof device, &device,
+                                       NULL)) &&
+           ok(run, cls_context_wrap(own->context, device, &world->context)) &&
+           ok(run, cls_buffer_wrap(world->context, own->memory, &world->a)) &&
+           ok(run, cls_stream_wrap(world->context, own->queue, &world->streams[0])) &&
+           ok(run, cls_event_create(world->context, NULL, &world->event));
+}
+
+void interoperation(struct run *run) {
+    struct world world;
+    struct own own;
+    cl_event handed = NULL;
+    world_init(&world);
+    if (own_open(run, &own) && own_wrap(run, &own, &world)) {
+        cls_stream stream = world.streams[0];
+        if (ok(run, cls_stream_wait_cl(stream, own.gate)) &&
+            cl_ok(run, clSetUserEventStatus(own.gate, CL_COMPLETE)) &&
+            upload(run, &world, world.a, stream) &&
+            ok(run, cls_event_record(world.event, stream)) &&
+            ok(run, cls_event_wait_cl(world.event, 5000000000u, &handed)) &&
+            download(run, &world, world.a, stream) && synchronize(run, stream))
+            expect_scaled(run, &world, 1, 0);
+    }
+    if (handed)
+        clReleaseEvent(handed);
+    own_close(&own);
+    world_close(run, &world);
+}
+
+static cl_int foreign(cl_command_queue queue, void *arg) {
+    const uint32_t pattern = 7;
+    return clEnqueueFillBuffer(queue, (cl_mem)arg, &pattern, sizeof pattern, 0, BYTES, 0, NULL,
+                               NULL);
+}
+
+void foreign_call(struct run *run) {
+    struct world world;
+    cl_mem memory;
+    if (world_open(run, &world, 1)) {
+        cls_stream stream = world.streams[0];
+        if (ok(run, cls_buffer_get_cl(world.a, &memory)) && upload(run, &world, world.a, stream) &&
+            ok(run, cls_stream_foreign_async(stream, "fill by hand", foreign, memory))) {
+            /* Waits in any case: the memory is only borrowed. */
+            bool good = download(run, &world, world.a, stream);
+            if (synchronize(run, stream) && good)
+                expect(run, world.area->out[0] == 7 && world.area->out[WORDS - 1] == 7, "the fill");
+        }
+    }
+    world_close(run, &world);
+}
+
+/* --- failure, several contexts, and haste --- */
+
+static cl_int fail(cl_command_queue queue, void *arg) {
+    (void)queue;
+    (void)arg;
+    return CL_OUT_OF_RESOURCES;
+}
+
+void reset_after_failure(struct run *run) {
+    struct world world;
+    if (world_open(run, &world, 1)) {
+        cls_stream stream = world.streams[0];
+        if (ok(run, cls_stream_foreign_async(stream, "to fail", fail, NULL))) {
+            cls_status status = cls_stream_synchronize(stream);
+            run->masked = true;
+            expect(run, status == CLS_ERROR_COMMAND_FAILED, "the failure");
+            if (ok(run, cls_stream_reset(stream)) && upload(run, &world, world.a, stream) &&
+                download(run, &world, world.a, stream) && synchronize(run, stream))
+                expect_scaled(run, &world, 1, 0);
+        }
+    }
+    world_close(run, &world);
+}
+
+void two_contexts(struct run *run) {
+    struct world from, to;
+    world_init(&to);
+    if (world_open(run, &from, 1) && world_open(run, &to, 1)) {
+        if (upload(run, &from, from.a, from.streams[0]) &&
+            download(run, &from, from.a, from.streams[0]) &&
+            ok(run, cls_event_record(from.event, from.streams[0])) &&
+            ok(run, cls_stream_wait_event(to.streams[0], from.event)) &&
+            upload(run, &to, to.a, to.streams[0]) && download(run, &to, to.a, to.streams[0]) &&
+            synchronize(run, to.streams[0])) {
+            expect_scaled(run, &from, 1, 0);
+            expect_scaled(run, &to, 1, 0);
+        }
+    }
+    world_close(run, &to);
+    world_close(run, &from);
+}
+
+static void do_nothing(void *arg) { (void)arg; }
+
+void destroyed_at_work(struct run *run) {
+    struct world world;
+    run->masked = true; /* nobody waits, so nobody hears of what fails late */
+    if (world_open(run, &world, 2) && open_kernel(run, &world)) {
+        upload(run, &world, world.a, world.streams[0]);
+        launch(run, &world, world.a, 3, 1, world.streams[0]);
+        ok(run, cls_event_record(world.event, world.streams[0]));
+        ok(run, cls_stream_wait_event(world.streams[1], world.event));
+        launch(run, &world, world.a, 3, 1, world.streams[1]);
+        ok(run, cls_stream_launch_host_async(world.streams[1], do_nothing, NULL));
+        download(run, &world, world.a, world.streams[1]);
+    }
+    world_close(run, &world);
+}
+
+void polled(struct run *run) {
+    struct world world;
+    cls_status status = CLS_NOT_READY;
+    if (world_open(run, &world, 1)) {
+        cls_stream stream = world.streams[0];
+        if (upload(run, &world, world.a, stream) && download(run, &world, world.a, stream) &&
+            ok(run, cls_event_record(world.event, stream))) {
+            while (status == CLS_NOT_READY) {
+                status = cls_stream_query(stream);
+                sleep_us(20);
+            }
+            if (ok(run, status) && ok(run, cls_event_query(world.event)))
+                expect_scaled(run, &world, 1, 0);
+        }
+    }
+    world_close(run, &world);
+}
