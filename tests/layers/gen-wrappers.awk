@@ -32,10 +32,11 @@ FNR == NR {
 
 function read_table(text,    words, n, i) {
     gsub(/\/\*[^*]*\*\//, " ", text)
-    gsub(/[;{}]/, " ", text)
+    gsub(/[*;{}]/, " ", text)
     n = split(text, words, /[ \t]+/)
+    # Headers until 2023: "cl_api_clFlush clFlush;", since then: "clFlush_t *clFlush;".
     for (i = 1; i < n; i++)
-        if (words[i] == "cl_api_" words[i + 1]) listed[words[i + 1]] = 1
+        if (words[i] == "cl_api_" words[i + 1] || words[i] == words[i + 1] "_t") listed[words[i + 1]] = 1
 }
 
 # Prototypes: from CL_API_ENTRY to the semicolon.
