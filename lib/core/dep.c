@@ -86,4 +86,6 @@ void deps_remove(struct deps *deps, unsigned i) {
     struct dep *items = deps_items(deps);
     dep_release(&items[i]);
     items[i] = items[--deps->count];
+    if (!deps->count)
+        deps_clear(deps); /* an empty set has no array */
 }

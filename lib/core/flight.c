@@ -250,7 +250,8 @@ static enum batch batch_state(struct stream *stream, unsigned *n) {
     cl_int state = event_state(device, events[count - 1]);
     if (state > 0)
         return BATCH_PENDING;
-    cl_uint asked = stream->context->caps->event_less ? 1 : count;
+    bool spans = stream->context->caps->event_less && !(device->quirks & QUIRK_STATUS_LIES);
+    cl_uint asked = spans ? 1 : count;
     bool well = !state && event_verdict(device, asked, &events[count - asked]) == CL_SUCCESS;
     return well ? BATCH_WELL : BATCH_UNSURE;
 }

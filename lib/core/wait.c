@@ -67,7 +67,8 @@ void stream_flush_locked(struct stream *stream) {
     atomic_fetch_sub_explicit(&unflushed_streams, 1, memory_order_relaxed);
     struct flight *last = flight_last(&stream->flights);
     cl_command_queue queue = last ? last->queue->cl : stream->queue->cl;
-    queue_flush(stream->context->device, queue);
+    if (queue_flush(stream->context->device, queue))
+        stream_note_unflushed(stream); /* the engine tries again */
 }
 
 /* Under the lock: whether the position is with the driver, or done. */
