@@ -126,6 +126,11 @@ static inline void command_init(struct command *command, const struct command_ty
     command->u.marker.event = NULL;
 }
 
+/* The name of a command in errors: its own, or its type's. */
+static inline const char *command_label(const struct command *command) {
+    return command->label ? command->label : command->type->label;
+}
+
 /* Adds a reference (taken over) to a command. */
 cls_status command_keep(struct command *command, struct object *object);
 

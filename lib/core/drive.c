@@ -160,7 +160,7 @@ static enum step step(struct stream *stream, struct command **freed) {
     cls_status status = room == FLIGHT_ROOM ? handover(stream, head) : CLS_ERROR_OUT_OF_MEMORY;
     if (status) {
         stream_fail_locked(stream, head->position, poison_status(status), cls_last_error_code(),
-                           head->label ? head->label : head->type->label);
+                           command_label(head));
         return STEP_AGAIN;
     }
     pop(stream);

@@ -50,7 +50,7 @@ struct flight *flights_push(struct flights *flights, struct command *command) {
     flight->well = false;
     flight->event = NULL;
     flight->position = command->position;
-    flight->label = command->label ? command->label : command->type->label;
+    flight->label = command_label(command);
     flight->kind = command->type->kind;
     flight->queue = NULL;
     flight->timed = NULL;

@@ -158,8 +158,7 @@ cls_status handover(struct stream *stream, struct command *command) {
         status = enqueue(stream, command, &event);
     if (status) {
         if (status == CLS_ERROR_CONTEXT_LOST)
-            atomic_store(&stream->context->lost_by,
-                         command->label ? command->label : command->type->label);
+            atomic_store(&stream->context->lost_by, command_label(command));
         return status;
     }
     struct flight *flight = flights_push(&stream->flights, command);

@@ -182,8 +182,7 @@ static void await_turn(struct stream *stream, struct command *head) {
     if (await_room(stream) == FLIGHT_ROOM)
         return;
     pthread_mutex_lock(&stream->lock);
-    stream_fail_locked(stream, head->position, CLS_ERROR_COMMAND_FAILED, 0,
-                       head->label ? head->label : head->type->label);
+    stream_fail_locked(stream, head->position, CLS_ERROR_COMMAND_FAILED, 0, command_label(head));
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -199,7 +198,7 @@ static void push_flight(struct stream *stream, struct command *head,
 
 /* Ends the head: with a failure, an event still to come, or done. */
 static void finish(struct stream *stream, struct command *head, const struct run_result *result) {
-    const char *label = head->label ? head->label : head->type->label;
+    const char *label = command_label(head);
     pthread_mutex_lock(&stream->lock);
     if (result->status)
         stream_fail_locked(stream, head->position, CLS_ERROR_COMMAND_FAILED, result->code, label);

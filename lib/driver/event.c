@@ -35,23 +35,6 @@ void event_release(const struct device *device, cl_event event) {
     driver_leave(device);
 }
 
-bool event_times(const struct device *device, cl_event event, uint64_t ns[4]) {
-    static const cl_profiling_info what[4] = {CL_PROFILING_COMMAND_QUEUED,
-                                              CL_PROFILING_COMMAND_SUBMIT,
-                                              CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END};
-    cl_ulong times[4];
-    cl_int code = CL_SUCCESS;
-    driver_enter(device);
-    for (int i = 0; i < 4 && code == CL_SUCCESS; i++)
-        code = clGetEventProfilingInfo(event, what[i], sizeof times[i], &times[i], NULL);
-    driver_leave(device);
-    if (code != CL_SUCCESS)
-        return false;
-    for (int i = 0; i < 4; i++)
-        ns[i] = times[i];
-    return true;
-}
-
 bool event_end_time(const struct device *device, cl_event event, uint64_t *ns) {
     cl_ulong end;
     driver_enter(device);

@@ -20,9 +20,6 @@ void event_release(const struct device *device, cl_event event);
 /* The device time at which the command ended, in ns; false where the driver has none. */
 bool event_end_time(const struct device *device, cl_event event, uint64_t *ns);
 
-/* All four times of the command: queued, submitted, started, ended. */
-bool event_times(const struct device *device, cl_event event, uint64_t ns[4]);
-
 /* Asks for a call of `hint` at completion. Only a hint: it may come late, never, more than once or
  * inline, and it must take no lock. False when the driver refuses. */
 bool event_hint(const struct device *device, cl_event event, void (*hint)(void *), void *arg);
