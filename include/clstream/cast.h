@@ -18,7 +18,7 @@
  * may be taken as zero, on devices whose arithmetic does so; a NaN's sign and payload are not kept.
  *
  * Statuses, besides those of each function:
- * @retval CLS_ERROR_INVALID_VALUE     an unknown operation
+ * @retval CLS_ERROR_INVALID_VALUE     an unknown operation or element type
  * @retval CLS_ERROR_INVALID_HANDLE    a buffer, or the stream
  * @retval CLS_ERROR_WRONG_CONTEXT     buffers or stream of different contexts
  * @retval CLS_ERROR_CONTEXT_DESTROYED

@@ -72,12 +72,13 @@ static inline cls_arg cls_arg_local(size_t bytes) {
     return arg;
 }
 
-/** Any value by its address and size, as clSetKernelArg takes it. Read during the launch call. */
+/** Any value by its address and size, as clSetKernelArg takes it. Read during the launch call, which
+ * refuses a null address. */
 static inline cls_arg cls_arg_value(const void *value, size_t size) {
     cls_arg arg;
     const unsigned char *from = (const unsigned char *)value;
     arg.kind = CLS_ARG_VALUE;
-    arg.size = size;
+    arg.size = value ? size : 0;
     arg.u.pointer = value;
     if (value && size <= sizeof arg.u.bytes)
         for (size_t i = 0; i < size; i++)

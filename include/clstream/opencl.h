@@ -4,7 +4,9 @@
  * Interoperation with OpenCL code. The only header that names cl_* types; not in the umbrella.
  *
  * Wrapped objects are retained by the library and released when it is done with them; the caller keeps
- * its own reference. Objects handed out are borrowed unless said otherwise.
+ * its own reference. Objects handed out are borrowed unless said otherwise. OpenCL objects cannot be
+ * checked before the driver reads them: a null one is CLS_ERROR_INVALID_VALUE, one of another context
+ * than the call's CLS_ERROR_WRONG_CONTEXT, and one that was released is the caller's fault.
  */
 #ifndef CLSTREAM_OPENCL_H
 #define CLSTREAM_OPENCL_H
@@ -50,7 +52,8 @@ CLS_API cls_status cls_event_wait_cl(cls_event event, uint64_t timeout_ns, cl_ev
 
 /**
  * Makes the stream's later work wait for the caller's cl_event, which is retained. A user event is
- * allowed; until it is set the stream's work is held by the library, not by the driver.
+ * allowed; until it is set the stream's work is held by the library, not by the driver. A poisoned
+ * stream takes the wait as well.
  */
 CLS_API cls_status cls_stream_wait_cl(cls_stream stream, cl_event event);
 

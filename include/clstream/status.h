@@ -30,7 +30,7 @@ typedef enum cls_status {
     CLS_SUCCESS = 0,
     /** The work asked about is still pending (query, elapsed time, handing out a cl_event). */
     CLS_NOT_READY = 1,
-    /** A null out-parameter, an unknown constant, a size field that is not of this library. */
+    /** A null argument where none may be, an unknown constant, a size field that is not of this library. */
     CLS_ERROR_INVALID_VALUE = -1,
     /** A handle that is null where none may be, stale (destroyed), of another type, or garbage. */
     CLS_ERROR_INVALID_HANDLE = -2,

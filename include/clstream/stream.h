@@ -166,7 +166,8 @@ CLS_API cls_status cls_stream_reset(cls_stream stream);
 /**
  * Makes the stream's later work wait for the event's latest record at the time of this call. An event
  * that was never recorded, or whose work is done, makes nothing wait. Re-recording the event later
- * does not disturb the wait. The event may be of another context or device.
+ * does not disturb the wait. The event may be of another context or device. A poisoned stream takes the
+ * wait as well.
  * @retval CLS_ERROR_INVALID_HANDLE
  */
 CLS_API cls_status cls_stream_wait_event(cls_stream stream, cls_event event);

@@ -23,7 +23,7 @@ cls_status map_call(const struct op_row *row, const cls_array *const *views, uns
 cls_status map_call_named(enum op_family family, const char *name, const cls_array *const *views,
                           unsigned n_views, const double *value, cls_stream stream, bool blocking);
 
-/* CLS_ERROR_TYPE_MISMATCH unless the dtype is `wanted`. For the typed names. */
+/* CLS_ERROR_TYPE_MISMATCH unless the dtype is `wanted`; an unknown one is left to op_begin's check. */
 cls_status map_check_typed(const struct op_row *row, const char *role, cls_dtype dtype,
                            cls_dtype wanted);
 
