@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 # Makes the typed names from the tables of types and operations:
 #
-#   awk -f gen-typed.awk -v want=header|source|test lib/base/types.def lib/ops/ops.def
+#   awk -f gen-typed.awk -v want=header|source|test|calls lib/base/types.def lib/ops/ops.def
 #
 # `header` is include/clstream/typed.h, `source` lib/ops/typed.c, `test` tests/device/typed_rows.h: for
-# every name a function that calls it, with its arguments in an array, and a row of a table of those.
+# every name a function that calls it, with its arguments in an array, and a row of a table of those;
+# `calls` the rows of the names for tests/hostile/calls.def, where tests/device/test_typed has already
+# tried what is good.
 
 function trim(s) { gsub(/^[ \t]+|[ \t]+$/, "", s); return s }
 
@@ -24,6 +26,7 @@ function fields(line) {
     c_type[t] = field[3]
     is_float[t] = field[7] == "FLOAT"
     c_type_of[dtype[t]] = field[3]
+    short_of[dtype[t]] = field[2]
 }
 
 /^OP\(/ {
@@ -73,6 +76,7 @@ function emit_pair(fn, parameters, call) {
 # What a test needs of one name: both forms behind one signature. `middle` comes between the views, of
 # which there are n, and the stream; `last` is the asynchronous form's in its place.
 function row(fn, what, operation, a, out, n, middle, last, i, views) {
+    if (want == "calls") calls(fn, what, a, out, n)
     if (want != "test") return
     for (i = 0; i < n; i++)
         views = views (i ? ", " : "") "v[" i "]"
@@ -85,6 +89,26 @@ function row(fn, what, operation, a, out, n, middle, last, i, views) {
     caller(fn "_async", "call_" fn "_async", views last)
     table = table sprintf("    {\"%s\", ROW_%s, %s, %s, %s, %s, call_%s, call_%s_async},\n", fn,
         what, operation, n, a, out, fn, fn)
+}
+
+function kind_of_view(type, flags) {
+    return " view:" short_of[type] flags
+}
+
+# The kinds of arguments of both forms.
+function calls(fn, what, a, out, n, i, inputs, reduces, stream) {
+    reduces = what == "REDUCE" || what == "DOT"
+    stream = " stream:default,work,peer"
+    for (i = reduces ? 0 : 1; i < n; i++)
+        inputs = inputs kind_of_view(what == "WHERE" && i > 1 ? out : a, n == 1 ? ",lone" : "")
+    if (reduces) {
+        print "!~cls_" fn inputs " out:" short_of[out] stream
+        print "~cls_" fn "_async" inputs " cell:" short_of[out] stream
+        return
+    }
+    inputs = inputs kind_of_view(out, ",out") (what == "UNARY_PARAM" ? " any" : "")
+    print "!~cls_" fn inputs stream
+    print "~cls_" fn "_async" inputs stream
 }
 
 function caller(fn, name, arguments) {
@@ -189,7 +213,7 @@ function prologue() {
         print "#include <clstream/typed.h>"
         print ""
         print "#include \"ops/typed_call.h\""
-    } else {
+    } else if (want == "test") {
         print "/* SPDX-License-Identifier: MIT */"
         print "/* Made by build-aux/gen-typed.awk; included by test_typed.c alone. */"
     }

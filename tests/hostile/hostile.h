@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hostile calls: what an argument of a public function may be, and the bad values of each kind with the
+ * status that the headers promise for them. The rows of functions are calls.def.
+ */
+#ifndef CLSTREAM_TESTS_HOSTILE_H
+#define CLSTREAM_TESTS_HOSTILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <clstream.h>
+#include <clstream/opencl.h>
+
+/* An argument by its first bytes. */
+union value {
+    void *pointer;
+    const void *constant;
+    void (*function)(void);
+    size_t size;
+    uint64_t ticks;
+    unsigned count;
+    int number;
+    cls_array array;
+};
+
+struct arg {
+    const char *name;
+    const char *kind;
+    const char *flags;
+    size_t struct_size; /* of the struct that an option or info argument points to */
+};
+
+enum { MAX_ARGS = 8, MAX_BAD = 64 };
+
+struct call_row {
+    const char *name;
+    cls_status (*call)(const union value *values);
+    bool blocks;
+    bool not_tried; /* with good values alone */
+    bool has_detail;
+    unsigned n_args;
+    struct arg args[MAX_ARGS];
+};
+
+/* `or_else` where the header leaves the choice to the driver; else the same status again. */
+struct bad {
+    union value value;
+    const char *what;
+    cls_status status, or_else;
+};
+
+struct bad_list {
+    struct bad bad[MAX_BAD];
+    unsigned n;
+};
+
+/* A kind of argument. `slot` is its place in the call. */
+struct kind {
+    const char *name;
+    union value (*good)(const struct arg *arg, unsigned slot);
+    void (*bad)(const struct arg *arg, unsigned slot, struct bad_list *list);
+    void (*undo)(const struct arg *arg, unsigned slot); /* after a call that succeeded; or NULL */
+};
+
+/* Up to a null name. */
+extern const struct kind scalar_kinds[], struct_kinds[], handle_kinds[], view_kinds[];
+
+bool has_flag(const struct arg *arg, const char *flag);
+/* The part of the flags before the first comma. */
+const char *first_flag(const struct arg *arg);
+void add_bad(struct bad_list *list, const char *what, cls_status status, union value value);
+
+static inline union value of_pointer(const void *p) { return (union value){.constant = p}; }
+static inline union value of_size(size_t n) { return (union value){.size = n}; }
+static inline union value of_number(int n) { return (union value){.number = n}; }
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* What several kinds have in common: NULL is bad; zero bytes are good. */
+void bad_pointer(const struct arg *arg, unsigned slot, struct bad_list *list);
+union value good_zero(const struct arg *arg, unsigned slot);
+
+/* --- what calls may write to --- */
+
+enum { REGION = 2048 };
+
+/* The memory behind the pointer argument in a slot, all of one pattern before each call. */
+void *region(unsigned slot);
+/* Writes to the region what a good call finds there. */
+void region_set(unsigned slot, const void *from, size_t bytes);
+void regions_poison(void);
+bool regions_untouched(void);
+
+/* --- the objects that good values name: made once --- */
+
+enum { BUFFER_BYTES = 1024, COPY_BYTES = 64, VIEW_COUNT = 16 };
+
+enum handle_type { CONTEXT, STREAM, EVENT, BUFFER, PROGRAM, KERNEL, HANDLE_TYPES };
+
+/* A type of handles: what its arguments are called, and how one is made on a context. */
+extern const struct handle_row {
+    const char *name;
+    cls_status (*make)(cls_context context, void **out);
+    cls_status (*destroy)(void *handle);
+} handle_rows[HANDLE_TYPES];
+
+struct handles {
+    void *live;    /* of `home` */
+    void *foreign; /* of another live context */
+    void *orphan;  /* of a destroyed context; NULL for contexts */
+    void *stale;   /* destroyed */
+};
+
+extern struct stock {
+    struct handles handles[HANDLE_TYPES];
+    cls_buffer from;      /* a second one */
+    cls_stream poisoned;  /* with CLS_ERROR_COMMAND_FAILED */
+    cls_event timed;      /* recorded */
+    cls_event untimed;    /* recorded, without a time */
+    cls_event unrecorded; /* timed */
+    cls_stream default_stream;
+    cls_context default_context;
+    void *pinned;
+    char path[64];                     /* a file of OpenCL C */
+    cl_context cl_context, cl_foreign; /* of the other context; of home */
+    cl_device_id cl_device;
+    cl_mem cl_mem, cl_foreign_mem;
+    cl_command_queue cl_queue, cl_foreign_queue;
+    cl_event cl_event;
+    size_t device, max_allocation;
+    bool has_fp64;
+} stock;
+
+extern const char stock_source[];
+
+bool stock_make(void);
+void stock_free(void);
+
+#endif

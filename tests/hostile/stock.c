@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* The objects that hostile calls name. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hostile.h"
+
+struct stock stock;
+
+const char stock_source[] = "kernel void put(global uint *out, uint value) {\n"
+                            "    out[get_global_id(0)] = value;\n"
+                            "}\n";
+
+/* --- regions --- */
+
+enum { PATTERN = 0x5a };
+
+static struct region { unsigned char bytes[REGION]; } regions[MAX_ARGS], pristine[MAX_ARGS];
+
+void *region(unsigned slot) { return regions[slot].bytes; }
+
+void region_set(unsigned slot, const void *from, size_t bytes) {
+    memcpy(regions[slot].bytes, from, bytes);
+    memcpy(pristine[slot].bytes, from, bytes);
+}
+
+void regions_poison(void) {
+    memset(regions, PATTERN, sizeof regions);
+    memset(pristine, PATTERN, sizeof pristine);
+}
+
+bool regions_untouched(void) { return !memcmp(regions, pristine, sizeof regions); }
+
+/* --- objects --- */
+
+static cls_status make_context(cls_context context, void **out) {
+    cls_context made = NULL;
+    (void)context;
+    cls_status status = cls_context_create(NULL, &made);
+    *out = made;
+    return status;
+}
+
+static cls_status make_stream(cls_context context, void **out) {
+    cls_stream made = NULL;
+    cls_status status = cls_stream_create(context, NULL, &made);
+    *out = made;
+    return status;
+}
+
+static cls_status make_event(cls_context context, void **out) {
+    cls_event made = NULL;
+    cls_status status = cls_event_create(context, NULL, &made);
+    *out = made;
+    return status;
+}
+
+static cls_status make_buffer(cls_context context, void **out) {
+    cls_buffer made = NULL;
+    cls_status status = cls_buffer_create(context, BUFFER_BYTES, &made);
+    *out = made;
+    return status;
+}
+
+static cls_status make_program(cls_context context, void **out) {
+    cls_program made = NULL;
+    cls_status status = cls_program_from_source(context, stock_source, NULL, NULL, &made);
+    *out = made;
+    return status;
+}
+
+static cls_status make_kernel(cls_context context, void **out) {
+    void *program;
+    cls_kernel made = NULL;
+    cls_status status = make_program(context, &program);
+    if (!status)
+        status = cls_kernel_create(program, "put", &made);
+    *out = made;
+    return status ? status : cls_program_destroy(program);
+}
+
+static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
+static cls_status destroy_stream(void *handle) { return cls_stream_destroy(handle); }
+static cls_status destroy_event(void *handle) { return cls_event_destroy(handle); }
+static cls_status destroy_buffer(void *handle) { return cls_buffer_destroy(handle); }
+static cls_status destroy_program(void *handle) { return cls_program_destroy(handle); }
+static cls_status destroy_kernel(void *handle) { return cls_kernel_destroy(handle); }
+
+const struct handle_row handle_rows[HANDLE_TYPES] = {
+    [CONTEXT] = {"context", make_context, destroy_context},
+    [STREAM] = {"stream", make_stream, destroy_stream},
+    [EVENT] = {"event", make_event, destroy_event},
+    [BUFFER] = {"buffer", make_buffer, destroy_buffer},
+    [PROGRAM] = {"program", make_program, destroy_program},
+    [KERNEL] = {"kernel", make_kernel, destroy_kernel},
+};
+
+static bool make_handles(enum handle_type type, cls_context gone) {
+    const struct handle_row *row = &handle_rows[type];
+    struct handles *of = &stock.handles[type];
+    return !row->make(stock.handles[CONTEXT].live, &of->live) &&
+           !row->make(stock.handles[CONTEXT].foreign, &of->foreign) &&
+           !row->make(stock.handles[CONTEXT].live, &of->stale) && !row->destroy(of->stale) &&
+           !row->make(gone, &of->orphan);
+}
+
+static bool make_all_handles(void) {
+    struct handles *contexts = &stock.handles[CONTEXT];
+    if (make_context(NULL, &contexts->live) || make_context(NULL, &contexts->foreign) ||
+        make_context(NULL, &contexts->stale))
+        return false;
+    for (int type = CONTEXT + 1; type < HANDLE_TYPES; type++)
+        if (!make_handles((enum handle_type)type, contexts->stale))
+            return false;
+    return !cls_context_destroy(contexts->stale);
+}
+
+static void destroy_all_handles(void) {
+    for (int type = HANDLE_TYPES - 1; type >= 0; type--) {
+        const struct handles *of = &stock.handles[type];
+        handle_rows[type].destroy(of->live);
+        handle_rows[type].destroy(of->foreign);
+        if (of->orphan)
+            handle_rows[type].destroy(of->orphan);
+    }
+}
+
+static cl_int fail(cl_command_queue queue, void *arg) {
+    (void)queue;
+    (void)arg;
+    return CL_OUT_OF_RESOURCES;
+}
+
+static bool make_states(cls_context home, cls_stream stream) {
+    cls_event_config timed = CLS_EVENT_CONFIG_INIT;
+    timed.timed = 1;
+    return !cls_buffer_create(home, BUFFER_BYTES, &stock.from) &&
+           !cls_stream_create(home, NULL, &stock.poisoned) &&
+           !cls_stream_foreign_async(stock.poisoned, "failing", fail, NULL) &&
+           cls_stream_synchronize(stock.poisoned) == CLS_ERROR_COMMAND_FAILED &&
+           !cls_event_create(home, &timed, &stock.timed) &&
+           !cls_event_create(home, &timed, &stock.unrecorded) &&
+           !cls_event_create(home, NULL, &stock.untimed) &&
+           !cls_event_record(stock.timed, stream) && !cls_event_record(stock.untimed, stream) &&
+           !cls_stream_synchronize(stream) &&
+           !cls_context_default_stream(home, &stock.default_stream) &&
+           !cls_context_default(&stock.default_context) &&
+           !cls_host_alloc(home, COPY_BYTES, &stock.pinned);
+}
+
+static bool make_cl(cls_context home, cls_context other) {
+    cl_int status;
+    if (cls_context_get_cl(other, &stock.cl_context, &stock.cl_device) ||
+        cls_context_get_cl(home, &stock.cl_foreign, NULL) ||
+        cls_buffer_get_cl(stock.handles[BUFFER].foreign, &stock.cl_mem) ||
+        cls_buffer_get_cl(stock.from, &stock.cl_foreign_mem) ||
+        cls_event_get_cl(stock.timed, &stock.cl_event))
+        return false;
+    stock.cl_queue = clCreateCommandQueue(stock.cl_context, stock.cl_device, 0, &status);
+    if (status)
+        return false;
+    stock.cl_foreign_queue = clCreateCommandQueue(stock.cl_foreign, stock.cl_device, 0, &status);
+    return !status;
+}
+
+static bool make_file(void) {
+    const ssize_t length = (ssize_t)strlen(stock_source);
+    snprintf(stock.path, sizeof stock.path, "/tmp/clstream-test-XXXXXX");
+    const int file = mkstemp(stock.path);
+    const bool written = file >= 0 && write(file, stock_source, (size_t)length) == length;
+    return file >= 0 && close(file) == 0 && written;
+}
+
+bool stock_make(void) {
+    cls_device_info info = CLS_DEVICE_INFO_INIT;
+    if (!make_file() || !make_all_handles())
+        return false;
+    cls_context home = stock.handles[CONTEXT].live, other = stock.handles[CONTEXT].foreign;
+    if (!make_states(home, stock.handles[STREAM].live) || !make_cl(home, other) ||
+        cls_context_get_device(home, &stock.device) || cls_device_get_info(stock.device, &info))
+        return false;
+    stock.max_allocation = (size_t)info.max_allocation;
+    stock.has_fp64 = info.has_fp64;
+    return true;
+}
+
+void stock_free(void) {
+    unlink(stock.path);
+    clReleaseCommandQueue(stock.cl_queue);
+    clReleaseCommandQueue(stock.cl_foreign_queue);
+    clReleaseEvent(stock.cl_event);
+    cls_host_free(stock.pinned);
+    cls_event_destroy(stock.timed);
+    cls_event_destroy(stock.untimed);
+    cls_event_destroy(stock.unrecorded);
+    cls_stream_destroy(stock.poisoned);
+    cls_buffer_destroy(stock.from);
+    destroy_all_handles();
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Kinds of arguments: options, infos, rectangles, and what a launch takes. */
+#include <limits.h>
+
+#include "hostile.h"
+
+/* --- structs that begin with their size --- */
+
+enum { BAD_SIZES = 6 };
+
+static size_t bad_struct_size(const struct arg *arg, unsigned i) {
+    const size_t good = arg->struct_size;
+    const size_t sizes[BAD_SIZES] = {0, 1, good - 1, good + 1, good * 2, SIZE_MAX};
+    return sizes[i];
+}
+
+static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static size_t sizes[MAX_ARGS][BAD_SIZES][REGION / sizeof(size_t)];
+    static cls_stream_config streams[4];
+    static cls_context_config device = CLS_CONTEXT_CONFIG_INIT;
+    static const int numbers[] = {-1, 77};
+    for (unsigned i = 0; i < BAD_SIZES; i++) {
+        sizes[slot][i][0] = bad_struct_size(arg, i);
+        add_bad(list, "a bad struct size", CLS_ERROR_INVALID_VALUE, of_pointer(sizes[slot][i]));
+    }
+    for (unsigned i = 0; has_flag(arg, "stream") && i < 4; i++) {
+        streams[i] = (cls_stream_config)CLS_STREAM_CONFIG_INIT;
+        if (i < 2)
+            streams[i].order = (cls_order)numbers[i];
+        else
+            streams[i].wait = (cls_wait_policy)numbers[i - 2];
+        add_bad(list, "an unknown constant", CLS_ERROR_INVALID_VALUE, of_pointer(&streams[i]));
+    }
+    device.device = "a device that nobody has";
+    if (has_flag(arg, "device"))
+        add_bad(list, "no such device", CLS_ERROR_NO_DEVICE, of_pointer(&device));
+}
+
+/* The size stands in the region itself, which must stay as it is. */
+static union value good_info(const struct arg *arg, unsigned slot) {
+    region_set(slot, &arg->struct_size, sizeof arg->struct_size);
+    return of_pointer(region(slot));
+}
+
+static void bad_info(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static struct {
+        size_t size;
+        unsigned char rest[REGION - sizeof(size_t)];
+    } infos[MAX_ARGS][BAD_SIZES];
+    bad_pointer(arg, slot, list);
+    for (unsigned i = 0; i < BAD_SIZES; i++) {
+        infos[slot][i].size = bad_struct_size(arg, i);
+        add_bad(list, "a bad struct size", CLS_ERROR_INVALID_VALUE, of_pointer(&infos[slot][i]));
+    }
+}
+
+/* --- rectangles and launches --- */
+
+static const cls_rect good_rectangle = {8, 4, 0, 16, 0, 16};
+
+static union value good_rect(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_pointer(&good_rectangle);
+}
+
+/* The rectangle reaches past both sides, as the host's side has no end that the library knows. */
+static void bad_rect(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    enum { END = BUFFER_BYTES };
+    static const cls_rect far[] = {
+        {32, 33, 0, 32, 0, 32},
+        {32, 2, END - 63, 32, END - 63, 32},
+        {32, 3, 0, 500, 0, 500},
+        {4, 2, 0, SIZE_MAX, 0, SIZE_MAX},
+        {4, SIZE_MAX, 0, 4, 0, 4},
+        {4, SIZE_MAX / 4 + 2, 0, 4, 0, 4},
+        {4, 1, SIZE_MAX, 4, SIZE_MAX, 4},
+        {SIZE_MAX, 1, 0, SIZE_MAX, 0, SIZE_MAX},
+        {SIZE_MAX / 2, SIZE_MAX / 2, 0, SIZE_MAX / 2, 0, SIZE_MAX / 2},
+    };
+    static const cls_rect narrow[] = {
+        {8, 2, 0, 7, 0, 8}, {8, 2, 0, 8, 0, 7}, {8, 1, 0, 0, 0, 0}, {8, 4, 0, 0, 0, 16}};
+    bad_pointer(arg, slot, list);
+    for (size_t i = 0; i < COUNT_OF(far); i++)
+        add_bad(list, "a rectangle past the end", CLS_ERROR_OUT_OF_RANGE, of_pointer(&far[i]));
+    for (size_t i = 0; i < COUNT_OF(narrow); i++)
+        add_bad(list, "a pitch below the width", CLS_ERROR_INVALID_VALUE, of_pointer(&narrow[i]));
+}
+
+static const cls_launch good_shape = {1, {4, 0, 0}, {0, 0, 0}};
+
+static union value good_launch(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_pointer(&good_shape);
+}
+
+static void bad_launch(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const cls_launch shapes[] = {
+        {0, {4, 4, 4}, {0, 0, 0}},
+        {4, {4, 4, 4}, {0, 0, 0}},
+        {UINT_MAX, {4, 4, 4}, {0, 0, 0}},
+        {1, {7, 0, 0}, {2, 0, 0}},
+        {2, {4, 4, 0}, {2, 0, 0}},
+        {1, {4, 0, 0}, {8, 0, 0}},
+        {1, {1u << 30, 0, 0}, {1u << 30, 0, 0}},
+        {3, {1u << 20, 1u << 20, 1u << 20}, {1u << 20, 1u << 20, 1u << 20}},
+        {2, {SIZE_MAX, SIZE_MAX, 0}, {0, 0, 0}},
+        {2, {SIZE_MAX / 2 + 1, 2, 0}, {0, 0, 0}},
+    };
+    bad_pointer(arg, slot, list);
+    for (size_t i = 0; i < COUNT_OF(shapes); i++)
+        add_bad(list, "a shape that is none", CLS_ERROR_INVALID_VALUE, of_pointer(&shapes[i]));
+}
+
+enum { LAUNCH_ARGS = 2, LAUNCHES = 9 };
+
+static union value good_args(const struct arg *arg, unsigned slot) {
+    static cls_arg args[LAUNCH_ARGS];
+    (void)arg;
+    (void)slot;
+    args[0] = cls_arg_buffer(stock.handles[BUFFER].live);
+    args[1] = cls_arg_u32(7);
+    return of_pointer(args);
+}
+
+static void bad_args(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    const struct handles *of = &stock.handles[BUFFER];
+    static cls_arg args[LAUNCHES][LAUNCH_ARGS];
+    const struct {
+        cls_arg first, second;
+        cls_status status;
+    } bad[LAUNCHES] = {
+        {cls_arg_buffer(of->stale), cls_arg_u32(7), CLS_ERROR_INVALID_HANDLE},
+        {cls_arg_buffer(stock.handles[STREAM].live), cls_arg_u32(7), CLS_ERROR_INVALID_HANDLE},
+        {cls_arg_buffer((cls_buffer)(uintptr_t)8), cls_arg_u32(7), CLS_ERROR_INVALID_HANDLE},
+        {cls_arg_buffer(of->orphan), cls_arg_u32(7), CLS_ERROR_CONTEXT_DESTROYED},
+        {cls_arg_buffer(of->foreign), cls_arg_u32(7), CLS_ERROR_WRONG_CONTEXT},
+        {cls_arg_buffer(of->live), cls_arg_u8(7), CLS_ERROR_INVALID_VALUE},
+        {cls_arg_buffer(of->live), cls_arg_u64(7), CLS_ERROR_INVALID_VALUE},
+        {cls_arg_buffer(of->live), cls_arg_value(NULL, 4), CLS_ERROR_INVALID_VALUE},
+        {cls_arg_buffer(of->live), {(cls_arg_kind)9, 4, {NULL}}, CLS_ERROR_INVALID_VALUE},
+    };
+    bad_pointer(arg, slot, list);
+    for (size_t i = 0; i < LAUNCHES; i++) {
+        args[i][0] = bad[i].first;
+        args[i][1] = bad[i].second;
+        add_bad(list, "a bad argument", bad[i].status, of_pointer(args[i]));
+    }
+}
+
+static union value good_n_args(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return (union value){.count = LAUNCH_ARGS};
+}
+
+static void bad_n_args(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const unsigned counts[] = {0, 1, 3, INT_MAX, UINT_MAX};
+    (void)arg;
+    (void)slot;
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        add_bad(list, "too few or many", CLS_ERROR_INVALID_VALUE,
+                (union value){.count = counts[i]});
+}
+
+const struct kind struct_kinds[] = {
+    {"args", good_args, bad_args, NULL},
+    {"config", good_zero, bad_config, NULL},
+    {"info", good_info, bad_info, NULL},
+    {"launch", good_launch, bad_launch, NULL},
+    {"n_args", good_n_args, bad_n_args, NULL},
+    {"rect", good_rect, bad_rect, NULL},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every public function with every bad value of every argument, alone and in pairs: the documented
+ * status, a detail, and no output touched; and every blocking one inside a host function. The rows come
+ * from calls.def and the library's tables. `test_calls --names` prints the functions.
+ */
+#include "hostile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Functions that return no status answer a bad value with "?" or 0. */
+static cls_status answer_text(const char *text) {
+    return !strcmp(text, "?") || !strcmp(text, "CLS_UNKNOWN_STATUS") ? CLS_ERROR_INVALID_VALUE
+                                                                     : CLS_SUCCESS;
+}
+static cls_status answer_size(size_t size) { return size ? CLS_SUCCESS : CLS_ERROR_INVALID_VALUE; }
+static cls_status answer_int(int number) {
+    (void)number;
+    return CLS_SUCCESS;
+}
+#define ANSWER(x) \
+    _Generic((x), const char * : answer_text, size_t : answer_size, int : answer_int)(x)
+
+#include "tests/hostile/call_rows.h"
+
+enum { ROWS = COUNT_OF(call_rows), LEAST_CALLS = 3000, PAIRED = 6, SHOWN = 50 };
+
+static unsigned long calls, complaints;
+static bool in_host_function;
+
+/* --- kinds --- */
+
+bool has_flag(const struct arg *arg, const char *flag) {
+    const size_t length = strlen(flag);
+    for (const char *at = arg->flags; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && !strncmp(at, flag, length))
+            return true;
+    return false;
+}
+
+const char *first_flag(const struct arg *arg) {
+    static char flag[MAX_ARGS][32];
+    static unsigned next;
+    char *out = flag[next++ % MAX_ARGS];
+    snprintf(out, sizeof flag[0], "%.*s", (int)strcspn(arg->flags, ","), arg->flags);
+    return out;
+}
+
+void add_bad(struct bad_list *list, const char *what, cls_status status, union value value) {
+    assert_true(list->n < MAX_BAD);
+    list->bad[list->n++] = (struct bad){value, what, status, status};
+}
+
+static const struct kind *kind_of(const struct arg *arg) {
+    static const struct kind *const tables[] = {scalar_kinds, struct_kinds, handle_kinds,
+                                                view_kinds};
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
+        for (const struct kind *kind = tables[i]; kind->name; kind++)
+            if (!strcmp(kind->name, arg->kind))
+                return kind;
+    fail_msg("no kind \"%s\"", arg->kind);
+    return NULL;
+}
+
+static void good_values(const struct call_row *row, union value *values) {
+    regions_poison();
+    for (unsigned i = 0; i < row->n_args; i++)
+        values[i] = kind_of(&row->args[i])->good(&row->args[i], i);
+}
+
+/* --- one call --- */
+
+static bool needs_f64(const struct call_row *row) {
+    for (unsigned i = 0; i < row->n_args; i++)
+        if (has_flag(&row->args[i], "f64"))
+            return true;
+    return false;
+}
+
+static bool is_due(cls_status got, const struct bad *bad) {
+    return bad && (got == bad->status || got == bad->or_else);
+}
+
+/* Which of several complaints comes first is nowhere promised. */
+static bool is_excused(const struct call_row *row, cls_status got) {
+    return (got == CLS_ERROR_WOULD_DEADLOCK && in_host_function) ||
+           (got == CLS_ERROR_UNSUPPORTED && needs_f64(row) && !stock.has_fp64);
+}
+
+static void complain(const struct call_row *row, const struct bad *a, const struct bad *b,
+                     const char *got) {
+    if (complaints++ < SHOWN)
+        print_error("%s with %s%s%s is %s, not %s; the detail: %s\n", row->name, a->what,
+                    b ? " and " : "", b ? b->what : "", got, cls_status_string(a->status),
+                    cls_last_error_detail());
+}
+
+/* Calls the row with one or two bad values; `b` may be NULL. */
+static void check(const struct call_row *row, const union value *values, const struct bad *a,
+                  const struct bad *b) {
+    cls_clear_last_error();
+    const cls_status got = row->call(values);
+    calls++;
+    if (!is_due(got, a) && !is_due(got, b) && !is_excused(row, got))
+        complain(row, a, b, cls_status_string(got));
+    if (!regions_untouched())
+        complain(row, a, b, "writing to an output");
+    if (row->has_detail && !*cls_last_error_detail())
+        complain(row, a, b, "without a detail");
+}
+
+/* A good value that is made for the call, as what it destroys, is not made for a call that has a bad one:
+ * such functions have one argument. */
+static void with_bad(const struct call_row *row, const struct bad_list *lists) {
+    union value values[MAX_ARGS];
+    for (unsigned i = 0; i < row->n_args; i++)
+        for (unsigned k = 0; k < lists[i].n; k++) {
+            if (row->n_args > 1)
+                good_values(row, values);
+            else
+                regions_poison();
+            values[i] = lists[i].bad[k].value;
+            check(row, values, &lists[i].bad[k], NULL);
+        }
+}
+
+/* What is bad only beside something else may be good beside another such value. */
+static bool is_relative(cls_status status) {
+    return status == CLS_ERROR_WRONG_CONTEXT || status == CLS_ERROR_SIZE_MISMATCH ||
+           status == CLS_ERROR_TYPE_MISMATCH;
+}
+
+static unsigned stride(const struct bad_list *list) { return (list->n + PAIRED - 1) / PAIRED; }
+
+static void with_pair(const struct call_row *row, const struct bad_list *lists, unsigned i,
+                      unsigned j) {
+    union value values[MAX_ARGS];
+    for (unsigned k = 0; k < lists[i].n; k += stride(&lists[i]))
+        for (unsigned l = 0; l < lists[j].n; l += stride(&lists[j])) {
+            const struct bad *a = &lists[i].bad[k], *b = &lists[j].bad[l];
+            if (a->status == b->status && is_relative(a->status))
+                continue;
+            good_values(row, values);
+            values[i] = a->value;
+            values[j] = b->value;
+            check(row, values, a, b);
+        }
+}
+
+static void hammer(const struct call_row *row) {
+    static struct bad_list lists[MAX_ARGS];
+    for (unsigned i = 0; i < row->n_args; i++) {
+        lists[i].n = 0;
+        kind_of(&row->args[i])->bad(&row->args[i], i, &lists[i]);
+    }
+    with_bad(row, lists);
+    for (unsigned i = 0; i < row->n_args; i++)
+        for (unsigned j = i + 1; j < row->n_args; j++)
+            with_pair(row, lists, i, j);
+}
+
+/* --- tests --- */
+
+static void test_good_values_are_good(void **state) {
+    union value values[MAX_ARGS];
+    (void)state;
+    for (unsigned r = 0; r < ROWS; r++) {
+        const struct call_row *row = &call_rows[r];
+        if (row->not_tried)
+            continue;
+        good_values(row, values);
+        const cls_status status = row->call(values);
+        if (status)
+            fail_msg("%s with good values is %s: %s", row->name, cls_status_string(status),
+                     cls_last_error_detail());
+        assert_int_equal(cls_context_synchronize(stock.handles[CONTEXT].foreign), CLS_SUCCESS);
+        assert_int_equal(cls_stream_synchronize(stock.handles[STREAM].live), CLS_SUCCESS);
+        for (unsigned i = 0; i < row->n_args; i++)
+            if (kind_of(&row->args[i])->undo)
+                kind_of(&row->args[i])->undo(&row->args[i], i);
+    }
+}
+
+static void test_bad_values_are_refused(void **state) {
+    (void)state;
+    complaints = 0;
+    for (unsigned r = 0; r < ROWS; r++)
+        hammer(&call_rows[r]);
+    print_message("%lu calls of %d functions\n", calls, (int)ROWS);
+    assert_true(calls >= LEAST_CALLS);
+    assert_int_equal(complaints, 0);
+}
+
+/* Good values would block, and bad ones are still refused. */
+static void blocked_calls(void *arg) {
+    static const struct bad blocking = {{NULL},
+                                        "good values inside a host function",
+                                        CLS_ERROR_WOULD_DEADLOCK,
+                                        CLS_ERROR_WOULD_DEADLOCK};
+    union value values[MAX_ARGS];
+    (void)arg;
+    in_host_function = true;
+    for (unsigned r = 0; r < ROWS; r++) {
+        if (!call_rows[r].blocks)
+            continue;
+        good_values(&call_rows[r], values);
+        check(&call_rows[r], values, &blocking, NULL);
+        hammer(&call_rows[r]);
+    }
+    in_host_function = false;
+}
+
+static void test_blocking_calls_are_refused_inside_host_functions(void **state) {
+    (void)state;
+    const unsigned long before = calls;
+    complaints = 0;
+    assert_int_equal(cls_stream_launch_host_async(stock.handles[STREAM].live, blocked_calls, NULL),
+                     CLS_SUCCESS);
+    assert_int_equal(cls_stream_synchronize(stock.handles[STREAM].live), CLS_SUCCESS);
+    assert_true(calls - before >= LEAST_CALLS);
+    assert_int_equal(complaints, 0);
+}
+
+/* All of it left the objects as they were. */
+static void test_nothing_of_it_reached_the_streams(void **state) {
+    cls_stream_counters home = CLS_STREAM_COUNTERS_INIT;
+    (void)state;
+    assert_int_equal(cls_stream_query(stock.handles[STREAM].live), CLS_SUCCESS);
+    assert_int_equal(cls_stream_query(stock.handles[STREAM].foreign), CLS_SUCCESS);
+    assert_int_equal(cls_stream_get_counters(stock.handles[STREAM].live, &home), CLS_SUCCESS);
+    assert_int_equal(home.failed, 0);
+    assert_int_equal(home.submitted, home.completed);
+}
+
+static int setup(void **state) {
+    (void)state;
+    return stock_make() ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    stock_free();
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_values_are_good),
+        cmocka_unit_test(test_bad_values_are_refused),
+        cmocka_unit_test(test_blocking_calls_are_refused_inside_host_functions),
+        cmocka_unit_test(test_nothing_of_it_reached_the_streams),
+    };
+    if (argc > 1 && !strcmp(argv[1], "--names")) {
+        for (unsigned r = 0; r < ROWS; r++)
+            puts(call_rows[r].name);
+        return 0;
+    }
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

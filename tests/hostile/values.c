@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* Kinds of arguments: sizes, constants, names and functions. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hostile.h"
+
+void bad_pointer(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    (void)arg;
+    (void)slot;
+    add_bad(list, "null", CLS_ERROR_INVALID_VALUE, of_pointer(NULL));
+}
+
+static void bad_none(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    (void)arg;
+    (void)slot;
+    (void)list;
+}
+
+union value good_zero(const struct arg *arg, unsigned slot) {
+    union value value;
+    (void)arg;
+    (void)slot;
+    memset(&value, 0, sizeof value);
+    return value;
+}
+
+/* --- sizes and offsets in bytes --- */
+
+static void add_sizes(struct bad_list *list, const char *what, cls_status status,
+                      const size_t *sizes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        add_bad(list, what, status, of_size(sizes[i]));
+}
+
+static union value good_bytes(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_size(COPY_BYTES);
+}
+
+/* A fill's pattern has 16 bytes. */
+static void bad_bytes(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const size_t far[] = {BUFFER_BYTES + 16, SIZE_MAX - 15, SIZE_MAX / 2 + 1};
+    static const size_t near[] = {BUFFER_BYTES + 1, SIZE_MAX};
+    static const size_t partial[] = {1, 8, 15, 17, COPY_BYTES - 1};
+    (void)slot;
+    add_sizes(list, "past the end", CLS_ERROR_OUT_OF_RANGE, far, COUNT_OF(far));
+    if (has_flag(arg, "fill"))
+        add_sizes(list, "a partial pattern", CLS_ERROR_INVALID_VALUE, partial, COUNT_OF(partial));
+    else
+        add_sizes(list, "past the end", CLS_ERROR_OUT_OF_RANGE, near, COUNT_OF(near));
+}
+
+static void bad_offset(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const size_t far[] = {BUFFER_BYTES - COPY_BYTES + 16, BUFFER_BYTES, SIZE_MAX - 15,
+                                 SIZE_MAX - COPY_BYTES + 1, SIZE_MAX / 2 + 1};
+    static const size_t near[] = {BUFFER_BYTES - COPY_BYTES + 1, SIZE_MAX};
+    static const size_t partial[] = {1, 8, 15, 17};
+    (void)slot;
+    add_sizes(list, "past the end", CLS_ERROR_OUT_OF_RANGE, far, COUNT_OF(far));
+    if (has_flag(arg, "fill"))
+        add_sizes(list, "misaligned", CLS_ERROR_INVALID_VALUE, partial, COUNT_OF(partial));
+    else
+        add_sizes(list, "past the end", CLS_ERROR_OUT_OF_RANGE, near, COUNT_OF(near));
+}
+
+static union value good_pattern(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_size(16);
+}
+
+static void bad_pattern(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const size_t sizes[] = {0, 3, 5, 6, 7, 9, 12, 15, 17, 32, 64, 128, SIZE_MAX};
+    (void)arg;
+    (void)slot;
+    add_sizes(list, "no size of a pattern", CLS_ERROR_INVALID_VALUE, sizes, COUNT_OF(sizes));
+}
+
+/* What is allocated. With data, a size is believed until the memory is there: no huge ones. */
+static void bad_capacity(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2 + 1, SIZE_MAX - 63, stock.max_allocation + 1};
+    (void)slot;
+    add_bad(list, "0 bytes", CLS_ERROR_INVALID_VALUE, of_size(0));
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        add_bad(list, "more than there is", CLS_ERROR_OUT_OF_DEVICE_MEMORY, of_size(sizes[i]));
+        if (has_flag(arg, "pinned"))
+            list->bad[list->n - 1].or_else = CLS_ERROR_OUT_OF_MEMORY;
+    }
+}
+
+static void bad_pinned(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    (void)arg;
+    add_bad(list, "not pinned", CLS_ERROR_INVALID_VALUE, of_pointer(region(slot)));
+    add_bad(list, "within a block", CLS_ERROR_INVALID_VALUE, of_pointer((char *)stock.pinned + 1));
+    add_bad(list, "garbage", CLS_ERROR_INVALID_VALUE,
+            (union value){.pointer = (void *)(uintptr_t)8});
+}
+
+static void *spare;
+
+static union value good_pinned(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    if (!spare && cls_host_alloc(stock.handles[CONTEXT].live, COPY_BYTES, &spare))
+        abort();
+    return of_pointer(spare);
+}
+
+static void undo_pinned(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    spare = NULL;
+}
+
+/* --- constants --- */
+
+static union value good_one(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_number(1);
+}
+
+static void add_numbers(struct bad_list *list, const int *numbers, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        add_bad(list, "an unknown constant", CLS_ERROR_INVALID_VALUE, of_number(numbers[i]));
+}
+
+static void bad_op(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const int numbers[] = {0, -1, 1000, INT_MIN, INT_MAX};
+    (void)arg;
+    (void)slot;
+    add_numbers(list, numbers, COUNT_OF(numbers));
+}
+
+static void bad_dtype(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const int numbers[] = {0, -1, 7, 1000, INT_MIN, INT_MAX};
+    (void)arg;
+    (void)slot;
+    add_numbers(list, numbers, COUNT_OF(numbers));
+}
+
+static void bad_location(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const int numbers[] = {-1, 2, 9, INT_MIN, INT_MAX};
+    (void)arg;
+    (void)slot;
+    add_numbers(list, numbers, COUNT_OF(numbers));
+}
+
+static void bad_status(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const int numbers[] = {12345, -12345, INT_MIN, INT_MAX};
+    (void)arg;
+    (void)slot;
+    add_numbers(list, numbers, COUNT_OF(numbers));
+}
+
+static union value good_device(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_size(stock.device);
+}
+
+static void bad_device(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const size_t sizes[] = {1000, SIZE_MAX / 2 + 1, SIZE_MAX};
+    (void)arg;
+    (void)slot;
+    add_sizes(list, "no such device", CLS_ERROR_NO_DEVICE, sizes, COUNT_OF(sizes));
+}
+
+static void bad_item(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const size_t sizes[] = {1000, SIZE_MAX / 2 + 1, SIZE_MAX};
+    (void)arg;
+    (void)slot;
+    add_sizes(list, "past the last one", CLS_ERROR_OUT_OF_RANGE, sizes, COUNT_OF(sizes));
+}
+
+/* --- names and texts --- */
+
+static union value good_text(const struct arg *arg, unsigned slot) {
+    (void)slot;
+    return of_pointer(arg->flags[0] ? first_flag(arg) : "a name");
+}
+
+static void bad_name(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const char *const unknown[] = {"", "no such name", "f32 ", "%s%n"};
+    static char longest[5000];
+    bad_pointer(arg, slot, list);
+    memset(longest, 'n', sizeof longest - 1);
+    add_bad(list, "a long name", CLS_ERROR_NOT_FOUND, of_pointer(longest));
+    for (size_t i = 0; i < COUNT_OF(unknown); i++)
+        add_bad(list, "an unknown name", CLS_ERROR_NOT_FOUND, of_pointer(unknown[i]));
+}
+
+static void bad_spec(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const char *const unknown[] = {"999", "a device that nobody has", "99999999999999999999",
+                                          "-1", "%s%n"};
+    (void)arg;
+    (void)slot;
+    for (size_t i = 0; i < COUNT_OF(unknown); i++)
+        add_bad(list, "no such device", CLS_ERROR_NO_DEVICE, of_pointer(unknown[i]));
+}
+
+static union value good_source(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_pointer(stock_source);
+}
+
+static void bad_source(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    bad_pointer(arg, slot, list);
+    add_bad(list, "no OpenCL C", CLS_ERROR_BUILD_FAILED, of_pointer("kernel void put("));
+}
+
+static union value good_path(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_pointer(stock.path);
+}
+
+static void bad_path(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    bad_pointer(arg, slot, list);
+    add_bad(list, "no such file", CLS_ERROR_NOT_FOUND, of_pointer("/no/such/file.cl"));
+    add_bad(list, "no name", CLS_ERROR_NOT_FOUND, of_pointer(""));
+    add_bad(list, "a folder", CLS_ERROR_IO, of_pointer("/"));
+}
+
+/* --- functions --- */
+
+static void host(void *arg) { (void)arg; }
+
+static void callback(cls_stream stream, cls_status status, void *arg) {
+    (void)stream;
+    (void)status;
+    (void)arg;
+}
+
+static cl_int foreign(cl_command_queue queue, void *arg) {
+    (void)queue;
+    (void)arg;
+    return CL_SUCCESS;
+}
+
+static union value good_function(const struct arg *arg, unsigned slot) {
+    (void)slot;
+    if (!strcmp(arg->kind, "host_fn"))
+        return (union value){.function = (void (*)(void))host};
+    if (!strcmp(arg->kind, "foreign_fn"))
+        return (union value){.function = (void (*)(void))foreign};
+    return (union value){.function = (void (*)(void))callback};
+}
+
+const struct kind scalar_kinds[] = {
+    {"any", good_zero, bad_none, NULL},
+    {"bytes", good_bytes, bad_bytes, NULL},
+    {"callback_fn", good_function, bad_pointer, NULL},
+    {"capacity", good_bytes, bad_capacity, NULL},
+    {"device", good_device, bad_device, NULL},
+    {"dtype", good_one, bad_dtype, NULL},
+    {"foreign_fn", good_function, bad_pointer, NULL},
+    {"host_fn", good_function, bad_pointer, NULL},
+    {"item", good_zero, bad_item, NULL},
+    {"location", good_zero, bad_location, NULL},
+    {"name", good_text, bad_name, NULL},
+    {"offset", good_zero, bad_offset, NULL},
+    {"op", good_one, bad_op, NULL},
+    {"options", good_zero, bad_none, NULL},
+    {"path", good_path, bad_path, NULL},
+    {"pattern", good_pattern, bad_pattern, NULL},
+    {"pinned", good_pinned, bad_pinned, undo_pinned},
+    {"source", good_source, bad_source, NULL},
+    {"spec", good_zero, bad_spec, NULL},
+    {"status", good_zero, bad_status, NULL},
+    {"text", good_text, bad_pointer, NULL},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kinds of arguments: array views. "view:TYPE" with the flags
+ *   any   of any type
+ *   lone  the call's only one, so that any count will do
+ *   out   the call writes to it
+ * and "cell:TYPE" for the one element that a reduction writes.
+ */
+#include <stdlib.h>
+
+#include "hostile.h"
+
+static cls_dtype dtype_of(const struct arg *arg) {
+    cls_dtype dtype;
+    if (cls_dtype_parse(first_flag(arg), &dtype))
+        abort();
+    return dtype;
+}
+
+/* Inputs share a buffer, which is allowed; the output has one of its own. */
+static cls_array view_of(const struct arg *arg) {
+    const bool cell = arg->kind[0] == 'c', out = cell || has_flag(arg, "out");
+    return cls_array_of(out ? stock.from : stock.handles[BUFFER].live, dtype_of(arg),
+                        cell ? 1 : VIEW_COUNT);
+}
+
+static union value good_view(const struct arg *arg, unsigned slot) {
+    (void)slot;
+    return (union value){.array = view_of(arg)};
+}
+
+static void bad_buffers(cls_array view, struct bad_list *list) {
+    const struct handles *of = &stock.handles[BUFFER];
+    const struct {
+        const char *what;
+        void *buffer;
+        cls_status status;
+    } bad[] = {
+        {"a null buffer", NULL, CLS_ERROR_INVALID_HANDLE},
+        {"a stale buffer", of->stale, CLS_ERROR_INVALID_HANDLE},
+        {"a buffer that is a stream", stock.handles[STREAM].live, CLS_ERROR_INVALID_HANDLE},
+        {"a buffer that is garbage", (void *)(uintptr_t)0x1234, CLS_ERROR_INVALID_HANDLE},
+        {"an orphaned buffer", of->orphan, CLS_ERROR_CONTEXT_DESTROYED},
+        {"another context's buffer", of->foreign, CLS_ERROR_WRONG_CONTEXT},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        view.buffer = bad[i].buffer;
+        add_bad(list, bad[i].what, bad[i].status, (union value){.array = view});
+    }
+}
+
+static void bad_offsets(cls_array view, struct bad_list *list) {
+    const size_t size = cls_dtype_size(view.dtype), room = BUFFER_BYTES / size;
+    const size_t offsets[] = {room - view.count + 1,
+                              room,
+                              room + 1,
+                              SIZE_MAX,
+                              SIZE_MAX / size,
+                              SIZE_MAX / size - view.count,
+                              SIZE_MAX - view.count,
+                              SIZE_MAX / 2 + 1};
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        view.offset = offsets[i];
+        add_bad(list, "an offset past the end", CLS_ERROR_OUT_OF_RANGE,
+                (union value){.array = view});
+    }
+}
+
+static void bad_counts(const struct arg *arg, cls_array view, struct bad_list *list) {
+    const size_t huge[] = {SIZE_MAX, SIZE_MAX / 2 + 1, SIZE_MAX / 8 + 2, BUFFER_BYTES + 1};
+    const size_t unequal[] = {0, VIEW_COUNT - 1, VIEW_COUNT + 1};
+    for (size_t i = 0; i < sizeof huge / sizeof *huge; i++) {
+        view.count = huge[i];
+        add_bad(list, "a count past the end", CLS_ERROR_OUT_OF_RANGE, (union value){.array = view});
+    }
+    for (size_t i = 0; !has_flag(arg, "lone") && i < sizeof unequal / sizeof *unequal; i++) {
+        view.count = unequal[i];
+        add_bad(list, "an unequal count", CLS_ERROR_SIZE_MISMATCH, (union value){.array = view});
+    }
+}
+
+static void bad_dtypes(const struct arg *arg, cls_array view, struct bad_list *list) {
+    const int none[] = {0, -1, 7, 1000};
+    const cls_dtype own = view.dtype;
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        view.dtype = (cls_dtype)none[i];
+        add_bad(list, "an unknown dtype", CLS_ERROR_INVALID_VALUE, (union value){.array = view});
+    }
+    view.dtype = own == CLS_F32 ? CLS_U32 : CLS_F32;
+    if (!has_flag(arg, "any"))
+        add_bad(list, "another dtype", CLS_ERROR_TYPE_MISMATCH, (union value){.array = view});
+}
+
+static void bad_view(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    cls_array view = view_of(arg);
+    (void)slot;
+    bad_buffers(view, list);
+    bad_offsets(view, list);
+    bad_counts(arg, view, list);
+    bad_dtypes(arg, view, list);
+    if (view.buffer == stock.from) {
+        view.buffer = stock.handles[BUFFER].live;
+        view.offset = 1;
+        add_bad(list, "an overlap with an input", CLS_ERROR_OVERLAP, (union value){.array = view});
+    }
+}
+
+const struct kind view_kinds[] = {
+    {"view", good_view, bad_view, NULL},
+    {"cell", good_view, bad_view, NULL},
+    {NULL, NULL, NULL, NULL},
+};
