@@ -173,6 +173,8 @@ cls_status stream_mark(struct stream *stream, uint64_t *position) {
     *position = stream->submitted;
     pthread_mutex_unlock(&stream->lock);
     bool covered = poison ? atomic_load(&poison->first) <= *position : !waits;
+    if (covered && !poison && stream_failure_at(stream, *position))
+        covered = false; /* the newest work failed, and the stream was reset since */
     if (covered)
         return CLS_SUCCESS;
     command_init(&mark, poison ? &type_mark : &type_marker, NULL);

@@ -252,6 +252,8 @@ static void test_reset_makes_a_stream_work_again(void **state) {
         EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_query(b)); /* has its own reset */
         EXPECT(CLS_ERROR_COMMAND_FAILED, cls_event_query(old));
         OK(cls_stream_reset(b));
+        OK(cls_event_record(old, b)); /* of nothing but failed work, but after the reset */
+        OK(cls_event_synchronize(old));
         OK(rig_set(a, cells, 0, i, 5));
         OK(cls_event_record(old, a));
         OK(cls_stream_wait_event(b, old));
