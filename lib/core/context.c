@@ -159,6 +159,7 @@ static void close_streams(struct context *context) {
     void *handle = object_handle(&stream->object);
     registered_clear(context);
     atomic_store(&stream->destroyed, true);
+    stream_drop_waits(stream);
     object_destroy(&stream_pool, handle);
     engine_kick();
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/gate.h"
 #include "core/mutant.h"
 #include "core/stream.h"
 #include "driver/event.h"
@@ -14,18 +15,22 @@ void dep_release(const struct dep *dep) {
         event_release(dep->device, dep->event);
     if (dep->stream)
         object_release(&dep->stream->object);
+    if (dep->gate)
+        object_release(&dep->gate->object);
 }
 
-static struct dep *same_stream(struct deps *deps, const struct stream *stream) {
+/* The entry for the stream, or else for the gate. */
+static struct dep *same_source(struct deps *deps, const struct stream *stream,
+                               const struct gate *gate) {
     struct dep *items = deps_items(deps);
-    for (unsigned i = 0; stream && i < deps->count; i++)
-        if (items[i].stream == stream)
+    for (unsigned i = 0; (stream || gate) && i < deps->count; i++)
+        if (items[i].stream == stream && items[i].gate == gate)
             return &items[i];
     return NULL;
 }
 
 uint64_t deps_position_of(struct deps *deps, const struct stream *stream) {
-    const struct dep *known = same_stream(deps, stream);
+    const struct dep *known = same_source(deps, stream, NULL);
     return known ? known->position : 0;
 }
 
@@ -46,7 +51,7 @@ static bool reserve(struct deps *deps) {
 }
 
 cls_status deps_add(struct deps *deps, const struct dep *dep) {
-    struct dep *known = same_stream(deps, dep->stream);
+    struct dep *known = same_source(deps, dep->stream, dep->gate);
     if (known) {
         bool covered = mutant(MUTANT_LATER_WAIT) || known->position > dep->position ||
                        (known->position == dep->position && (known->event || !dep->event));
@@ -62,11 +67,16 @@ cls_status deps_add(struct deps *deps, const struct dep *dep) {
     return CLS_SUCCESS;
 }
 
+const struct failure *dep_failure(const struct dep *dep) {
+    if (dep->stream)
+        return stream_failure_at(dep->stream, dep->position);
+    return dep->gate ? gate_failure(dep->gate, dep->position) : NULL;
+}
+
 const struct failure *deps_first_failure(struct deps *deps) {
     struct dep *items = deps_items(deps);
     for (unsigned i = 0; i < deps->count; i++) {
-        const struct failure *failure =
-            items[i].stream ? stream_failure_at(items[i].stream, items[i].position) : NULL;
+        const struct failure *failure = dep_failure(&items[i]);
         if (failure)
             return failure;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Dependencies: what a command waits for besides the work before it in its stream. A dependency names a
- * position of another stream, or a cl_event of the user's.
+ * position of another stream, a value of a gate, or a cl_event of the user's.
  */
 #ifndef CLSTREAM_CORE_DEP_H
 #define CLSTREAM_CORE_DEP_H
@@ -15,10 +15,12 @@
 
 struct stream;
 struct failure;
+struct gate;
 
 struct dep {
-    struct stream *stream; /* retained; NULL: `event` is the user's own */
-    uint64_t position;     /* in that stream */
+    struct stream *stream; /* retained; NULL: a gate's value, or `event` is the user's own */
+    struct gate *gate;     /* retained; NULL: no gate. It has no stream and no event */
+    uint64_t position;     /* in that stream; of a gate, the value */
     uint64_t covers;       /* of the waiting stream: `event` waits for it already; 0: none */
     cl_event event;        /* retained; NULL: the position was not with the driver when looked at */
     const struct device *device; /* of the event */
@@ -28,7 +30,7 @@ struct dep {
 enum { DEPS_INLINE = 2 };
 
 /* A small set; all zero is the empty one. Moved by plain assignment, the source then being cleared with
- * deps_forget. At most one entry a stream: the later position covers the earlier. */
+ * deps_forget. At most one entry a stream or gate: the later position covers the earlier. */
 struct deps {
     unsigned count;
     unsigned capacity; /* of the heap array; 0: inline */
@@ -46,7 +48,10 @@ static inline struct dep *deps_items(struct deps *deps) {
  * references with the caller. */
 cls_status deps_add(struct deps *deps, const struct dep *dep);
 
-/* The recorded failure behind the first dependency that has failed, or NULL. */
+/* The recorded failure behind a dependency, or NULL; never of a user's own event. */
+const struct failure *dep_failure(const struct dep *dep);
+
+/* That of the first dependency that has failed, or NULL. */
 const struct failure *deps_first_failure(struct deps *deps);
 static inline const struct failure *deps_failure(struct deps *deps) {
     return deps->count ? deps_first_failure(deps) : NULL;

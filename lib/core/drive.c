@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "core/context.h"
 #include "core/engine.h"
+#include "core/gate.h"
 #include "core/handover.h"
 #include "core/mutant.h"
 #include "core/run.h"
@@ -16,7 +17,7 @@
 #include "driver/event.h"
 #include "driver/status.h"
 
-enum readiness { READY, BLOCKED, FAILED };
+enum readiness { READY, BLOCKED, FAILED, CHANGED };
 
 /* A user's own event: the library holds the command back until it is set. */
 static enum readiness look_at_foreign(const struct dep *dep, cls_status *why) {
@@ -59,20 +60,46 @@ static enum readiness look_at(struct stream *stream, struct dep *dep, bool must_
     return BLOCKED;
 }
 
+/* Looks at a gate that the head waits for. Where work of a stream is to open it, that takes its place. */
+static enum readiness look_at_gate(struct stream *stream, struct command *head, unsigned i) {
+    const struct dep *dep = &deps_items(&head->deps)[i];
+    struct dep via;
+    enum gate_answer answer =
+        dep->gate->type->look(dep->gate, dep->position, stream, head->position, &via);
+    if (answer != GATE_VIA)
+        return answer == GATE_OPEN ? READY : BLOCKED;
+    pthread_mutex_lock(&stream->lock);
+    deps_remove(&head->deps, i);
+    deps_add(&head->deps, &via); /* there is room */
+    pthread_mutex_unlock(&stream->lock);
+    return CHANGED;
+}
+
+static enum readiness look_at_one(struct stream *stream, struct command *head, unsigned i,
+                                  bool must_be_done, cls_status *why) {
+    struct dep *dep = &deps_items(&head->deps)[i];
+    if (dep->stream)
+        return look_at(stream, dep, must_be_done);
+    return dep->gate ? look_at_gate(stream, head, i) : look_at_foreign(dep, why);
+}
+
+/* Whether a dependency that is ready is still of use: to be handed to the driver, or failed. */
+static bool is_kept(const struct dep *dep) {
+    return (dep->stream && atomic_load(&dep->stream->retired) < dep->position) || dep_failure(dep);
+}
+
 /* Removes what is done from the head's dependencies and tells whether the rest can be handed to the
  * driver. The stream is draining, so the head stays where it is. */
 static enum readiness look_at_all(struct stream *stream, struct command *head, cls_status *why) {
     bool must_be_done =
         head->type->run && head->type->after_completion && !mutant(MUTANT_HOST_WAITS);
     for (unsigned i = 0; i < head->deps.count;) {
-        struct dep *dep = &deps_items(&head->deps)[i];
-        enum readiness now =
-            dep->stream ? look_at(stream, dep, must_be_done) : look_at_foreign(dep, why);
+        enum readiness now = look_at_one(stream, head, i, must_be_done, why);
+        if (now == CHANGED)
+            continue;
         if (now != READY)
             return now;
-        bool keep = dep->stream && (atomic_load(&dep->stream->retired) < dep->position ||
-                                    stream_failure_at(dep->stream, dep->position));
-        if (keep) {
+        if (is_kept(&deps_items(&head->deps)[i])) {
             i++;
             continue;
         }

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Failure is propagated by the library and never left to the driver: seven drivers give seven answers
- * to one failed command. A stream's failures are a list of ranges of positions; whoever depends on a
- * position in one of them fails too.
+ * to one failed command. A stream's failures are a list of ranges of positions, a gate's of its values;
+ * whoever depends on one of those fails too.
  */
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "core/context.h"
 #include "core/engine.h"
+#include "core/gate.h"
 #include "core/stream.h"
 
-const struct failure *stream_failure_at(const struct stream *stream, uint64_t position) {
-    const struct failure *failure = atomic_load_explicit(&stream->failures, memory_order_acquire);
+static const struct failure *failure_in(const struct failure *failure, uint64_t at) {
     for (; failure; failure = failure->older)
-        if (position >= atomic_load(&failure->first) && position <= atomic_load(&failure->last))
+        if (at >= atomic_load(&failure->first) && at <= atomic_load(&failure->last))
             return failure;
     return NULL;
+}
+
+const struct failure *stream_failure_at(const struct stream *stream, uint64_t position) {
+    return failure_in(atomic_load_explicit(&stream->failures, memory_order_acquire), position);
+}
+
+const struct failure *gate_failure(const struct gate *gate, uint64_t value) {
+    return failure_in(atomic_load_explicit(&gate->failures, memory_order_acquire), value);
 }
 
 const struct failure *stream_poison(const struct stream *stream) {
@@ -128,11 +136,9 @@ static cls_status replace_queues(struct stream *stream) {
 
 /* Waits for healthy work outlive the reset. */
 static void drop_failed_waits(struct deps *waits) {
-    for (unsigned i = waits->count; i-- > 0;) {
-        const struct dep *dep = &deps_items(waits)[i];
-        if (dep->stream && stream_failure_at(dep->stream, dep->position))
+    for (unsigned i = waits->count; i-- > 0;)
+        if (dep_failure(&deps_items(waits)[i]))
             deps_remove(waits, i);
-    }
 }
 
 /* Under the lock, with all work retired. */

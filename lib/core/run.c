@@ -20,9 +20,8 @@
 
 static struct run_result run_host(struct stream *stream, struct command *command,
                                   cls_status so_far) {
-    (void)stream;
     (void)so_far;
-    worker_enter_user_code();
+    worker_enter_user_code(stream);
     command->u.host.fn(command->u.host.arg);
     worker_leave_user_code();
     return (struct run_result){CLS_SUCCESS};
@@ -30,10 +29,9 @@ static struct run_result run_host(struct stream *stream, struct command *command
 
 static struct run_result run_callback(struct stream *stream, struct command *command,
                                       cls_status so_far) {
-    (void)stream;
     if (engine_is_down() && !so_far)
         so_far = CLS_ERROR_SHUTDOWN;
-    worker_enter_user_code();
+    worker_enter_user_code(stream);
     command->u.host.callback(command->u.host.stream, so_far, command->u.host.arg);
     worker_leave_user_code();
     return (struct run_result){CLS_SUCCESS};
@@ -95,7 +93,7 @@ static struct run_result run_foreign(struct stream *stream, struct command *comm
         result.code = cls_last_error_code();
         return result;
     }
-    worker_enter_user_code();
+    worker_enter_user_code(stream);
     result.code = command->u.host.foreign(queue, command->u.host.arg);
     worker_leave_user_code();
     result.status = result.code ? driver_status(result.code, "a foreign call") : CLS_SUCCESS;

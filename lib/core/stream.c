@@ -109,6 +109,25 @@ cls_status stream_get(cls_stream handle, struct context *context, struct stream 
     return status;
 }
 
+bool stream_is_over(struct stream *stream) {
+    if (!atomic_load(&stream->destroyed) && !atomic_load(&stream->context->closed) &&
+        !atomic_load(&stream->context->lost_by))
+        return false;
+    pthread_mutex_lock(&stream->lock);
+    bool over = atomic_load(&stream->retired) == stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    return over;
+}
+
+/* The waits may keep alive what keeps the stream alive. */
+void stream_drop_waits(struct stream *stream) {
+    struct deps waits;
+    pthread_mutex_lock(&stream->lock);
+    deps_move(&waits, &stream->waits);
+    pthread_mutex_unlock(&stream->lock);
+    deps_clear(&waits);
+}
+
 /* --- creation --- */
 
 static bool forced_order(bool *out_of_order) {
@@ -267,6 +286,8 @@ cls_status cls_stream_destroy(cls_stream handle) {
         atomic_store(&stream->destroyed, true);
     else
         status = object_invalid(&stream_pool, handle);
+    if (!status)
+        stream_drop_waits(stream);
     stream_put(stream);
     return status;
 }

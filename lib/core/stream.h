@@ -25,7 +25,7 @@ struct context;
 struct queue;
 
 /* One failure: the positions from `first` to `last` are failed. Nodes are never removed while the
- * stream lives, so outcomes can be read without its lock. */
+ * stream (or the gate) lives, so outcomes can be read without its lock. */
 struct failure {
     _Atomic uint64_t first;
     _Atomic uint64_t last; /* UINT64_MAX while the stream is poisoned by it */
@@ -129,6 +129,12 @@ void stream_note_unflushed(struct stream *stream);
 /* Flushes what is unflushed; under the lock. */
 void stream_flush_locked(struct stream *stream);
 
+/* Whether no more work can come, its handle or its context being gone, and all there was is done. */
+bool stream_is_over(struct stream *stream);
+
+/* Forgets waits that nothing follows; for a stream whose handle is gone. */
+void stream_drop_waits(struct stream *stream);
+
 /* The position that stands for all work so far, waits that nothing follows included. */
 cls_status stream_mark(struct stream *stream, uint64_t *position);
 
@@ -137,6 +143,9 @@ enum { WAIT_FOREVER = 0 };
 /* Waits until `position` is retired; `deadline` in clock_now_ns time, or WAIT_FOREVER. Returns the
  * position's outcome, or CLS_ERROR_TIMEOUT. */
 cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline);
+
+/* The same without a word: true when it is retired, false when the deadline came first. */
+bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline);
 
 /* stream_wait for the end of a blocking call: refuses inside host functions before anything is done. */
 cls_status check_may_block(void);

@@ -126,6 +126,18 @@ static void help(struct stream *stream) {
     } while (stream->flights.count > enough || stream->flights.count == stream->max_in_flight);
 }
 
+/* Whether a command, or one before it, waits for a gate: nothing says that it opens by itself. */
+static bool is_behind_gate(struct stream *stream, uint64_t position) {
+    bool behind = false;
+    pthread_mutex_lock(&stream->lock);
+    struct command *command = stream->fifo_head;
+    for (; command && command->position <= position && !behind; command = command->next)
+        for (unsigned i = 0; i < command->deps.count; i++)
+            behind = behind || deps_items(&command->deps)[i].gate;
+    pthread_mutex_unlock(&stream->lock);
+    return behind;
+}
+
 cls_status stream_submit(struct stream *stream, struct command *command, uint64_t *position) {
     bool deferred = false;
     if (engine_is_down()) {
@@ -151,7 +163,8 @@ cls_status stream_submit(struct stream *stream, struct command *command, uint64_
     if (deferred)
         stream_drive(stream);
     engine_rouse();
-    if (blocking_launches() && !worker_in_user_code())
+    if (blocking_launches() && !worker_in_user_code() &&
+        !(deferred && is_behind_gate(stream, command->position)))
         return stream_wait(stream, command->position, WAIT_FOREVER);
     return CLS_SUCCESS;
 }

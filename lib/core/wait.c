@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "core/context.h"
 #include "core/engine.h"
+#include "core/gate.h"
 #include "core/handover.h"
 #include "core/mutant.h"
 #include "core/stream.h"
@@ -251,11 +252,15 @@ static bool wait_until_retired(struct stream *stream, struct host_wait *wait) {
     return true;
 }
 
-cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline) {
+bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline) {
     struct host_wait wait = {.position = position, .deadline = deadline, .start = clock_now_ns()};
     bool done = wait_until_retired(stream, &wait);
     waiter_put(wait.waiter);
-    if (!done)
+    return done;
+}
+
+cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline) {
+    if (!stream_await(stream, position, deadline))
         return error_set(CLS_ERROR_TIMEOUT, "stream '%s' is still at work", stream->name);
     const struct failure *failure = stream_failure_at(stream, position);
     return failure ? failure_report(stream, failure) : CLS_SUCCESS;
@@ -302,20 +307,27 @@ cls_status cls_stream_wait(cls_stream handle, uint64_t timeout_ns) {
     return status;
 }
 
+/* As of an event: positive while pending, negative when failed. */
+static cl_int wait_state(const struct dep *dep) {
+    bool over;
+    if (dep->stream)
+        over = atomic_load(&dep->stream->retired) >= dep->position;
+    else if (dep->gate)
+        over = dep->gate->type->is_over(dep->gate, dep->position);
+    else
+        return event_state(dep->device, dep->event);
+    if (!over)
+        return CL_SUBMITTED;
+    return dep_failure(dep) ? -1 : CL_COMPLETE;
+}
+
 /* Whether waits that nothing follows yet are over too; sets `*failed` when one of them failed. */
 static bool waits_are_over(struct stream *stream, bool *failed) {
     bool over = true;
     pthread_mutex_lock(&stream->lock);
     struct dep *items = deps_items(&stream->waits);
     for (unsigned i = 0; i < stream->waits.count; i++) {
-        const struct dep *dep = &items[i];
-        cl_int state = CL_COMPLETE;
-        if (!dep->stream)
-            state = event_state(dep->device, dep->event);
-        else if (atomic_load(&dep->stream->retired) < dep->position)
-            state = CL_SUBMITTED;
-        else if (stream_failure_at(dep->stream, dep->position))
-            state = -1;
+        cl_int state = wait_state(&items[i]);
         over = over && state <= 0;
         *failed = *failed || state < 0;
     }

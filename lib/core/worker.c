@@ -21,11 +21,12 @@ static unsigned threads, reserved;
 static bool stop;
 static struct stream *first_task, *last_task;
 
-static _Thread_local int user_code_depth;
+static _Thread_local const struct stream *user_code_of;
 
-bool worker_in_user_code(void) { return user_code_depth != 0; }
-void worker_enter_user_code(void) { user_code_depth++; }
-void worker_leave_user_code(void) { user_code_depth--; }
+bool worker_in_user_code(void) { return user_code_of != NULL; }
+bool worker_is_in_code_of(const struct stream *stream) { return user_code_of == stream; }
+void worker_enter_user_code(const struct stream *stream) { user_code_of = stream; }
+void worker_leave_user_code(void) { user_code_of = NULL; }
 
 static void make_conditions(void) {
     pthread_condattr_t attributes;

@@ -21,9 +21,10 @@ void workers_unreserve(void);
  * a worker reserved for it; takes over a reference to it. Cannot fail. */
 void workers_run(struct stream *stream);
 
-/* Whether this thread is inside a host function or callback. */
+/* Whether this thread is inside a host function or callback, and of which stream. */
 bool worker_in_user_code(void);
-void worker_enter_user_code(void);
+bool worker_is_in_code_of(const struct stream *stream);
+void worker_enter_user_code(const struct stream *stream);
 void worker_leave_user_code(void);
 
 /* Stops the threads once they are idle; waits until `deadline` (clock_now_ns). */
