@@ -22,6 +22,7 @@ typedef struct cls_event_handle *cls_event;
 typedef struct cls_buffer_handle *cls_buffer;
 typedef struct cls_program_handle *cls_program;
 typedef struct cls_kernel_handle *cls_kernel;
+typedef struct cls_timeline_handle *cls_timeline;
 
 /** Element types. The numbers are fixed; those between are kept for f16, bf16, i8, i16 and u16. */
 typedef enum cls_dtype {

@@ -97,19 +97,20 @@ bool regions_untouched(void);
 
 enum { BUFFER_BYTES = 1024, COPY_BYTES = 64, VIEW_COUNT = 16 };
 
-enum handle_type { CONTEXT, STREAM, EVENT, BUFFER, PROGRAM, KERNEL, HANDLE_TYPES };
+enum handle_type { CONTEXT, STREAM, EVENT, BUFFER, PROGRAM, KERNEL, TIMELINE, HANDLE_TYPES };
 
 /* A type of handles: what its arguments are called, and how one is made on a context. */
 extern const struct handle_row {
     const char *name;
     cls_status (*make)(cls_context context, void **out);
     cls_status (*destroy)(void *handle);
+    bool stands_alone; /* belongs to no context: is never an orphan */
 } handle_rows[HANDLE_TYPES];
 
 struct handles {
     void *live;    /* of `home` */
     void *foreign; /* of another live context */
-    void *orphan;  /* of a destroyed context; NULL for contexts */
+    void *orphan;  /* of a destroyed context; NULL for what stands alone */
     void *stale;   /* destroyed */
 };
 

@@ -81,20 +81,30 @@ static cls_status make_kernel(cls_context context, void **out) {
     return status ? status : cls_program_destroy(program);
 }
 
+static cls_status make_timeline(cls_context context, void **out) {
+    cls_timeline made = NULL;
+    (void)context;
+    cls_status status = cls_timeline_create(NULL, &made);
+    *out = made;
+    return status;
+}
+
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
 static cls_status destroy_stream(void *handle) { return cls_stream_destroy(handle); }
 static cls_status destroy_event(void *handle) { return cls_event_destroy(handle); }
 static cls_status destroy_buffer(void *handle) { return cls_buffer_destroy(handle); }
 static cls_status destroy_program(void *handle) { return cls_program_destroy(handle); }
 static cls_status destroy_kernel(void *handle) { return cls_kernel_destroy(handle); }
+static cls_status destroy_timeline(void *handle) { return cls_timeline_destroy(handle); }
 
 const struct handle_row handle_rows[HANDLE_TYPES] = {
-    [CONTEXT] = {"context", make_context, destroy_context},
-    [STREAM] = {"stream", make_stream, destroy_stream},
-    [EVENT] = {"event", make_event, destroy_event},
-    [BUFFER] = {"buffer", make_buffer, destroy_buffer},
-    [PROGRAM] = {"program", make_program, destroy_program},
-    [KERNEL] = {"kernel", make_kernel, destroy_kernel},
+    [CONTEXT] = {"context", make_context, destroy_context, true},
+    [STREAM] = {"stream", make_stream, destroy_stream, false},
+    [EVENT] = {"event", make_event, destroy_event, false},
+    [BUFFER] = {"buffer", make_buffer, destroy_buffer, false},
+    [PROGRAM] = {"program", make_program, destroy_program, false},
+    [KERNEL] = {"kernel", make_kernel, destroy_kernel, false},
+    [TIMELINE] = {"timeline", make_timeline, destroy_timeline, true},
 };
 
 static bool make_handles(enum handle_type type, cls_context gone) {
@@ -103,7 +113,7 @@ static bool make_handles(enum handle_type type, cls_context gone) {
     return !row->make(stock.handles[CONTEXT].live, &of->live) &&
            !row->make(stock.handles[CONTEXT].foreign, &of->foreign) &&
            !row->make(stock.handles[CONTEXT].live, &of->stale) && !row->destroy(of->stale) &&
-           !row->make(gone, &of->orphan);
+           (row->stands_alone || !row->make(gone, &of->orphan));
 }
 
 static bool make_all_handles(void) {

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "coordinator/timeline.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "core/dep.h"
+#include "core/engine.h"
+#include "core/stream.h"
+
+static void timeline_finalize(struct object *object) {
+    struct timeline *timeline = (struct timeline *)(void *)object;
+    for (unsigned i = 0; i < timeline->lanes.count; i++)
+        stream_put(timeline->lanes.items[i].key);
+    lanes_free(&timeline->lanes);
+    if (timeline->signaller)
+        stream_put(timeline->signaller);
+    struct failure *failure = atomic_load(&timeline->gate.failures);
+    while (failure) {
+        struct failure *older = failure->older;
+        free(failure);
+        failure = older;
+    }
+    free(timeline->spare);
+    pthread_cond_destroy(&timeline->progress);
+    pthread_mutex_destroy(&timeline->lock);
+}
+
+struct object_pool timeline_pool =
+    OBJECT_POOL(12, sizeof(struct timeline), "timeline", timeline_finalize);
+
+cls_status timeline_get(cls_timeline handle, struct timeline **out) {
+    struct timeline *timeline = object_acquire(&timeline_pool, handle);
+    if (!timeline)
+        return object_invalid(&timeline_pool, handle);
+    *out = timeline;
+    return CLS_SUCCESS;
+}
+
+cls_status timeline_report(const struct timeline *timeline, const struct failure *failure) {
+    return error_set_code(failure->status, failure->code,
+                          "command '%s' failed; timeline '%s' is poisoned", failure->label,
+                          timeline->name);
+}
+
+/* --- the value --- */
+
+/* Fails the values from `first` on; keeps the first error. */
+static void fail_from(struct timeline *timeline, uint64_t first, cls_status status, int code,
+                      const char *label) {
+    struct failure *known = atomic_load(&timeline->gate.failures);
+    if (known && atomic_load(&known->last) == UINT64_MAX) {
+        if (first < atomic_load(&known->first))
+            atomic_store(&known->first, first);
+        return;
+    }
+    struct failure *failure = timeline->spare;
+    timeline->spare = NULL;
+    failure->status = status;
+    failure->code = code;
+    failure->label = label;
+    failure->older = known;
+    atomic_store(&failure->first, first);
+    atomic_store(&failure->last, UINT64_MAX);
+    atomic_store_explicit(&timeline->gate.failures, failure, memory_order_release);
+}
+
+static void advance(struct timeline *timeline, uint64_t value, const struct failure *failure) {
+    if (value <= timeline->value)
+        return;
+    if (failure)
+        fail_from(timeline, timeline->value + 1, failure->status, failure->code, failure->label);
+    timeline->value = value;
+    pthread_cond_broadcast(&timeline->progress);
+}
+
+static void settle_lane(struct timeline *timeline, struct lane *lane) {
+    const struct stream *stream = lane->key;
+    const struct mark *mark;
+    uint64_t retired = atomic_load(&stream->retired);
+    while ((mark = lane_front(lane)) != NULL && mark->position <= retired) {
+        advance(timeline, mark->value, stream_failure_at(stream, mark->position));
+        lane_pop(lane);
+    }
+}
+
+void timeline_settle(struct timeline *timeline) {
+    for (unsigned i = 0; i < timeline->lanes.count; i++)
+        settle_lane(timeline, &timeline->lanes.items[i]);
+}
+
+/* Under the lock: closes one lane without signals; its stream, to be released without the lock. */
+static struct stream *close_one(struct timeline *timeline) {
+    for (unsigned i = 0; i < timeline->lanes.count; i++) {
+        struct lane *lane = &timeline->lanes.items[i];
+        struct stream *stream = lane->key;
+        if (lane->count || lane->claims)
+            continue;
+        lanes_close(&timeline->lanes, lane);
+        return stream;
+    }
+    return NULL;
+}
+
+void timeline_tidy(struct timeline *timeline) {
+    struct stream *stream;
+    do {
+        pthread_mutex_lock(&timeline->lock);
+        timeline_settle(timeline);
+        stream = close_one(timeline);
+        pthread_mutex_unlock(&timeline->lock);
+        if (stream)
+            stream_put(stream);
+    } while (stream);
+}
+
+void timeline_raise(struct timeline *timeline, uint64_t value) { advance(timeline, value, NULL); }
+
+struct stream *timeline_next_signal(struct timeline *timeline, uint64_t value, unsigned *cursor,
+                                    uint64_t *position) {
+    struct stream *stream = NULL;
+    pthread_mutex_lock(&timeline->lock);
+    while (!stream && *cursor < timeline->lanes.count) {
+        const struct lane *lane = &timeline->lanes.items[(*cursor)++];
+        const struct mark *mark = lane_reaching(lane, value);
+        if (!mark)
+            continue;
+        stream = lane->key;
+        object_retain(&stream->object);
+        *position = mark->position;
+    }
+    pthread_mutex_unlock(&timeline->lock);
+    return stream;
+}
+
+bool timeline_is_over(struct timeline *timeline) {
+    return atomic_load(&timeline->destroyed) ||
+           (timeline->signaller && stream_is_over(timeline->signaller));
+}
+
+/* A lane with a claim only is a signal in the making. What the waiter itself has queued comes too late. */
+static bool has_signal_for(const struct timeline *timeline, uint64_t value,
+                           const struct stream *waiter) {
+    for (unsigned i = 0; i < timeline->lanes.count; i++) {
+        const struct lane *lane = &timeline->lanes.items[i];
+        if (lane->claimed >= value && lane->key != waiter)
+            return true;
+    }
+    return false;
+}
+
+void timeline_give_up(struct timeline *timeline, uint64_t value, const struct stream *waiter) {
+    if (timeline->value >= value || has_signal_for(timeline, value, waiter))
+        return;
+    fail_from(timeline, value, CLS_ERROR_COMMAND_FAILED, 0,
+              atomic_load(&timeline->destroyed) ? "wait for a destroyed timeline"
+                                                : "wait for a destroyed signaller");
+    pthread_cond_broadcast(&timeline->progress);
+}
+
+/* --- as a gate --- */
+
+static bool is_over(struct gate *gate, uint64_t value) {
+    struct timeline *timeline = (struct timeline *)(void *)gate;
+    pthread_mutex_lock(&timeline->lock);
+    timeline_settle(timeline);
+    bool over = timeline->value >= value || gate_failure(gate, value);
+    pthread_mutex_unlock(&timeline->lock);
+    return over;
+}
+
+/* What one queued signal means for a waiter. */
+static enum gate_answer look_via(struct stream *stream, uint64_t position,
+                                 const struct stream *waiter, uint64_t at, struct dep *via) {
+    bool done;
+    if (stream == waiter)
+        return position < at ? GATE_OPEN : GATE_SHUT;
+    if (stream_dep(stream, position, waiter, via, &done) || done)
+        return GATE_OPEN;
+    if (via->event)
+        return GATE_VIA;
+    dep_release(via);
+    return GATE_SHUT;
+}
+
+static enum gate_answer look(struct gate *gate, uint64_t value, const struct stream *waiter,
+                             uint64_t position, struct dep *via) {
+    struct timeline *timeline = (struct timeline *)(void *)gate;
+    struct stream *stream;
+    unsigned cursor = 0;
+    uint64_t signal;
+    bool over = timeline_is_over(timeline); /* before the signals, not after */
+    if (is_over(gate, value))
+        return GATE_OPEN;
+    while ((stream = timeline_next_signal(timeline, value, &cursor, &signal)) != NULL) {
+        enum gate_answer answer = look_via(stream, signal, waiter, position, via);
+        if (answer == GATE_OPEN && stream != waiter)
+            answer = is_over(gate, value) ? GATE_OPEN : GATE_SHUT;
+        stream_put(stream);
+        if (answer != GATE_SHUT)
+            return answer;
+    }
+    if (!over)
+        return GATE_SHUT;
+    pthread_mutex_lock(&timeline->lock);
+    timeline_give_up(timeline, value, waiter);
+    pthread_mutex_unlock(&timeline->lock);
+    return is_over(gate, value) ? GATE_OPEN : GATE_SHUT;
+}
+
+const struct gate_type timeline_gate = {.look = look, .is_over = is_over};

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* Timelines as a host sees them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "coordinator/timeline.h"
+#include "core/engine.h"
+#include "core/stream.h"
+#include "core/worker.h"
+
+/* A sleep of the host, and a wait for one of several queued signals, last so long at most. */
+static const uint64_t SLICE_NS = 10 * CLOCK_MS, SHORT_SLICE_NS = CLOCK_MS;
+
+/* --- creation --- */
+
+static _Atomic unsigned long long names;
+
+static bool init_sync(struct timeline *timeline) {
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes))
+        return false;
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    bool made = !pthread_cond_init(&timeline->progress, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (made && pthread_mutex_init(&timeline->lock, NULL)) {
+        pthread_cond_destroy(&timeline->progress);
+        return false;
+    }
+    return made;
+}
+
+/* Takes over the signaller on success. */
+static cls_status build(const cls_timeline_config *config, struct stream *signaller,
+                        struct timeline **out) {
+    struct failure *spare = calloc(1, sizeof *spare);
+    struct timeline *timeline = spare ? object_create(&timeline_pool) : NULL;
+    if (!timeline || !init_sync(timeline)) {
+        if (timeline)
+            object_abandon(&timeline->gate.object);
+        free(spare);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a timeline");
+    }
+    timeline->gate.type = &timeline_gate;
+    timeline->spare = spare;
+    timeline->signaller = signaller;
+    timeline->value = timeline->awaited = config->initial;
+    if (config->name)
+        snprintf(timeline->name, sizeof timeline->name, "%s", config->name);
+    else
+        snprintf(timeline->name, sizeof timeline->name, "timeline %llu",
+                 atomic_fetch_add(&names, 1) + 1);
+    *out = timeline;
+    return CLS_SUCCESS;
+}
+
+cls_status cls_timeline_create(const cls_timeline_config *config, cls_timeline *out) {
+    static const cls_timeline_config defaults = CLS_TIMELINE_CONFIG_INIT;
+    struct timeline *timeline;
+    struct stream *signaller = NULL;
+    cls_status status = CLS_SUCCESS;
+    if (!out || (config && config->size != sizeof *config))
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_timeline_create: out is null or config of a wrong size");
+    if (!config)
+        config = &defaults;
+    if (config->signaller)
+        status = stream_get(config->signaller, NULL, &signaller);
+    if (!status)
+        status = build(config, signaller, &timeline);
+    if (!status)
+        *out = object_handle(&timeline->gate.object);
+    else if (signaller)
+        stream_put(signaller);
+    return status;
+}
+
+cls_status cls_timeline_destroy(cls_timeline handle) {
+    struct timeline *timeline;
+    cls_status status = timeline_get(handle, &timeline);
+    if (status)
+        return status;
+    if (object_destroy(&timeline_pool, handle)) {
+        atomic_store(&timeline->destroyed, true);
+        pthread_mutex_lock(&timeline->lock);
+        pthread_cond_broadcast(&timeline->progress);
+        pthread_mutex_unlock(&timeline->lock);
+        timeline_tidy(timeline);
+        engine_kick();
+    } else {
+        status = object_invalid(&timeline_pool, handle);
+    }
+    timeline_put(timeline);
+    return status;
+}
+
+/* --- signal and query --- */
+
+/* Under the lock: whether this thread may signal the value. */
+static cls_status check_signal(const struct timeline *timeline, uint64_t value) {
+    if (!timeline->signaller)
+        return CLS_SUCCESS;
+    if (!worker_is_in_code_of(timeline->signaller))
+        return error_set(CLS_ERROR_INVALID_STATE, "timeline '%s' is stream '%s's to signal",
+                         timeline->name, timeline->signaller->name);
+    if (value <= timeline->value)
+        return error_set(CLS_ERROR_INVALID_VALUE, "timeline '%s' is at %llu, not below %llu",
+                         timeline->name, (unsigned long long)timeline->value,
+                         (unsigned long long)value);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_timeline_signal(cls_timeline handle, uint64_t value) {
+    struct timeline *timeline;
+    cls_status status = timeline_get(handle, &timeline);
+    if (status)
+        return status;
+    pthread_mutex_lock(&timeline->lock);
+    timeline_settle(timeline);
+    status = check_signal(timeline, value);
+    if (!status)
+        timeline_raise(timeline, value);
+    pthread_mutex_unlock(&timeline->lock);
+    timeline_put(timeline);
+    engine_kick();
+    return status;
+}
+
+/* Looks once: CLS_NOT_READY, or how it ended. */
+static cls_status look_once(struct timeline *timeline, uint64_t value) {
+    bool over = timeline_is_over(timeline); /* before the signals, not after */
+    pthread_mutex_lock(&timeline->lock);
+    timeline_settle(timeline);
+    if (over)
+        timeline_give_up(timeline, value, NULL);
+    bool reached = timeline->value >= value;
+    pthread_mutex_unlock(&timeline->lock);
+    const struct failure *failure = gate_failure(&timeline->gate, value);
+    if (failure)
+        return timeline_report(timeline, failure);
+    return reached ? CLS_SUCCESS : CLS_NOT_READY;
+}
+
+/* Flushes and polls the streams that are to signal the value. */
+static void progress(struct timeline *timeline, uint64_t value) {
+    struct stream *stream;
+    unsigned cursor = 0;
+    uint64_t position;
+    while ((stream = timeline_next_signal(timeline, value, &cursor, &position)) != NULL) {
+        stream_progress(stream, position);
+        stream_put(stream);
+    }
+}
+
+cls_status cls_timeline_query(cls_timeline handle, uint64_t value) {
+    struct timeline *timeline;
+    cls_status status = timeline_get(handle, &timeline);
+    if (status)
+        return status;
+    status = look_once(timeline, value);
+    if (status == CLS_NOT_READY) {
+        progress(timeline, value);
+        status = look_once(timeline, value);
+    }
+    timeline_put(timeline);
+    return status;
+}
+
+/* --- waiting --- */
+
+/* Sleeps until something is signalled or queued, or a while. */
+static void sleep_on(struct timeline *timeline, uint64_t value, uint64_t until) {
+    struct timespec when = {(time_t)(until / CLOCK_SECOND), (long)(until % CLOCK_SECOND)};
+    unsigned cursor = 0;
+    pthread_mutex_lock(&timeline->lock);
+    timeline_settle(timeline);
+    bool queued = false;
+    for (; cursor < timeline->lanes.count && !queued; cursor++)
+        queued = lane_reaching(&timeline->lanes.items[cursor], value) != NULL;
+    if (timeline->value < value && !queued && !gate_failure(&timeline->gate, value))
+        pthread_cond_timedwait(&timeline->progress, &timeline->lock, &when);
+    pthread_mutex_unlock(&timeline->lock);
+}
+
+/* One round of a host wait. Where the one queued signal is with the driver it is awaited as any work. */
+static void wait_round(struct timeline *timeline, uint64_t value, uint64_t deadline) {
+    unsigned cursor = 0;
+    uint64_t position, other, now = clock_now_ns();
+    struct stream *stream = timeline_next_signal(timeline, value, &cursor, &position);
+    struct stream *second = stream ? timeline_next_signal(timeline, value, &cursor, &other) : NULL;
+    uint64_t until = now + (second ? SHORT_SLICE_NS : SLICE_NS);
+    if (deadline != WAIT_FOREVER && deadline < until)
+        until = deadline;
+    if (stream)
+        stream_await(stream, position, until);
+    else
+        sleep_on(timeline, value, until);
+    if (second)
+        stream_put(second);
+    if (stream)
+        stream_put(stream);
+}
+
+static cls_status await(struct timeline *timeline, uint64_t value, uint64_t deadline) {
+    for (;;) {
+        bool expired = deadline != WAIT_FOREVER && clock_now_ns() >= deadline;
+        cls_status status = look_once(timeline, value);
+        if (status != CLS_NOT_READY)
+            return status;
+        if (engine_is_down())
+            return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
+        if (expired)
+            return error_set(CLS_ERROR_TIMEOUT, "timeline '%s' is not at %llu yet", timeline->name,
+                             (unsigned long long)value);
+        wait_round(timeline, value, deadline);
+    }
+}
+
+cls_status cls_timeline_wait(cls_timeline handle, uint64_t value, uint64_t timeout_ns) {
+    struct timeline *timeline;
+    uint64_t now = clock_now_ns();
+    cls_status status = timeline_get(handle, &timeline);
+    if (status)
+        return status;
+    status = check_may_block();
+    if (!status)
+        status =
+            await(timeline, value, timeout_ns > UINT64_MAX - now ? WAIT_FOREVER : now + timeout_ns);
+    timeline_put(timeline);
+    return status;
+}
+
+/* --- reset, and what it is --- */
+
+cls_status cls_timeline_reset(cls_timeline handle) {
+    struct timeline *timeline;
+    cls_status status = timeline_get(handle, &timeline);
+    if (status)
+        return status;
+    struct failure *spare = calloc(1, sizeof *spare);
+    if (!spare)
+        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to reset a timeline");
+    pthread_mutex_lock(&timeline->lock);
+    timeline_settle(timeline);
+    struct failure *failure = atomic_load(&timeline->gate.failures);
+    if (!status && failure && atomic_load(&failure->last) == UINT64_MAX) {
+        atomic_store(&failure->last, timeline->value);
+        timeline->spare = spare;
+        spare = NULL;
+    }
+    pthread_mutex_unlock(&timeline->lock);
+    free(spare);
+    timeline_put(timeline);
+    return status;
+}
+
+static uint64_t highest_queued(const struct timeline *timeline) {
+    uint64_t highest = timeline->value;
+    for (unsigned i = 0; i < timeline->lanes.count; i++) {
+        const struct mark *last = lane_back(&timeline->lanes.items[i]);
+        if (last && last->value > highest)
+            highest = last->value;
+    }
+    return highest;
+}
+
+cls_status cls_timeline_get_info(cls_timeline handle, cls_timeline_info *info) {
+    struct timeline *timeline;
+    if (!info || info->size != sizeof *info)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_timeline_get_info: info is null or of a wrong size");
+    cls_status status = timeline_get(handle, &timeline);
+    if (status)
+        return status;
+    pthread_mutex_lock(&timeline->lock);
+    timeline_settle(timeline);
+    const struct failure *failure = gate_failure(&timeline->gate, UINT64_MAX);
+    memcpy(info->name, timeline->name, sizeof info->name);
+    info->value = timeline->value;
+    info->queued = highest_queued(timeline);
+    info->status = failure ? failure->status : CLS_SUCCESS;
+    info->signaller = timeline->signaller ? object_handle(&timeline->signaller->object) : NULL;
+    pthread_mutex_unlock(&timeline->lock);
+    timeline_put(timeline);
+    return CLS_SUCCESS;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* Timelines as streams signal them and wait for them. */
+#include "base/error.h"
+#include "coordinator/timeline.h"
+#include "core/engine.h"
+#include "core/stream.h"
+
+/* --- signal --- */
+
+static cls_status refuse_value(const struct timeline *timeline, uint64_t value, uint64_t known) {
+    return error_set(CLS_ERROR_INVALID_VALUE,
+                     "timeline '%s': signals of one stream rise, and %llu is not above %llu",
+                     timeline->name, (unsigned long long)value, (unsigned long long)known);
+}
+
+/* Under the lock: makes room for the signal; nobody can come before it with a higher value any more. */
+static cls_status claim_locked(struct timeline *timeline, struct stream *stream, uint64_t value) {
+    bool made;
+    timeline_settle(timeline);
+    if (timeline->signaller && timeline->signaller != stream)
+        return error_set(CLS_ERROR_INVALID_STATE, "timeline '%s' is stream '%s's to signal",
+                         timeline->name, timeline->signaller->name);
+    if (timeline->signaller && value <= timeline->value)
+        return refuse_value(timeline, value, timeline->value);
+    struct lane *lane = lanes_open(&timeline->lanes, stream, &made);
+    if (lane && made)
+        object_retain(&stream->object);
+    if (lane && (lane->count || lane->claims) && value <= lane->claimed)
+        return refuse_value(timeline, value, lane->claimed);
+    if (!lane || !lane_claim(lane, value))
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a signal");
+    return CLS_SUCCESS;
+}
+
+/* The claim becomes the signal, or is waived where the stream takes no mark. */
+static void settle_claim(struct timeline *timeline, struct stream *stream, uint64_t value,
+                         cls_status marked, uint64_t position) {
+    pthread_mutex_lock(&timeline->lock);
+    struct lane *lane = lanes_find(&timeline->lanes, stream);
+    if (marked)
+        lane_waive(lane, value);
+    else
+        lane_settle(lane, position, value);
+    bool awaited = timeline->awaited > timeline->value;
+    timeline_settle(timeline);
+    pthread_cond_broadcast(&timeline->progress);
+    pthread_mutex_unlock(&timeline->lock);
+    if (awaited)
+        engine_kick();
+}
+
+static cls_status signal_from(struct timeline *timeline, struct stream *stream, uint64_t value) {
+    uint64_t position = 0;
+    timeline_tidy(timeline);
+    pthread_mutex_lock(&timeline->lock);
+    cls_status status = claim_locked(timeline, stream, value);
+    pthread_mutex_unlock(&timeline->lock);
+    if (status)
+        return status;
+    status = stream_mark(stream, &position);
+    settle_claim(timeline, stream, value, status, position);
+    return status;
+}
+
+/* The stream and the timeline of a call, both retained. */
+static cls_status get_both(cls_stream stream_handle, cls_timeline handle, struct stream **stream,
+                           struct timeline **timeline) {
+    cls_status status = timeline_get(handle, timeline);
+    if (status)
+        return status;
+    status = stream_get(stream_handle, NULL, stream);
+    if (status)
+        timeline_put(*timeline);
+    return status;
+}
+
+cls_status cls_stream_signal_timeline(cls_stream stream_handle, cls_timeline handle,
+                                      uint64_t value) {
+    struct stream *stream;
+    struct timeline *timeline;
+    cls_status status = get_both(stream_handle, handle, &stream, &timeline);
+    if (status)
+        return status;
+    status = signal_from(timeline, stream, value);
+    timeline_put(timeline);
+    stream_put(stream);
+    return status;
+}
+
+/* --- wait --- */
+
+/* The dependency that a wait comes to, retained; false when there is nothing to wait for. */
+static bool wait_dep(struct timeline *timeline, uint64_t value, struct stream *stream,
+                     struct dep *dep) {
+    pthread_mutex_lock(&stream->lock);
+    uint64_t next = stream->submitted + 1;
+    pthread_mutex_unlock(&stream->lock);
+    enum gate_answer answer = timeline_gate.look(&timeline->gate, value, stream, next, dep);
+    if (answer != GATE_SHUT)
+        return answer == GATE_VIA;
+    object_retain(&timeline->gate.object);
+    *dep = (struct dep){.gate = &timeline->gate, .position = value};
+    return true;
+}
+
+static void note_awaited(struct timeline *timeline, uint64_t value) {
+    pthread_mutex_lock(&timeline->lock);
+    if (value > timeline->awaited)
+        timeline->awaited = value;
+    pthread_mutex_unlock(&timeline->lock);
+}
+
+cls_status cls_stream_wait_timeline(cls_stream stream_handle, cls_timeline handle, uint64_t value) {
+    struct stream *stream;
+    struct timeline *timeline;
+    struct dep dep;
+    cls_status status = get_both(stream_handle, handle, &stream, &timeline);
+    if (status)
+        return status;
+    if (wait_dep(timeline, value, stream, &dep)) {
+        note_awaited(timeline, value);
+        status = stream_add_wait(stream, &dep);
+        if (status)
+            dep_release(&dep);
+    }
+    /* Looked at last: a failure found from here on is told to this stream by its wait. */
+    const struct failure *failure = gate_failure(&timeline->gate, value);
+    if (failure)
+        stream_inherit(stream, failure);
+    timeline_put(timeline);
+    stream_put(stream);
+    return status;
+}

@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: MIT */
+/* Timelines: counters that streams and hosts signal and wait for, also before the signal exists. */
+#include "../support/rig.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include <clstream/timeline.h>
+
+static const uint64_t MS = 1000000;
+
+static cls_timeline make(const char *name, uint64_t initial, cls_stream signaller) {
+    const cls_timeline_config config = {sizeof config, name, initial, signaller};
+    cls_timeline timeline = NULL;
+    OK(cls_timeline_create(&config, &timeline));
+    return timeline;
+}
+
+static uint64_t value_of(cls_timeline timeline) {
+    cls_timeline_info info = CLS_TIMELINE_INFO_INIT;
+    OK(cls_timeline_get_info(timeline, &info));
+    return info.value;
+}
+
+static void expect_detail(const char *part) {
+    if (!strstr(cls_last_error_detail(), part))
+        fail_msg("'%s' is not in the detail: %s", part, cls_last_error_detail());
+}
+
+/* --- order --- */
+
+static void test_a_stream_waits_for_the_host(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    cls_timeline timeline = make(NULL, 0, NULL);
+    OK(cls_stream_wait_timeline(stream, timeline, 3));
+    OK(rig_set(stream, cells, 0, 5, 0));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(stream, 30 * MS));
+    OK(cls_timeline_signal(timeline, 2));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(stream, 30 * MS));
+    OK(cls_timeline_signal(timeline, 3));
+    OK(cls_stream_synchronize(stream));
+    assert_int_equal(rig_cell(cells, 0), 5);
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(stream));
+}
+
+static void test_a_wait_may_come_before_its_signal(void **state) {
+    (void)state;
+    cls_stream early = rig_stream(), late = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    cls_timeline timeline = make("handover", 0, NULL);
+    OK(cls_stream_wait_timeline(early, timeline, 1));
+    OK(rig_step(early, cells, 0, 10, 1, 0));
+    EXPECT(CLS_NOT_READY, cls_stream_query(early));
+    OK(rig_set(late, cells, 0, 4, 30));
+    OK(cls_stream_signal_timeline(late, timeline, 1));
+    OK(cls_stream_synchronize(early));
+    assert_int_equal(rig_cell(cells, 0), 41);
+    OK(cls_timeline_query(timeline, 1));
+    assert_int_equal(value_of(timeline), 1);
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(early));
+    OK(cls_stream_destroy(late));
+}
+
+/* The signal is with the device: the wait is its own, and nothing goes through the library's queue. */
+static void test_a_wait_for_a_queued_signal_is_the_devices_own(void **state) {
+    (void)state;
+    cls_stream from = rig_stream(), to = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    cls_timeline timeline = make(NULL, 0, NULL);
+    cls_stream_counters counters = CLS_STREAM_COUNTERS_INIT;
+    OK(rig_set(from, cells, 0, 7, 50));
+    OK(cls_stream_signal_timeline(from, timeline, 9));
+    OK(cls_stream_wait_timeline(to, timeline, 2));
+    OK(rig_step(to, cells, 0, 2, 0, 0));
+    OK(cls_stream_get_counters(to, &counters));
+    assert_int_equal(counters.deferred, 0);
+    OK(cls_stream_synchronize(to));
+    assert_int_equal(rig_cell(cells, 0), 14);
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(from));
+    OK(cls_stream_destroy(to));
+}
+
+/* A wait that nothing follows counts for query and synchronize all the same. */
+static void test_a_wait_alone_keeps_the_stream_pending(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_timeline timeline = make(NULL, 0, NULL);
+    OK(cls_stream_wait_timeline(stream, timeline, 1));
+    EXPECT(CLS_NOT_READY, cls_stream_query(stream));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(stream, 10 * MS));
+    OK(cls_timeline_signal(timeline, 1));
+    while (cls_stream_query(stream) == CLS_NOT_READY)
+        continue;
+    OK(cls_stream_query(stream));
+    OK(cls_stream_wait_timeline(stream, timeline, 1));
+    OK(cls_stream_query(stream));
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_stream_destroy(stream));
+}
+
+static void test_one_signal_opens_all_lower_values(void **state) {
+    (void)state;
+    enum { WAITERS = 6 };
+    cls_stream streams[WAITERS], signaller = rig_stream();
+    cls_buffer cells = rig_cells(WAITERS);
+    cls_timeline timeline = make(NULL, 10, NULL);
+    for (unsigned i = 0; i < WAITERS; i++) {
+        streams[i] = rig_stream();
+        OK(cls_stream_wait_timeline(streams[i], timeline, 9 + i));
+        OK(rig_set(streams[i], cells, i, i + 1, 0));
+    }
+    OK(cls_stream_synchronize(streams[0]));
+    OK(cls_stream_synchronize(streams[1])); /* at 10 from the start */
+    OK(cls_stream_signal_timeline(signaller, timeline, 13));
+    for (unsigned i = 2; i < 5; i++)
+        OK(cls_stream_synchronize(streams[i]));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(streams[5], 20 * MS));
+    OK(cls_timeline_signal(timeline, 100));
+    OK(cls_stream_synchronize(streams[5]));
+    for (unsigned i = 0; i < WAITERS; i++) {
+        assert_int_equal(rig_cell(cells, i), i + 1);
+        OK(cls_stream_destroy(streams[i]));
+    }
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_stream_destroy(signaller));
+    OK(cls_buffer_destroy(cells));
+}
+
+static void append(void *arg) { ++*(_Atomic unsigned *)arg; }
+
+static void test_host_functions_wait_too(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream(), other = rig_stream();
+    cls_timeline timeline = make(NULL, 0, NULL);
+    _Atomic unsigned ran = 0;
+    OK(cls_stream_wait_timeline(stream, timeline, 1));
+    OK(cls_stream_launch_host_async(stream, append, (void *)&ran));
+    nap_ms(20);
+    assert_int_equal(atomic_load(&ran), 0);
+    OK(cls_stream_signal_timeline(other, timeline, 1));
+    OK(cls_stream_synchronize(stream));
+    assert_int_equal(atomic_load(&ran), 1);
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(other));
+}
+
+/* A signal behind a host function comes after it. */
+static void test_a_signal_comes_in_stream_order(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_timeline timeline = make(NULL, 0, NULL);
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_signal_timeline(stream, timeline, 1));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(cls_stream_signal_timeline(stream, timeline, 2));
+    gate_await(&gate);
+    OK(cls_timeline_query(timeline, 1));
+    EXPECT(CLS_NOT_READY, cls_timeline_query(timeline, 2));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_timeline_wait(timeline, 2, 20 * MS));
+    gate_open(&gate);
+    OK(cls_timeline_wait(timeline, 2, UINT64_MAX));
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_stream_destroy(stream));
+    gate_destroy(&gate);
+}
+
+static void test_polling_alone_finishes_the_work(void **state) {
+    (void)state;
+    cls_stream first = rig_stream(), second = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    cls_timeline a = make(NULL, 0, NULL), b = make(NULL, 0, NULL);
+    OK(cls_stream_wait_timeline(second, a, 1));
+    OK(cls_stream_signal_timeline(second, b, 1));
+    OK(rig_set(first, cells, 0, 1, 5));
+    OK(cls_stream_signal_timeline(first, a, 1));
+    while (cls_timeline_query(b, 1) == CLS_NOT_READY)
+        continue;
+    OK(cls_timeline_query(b, 1));
+    OK(cls_timeline_destroy(a));
+    OK(cls_timeline_destroy(b));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(first));
+    OK(cls_stream_destroy(second));
+}
+
+static void test_streams_of_two_contexts_meet(void **state) {
+    (void)state;
+    cls_context other;
+    cls_stream here = rig_stream(), there;
+    cls_timeline ping = make("ping", 0, NULL), pong = make("pong", 0, NULL);
+    cls_buffer cells = rig_cells(1), theirs;
+    uint32_t seen[8] = {0}, words[8];
+    OK(cls_context_create(NULL, &other));
+    OK(cls_stream_create(other, NULL, &there));
+    OK(cls_buffer_create(other, sizeof *words, &theirs));
+    for (uint32_t i = 0; i < 8; i++) {
+        words[i] = i + 100;
+        OK(cls_stream_wait_timeline(there, ping, i + 1));
+        OK(cls_copy_h2d_async(theirs, 0, &words[i], 4, there));
+        OK(cls_copy_d2h_async(&seen[i], theirs, 0, 4, there));
+        OK(cls_stream_signal_timeline(there, pong, i + 1));
+    }
+    for (uint32_t i = 0; i < 8; i++) {
+        OK(rig_set(here, cells, 0, i, 1));
+        OK(cls_stream_signal_timeline(here, ping, i + 1));
+        OK(cls_stream_wait_timeline(here, pong, i + 1));
+    }
+    OK(cls_stream_synchronize(here));
+    for (uint32_t i = 0; i < 8; i++)
+        assert_int_equal(seen[i], i + 100);
+    OK(cls_timeline_destroy(ping));
+    OK(cls_timeline_destroy(pong));
+    OK(cls_stream_destroy(there));
+    OK(cls_buffer_destroy(theirs));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_context_destroy(other));
+    OK(cls_stream_destroy(here));
+}
+
+/* --- threads --- */
+
+enum { TEAM = 8, ROUNDS = 200 };
+
+struct relay {
+    cls_timeline timeline;
+    cls_stream streams[TEAM];
+    cls_buffer cells;
+};
+
+/* Member i takes every TEAM-th turn, in an order of its own making: the waits come first or last. */
+static bool run_leg(void *arg, unsigned i) {
+    struct relay *relay = arg;
+    cls_stream stream = relay->streams[i];
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint64_t turn = (uint64_t)round * TEAM + i;
+        if (cls_stream_wait_timeline(stream, relay->timeline, turn) ||
+            rig_step(stream, relay->cells, 0, 3, (uint32_t)turn, 0) ||
+            cls_stream_signal_timeline(stream, relay->timeline, turn + 1))
+            return false;
+    }
+    return true;
+}
+
+static void test_many_threads_relay(void **state) {
+    (void)state;
+    struct relay relay = {.timeline = make("relay", 0, NULL), .cells = rig_cells(1)};
+    uint32_t expected = 0;
+    for (unsigned i = 0; i < TEAM; i++)
+        relay.streams[i] = rig_stream();
+    assert_int_equal(team_run(TEAM, run_leg, &relay), 0);
+    OK(cls_timeline_wait(relay.timeline, TEAM * ROUNDS, UINT64_MAX));
+    for (uint32_t turn = 0; turn < TEAM * ROUNDS; turn++)
+        expected = expected * 3 + turn;
+    assert_int_equal(rig_cell(relay.cells, 0), expected);
+    for (unsigned i = 0; i < TEAM; i++)
+        OK(cls_stream_destroy(relay.streams[i]));
+    OK(cls_timeline_destroy(relay.timeline));
+    OK(cls_buffer_destroy(relay.cells));
+}
+
+/* Each waits for what the others signal from the host, before or after. */
+static bool meet(void *arg, unsigned i) {
+    cls_timeline *timelines = arg;
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        if (cls_timeline_signal(timelines[i], round))
+            return false;
+        for (unsigned j = 0; j < TEAM; j++)
+            if (cls_timeline_wait(timelines[j], round, UINT64_MAX))
+                return false;
+    }
+    return true;
+}
+
+static void test_hosts_meet(void **state) {
+    (void)state;
+    cls_timeline timelines[TEAM];
+    for (unsigned i = 0; i < TEAM; i++)
+        timelines[i] = make(NULL, 0, NULL);
+    assert_int_equal(team_run(TEAM, meet, timelines), 0);
+    for (unsigned i = 0; i < TEAM; i++)
+        OK(cls_timeline_destroy(timelines[i]));
+}
+
+/* --- values --- */
+
+static void test_values_of_one_stream_rise(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_timeline timeline = make("rising", 0, NULL);
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(cls_stream_signal_timeline(stream, timeline, 5));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_stream_signal_timeline(stream, timeline, 5));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_stream_signal_timeline(stream, timeline, 4));
+    expect_detail("rising");
+    OK(cls_stream_signal_timeline(stream, timeline, 6));
+    gate_open(&gate);
+    OK(cls_timeline_wait(timeline, 6, UINT64_MAX));
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_stream_destroy(stream));
+    gate_destroy(&gate);
+}
+
+static void test_a_late_signal_changes_nothing(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_timeline timeline = make(NULL, 0, NULL);
+    OK(cls_timeline_signal(timeline, 10));
+    OK(cls_timeline_signal(timeline, 10));
+    OK(cls_timeline_signal(timeline, 3));
+    OK(cls_stream_signal_timeline(stream, timeline, 4));
+    OK(cls_stream_synchronize(stream));
+    assert_int_equal(value_of(timeline), 10);
+    OK(cls_timeline_signal(timeline, UINT64_MAX));
+    OK(cls_timeline_query(timeline, UINT64_MAX));
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_stream_destroy(stream));
+}
+
+struct attempt {
+    cls_timeline timeline;
+    uint64_t value;
+    cls_status status;
+};
+
+static void signal_inside(void *arg) {
+    struct attempt *attempt = arg;
+    attempt->status = cls_timeline_signal(attempt->timeline, attempt->value);
+}
+
+static void wait_inside(void *arg) {
+    struct attempt *attempt = arg;
+    attempt->status = cls_timeline_wait(attempt->timeline, attempt->value, 0);
+}
+
+static void test_a_named_signaller_is_the_only_one(void **state) {
+    (void)state;
+    cls_stream owner = rig_stream(), other = rig_stream();
+    cls_timeline timeline = make("owned", 7, owner);
+    cls_timeline_info info = CLS_TIMELINE_INFO_INIT;
+    struct attempt inside = {timeline, 8, CLS_NOT_READY}, again = {timeline, 8, CLS_NOT_READY},
+                   elsewhere = {timeline, 20, CLS_NOT_READY};
+    OK(cls_timeline_get_info(timeline, &info));
+    assert_string_equal(info.name, "owned");
+    assert_ptr_equal(info.signaller, owner);
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_timeline_signal(timeline, 9));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_signal_timeline(other, timeline, 9));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_stream_signal_timeline(owner, timeline, 7));
+    OK(cls_stream_launch_host_async(other, signal_inside, &elsewhere));
+    OK(cls_stream_synchronize(other));
+    EXPECT(CLS_ERROR_INVALID_STATE, elsewhere.status);
+    OK(cls_stream_launch_host_async(owner, signal_inside, &inside));
+    OK(cls_stream_launch_host_async(owner, signal_inside, &again));
+    OK(cls_stream_synchronize(owner));
+    OK(inside.status);
+    EXPECT(CLS_ERROR_INVALID_VALUE, again.status);
+    assert_int_equal(value_of(timeline), 8);
+    OK(cls_stream_signal_timeline(owner, timeline, 9));
+    OK(cls_timeline_wait(timeline, 9, UINT64_MAX));
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_stream_destroy(owner));
+    OK(cls_stream_destroy(other));
+}
+
+static void test_host_waits_are_refused_inside_host_functions(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_timeline timeline = make(NULL, 1, NULL);
+    struct attempt inside = {timeline, 1, CLS_NOT_READY};
+    OK(cls_stream_launch_host_async(stream, wait_inside, &inside));
+    OK(cls_stream_synchronize(stream));
+    EXPECT(CLS_ERROR_WOULD_DEADLOCK, inside.status);
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_stream_destroy(stream));
+}
+
+static void test_what_a_timeline_says_of_itself(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_timeline timeline = make(NULL, 3, NULL);
+    cls_timeline_info info = CLS_TIMELINE_INFO_INIT;
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(cls_stream_signal_timeline(stream, timeline, 8));
+    OK(cls_timeline_get_info(timeline, &info));
+    assert_memory_equal(info.name, "timeline ", 9);
+    assert_int_equal(info.value, 3);
+    assert_int_equal(info.queued, 8);
+    assert_int_equal(info.status, CLS_SUCCESS);
+    assert_null(info.signaller);
+    gate_open(&gate);
+    OK(cls_stream_synchronize(stream));
+    OK(cls_timeline_get_info(timeline, &info));
+    assert_int_equal(info.value, 8);
+    assert_int_equal(info.queued, 8);
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_stream_destroy(stream));
+    gate_destroy(&gate);
+}
+
+/* --- failure --- */
+
+struct victims {
+    cls_stream failing, waiting, host;
+    cls_timeline timeline;
+    cls_buffer cells;
+};
+
+static struct victims open_victims(void) {
+    return (struct victims){rig_stream(), rig_stream(), rig_stream(), make("poisoned", 0, NULL),
+                            rig_cells(1)};
+}
+
+static void close_victims(struct victims *v) {
+    OK(cls_stream_destroy(v->failing));
+    OK(cls_stream_destroy(v->waiting));
+    OK(cls_stream_destroy(v->host));
+    OK(cls_timeline_destroy(v->timeline));
+    OK(cls_buffer_destroy(v->cells));
+}
+
+static void test_a_skipped_signal_advances_and_poisons(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    struct gate gate;
+    cls_timeline_info info = CLS_TIMELINE_INFO_INIT;
+    gate_init(&gate);
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 5));
+    OK(rig_set(v.waiting, v.cells, 0, 1, 0));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 2));
+    OK(cls_stream_launch_host_async(v.failing, gate_hold, &gate));
+    OK(rig_fail(v.failing, "the culprit", -5));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 5));
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(v.timeline, 5, UINT64_MAX));
+    expect_detail("the culprit");
+    expect_detail("poisoned");
+    assert_int_equal(cls_last_error_code(), -5);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.waiting));
+    expect_detail("the culprit");
+    assert_int_equal(rig_cell(v.cells, 0), 0);
+    OK(cls_timeline_get_info(v.timeline, &info));
+    assert_int_equal(info.value, 5);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, info.status);
+    OK(cls_timeline_query(v.timeline, 2)); /* reached well */
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_query(v.timeline, 4));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_query(v.timeline, 50));
+    close_victims(&v);
+    gate_destroy(&gate);
+}
+
+static void test_a_wait_for_a_poisoned_timeline_poisons(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    OK(cls_timeline_signal(v.timeline, 1));
+    OK(rig_fail(v.failing, "the culprit", -5));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.failing));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 2)); /* accepted, so that nobody hangs */
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(v.timeline, 2, UINT64_MAX));
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 1));
+    OK(cls_stream_query(v.waiting));
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 3));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, rig_set(v.waiting, v.cells, 0, 1, 0));
+    expect_detail("the culprit");
+    OK(cls_stream_query(v.host));
+    close_victims(&v);
+}
+
+static void test_a_timeline_is_reset(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    OK(cls_timeline_reset(v.timeline)); /* healthy: nothing to do */
+    OK(rig_fail(v.failing, "the culprit", -5));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 2));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(v.timeline, 2, UINT64_MAX));
+    OK(cls_timeline_reset(v.timeline));
+    OK(cls_stream_reset(v.failing));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_query(v.timeline, 2));
+    EXPECT(CLS_NOT_READY, cls_timeline_query(v.timeline, 3));
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 3));
+    OK(rig_set(v.waiting, v.cells, 0, 1, 0));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 3));
+    OK(cls_stream_synchronize(v.waiting));
+    assert_int_equal(rig_cell(v.cells, 0), 1);
+    for (uint64_t round = 4; round < 20; round += 2) {
+        OK(rig_fail(v.failing, "again", -5));
+        OK(cls_stream_signal_timeline(v.failing, v.timeline, round));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(v.timeline, round, UINT64_MAX));
+        OK(cls_stream_reset(v.failing));
+        OK(cls_timeline_reset(v.timeline));
+        OK(cls_stream_signal_timeline(v.failing, v.timeline, round + 1));
+        OK(cls_timeline_wait(v.timeline, round + 1, UINT64_MAX));
+    }
+    close_victims(&v);
+}
+
+/* The signal is with the device when its stream's work fails: the wait was the device's own. */
+static void test_failure_comes_through_a_wait_of_the_device(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    OK(rig_set(v.failing, v.cells, 0, 1, 20));
+    OK(rig_fail(v.failing, "the culprit", -5));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 1));
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 1));
+    cls_status status = rig_set(v.waiting, v.cells, 0, 2, 0);
+    if (status)
+        EXPECT(CLS_ERROR_COMMAND_FAILED, status);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.waiting));
+    expect_detail("the culprit");
+    close_victims(&v);
+}
+
+/* --- the end of things --- */
+
+static void test_destroyed_with_waits_pending(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    cls_timeline timeline = make("short-lived", 0, NULL);
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(v.host, gate_hold, &gate));
+    OK(cls_stream_signal_timeline(v.host, timeline, 4));
+    OK(cls_stream_wait_timeline(v.waiting, timeline, 4)); /* a signal for it is queued */
+    OK(rig_set(v.waiting, v.cells, 0, 4, 0));
+    OK(cls_stream_wait_timeline(v.failing, timeline, 5)); /* and none for this */
+    OK(rig_set(v.failing, v.cells, 0, 5, 0));
+    OK(cls_timeline_destroy(timeline));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_timeline_signal(timeline, 5));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.failing));
+    expect_detail("destroyed timeline");
+    EXPECT(CLS_NOT_READY, cls_stream_query(v.waiting));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(v.waiting));
+    assert_int_equal(rig_cell(v.cells, 0), 4);
+    close_victims(&v);
+    gate_destroy(&gate);
+}
+
+static void test_a_destroyed_signaller_fails_the_waits(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    cls_stream owner = rig_stream();
+    cls_timeline timeline = make("orphan", 0, owner);
+    OK(cls_stream_wait_timeline(v.waiting, timeline, 1));
+    OK(rig_set(v.waiting, v.cells, 0, 4, 0));
+    OK(cls_stream_wait_timeline(v.failing, timeline, 2));
+    OK(rig_set(v.failing, v.cells, 0, 5, 0));
+    OK(rig_set(owner, v.cells, 0, 3, 20));
+    OK(cls_stream_signal_timeline(owner, timeline, 1));
+    OK(cls_stream_destroy(owner));
+    OK(cls_stream_synchronize(v.waiting));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.failing));
+    expect_detail("destroyed signaller");
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(timeline, 2, UINT64_MAX));
+    OK(cls_timeline_query(timeline, 1));
+    assert_int_equal(rig_cell(v.cells, 0), 4);
+    OK(cls_timeline_destroy(timeline));
+    close_victims(&v);
+}
+
+/* A waiter that holds its timeline, and a timeline that holds its waiter. */
+static void test_streams_with_waits_are_destroyed(void **state) {
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        cls_stream stream = rig_stream();
+        cls_timeline timeline = make(NULL, 0, round % 2 ? stream : NULL);
+        OK(cls_stream_signal_timeline(stream, timeline, 1));
+        if (!(round % 2))
+            OK(cls_stream_wait_timeline(stream, timeline, 2));
+        OK(round % 3 ? cls_stream_destroy(stream) : cls_timeline_destroy(timeline));
+        OK(round % 3 ? cls_timeline_destroy(timeline) : cls_stream_destroy(stream));
+    }
+}
+
+/* --- bad input --- */
+
+static void test_bad_input_is_refused(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_timeline live = make(NULL, 0, NULL), stale = make(NULL, 0, NULL), out = live;
+    cls_timeline_config config = CLS_TIMELINE_CONFIG_INIT;
+    cls_timeline_info info = CLS_TIMELINE_INFO_INIT;
+    OK(cls_timeline_destroy(stale));
+    void *bad[] = {NULL, stale, stream, (void *)(uintptr_t)0x1235};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        cls_timeline handle = bad[i];
+        EXPECT(CLS_ERROR_INVALID_HANDLE, cls_timeline_destroy(handle));
+        EXPECT(CLS_ERROR_INVALID_HANDLE, cls_timeline_signal(handle, 1));
+        EXPECT(CLS_ERROR_INVALID_HANDLE, cls_timeline_query(handle, 0));
+        EXPECT(CLS_ERROR_INVALID_HANDLE, cls_timeline_wait(handle, 0, 0));
+        EXPECT(CLS_ERROR_INVALID_HANDLE, cls_timeline_reset(handle));
+        EXPECT(CLS_ERROR_INVALID_HANDLE, cls_timeline_get_info(handle, &info));
+        EXPECT(CLS_ERROR_INVALID_HANDLE, cls_stream_signal_timeline(stream, handle, 1));
+        EXPECT(CLS_ERROR_INVALID_HANDLE, cls_stream_wait_timeline(stream, handle, 1));
+    }
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_stream_signal_timeline((cls_stream)live, live, 1));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_stream_wait_timeline((cls_stream)live, live, 1));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_timeline_create(NULL, NULL));
+    config.size--;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_timeline_create(&config, &out));
+    config.size++;
+    config.signaller = (cls_stream)live;
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_timeline_create(&config, &out));
+    assert_ptr_equal(out, live);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_timeline_get_info(live, NULL));
+    info.size = 3;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_timeline_get_info(live, &info));
+    OK(cls_timeline_destroy(live));
+    OK(cls_stream_destroy(stream));
+}
+
+static void test_the_default_stream_takes_part(void **state) {
+    (void)state;
+    cls_timeline timeline = make(NULL, 0, NULL);
+    OK(cls_stream_signal_timeline(NULL, timeline, 1));
+    OK(cls_stream_wait_timeline(NULL, timeline, 1));
+    OK(cls_stream_synchronize(NULL));
+    OK(cls_timeline_query(timeline, 1));
+    OK(cls_timeline_destroy(timeline));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_stream_waits_for_the_host),
+        cmocka_unit_test(test_a_wait_may_come_before_its_signal),
+        cmocka_unit_test(test_a_wait_for_a_queued_signal_is_the_devices_own),
+        cmocka_unit_test(test_a_wait_alone_keeps_the_stream_pending),
+        cmocka_unit_test(test_one_signal_opens_all_lower_values),
+        cmocka_unit_test(test_host_functions_wait_too),
+        cmocka_unit_test(test_a_signal_comes_in_stream_order),
+        cmocka_unit_test(test_polling_alone_finishes_the_work),
+        cmocka_unit_test(test_streams_of_two_contexts_meet),
+        cmocka_unit_test(test_many_threads_relay),
+        cmocka_unit_test(test_hosts_meet),
+        cmocka_unit_test(test_values_of_one_stream_rise),
+        cmocka_unit_test(test_a_late_signal_changes_nothing),
+        cmocka_unit_test(test_a_named_signaller_is_the_only_one),
+        cmocka_unit_test(test_host_waits_are_refused_inside_host_functions),
+        cmocka_unit_test(test_what_a_timeline_says_of_itself),
+        cmocka_unit_test(test_a_skipped_signal_advances_and_poisons),
+        cmocka_unit_test(test_a_wait_for_a_poisoned_timeline_poisons),
+        cmocka_unit_test(test_a_timeline_is_reset),
+        cmocka_unit_test(test_failure_comes_through_a_wait_of_the_device),
+        cmocka_unit_test(test_destroyed_with_waits_pending),
+        cmocka_unit_test(test_a_destroyed_signaller_fails_the_waits),
+        cmocka_unit_test(test_streams_with_waits_are_destroyed),
+        cmocka_unit_test(test_bad_input_is_refused),
+        cmocka_unit_test(test_the_default_stream_takes_part),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}
