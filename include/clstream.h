@@ -8,6 +8,7 @@
 #define CLSTREAM_H
 
 #include <clstream/binary.h>
+#include <clstream/blas.h>
 #include <clstream/buffer.h>
 #include <clstream/cast.h>
 #include <clstream/context.h>

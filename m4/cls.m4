@@ -53,7 +53,7 @@ dnl CLS_WITH_CLBLAST: --with-clblast=yes|no|auto; sets CLBLAST_CFLAGS and CLBLAS
 dnl HAVE_CLBLAST.
 AC_DEFUN([CLS_WITH_CLBLAST], [
 AC_ARG_WITH([clblast],
-    [AS_HELP_STRING([--with-clblast@<:@=yes|no|auto@:>@], [matrix products through CLBlast (default: auto)])],
+    [AS_HELP_STRING([--with-clblast@<:@=yes|no|auto@:>@], [matrix products through CLBlast (default: auto, where it is found)])],
     [], [with_clblast=auto])
 cls_clblast=no
 AS_IF([test "x$with_clblast" != xno], [
@@ -61,7 +61,9 @@ AS_IF([test "x$with_clblast" != xno], [
         AS_IF([test "x$with_clblast" = xyes],
             [AC_MSG_ERROR([CLBlast not found. Debian and Ubuntu: apt install libclblast-dev])])])])
 AS_IF([test "x$cls_clblast" = xyes],
-    [AC_DEFINE([HAVE_CLBLAST], [1], [Define to 1 if CLBlast is there and wanted.])])
+    [AC_DEFINE([HAVE_CLBLAST], [1], [Define to 1 if CLBlast is there and wanted.])
+     CLBLAST_PC=" clblast"])
+AC_SUBST([CLBLAST_PC])
 AM_CONDITIONAL([HAVE_CLBLAST], [test "x$cls_clblast" = xyes])
 ])
 

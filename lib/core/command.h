@@ -109,6 +109,13 @@ struct command {
             cls_stream stream; /* what a callback is told */
             void *arg;
         } host;
+        struct {
+            /* Enqueues, in order, on the queue; `event`, where not NULL, gets its last command's. */
+            int (*call)(const struct device *device, cl_command_queue queue, const void *arguments,
+                        cl_event *event);
+            void *arguments;   /* heap, freed by discard */
+            uint32_t compiled; /* bit of context.compiled_calls set by success */
+        } library;
     } u;
 };
 

@@ -10,6 +10,7 @@
 #include "core/registry.h"
 #include "core/staging.h"
 #include "core/stream.h"
+#include "driver/blas.h"
 #include "driver/memory.h"
 #include "driver/program.h"
 
@@ -24,6 +25,8 @@ static void context_finalize(struct object *object) {
     staging_free(context, context->staging);
     queues_free(context);
     program_cache_destroy(context->programs);
+    if (atomic_load(&context->uses_blas))
+        blas_unuse();
     context_close(context->device, context->cl);
     pthread_mutex_destroy(&context->lock);
 }

@@ -36,6 +36,8 @@ struct context {
     _Atomic bool closed; /* destroyed by the user; streams and buffers may still hold it */
     _Atomic(const char *)
         lost_by; /* the command whose failure lost the driver's context; NULL: well */
+    _Atomic uint32_t compiled_calls; /* of foreign libraries: a bit for each that has its kernels */
+    _Atomic bool uses_blas;
     struct program_cache *programs;
 
     pthread_mutex_t lock;          /* guards what follows; a leaf */

@@ -95,8 +95,9 @@ void handover_asked(struct stream *stream) {
 
 /* Whether the next command gets an event of its own. */
 static bool wants_event(struct stream *stream, const struct command *command) {
-    if (!stream->event_less || stream->queue->traits.profiled ||
-        command->type->kind != CLS_COMMAND_KERNEL)
+    const bool spared =
+        command->type->kind == CLS_COMMAND_KERNEL || command->type->kind == CLS_COMMAND_FOREIGN;
+    if (!stream->event_less || stream->queue->traits.profiled || !spared)
         return true;
     return stream->since_ask + 1 == stream->ask_gap || stream->since_event + 1 >= EVENT_INTERVAL;
 }

@@ -102,6 +102,24 @@ struct op_arg op_arg_local(size_t bytes);
 cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
                      unsigned n_args, size_t global, size_t local);
 
+/* A call of a foreign library that enqueues by itself, on a queue that keeps it in order. */
+struct op_library_call {
+    int (*call)(const struct device *device, cl_command_queue queue, const void *arguments,
+                cl_event *event); /* returns a cl_int; `event` may be NULL */
+    const void *arguments;        /* copied */
+    size_t bytes;
+    uint32_t
+        compiled; /* a bit that is this call's: once it has succeeded nothing is left to compile */
+    const char *label; /* static */
+};
+
+/* Submits it as one command that keeps the call's views and scratch. Runs on a worker unless it is known
+ * not to compile anything. */
+cls_status op_library(struct op_call *call, const struct op_library_call *library);
+
+/* A queue to ask the device's properties with; nothing may be enqueued on it. */
+cls_status op_any_queue(const struct op_call *call, cl_command_queue *out);
+
 /* Downloads to the host at the end of a blocking reduction: submits the read, waits for it. */
 cls_status op_read_back(struct op_call *call, struct buffer *from, size_t offset, void *to,
                         size_t bytes);

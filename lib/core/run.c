@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands that the library runs itself, on a worker: host functions, callbacks, foreign code; the staged
- * copies are in staging.c. A worker stays with a stream while its next commands are for workers too.
+ * Commands that the library runs itself, on a worker: host functions and callbacks; foreign code is in
+ * foreign.c, the staged copies in staging.c. A worker stays with a stream while its next commands are for workers too.
  */
 #include "core/run.h"
 
@@ -14,9 +14,7 @@
 #include "core/mutant.h"
 #include "core/stream.h"
 #include "core/worker.h"
-#include "driver/event.h"
 #include "driver/queue.h"
-#include "driver/status.h"
 
 static struct run_result run_host(struct stream *stream, struct command *command,
                                   cls_status so_far) {
@@ -35,79 +33,6 @@ static struct run_result run_callback(struct stream *stream, struct command *com
     command->u.host.callback(command->u.host.stream, so_far, command->u.host.arg);
     worker_leave_user_code();
     return (struct run_result){CLS_SUCCESS};
-}
-
-/* --- foreign code --- */
-
-/* Under the lock: the stream's companion, made on first need. */
-static cls_status find_companion(struct stream *stream) {
-    struct queue_traits traits = {.out_of_order = false,
-                                  .profiled = stream->queue->traits.profiled,
-                                  .priority = stream->queue->traits.priority};
-    if (stream->companion)
-        return CLS_SUCCESS;
-    return queue_acquire(stream->context, &traits, &stream->companion);
-}
-
-/* Enters the companion behind one merged wait for all that is ahead. */
-static cls_status enter(struct stream *stream, struct command *command) {
-    cls_status status = find_companion(stream);
-    if (!status && !mutant(MUTANT_COMPANION_COVER))
-        status = handover_cover(stream);
-    if (status)
-        return status;
-    stream_flush_locked(stream);
-    cl_event *events = malloc((command->deps.count + 1) * sizeof *events), entered;
-    if (!events)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
-    cl_uint count = 0;
-    cl_event tail = handover_tail(stream, stream->companion);
-    if (tail && !mutant(MUTANT_COMPANION_TAIL))
-        events[count++] = tail;
-    for (unsigned i = 0; i < command->deps.count && !mutant(MUTANT_COMPANION_WAITS); i++)
-        if (deps_items(&command->deps)[i].event)
-            events[count++] = deps_items(&command->deps)[i].event;
-    if (count)
-        status = enqueue_marker(stream->context->device, stream->companion->cl,
-                                (struct wait_list){count, events}, &entered);
-    free(events);
-    if (!count || status)
-        return status;
-    /* Kept until the command is retired, as every event is. */
-    struct dep keep = {.event = entered, .device = stream->context->device};
-    status = deps_add(&command->deps, &keep);
-    if (status)
-        dep_release(&keep);
-    return status;
-}
-
-static struct run_result run_foreign(struct stream *stream, struct command *command,
-                                     cls_status so_far) {
-    struct run_result result = {.companion = true};
-    (void)so_far;
-    pthread_mutex_lock(&stream->lock);
-    result.status = enter(stream, command);
-    cl_command_queue queue = stream->companion ? stream->companion->cl : NULL;
-    pthread_mutex_unlock(&stream->lock);
-    if (result.status) {
-        result.code = cls_last_error_code();
-        return result;
-    }
-    worker_enter_user_code(stream);
-    result.code = command->u.host.foreign(queue, command->u.host.arg);
-    worker_leave_user_code();
-    result.status = result.code ? driver_status(result.code, "a foreign call") : CLS_SUCCESS;
-    const struct device *device = stream->context->device;
-    cls_status left = enqueue_marker(device, queue, (struct wait_list){0, NULL}, &result.event);
-    if (left)
-        result.event = NULL;
-    else
-        queue_flush(device, queue);
-    if (!result.status && left) {
-        result.status = left;
-        result.code = cls_last_error_code();
-    }
-    return result;
 }
 
 const struct command_type type_host = {
@@ -152,8 +77,6 @@ const struct command_type type_mark = {
     .after_completion = true,
     .when_failed = true,
 };
-const struct command_type type_foreign = {
-    .kind = CLS_COMMAND_FOREIGN, .label = "foreign call", .run = run_foreign};
 
 /* --- the worker's side of the FIFO --- */
 

@@ -23,6 +23,8 @@ union value {
     unsigned count;
     int number;
     cls_array array;
+    cls_matrix matrix;
+    cls_vector vector;
 };
 
 struct arg {
@@ -65,7 +67,8 @@ struct kind {
 };
 
 /* Up to a null name. */
-extern const struct kind scalar_kinds[], struct_kinds[], handle_kinds[], view_kinds[];
+extern const struct kind scalar_kinds[], struct_kinds[], handle_kinds[], view_kinds[],
+    matrix_kinds[];
 
 bool has_flag(const struct arg *arg, const char *flag);
 /* The part of the flags before the first comma. */

@@ -266,6 +266,7 @@ const struct scenario scenarios[] = {
     {"bounded", bounded},
     {"interoperation", interoperation},
     {"foreign_call", foreign_call},
+    {"library_call", library_call},
     {"reset_after_failure", reset_after_failure},
     {"two_contexts", two_contexts},
     {"destroyed_at_work", destroyed_at_work},

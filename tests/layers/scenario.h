@@ -37,6 +37,7 @@ extern const unsigned n_scenarios;
 /* scenario_trouble.c */
 void interoperation(struct run *run);
 void foreign_call(struct run *run);
+void library_call(struct run *run);
 void reset_after_failure(struct run *run);
 void two_contexts(struct run *run);
 void destroyed_at_work(struct run *run);

@@ -109,6 +109,30 @@ void foreign_call(struct run *run) {
     world_close(run, &world);
 }
 
+/* A library's calls: the first on a worker, the second where its kernels are known to be there. */
+void library_call(struct run *run) {
+    struct world world;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    const float two = 2;
+    world_init(&world);
+    config.order = CLS_ORDER_IN_ORDER;
+    if (cls_blas_available() && world_open(run, &world, 0) &&
+        open_stream(run, &world, 0, &config)) {
+        const cls_vector x = {world.a, CLS_F32, 1, WORDS / 2, 2};
+        cls_stream stream = world.streams[0];
+        bool good = ok(run, cls_fill_async(world.a, 0, BYTES, &two, sizeof two, stream)) &&
+                    ok(run, cls_scal_async(3, x, stream)) && synchronize(run, stream) &&
+                    ok(run, cls_scal_async(0.5, x, stream)) &&
+                    download(run, &world, world.a, stream);
+        if (synchronize(run, stream) && good) {
+            float out[2];
+            memcpy(out, world.area->out, sizeof out);
+            expect(run, out[0] == 2 && out[1] == 3, "the scaled vector");
+        }
+    }
+    world_close(run, &world);
+}
+
 /* --- failure, several contexts, and haste --- */
 
 static cl_int fail(cl_command_queue queue, void *arg) {

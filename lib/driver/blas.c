@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver/blas.h"
+
+#include "config.h"
+
+#include <pthread.h>
+
+#include "base/error.h"
+#include "driver/serial.h"
+#include "driver/status.h"
+
+#ifdef HAVE_CLBLAST
+
+#include <clblast_c.h>
+
+static CLBlastTranspose transpose(bool yes) {
+    return yes ? CLBlastTransposeYes : CLBlastTransposeNo;
+}
+
+static int gemm(const struct blas_call *x, cl_command_queue *queue, cl_event *event) {
+    const CLBlastTranspose ta = transpose(x->a_transposed), tb = transpose(x->b_transposed);
+    if (x->f64)
+        return CLBlastDgemmWithTempBuffer(CLBlastLayoutRowMajor, ta, tb, x->m, x->n, x->k, x->alpha,
+                                          x->a.memory, x->a.offset, x->a.step, x->b.memory,
+                                          x->b.offset, x->b.step, x->beta, x->c.memory, x->c.offset,
+                                          x->c.step, queue, event, x->temporary);
+    return CLBlastSgemmWithTempBuffer(
+        CLBlastLayoutRowMajor, ta, tb, x->m, x->n, x->k, (float)x->alpha, x->a.memory, x->a.offset,
+        x->a.step, x->b.memory, x->b.offset, x->b.step, (float)x->beta, x->c.memory, x->c.offset,
+        x->c.step, queue, event, x->temporary);
+}
+
+static int gemm_batched(const struct blas_call *x, cl_command_queue *queue, cl_event *event) {
+    const CLBlastTranspose ta = transpose(x->a_transposed), tb = transpose(x->b_transposed);
+    if (x->f64)
+        return CLBlastDgemmStridedBatched(
+            CLBlastLayoutRowMajor, ta, tb, x->m, x->n, x->k, x->alpha, x->a.memory, x->a.offset,
+            x->a.step, x->a.stride, x->b.memory, x->b.offset, x->b.step, x->b.stride, x->beta,
+            x->c.memory, x->c.offset, x->c.step, x->c.stride, x->batches, queue, event);
+    return CLBlastSgemmStridedBatched(
+        CLBlastLayoutRowMajor, ta, tb, x->m, x->n, x->k, (float)x->alpha, x->a.memory, x->a.offset,
+        x->a.step, x->a.stride, x->b.memory, x->b.offset, x->b.step, x->b.stride, (float)x->beta,
+        x->c.memory, x->c.offset, x->c.step, x->c.stride, x->batches, queue, event);
+}
+
+static int gemv(const struct blas_call *x, cl_command_queue *queue, cl_event *event) {
+    const CLBlastTranspose ta = transpose(x->a_transposed);
+    if (x->f64)
+        return CLBlastDgemv(CLBlastLayoutRowMajor, ta, x->m, x->n, x->alpha, x->a.memory,
+                            x->a.offset, x->a.step, x->b.memory, x->b.offset, x->b.step, x->beta,
+                            x->c.memory, x->c.offset, x->c.step, queue, event);
+    return CLBlastSgemv(CLBlastLayoutRowMajor, ta, x->m, x->n, (float)x->alpha, x->a.memory,
+                        x->a.offset, x->a.step, x->b.memory, x->b.offset, x->b.step, (float)x->beta,
+                        x->c.memory, x->c.offset, x->c.step, queue, event);
+}
+
+static int axpy(const struct blas_call *x, cl_command_queue *queue, cl_event *event) {
+    if (x->f64)
+        return CLBlastDaxpy(x->n, x->alpha, x->a.memory, x->a.offset, x->a.step, x->c.memory,
+                            x->c.offset, x->c.step, queue, event);
+    return CLBlastSaxpy(x->n, (float)x->alpha, x->a.memory, x->a.offset, x->a.step, x->c.memory,
+                        x->c.offset, x->c.step, queue, event);
+}
+
+static int scal(const struct blas_call *x, cl_command_queue *queue, cl_event *event) {
+    if (x->f64)
+        return CLBlastDscal(x->n, x->alpha, x->c.memory, x->c.offset, x->c.step, queue, event);
+    return CLBlastSscal(x->n, (float)x->alpha, x->c.memory, x->c.offset, x->c.step, queue, event);
+}
+
+static int dot(const struct blas_call *x, cl_command_queue *queue, cl_event *event) {
+    return (x->f64 ? CLBlastDdot : CLBlastSdot)(x->n, x->c.memory, x->c.offset, x->a.memory,
+                                                x->a.offset, x->a.step, x->b.memory, x->b.offset,
+                                                x->b.step, queue, event);
+}
+
+/* CLBlast 1.5 finds the index in the buffer and not in the vector, so the vector is made a buffer. */
+static int amax(const struct blas_call *x, cl_command_queue *queue, cl_event *event) {
+    const bool is_buffer = x->a.offset == 0 && x->a.step == 1;
+    const cl_mem dense = is_buffer ? x->a.memory : x->temporary;
+    int code = CL_SUCCESS;
+    if (!is_buffer)
+        code = (x->f64 ? CLBlastDcopy : CLBlastScopy)(x->n, x->a.memory, x->a.offset, x->a.step,
+                                                      dense, 0, 1, queue, NULL);
+    if (code)
+        return code;
+    return (x->f64 ? CLBlastiDamax : CLBlastiSamax)(x->n, x->c.memory, x->c.offset, dense, 0, 1,
+                                                    queue, event);
+}
+
+static int (*const routines[BLAS_ROUTINES])(const struct blas_call *, cl_command_queue *,
+                                            cl_event *) = {
+    [BLAS_GEMM] = gemm, [BLAS_GEMM_BATCHED] = gemm_batched,
+    [BLAS_GEMV] = gemv, [BLAS_AXPY] = axpy,
+    [BLAS_SCAL] = scal, [BLAS_DOT] = dot,
+    [BLAS_AMAX] = amax,
+};
+
+bool blas_available(void) { return true; }
+
+static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned users;
+
+void blas_use(_Atomic bool *used) {
+    if (atomic_load(used))
+        return;
+    pthread_mutex_lock(&users_lock);
+    users += !atomic_load(used);
+    atomic_store(used, true);
+    pthread_mutex_unlock(&users_lock);
+}
+
+/* Under the lock: who begins to use CLBlast meanwhile compiles behind this. */
+void blas_unuse(void) {
+    pthread_mutex_lock(&users_lock);
+    if (--users == 0) {
+        driver_enter(NULL);
+        CLBlastClearCache();
+        driver_leave(NULL);
+    }
+    pthread_mutex_unlock(&users_lock);
+}
+
+int blas_enqueue(const struct device *device, cl_command_queue queue, const void *arguments,
+                 cl_event *event) {
+    const struct blas_call *call = arguments;
+    driver_enter(device);
+    const int code = routines[call->routine](call, &queue, event);
+    driver_leave(device);
+    return code;
+}
+
+cls_status blas_temporary(const struct device *device, cl_command_queue queue,
+                          const struct blas_call *x, size_t *bytes) {
+    size_t size = 0;
+    if (x->routine == BLAS_AMAX)
+        size = x->a.offset || x->a.step != 1 ? x->n * (x->f64 ? sizeof(double) : sizeof(float)) : 0;
+    if (x->routine != BLAS_GEMM) {
+        *bytes = size;
+        return CLS_SUCCESS;
+    }
+    driver_enter(device);
+    const int code = (x->f64 ? CLBlastDGemmTempBufferSize : CLBlastSGemmTempBufferSize)(
+        CLBlastLayoutRowMajor, transpose(x->a_transposed), transpose(x->b_transposed), x->m, x->n,
+        x->k, x->a.offset, x->a.step, x->b.offset, x->b.step, x->c.offset, x->c.step, &queue,
+        &size);
+    driver_leave(device);
+    if (code)
+        return driver_status(code, "CLBlast's GemmTempBufferSize");
+    *bytes = size;
+    return CLS_SUCCESS;
+}
+
+#else
+
+bool blas_available(void) { return false; }
+
+void blas_use(_Atomic bool *used) { (void)used; }
+
+void blas_unuse(void) {}
+
+int blas_enqueue(const struct device *device, cl_command_queue queue, const void *arguments,
+                 cl_event *event) {
+    (void)device;
+    (void)queue;
+    (void)arguments;
+    (void)event;
+    return CL_INVALID_OPERATION;
+}
+
+cls_status blas_temporary(const struct device *device, cl_command_queue queue,
+                          const struct blas_call *call, size_t *bytes) {
+    (void)device;
+    (void)queue;
+    (void)call;
+    (void)bytes;
+    return blas_missing();
+}
+
+#endif
+
+cls_status blas_missing(void) {
+    return error_set(CLS_ERROR_UNSUPPORTED,
+                     "no matrix products: this library was built without CLBlast");
+}

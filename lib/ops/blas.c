@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/blas.h"
+
+#include <limits.h>
+
+#include "base/error.h"
+#include "core/buffer.h"
+#include "core/context.h"
+
+static const char *const labels[BLAS_ROUTINES][2] = {
+    [BLAS_GEMM] = {"gemm_f32", "gemm_f64"},
+    [BLAS_GEMM_BATCHED] = {"gemm_batched_f32", "gemm_batched_f64"},
+    [BLAS_GEMV] = {"gemv_f32", "gemv_f64"},
+    [BLAS_AXPY] = {"axpy_f32", "axpy_f64"},
+    [BLAS_SCAL] = {"scal_f32", "scal_f64"},
+    [BLAS_DOT] = {"blas_dot_f32", "blas_dot_f64"},
+    [BLAS_AMAX] = {"amax_f32", "amax_f64"},
+};
+
+/* offset + (a - 1) * a_step + (b - 1) * b_step + (c - 1) elements, as far as CLBlast counts. */
+static cls_status extent(const char *name, size_t offset, const size_t counts[3],
+                         const size_t steps[3], size_t *out) {
+    size_t last = 0, part, end;
+    bool over = false;
+    for (int i = 0; i < 3; i++) {
+        over = over || __builtin_mul_overflow(counts[i] - 1, steps[i], &part);
+        over = over || __builtin_add_overflow(last, part, &last);
+    }
+    over = over || __builtin_add_overflow(offset, last, &end) || end >= INT_MAX;
+    if (over)
+        return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: an element beyond 2^31 - 1", name);
+    *out = last + 1;
+    return CLS_SUCCESS;
+}
+
+cls_status blas_matrix_extent(const char *name, const cls_matrix *matrix, size_t batches,
+                              cls_array *out) {
+    size_t count = 0;
+    if (!batches)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: no batch", name);
+    if (matrix->ld < matrix->columns || !matrix->ld)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: an ld of %zu for %zu columns", name,
+                         matrix->ld, matrix->columns);
+    const size_t counts[3] = {batches, matrix->rows, matrix->columns};
+    const size_t steps[3] = {matrix->stride, matrix->ld, 1};
+    cls_status status = CLS_SUCCESS;
+    if (matrix->rows && matrix->columns)
+        status = extent(name, matrix->offset, counts, steps, &count);
+    if (!status)
+        *out = cls_array_at(matrix->buffer, matrix->dtype, matrix->offset, count);
+    return status;
+}
+
+cls_status blas_vector_extent(const char *name, const cls_vector *vector, cls_array *out) {
+    const size_t counts[3] = {vector->count, 1, 1}, steps[3] = {vector->step, 0, 0};
+    size_t count = 0;
+    if (!vector->step)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: a step of 0", name);
+    cls_status status = CLS_SUCCESS;
+    if (vector->count)
+        status = extent(name, vector->offset, counts, steps, &count);
+    if (!status)
+        *out = cls_array_at(vector->buffer, vector->dtype, vector->offset, count);
+    return status;
+}
+
+static cls_status check(const struct blas_work *work, enum blas_last last) {
+    const struct op_call *op = &work->op;
+    const unsigned out = op->n_views - 1, typed = last == BLAS_LAST_INDEX ? out : op->n_views;
+    const cls_dtype dtype = op->views[0].dtype;
+    cls_status status = CLS_SUCCESS;
+    if (dtype != CLS_F32 && dtype != CLS_F64)
+        return error_set(CLS_ERROR_TYPE_MISMATCH, "%s has no form for %s", work->name,
+                         cls_dtype_name(dtype));
+    for (unsigned i = 1; i < typed; i++)
+        if (op->views[i].dtype != dtype)
+            return error_set(CLS_ERROR_TYPE_MISMATCH, "%s: views of %s and of %s", work->name,
+                             cls_dtype_name(dtype), cls_dtype_name(op->views[i].dtype));
+    for (unsigned i = 0; i < out && !status && last != BLAS_LAST_IN; i++)
+        status = op_check_overlap(op, i, out, false);
+    return status ? status : op_check_dtype(op, dtype);
+}
+
+cls_status blas_begin(struct blas_work *work, enum blas_routine routine, const cls_array *views,
+                      unsigned n_views, enum blas_last last, cls_stream stream, bool blocking) {
+    const cls_array *list[OP_MAX_VIEWS];
+    if (!blas_available())
+        return blas_missing();
+    for (unsigned i = 0; i < n_views; i++)
+        list[i] = &views[i];
+    cls_status status = op_begin(&work->op, stream, list, n_views, blocking);
+    if (status)
+        return status;
+    blas_use(&work->op.context->uses_blas);
+    status = check(work, last);
+    if (status)
+        return op_end(&work->op, status, blocking);
+    work->call = (struct blas_call){.routine = routine, .f64 = work->op.views[0].dtype == CLS_F64};
+    return CLS_SUCCESS;
+}
+
+struct blas_operand blas_operand(const struct blas_work *work, unsigned view, size_t step,
+                                 size_t stride) {
+    const struct op_view *v = &work->op.views[view];
+    return (struct blas_operand){v->buffer->memory, v->offset, step, stride};
+}
+
+enum { PLACE = 16 };
+
+/* The temporary memory is the stream's scratch: what used it before is ordered ahead of this command, and
+ * who uses it next behind. A result for the host lies behind what CLBlast needs. */
+static cls_status take_temporary(struct blas_work *work) {
+    cl_command_queue queue;
+    size_t bytes = 0;
+    cls_status status = op_any_queue(&work->op, &queue);
+    if (!status)
+        status = blas_temporary(work->op.device, queue, &work->call, &bytes);
+    work->result_place = (bytes + PLACE - 1) / PLACE * PLACE;
+    if (status || !(bytes + work->result_bytes))
+        return status;
+    status = op_scratch(&work->op, work->result_place + work->result_bytes, &work->scratch);
+    if (status)
+        return status;
+    work->call.temporary = bytes ? work->scratch->memory : NULL;
+    if (work->result_bytes)
+        work->call.c = (struct blas_operand){.memory = work->scratch->memory,
+                                             .offset = work->result_place / work->result_bytes,
+                                             .step = 1};
+    return CLS_SUCCESS;
+}
+
+cls_status blas_submit(struct blas_work *work) {
+    const enum blas_routine routine = work->call.routine;
+    cls_status status = take_temporary(work);
+    const struct op_library_call library = {
+        .call = blas_enqueue,
+        .arguments = &work->call,
+        .bytes = sizeof work->call,
+        .compiled = UINT32_C(1) << ((unsigned)routine * 2 + work->call.f64),
+        .label = labels[routine][work->call.f64],
+    };
+    return status ? status : op_library(&work->op, &library);
+}
+
+cls_status blas_end(struct blas_work *work, cls_status status, bool blocking) {
+    return op_end(&work->op, status, blocking);
+}
+
+int cls_blas_available(void) { return blas_available(); }

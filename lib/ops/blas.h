@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The checks that all calls of clstream/blas.h share, and their one way to the stream. */
+#ifndef CLSTREAM_OPS_BLAS_H
+#define CLSTREAM_OPS_BLAS_H
+
+#include <clstream/blas.h>
+
+#include "core/op.h"
+#include "driver/blas.h"
+
+/* A BLAS call while it is checked: views[i] of `op` is operand i, the output last. */
+struct blas_work {
+    const char *name; /* "gemm" */
+    struct op_call op;
+    struct blas_call call;
+    size_t result_bytes;    /* of a result in temporary memory; 0: it is the last view's */
+    struct buffer *scratch; /* set by blas_submit where there is temporary memory */
+    size_t result_place;    /* the result's in it, in bytes */
+};
+
+/* The elements from a view's first to its last. Both report and leave `out` alone on failure. */
+cls_status blas_matrix_extent(const char *name, const cls_matrix *matrix, size_t batches,
+                              cls_array *out);
+cls_status blas_vector_extent(const char *name, const cls_vector *vector, cls_array *out);
+
+/* What the last view is: an input too, an output of the inputs' type, or an index. */
+enum blas_last { BLAS_LAST_IN, BLAS_LAST_OUT, BLAS_LAST_INDEX };
+
+/* Takes the stream and the views, which must be of one type and not overlap the output. On failure
+ * holds nothing, and blas_end must not be called. */
+cls_status blas_begin(struct blas_work *work, enum blas_routine routine, const cls_array *views,
+                      unsigned n_views, enum blas_last last, cls_stream stream, bool blocking);
+
+/* The operand of a view. */
+struct blas_operand blas_operand(const struct blas_work *work, unsigned view, size_t step,
+                                 size_t stride);
+
+cls_status blas_submit(struct blas_work *work);
+cls_status blas_end(struct blas_work *work, cls_status status, bool blocking);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Products with a matrix. */
+#include "base/error.h"
+#include "ops/blas.h"
+
+struct product {
+    cls_gemm_config config;
+    size_t m, n, k;
+};
+
+static cls_status take_config(const char *name, const cls_gemm_config *config,
+                              cls_gemm_config *out) {
+    if (config && config->size != sizeof *config)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: a config of a wrong size", name);
+    *out = config ? *config : (cls_gemm_config)CLS_GEMM_CONFIG_INIT;
+    return CLS_SUCCESS;
+}
+
+/* --- matrix by matrix --- */
+
+static cls_status gemm_shape(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
+                             struct product *product) {
+    const cls_gemm_config *config = &product->config;
+    const size_t a_rows = config->transpose_a ? a->columns : a->rows;
+    const size_t a_columns = config->transpose_a ? a->rows : a->columns;
+    const size_t b_rows = config->transpose_b ? b->columns : b->rows;
+    const size_t b_columns = config->transpose_b ? b->rows : b->columns;
+    if (a_columns != b_rows || a_rows != c->rows || b_columns != c->columns)
+        return error_set(CLS_ERROR_SIZE_MISMATCH,
+                         "gemm: %zu x %zu by %zu x %zu does not give %zu x %zu", a_rows, a_columns,
+                         b_rows, b_columns, c->rows, c->columns);
+    product->m = a_rows;
+    product->n = b_columns;
+    product->k = a_columns;
+    if (!product->k && product->m && product->n)
+        return error_set(CLS_ERROR_INVALID_VALUE, "gemm: an inner length of 0");
+    return CLS_SUCCESS;
+}
+
+/* Whether the output's matrices lie apart from one another. */
+static cls_status check_batch(const cls_matrix *c, size_t batches) {
+    if (batches < 2 || !c->rows || c->stride / c->ld >= c->rows ||
+        c->stride >= (c->rows - 1) * c->ld + c->columns)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OVERLAP, "gemm: a stride of %zu, and outputs of %zu x %zu",
+                     c->stride, c->rows, c->columns);
+}
+
+static cls_status gemm_views(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
+                             size_t batches, cls_array views[3]) {
+    const cls_matrix *matrices[3] = {a, b, c};
+    cls_status status = CLS_SUCCESS;
+    for (int i = 0; i < 3 && !status; i++)
+        status = blas_matrix_extent("gemm", matrices[i], batches, &views[i]);
+    return status ? status : check_batch(c, batches);
+}
+
+static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
+                       const cls_gemm_config *config, cls_stream stream, bool blocking) {
+    struct product product;
+    struct blas_work work = {.name = "gemm"};
+    cls_array views[3];
+    cls_status status = take_config("gemm", config, &product.config);
+    if (!status)
+        status = gemm_shape(a, b, c, &product);
+    if (!status)
+        status = gemm_views(a, b, c, product.config.batches, views);
+    const bool batched = product.config.batches > 1;
+    if (!status)
+        status = blas_begin(&work, batched ? BLAS_GEMM_BATCHED : BLAS_GEMM, views, 3, BLAS_LAST_OUT,
+                            stream, blocking);
+    if (status)
+        return status;
+    work.call.a_transposed = product.config.transpose_a != 0;
+    work.call.b_transposed = product.config.transpose_b != 0;
+    work.call.m = product.m;
+    work.call.n = product.n;
+    work.call.k = product.k;
+    work.call.batches = product.config.batches;
+    work.call.alpha = product.config.alpha;
+    work.call.beta = product.config.beta;
+    work.call.a = blas_operand(&work, 0, a->ld, a->stride);
+    work.call.b = blas_operand(&work, 1, b->ld, b->stride);
+    work.call.c = blas_operand(&work, 2, c->ld, c->stride);
+    if (product.m && product.n)
+        status = blas_submit(&work);
+    return blas_end(&work, status, blocking);
+}
+
+cls_status cls_gemm(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
+                    cls_stream stream) {
+    return gemm(&a, &b, &c, config, stream, true);
+}
+
+cls_status cls_gemm_async(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
+                          cls_stream stream) {
+    return gemm(&a, &b, &c, config, stream, false);
+}
+
+/* --- matrix by vector --- */
+
+static cls_status gemv_check(const cls_matrix *a, const cls_vector *x, const cls_vector *y,
+                             const cls_gemm_config *config) {
+    const size_t in = config->transpose_a ? a->rows : a->columns;
+    const size_t out = config->transpose_a ? a->columns : a->rows;
+    if (config->batches != 1 || config->transpose_b)
+        return error_set(CLS_ERROR_INVALID_VALUE, "gemv: one matrix, and x is no matrix");
+    if (x->count != in || y->count != out)
+        return error_set(CLS_ERROR_SIZE_MISMATCH, "gemv: %zu x %zu by %zu does not give %zu", out,
+                         in, x->count, y->count);
+    if (!in && out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "gemv: an inner length of 0");
+    return CLS_SUCCESS;
+}
+
+static cls_status gemv(const cls_matrix *a, const cls_vector *x, const cls_vector *y,
+                       const cls_gemm_config *given, cls_stream stream, bool blocking) {
+    struct blas_work work = {.name = "gemv"};
+    cls_gemm_config config;
+    cls_array views[3];
+    cls_status status = take_config("gemv", given, &config);
+    if (!status)
+        status = gemv_check(a, x, y, &config);
+    if (!status)
+        status = blas_matrix_extent("gemv", a, 1, &views[0]);
+    if (!status)
+        status = blas_vector_extent("gemv", x, &views[1]);
+    if (!status)
+        status = blas_vector_extent("gemv", y, &views[2]);
+    if (!status)
+        status = blas_begin(&work, BLAS_GEMV, views, 3, BLAS_LAST_OUT, stream, blocking);
+    if (status)
+        return status;
+    work.call.a_transposed = config.transpose_a != 0;
+    work.call.m = a->rows;
+    work.call.n = a->columns;
+    work.call.alpha = config.alpha;
+    work.call.beta = config.beta;
+    work.call.a = blas_operand(&work, 0, a->ld, 0);
+    work.call.b = blas_operand(&work, 1, x->step, 0);
+    work.call.c = blas_operand(&work, 2, y->step, 0);
+    if (y->count)
+        status = blas_submit(&work);
+    return blas_end(&work, status, blocking);
+}
+
+cls_status cls_gemv(cls_matrix a, cls_vector x, cls_vector y, const cls_gemm_config *config,
+                    cls_stream stream) {
+    return gemv(&a, &x, &y, config, stream, true);
+}
+
+cls_status cls_gemv_async(cls_matrix a, cls_vector x, cls_vector y, const cls_gemm_config *config,
+                          cls_stream stream) {
+    return gemv(&a, &x, &y, config, stream, false);
+}

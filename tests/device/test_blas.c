@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/* Matrix products and vector operations against sums in double precision. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arrays.h"
+
+#define NEED_BLAS(type)                                                       \
+    do {                                                                      \
+        if (!cls_blas_available())                                            \
+            SKIP_BECAUSE("this library was built without CLBlast");           \
+        if (device_is_oclgrind())                                             \
+            SKIP_BECAUSE("CLBlast's kernels take minutes in an interpreter"); \
+        NEED_TYPE(type);                                                      \
+    } while (0)
+
+/* --- values --- */
+
+/* A buffer's worth of elements on the host, as doubles that the type can hold. */
+struct values {
+    cls_dtype type;
+    size_t count;
+    double *x;
+    cls_buffer buffer;
+};
+
+static void upload(const struct values *v) {
+    void *raw = malloc(v->count * sizeof(double));
+    assert_non_null(raw);
+    for (size_t i = 0; i < v->count; i++) {
+        if (v->type == CLS_F64)
+            ((double *)raw)[i] = v->x[i];
+        else
+            ((float *)raw)[i] = (float)v->x[i];
+    }
+    OK(cls_copy_h2d(v->buffer, 0, raw, v->count * cls_dtype_size(v->type), NULL));
+    free(raw);
+}
+
+static struct values values_make(cls_dtype type, size_t count, unsigned seed) {
+    struct values v = {type, count, malloc((count + 1) * sizeof(double)), NULL};
+    assert_non_null(v.x);
+    for (size_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        v.x[i] = (double)(int)((seed >> 12) % 2001 - 1000) / 512.0;
+    }
+    OK(cls_buffer_create(NULL, count * cls_dtype_size(type), &v.buffer));
+    upload(&v);
+    return v;
+}
+
+static void values_free(struct values *v) {
+    OK(cls_buffer_destroy(v->buffer));
+    free(v->x);
+}
+
+static double *download(const struct values *v) {
+    void *raw = malloc(v->count * sizeof(double));
+    double *x = malloc(v->count * sizeof(double));
+    assert_non_null(raw);
+    assert_non_null(x);
+    OK(cls_copy_d2h(raw, v->buffer, 0, v->count * cls_dtype_size(v->type), NULL));
+    for (size_t i = 0; i < v->count; i++)
+        x[i] = v->type == CLS_F64 ? ((double *)raw)[i] : (double)((float *)raw)[i];
+    free(raw);
+    return x;
+}
+
+/* Every element of `v`, those that the operation may not touch too, is as its host copy says. */
+static void check_values(const char *what, const struct values *v, double slack) {
+    double *got = download(v);
+    for (size_t i = 0; i < v->count; i++) {
+        const double allowed = slack * (1 + fabs(v->x[i]));
+        if (!(fabs(got[i] - v->x[i]) <= allowed))
+            fail_msg("%s: element %zu is %.17g, not %.17g", what, i, got[i], v->x[i]);
+    }
+    free(got);
+}
+
+static double unit(cls_dtype type) { return type == CLS_F64 ? DBL_EPSILON : (double)FLT_EPSILON; }
+
+/* --- matrix by matrix --- */
+
+struct shape {
+    size_t m, n, k;
+};
+
+struct product {
+    cls_dtype type;
+    struct shape shape;
+    bool ta, tb;
+    size_t pad;     /* of each ld above the columns */
+    size_t offset;  /* of each matrix */
+    size_t batches; /* and a gap of 3 elements between its matrices */
+    bool shared_b;  /* one b for all */
+    double alpha, beta;
+};
+
+static cls_matrix matrix_of(const struct product *p, const struct values *v, size_t rows,
+                            size_t columns, bool shared) {
+    cls_matrix matrix = cls_matrix_at(v->buffer, p->type, p->offset, rows, columns);
+    matrix.ld = columns + p->pad;
+    matrix.stride = shared ? 0 : rows * matrix.ld + 3;
+    return matrix;
+}
+
+static size_t elements(const struct product *p, size_t rows, size_t columns) {
+    return p->offset + p->batches * (rows * (columns + p->pad) + 3);
+}
+
+static double at(const struct values *v, const cls_matrix *m, size_t batch, size_t i, size_t j,
+                 bool transposed) {
+    const size_t row = transposed ? j : i, column = transposed ? i : j;
+    return v->x[m->offset + batch * m->stride + row * m->ld + column];
+}
+
+static void expect_product(const struct product *p, const struct values v[3],
+                           const cls_matrix m[3]) {
+    for (size_t batch = 0; batch < p->batches; batch++)
+        for (size_t i = 0; i < p->shape.m; i++)
+            for (size_t j = 0; j < p->shape.n; j++) {
+                double sum = 0;
+                for (size_t k = 0; k < p->shape.k; k++)
+                    sum +=
+                        at(&v[0], &m[0], batch, i, k, p->ta) * at(&v[1], &m[1], batch, k, j, p->tb);
+                double *c = &v[2].x[m[2].offset + batch * m[2].stride + i * m[2].ld + j];
+                *c = p->alpha * sum + (p->beta != 0 ? p->beta * *c : 0);
+            }
+}
+
+static void check_product(const struct product *p, cls_stream stream, bool async) {
+    const size_t m = p->shape.m, n = p->shape.n, k = p->shape.k;
+    const size_t ar = p->ta ? k : m, ac = p->ta ? m : k, br = p->tb ? n : k, bc = p->tb ? k : n;
+    char what[120];
+    struct values v[3] = {values_make(p->type, elements(p, ar, ac), 1),
+                          values_make(p->type, elements(p, br, bc), 2),
+                          values_make(p->type, elements(p, m, n), 3)};
+    const cls_matrix view[3] = {matrix_of(p, &v[0], ar, ac, false),
+                                matrix_of(p, &v[1], br, bc, p->shared_b),
+                                matrix_of(p, &v[2], m, n, false)};
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    config.transpose_a = p->ta;
+    config.transpose_b = p->tb;
+    config.alpha = p->alpha;
+    config.beta = p->beta;
+    config.batches = p->batches;
+    snprintf(what, sizeof what, "gemm %s %zux%zux%zu%s%s, %zu of them", cls_dtype_name(p->type), m,
+             n, k, p->ta ? " T" : "", p->tb ? " .T" : "", p->batches);
+    OK((async ? cls_gemm_async : cls_gemm)(view[0], view[1], view[2], &config, stream));
+    if (async)
+        OK(cls_stream_synchronize(stream));
+    expect_product(p, v, view);
+    check_values(what, &v[2], unit(p->type) * (double)(k + 4) * 8);
+    for (int i = 0; i < 3; i++)
+        values_free(&v[i]);
+}
+
+static void every_transpose(const struct product *given) {
+    struct product p = *given;
+    for (int i = 0; i < 4; i++) {
+        p.ta = i & 1;
+        p.tb = i & 2;
+        check_product(&p, NULL, i % 2);
+    }
+}
+
+static const struct shape shapes[] = {
+    {1, 1, 1}, {3, 5, 7}, {64, 64, 64}, {33, 130, 70}, {1, 200, 9}};
+
+static void products(cls_dtype type) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        every_transpose(&(struct product){type, shapes[i], .batches = 1, .alpha = 1});
+        every_transpose(&(struct product){type, shapes[i], .pad = 5, .offset = 11, .batches = 1,
+                                          .alpha = -0.5, .beta = 2});
+    }
+}
+
+/* Big enough for the kernels with temporary memory, which copy and pad first. */
+static void large_products(cls_dtype type) {
+    every_transpose(&(struct product){type, {520, 300, 641}, .batches = 1, .alpha = 1, .beta = 1});
+}
+
+static void batches(cls_dtype type) {
+    every_transpose(&(struct product){type, {17, 9, 31}, .batches = 5, .alpha = 1, .beta = 1});
+    every_transpose(&(struct product){
+        type, {32, 16, 8}, .pad = 2, .offset = 3, .batches = 3, .shared_b = true, .alpha = 2});
+}
+
+/* --- the rest --- */
+
+static void vectors(cls_dtype type) {
+    enum { N = 1000, STEP = 3 };
+    struct values x = values_make(type, N * STEP, 5), y = values_make(type, N + 20, 6);
+    const cls_vector vx = {x.buffer, type, 1, N, STEP}, vy = {y.buffer, type, 7, N, 1};
+    double dot = 0;
+    uint32_t index = 0;
+    union {
+        float f;
+        double d;
+    } result;
+    x.x[1 + 417 * STEP] = -5;
+    upload(&x);
+    for (size_t i = 0; i < N; i++)
+        dot += x.x[1 + i * STEP] * y.x[7 + i];
+    OK(cls_blas_dot(vx, vy, &result, NULL));
+    const double got = type == CLS_F64 ? result.d : (double)result.f;
+    assert_true(fabs(got - dot) <= unit(type) * N * 8);
+    OK(cls_amax(vx, &index, NULL));
+    assert_int_equal(index, 417);
+    OK(cls_axpy(0.25, vx, vy, NULL));
+    for (size_t i = 0; i < N; i++)
+        y.x[7 + i] += 0.25 * x.x[1 + i * STEP];
+    check_values("axpy", &y, 4 * unit(type));
+    OK(cls_scal(-2, vx, NULL));
+    for (size_t i = 0; i < N; i++)
+        x.x[1 + i * STEP] *= -2;
+    check_values("scal", &x, unit(type));
+    values_free(&x);
+    values_free(&y);
+}
+
+/* The results of dot and amax in device memory, in stream order. */
+static void results_on_the_device(cls_dtype type) {
+    struct values x = values_make(type, 100, 7), out = values_make(type, 4, 8);
+    cls_buffer index;
+    uint32_t found[3] = {9, 9, 9};
+    const cls_vector vx = cls_vector_of(x.buffer, type, 100);
+    OK(cls_buffer_from_host(NULL, found, sizeof found, &index));
+    OK(cls_scal_async(0, cls_vector_from(cls_array_at(x.buffer, type, 0, 99)), NULL));
+    OK(cls_blas_dot_async(vx, vx, cls_array_at(out.buffer, type, 2, 1), NULL));
+    OK(cls_amax_async(vx, cls_array_at(index, CLS_U32, 1, 1), NULL));
+    out.x[2] = x.x[99] * x.x[99];
+    check_values("dot", &out, 4 * unit(type));
+    OK(cls_copy_d2h(found, index, 0, sizeof found, NULL));
+    assert_int_equal(found[0], 9);
+    assert_int_equal(found[1], 99);
+    assert_int_equal(found[2], 9);
+    OK(cls_buffer_destroy(index));
+    values_free(&x);
+    values_free(&out);
+}
+
+static void matrix_by_vector(cls_dtype type) {
+    enum { ROWS = 37, COLUMNS = 150, LD = 160 };
+    for (int transposed = 0; transposed < 2; transposed++) {
+        const size_t in = transposed ? ROWS : COLUMNS, out = transposed ? COLUMNS : ROWS;
+        struct values a = values_make(type, ROWS * LD, 9), x = values_make(type, in * 2, 10);
+        struct values y = values_make(type, out * 3 + 1, 11);
+        cls_matrix va = cls_matrix_of(a.buffer, type, ROWS, COLUMNS);
+        const cls_vector vx = {x.buffer, type, 0, in, 2}, vy = {y.buffer, type, 1, out, 3};
+        cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+        config.transpose_a = transposed;
+        config.alpha = 3;
+        config.beta = -1;
+        va.ld = LD;
+        OK(cls_gemv(va, vx, vy, &config, NULL));
+        for (size_t i = 0; i < out; i++) {
+            double sum = 0;
+            for (size_t j = 0; j < in; j++)
+                sum += a.x[transposed ? j * LD + i : i * LD + j] * x.x[j * 2];
+            y.x[1 + i * 3] = 3 * sum - y.x[1 + i * 3];
+        }
+        check_values("gemv", &y, unit(type) * COLUMNS * 16);
+        values_free(&a);
+        values_free(&x);
+        values_free(&y);
+    }
+}
+
+/* beta 0 is no multiplication: NaN in the output goes. */
+static void output_is_only_written(cls_dtype type) {
+    static const struct shape sizes[] = {{8, 8, 8}, {520, 300, 641}};
+    for (int i = 0; i < 2; i++) {
+        const struct shape s = sizes[i];
+        struct values a = values_make(type, s.m * s.k, 1), b = values_make(type, s.k * s.n, 2);
+        struct values c = values_make(type, s.m * s.n, 3);
+        for (size_t j = 0; j < c.count; j++)
+            c.x[j] = NAN;
+        upload(&c);
+        OK(cls_gemm(cls_matrix_of(a.buffer, type, s.m, s.k),
+                    cls_matrix_of(b.buffer, type, s.k, s.n),
+                    cls_matrix_of(c.buffer, type, s.m, s.n), NULL, NULL));
+        OK(cls_gemv(cls_matrix_of(a.buffer, type, s.m, s.k), cls_vector_of(b.buffer, type, s.k),
+                    cls_vector_of(c.buffer, type, s.m), NULL, NULL));
+        double *got = download(&c);
+        for (size_t j = 0; j < c.count; j++)
+            assert_false(isnan(got[j]));
+        free(got);
+        values_free(&a);
+        values_free(&b);
+        values_free(&c);
+    }
+}
+
+/* A product between two operations of the library's own, on streams of either order, over and over: each
+ * step reads what the one before it wrote. */
+static void products_keep_the_order(cls_dtype type) {
+    enum { N = 48, ROUNDS = 30 };
+    for (int order = CLS_ORDER_AUTO; order <= CLS_ORDER_IN_ORDER; order++) {
+        cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+        cls_stream stream;
+        double one = 1, two = 2;
+        struct values a = values_make(type, N * N, 1), b = values_make(type, N * N, 2);
+        config.order = (cls_order)order;
+        const cls_status made = cls_stream_create(NULL, &config, &stream);
+        if (made == CLS_ERROR_UNSUPPORTED)
+            continue;
+        OK(made);
+        memset(a.x, 0, N * N * sizeof *a.x);
+        for (size_t i = 0; i < N; i++)
+            a.x[i * N + i] = 1;
+        upload(&a);
+        const cls_array all = cls_array_of(b.buffer, type, N * N);
+        for (int i = 0; i < ROUNDS; i++) {
+            struct values *from = &b;
+            cls_buffer temporary;
+            OK(cls_buffer_create(NULL, N * N * cls_dtype_size(type), &temporary));
+            OK(cls_gemm_async(cls_matrix_of(a.buffer, type, N, N),
+                              cls_matrix_of(from->buffer, type, N, N),
+                              cls_matrix_of(temporary, type, N, N), NULL, stream));
+            OK(cls_unary_param_async(CLS_UNARY_ADD_SCALAR, cls_array_of(temporary, type, N * N),
+                                     all, one, stream));
+            OK(cls_gemm_async(cls_matrix_of(a.buffer, type, N, N),
+                              cls_matrix_of(b.buffer, type, N, N),
+                              cls_matrix_of(temporary, type, N, N), NULL, stream));
+            OK(cls_unary_param_async(CLS_UNARY_SCALE, cls_array_of(temporary, type, N * N), all,
+                                     i % 2 ? 1 / two : two, stream));
+            OK(cls_buffer_destroy(temporary));
+            for (size_t j = 0; j < N * N; j++)
+                b.x[j] = (b.x[j] + one) * (i % 2 ? 1 / two : two);
+        }
+        OK(cls_stream_synchronize(stream));
+        check_values("a chain", &b, 0);
+        OK(cls_stream_destroy(stream));
+        values_free(&a);
+        values_free(&b);
+    }
+}
+
+/* --- bad input --- */
+
+static void bad_input_is_refused(void **state) {
+    (void)state;
+    NEED_BLAS(CLS_F32);
+    struct values a = values_make(CLS_F32, 64, 1), b = values_make(CLS_F32, 64, 2);
+    const cls_matrix ma = cls_matrix_of(a.buffer, CLS_F32, 4, 4);
+    const cls_matrix mb = cls_matrix_of(b.buffer, CLS_F32, 4, 4);
+    const cls_vector va = cls_vector_of(a.buffer, CLS_F32, 4),
+                     vb = cls_vector_of(b.buffer, CLS_F32, 4);
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    cls_matrix bad = mb;
+    cls_vector worse = vb;
+    uint32_t index = 77;
+    bad.buffer = NULL;
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_gemm_async(ma, bad, mb, NULL, NULL));
+    bad = mb, bad.dtype = CLS_I32;
+    EXPECT(CLS_ERROR_TYPE_MISMATCH, cls_gemm_async(ma, ma, bad, NULL, NULL));
+    bad = mb, bad.rows = 3;
+    EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_gemm_async(ma, ma, bad, NULL, NULL));
+    bad = mb, bad.ld = 3;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_gemm_async(ma, ma, bad, NULL, NULL));
+    bad = mb, bad.ld = 40;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_gemm_async(ma, ma, bad, NULL, NULL));
+    bad = mb, bad.ld = SIZE_MAX / 2;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_gemm_async(ma, ma, bad, NULL, NULL));
+    bad = mb, bad.offset = SIZE_MAX;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_gemm_async(ma, ma, bad, NULL, NULL));
+    bad = ma, bad.offset = 15;
+    EXPECT(CLS_ERROR_OVERLAP, cls_gemm_async(ma, mb, bad, NULL, NULL));
+    EXPECT(CLS_ERROR_OVERLAP, cls_gemm_async(ma, mb, ma, NULL, NULL));
+    config.size = 1;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_gemm_async(ma, ma, mb, &config, NULL));
+    config = (cls_gemm_config)CLS_GEMM_CONFIG_INIT, config.batches = 0;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_gemm_async(ma, ma, mb, &config, NULL));
+    config.batches = 2, bad = mb, bad.stride = 15;
+    EXPECT(CLS_ERROR_OVERLAP, cls_gemm_async(ma, ma, bad, &config, NULL));
+    config.batches = 5;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_gemm_async(ma, ma, mb, &config, NULL));
+    bad = ma, bad.columns = 0;
+    cls_matrix flat = ma;
+    flat.rows = 0;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_gemm_async(bad, flat, mb, NULL, NULL));
+    OK(cls_gemm_async(flat, ma, (cls_matrix){b.buffer, CLS_F32, 0, 0, 4, 4, 0}, NULL, NULL));
+    worse.step = 0;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_axpy_async(1, va, worse, NULL));
+    worse = vb, worse.step = 22;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_axpy_async(1, va, worse, NULL));
+    worse = vb, worse.count = 3;
+    EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_axpy_async(1, va, worse, NULL));
+    EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_gemv_async(ma, va, worse, NULL, NULL));
+    EXPECT(CLS_ERROR_OVERLAP, cls_gemv_async(ma, va, va, NULL, NULL));
+    worse.count = 0;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_amax(worse, &index, NULL));
+    OK(cls_scal_async(2, worse, NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_amax(va, NULL, NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_blas_dot(va, vb, NULL, NULL));
+    EXPECT(CLS_ERROR_TYPE_MISMATCH, cls_amax_async(va, cls_array_of(b.buffer, CLS_F32, 1), NULL));
+    EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_amax_async(va, cls_array_of(b.buffer, CLS_U32, 2), NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_blas_warmup(CLS_F32, 4, 0, 4, NULL));
+    EXPECT(CLS_ERROR_TYPE_MISMATCH, cls_blas_warmup(CLS_U8, 0, 0, 0, NULL));
+    assert_int_equal(index, 77);
+    check_values("an untouched buffer", &b, 0);
+    values_free(&a);
+    values_free(&b);
+}
+
+static void without_clblast_all_are_unsupported(void **state) {
+    (void)state;
+    if (cls_blas_available())
+        SKIP_BECAUSE("this library has CLBlast");
+    const cls_matrix m = {NULL, CLS_F32, 0, 1, 1, 1, 0};
+    const cls_vector v = {NULL, CLS_F32, 0, 1, 1};
+    float result;
+    uint32_t index;
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_gemm(m, m, m, NULL, NULL));
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_gemm_async(m, m, m, NULL, NULL));
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_gemv_async(m, v, v, NULL, NULL));
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_axpy_async(1, v, v, NULL));
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_scal_async(1, v, NULL));
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_blas_dot(v, v, &result, NULL));
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_amax(v, &index, NULL));
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_blas_warmup(CLS_F32, 0, 0, 0, NULL));
+}
+
+static void warms_up(cls_dtype type) {
+    OK(cls_blas_warmup(type, 0, 0, 0, NULL));
+    OK(cls_blas_warmup(type, 70, 80, 90, NULL));
+}
+
+/* --- */
+
+struct work {
+    const char *name;
+    void (*run)(cls_dtype type);
+    cls_dtype type;
+};
+
+static void run(void **state) {
+    const struct work *work = *state;
+    NEED_BLAS(work->type);
+    work->run(work->type);
+}
+
+#define WORK(name, fn) \
+    {name " f32", fn, CLS_F32}, { name " f64", fn, CLS_F64 }
+static struct work works[] = {
+    WORK("products", products),
+    WORK("large products", large_products),
+    WORK("batches", batches),
+    WORK("vectors with steps", vectors),
+    WORK("results on the device", results_on_the_device),
+    WORK("matrix by vector", matrix_by_vector),
+    WORK("with beta 0 the output is only written", output_is_only_written),
+    WORK("products keep the order of their stream", products_keep_the_order),
+    WORK("warm-up", warms_up),
+};
+
+enum { WORKS = sizeof works / sizeof *works };
+
+int main(void) {
+    struct CMUnitTest tests[WORKS + 2] = {
+        cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(without_clblast_all_are_unsupported),
+    };
+    prepare_tests();
+    for (int i = 0; i < WORKS; i++)
+        tests[i + 2] = (struct CMUnitTest){works[i].name, run, NULL, NULL, &works[i]};
+    return cmocka_run_group_tests_name("blas", tests, NULL, NULL);
+}

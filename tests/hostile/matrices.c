@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kinds of arguments: matrices of 4 x 4 and vectors of 4 elements, "matrix:TYPE" and "vector:TYPE" with
+ * the flags
+ *   out   the call writes to it
+ *   lone  the call's only one, so that any count will do
+ */
+#include <stdlib.h>
+
+#include "hostile.h"
+
+enum { SIDE = 4 };
+
+/* The fields that matrices and vectors share. */
+struct view {
+    cls_buffer *buffer;
+    cls_dtype *dtype;
+    size_t *offset;
+};
+
+static cls_buffer buffer_of(const struct arg *arg) {
+    return has_flag(arg, "out") ? stock.from : stock.handles[BUFFER].live;
+}
+
+static cls_dtype dtype_of(const struct arg *arg) {
+    cls_dtype dtype;
+    if (cls_dtype_parse(first_flag(arg), &dtype))
+        abort();
+    return dtype;
+}
+
+static union value good_matrix(const struct arg *arg, unsigned slot) {
+    (void)slot;
+    return (union value){.matrix = cls_matrix_of(buffer_of(arg), dtype_of(arg), SIDE, SIDE)};
+}
+
+static union value good_vector(const struct arg *arg, unsigned slot) {
+    (void)slot;
+    return (union value){.vector = cls_vector_of(buffer_of(arg), dtype_of(arg), SIDE)};
+}
+
+/* What is bad of both; `fields` are those of *at. */
+static void bad_fields(const struct arg *arg, const union value *at, struct view fields,
+                       struct bad_list *list) {
+    const struct handles *of = &stock.handles[BUFFER];
+    const struct {
+        void *buffer;
+        cls_status status;
+    } buffers[] = {
+        {NULL, CLS_ERROR_INVALID_HANDLE},
+        {of->stale, CLS_ERROR_INVALID_HANDLE},
+        {stock.handles[STREAM].live, CLS_ERROR_INVALID_HANDLE},
+        {of->orphan, CLS_ERROR_CONTEXT_DESTROYED},
+        {of->foreign, CLS_ERROR_WRONG_CONTEXT},
+    };
+    const size_t offsets[] = {BUFFER_BYTES / sizeof(float), SIZE_MAX, SIZE_MAX / 4,
+                              SIZE_MAX / 2 + 1, INT32_MAX};
+    const int dtypes[] = {0, -1, 7, 1000};
+    const cls_buffer own = *fields.buffer;
+    const cls_dtype dtype = *fields.dtype;
+    for (size_t i = 0; i < COUNT_OF(buffers); i++) {
+        *fields.buffer = buffers[i].buffer;
+        add_bad(list, "a bad buffer", buffers[i].status, *at);
+    }
+    *fields.buffer = own;
+    for (size_t i = 0; i < COUNT_OF(offsets); i++) {
+        *fields.offset = offsets[i];
+        add_bad(list, "an offset past the end", CLS_ERROR_OUT_OF_RANGE, *at);
+    }
+    *fields.offset = 1;
+    *fields.buffer = of->live;
+    if (has_flag(arg, "out"))
+        add_bad(list, "an overlap with an input", CLS_ERROR_OVERLAP, *at);
+    *fields.buffer = own;
+    *fields.offset = 0;
+    for (size_t i = 0; i < COUNT_OF(dtypes); i++) {
+        *fields.dtype = (cls_dtype)dtypes[i];
+        add_bad(list, "an unknown dtype", CLS_ERROR_INVALID_VALUE, *at);
+    }
+    *fields.dtype = CLS_U32;
+    add_bad(list, "another dtype", CLS_ERROR_TYPE_MISMATCH, *at);
+    *fields.dtype = dtype;
+}
+
+static void bad_matrix(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    union value value = good_matrix(arg, slot);
+    cls_matrix *m = &value.matrix;
+    static const size_t low[] = {0, 1, SIDE - 1};
+    static const size_t far[] = {BUFFER_BYTES, SIZE_MAX, SIZE_MAX / 2, INT32_MAX};
+    bad_fields(arg, &value, (struct view){&m->buffer, &m->dtype, &m->offset}, list);
+    for (size_t i = 0; i < COUNT_OF(low); i++) {
+        m->ld = low[i];
+        add_bad(list, "an ld below the columns", CLS_ERROR_INVALID_VALUE, value);
+    }
+    for (size_t i = 0; i < COUNT_OF(far); i++) {
+        m->ld = far[i];
+        add_bad(list, "an ld past the end", CLS_ERROR_OUT_OF_RANGE, value);
+    }
+    m->ld = SIDE;
+    m->rows = SIDE + 1;
+    add_bad(list, "another shape", CLS_ERROR_SIZE_MISMATCH, value);
+    m->rows = 0;
+    add_bad(list, "no rows", CLS_ERROR_SIZE_MISMATCH, value);
+    m->rows = SIDE;
+    m->columns = SIDE - 1;
+    add_bad(list, "another shape", CLS_ERROR_SIZE_MISMATCH, value);
+}
+
+static void bad_vector(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    union value value = good_vector(arg, slot);
+    cls_vector *v = &value.vector;
+    static const size_t far[] = {BUFFER_BYTES, SIZE_MAX, SIZE_MAX / 2, INT32_MAX};
+    bad_fields(arg, &value, (struct view){&v->buffer, &v->dtype, &v->offset}, list);
+    v->step = 0;
+    add_bad(list, "a step of 0", CLS_ERROR_INVALID_VALUE, value);
+    for (size_t i = 0; i < COUNT_OF(far); i++) {
+        v->step = far[i];
+        add_bad(list, "a step past the end", CLS_ERROR_OUT_OF_RANGE, value);
+    }
+    v->step = 1;
+    v->count = BUFFER_BYTES + 1;
+    if (has_flag(arg, "lone")) {
+        add_bad(list, "a count past the end", CLS_ERROR_OUT_OF_RANGE, value);
+        return;
+    }
+    add_bad(list, "an unequal count", CLS_ERROR_SIZE_MISMATCH, value);
+    v->count = 0;
+    add_bad(list, "no elements", CLS_ERROR_SIZE_MISMATCH, value);
+}
+
+const struct kind matrix_kinds[] = {
+    {"matrix", good_matrix, bad_matrix, NULL},
+    {"vector", good_vector, bad_vector, NULL},
+    {NULL, NULL, NULL, NULL},
+};
