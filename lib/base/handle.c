@@ -9,12 +9,12 @@
 /* Layout of a handle, from the lowest bit: a 1 (no aligned pointer has it), type, slot, generation. */
 enum {
     TYPE_SHIFT = 1,
-    TYPE_BITS = 4,
+    TYPE_BITS = 5,
     SLOT_SHIFT = TYPE_SHIFT + TYPE_BITS,
 #if UINTPTR_MAX > 0xffffffffu
-    SLOT_BITS = 27,
+    SLOT_BITS = 26,
 #else
-    SLOT_BITS = 14,
+    SLOT_BITS = 13,
 #endif
     GENERATION_SHIFT = SLOT_SHIFT + SLOT_BITS
 };

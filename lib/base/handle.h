@@ -35,7 +35,7 @@ enum { POOL_CHUNKS = 20, POOL_FIRST_CHUNK = 64 };
 
 /* A pool of one type; define it with OBJECT_POOL. Chunk i holds POOL_FIRST_CHUNK << i objects. */
 struct object_pool {
-    unsigned type; /* 1 to 15 */
+    unsigned type; /* 1 to 31, of no other pool: tests/unit/layering.sh */
     size_t object_size;
     const char *name;                   /* as "stream", for messages */
     void (*finalize)(struct object *o); /* undoes what was built behind the object */

@@ -97,9 +97,20 @@ opencl_types_in_headers() {
     return 0
 }
 
+# A handle tells its type by the number of its pool.
+shared_handle_types() {
+    for layer in $layers; do
+        for file in $(files_of "$layer"); do
+            code_of "$file" | grep -v '# *define' |
+                sed -n 's/.*OBJECT_POOL(\([^,]*\),.*/\1/p'
+        done
+    done | sort | uniq -d | sed 's/^/two pools of objects have type /'
+}
+
 check "only lib/driver names OpenCL functions" "$(opencl_calls)"
 check "includes point down only" "$(upward_includes)"
 check "every folder of lib is a known layer" "$(unknown_layers)"
 check "tools, examples, bench and tests/api include no header of lib" "$(inside_views)"
 check "only clstream/opencl.h names OpenCL types" "$(opencl_types_in_headers)"
+check "every pool of objects has a type of its own" "$(shared_handle_types)"
 finish
