@@ -12,6 +12,7 @@
 #include <clstream/buffer.h>
 #include <clstream/cast.h>
 #include <clstream/context.h>
+#include <clstream/coordinator.h>
 #include <clstream/device.h>
 #include <clstream/event.h>
 #include <clstream/kernel.h>

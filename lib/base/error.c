@@ -16,6 +16,7 @@ struct detail {
     char text[SHORT_DETAIL];
     char *long_text;
     int code;
+    unsigned long count;
 };
 
 static _Thread_local struct detail detail;
@@ -75,7 +76,10 @@ static void store(int code, const char *format, va_list args) {
         memcpy(detail.text, text, sizeof text);
     }
     detail.code = code;
+    detail.count++;
 }
+
+unsigned long error_count(void) { return detail.count; }
 
 cls_status error_set(cls_status status, const char *format, ...) {
     va_list args;

@@ -17,4 +17,7 @@ cls_status error_set(cls_status status, const char *format, ...)
 cls_status error_set_code(cls_status status, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* How many messages this thread has stored: whether a call of somebody else's left one. */
+unsigned long error_count(void);
+
 #endif

@@ -50,6 +50,13 @@ static void write_node(const struct drawing *drawing, uint32_t node) {
     fputs("];\n", drawing->file);
 }
 
+/* The edge to the next node of the cycle, dashed where the graph has it not. */
+static void write_cycle_edge(const struct drawing *drawing, uint32_t node) {
+    uint32_t next = drawing->next[node];
+    fprintf(drawing->file, "    n%u -> n%u [color=red, penwidth=2%s];\n", (unsigned)node,
+            (unsigned)next, graph_has_edge(drawing->graph, node, next) ? "" : ", style=dashed");
+}
+
 static void write_edges(const struct drawing *drawing, uint32_t node) {
     struct graph_span prerequisites = graph_prerequisites(drawing->graph, node);
     uint32_t next = drawing->next[node];
@@ -58,15 +65,18 @@ static void write_edges(const struct drawing *drawing, uint32_t node) {
                 (unsigned)prerequisites.nodes[i],
                 prerequisites.nodes[i] == next ? " [color=red, penwidth=2]" : "");
     if (next != IN_NO_CYCLE && !graph_has_edge(drawing->graph, node, next))
-        fprintf(drawing->file, "    n%u -> n%u [color=red, penwidth=2, style=dashed];\n",
-                (unsigned)node, (unsigned)next);
+        write_cycle_edge(drawing, node);
+}
+
+static void write_opening(FILE *file, const char *name) {
+    fputs("digraph ", file);
+    write_quoted(file, name);
+    fputs(" {\n    node [shape=box];\n", file);
 }
 
 static void write_all(const struct drawing *drawing, const char *name) {
     uint32_t limit = graph_id_limit(drawing->graph);
-    fputs("digraph ", drawing->file);
-    write_quoted(drawing->file, name);
-    fputs(" {\n    node [shape=box];\n", drawing->file);
+    write_opening(drawing->file, name);
     for (uint32_t i = 0; i < limit; i++)
         if (graph_has_node(drawing->graph, i))
             write_node(drawing, i);
@@ -76,20 +86,84 @@ static void write_all(const struct drawing *drawing, const char *name) {
     fputs("}\n", drawing->file);
 }
 
-cls_status graph_write_dot(FILE *file, struct graph *graph, const char *name) {
+static cls_status begin(struct drawing *drawing, FILE *file, const struct graph *graph) {
     uint32_t limit = graph_id_limit(graph);
-    struct drawing drawing = {file, graph, malloc(((size_t)limit + 1) * sizeof(uint32_t))};
-    if (!drawing.next)
+    *drawing = (struct drawing){file, graph, malloc(((size_t)limit + 1) * sizeof(uint32_t))};
+    if (!drawing->next)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to draw %u nodes", (unsigned)limit);
     for (uint32_t i = 0; i < limit; i++)
-        drawing.next[i] = IN_NO_CYCLE;
+        drawing->next[i] = IN_NO_CYCLE;
+    errno = 0;
+    return CLS_SUCCESS;
+}
+
+static cls_status report_io(const char *why) {
+    return error_set(CLS_ERROR_IO, "writing the graph: %s", why);
+}
+
+static cls_status end(const struct drawing *drawing) {
+    int error = errno;
+    free(drawing->next);
+    if (ferror(drawing->file))
+        return report_io(error ? strerror(error) : "the stream had failed before");
+    return CLS_SUCCESS;
+}
+
+cls_status graph_write_dot(FILE *file, struct graph *graph, const char *name) {
+    struct drawing drawing;
+    cls_status status = begin(&drawing, file, graph);
+    if (status)
+        return status;
     if (graph_cycles(graph, note_cycle, &drawing) == 0)
         note_cycle(graph_last_cycle(graph), &drawing);
-    errno = 0;
     write_all(&drawing, name);
-    free(drawing.next);
-    if (ferror(file))
-        return error_set(CLS_ERROR_IO, "writing the graph: %s",
-                         errno ? strerror(errno) : "the stream had failed before");
-    return CLS_SUCCESS;
+    return end(&drawing);
+}
+
+cls_status graph_write_cycle_dot(FILE *file, struct graph *graph, const char *name) {
+    struct drawing drawing;
+    struct graph_span cycle = graph_last_cycle(graph);
+    if (!cycle.count)
+        return error_set(CLS_ERROR_NOT_FOUND, "'%s' has closed no cycle", name);
+    cls_status status = begin(&drawing, file, graph);
+    if (status)
+        return status;
+    note_cycle(cycle, &drawing);
+    write_opening(file, name);
+    for (size_t i = 0; i < cycle.count; i++)
+        write_node(&drawing, cycle.nodes[i]);
+    for (size_t i = 0; i < cycle.count; i++)
+        write_cycle_edge(&drawing, cycle.nodes[i]);
+    fputs("}\n", file);
+    return end(&drawing);
+}
+
+/* --- through memory --- */
+
+static cls_status no_memory(void) {
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to draw a graph");
+}
+
+cls_status dot_draw(struct graph *graph, const char *name, dot_writer *writer,
+                    struct dot_text *out) {
+    struct dot_text text = {NULL, 0};
+    FILE *file = open_memstream(&text.bytes, &text.length);
+    if (!file)
+        return no_memory();
+    cls_status status = writer(file, graph, name);
+    if (fclose(file) || status == CLS_ERROR_IO)
+        status = no_memory();
+    if (status)
+        free(text.bytes);
+    else
+        *out = text;
+    return status;
+}
+
+cls_status dot_put(struct dot_text *text, FILE *file) {
+    errno = 0;
+    bool whole = fwrite(text->bytes, 1, text->length, file) == text->length && !fflush(file);
+    int error = errno;
+    free(text->bytes);
+    return whole ? CLS_SUCCESS : report_io(error ? strerror(error) : "the file takes no more");
 }

@@ -13,4 +13,22 @@
  * CLS_ERROR_IO when the stream failed, which is not flushed. */
 cls_status graph_write_dot(FILE *file, struct graph *graph, const char *name);
 
+/* The last cycle alone. CLS_ERROR_NOT_FOUND where there is none. */
+cls_status graph_write_cycle_dot(FILE *file, struct graph *graph, const char *name);
+
+/* Either of the two. */
+typedef cls_status dot_writer(FILE *file, struct graph *graph, const char *name);
+
+/* A drawing kept in memory, so that a graph need not stay locked while a file is written. */
+struct dot_text {
+    char *bytes;
+    size_t length;
+};
+
+cls_status dot_draw(struct graph *graph, const char *name, dot_writer *writer,
+                    struct dot_text *out);
+
+/* Writes it to the file, flushes that, and frees the text. CLS_ERROR_IO. */
+cls_status dot_put(struct dot_text *text, FILE *file);
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/event.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "core/context.h"
 #include "core/mutant.h"
@@ -190,26 +189,15 @@ static cls_status event_await(cls_event handle, uint64_t deadline) {
 cls_status cls_event_synchronize(cls_event handle) { return event_await(handle, WAIT_FOREVER); }
 
 cls_status cls_event_wait(cls_event handle, uint64_t timeout_ns) {
-    uint64_t now = clock_now_ns();
-    return event_await(handle, timeout_ns > UINT64_MAX - now ? WAIT_FOREVER : now + timeout_ns);
+    return event_await(handle, deadline_after(timeout_ns));
 }
 
-cls_status cls_stream_wait_event(cls_stream stream_handle, cls_event handle) {
-    struct stream *stream, *other;
-    uint64_t position;
-    cls_status status = event_snapshot(handle, &other, &position);
-    if (status)
-        return status;
-    status = stream_get(stream_handle, other ? other->context : NULL, &stream);
-    if (status || !other || other == stream) {
-        if (!status)
-            stream_put(stream);
-        if (other)
-            stream_put(other);
-        return status;
-    }
+cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position) {
     struct dep dep;
     bool done;
+    cls_status status = CLS_SUCCESS;
+    if (other == stream)
+        return CLS_SUCCESS;
     stream_dep(other, position, stream, &dep, &done);
     if (!done && mutant(MUTANT_WAIT_EVENT)) {
         dep_release(&dep);
@@ -222,8 +210,23 @@ cls_status cls_stream_wait_event(cls_stream stream_handle, cls_event handle) {
     const struct failure *failure = stream_failure_at(other, position);
     if (failure)
         stream_inherit(stream, failure);
-    stream_put(other);
-    stream_put(stream);
+    return status;
+}
+
+cls_status cls_stream_wait_event(cls_stream stream_handle, cls_event handle) {
+    struct stream *stream, *other;
+    uint64_t position;
+    cls_status status = event_snapshot(handle, &other, &position);
+    if (status)
+        return status;
+    status = stream_get(stream_handle, other ? other->context : NULL, &stream);
+    if (!status) {
+        if (other)
+            status = stream_wait_for(stream, other, position);
+        stream_put(stream);
+    }
+    if (other)
+        stream_put(other);
     return status;
 }
 

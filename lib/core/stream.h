@@ -109,6 +109,9 @@ cls_status stream_submit(struct stream *stream, struct command *command, uint64_
 /* Makes later work wait for a dependency; takes over its references on success. */
 cls_status stream_add_wait(struct stream *stream, const struct dep *dep);
 
+/* Makes later work of `stream` wait for `other`'s work up to `position`. */
+cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position);
+
 /* A dependency of `waiter` on the stream's work up to `position`, retained, its event filled in when the
  * work is with the driver. `*done` true: nothing to wait for (the outcome is in the status). */
 cls_status stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
@@ -146,6 +149,14 @@ cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadli
 
 /* The same without a word: true when it is retired, false when the deadline came first. */
 bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline);
+
+/* Waits until the position of one of the streams is retired and stores which; of several the first from
+ * `start` on. CLS_ERROR_TIMEOUT. */
+cls_status stream_wait_any(struct stream *const *streams, const uint64_t *positions, size_t count,
+                           size_t start, uint64_t deadline, size_t *which);
+
+/* The deadline of a wait that begins now. */
+uint64_t deadline_after(uint64_t timeout_ns);
 
 /* stream_wait for the end of a blocking call: refuses inside host functions before anything is done. */
 cls_status check_may_block(void);

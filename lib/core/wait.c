@@ -22,10 +22,9 @@ enum { POLL_DEPTH = 64 };
 
 /* A spinning host takes a core from a CPU device's own work, and nothing from another device. */
 static const uint64_t SPIN_NS = 60 * 1000, SPIN_BESIDE_NS = 1000 * 1000;
-static const uint64_t FIRST_SLEEP_NS = 50 * 1000, LAST_SLEEP_NS = 2 * 1000 * 1000;
+static const uint64_t SPIN_ALWAYS_NS = 2 * 1000 * 1000; /* from poll to poll of the stream */
 
-/* A sleep between looks is this part of the time waited so far, so that noticing late costs little. */
-enum { SLEEP_SHARE = 32, LOOKS = 8 };
+enum { LOOKS = 8 }; /* of a sleeper, from poll to poll */
 
 /* Polls `stream`, and first the streams whose outcome its own depends on. Wait lists are acyclic; the
  * bound is against deep recursion only, and what it leaves is done by the next poll. */
@@ -151,25 +150,12 @@ struct host_wait {
     cl_event hinted;       /* its callback is set: one of each is enough. Not retained */
 };
 
-/* The next sleep: a share of the time waited so far, and not past the deadline. */
-static uint64_t next_sleep(const struct host_wait *wait) {
-    uint64_t now = clock_now_ns();
-    uint64_t sleep = (now - wait->start) / SLEEP_SHARE;
-    if (sleep < FIRST_SLEEP_NS)
-        sleep = FIRST_SLEEP_NS;
-    if (sleep > LAST_SLEEP_NS)
-        sleep = LAST_SLEEP_NS;
-    if (wait->deadline != WAIT_FOREVER && now + sleep > wait->deadline)
-        sleep = wait->deadline > now ? wait->deadline - now : 1;
-    return sleep;
-}
-
 /* How long a policy spins before it sleeps, or before the stream is polled again. */
 static uint64_t spin_span(const struct device *device, cls_wait_policy policy) {
     if (policy == CLS_WAIT_BLOCK)
         return 0;
     if (policy == CLS_WAIT_SPIN || policy == CLS_WAIT_YIELD)
-        return LAST_SLEEP_NS;
+        return SPIN_ALWAYS_NS;
     return device->info.type == CLS_DEVICE_CPU ? SPIN_NS : SPIN_BESIDE_NS;
 }
 
@@ -198,13 +184,13 @@ static void sleep_until_done(const struct device *device, cl_event event, struct
     for (int look = 0; look < LOOKS; look++) {
         if (event_state(device, event) <= 0 || expired(wait->deadline))
             return;
-        waiter_sleep(wait->waiter, next_sleep(wait));
+        waiter_sleep(wait->waiter, waiter_span(wait->start, wait->deadline));
     }
 }
 
 /* Waits for a position that is still in the FIFO to move. */
 static void wait_for_turn(struct stream *stream, const struct host_wait *wait) {
-    uint64_t until = clock_now_ns() + next_sleep(wait);
+    uint64_t until = clock_now_ns() + waiter_span(wait->start, wait->deadline);
     struct timespec when = {(time_t)(until / CLOCK_SECOND), (long)(until % CLOCK_SECOND)};
     stream->waiters++;
     pthread_cond_timedwait(&stream->progress, &stream->lock, &when);
@@ -301,8 +287,7 @@ cls_status cls_stream_wait(cls_stream handle, uint64_t timeout_ns) {
     cls_status status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
-    uint64_t now = clock_now_ns();
-    status = synchronize(stream, timeout_ns > UINT64_MAX - now ? WAIT_FOREVER : now + timeout_ns);
+    status = synchronize(stream, deadline_after(timeout_ns));
     stream_put(stream);
     return status;
 }

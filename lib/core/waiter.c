@@ -13,6 +13,9 @@
 
 #include "base/clock.h"
 
+static const uint64_t FIRST_SLEEP_NS = 50 * 1000, LAST_SLEEP_NS = 2 * 1000 * 1000;
+enum { SLEEP_SHARE = 32 };
+
 struct waiter {
     sem_t wake;
     struct waiter *next;
@@ -74,4 +77,16 @@ void waiter_sleep(struct waiter *waiter, uint64_t ns) {
         sleep_on(&waiter->wake, ns);
     else
         clock_sleep_ns(ns);
+}
+
+uint64_t waiter_span(uint64_t start, uint64_t deadline) {
+    uint64_t now = clock_now_ns();
+    uint64_t sleep = (now - start) / SLEEP_SHARE;
+    if (sleep < FIRST_SLEEP_NS)
+        sleep = FIRST_SLEEP_NS;
+    if (sleep > LAST_SLEEP_NS)
+        sleep = LAST_SLEEP_NS;
+    if (deadline && now + sleep > deadline)
+        sleep = deadline > now ? deadline - now : 1;
+    return sleep;
 }

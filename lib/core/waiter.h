@@ -21,4 +21,8 @@ void waiter_wake(void *waiter);
 /* Sleeps until woken or for `ns`. A NULL waiter just sleeps. */
 void waiter_sleep(struct waiter *waiter, uint64_t ns);
 
+/* The next sleep between looks of a wait that began at `start`: a share of the time waited so far, so
+ * that noticing late costs little, and not past `deadline` (0: none). */
+uint64_t waiter_span(uint64_t start, uint64_t deadline);
+
 #endif

@@ -147,19 +147,12 @@ static void bad_cl(const struct arg *arg, unsigned slot, struct bad_list *list) 
 }
 
 const struct kind handle_kinds[] = {
-    {"context", good_handle, bad_context, NULL},
-    {"stream", good_handle, bad_stream, NULL},
-    {"event", good_handle, bad_event, NULL},
-    {"buffer", good_handle, bad_handle, NULL},
-    {"program", good_handle, bad_handle, NULL},
-    {"kernel", good_handle, bad_handle, NULL},
-    {"timeline", good_handle, bad_handle, NULL},
-    {"out", good_region, bad_pointer, undo_out},
-    {"memory", good_region, bad_pointer, NULL},
-    {"cl_context", good_cl, bad_cl, NULL},
-    {"cl_device", good_cl, bad_cl, NULL},
-    {"cl_mem", good_cl, bad_cl, NULL},
-    {"cl_queue", good_cl, bad_cl, NULL},
-    {"cl_event", good_cl, bad_cl, NULL},
-    {NULL, NULL, NULL, NULL},
+    {"context", good_handle, bad_context, NULL}, {"stream", good_handle, bad_stream, NULL},
+    {"event", good_handle, bad_event, NULL},     {"buffer", good_handle, bad_handle, NULL},
+    {"program", good_handle, bad_handle, NULL},  {"kernel", good_handle, bad_handle, NULL},
+    {"timeline", good_handle, bad_handle, NULL}, {"coordinator", good_handle, bad_handle, NULL},
+    {"out", good_region, bad_pointer, undo_out}, {"memory", good_region, bad_pointer, NULL},
+    {"cl_context", good_cl, bad_cl, NULL},       {"cl_device", good_cl, bad_cl, NULL},
+    {"cl_mem", good_cl, bad_cl, NULL},           {"cl_queue", good_cl, bad_cl, NULL},
+    {"cl_event", good_cl, bad_cl, NULL},         {NULL, NULL, NULL, NULL},
 };

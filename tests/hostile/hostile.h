@@ -100,7 +100,17 @@ bool regions_untouched(void);
 
 enum { BUFFER_BYTES = 1024, COPY_BYTES = 64, VIEW_COUNT = 16 };
 
-enum handle_type { CONTEXT, STREAM, EVENT, BUFFER, PROGRAM, KERNEL, TIMELINE, HANDLE_TYPES };
+enum handle_type {
+    CONTEXT,
+    STREAM,
+    EVENT,
+    BUFFER,
+    PROGRAM,
+    KERNEL,
+    TIMELINE,
+    COORDINATOR,
+    HANDLE_TYPES
+};
 
 /* A type of handles: what its arguments are called, and how one is made on a context. */
 extern const struct handle_row {

@@ -89,6 +89,15 @@ static cls_status make_timeline(cls_context context, void **out) {
     return status;
 }
 
+/* With the stream that good values name in its set. */
+static cls_status make_coordinator(cls_context context, void **out) {
+    cls_coordinator made = NULL;
+    (void)context;
+    cls_status status = cls_coordinator_create(NULL, &made);
+    *out = made;
+    return status ? status : cls_coordinator_add_stream(made, stock.handles[STREAM].live, NULL);
+}
+
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
 static cls_status destroy_stream(void *handle) { return cls_stream_destroy(handle); }
 static cls_status destroy_event(void *handle) { return cls_event_destroy(handle); }
@@ -96,6 +105,7 @@ static cls_status destroy_buffer(void *handle) { return cls_buffer_destroy(handl
 static cls_status destroy_program(void *handle) { return cls_program_destroy(handle); }
 static cls_status destroy_kernel(void *handle) { return cls_kernel_destroy(handle); }
 static cls_status destroy_timeline(void *handle) { return cls_timeline_destroy(handle); }
+static cls_status destroy_coordinator(void *handle) { return cls_coordinator_destroy(handle); }
 
 const struct handle_row handle_rows[HANDLE_TYPES] = {
     [CONTEXT] = {"context", make_context, destroy_context, true},
@@ -105,6 +115,7 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [PROGRAM] = {"program", make_program, destroy_program, false},
     [KERNEL] = {"kernel", make_kernel, destroy_kernel, false},
     [TIMELINE] = {"timeline", make_timeline, destroy_timeline, true},
+    [COORDINATOR] = {"coordinator", make_coordinator, destroy_coordinator, true},
 };
 
 static bool make_handles(enum handle_type type, cls_context gone) {

@@ -242,13 +242,33 @@ static cl_int foreign(cl_command_queue queue, void *arg) {
     return CL_SUCCESS;
 }
 
+static cls_status phase(cls_stream stream, size_t index, void *arg) {
+    (void)stream;
+    (void)index;
+    (void)arg;
+    return CLS_SUCCESS;
+}
+
+static void set_callback(cls_coordinator coordinator, cls_status status, void *arg) {
+    (void)coordinator;
+    (void)status;
+    (void)arg;
+}
+
 static union value good_function(const struct arg *arg, unsigned slot) {
     (void)slot;
-    if (!strcmp(arg->kind, "host_fn"))
-        return (union value){.function = (void (*)(void))host};
-    if (!strcmp(arg->kind, "foreign_fn"))
-        return (union value){.function = (void (*)(void))foreign};
-    return (union value){.function = (void (*)(void))callback};
+    static const struct {
+        const char *kind;
+        void (*function)(void);
+    } functions[] = {{"host_fn", (void (*)(void))host},
+                     {"foreign_fn", (void (*)(void))foreign},
+                     {"callback_fn", (void (*)(void))callback},
+                     {"phase_fn", (void (*)(void))phase},
+                     {"set_callback_fn", (void (*)(void))set_callback}};
+    for (size_t i = 0; i < COUNT_OF(functions); i++)
+        if (!strcmp(arg->kind, functions[i].kind))
+            return (union value){.function = functions[i].function};
+    abort();
 }
 
 const struct kind scalar_kinds[] = {
@@ -268,7 +288,9 @@ const struct kind scalar_kinds[] = {
     {"options", good_zero, bad_none, NULL},
     {"path", good_path, bad_path, NULL},
     {"pattern", good_pattern, bad_pattern, NULL},
+    {"phase_fn", good_function, bad_pointer, NULL},
     {"pinned", good_pinned, bad_pinned, undo_pinned},
+    {"set_callback_fn", good_function, bad_pointer, NULL},
     {"source", good_source, bad_source, NULL},
     {"spec", good_zero, bad_spec, NULL},
     {"status", good_zero, bad_status, NULL},

@@ -271,5 +271,8 @@ const struct scenario scenarios[] = {
     {"two_contexts", two_contexts},
     {"destroyed_at_work", destroyed_at_work},
     {"polled", polled},
+    {"coordinated_run", coordinated_run},
+    {"coordinated_threads", coordinated_threads},
+    {"coordinated_set", coordinated_set},
 };
 const unsigned n_scenarios = sizeof scenarios / sizeof *scenarios;

@@ -43,6 +43,11 @@ void two_contexts(struct run *run);
 void destroyed_at_work(struct run *run);
 void polled(struct run *run);
 
+/* scenario_coordinator.c */
+void coordinated_run(struct run *run);
+void coordinated_threads(struct run *run);
+void coordinated_set(struct run *run);
+
 /* Called where nothing may fail any more, before a scenario cleans up objects that are not the library's. */
 extern void (*scenario_relent)(void);
 

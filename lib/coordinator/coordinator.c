@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* The coordinator's streams and dependencies. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#include "coordinator/coordinator.h"
+
+#include <clstream/context.h>
+
+#include "base/error.h"
+
+/* --- the object --- */
+
+static void member_free(struct member *member) {
+    stream_put(member->stream);
+    free(member);
+}
+
+static void coordinator_finalize(struct object *object) {
+    struct coordinator *coordinator = (struct coordinator *)(void *)object;
+    struct member *member, *next;
+    HASH_ITER(hh, coordinator->members, member, next) {
+        HASH_DEL(coordinator->members, member);
+        member_free(member);
+    }
+    graph_destroy(coordinator->graph);
+    pthread_mutex_destroy(&coordinator->lock);
+}
+
+static struct object_pool coordinator_pool =
+    OBJECT_POOL(7, sizeof(struct coordinator), "coordinator", coordinator_finalize);
+
+cls_status coordinator_get(cls_coordinator handle, struct coordinator **out) {
+    struct coordinator *coordinator = object_acquire(&coordinator_pool, handle);
+    if (!coordinator)
+        return object_invalid(&coordinator_pool, handle);
+    *out = coordinator;
+    return CLS_SUCCESS;
+}
+
+cls_status cls_coordinator_create(const cls_coordinator_config *config, cls_coordinator *out) {
+    static const cls_coordinator_config defaults = CLS_COORDINATOR_CONFIG_INIT;
+    if (!out || (config && config->size != sizeof *config))
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_coordinator_create: out is null or config of a wrong size");
+    if (!config)
+        config = &defaults;
+    struct graph *graph;
+    cls_status status = graph_create(config->permissive != 0, &graph);
+    if (status)
+        return status;
+    struct coordinator *coordinator = object_create(&coordinator_pool);
+    if (!coordinator || pthread_mutex_init(&coordinator->lock, NULL)) {
+        if (coordinator)
+            object_abandon(&coordinator->object);
+        graph_destroy(graph);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a coordinator");
+    }
+    coordinator->graph = graph;
+    snprintf(coordinator->name, sizeof coordinator->name, "%s",
+             config->name ? config->name : "coordinator");
+    *out = object_handle(&coordinator->object);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_coordinator_destroy(cls_coordinator handle) {
+    return object_destroy(&coordinator_pool, handle) ? CLS_SUCCESS
+                                                     : object_invalid(&coordinator_pool, handle);
+}
+
+/* --- streams --- */
+
+/* NULL is the default stream, which may have to be made: never under a lock. */
+static cls_status stream_resolve(cls_stream *handle) {
+    return *handle ? CLS_SUCCESS : cls_context_default_stream(NULL, handle);
+}
+
+cls_status coordinator_open(cls_coordinator handle, cls_stream *stream, struct coordinator **out) {
+    struct coordinator *coordinator;
+    cls_status status = coordinator_get(handle, &coordinator);
+    if (status)
+        return status;
+    status = stream_resolve(stream);
+    if (status)
+        coordinator_put(coordinator);
+    else
+        *out = coordinator;
+    return status;
+}
+
+static struct member *find(struct coordinator *coordinator, cls_stream handle) {
+    struct member *member;
+    HASH_FIND_PTR(coordinator->members, &handle, member);
+    return member;
+}
+
+cls_status coordinator_find(struct coordinator *coordinator, cls_stream handle,
+                            struct member **out) {
+    struct stream *stream;
+    struct member *member = find(coordinator, handle);
+    if (member) {
+        *out = member;
+        return CLS_SUCCESS;
+    }
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    error_set(CLS_ERROR_NOT_FOUND, "stream '%s' is not in '%s'", stream->name, coordinator->name);
+    stream_put(stream);
+    return CLS_ERROR_NOT_FOUND;
+}
+
+/* Under the lock; takes over the stream's reference on success. */
+static cls_status add_member(struct coordinator *coordinator, cls_stream handle,
+                             struct stream *stream, struct member **out) {
+    struct member *member = calloc(1, sizeof *member);
+    if (!member)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream in a coordinator");
+    member->handle = handle;
+    member->stream = stream;
+    cls_status status = graph_add_node(coordinator->graph, member, stream->name, &member->node);
+    if (status) {
+        free(member);
+        return status;
+    }
+    HASH_ADD_PTR(coordinator->members, handle, member);
+    if (!member->hh.tbl) {
+        graph_remove_node(coordinator->graph, member->node);
+        free(member);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream in a coordinator");
+    }
+    *out = member;
+    return CLS_SUCCESS;
+}
+
+cls_status cls_coordinator_add_stream(cls_coordinator handle, cls_stream stream_handle,
+                                      size_t *index) {
+    struct coordinator *coordinator;
+    struct stream *stream;
+    cls_status status = coordinator_open(handle, &stream_handle, &coordinator);
+    if (status)
+        return status;
+    status = stream_get(stream_handle, NULL, &stream);
+    if (status) {
+        coordinator_put(coordinator);
+        return status;
+    }
+    pthread_mutex_lock(&coordinator->lock);
+    struct member *member = find(coordinator, stream_handle);
+    bool known = member != NULL;
+    if (!known)
+        status = add_member(coordinator, stream_handle, stream, &member);
+    if (!status && index)
+        *index = member->node;
+    pthread_mutex_unlock(&coordinator->lock);
+    if (known || status)
+        stream_put(stream);
+    coordinator_put(coordinator);
+    return status;
+}
+
+cls_status cls_coordinator_remove_stream(cls_coordinator handle, cls_stream stream) {
+    struct coordinator *coordinator;
+    struct member *member = NULL;
+    cls_status status = coordinator_open(handle, &stream, &coordinator);
+    if (status)
+        return status;
+    pthread_mutex_lock(&coordinator->lock);
+    status = coordinator_find(coordinator, stream, &member);
+    if (!status) {
+        graph_remove_node(coordinator->graph, member->node);
+        HASH_DEL(coordinator->members, member);
+        if (coordinator->failed == member->handle)
+            coordinator->failed = NULL;
+    }
+    pthread_mutex_unlock(&coordinator->lock);
+    if (member)
+        member_free(member);
+    coordinator_put(coordinator);
+    return status;
+}
+
+/* --- dependencies --- */
+
+/* What is asked of, or done to, the edge between two members, under the lock. */
+typedef cls_status edge_fn(struct graph *graph, uint32_t dependent, uint32_t prerequisite,
+                           int *has);
+
+static cls_status with_edge(cls_coordinator handle, cls_stream dependent, cls_stream prerequisite,
+                            edge_fn *fn, int *has) {
+    struct coordinator *coordinator;
+    struct member *from, *to;
+    cls_status status = stream_resolve(&dependent);
+    if (!status)
+        status = coordinator_open(handle, &prerequisite, &coordinator);
+    if (status)
+        return status;
+    pthread_mutex_lock(&coordinator->lock);
+    status = coordinator_find(coordinator, dependent, &from);
+    if (!status)
+        status = coordinator_find(coordinator, prerequisite, &to);
+    if (!status)
+        status = fn(coordinator->graph, from->node, to->node, has);
+    pthread_mutex_unlock(&coordinator->lock);
+    coordinator_put(coordinator);
+    return status;
+}
+
+static cls_status add_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite,
+                           int *has) {
+    (void)has;
+    return graph_add_edge(graph, dependent, prerequisite);
+}
+
+static cls_status remove_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite,
+                              int *has) {
+    (void)has;
+    return graph_remove_edge(graph, dependent, prerequisite);
+}
+
+static cls_status has_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite,
+                           int *has) {
+    *has = graph_has_edge(graph, dependent, prerequisite);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_coordinator_add_dependency(cls_coordinator coordinator, cls_stream dependent,
+                                          cls_stream prerequisite) {
+    return with_edge(coordinator, dependent, prerequisite, add_edge, NULL);
+}
+
+cls_status cls_coordinator_remove_dependency(cls_coordinator coordinator, cls_stream dependent,
+                                             cls_stream prerequisite) {
+    return with_edge(coordinator, dependent, prerequisite, remove_edge, NULL);
+}
+
+cls_status cls_coordinator_has_dependency(cls_coordinator coordinator, cls_stream dependent,
+                                          cls_stream prerequisite, int *has) {
+    if (!has)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_coordinator_has_dependency: has is null");
+    return with_edge(coordinator, dependent, prerequisite, has_edge, has);
+}

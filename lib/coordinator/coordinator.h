@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Coordinators inside: a dependency graph whose nodes are streams. Whatever uses the whole set takes a
+ * plan, a copy of the set and its order, and works on that without the lock.
+ */
+#ifndef CLSTREAM_COORDINATOR_COORDINATOR_H
+#define CLSTREAM_COORDINATOR_COORDINATOR_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <uthash.h>
+
+#include <clstream/coordinator.h>
+
+#include "base/handle.h"
+#include "coordinator/graph.h"
+#include "core/stream.h"
+
+/* A stream of the set. Retained, so its handle stays its own also when it was destroyed. */
+struct member {
+    UT_hash_handle hh; /* by handle */
+    cls_stream handle;
+    struct stream *stream;
+    uint32_t node;
+};
+
+struct coordinator {
+    struct object object;
+    char name[64];
+    pthread_mutex_t lock; /* guards what follows; no lock of the core is held when it is taken */
+    struct graph *graph;  /* the user of a node is its member */
+    struct member *members;
+    cls_stream failed; /* of the phase that ended last; NULL: none */
+    size_t turn;       /* where wait_any begins to look */
+};
+
+/* Looks up a handle and takes a reference. Reports. */
+cls_status coordinator_get(cls_coordinator handle, struct coordinator **out);
+static inline void coordinator_put(struct coordinator *coordinator) {
+    object_release(&coordinator->object);
+}
+
+/* Under the lock: the member of a handle, which is not NULL. Reports a bad handle, and CLS_ERROR_NOT_FOUND. */
+cls_status coordinator_find(struct coordinator *coordinator, cls_stream handle,
+                            struct member **out);
+
+/* coordinator_get, and puts the default stream's handle in place of a NULL. */
+cls_status coordinator_open(cls_coordinator handle, cls_stream *stream, struct coordinator **out);
+
+/* --- plans (coordinator/plan.c) --- */
+
+struct planned {
+    struct stream *stream; /* retained */
+    cls_stream handle;
+    uint32_t index;
+    bool awaited;                  /* it is somebody's prerequisite */
+    const uint32_t *prerequisites; /* places in the plan */
+    size_t n_prerequisites;
+    uint64_t position; /* what the plan's user makes of it */
+};
+
+struct plan {
+    struct planned *streams; /* prerequisites first; by index where there are cycles */
+    size_t count;
+    uint32_t *places; /* of all prerequisites */
+};
+
+enum plan_for {
+    PLAN_ANY,     /* cycles do not matter */
+    PLAN_ORDERED, /* CLS_ERROR_DEADLOCK where there are any */
+};
+
+/* Reports a stream of the set that is destroyed, or whose context is. */
+cls_status plan_take(struct coordinator *coordinator, enum plan_for what, struct plan *out);
+void plan_drop(struct plan *plan);
+
+/* Makes the stream wait for its prerequisites' positions, and marks what it holds then. */
+cls_status plan_enter(const struct plan *plan, const struct planned *planned);
+cls_status plan_mark(struct planned *planned);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* What a coordinator tells of its graph: streams, prerequisites, cycles, drawings. */
+#include "coordinator/coordinator.h"
+
+#include "base/error.h"
+#include "coordinator/dot.h"
+
+/* What a list call asks for; the span is the graph's. */
+struct list_call {
+    cls_stream *streams;
+    size_t room, *count;
+};
+
+static cls_status check_list(const char *call, const struct list_call *list) {
+    if (!list->count || (list->room && !list->streams))
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: a null argument", call);
+    return CLS_SUCCESS;
+}
+
+static void tell(const struct graph *graph, struct graph_span span, const struct list_call *list) {
+    for (size_t i = 0; i < span.count && i < list->room; i++)
+        list->streams[i] = ((struct member *)graph_user(graph, span.nodes[i]))->handle;
+    *list->count = span.count;
+}
+
+/* By index: for a graph without an order. */
+static void tell_all(const struct graph *graph, const struct list_call *list) {
+    size_t count = 0;
+    for (uint32_t i = 0; i < graph_id_limit(graph); i++)
+        if (graph_has_node(graph, i) && count++ < list->room)
+            list->streams[count - 1] = ((struct member *)graph_user(graph, i))->handle;
+    *list->count = count;
+}
+
+cls_status cls_coordinator_get_streams(cls_coordinator handle, cls_stream *streams, size_t room,
+                                       size_t *count) {
+    struct coordinator *coordinator;
+    const struct list_call list = {streams, room, count};
+    cls_status status = check_list("cls_coordinator_get_streams", &list);
+    if (!status)
+        status = coordinator_get(handle, &coordinator);
+    if (status)
+        return status;
+    pthread_mutex_lock(&coordinator->lock);
+    if (graph_has_cycles(coordinator->graph))
+        tell_all(coordinator->graph, &list);
+    else
+        tell(coordinator->graph, graph_order(coordinator->graph), &list);
+    pthread_mutex_unlock(&coordinator->lock);
+    coordinator_put(coordinator);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_coordinator_get_prerequisites(cls_coordinator handle, cls_stream stream,
+                                             cls_stream *streams, size_t room, size_t *count) {
+    struct coordinator *coordinator;
+    struct member *member;
+    const struct list_call list = {streams, room, count};
+    cls_status status = check_list("cls_coordinator_get_prerequisites", &list);
+    if (!status)
+        status = coordinator_open(handle, &stream, &coordinator);
+    if (status)
+        return status;
+    pthread_mutex_lock(&coordinator->lock);
+    status = coordinator_find(coordinator, stream, &member);
+    if (!status)
+        tell(coordinator->graph, graph_prerequisites(coordinator->graph, member->node), &list);
+    pthread_mutex_unlock(&coordinator->lock);
+    coordinator_put(coordinator);
+    return status;
+}
+
+/* --- cycles --- */
+
+cls_status cls_coordinator_has_cycles(cls_coordinator handle, int *has) {
+    struct coordinator *coordinator;
+    if (!has)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_coordinator_has_cycles: has is null");
+    cls_status status = coordinator_get(handle, &coordinator);
+    if (status)
+        return status;
+    pthread_mutex_lock(&coordinator->lock);
+    *has = graph_has_cycles(coordinator->graph);
+    pthread_mutex_unlock(&coordinator->lock);
+    coordinator_put(coordinator);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_coordinator_count_cycles(cls_coordinator handle, size_t *count) {
+    struct coordinator *coordinator;
+    if (!count)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_coordinator_count_cycles: count is null");
+    cls_status status = coordinator_get(handle, &coordinator);
+    if (status)
+        return status;
+    pthread_mutex_lock(&coordinator->lock);
+    *count = graph_cycles(coordinator->graph, NULL, NULL);
+    pthread_mutex_unlock(&coordinator->lock);
+    coordinator_put(coordinator);
+    return CLS_SUCCESS;
+}
+
+struct one_cycle {
+    const struct graph *graph;
+    const struct list_call *list;
+    size_t wanted, seen;
+};
+
+static void tell_wanted(struct graph_span cycle, void *arg) {
+    struct one_cycle *one = arg;
+    if (one->seen++ == one->wanted)
+        tell(one->graph, cycle, one->list);
+}
+
+cls_status cls_coordinator_get_cycle(cls_coordinator handle, size_t i, cls_stream *streams,
+                                     size_t room, size_t *count) {
+    struct coordinator *coordinator;
+    const struct list_call list = {streams, room, count};
+    cls_status status = check_list("cls_coordinator_get_cycle", &list);
+    if (!status)
+        status = coordinator_get(handle, &coordinator);
+    if (status)
+        return status;
+    pthread_mutex_lock(&coordinator->lock);
+    struct one_cycle one = {coordinator->graph, &list, i, 0};
+    size_t cycles = graph_cycles(coordinator->graph, tell_wanted, &one);
+    if (i >= cycles)
+        status = error_set(CLS_ERROR_OUT_OF_RANGE, "cycle %zu of %zu in '%s'", i, cycles,
+                           coordinator->name);
+    pthread_mutex_unlock(&coordinator->lock);
+    coordinator_put(coordinator);
+    return status;
+}
+
+cls_status cls_coordinator_get_last_cycle(cls_coordinator handle, cls_stream *streams, size_t room,
+                                          size_t *count) {
+    struct coordinator *coordinator;
+    const struct list_call list = {streams, room, count};
+    cls_status status = check_list("cls_coordinator_get_last_cycle", &list);
+    if (!status)
+        status = coordinator_get(handle, &coordinator);
+    if (status)
+        return status;
+    pthread_mutex_lock(&coordinator->lock);
+    struct graph_span cycle = graph_last_cycle(coordinator->graph);
+    if (cycle.count)
+        tell(coordinator->graph, cycle, &list);
+    else
+        status = error_set(CLS_ERROR_NOT_FOUND, "'%s' has closed no cycle", coordinator->name);
+    pthread_mutex_unlock(&coordinator->lock);
+    coordinator_put(coordinator);
+    return status;
+}
+
+/* --- drawings --- */
+
+static cls_status write_dot(cls_coordinator handle, FILE *file, dot_writer *writer) {
+    struct coordinator *coordinator;
+    struct dot_text text;
+    if (!file)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a null file to draw into");
+    cls_status status = coordinator_get(handle, &coordinator);
+    if (status)
+        return status;
+    pthread_mutex_lock(&coordinator->lock);
+    status = dot_draw(coordinator->graph, coordinator->name, writer, &text);
+    pthread_mutex_unlock(&coordinator->lock);
+    if (!status)
+        status = dot_put(&text, file);
+    coordinator_put(coordinator);
+    return status;
+}
+
+cls_status cls_coordinator_write_dot(cls_coordinator coordinator, FILE *file) {
+    return write_dot(coordinator, file, graph_write_dot);
+}
+
+cls_status cls_coordinator_write_cycle_dot(cls_coordinator coordinator, FILE *file) {
+    return write_dot(coordinator, file, graph_write_cycle_dot);
+}

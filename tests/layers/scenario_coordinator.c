@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Scenarios of coordinators: what fails leaves the set usable, and callbacks come once or not at all. */
+#include "scenario.h"
+
+#include <stdatomic.h>
+
+#include "world.h"
+
+/* First a on one stream, then b on the next. */
+static cls_status pass_on(cls_stream stream, size_t index, void *arg) {
+    const struct world *world = arg;
+    return index ? cls_copy_d2h_async(world->area->out, world->a, 0, BYTES, stream)
+                 : cls_copy_h2d_async(world->a, 0, world->area->in, BYTES, stream);
+}
+
+static bool open_coordinator(struct run *run, const struct world *world, cls_coordinator *out) {
+    *out = NULL;
+    return ok(run, cls_coordinator_create(NULL, out)) &&
+           ok(run, cls_coordinator_add_stream(*out, world->streams[0], NULL)) &&
+           ok(run, cls_coordinator_add_stream(*out, world->streams[1], NULL)) &&
+           ok(run, cls_coordinator_add_dependency(*out, world->streams[1], world->streams[0]));
+}
+
+/* The host memory of the copies is the run's: what was submitted before a failure is waited for. */
+static void settle(const struct world *world) {
+    for (int i = 0; i < 2; i++)
+        if (world->streams[i])
+            cls_stream_synchronize(world->streams[i]);
+}
+
+static void phase(struct run *run,
+                  cls_status (*call)(cls_coordinator coordinator, cls_phase_fn fn, void *arg)) {
+    struct world world;
+    cls_coordinator coordinator = NULL;
+    if (world_open(run, &world, 2) && open_coordinator(run, &world, &coordinator) &&
+        ok(run, call(coordinator, pass_on, &world)) &&
+        ok(run, cls_coordinator_wait_all(coordinator, UINT64_MAX)))
+        expect_scaled(run, &world, 1, 0);
+    settle(&world);
+    if (coordinator)
+        ok(run, cls_coordinator_destroy(coordinator));
+    world_close(run, &world);
+}
+
+void coordinated_run(struct run *run) { phase(run, cls_coordinator_run); }
+void coordinated_threads(struct run *run) { phase(run, cls_coordinator_execute_parallel); }
+
+static _Atomic unsigned calls;
+
+static void on_all_done(cls_coordinator coordinator, cls_status status, void *arg) {
+    (void)coordinator;
+    (void)status;
+    (void)arg;
+    atomic_fetch_add(&calls, 1);
+}
+
+/* A refused dependency, a barrier, a callback, and the waits. */
+void coordinated_set(struct run *run) {
+    struct world world;
+    cls_coordinator coordinator = NULL;
+    cls_stream done;
+    unsigned before = atomic_load(&calls);
+    bool added = false;
+    if (world_open(run, &world, 2) && open_coordinator(run, &world, &coordinator)) {
+        cls_status status =
+            cls_coordinator_add_dependency(coordinator, world.streams[0], world.streams[1]);
+        bool good = upload(run, &world, world.a, world.streams[0]) &&
+                    ok(run, cls_coordinator_apply(coordinator)) &&
+                    ok(run, cls_copy_d2d_async(world.b, 0, world.a, 0, BYTES, world.streams[1])) &&
+                    ok(run, cls_coordinator_barrier(coordinator)) &&
+                    download(run, &world, world.b, world.streams[0]);
+        added = ok(run, cls_coordinator_add_callback(coordinator, on_all_done, NULL));
+        good = good && ok(run, cls_coordinator_wait_any(coordinator, UINT64_MAX, &done));
+        if (ok(run, cls_coordinator_wait_all(coordinator, UINT64_MAX)) && good) {
+            expect(run, status == CLS_ERROR_DEADLOCK, "the refusal");
+            expect_scaled(run, &world, 1, 0);
+        }
+        settle(&world);
+        if (atomic_load(&calls) != before + added) {
+            run->wrong = true; /* failure or not */
+            run->what = "one callback";
+        }
+    }
+    if (coordinator)
+        ok(run, cls_coordinator_destroy(coordinator));
+    world_close(run, &world);
+}
