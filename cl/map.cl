@@ -3,17 +3,30 @@
  * Every element-by-element operation. One program holds one of them, for one set of types and one
  * shape of launch, chosen by
  *
- *     -DCAST, -DWHERE, -DUNARY, -DUNARY_PARAM or -DBINARY -DOP=op_relu     which one of its family:
- *     the function below -DA=float        element type of the first input -DB=float        element
- *     type of the second and third; A where there is none -DOUT=float      element type of the
- *     result -DW=4            elements in a vector: 1, 2, 4, 8 or 16 -DBATCH=1        vectors that
- *     a work-item reads before it writes any; 1 but for one input -DSTEPS=1        batches of a
- *     work-item, at most 65,535 -DALIGNED        every array starts at a multiple of 16 bytes, or
- *     of its vector if that is less
+ *     -DCAST, -DWHERE, -DUNARY, -DUNARY_PARAM or -DBINARY
+ *     -DOP=op_relu     which one of its family: the function below
+ *     -DA=float        element type of the first input
+ *     -DB=float        element type of the second and third; A where there is none
+ *     -DOUT=float      element type of the result
+ *     -DW=4            elements in a vector: 1, 2, 4, 8 or 16
+ *     -DBATCH=1        vectors that a work-item reads before it writes any; 1 but for one input
+ *     -DSTEPS=1        batches of a work-item, at most 65,535
+ *     -DALIGNED        every array starts at a multiple of 16 bytes, or of its vector if that is
+ *                      less
  *
  * In place is allowed: a work-item reads an element before it writes it, and nobody else touches
  * it.
+ *
+ * A fused kernel (lib/batch/generate.c) includes this file once for each family and set of types
+ * that it needs, with W, FUSED and a SUFFIX that tells their functions apart. It then gets the
+ * functions only, or with -DACCESS those that read and write arrays of type A, and calls them
+ * itself: fused or not, an element goes through the same code.
  */
+#ifndef SUFFIX
+#define SUFFIX
+#endif
+#ifndef MAP_ONCE
+#define MAP_ONCE
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
 #if W == 1
@@ -74,31 +87,35 @@
 #define WRAP_uint uint
 #define WRAP_ulong ulong
 
+/* What is said in terms of A and OUT follows them from one inclusion to the next. */
+#define FN(name) GLUE(name, SUFFIX)
+/* A constant of type A, correctly rounded in either precision. */
+#define K(x) GLUE(K_, A)(x)
+#define K_float(x) GLUE(x, f)
+#define K_double(x) x
+/* A comparison of elements of type A, as the mask that chooses between elements of type OUT.
+ * Compared once more, because rusticl 22.3 widens a true int to 1 where it should be -1. */
+#define CHOOSE(test) (CONVERT(MASK(OUT))(test) != (V(MASK(OUT)))0)
+/* Signed overflow is undefined; the unsigned type of the same size wraps around. */
+#define AS_T GLUE(as_, V(A))
+#define AS_U GLUE(as_, V(WRAP(A)))
+#define TRUTH(test) CONVERT(OUT)((test) ? (M)1 : (M)0)
+#if W == 1
+#define ANY(test) (test)
+#else
+#define ANY(test) any(test)
+#endif
+#endif
+
 #if IS_DOUBLE(A) || IS_DOUBLE(OUT)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-typedef V(A) T;
-typedef V(OUT) R;
-typedef V(MASK(A)) M;
-
-/* A comparison of elements of type A, as the mask that chooses between elements of type OUT.
- * Compared once more, because rusticl 22.3 widens a true int to 1 where it should be -1. */
-#define CHOOSE(test) (CONVERT(MASK(OUT))(test) != (V(MASK(OUT)))0)
-
-/* A constant of type A, correctly rounded in either precision. */
-#if IS_DOUBLE(A)
-#define K(x) x
-#else
-#define K(x) GLUE(x, f)
-#endif
-
-#if !IS_FLOAT(A)
-/* Signed overflow is undefined; the unsigned type of the same size wraps around. */
-typedef V(WRAP(A)) U;
-#define AS_T GLUE(as_, V(A))
-#define AS_U GLUE(as_, V(WRAP(A)))
-#endif
+#define T V(A)
+#define S V(B)
+#define R V(OUT)
+#define M V(MASK(A))
+#define U V(WRAP(A))
 
 #if IS_FLOAT(A) && !IS_DOUBLE(A) && (defined(UNARY) || defined(UNARY_PARAM))
 /*
@@ -106,14 +123,9 @@ typedef V(WRAP(A)) U;
  * unit needs; drivers' own go element by element, or change their method for a whole vector because
  * of one element (PoCL 3.1 then gives wrong sines of the others). The polynomials are minimax fits.
  */
-#if W == 1
-#define ANY(test) (test)
-#else
-#define ANY(test) any(test)
-#endif
 
 /* erfc |x| = e^-x^2 / (1 + 2|x|) times a polynomial in (|x| - 2) / (|x| + 2). 0 from 10.5 on. */
-T erfc_of(T x) {
+static T FN(erfc_of)(T x) {
     const T z = fabs(x) > (T)10.5f ? (T)10.5f : fabs(x);
     const T up = (T)1 + (T)2 * z, one = (T)1 / (up * (z + (T)2));
     const T q = (z - (T)2) * up * one;
@@ -131,7 +143,7 @@ T erfc_of(T x) {
     return x < (T)0 ? (T)2 - tail : tail;
 }
 
-T erf_of(T x) {
+static T FN(erf_of)(T x) {
     const T z = fabs(x), s = x * x;
     T p = (T)-0.000653523719f;
     p = p * s + (T)0.00508513069f;
@@ -139,10 +151,10 @@ T erf_of(T x) {
     p = p * s + (T)0.112831131f;
     p = p * s + (T)-0.376126021f;
     p = p * s + (T)1.12837911f;
-    return z < (T)0.8f ? x * p : copysign((T)1 - erfc_of(z), x);
+    return z < (T)0.8f ? x * p : copysign((T)1 - FN(erfc_of)(z), x);
 }
 
-T tanh_of(T x) {
+static T FN(tanh_of)(T x) {
     const T z = fabs(x), s = x * x;
     T p = (T)-0.000455460744f;
     p = p * s + (T)0.00258266716f;
@@ -155,7 +167,7 @@ T tanh_of(T x) {
 }
 
 /* For x not above 0. */
-T expm1_of(T x) {
+static T FN(expm1_of)(T x) {
     T p = (T)0.000140648335f;
     p = p * x + (T)0.00132955075f;
     p = p * x + (T)0.0083022872f;
@@ -167,7 +179,7 @@ T expm1_of(T x) {
 
 /* sin(x + quarters pi/2) for |x| up to 256. Pi/2 is taken off in three parts, of which the first
  * two have 16 digits: a multiple below 2^8 of those is exact. */
-T sine_of(T x, int quarters) {
+static T FN(sine_of)(T x, int quarters) {
     /* 1.5 2^23 leaves the nearest integer in the low bits. */
     const T shifted = x * (T)0.636619772f + (T)12582912.0f;
     const T n = shifted - (T)12582912.0f;
@@ -188,52 +200,52 @@ T sine_of(T x, int quarters) {
 }
 
 /* The driver's own where it has to be: mixed with nothing nearer than it. */
-T sin_of(T x) {
+static T FN(sin_of)(T x) {
     const M far = fabs(x) > (T)256;
-    const T near = sine_of(far ? (T)0 : x, 0);
+    const T near = FN(sine_of)(far ? (T)0 : x, 0);
     return ANY(far) ? (far ? sin(x) : near) : near;
 }
 
-T cos_of(T x) {
+static T FN(cos_of)(T x) {
     const M far = fabs(x) > (T)256;
-    const T near = sine_of(far ? (T)0 : x, 1);
+    const T near = FN(sine_of)(far ? (T)0 : x, 1);
     return ANY(far) ? (far ? cos(x) : near) : near;
 }
-#else
-#define erfc_of erfc
-#define erf_of erf
-#define tanh_of tanh
-#define expm1_of expm1
-#define sin_of sin
-#define cos_of cos
+#elif IS_FLOAT(A) && (defined(UNARY) || defined(UNARY_PARAM))
+static T FN(erfc_of)(T x) { return erfc(x); }
+static T FN(erf_of)(T x) { return erf(x); }
+static T FN(tanh_of)(T x) { return tanh(x); }
+static T FN(expm1_of)(T x) { return expm1(x); }
+static T FN(sin_of)(T x) { return sin(x); }
+static T FN(cos_of)(T x) { return cos(x); }
 #endif
 
 #if IS_DOUBLE(A) && W > 4
 /* PoCL 3.1 lets a special case in one element of a vector spoil others: one by one. */
-T power(T x, T y) {
+static T FN(power)(T x, T y) {
     union { T vector; A element[W]; } base = {x}, exponent = {y};
     for (uint i = 0; i < W; i++)
         base.element[i] = pow(base.element[i], exponent.element[i]);
     return base.vector;
 }
 #elif IS_FLOAT(A)
-T power(T x, T y) { return pow(x, y); }
+static T FN(power)(T x, T y) { return pow(x, y); }
 #endif
 
 #ifdef CAST
 #define INPUTS 1
 #if IS_FLOAT(OUT)
-R op_cast(T x) { return GLUE(CONVERT(OUT), _rte)(x); }
+static R FN(op_cast)(T x) { return GLUE(CONVERT(OUT), _rte)(x); }
 #elif IS_FLOAT(A)
 /* Nothing outside the range of OUT, and no NaN, reaches the conversion: drivers differ there. */
-R op_cast(T x) {
+static R FN(op_cast)(T x) {
     M above = x >= (T)LIMIT_OF(OUT);
     T inside = x < (T)LIMIT_OF(OUT) ? x : (T)0;
     inside = inside < (T)MIN_OF(OUT) ? (T)MIN_OF(OUT) : inside;
     return CHOOSE(above) ? (R)MAX_OF(OUT) : CONVERT(OUT)(inside);
 }
 #else
-R op_cast(T x) {
+static R FN(op_cast)(T x) {
 #if MIN_OF(OUT) > MIN_OF(A)
     x = max(x, (T)MIN_OF(OUT));
 #endif
@@ -250,14 +262,14 @@ R op_cast(T x) {
 #if W == 16 && MAX_OF(A) == 255 && MAX_OF(OUT) == 255
 /* Four bytes at a time, which GPUs would otherwise take one by one: the top bit of a byte is set
  * where the byte is not 0, and spread over it. */
-R op_where(T condition, R if_true, R if_false) {
+static R FN(op_where)(T condition, R if_true, R if_false) {
     const uint4 c = as_uint4(condition);
     const uint4 top = (((c & 0x7f7f7f7fu) + 0x7f7f7f7fu) | c) & 0x80808080u;
     const uint4 mask = (top >> 7) * 255u;
     return as_uchar16((as_uint4(if_true) & mask) | (as_uint4(if_false) & ~mask));
 }
 #else
-R op_where(T condition, R if_true, R if_false) {
+static R FN(op_where)(T condition, R if_true, R if_false) {
     return CHOOSE(condition != (T)0) ? if_true : if_false;
 }
 #endif
@@ -265,69 +277,76 @@ R op_where(T condition, R if_true, R if_false) {
 
 #ifdef UNARY
 #define INPUTS 1
-T op_copy(T x) { return x; }
+static T FN(op_copy)(T x) { return x; }
 #if IS_FLOAT(A)
-T op_neg(T x) { return -x; }
-T op_abs(T x) { return fabs(x); }
-T op_sqr(T x) { return x * x; }
-T op_relu(T x) { return x <= (T)0 ? (T)0 : x; }
-T op_sign(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == x ? (T)0 : x; }
-T op_recip(T x) { return (T)1 / x; }
-T op_exp(T x) { return exp(x); }
-T op_log(T x) { return log(x); }
-T op_sin(T x) { return sin_of(x); }
-T op_cos(T x) { return cos_of(x); }
-T op_tanh(T x) { return tanh_of(x); }
-T op_erf(T x) { return erf_of(x); }
-T op_ceil(T x) { return ceil(x); }
-T op_floor(T x) { return floor(x); }
+/* Exact whatever they are fused with: a product here and a sum there are never one operation. */
+#pragma OPENCL FP_CONTRACT OFF
+static T FN(op_neg)(T x) { return -x; }
+static T FN(op_abs)(T x) { return fabs(x); }
+static T FN(op_sqr)(T x) { return x * x; }
+#pragma OPENCL FP_CONTRACT DEFAULT
+static T FN(op_relu)(T x) { return x <= (T)0 ? (T)0 : x; }
+static T FN(op_sign)(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == x ? (T)0 : x; }
+static T FN(op_recip)(T x) { return (T)1 / x; }
+static T FN(op_exp)(T x) { return exp(x); }
+static T FN(op_log)(T x) { return log(x); }
+static T FN(op_sin)(T x) { return FN(sin_of)(x); }
+static T FN(op_cos)(T x) { return FN(cos_of)(x); }
+static T FN(op_tanh)(T x) { return FN(tanh_of)(x); }
+static T FN(op_erf)(T x) { return FN(erf_of)(x); }
+static T FN(op_ceil)(T x) { return ceil(x); }
+static T FN(op_floor)(T x) { return floor(x); }
 /* Halves go away from zero; x - whole is exact. */
-T op_round(T x) {
+static T FN(op_round)(T x) {
     T whole = trunc(x);
     return fabs(x - whole) >= (T)K(0.5) ? whole + copysign((T)1, x) : whole;
 }
-T op_sqrt(T x) { return sqrt(x); }
-T op_sigmoid(T x) { return (T)1 / ((T)1 + exp(-x)); }
+static T FN(op_sqrt)(T x) { return sqrt(x); }
+static T FN(op_sigmoid)(T x) { return (T)1 / ((T)1 + exp(-x)); }
 /* erfc keeps the lower tail, which 1 + erf would cancel away. */
-T op_normcdf(T x) { return (T)K(0.5) * erfc_of(x * (T)K(-0.70710678118654752440)); }
+static T FN(op_normcdf)(T x) { return (T)K(0.5) * FN(erfc_of)(x * (T)K(-0.70710678118654752440)); }
 /* x times what falls to 0 faster than x grows: at -infinity the limit, not -infinity times 0. */
-T limited(T x, T y) { return x == (T)-INFINITY ? -(T)0 : y; }
-T op_gelu_erf(T x) {
-    return limited(x, (T)K(0.5) * x * erfc_of(x * (T)K(-0.70710678118654752440)));
+static T FN(limited)(T x, T y) { return x == (T)-INFINITY ? -(T)0 : y; }
+static T FN(op_gelu_erf)(T x) {
+    return FN(limited)(x, (T)K(0.5) * x * FN(erfc_of)(x * (T)K(-0.70710678118654752440)));
 }
 /* x / (1 + e^-t), by halves of the exponent: e^-t does not overflow, and x e^t keeps its digits. */
-T times_sigmoid(T x, T t) {
+static T FN(times_sigmoid)(T x, T t) {
     T root = exp((T)K(-0.5) * fabs(t));
     T top = t < (T)0 ? x * root * root : x;
-    return limited(x, top / ((T)1 + root * root));
+    return FN(limited)(x, top / ((T)1 + root * root));
 }
-T op_silu(T x) { return times_sigmoid(x, x); }
+static T FN(op_silu)(T x) { return FN(times_sigmoid)(x, x); }
 /* 0.5 (1 + tanh u) is the sigmoid of 2u, which does not cancel. */
-T op_gelu(T x) {
-    return times_sigmoid(x, (T)K(1.59576912160573071176) * (x + (T)K(0.044715) * x * x * x));
+static T FN(op_gelu)(T x) {
+    return FN(times_sigmoid)(x, (T)K(1.59576912160573071176) * (x + (T)K(0.044715) * x * x * x));
 }
 #else
-T op_neg(T x) { return AS_T((U)((U)0 - AS_U(x))); }
-T op_sqr(T x) { return AS_T((U)(AS_U(x) * AS_U(x))); }
-T op_abs(T x) { return x < (T)0 ? op_neg(x) : x; }
-T op_relu(T x) { return x < (T)0 ? (T)0 : x; }
-T op_sign(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : (T)0; }
+static T FN(op_neg)(T x) { return AS_T((U)((U)0 - AS_U(x))); }
+static T FN(op_sqr)(T x) { return AS_T((U)(AS_U(x) * AS_U(x))); }
+static T FN(op_abs)(T x) { return x < (T)0 ? FN(op_neg)(x) : x; }
+static T FN(op_relu)(T x) { return x < (T)0 ? (T)0 : x; }
+static T FN(op_sign)(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : (T)0; }
 #endif
 #endif
 
 #ifdef UNARY_PARAM
 #define INPUTS 1
-T op_clamp_min(T x, T p) { return x < p ? p : x; }
-T op_clamp_max(T x, T p) { return x > p ? p : x; }
+static T FN(op_clamp_min)(T x, T p) { return x < p ? p : x; }
+static T FN(op_clamp_max)(T x, T p) { return x > p ? p : x; }
 #if IS_FLOAT(A)
-T op_elu(T x, T p) { return x > (T)0 ? x : p * expm1_of(x); }
-T op_leaky_relu(T x, T p) { return x > (T)0 ? x : p * x; }
-T op_powf(T x, T p) { return power(x, p); }
-T op_scale(T x, T p) { return x * p; }
-T op_add_scalar(T x, T p) { return x + p; }
+static T FN(op_elu)(T x, T p) { return x > (T)0 ? x : p * FN(expm1_of)(x); }
+#pragma OPENCL FP_CONTRACT OFF
+static T FN(op_leaky_relu)(T x, T p) { return x > (T)0 ? x : p * x; }
+#pragma OPENCL FP_CONTRACT DEFAULT
+static T FN(op_powf)(T x, T p) { return FN(power)(x, p); }
+#pragma OPENCL FP_CONTRACT OFF
+static T FN(op_scale)(T x, T p) { return x * p; }
+static T FN(op_add_scalar)(T x, T p) { return x + p; }
+#pragma OPENCL FP_CONTRACT DEFAULT
 #else
-T op_scale(T x, T p) { return AS_T((U)(AS_U(x) * AS_U(p))); }
-T op_add_scalar(T x, T p) { return AS_T((U)(AS_U(x) + AS_U(p))); }
+static T FN(op_scale)(T x, T p) { return AS_T((U)(AS_U(x) * AS_U(p))); }
+static T FN(op_add_scalar)(T x, T p) { return AS_T((U)(AS_U(x) + AS_U(p))); }
 #endif
 #endif
 
@@ -335,21 +354,23 @@ T op_add_scalar(T x, T p) { return AS_T((U)(AS_U(x) + AS_U(p))); }
 #define INPUTS 2
 #if IS_FLOAT(A)
 /* Either operand's NaN wins. */
-T op_min(T a, T b) { return a < b || a != a ? a : b; }
-T op_max(T a, T b) { return a > b || a != a ? a : b; }
-T op_add(T a, T b) { return a + b; }
-T op_sub(T a, T b) { return a - b; }
-T op_mul(T a, T b) { return a * b; }
-T op_div(T a, T b) { return a / b; }
-T op_pow(T a, T b) { return power(a, b); }
+static T FN(op_min)(T a, T b) { return a < b || a != a ? a : b; }
+static T FN(op_max)(T a, T b) { return a > b || a != a ? a : b; }
+#pragma OPENCL FP_CONTRACT OFF
+static T FN(op_add)(T a, T b) { return a + b; }
+static T FN(op_sub)(T a, T b) { return a - b; }
+static T FN(op_mul)(T a, T b) { return a * b; }
+#pragma OPENCL FP_CONTRACT DEFAULT
+static T FN(op_div)(T a, T b) { return a / b; }
+static T FN(op_pow)(T a, T b) { return FN(power)(a, b); }
 #else
-T op_min(T a, T b) { return a < b ? a : b; }
-T op_max(T a, T b) { return a > b ? a : b; }
-T op_add(T a, T b) { return AS_T((U)(AS_U(a) + AS_U(b))); }
-T op_sub(T a, T b) { return AS_T((U)(AS_U(a) - AS_U(b))); }
-T op_mul(T a, T b) { return AS_T((U)(AS_U(a) * AS_U(b))); }
+static T FN(op_min)(T a, T b) { return a < b ? a : b; }
+static T FN(op_max)(T a, T b) { return a > b ? a : b; }
+static T FN(op_add)(T a, T b) { return AS_T((U)(AS_U(a) + AS_U(b))); }
+static T FN(op_sub)(T a, T b) { return AS_T((U)(AS_U(a) - AS_U(b))); }
+static T FN(op_mul)(T a, T b) { return AS_T((U)(AS_U(a) * AS_U(b))); }
 /* No divisor that traps is ever divided by: x / 0 is 0, and the minimum / -1 wraps to itself. */
-T op_div(T a, T b) {
+static T FN(op_div)(T a, T b) {
 #if MIN_OF(A) < 0
     M traps = b == (T)0 || (a == (T)MIN_OF(A) && b == (T)-1);
 #else
@@ -359,20 +380,19 @@ T op_div(T a, T b) {
     return b == (T)0 ? (T)0 : quotient;
 }
 #endif
-#define TRUTH(test) CONVERT(OUT)((test) ? (M)1 : (M)0)
-R op_eq(T a, T b) { return TRUTH(a == b); }
-R op_ne(T a, T b) { return TRUTH(a != b); }
-R op_lt(T a, T b) { return TRUTH(a < b); }
-R op_le(T a, T b) { return TRUTH(a <= b); }
-R op_gt(T a, T b) { return TRUTH(a > b); }
-R op_ge(T a, T b) { return TRUTH(a >= b); }
+static R FN(op_eq)(T a, T b) { return TRUTH(a == b); }
+static R FN(op_ne)(T a, T b) { return TRUTH(a != b); }
+static R FN(op_lt)(T a, T b) { return TRUTH(a < b); }
+static R FN(op_le)(T a, T b) { return TRUTH(a <= b); }
+static R FN(op_gt)(T a, T b) { return TRUTH(a > b); }
+static R FN(op_ge)(T a, T b) { return TRUTH(a >= b); }
 #endif
 
 /*
- * The launch. A work-group takes STEPS * BATCH rows of vectors, in which neighbouring work-items
- * take neighbouring vectors. `left` is what is left of the array from p on; below 0 there is
+ * Reading and writing vectors. `left` is what is left of the array from p on; below 0 there is
  * nothing.
  */
+#if !defined(FUSED) || defined(ACCESS)
 #ifdef ALIGNED
 #define ALIGN(type) (W * sizeof(type) < 16 ? W * sizeof(type) : 16)
 #else
@@ -380,13 +400,12 @@ R op_ge(T a, T b) { return TRUTH(a >= b); }
 #define ALIGN(type) sizeof(type)
 #endif
 #define STORED_AS(type) __attribute__((aligned(ALIGN(type))))
-typedef V(A) stored_a STORED_AS(A);
-typedef V(B) stored_b STORED_AS(B);
-typedef V(OUT) stored_out STORED_AS(OUT);
+typedef V(A) FN(stored_a) STORED_AS(A);
+typedef V(OUT) FN(stored_out) STORED_AS(OUT);
 
-T read_a(global const A *p, long left) {
+static T FN(read_a)(global const A *p, long left) {
     if (left >= W)
-        return *(global const stored_a *)p;
+        return *(global const FN(stored_a) *)p;
     union { T vector; A element[W]; } part = {(T)0};
     for (uint i = 0; i < W; i++)
         if (i < left)
@@ -395,10 +414,10 @@ T read_a(global const A *p, long left) {
 }
 
 #if INPUTS > 1
-typedef V(B) S;
-S read_b(global const B *p, long left) {
+typedef V(B) FN(stored_b) STORED_AS(B);
+static S FN(read_b)(global const B *p, long left) {
     if (left >= W)
-        return *(global const stored_b *)p;
+        return *(global const FN(stored_b) *)p;
     union { S vector; B element[W]; } part = {(S)0};
     for (uint i = 0; i < W; i++)
         if (i < left)
@@ -407,9 +426,9 @@ S read_b(global const B *p, long left) {
 }
 #endif
 
-void write_out(R value, global OUT *p, long left) {
+static void FN(write_out)(R value, global OUT *p, long left) {
     if (left >= W) {
-        *(global stored_out *)p = value;
+        *(global FN(stored_out) *)p = value;
         return;
     }
     union { R vector; OUT element[W]; } part = {value};
@@ -417,7 +436,31 @@ void write_out(R value, global OUT *p, long left) {
         if (i < left)
             p[i] = part.element[i];
 }
+#endif
 
+#ifdef FUSED
+/* As it was before this inclusion. */
+#undef ACCESS
+#undef CAST
+#undef WHERE
+#undef UNARY
+#undef UNARY_PARAM
+#undef BINARY
+#undef INPUTS
+#undef SUFFIX
+#undef A
+#undef B
+#undef OUT
+#undef T
+#undef S
+#undef R
+#undef M
+#undef U
+#else
+/*
+ * The launch. A work-group takes STEPS * BATCH rows of vectors, in which neighbouring work-items
+ * take neighbouring vectors.
+ */
 kernel void map(global const A *a, ulong a_offset,
 #if INPUTS > 1
                 global const B *b, ulong b_offset,
@@ -456,3 +499,4 @@ kernel void map(global const A *a, ulong a_offset,
         }
     }
 }
+#endif

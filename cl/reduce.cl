@@ -11,6 +11,10 @@
  *     -DDOUBLES        A or OUT is double
  *     -DW=4            elements in a vector: 1 (always for argmax), 2, 4, 8 or 16
  *     -DALIGNED        the inputs start at multiples of 16 bytes, or of the vector if that is less
+ *
+ * A fused kernel (lib/batch/generate.c) includes this file last, with FUSED and two macros of its
+ * own: INPUTS, the parameters that its values are made from, and VALUES(i, left, x, y), which makes
+ * the vectors from element i on, y for dot only; what is past the array's end is any value.
  */
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
@@ -202,6 +206,7 @@ partial partial_merge(partial to, partial from) {
 OUT partial_result(partial from, ulong count) { return (OUT)from.index; }
 #endif
 
+#ifndef FUSED
 #ifdef ALIGNED
 #define ALIGN(type) (W * sizeof(type) < 16 ? W * sizeof(type) : 16)
 #else
@@ -216,20 +221,23 @@ typedef V(A) stored_a STORED_AS(A);
 #else
 #define INPUTS global const A *a, ulong a_offset
 #endif
+#endif
 
-/* Merges the group's partials into its first work-item's. The group's size is a power of two. */
-partial group_merge(partial mine, local partial *shared) {
+/* Merges the partials of the group's first `active` work-items into its first's. The group's size
+ * is a power of two. */
+partial group_merge(partial mine, uint active, local partial *shared) {
     const uint me = get_local_id(0);
     shared[me] = mine;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint half_size = get_local_size(0) / 2; half_size > 0; half_size /= 2) {
-        if (me < half_size)
+        if (me < half_size && me + half_size < active)
             shared[me] = partial_merge(shared[me], shared[me + half_size]);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     return shared[0];
 }
 
+#ifndef FUSED
 /* `steps` vectors a work-item, neighbours beside each other; what is left of a vector at the end
  * of the array goes element by element. */
 kernel void reduce_part(INPUTS, global partial *partials, local partial *shared, ulong count,
@@ -271,19 +279,80 @@ kernel void reduce_part(INPUTS, global partial *partials, local partial *shared,
             total = partial_merge(total, partial_at(&one, 0));
         }
 #endif
-    total = group_merge(total, shared);
+    total = group_merge(total, (uint)get_local_size(0), shared);
     if (get_local_id(0) == 0)
         partials[get_group_id(0)] = total;
 }
+#else
+/* A vector whose elements from `left` on change no result: 0 for sums, an element taken before
+ * else. */
+#if defined(OP_sum) || defined(OP_mean) || defined(OP_dot)
+#define PADDING(x) ((A)0)
+#else
+#define PADDING(x) (x).element[0]
+#endif
+T padded(T x, long left) {
+    union { T vector; A element[W]; } part = {x};
+    const A padding = PADDING(part);
+    for (uint i = 0; i < W; i++)
+        if (i >= left)
+            part.element[i] = padding;
+    return part.vector;
+}
+
+/* `steps` vectors a work-item, neighbours beside each other. */
+kernel void reduce_part(INPUTS, global uchar *arena, ulong arena_offset, local partial *shared,
+                        ulong count, uint steps) {
+    global partial *partials = (global partial *)(arena + arena_offset);
+    const ulong row = (ulong)get_local_size(0) * W;
+    const ulong start = get_group_id(0) * row * steps;
+    ulong i = start + get_local_id(0) * W;
+    split mine;
+    mine.all = lanes_start((A)0);
+    for (uint k = 0; k < steps && i < count; k++, i += row) {
+        const long left = (long)(count - i);
+        T x, y;
+        VALUES(i, left, x, y);
+        if (left < W)
+            x = padded(x, left);
+        union { T vector; A element[W]; } first = {x};
+        if (k == 0)
+            mine.all = lanes_start(first.element[0]);
+#ifdef OP_dot
+        if (left < W)
+            y = padded(y, left);
+        mine.all = lanes_take_product(mine.all, x, y);
+#else
+        mine.all = lanes_take(mine.all, x, i);
+#endif
+    }
+
+    partial total = partial_at(&mine, 0);
+    for (uint j = 1; j < W; j++)
+        total = partial_merge(total, partial_at(&mine, j));
+    const ulong vectors = start < count ? (count - start + W - 1) / W : 0;
+    total = group_merge(total, (uint)min(vectors, (ulong)get_local_size(0)), shared);
+    if (get_local_id(0) == 0)
+        partials[get_group_id(0)] = total;
+}
+#endif
 
 /* One group, of at most `n_partials` work-items. */
-kernel void reduce_finish(global const partial *partials, uint n_partials, global OUT *out,
-                          ulong out_offset, local partial *shared, ulong count) {
+kernel void reduce_finish(
+#ifdef FUSED
+    global const uchar *arena, ulong arena_offset,
+#else
+    global const partial *partials,
+#endif
+    uint n_partials, global OUT *out, ulong out_offset, local partial *shared, ulong count) {
+#ifdef FUSED
+    global const partial *partials = (global const partial *)(arena + arena_offset);
+#endif
     const uint me = get_local_id(0), size = get_local_size(0);
     partial total = partials[me];
     for (uint i = me + size; i < n_partials; i += size)
         total = partial_merge(total, partials[i]);
-    total = group_merge(total, shared);
+    total = group_merge(total, (uint)size, shared);
     if (me == 0)
         out[out_offset] = partial_result(total, count);
 }

@@ -26,16 +26,19 @@ static struct kernel *look_up(struct context *context, const struct op_kernel_sp
     return found ? found->kernel : NULL;
 }
 
+cls_status op_kernel_generate(struct context *context, const char *text,
+                              const struct op_kernel_spec *spec, struct kernel **out) {
+    const struct program_spec program = {spec->source, text, spec->options};
+    cl_program cl;
+    cls_status status = program_cache_get(context->programs, &program, &cl);
+    return status ? status : kernel_new(context, NULL, cl, spec->entry, spec->label, out);
+}
+
 static cls_status build(struct context *context, const struct op_kernel_spec *spec,
                         struct kernel **out) {
-    struct program_spec program = {spec->source, NULL, spec->options};
-    cl_program cl;
-    cls_status status = source_get(spec->source, &program.source);
-    if (!status)
-        status = program_cache_get(context->programs, &program, &cl);
-    if (!status)
-        status = kernel_new(context, NULL, cl, spec->entry, spec->label, out);
-    return status;
+    const char *text;
+    cls_status status = source_get(spec->source, &text);
+    return status ? status : op_kernel_generate(context, text, spec, out);
 }
 
 /* Enters a kernel, unless another thread was first: then that one counts. */

@@ -68,27 +68,30 @@ static cls_status check_condition(const struct op_row *row, cls_dtype dtype) {
                      row->name, cls_dtype_name(dtype));
 }
 
-/* Do the views' types go together, and has the operation such types? */
-static cls_status check_types(const struct op_call *call, const struct op_row *row) {
-    const struct op_view *views = call->views;
-    const unsigned out = call->n_views - 1;
-    cls_status status = CLS_SUCCESS;
+cls_status map_check_inputs(const struct op_row *row, const cls_dtype *types) {
     if (row->family == OP_CAST)
         return CLS_SUCCESS;
     if (row->family == OP_WHERE) {
-        status = check_condition(row, views[0].dtype);
-        if (!status)
-            status = map_check_typed(row, "if_false", views[2].dtype, views[1].dtype);
-        return status ? status : map_check_typed(row, "out", views[out].dtype, views[1].dtype);
+        cls_status status = check_condition(row, types[0]);
+        return status ? status : map_check_typed(row, "if_false", types[2], types[1]);
     }
-    if (row->floats_only && !type_row(views[0].dtype)->is_float)
+    if (row->floats_only && !type_row(types[0])->is_float)
         return error_set(CLS_ERROR_TYPE_MISMATCH, "%s has no form for %s", row->name,
-                         cls_dtype_name(views[0].dtype));
-    if (row->family == OP_BINARY)
-        status = map_check_typed(row, "b", views[1].dtype, views[0].dtype);
-    return status ? status
-                  : map_check_typed(row, "out", views[out].dtype,
-                                    op_result_dtype(row, views[0].dtype));
+                         cls_dtype_name(types[0]));
+    return row->family == OP_BINARY ? map_check_typed(row, "b", types[1], types[0]) : CLS_SUCCESS;
+}
+
+/* Do the views' types go together, and has the operation such types? */
+static cls_status check_types(const struct op_call *call, const struct op_row *row) {
+    const unsigned out = call->n_views - 1;
+    cls_dtype types[OP_MAX_VIEWS];
+    for (unsigned i = 0; i < call->n_views; i++)
+        types[i] = call->views[i].dtype;
+    cls_status status = map_check_inputs(row, types);
+    if (status || row->family == OP_CAST)
+        return status;
+    return map_check_typed(row, "out", types[out],
+                           row->family == OP_WHERE ? types[1] : op_result_dtype(row, types[0]));
 }
 
 static cls_status check_counts(const struct op_call *call, const char *name) {

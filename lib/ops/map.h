@@ -27,6 +27,10 @@ cls_status map_call_named(enum op_family family, const char *name, const cls_arr
 cls_status map_check_typed(const struct op_row *row, const char *role, cls_dtype dtype,
                            cls_dtype wanted);
 
+/* Whether a row of the cast, where, unary or binary families takes inputs of these types together;
+ * there are as many as its family has. */
+cls_status map_check_inputs(const struct op_row *row, const cls_dtype *types);
+
 /* The shape of launches on the call's device, for views whose starts do or do not allow vectors. */
 enum shape map_shape_of(const struct op_call *call, bool aligned);
 

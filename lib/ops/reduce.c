@@ -6,27 +6,15 @@
 #include "base/error.h"
 #include "base/types.h"
 #include "ops/map.h"
+#include "ops/reduction_cut.h"
 #include "ops/typed_call.h"
 
-enum {
-    PARTIAL_BYTES = 16, /* no op's struct partial is larger */
-    MAX_STEPS = 65535,  /* of one work-item: a driver stops counting there */
-    CPU_GROUPS = 1024,  /* a group is one work-item there */
-    CPU_MIN_STEPS = 1024,
-    GPU_GROUPS_PER_UNIT = 16,
-    GPU_MIN_STEPS = 4
-};
-
-/* How one reduction is cut up; depends on the count, the device and the views' alignment alone. */
 struct plan {
     const struct spec *part;
     const struct spec *finish;
     struct kernel *part_kernel;
     struct kernel *finish_kernel;
-    size_t local;        /* work-items of a group of the first stage; a power of two */
-    size_t groups;       /* of the first stage: the number of partials */
-    size_t finish_local; /* a power of two, at most `groups` */
-    uint32_t steps;
+    struct reduction_cut cut;
 };
 
 /* A reduction in progress: inputs first among the call's views. */
@@ -36,15 +24,6 @@ struct reduction {
     size_t count;
     cls_dtype dtype;
 };
-
-static size_t power_of_two_below(size_t limit) {
-    size_t power = 1;
-    while (power * 2 <= limit)
-        power *= 2;
-    return power;
-}
-
-static size_t divide_up(size_t a, size_t b) { return a / b + (a % b != 0); }
 
 static enum shape shape_of(const struct op_call *call, const struct reduction *work) {
     const size_t size = cls_dtype_size(work->dtype);
@@ -72,20 +51,10 @@ static cls_status plan_make(struct op_call *call, const struct reduction *work, 
     cls_status status = plan_kernels(call, work, plan);
     if (status)
         return status;
-    const bool cpu = plan->part->local == 1;
-    const size_t target =
-        cpu ? CPU_GROUPS : (size_t)call->device->info.compute_units * GPU_GROUPS_PER_UNIT;
-    size_t limit = op_max_group(call, plan->part_kernel);
-    plan->local = power_of_two_below(limit < plan->part->local ? limit : plan->part->local);
-    const size_t rows = divide_up(work->count, plan->local * plan->part->vector);
-    size_t steps = divide_up(rows, target ? target : 1);
-    const size_t least = cpu ? CPU_MIN_STEPS : GPU_MIN_STEPS;
-    steps = steps < least ? least : steps > MAX_STEPS ? MAX_STEPS : steps;
-    plan->steps = (uint32_t)steps;
-    plan->groups = rows ? divide_up(rows, steps) : 1;
-    limit = op_max_group(call, plan->finish_kernel);
-    limit = limit < plan->finish->local ? limit : plan->finish->local;
-    plan->finish_local = power_of_two_below(limit < plan->groups ? limit : plan->groups);
+    const struct reduction_size size = {work->count, plan->part->vector, plan->part->local,
+                                        op_max_group(call, plan->part_kernel),
+                                        op_max_group(call, plan->finish_kernel)};
+    plan->cut = reduction_cut_of(call->device, &size);
     return CLS_SUCCESS;
 }
 
@@ -98,25 +67,27 @@ static cls_status launch_part(struct op_call *call, const struct reduction *work
         args[n++] = op_arg_u64(call->views[i].offset);
     }
     args[n++] = op_arg_out(partials);
-    args[n++] = op_arg_local(plan->local * PARTIAL_BYTES);
+    args[n++] = op_arg_local(plan->cut.local * REDUCTION_PARTIAL_BYTES);
     args[n++] = op_arg_u64(work->count);
-    args[n++] = op_arg_value(&plan->steps, sizeof plan->steps);
-    return op_launch(call, plan->part_kernel, args, n, plan->groups * plan->local, plan->local);
+    args[n++] = op_arg_value(&plan->cut.steps, sizeof plan->cut.steps);
+    return op_launch(call, plan->part_kernel, args, n, plan->cut.groups * plan->cut.local,
+                     plan->cut.local);
 }
 
 static cls_status launch_finish(struct op_call *call, const struct reduction *work,
                                 const struct plan *plan, struct buffer *partials,
                                 struct buffer *out, size_t out_offset) {
-    const uint32_t n_partials = (uint32_t)plan->groups;
+    const uint32_t n_partials = (uint32_t)plan->cut.groups;
     struct op_arg args[OP_MAX_ARGS];
     unsigned n = 0;
     args[n++] = op_arg_in(partials);
     args[n++] = op_arg_value(&n_partials, sizeof n_partials);
     args[n++] = op_arg_out(out);
     args[n++] = op_arg_u64(out_offset);
-    args[n++] = op_arg_local(plan->finish_local * PARTIAL_BYTES);
+    args[n++] = op_arg_local(plan->cut.finish_local * REDUCTION_PARTIAL_BYTES);
     args[n++] = op_arg_u64(work->count);
-    return op_launch(call, plan->finish_kernel, args, n, plan->finish_local, plan->finish_local);
+    return op_launch(call, plan->finish_kernel, args, n, plan->cut.finish_local,
+                     plan->cut.finish_local);
 }
 
 static cls_status check_inputs(const struct op_call *call, const struct reduction *work) {
@@ -157,12 +128,12 @@ static cls_status reduce(struct op_call *call, const struct reduction *work, voi
     if (!status)
         status = plan_make(call, work, &plan);
     if (!status)
-        status = op_scratch(call, (plan.groups + 1) * PARTIAL_BYTES, &scratch);
+        status = op_scratch(call, (plan.cut.groups + 1) * REDUCTION_PARTIAL_BYTES, &scratch);
     if (!status)
         status = launch_part(call, work, &plan, scratch);
     if (status)
         return status;
-    const size_t place = plan.groups * PARTIAL_BYTES;
+    const size_t place = plan.cut.groups * REDUCTION_PARTIAL_BYTES;
     if (!result)
         return launch_finish(call, work, &plan, scratch, call->views[work->inputs].buffer,
                              call->views[work->inputs].offset);
