@@ -7,6 +7,7 @@
 #ifndef CLSTREAM_H
 #define CLSTREAM_H
 
+#include <clstream/batch.h>
 #include <clstream/binary.h>
 #include <clstream/blas.h>
 #include <clstream/buffer.h>

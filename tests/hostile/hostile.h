@@ -68,7 +68,7 @@ struct kind {
 
 /* Up to a null name. */
 extern const struct kind scalar_kinds[], struct_kinds[], handle_kinds[], view_kinds[],
-    matrix_kinds[];
+    matrix_kinds[], batch_kinds[];
 
 bool has_flag(const struct arg *arg, const char *flag);
 /* The part of the flags before the first comma. */
@@ -109,6 +109,7 @@ enum handle_type {
     KERNEL,
     TIMELINE,
     COORDINATOR,
+    BATCH,
     HANDLE_TYPES
 };
 
@@ -127,8 +128,15 @@ struct handles {
     void *stale;   /* destroyed */
 };
 
+/* Values of the live batch, and one of the other context's. */
+struct batch_values {
+    cls_value upload, array, scalar, mask, result;
+    cls_value foreign;
+};
+
 extern struct stock {
     struct handles handles[HANDLE_TYPES];
+    struct batch_values values;
     cls_buffer from;      /* a second one */
     cls_stream poisoned;  /* with CLS_ERROR_COMMAND_FAILED */
     cls_event timed;      /* recorded */
@@ -148,6 +156,9 @@ extern struct stock {
 } stock;
 
 extern const char stock_source[];
+
+/* Fills in the stock's values. */
+bool batches_make(void);
 
 bool stock_make(void);
 void stock_free(void);

@@ -98,12 +98,20 @@ static cls_status make_coordinator(cls_context context, void **out) {
     return status ? status : cls_coordinator_add_stream(made, stock.handles[STREAM].live, NULL);
 }
 
+static cls_status make_batch(cls_context context, void **out) {
+    cls_batch made = NULL;
+    cls_status status = cls_batch_create(context, NULL, &made);
+    *out = made;
+    return status;
+}
+
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
 static cls_status destroy_stream(void *handle) { return cls_stream_destroy(handle); }
 static cls_status destroy_event(void *handle) { return cls_event_destroy(handle); }
 static cls_status destroy_buffer(void *handle) { return cls_buffer_destroy(handle); }
 static cls_status destroy_program(void *handle) { return cls_program_destroy(handle); }
 static cls_status destroy_kernel(void *handle) { return cls_kernel_destroy(handle); }
+static cls_status destroy_batch(void *handle) { return cls_batch_destroy(handle); }
 static cls_status destroy_timeline(void *handle) { return cls_timeline_destroy(handle); }
 static cls_status destroy_coordinator(void *handle) { return cls_coordinator_destroy(handle); }
 
@@ -116,6 +124,7 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [KERNEL] = {"kernel", make_kernel, destroy_kernel, false},
     [TIMELINE] = {"timeline", make_timeline, destroy_timeline, true},
     [COORDINATOR] = {"coordinator", make_coordinator, destroy_coordinator, true},
+    [BATCH] = {"batch", make_batch, destroy_batch, false},
 };
 
 static bool make_handles(enum handle_type type, cls_context gone) {
@@ -168,7 +177,7 @@ static bool make_states(cls_context home, cls_stream stream) {
            !cls_stream_synchronize(stream) &&
            !cls_context_default_stream(home, &stock.default_stream) &&
            !cls_context_default(&stock.default_context) &&
-           !cls_host_alloc(home, COPY_BYTES, &stock.pinned);
+           !cls_host_alloc(home, COPY_BYTES, &stock.pinned) && batches_make();
 }
 
 static bool make_cl(cls_context home, cls_context other) {

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "batch/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "batch/plan.h"
+#include "core/buffer.h"
+#include "core/context.h"
+#include "core/stream.h"
+
+static void release_place(const struct place *place) {
+    if (place->buffer)
+        buffer_put(place->buffer);
+}
+
+static void batch_finalize(struct object *object) {
+    struct batch *batch = (struct batch *)(void *)object;
+    batch_replan(batch);
+    for (uint32_t i = 0; i < batch->n_nodes; i++)
+        release_place(&batch->nodes[i].place);
+    free(batch->nodes);
+    for (unsigned i = 0; i < batch->n_uses; i++)
+        stream_put(batch->uses[i].stream);
+    free(batch->uses);
+    if (batch->latest.stream)
+        stream_put(batch->latest.stream);
+    if (batch->arena)
+        buffer_put(batch->arena);
+    for (unsigned i = 0; i < BATCH_STREAMS - 1; i++)
+        if (batch->streams[i]) {
+            cls_stream_destroy(object_handle(&batch->streams[i]->object));
+            stream_put(batch->streams[i]);
+        }
+    pthread_mutex_destroy(&batch->lock);
+    context_put(batch->context);
+}
+
+struct object_pool batch_pool = OBJECT_POOL(20, sizeof(struct batch), "batch", batch_finalize);
+
+static _Atomic uint32_t last_serial;
+
+static cls_status check_config(const cls_batch_config *config, unsigned *streams) {
+    *streams = BATCH_DEFAULT_STREAMS;
+    if (!config)
+        return CLS_SUCCESS;
+    if (config->size != sizeof *config)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_batch_config of %zu bytes: start with CLS_BATCH_CONFIG_INIT",
+                         config->size);
+    if (config->streams > BATCH_STREAMS)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a batch runs on at most %d streams, not %u",
+                         BATCH_STREAMS, config->streams);
+    if (config->streams)
+        *streams = config->streams;
+    return CLS_SUCCESS;
+}
+
+/* Takes over the reference to the context on success. */
+static cls_status batch_new(struct context *context, unsigned streams, struct batch **out) {
+    struct batch *batch = object_create(&batch_pool);
+    if (!batch)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a batch");
+    if (pthread_mutex_init(&batch->lock, NULL) != 0) {
+        object_abandon(&batch->object);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no lock for a batch");
+    }
+    do
+        batch->serial = atomic_fetch_add(&last_serial, 1) + 1;
+    while (batch->serial == 0);
+    batch->context = context;
+    batch->max_streams = streams;
+    batch->totals.size = sizeof batch->totals;
+    *out = batch;
+    return CLS_SUCCESS;
+}
+
+cls_status cls_batch_create(cls_context handle, const cls_batch_config *config, cls_batch *out) {
+    struct context *context;
+    struct batch *batch;
+    unsigned streams;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_batch_create: out is null");
+    cls_status status = check_config(config, &streams);
+    if (!status)
+        status = context_get(handle, &context);
+    if (status)
+        return status;
+    status = batch_new(context, streams, &batch);
+    if (status)
+        context_put(context);
+    else
+        *out = object_handle(&batch->object);
+    return status;
+}
+
+cls_status cls_batch_destroy(cls_batch handle) {
+    return object_destroy(&batch_pool, handle) ? CLS_SUCCESS : object_invalid(&batch_pool, handle);
+}
+
+cls_status batch_enter(cls_batch handle, struct batch **out) {
+    struct batch *batch = object_acquire(&batch_pool, handle);
+    if (!batch)
+        return object_invalid(&batch_pool, handle);
+    cls_status status = context_check(batch->context);
+    if (status) {
+        object_release(&batch->object);
+        return status;
+    }
+    pthread_mutex_lock(&batch->lock);
+    *out = batch;
+    return CLS_SUCCESS;
+}
+
+cls_status batch_leave(struct batch *batch, cls_status status) {
+    pthread_mutex_unlock(&batch->lock);
+    object_release(&batch->object);
+    return status;
+}
+
+/* ---- values: the batch's serial above the node's number, from 1 */
+
+cls_value batch_value(const struct batch *batch, uint32_t node) {
+    return (cls_value)batch->serial << 32 | (node + 1);
+}
+
+cls_status batch_find(struct batch *batch, const char *what, const char *role, cls_value value,
+                      uint32_t *node) {
+    const uint32_t index = (uint32_t)value - 1;
+    if (!value)
+        return error_set(CLS_ERROR_INVALID_HANDLE, "%s: %s is no value", what, role);
+    if (value >> 32 != batch->serial)
+        return error_set(CLS_ERROR_INVALID_HANDLE, "%s: %s is not a value of this batch", what,
+                         role);
+    if (index >= batch->n_nodes || batch->nodes[index].hidden)
+        return error_set(CLS_ERROR_INVALID_HANDLE, "%s: %s is no value that the batch gave out",
+                         what, role);
+    *node = index;
+    return CLS_SUCCESS;
+}
+
+cls_status batch_add(struct batch *batch, const struct node *node, uint32_t *index) {
+    if (batch->n_nodes == batch->node_room) {
+        const uint32_t room = batch->node_room ? 2 * batch->node_room : 16;
+        struct node *nodes =
+            room < UINT32_MAX / 4 ? realloc(batch->nodes, room * sizeof *nodes) : NULL;
+        if (!nodes)
+            return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to record an operation");
+        batch->nodes = nodes;
+        batch->node_room = room;
+    }
+    batch->nodes[batch->n_nodes] = *node;
+    for (unsigned i = 0; i < node->n_inputs; i++)
+        batch->nodes[node->inputs[i]].users++;
+    *index = batch->n_nodes++;
+    batch_replan(batch);
+    return CLS_SUCCESS;
+}
+
+void batch_replan(struct batch *batch) {
+    if (batch->plan)
+        plan_free(batch->plan);
+    batch->plan = NULL;
+    batch->overlaps_checked = false;
+}
+
+/* ---- uses */
+
+static bool is_done(const struct use *use) {
+    return atomic_load(&use->stream->retired) >= use->position;
+}
+
+cls_status batch_note_use(struct batch *batch, struct stream *stream, uint64_t position) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < batch->n_uses; i++) {
+        struct use *use = &batch->uses[i];
+        if (use->stream == stream || is_done(use))
+            stream_put(use->stream);
+        else
+            batch->uses[kept++] = *use;
+    }
+    batch->n_uses = kept;
+    if (kept == batch->use_room) {
+        struct use *uses = realloc(batch->uses, (kept + 4) * sizeof *uses);
+        if (!uses)
+            return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to remember a stream");
+        batch->uses = uses;
+        batch->use_room = kept + 4;
+    }
+    object_retain(&stream->object);
+    batch->uses[batch->n_uses++] = (struct use){stream, position};
+    return CLS_SUCCESS;
+}
+
+cls_status batch_follow_uses(struct batch *batch, struct stream *stream) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < batch->n_uses && !status; i++)
+        if (!is_done(&batch->uses[i]))
+            status = stream_wait_for(stream, batch->uses[i].stream, batch->uses[i].position);
+    return status;
+}

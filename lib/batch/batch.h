@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Batches inside. The life of one: nodes are recorded (record.c); at the first execution after that a
+ * plan is made of them (plan.c), which stands until more is recorded; executions submit the plan
+ * (execute.c). One lock guards all; it is held while work is submitted, never while it is waited for.
+ */
+#ifndef CLSTREAM_BATCH_BATCH_H
+#define CLSTREAM_BATCH_BATCH_H
+
+#include <pthread.h>
+
+#include <clstream/batch.h>
+
+#include "base/handle.h"
+#include "batch/node.h"
+
+struct context;
+struct stream;
+struct plan;
+
+enum { BATCH_STREAMS = 8, BATCH_DEFAULT_STREAMS = 4 };
+
+/* Submitted work that uses the batch's memory. */
+struct use {
+    struct stream *stream; /* retained */
+    uint64_t position;
+};
+
+struct batch {
+    struct object object;
+    struct context *context; /* retained */
+    uint32_t serial;         /* in the ids of its values; never 0 */
+    unsigned max_streams;
+
+    pthread_mutex_t lock; /* guards what follows */
+    struct node *nodes;
+    uint32_t n_nodes, node_room;
+
+    struct plan *plan;     /* NULL: something was recorded since */
+    bool overlaps_checked; /* of this plan, since an array was bound or stored */
+    struct buffer *arena;  /* NULL until needed */
+
+    /* Of the batch's own, beside the caller's; made on first need. */
+    struct stream *streams[BATCH_STREAMS - 1];
+
+    struct use *uses;
+    unsigned n_uses, use_room;
+    struct use latest; /* execution; stream NULL: none yet */
+
+    cls_batch_statistics totals;
+};
+
+extern struct object_pool batch_pool;
+
+/* Looks up a handle and locks the batch; on failure nothing is held. */
+cls_status batch_enter(cls_batch handle, struct batch **out);
+/* Unlocks and releases; returns `status`. */
+cls_status batch_leave(struct batch *batch, cls_status status);
+
+/* The node of a value; `what` names the call or operation, and `role` its argument. */
+cls_status batch_find(struct batch *batch, const char *what, const char *role, cls_value value,
+                      uint32_t *node);
+cls_value batch_value(const struct batch *batch, uint32_t node);
+
+/* Appends a node; what hangs on the plan is dropped. */
+cls_status batch_add(struct batch *batch, const struct node *node, uint32_t *index);
+
+/* What changes the structure, or the alignment of arrays. */
+void batch_replan(struct batch *batch);
+
+/* Forgets uses that are done, and remembers one more. */
+cls_status batch_note_use(struct batch *batch, struct stream *stream, uint64_t position);
+
+/* Makes `stream` wait for everything that uses the batch's memory. */
+cls_status batch_follow_uses(struct batch *batch, struct stream *stream);
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Running a plan. Lane 0 is the caller's stream. The others wait for the work before the execution,
+ * and the caller's stream waits for them at the end, so from outside all of it is that stream's work.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "batch/plan.h"
+#include "core/buffer.h"
+#include "core/context.h"
+#include "core/kernel.h"
+#include "core/op.h"
+#include "core/stream.h"
+
+/* One execution being submitted. */
+struct execution {
+    struct batch *batch;
+    struct plan *plan;
+    struct op_call call;                 /* its stream is the lane's */
+    struct stream *lanes[BATCH_STREAMS]; /* NULL: not begun */
+    uint64_t ends[BATCH_STREAMS];        /* the last position of each */
+    uint64_t begin;                      /* what the other lanes wait for, in lane 0 */
+};
+
+/* ---- lanes */
+
+/* A stream of the batch's own. One that a failure has poisoned is left behind: whoever waits for it
+ * learns of that, and the batch goes on with a fresh one. */
+static cls_status own_stream(struct batch *batch, unsigned i, struct stream **out) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    struct stream *stream = batch->streams[i];
+    cls_stream handle;
+    if (stream && !stream_poison(stream)) {
+        *out = stream;
+        return CLS_SUCCESS;
+    }
+    if (stream) {
+        batch->streams[i] = NULL;
+        cls_stream_destroy(object_handle(&stream->object));
+        stream_put(stream);
+    }
+    config.name = "batch";
+    cls_status status = cls_stream_create(object_handle(&batch->context->object), &config, &handle);
+    if (!status)
+        status = stream_get(handle, batch->context, &batch->streams[i]);
+    if (!status)
+        *out = batch->streams[i];
+    return status;
+}
+
+static cls_status enter_lane(struct execution *execution, unsigned lane) {
+    cls_status status = CLS_SUCCESS;
+    if (!execution->lanes[lane]) {
+        struct stream *stream;
+        status = own_stream(execution->batch, lane - 1, &stream);
+        if (!status && !execution->begin)
+            status = stream_mark(execution->lanes[0], &execution->begin);
+        if (!status)
+            status = stream_wait_for(stream, execution->lanes[0], execution->begin);
+        if (status)
+            return status;
+        execution->lanes[lane] = stream;
+    }
+    execution->call.stream = execution->lanes[lane];
+    return status;
+}
+
+static cls_status follow_lane(struct execution *execution, unsigned lane, uint64_t position) {
+    return position ? stream_wait_for(execution->call.stream, execution->lanes[lane], position)
+                    : CLS_SUCCESS;
+}
+
+/* ---- inputs */
+
+static cls_status upload(struct execution *execution, uint32_t node, unsigned lane) {
+    struct batch *batch = execution->batch;
+    struct node *at = &batch->nodes[node];
+    struct upload_mark *mark = &execution->plan->uploads[node];
+    const size_t bytes = at->count * cls_dtype_size(at->dtype);
+    if (bytes) {
+        cls_status status =
+            cls_copy_h2d_async(object_handle(&at->place.buffer->object), 0, at->host, bytes,
+                               object_handle(&execution->call.stream->object));
+        if (!status)
+            status = stream_mark(execution->call.stream, &mark->position);
+        if (status)
+            return status;
+        execution->ends[lane] = mark->position;
+        batch->totals.uploads++;
+        batch->totals.bytes_to_device += bytes;
+    }
+    mark->execution = execution->plan->executions;
+    mark->lane = lane;
+    at->dirty = false;
+    return CLS_SUCCESS;
+}
+
+/* Has the lane wait for whatever the region reads. */
+static cls_status await_inputs(struct execution *execution, const struct region *region,
+                               unsigned lane) {
+    const struct plan *plan = execution->plan;
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < region->inputs.count && !status; i++) {
+        const uint32_t node = region->inputs.at[i], from = plan->regions.of_node[node];
+        const struct upload_mark *mark = &plan->uploads[node];
+        if (from != NO_NODE && plan->steps[from].lane != lane)
+            status = follow_lane(execution, plan->steps[from].lane, plan->steps[from].position);
+        else if (from == NO_NODE && execution->batch->nodes[node].dirty)
+            status = upload(execution, node, lane);
+        else if (from == NO_NODE && mark->execution == plan->executions && mark->lane != lane)
+            status = follow_lane(execution, mark->lane, mark->position);
+    }
+    return status;
+}
+
+/* ---- launches */
+
+/* The parameters that all kernels of a region begin with; there is room for them. */
+static unsigned region_args(const struct batch *batch, const struct region *region,
+                            struct op_arg *args) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < region->inputs.count; i++) {
+        const struct place place = plan_place(batch, region->inputs.at[i]);
+        args[n++] = op_arg_in(place.buffer);
+        args[n++] = op_arg_u64(place.offset);
+    }
+    for (unsigned i = 0; i < region->constants.count; i++) {
+        const struct node *node = &batch->nodes[region->constants.at[i]];
+        args[n++] = op_arg_value(node->element.bytes, cls_dtype_size(node->dtype));
+    }
+    for (unsigned i = 0; i < region->outputs.count; i++) {
+        const struct place place = plan_place(batch, region->outputs.at[i]);
+        args[n++] = op_arg_out(place.buffer);
+        args[n++] = op_arg_u64(place.offset);
+    }
+    return n;
+}
+
+static size_t lesser(size_t a, size_t b) { return a < b ? a : b; }
+
+static cls_status launch_map(struct execution *execution, const struct region *region,
+                             const struct step *step, struct op_arg *args, unsigned n) {
+    const struct region_shape *shape = &step->shape;
+    const size_t local = lesser(step->kernel->max_group, shape->local);
+    const size_t per_group = local * shape->vector * shape->batch * shape->steps;
+    const size_t groups = region->count / per_group + (region->count % per_group != 0);
+    args[n++] = op_arg_u64(region->count);
+    if (!groups)
+        return CLS_SUCCESS;
+    execution->batch->totals.kernels++;
+    return op_launch(&execution->call, step->kernel, args, n, groups * local, local);
+}
+
+static cls_status launch_finish(struct execution *execution, const struct region *region,
+                                const struct step *step) {
+    struct batch *batch = execution->batch;
+    const struct reduction_cut *cut = &step->cut;
+    const uint32_t n_partials = (uint32_t)cut->groups;
+    const struct place result = plan_place(batch, region->reduction);
+    const struct op_arg args[] = {
+        op_arg_in(batch->arena),
+        op_arg_u64(step->partials),
+        op_arg_value(&n_partials, sizeof n_partials),
+        op_arg_out(result.buffer),
+        op_arg_u64(result.offset),
+        op_arg_local(cut->finish_local * REDUCTION_PARTIAL_BYTES),
+        op_arg_u64(region->count),
+    };
+    batch->totals.kernels++;
+    return op_launch(&execution->call, step->finish, args, sizeof args / sizeof *args,
+                     cut->finish_local, cut->finish_local);
+}
+
+static cls_status launch_reduction(struct execution *execution, const struct region *region,
+                                   const struct step *step, struct op_arg *args, unsigned n) {
+    struct batch *batch = execution->batch;
+    const struct reduction_cut *cut = &step->cut;
+    args[n++] = op_arg_out(batch->arena);
+    args[n++] = op_arg_u64(step->partials);
+    args[n++] = op_arg_local(cut->local * REDUCTION_PARTIAL_BYTES);
+    args[n++] = op_arg_u64(region->count);
+    args[n++] = op_arg_value(&cut->steps, sizeof cut->steps);
+    batch->totals.kernels++;
+    cls_status status =
+        op_launch(&execution->call, step->kernel, args, n, cut->groups * cut->local, cut->local);
+    return status ? status : launch_finish(execution, region, step);
+}
+
+enum { MAX_REGION_ARGS = REGION_ARGUMENT_BYTES / 8 + 8 };
+
+static cls_status run_step(struct execution *execution, unsigned i) {
+    const struct region *region = &execution->plan->regions.at[i];
+    struct step *step = &execution->plan->steps[i];
+    struct op_arg args[MAX_REGION_ARGS];
+    cls_status status = enter_lane(execution, step->lane);
+    if (!status)
+        status = await_inputs(execution, region, step->lane);
+    if (status)
+        return status;
+    execution->call.last_position = 0;
+    const unsigned n = region_args(execution->batch, region, args);
+    status = step->finish ? launch_reduction(execution, region, step, args, n)
+                          : launch_map(execution, region, step, args, n);
+    step->position = execution->call.last_position;
+    if (step->position)
+        execution->ends[step->lane] = step->position;
+    return status;
+}
+
+/* Brings the other lanes' ends under the caller's stream, also when a step could not be submitted. */
+static cls_status join(struct execution *execution, uint64_t *position) {
+    struct stream *stream = execution->lanes[0];
+    cls_status status = CLS_SUCCESS;
+    bool joined = false;
+    for (unsigned lane = 1; lane < execution->plan->n_lanes; lane++)
+        if (execution->ends[lane]) {
+            cls_status one = stream_wait_for(stream, execution->lanes[lane], execution->ends[lane]);
+            status = status ? status : one;
+            joined = true;
+        }
+    if (!joined && execution->ends[0]) {
+        *position = execution->ends[0];
+        return status;
+    }
+    cls_status marked = stream_mark(stream, position);
+    return status ? status : marked;
+}
+
+/* ---- the execution */
+
+/* After a failure it is not known which uploads were made. */
+static void upload_again_after_failure(struct batch *batch) {
+    const struct use *latest = &batch->latest;
+    if (!latest->stream || !stream_failure_at(latest->stream, latest->position))
+        return;
+    for (uint32_t i = 0; i < batch->n_nodes; i++)
+        batch->nodes[i].dirty = batch->nodes[i].kind == NODE_UPLOAD;
+}
+
+static cls_status note_execution(struct batch *batch, struct stream *stream, uint64_t position) {
+    cls_status status = batch_note_use(batch, stream, position);
+    if (status)
+        return status;
+    object_retain(&stream->object);
+    if (batch->latest.stream)
+        stream_put(batch->latest.stream);
+    batch->latest = (struct use){stream, position};
+    batch->totals.executions++;
+    for (uint32_t i = 0; i < batch->n_nodes; i++)
+        batch->nodes[i].ready = node_is_result(&batch->nodes[i]);
+    return CLS_SUCCESS;
+}
+
+static cls_status submit(struct batch *batch, struct stream *stream, uint64_t *position) {
+    struct execution execution = {.batch = batch, .plan = batch->plan, .lanes = {stream}};
+    execution.call.context = batch->context;
+    execution.call.device = batch->context->device;
+    execution.call.caps = batch->context->caps;
+    batch->plan->executions++;
+    cls_status status = batch_follow_uses(batch, stream);
+    for (unsigned i = 0; i < batch->plan->regions.count && !status; i++)
+        status = run_step(&execution, i);
+    cls_status joined = join(&execution, position);
+    status = status ? status : joined;
+    cls_status noted = joined ? CLS_SUCCESS : note_execution(batch, stream, *position);
+    return status ? status : noted;
+}
+
+static cls_status execute(struct batch *batch, struct stream *stream, uint64_t *position) {
+    if (stream->context != batch->context)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "batch and stream are of different contexts");
+    const struct failure *failure = stream_poison(stream);
+    if (failure)
+        return failure_report(stream, failure);
+    cls_status status = plan_prepare(batch);
+    if (!status && !batch->overlaps_checked)
+        status = plan_check_overlaps(batch);
+    if (status)
+        return status;
+    batch->overlaps_checked = true;
+    upload_again_after_failure(batch);
+    return submit(batch, stream, position);
+}
+
+static cls_status execute_on(cls_batch handle, cls_stream stream_handle, bool blocking) {
+    struct batch *batch;
+    struct stream *stream;
+    uint64_t position = 0;
+    cls_status status = blocking ? check_may_block() : CLS_SUCCESS;
+    if (!status)
+        status = batch_enter(handle, &batch);
+    if (status)
+        return status;
+    status = stream_get(stream_handle, batch->context, &stream);
+    if (status)
+        return batch_leave(batch, status);
+    status = batch_leave(batch, execute(batch, stream, &position));
+    if (!status && blocking)
+        status = stream_wait(stream, position, WAIT_FOREVER);
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_batch_execute_async(cls_batch batch, cls_stream stream) {
+    return execute_on(batch, stream, false);
+}
+
+cls_status cls_batch_execute(cls_batch batch, cls_stream stream) {
+    return execute_on(batch, stream, true);
+}
+
+cls_status cls_batch_prepare(cls_batch handle) {
+    struct batch *batch;
+    cls_status status = batch_enter(handle, &batch);
+    return status ? status : batch_leave(batch, plan_prepare(batch));
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* The recorded graph: nodes in the order of recording, so that inputs stand before what takes them. */
+#ifndef CLSTREAM_BATCH_NODE_H
+#define CLSTREAM_BATCH_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ops/map.h"
+
+struct buffer;
+
+enum node_kind {
+    NODE_UPLOAD,
+    NODE_ARRAY,
+    NODE_CONSTANT,
+    NODE_MAP,   /* element by element; a parameter is a constant among its inputs */
+    NODE_REDUCE /* to a scalar */
+};
+
+enum { NODE_MAX_INPUTS = 3 };
+
+/* Where a value lies: `offset` elements into the buffer. */
+struct place {
+    struct buffer *buffer; /* retained by whoever owns the place */
+    size_t offset;
+};
+
+struct node {
+    enum node_kind kind;
+    const struct op_row *row; /* of an operation */
+    cls_dtype dtype;
+    bool scalar;
+    bool hidden; /* a parameter: no id was given out */
+    bool kept;
+    bool ready; /* the latest execution left the value in `place` */
+    bool dirty; /* an upload that is still to be made */
+    unsigned n_inputs;
+    uint32_t inputs[NODE_MAX_INPUTS];
+    uint32_t users; /* operations that take the value */
+    size_t count;
+    const void *host;         /* of an upload */
+    struct parameter element; /* of a constant */
+    struct place place;       /* of an upload, an array, or a result */
+    bool stored;              /* the place is the caller's */
+};
+
+static inline bool node_is_input(const struct node *node) { return node->kind <= NODE_CONSTANT; }
+
+static inline bool node_is_result(const struct node *node) {
+    return !node_is_input(node) && (node->kept || node->stored || node->users == 0);
+}
+
+/* Of the device memory that the value takes; never 0, for no buffer is empty. */
+static inline size_t node_bytes(const struct node *node) {
+    const size_t bytes = node->count * cls_dtype_size(node->dtype);
+    return bytes ? bytes : 8;
+}
+
+#endif

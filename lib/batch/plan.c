@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#include "batch/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/buffer.h"
+#include "core/context.h"
+#include "core/kernel.h"
+#include "core/op_kernel.h"
+
+enum { WIDEST_ACCESS = 16, LABEL = 64 };
+
+static cls_status no_memory(void) {
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to plan a batch");
+}
+
+void plan_free(struct plan *plan) {
+    for (unsigned i = 0; plan->steps && i < plan->regions.count; i++) {
+        struct step *step = &plan->steps[i];
+        free(step->source);
+        if (step->kernel)
+            object_release(&step->kernel->object);
+        if (step->finish)
+            object_release(&step->finish->object);
+    }
+    free(plan->steps);
+    free(plan->offsets);
+    free(plan->uploads);
+    regions_free(&plan->regions);
+    free(plan);
+}
+
+/* ---- kernels */
+
+static bool is_aligned(const struct node *node) {
+    const bool own = !node->place.buffer || (node->kind != NODE_ARRAY && !node->stored);
+    return own || node->place.offset * cls_dtype_size(node->dtype) % WIDEST_ACCESS == 0;
+}
+
+static bool all_aligned(const struct batch *batch, const struct region *region) {
+    for (unsigned i = 0; i < region->inputs.count; i++)
+        if (!is_aligned(&batch->nodes[region->inputs.at[i]]))
+            return false;
+    for (unsigned i = 0; i < region->outputs.count; i++)
+        if (!is_aligned(&batch->nodes[region->outputs.at[i]]))
+            return false;
+    return true;
+}
+
+static cls_status build_kernels(struct batch *batch, const struct region *region, struct step *step,
+                                const char *text) {
+    char label[LABEL] = "", finish_label[LABEL + 16];
+    generate_label(batch->nodes, region, label, sizeof label);
+    const bool reduces = region->reduction != NO_NODE;
+    const struct op_kernel_spec spec = {"fused.cl", reduces ? "reduce_part" : "fused", "", label};
+    cls_status status = op_kernel_generate(batch->context, text, &spec, &step->kernel);
+    if (status || !reduces)
+        return status;
+    snprintf(finish_label, sizeof finish_label, "%s (finish)", label);
+    const struct op_kernel_spec finish = {"fused.cl", "reduce_finish", "", finish_label};
+    return op_kernel_generate(batch->context, text, &finish, &step->finish);
+}
+
+static void cut_reduction(const struct batch *batch, const struct region *region,
+                          struct step *step) {
+    const struct reduction_size size = {region->count, step->shape.vector, step->shape.local,
+                                        step->kernel->max_group, step->finish->max_group};
+    step->cut = reduction_cut_of(batch->context->device, &size);
+}
+
+static cls_status make_step(struct batch *batch, const struct region *region, struct step *step) {
+    const struct op_call device = {
+        .context = batch->context, .device = batch->context->device, .caps = batch->context->caps};
+    struct text readable = {0}, text = {0};
+    step->shape = region_shape_of(batch->nodes, region, &device, all_aligned(batch, region));
+    generate_region(batch->nodes, region, &step->shape, &readable);
+    cls_status status = readable.failed ? no_memory() : generate_expand(readable.bytes, &text);
+    if (!status && text.failed)
+        status = no_memory();
+    if (!status)
+        status = build_kernels(batch, region, step, text.bytes);
+    if (!status && region->reduction != NO_NODE)
+        cut_reduction(batch, region, step);
+    free(text.bytes);
+    step->source = readable.bytes;
+    return status;
+}
+
+/* ---- memory */
+
+/* A buffer for an upload or a result; it stays with the node. */
+static cls_status store_node(struct batch *batch, struct plan *plan, struct node *node) {
+    if (node->stored)
+        return CLS_SUCCESS;
+    plan->storage_bytes += node_bytes(node);
+    if (node->place.buffer)
+        return CLS_SUCCESS;
+    node->place.offset = 0;
+    return buffer_allocate(batch->context, node_bytes(node), &node->place.buffer);
+}
+
+static cls_status store_all(struct batch *batch, struct plan *plan) {
+    cls_status status = CLS_SUCCESS;
+    for (uint32_t i = 0; i < batch->n_nodes && !status; i++) {
+        struct node *node = &batch->nodes[i];
+        if (node_is_result(node) || (node->kind == NODE_UPLOAD && node->users))
+            status = store_node(batch, plan, node);
+    }
+    return status;
+}
+
+static cls_status reserve_arena(struct batch *batch, size_t bytes) {
+    struct buffer *arena;
+    if (!bytes || (batch->arena && batch->arena->bytes >= bytes))
+        return CLS_SUCCESS;
+    cls_status status = buffer_allocate(batch->context, bytes, &arena);
+    if (status)
+        return status;
+    if (batch->arena)
+        buffer_put(batch->arena); /* work in flight keeps it */
+    batch->arena = arena;
+    return CLS_SUCCESS;
+}
+
+/* ---- the plan */
+
+static cls_status fill(struct batch *batch, struct plan *plan) {
+    cls_status status = regions_make(batch->nodes, batch->n_nodes, &plan->regions);
+    if (status)
+        return status;
+    const size_t n_nodes = batch->n_nodes + 1u, n_regions = plan->regions.count + 1u;
+    plan->steps = calloc(n_regions, sizeof *plan->steps);
+    plan->offsets = malloc(n_nodes * sizeof *plan->offsets);
+    plan->uploads = calloc(n_nodes, sizeof *plan->uploads);
+    if (!plan->steps || !plan->offsets || !plan->uploads)
+        return no_memory();
+    memset(plan->offsets, 0xff, n_nodes * sizeof *plan->offsets);
+    for (unsigned i = 0; i < plan->regions.count && !status; i++) {
+        status = make_step(batch, &plan->regions.at[i], &plan->steps[i]);
+        plan->n_kernels += 1u + (plan->regions.at[i].reduction != NO_NODE);
+    }
+    if (!status)
+        status = plan_layout(batch, plan);
+    if (status)
+        return status;
+    plan_lanes(batch, plan);
+    status = store_all(batch, plan);
+    return status ? status : reserve_arena(batch, plan->arena_bytes);
+}
+
+cls_status plan_prepare(struct batch *batch) {
+    if (batch->plan)
+        return CLS_SUCCESS;
+    struct plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return no_memory();
+    cls_status status = fill(batch, plan);
+    if (status) {
+        plan_free(plan);
+        return status;
+    }
+    batch->plan = plan;
+    return CLS_SUCCESS;
+}
+
+struct place plan_place(const struct batch *batch, uint32_t node) {
+    const struct node *at = &batch->nodes[node];
+    const size_t offset = batch->plan->offsets[node];
+    if (offset == SIZE_MAX)
+        return at->place;
+    return (struct place){batch->arena, offset / cls_dtype_size(at->dtype)};
+}
+
+/* ---- overlaps */
+
+/* The bytes of a node that lies in an array of the caller's. */
+struct extent {
+    cl_mem memory;
+    size_t from, to;
+    size_t element;
+};
+
+static struct extent extent_of(const struct node *node) {
+    const size_t size = cls_dtype_size(node->dtype), from = node->place.offset * size;
+    return (struct extent){node->place.buffer->memory, from, from + node->count * size, size};
+}
+
+static bool is_callers(const struct node *node) { return node->kind == NODE_ARRAY || node->stored; }
+
+static bool overlap(const struct extent *a, const struct extent *b) {
+    return a->memory == b->memory && a->from < b->to && b->from < a->to;
+}
+
+static bool same(const struct extent *a, const struct extent *b) {
+    return a->from == b->from && a->to == b->to && a->element == b->element;
+}
+
+static bool read_only_by(const struct plan *plan, uint32_t input, uint32_t region) {
+    for (unsigned r = 0; r < plan->regions.count; r++)
+        for (unsigned i = 0; i < plan->regions.at[r].inputs.count; i++)
+            if (plan->regions.at[r].inputs.at[i] == input && r != region)
+                return false;
+    return true;
+}
+
+static cls_status check_pair(const struct batch *batch, uint32_t result, uint32_t other) {
+    const struct node *a = &batch->nodes[result], *b = &batch->nodes[other];
+    const struct extent x = extent_of(a), y = extent_of(b);
+    if (!overlap(&x, &y))
+        return CLS_SUCCESS;
+    if (b->kind == NODE_ARRAY && a->kind == NODE_MAP && same(&x, &y) &&
+        read_only_by(batch->plan, other, batch->plan->regions.of_node[result]))
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OVERLAP, "%s: its result's array overlaps %s", a->row->name,
+                     b->kind == NODE_ARRAY ? "an input that is read elsewhere"
+                                           : "another result's");
+}
+
+cls_status plan_check_overlaps(const struct batch *batch) {
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
+        if (!batch->nodes[i].stored)
+            continue;
+        for (uint32_t k = 0; k < batch->n_nodes; k++) {
+            if (k == i || !is_callers(&batch->nodes[k]))
+                continue;
+            cls_status status = check_pair(batch, i, k);
+            if (status)
+                return status;
+        }
+    }
+    return CLS_SUCCESS;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What executions of a batch do, as long as nothing more is recorded. */
+#ifndef CLSTREAM_BATCH_PLAN_H
+#define CLSTREAM_BATCH_PLAN_H
+
+#include "batch/batch.h"
+#include "batch/generate.h"
+#include "ops/reduction_cut.h"
+
+/* One region's kernels and its place among the others. */
+struct step {
+    struct region_shape shape;
+    char *source;          /* the readable form */
+    struct kernel *kernel; /* owned, as `finish` is */
+    struct kernel *finish; /* of a reduction, or NULL */
+    struct reduction_cut cut;
+    size_t partials;   /* of a reduction: their offset in the arena, in bytes */
+    unsigned lane;     /* 0 is the caller's stream */
+    uint64_t position; /* of the latest execution, in the lane's stream */
+};
+
+/* Where the latest execution uploaded an input. */
+struct upload_mark {
+    uint64_t execution; /* counted by `executions` of the plan */
+    unsigned lane;
+    uint64_t position;
+};
+
+struct plan {
+    struct regions regions;
+    struct step *steps;          /* one for each region */
+    size_t *offsets;             /* of each node in the arena, in bytes; SIZE_MAX: not there */
+    struct upload_mark *uploads; /* one for each node */
+    uint64_t executions;
+    unsigned n_lanes;
+    unsigned n_kernels;
+    size_t arena_bytes;
+    size_t arena_least;
+    size_t storage_bytes;
+};
+
+/* Makes the batch's plan where it has none; builds what it needs. */
+cls_status plan_prepare(struct batch *batch);
+void plan_free(struct plan *plan);
+
+/* The place of a value in memory; borrowed. */
+struct place plan_place(const struct batch *batch, uint32_t node);
+
+/* CLS_ERROR_OVERLAP where a result would be written over what others still read. */
+cls_status plan_check_overlaps(const struct batch *batch);
+
+/* lanes.c: gives every step its lane. */
+void plan_lanes(struct batch *batch, struct plan *plan);
+
+/* layout.c: gives every intermediate value its place in the arena. */
+cls_status plan_layout(struct batch *batch, struct plan *plan);
+
+#endif

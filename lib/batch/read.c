@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* Results, and questions about a batch. */
+#include <string.h>
+
+#include "base/error.h"
+#include "batch/plan.h"
+#include "core/buffer.h"
+#include "core/context.h"
+#include "core/stream.h"
+
+static cls_status find_ready(struct batch *batch, cls_value value, const void *data,
+                             const struct node **out) {
+    uint32_t index;
+    cls_status status = batch_find(batch, "read", "value", value, &index);
+    if (status)
+        return status;
+    const struct node *node = &batch->nodes[index];
+    if (node_is_input(node))
+        return error_set(CLS_ERROR_INVALID_STATE, "read: the value is an input");
+    if (!data && node->count)
+        return error_set(CLS_ERROR_INVALID_VALUE, "read: data is null");
+    if (!node->ready)
+        return error_set(CLS_ERROR_INVALID_STATE, "read: %s %s", node->row->name,
+                         node_is_result(node)
+                             ? "was not executed since it became a result"
+                             : "is no result: another operation takes it, and it was not kept");
+    *out = node;
+    return CLS_SUCCESS;
+}
+
+/* Submits the copy behind the latest execution. */
+static cls_status submit(struct batch *batch, const struct node *node, void *data,
+                         struct stream *stream, uint64_t *position) {
+    const size_t size = cls_dtype_size(node->dtype), bytes = node->count * size;
+    if (stream->context != batch->context)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "batch and stream are of different contexts");
+    cls_status status = stream_wait_for(stream, batch->latest.stream, batch->latest.position);
+    if (!status && bytes)
+        status =
+            cls_copy_d2h_async(data, object_handle(&node->place.buffer->object),
+                               node->place.offset * size, bytes, object_handle(&stream->object));
+    if (!status)
+        status = stream_mark(stream, position);
+    if (!status)
+        status = batch_note_use(batch, stream, *position);
+    if (!status && bytes) {
+        batch->totals.downloads++;
+        batch->totals.bytes_to_host += bytes;
+    }
+    return status;
+}
+
+cls_status cls_batch_read_async(cls_batch handle, cls_value value, void *data,
+                                cls_stream stream_handle) {
+    struct batch *batch;
+    struct stream *stream;
+    const struct node *node;
+    uint64_t position;
+    cls_status status = batch_enter(handle, &batch);
+    if (status)
+        return status;
+    status = find_ready(batch, value, data, &node);
+    if (!status)
+        status = stream_get(stream_handle, batch->context, &stream);
+    if (status)
+        return batch_leave(batch, status);
+    status = submit(batch, node, data, stream, &position);
+    stream_put(stream);
+    return batch_leave(batch, status);
+}
+
+/* The latest execution's stream, while it has a handle to submit with. */
+static cls_status stream_to_read_on(struct batch *batch, struct stream **out) {
+    struct stream *latest = batch->latest.stream;
+    if (atomic_load(&latest->destroyed))
+        return stream_get(NULL, batch->context, out);
+    object_retain(&latest->object);
+    *out = latest;
+    return CLS_SUCCESS;
+}
+
+cls_status cls_batch_read(cls_batch handle, cls_value value, void *data) {
+    struct batch *batch;
+    struct stream *stream;
+    const struct node *node;
+    uint64_t position = 0;
+    cls_status status = check_may_block();
+    if (!status)
+        status = batch_enter(handle, &batch);
+    if (status)
+        return status;
+    status = find_ready(batch, value, data, &node);
+    if (!status)
+        status = stream_to_read_on(batch, &stream);
+    if (status)
+        return batch_leave(batch, status);
+    status = batch_leave(batch, submit(batch, node, data, stream, &position));
+    if (!status)
+        status = stream_wait(stream, position, WAIT_FOREVER);
+    stream_put(stream);
+    return status;
+}
+
+/* ---- questions */
+
+cls_status cls_batch_get_value(cls_batch handle, cls_value value, cls_value_info *info) {
+    struct batch *batch;
+    uint32_t index;
+    if (!info || info->size != sizeof *info)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_batch_get_value: start with CLS_VALUE_INFO_INIT");
+    cls_status status = batch_enter(handle, &batch);
+    if (status)
+        return status;
+    status = batch_find(batch, "cls_batch_get_value", "value", value, &index);
+    if (!status) {
+        const struct node *node = &batch->nodes[index];
+        info->dtype = node->dtype;
+        info->count = node->count;
+        info->is_scalar = node->scalar;
+        info->is_result = node_is_result(node);
+    }
+    return batch_leave(batch, status);
+}
+
+cls_status cls_batch_get_statistics(cls_batch handle, cls_batch_statistics *statistics) {
+    struct batch *batch;
+    if (!statistics || statistics->size != sizeof *statistics)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_batch_get_statistics: start with CLS_BATCH_STATISTICS_INIT");
+    cls_status status = batch_enter(handle, &batch);
+    if (status)
+        return status;
+    *statistics = batch->totals;
+    const struct plan *plan = batch->plan;
+    if (plan) {
+        statistics->regions = plan->regions.count;
+        statistics->kernels_per_run = plan->n_kernels;
+        statistics->streams = plan->n_lanes;
+        statistics->arena_bytes = plan->arena_bytes;
+        statistics->arena_least_bytes = plan->arena_least;
+        statistics->storage_bytes = plan->storage_bytes;
+    }
+    return batch_leave(batch, CLS_SUCCESS);
+}
+
+static cls_status copy_source(struct batch *batch, unsigned region, char *text, size_t capacity,
+                              size_t *length) {
+    cls_status status = plan_prepare(batch);
+    if (status)
+        return status;
+    if (region >= batch->plan->regions.count)
+        return error_set(CLS_ERROR_OUT_OF_RANGE, "the batch has %u regions",
+                         batch->plan->regions.count);
+    const char *source = batch->plan->steps[region].source;
+    const size_t all = strlen(source);
+    if (capacity) {
+        const size_t part = all < capacity ? all : capacity - 1;
+        memcpy(text, source, part);
+        text[part] = '\0';
+    }
+    if (length)
+        *length = all;
+    return CLS_SUCCESS;
+}
+
+cls_status cls_batch_get_source(cls_batch handle, unsigned region, char *text, size_t capacity,
+                                size_t *length) {
+    struct batch *batch;
+    if (!text && capacity)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_batch_get_source: text is null");
+    cls_status status = batch_enter(handle, &batch);
+    if (status)
+        return status;
+    return batch_leave(batch, copy_source(batch, region, text, capacity, length));
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+#include "batch/regions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* What all of the operations of one region have in common. */
+struct shape_of_work {
+    size_t count;
+    bool scalar;
+};
+
+/* The partition in the making: groups of nodes as a union-find forest, the facts of a group at its
+ * root. */
+struct fusion {
+    const struct node *nodes;
+    uint32_t n_nodes;
+    unsigned limit; /* operations of a group */
+    uint32_t *parent;
+    unsigned *level;
+    unsigned *operations;
+    uint32_t *reduction;
+};
+
+static cls_status no_memory(void) {
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to plan a batch");
+}
+
+static cls_status list_add(struct node_list *list, uint32_t node) {
+    if (list->count == list->room) {
+        const unsigned room = list->room ? 2 * list->room : 4;
+        uint32_t *at = realloc(list->at, room * sizeof *at);
+        if (!at)
+            return no_memory();
+        list->at = at;
+        list->room = room;
+    }
+    list->at[list->count++] = node;
+    return CLS_SUCCESS;
+}
+
+static cls_status list_add_once(struct node_list *list, uint32_t node) {
+    for (unsigned i = 0; i < list->count; i++)
+        if (list->at[i] == node)
+            return CLS_SUCCESS;
+    return list_add(list, node);
+}
+
+/* ---- groups */
+
+static struct shape_of_work work_of(const struct node *nodes, const struct node *node) {
+    struct shape_of_work work = {1, true};
+    for (unsigned i = 0; i < node->n_inputs; i++) {
+        const struct node *input = &nodes[node->inputs[i]];
+        if (!input->scalar)
+            work = (struct shape_of_work){input->count, false};
+    }
+    return work;
+}
+
+static bool same_work(const struct fusion *fusion, uint32_t a, uint32_t b) {
+    const struct shape_of_work x = work_of(fusion->nodes, &fusion->nodes[a]),
+                               y = work_of(fusion->nodes, &fusion->nodes[b]);
+    return x.count == y.count && x.scalar == y.scalar;
+}
+
+static uint32_t root_of(struct fusion *fusion, uint32_t node) {
+    while (fusion->parent[node] != node) {
+        fusion->parent[node] = fusion->parent[fusion->parent[node]];
+        node = fusion->parent[node];
+    }
+    return node;
+}
+
+/* Whether the two groups may be one. */
+static bool fits(const struct fusion *fusion, uint32_t a, uint32_t b) {
+    return fusion->operations[a] + fusion->operations[b] <= fusion->limit &&
+           (fusion->reduction[a] == NO_NODE || fusion->reduction[b] == NO_NODE);
+}
+
+static void unite(struct fusion *fusion, uint32_t a, uint32_t b) {
+    fusion->parent[b] = a;
+    fusion->operations[a] += fusion->operations[b];
+    if (fusion->reduction[a] == NO_NODE)
+        fusion->reduction[a] = fusion->reduction[b];
+}
+
+/* Whether `user` could take `input` from a register. */
+static bool is_fusable(const struct fusion *fusion, uint32_t input, uint32_t user) {
+    return fusion->nodes[input].kind == NODE_MAP && same_work(fusion, input, user);
+}
+
+static unsigned level_of(const struct fusion *fusion, uint32_t node) {
+    const struct node *at = &fusion->nodes[node];
+    unsigned level = 0;
+    for (unsigned i = 0; i < at->n_inputs; i++) {
+        const uint32_t input = at->inputs[i];
+        if (node_is_input(&fusion->nodes[input]))
+            continue;
+        const unsigned least = fusion->level[input] + !is_fusable(fusion, input, node);
+        level = level > least ? level : least;
+    }
+    return level;
+}
+
+/* Makes one group of the node and the groups of those inputs that it can be fused with. Where they do
+ * not all fit, the node begins a group of its own, one level up, and finds its inputs in memory. */
+static void join_inputs(struct fusion *fusion, uint32_t node) {
+    const struct node *at = &fusion->nodes[node];
+    uint32_t roots[NODE_MAX_INPUTS];
+    unsigned n_roots = 0, operations = 1, reductions = at->kind == NODE_REDUCE;
+    for (unsigned i = 0; i < at->n_inputs; i++) {
+        const uint32_t input = at->inputs[i];
+        if (!is_fusable(fusion, input, node) || fusion->level[input] != fusion->level[node])
+            continue;
+        const uint32_t root = root_of(fusion, input);
+        bool known = false;
+        for (unsigned k = 0; k < n_roots; k++)
+            known = known || roots[k] == root;
+        if (known)
+            continue;
+        roots[n_roots++] = root;
+        operations += fusion->operations[root];
+        reductions += fusion->reduction[root] != NO_NODE;
+    }
+    if (operations > fusion->limit || reductions > 1) {
+        fusion->level[node]++;
+        return;
+    }
+    for (unsigned i = 0; i < n_roots; i++)
+        unite(fusion, root_of(fusion, node), roots[i]);
+}
+
+/* Groups of one level that read one array go over it together. `reader` has room for every node. */
+static void join_readers(struct fusion *fusion, uint32_t *reader) {
+    memset(reader, 0xff, fusion->n_nodes * sizeof *reader);
+    for (uint32_t node = 0; node < fusion->n_nodes; node++) {
+        const struct node *at = &fusion->nodes[node];
+        for (unsigned i = 0; i < at->n_inputs; i++) {
+            const uint32_t input = at->inputs[i];
+            const uint32_t other = reader[input];
+            if (fusion->nodes[input].scalar)
+                continue;
+            reader[input] = node;
+            if (other == NO_NODE || fusion->level[other] != fusion->level[node] ||
+                !same_work(fusion, other, node))
+                continue;
+            const uint32_t a = root_of(fusion, other), b = root_of(fusion, node);
+            if (a != b && fits(fusion, a, b))
+                unite(fusion, a, b);
+        }
+    }
+}
+
+static void fuse(struct fusion *fusion, uint32_t *scratch) {
+    for (uint32_t node = 0; node < fusion->n_nodes; node++) {
+        const struct node *at = &fusion->nodes[node];
+        fusion->parent[node] = node;
+        fusion->level[node] = 0;
+        fusion->operations[node] = !node_is_input(at);
+        fusion->reduction[node] = at->kind == NODE_REDUCE ? node : NO_NODE;
+        if (node_is_input(at))
+            continue;
+        fusion->level[node] = level_of(fusion, node);
+        join_inputs(fusion, node);
+    }
+    join_readers(fusion, scratch);
+}
+
+/* ---- regions */
+
+static int by_level(const void *a, const void *b) {
+    const struct region *x = a, *y = b;
+    if (x->level != y->level)
+        return x->level < y->level ? -1 : 1;
+    /* The level's regions in the order of recording; while sorting, `inputs` holds the root. */
+    return x->count < y->count ? -1 : x->count > y->count;
+}
+
+/* Finds the groups' regions. While they are sorted, `count` is the first node and `reduction` the
+ * root. */
+static cls_status number_groups(struct fusion *fusion, struct regions *out) {
+    for (uint32_t node = 0; node < fusion->n_nodes; node++)
+        out->of_node[node] = NO_NODE;
+    for (uint32_t node = 0; node < fusion->n_nodes; node++) {
+        if (node_is_input(&fusion->nodes[node]))
+            continue;
+        const uint32_t root = root_of(fusion, node);
+        if (out->of_node[root] != NO_NODE)
+            continue;
+        out->of_node[root] = out->count;
+        out->at[out->count++] =
+            (struct region){.level = fusion->level[root], .count = node, .reduction = root};
+    }
+    qsort(out->at, out->count, sizeof *out->at, by_level);
+    for (unsigned i = 0; i < out->count; i++)
+        out->of_node[out->at[i].reduction] = i;
+    for (uint32_t node = 0; node < fusion->n_nodes; node++)
+        if (!node_is_input(&fusion->nodes[node]))
+            out->of_node[node] = out->of_node[root_of(fusion, node)];
+    for (unsigned i = 0; i < out->count; i++) {
+        const uint32_t root = out->at[i].reduction;
+        out->at[i].count = work_of(fusion->nodes, &fusion->nodes[root]).count;
+        out->at[i].reduction = fusion->reduction[root];
+    }
+    return CLS_SUCCESS;
+}
+
+static cls_status list_members(const struct fusion *fusion, struct regions *out) {
+    cls_status status = CLS_SUCCESS;
+    for (uint32_t node = 0; node < fusion->n_nodes && !status; node++) {
+        const struct node *at = &fusion->nodes[node];
+        if (node_is_input(at))
+            continue;
+        struct region *region = &out->at[out->of_node[node]];
+        if (at->kind == NODE_MAP)
+            status = list_add(&region->maps, node);
+        for (unsigned i = 0; i < at->n_inputs && !status; i++) {
+            const uint32_t input = at->inputs[i];
+            if (fusion->nodes[input].kind == NODE_CONSTANT)
+                status = list_add_once(&region->constants, input);
+            else if (out->of_node[input] != out->of_node[node])
+                status = list_add_once(&region->inputs, input);
+        }
+    }
+    return status;
+}
+
+/* `outside` has room for every node. */
+static cls_status list_outputs(const struct fusion *fusion, struct regions *out,
+                               uint32_t *outside) {
+    cls_status status = CLS_SUCCESS;
+    for (uint32_t node = 0; node < fusion->n_nodes; node++)
+        outside[node] = node_is_result(&fusion->nodes[node]);
+    for (unsigned r = 0; r < out->count; r++)
+        for (unsigned i = 0; i < out->at[r].inputs.count; i++)
+            outside[out->at[r].inputs.at[i]] = true;
+    for (uint32_t node = 0; node < fusion->n_nodes && !status; node++)
+        if (fusion->nodes[node].kind == NODE_MAP && outside[node])
+            status = list_add(&out->at[out->of_node[node]].outputs, node);
+    return status;
+}
+
+static size_t argument_bytes(const struct region *region) {
+    return 16 * ((size_t)region->inputs.count + region->outputs.count) +
+           8 * (size_t)region->constants.count;
+}
+
+static bool arguments_fit(const struct regions *regions) {
+    for (unsigned i = 0; i < regions->count; i++)
+        if (argument_bytes(&regions->at[i]) > REGION_ARGUMENT_BYTES)
+            return false;
+    return true;
+}
+
+static cls_status attempt(struct fusion *fusion, uint32_t *scratch, struct regions *out) {
+    fuse(fusion, scratch);
+    struct regions made = {calloc(fusion->n_nodes, sizeof *made.at), 0,
+                           calloc(fusion->n_nodes, sizeof *made.of_node)};
+    cls_status status = made.at && made.of_node ? CLS_SUCCESS : no_memory();
+    if (!status)
+        status = number_groups(fusion, &made);
+    if (!status)
+        status = list_members(fusion, &made);
+    if (!status)
+        status = list_outputs(fusion, &made, scratch);
+    if (status)
+        regions_free(&made);
+    else
+        *out = made;
+    return status;
+}
+
+static cls_status run(struct fusion *fusion, uint32_t *scratch, struct regions *out) {
+    fusion->limit = REGION_OPERATIONS;
+    for (;;) {
+        cls_status status = attempt(fusion, scratch, out);
+        if (status || arguments_fit(out) || fusion->limit == 1)
+            return status;
+        regions_free(out);
+        fusion->limit /= 2;
+    }
+}
+
+cls_status regions_make(const struct node *nodes, uint32_t n_nodes, struct regions *out) {
+    const size_t n = n_nodes ? n_nodes : 1;
+    struct fusion fusion = {.nodes = nodes,
+                            .n_nodes = n_nodes,
+                            .parent = calloc(n, sizeof *fusion.parent),
+                            .level = calloc(n, sizeof *fusion.level),
+                            .operations = calloc(n, sizeof *fusion.operations),
+                            .reduction = calloc(n, sizeof *fusion.reduction)};
+    uint32_t *scratch = calloc(n, sizeof *scratch);
+    cls_status status =
+        fusion.parent && fusion.level && fusion.operations && fusion.reduction && scratch
+            ? CLS_SUCCESS
+            : no_memory();
+    if (!status)
+        status = run(&fusion, scratch, out);
+    free(scratch);
+    free(fusion.reduction);
+    free(fusion.operations);
+    free(fusion.level);
+    free(fusion.parent);
+    return status;
+}
+
+void regions_free(struct regions *regions) {
+    for (unsigned i = 0; i < regions->count; i++) {
+        free(regions->at[i].maps.at);
+        free(regions->at[i].inputs.at);
+        free(regions->at[i].constants.at);
+        free(regions->at[i].outputs.at);
+    }
+    free(regions->at);
+    free(regions->of_node);
+    *regions = (struct regions){0};
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fusion: which operations run together. A region is one kernel: element-by-element operations of one
+ * count, and at most one reduction, which ends it.
+ *
+ * Every operation has a level: that of the highest input that it can be fused with, and one more than
+ * that of any input which must be in memory first (of another count, a reduction's result, or in a
+ * region that is full). So what one region reads from another is always of a lower level, and no two
+ * regions can wait for each other. A pure function of the nodes.
+ */
+#ifndef CLSTREAM_BATCH_REGIONS_H
+#define CLSTREAM_BATCH_REGIONS_H
+
+#include "batch/node.h"
+
+enum {
+    REGION_OPERATIONS = 64,
+    /* Of all arguments of a kernel; OpenCL promises 1,024. */
+    REGION_ARGUMENT_BYTES = 960,
+    NO_NODE = UINT32_MAX
+};
+
+/* A list of nodes that grows. */
+struct node_list {
+    uint32_t *at;
+    unsigned count;
+    unsigned room;
+};
+
+struct region {
+    unsigned level;
+    size_t count;               /* elements of its arrays; 1 where all are scalars */
+    struct node_list maps;      /* in the order of recording */
+    struct node_list inputs;    /* read from memory */
+    struct node_list constants; /* passed by value */
+    struct node_list outputs;   /* maps that others read, or that are results */
+    uint32_t reduction;         /* or NO_NODE */
+};
+
+struct regions {
+    struct region *at; /* by level */
+    unsigned count;
+    uint32_t *of_node; /* each node's region, or NO_NODE */
+};
+
+cls_status regions_make(const struct node *nodes, uint32_t n_nodes, struct regions *out);
+void regions_free(struct regions *regions);
+
+#endif
