@@ -13,7 +13,7 @@
 #include "driver/quirk.h"
 #include "driver/status.h"
 
-enum { FIRST_CAPACITY = 32, POLL_STEP = 32, VERDICT_BATCH = 32 };
+enum { FIRST_CAPACITY = 32, POLL_STEP = 32, VERDICT_BATCH = 128 };
 
 /* PoCL answers in 16 ns, NVIDIA takes 140 to 360. */
 static const double DEAR_QUERY_NS = 60;
@@ -234,15 +234,14 @@ static bool batch_events(const struct flights *flights, unsigned n, cl_event *ev
     return *count != 0;
 }
 
-/* Asks by one wait for the oldest flights up to the newest one that has an event: where asking each by
- * itself is dear, or where a driver tells of failures only when waited for. Where a stream does without
- * an event for each command anyhow, a failure names a span, and the newest event speaks for the batch. */
+/* Asks by one wait for the `*n` oldest flights; less those that no event among them covers. For where asking
+ * each by itself is dear, or where a driver tells of failures only when waited for. Where a stream does
+ * without an event for each command anyhow, a failure names a span, and the newest event speaks for all. */
 static enum batch batch_state(struct stream *stream, unsigned *n) {
     const struct device *device = stream->context->device;
     struct flights *flights = &stream->flights;
     cl_event events[VERDICT_BATCH];
     cl_uint count;
-    *n = flights->count < VERDICT_BATCH ? flights->count : VERDICT_BATCH;
     while (*n && !flight_at(flights, *n - 1)->event)
         --*n;
     if (!batch_events(flights, *n, events, &count))
@@ -278,44 +277,60 @@ static cl_int ask(struct stream *stream, struct flight *flight) {
     return state;
 }
 
-/* Retires what is done. Where asking is dear, asks of a batch first, and of its oldest flight only when the
- * batch is not whole and nothing is to be kept. */
-static struct stream *poll_flights(struct stream *stream, unsigned keep) {
+/* Asks of ever fewer of the oldest flights until they are done; notes that they are well. */
+static void ask_batches(struct stream *stream) {
+    struct flights *flights = &stream->flights;
+    unsigned n = flights->count < VERDICT_BATCH ? flights->count : VERDICT_BATCH;
+    enum batch batch = BATCH_PENDING;
+    while (n > 1 && batch == BATCH_PENDING) {
+        batch = batch_state(stream, &n);
+        if (batch == BATCH_WELL)
+            note_well(flights, n);
+        n /= 2;
+    }
+}
+
+/* How the oldest flight that has an event stands; positive while pending. Where asking is dear, the others
+ * are asked about in batches, and by a submitter in passing (`trim`) only while a whole one is behind. */
+static cl_int look(struct stream *stream, struct flight *flight, bool trim) {
     struct flights *flights = &stream->flights;
     bool batches = polls_in_batches(stream);
+    if (flight->well)
+        return CL_COMPLETE;
+    if (batches && trim) {
+        unsigned n = VERDICT_BATCH;
+        enum batch batch = flights->count > n ? batch_state(stream, &n) : BATCH_PENDING;
+        if (batch == BATCH_WELL)
+            note_well(flights, n);
+        if (batch != BATCH_UNSURE)
+            return batch == BATCH_WELL ? CL_COMPLETE : CL_QUEUED;
+    }
+    cl_int state = ask(stream, flight);
+    if (state == CL_COMPLETE && batches)
+        ask_batches(stream);
+    return state;
+}
+
+static struct stream *retire_done(struct stream *stream, bool trim) {
+    struct flights *flights = &stream->flights;
     struct stream *other = NULL;
     while (flights->count && !other) {
-        unsigned telling = first_telling(flights), n;
+        unsigned telling = first_telling(flights);
         if (telling == flights->count)
             break;
-        struct flight *flight = flight_at(flights, telling);
-        cl_int state = CL_COMPLETE;
-        if (!flight->well && batches) {
-            if (flights->count <= keep)
-                break;
-            enum batch batch = batch_state(stream, &n);
-            if (batch == BATCH_WELL) {
-                note_well(flights, n);
-                continue;
-            }
-            if (batch == BATCH_PENDING && keep)
-                break;
-            batches = false;
-        }
-        if (!flight->well)
-            state = ask(stream, flight);
+        cl_int state = look(stream, flight_at(flights, telling), trim);
         if (state > 0)
             break;
         other = retire_span(stream, telling, state);
     }
-    flights->poll_at = flights->count + POLL_STEP;
+    flights->poll_at = flights->count + (polls_in_batches(stream) ? VERDICT_BATCH / 2 : POLL_STEP);
     return other;
 }
 
 struct stream *flights_poll(struct stream *stream) {
-    return poll_flights(stream, 0);
+    return retire_done(stream, false);
 }
 
 struct stream *flights_trim(struct stream *stream) {
-    return poll_flights(stream, VERDICT_BATCH);
+    return retire_done(stream, true);
 }

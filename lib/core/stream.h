@@ -138,6 +138,9 @@ bool stream_is_over(struct stream *stream);
 /* Forgets waits that nothing follows; for a stream whose handle is gone. */
 void stream_drop_waits(struct stream *stream);
 
+/* Somebody waits for the stream's work: flushes it where the device does not run what was never flushed. */
+void stream_hurry_locked(struct stream *stream);
+
 /* The position that stands for all work so far, waits that nothing follows included. */
 cls_status stream_mark(struct stream *stream, uint64_t *position);
 

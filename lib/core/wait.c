@@ -51,11 +51,17 @@ static void poll_deep(struct stream *stream, unsigned depth) {
 
 void stream_poll(struct stream *stream) { poll_deep(stream, POLL_DEPTH); }
 
-/* Streams with unflushed work: a host that waits for one of them wants the others to run meanwhile. */
+/* Streams whose work stands still until it is flushed: a host that waits for one of them wants the others
+ * to run meanwhile. */
 static _Atomic int unflushed_streams;
 
+/* Whether the stream's work stands still until it is flushed. */
+static bool needs_flush(const struct stream *stream) {
+    return !stream->context->caps->unflushed_runs;
+}
+
 void stream_note_unflushed(struct stream *stream) {
-    if (!stream->unflushed)
+    if (!stream->unflushed && needs_flush(stream))
         atomic_fetch_add_explicit(&unflushed_streams, 1, memory_order_relaxed);
     stream->unflushed = true;
 }
@@ -64,11 +70,17 @@ void stream_flush_locked(struct stream *stream) {
     if (!stream->unflushed)
         return;
     stream->unflushed = false;
-    atomic_fetch_sub_explicit(&unflushed_streams, 1, memory_order_relaxed);
+    if (needs_flush(stream))
+        atomic_fetch_sub_explicit(&unflushed_streams, 1, memory_order_relaxed);
     struct flight *last = flight_last(&stream->flights);
     cl_command_queue queue = last ? last->queue->cl : stream->queue->cl;
     if (queue_flush(stream->context->device, queue))
         stream_note_unflushed(stream); /* the engine tries again */
+}
+
+void stream_hurry_locked(struct stream *stream) {
+    if (needs_flush(stream))
+        stream_flush_locked(stream);
 }
 
 /* Under the lock: whether the position is with the driver, or done. */
@@ -84,7 +96,7 @@ static struct flight *covering_flight(struct stream *stream, uint64_t position) 
     if (!flight && !handover_cover(stream))
         flight = flights_covering(&stream->flights, position);
     if (flight && !mutant(MUTANT_FLUSH))
-        stream_flush_locked(stream);
+        stream_hurry_locked(stream);
     return flight;
 }
 
@@ -338,7 +350,7 @@ cls_status stream_progress(struct stream *stream, uint64_t position) {
     struct flight *last = flight_last(&stream->flights);
     if (last && !last->event && is_handed_over(stream, position))
         handover_cover(stream);
-    stream_flush_locked(stream);
+    stream_hurry_locked(stream);
     pthread_mutex_unlock(&stream->lock);
     stream_poll(stream);
     if (queued)

@@ -19,7 +19,7 @@
 #endif
 
 /* Counts up with every change of a figure's meaning or of a probe. */
-enum { CAPS_FORMAT = 6 };
+enum { CAPS_FORMAT = 7 };
 
 /* An event per command that costs more than this is dear ... */
 #define DEAR_EVENT 1.10

@@ -16,6 +16,7 @@ struct caps {
     bool queues_concurrent;       /* two independent kernels on two queues did */
     bool copy_compute_overlap;    /* a pinned copy and a kernel on two queues did */
     bool unflushed_progresses;    /* polling an unflushed queue completes the work */
+    bool unflushed_runs;          /* it completes by itself, also what waits for another queue's */
     bool timestamps_sane;         /* queued <= submit <= start <= end, nonzero, on a sane scale */
     bool marker_times_sane;       /* a marker ends no earlier than the work before it */
     bool migrate_blocks;          /* enqueueing a migration waits for the work ahead of it */

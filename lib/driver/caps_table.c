@@ -22,6 +22,7 @@ static const struct figure {
     FLAG(queues_concurrent, "two kernels on two queues were seen to overlap"),
     FLAG(copy_compute_overlap, "a pinned copy and a kernel on two queues were seen to overlap"),
     FLAG(unflushed_progresses, "work that was not flushed completes under polling"),
+    FLAG(unflushed_runs, "it completes with nobody looking, across queues too"),
     FLAG(timestamps_sane, "profiling times are in order and on the host's scale"),
     FLAG(marker_times_sane, "a marker's end is no earlier than that of the work before it"),
     FLAG(migrate_blocks, "enqueueing a migration waits for the work ahead of it"),

@@ -10,7 +10,8 @@
 enum {
     /* Some drivers stop a loop after 65,535 iterations. */
     MAX_ROUNDS = 60000,
-    FIRST_ROUNDS = 16
+    FIRST_ROUNDS = 16,
+    UNFLUSHED_TRIES = 3
 };
 
 #define FIRST_TIMEOUT (10 * CLOCK_SECOND) /* the first launch may compile */
@@ -117,6 +118,26 @@ static void probe_unflushed(struct probe *probe, struct caps *caps) {
         return;
     bool done = probe_poll(event, 3 * CLOCK_MS);
     caps->unflushed_progresses = probe_finish(probe, probe->queues[0], event) && done;
+}
+
+/* A kernel, and one on another queue that waits for it: left alone for a few times as long as they take, both
+ * must be done at the first look. */
+static bool runs_unflushed(struct probe *probe) {
+    cl_event first = NULL, second = NULL;
+    if (!probe_enqueue(probe, probe->queues[0], 0, probe->rounds / 4, NULL, &first))
+        return false;
+    bool enqueued = probe_enqueue(probe, probe->queues[1], 1, 0, &first, &second);
+    clock_sleep_ns((uint64_t)(2 * BUSY_NS));
+    bool done = enqueued && state_of(second) == CL_COMPLETE;
+    bool well = probe_finish(probe, probe->queues[0], first);
+    return enqueued && probe_finish(probe, probe->queues[1], second) && well && done;
+}
+
+static void probe_unflushed_runs(struct probe *probe, struct caps *caps) {
+    bool runs = caps->unflushed_progresses;
+    for (int i = 0; i < UNFLUSHED_TRIES && runs; i++)
+        runs = runs_unflushed(probe);
+    caps->unflushed_runs = runs;
 }
 
 static bool read_times(cl_event event, cl_ulong times[4]) {
@@ -266,6 +287,7 @@ static bool run_all(struct probe *probe, struct caps *caps) {
         return false;
     probe_out_of_order(probe, caps);
     probe_unflushed(probe, caps);
+    probe_unflushed_runs(probe, caps);
     probe_timestamps(probe, caps);
     probe_migration(probe, caps);
     probe_launches(probe, caps);
