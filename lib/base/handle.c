@@ -54,8 +54,10 @@ static struct object *new_slot(struct object_pool *pool) {
             return NULL;
         atomic_store_explicit(&pool->chunks[chunk], memory, memory_order_release);
     }
-    pool->used++;
     struct object *object = object_at(pool, slot);
+    if (pool->prepare && !pool->prepare(object))
+        return NULL;
+    pool->used++;
     object->slot = slot;
     object->pool = pool;
     return object;
@@ -74,7 +76,8 @@ void *object_create(struct object_pool *pool) {
     uint32_t generation = generation_of(atomic_load(&object->state)) & GENERATION_MASK;
     if (generation == 0)
         generation = 1;
-    memset((unsigned char *)object + sizeof *object, 0, pool->object_size - sizeof *object);
+    const size_t kept = sizeof *object + pool->lasting;
+    memset((unsigned char *)object + kept, 0, pool->object_size - kept);
     object->generation = generation;
     atomic_store_explicit(&object->state, (uint64_t)generation << 32 | 1, memory_order_release);
     atomic_fetch_add(&pool->live, 1);
@@ -109,6 +112,15 @@ void *object_acquire(struct object_pool *pool, const void *handle) {
     } while (!atomic_compare_exchange_weak_explicit(&object->state, &state, state + 1,
                                                     memory_order_acquire, memory_order_relaxed));
     return object;
+}
+
+void *object_peek(struct object_pool *pool, const void *handle) {
+    uint32_t generation;
+    struct object *object = decode(pool, handle, &generation);
+    if (!object)
+        return NULL;
+    uint64_t state = atomic_load_explicit(&object->state, memory_order_acquire);
+    return generation_of(state) == generation && references_of(state) ? object : NULL;
 }
 
 bool object_try_retain(struct object *object) {

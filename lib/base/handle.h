@@ -39,7 +39,9 @@ struct object_pool {
     size_t object_size;
     const char *name;                   /* as "stream", for messages */
     void (*finalize)(struct object *o); /* undoes what was built behind the object */
-    pthread_mutex_t lock;               /* guards what follows */
+    size_t lasting; /* bytes behind the header that one life leaves to the next */
+    bool (*prepare)(struct object *o); /* sets them up when the slot is first used; NULL: none */
+    pthread_mutex_t lock;              /* guards what follows */
     _Atomic(unsigned char *) chunks[POOL_CHUNKS];
     uint32_t used;
     struct object *free_list;
@@ -47,7 +49,9 @@ struct object_pool {
 };
 
 #define OBJECT_POOL(type, size, name, finalize) \
-    { type, size, name, finalize, PTHREAD_MUTEX_INITIALIZER, {0}, 0, NULL, 0 }
+    OBJECT_POOL_LASTING(type, size, name, finalize, 0, NULL)
+#define OBJECT_POOL_LASTING(type, size, name, finalize, lasting, prepare) \
+    { type, size, name, finalize, lasting, prepare, PTHREAD_MUTEX_INITIALIZER, {0}, 0, NULL, 0 }
 
 /* A zeroed object (but for its header) with one reference, the owner's; NULL without memory. */
 void *object_create(struct object_pool *pool);
@@ -58,6 +62,11 @@ void *object_handle(const struct object *object);
 /* The object behind a handle with a reference more, or NULL for anything that is not a live handle of
  * the pool. Reports nothing. */
 void *object_acquire(struct object_pool *pool, const void *handle);
+
+/* The object behind a handle that is live at this moment, without a reference; NULL for any other value. It
+ * may go at any time: only what lasts in its slot may be touched, as a lock that object_destroy is called
+ * under; whoever holds that lock and peeks again knows that the object stays. */
+void *object_peek(struct object_pool *pool, const void *handle);
 
 /* A reference more to an object that the caller holds one of. */
 static inline void object_retain(struct object *object) {

@@ -6,9 +6,13 @@
 
 #include "base/error.h"
 #include "core/kernel.h"
+#include "core/kernel_slots.h"
 
 cls_status command_keep(struct command *command, struct object *object) {
-    struct refs *refs = &command->refs;
+    return refs_keep(&command->refs, object);
+}
+
+cls_status refs_keep(struct refs *refs, struct object *object) {
     if (refs->count < COMMAND_REFS) {
         refs->here[refs->count++] = object;
         return CLS_SUCCESS;
@@ -47,7 +51,16 @@ static cls_status launch(struct target target, const struct command *command,
 }
 
 static void launch_discard(struct command *command) {
-    kernel_give_instance(command->u.launch.kernel, command->u.launch.instance);
+    if (!command->u.launch.slot)
+        kernel_give_instance(command->u.launch.kernel, command->u.launch.instance);
+}
+
+static cls_status launch_own(struct command *command) {
+    struct kernel_slot *slot = command->u.launch.slot;
+    cls_status status = slot ? kernel_slot_give(slot, command) : CLS_SUCCESS;
+    if (!status)
+        command->u.launch.slot = NULL;
+    return status;
 }
 
 static cls_status write(struct target target, const struct command *command, struct wait_list waits,
@@ -110,8 +123,11 @@ static cls_status marker(struct target target, const struct command *command,
                   : enqueue_marker(target.device, target.queue, (struct wait_list){0, NULL}, event);
 }
 
-const struct command_type type_launch = {
-    .kind = CLS_COMMAND_KERNEL, .label = "kernel", .enqueue = launch, .discard = launch_discard};
+const struct command_type type_launch = {.kind = CLS_COMMAND_KERNEL,
+                                         .label = "kernel",
+                                         .enqueue = launch,
+                                         .discard = launch_discard,
+                                         .own = launch_own};
 const struct command_type type_write = {
     .kind = CLS_COMMAND_COPY_H2D, .label = "copy_h2d", .enqueue = write};
 const struct command_type type_read = {

@@ -16,6 +16,7 @@
 
 struct command;
 struct kernel;
+struct kernel_slot;
 struct event;
 struct buffer;
 
@@ -49,6 +50,8 @@ struct command_type {
     bool when_failed;
     /* Undoes what the command holds besides its references, once it is handed over or dropped. */
     void (*discard)(struct command *command);
+    /* What it borrows from its stream becomes its own, before it is deferred. NULL: it never borrows. */
+    cls_status (*own)(struct command *command);
 };
 
 enum { COMMAND_REFS = 6 };
@@ -71,8 +74,9 @@ struct command {
     struct command *next; /* in the FIFO */
     union {
         struct {
-            struct kernel *kernel;
-            cl_kernel instance; /* with its arguments set; returned to the kernel by discard */
+            struct kernel_slot *slot; /* where the instance is borrowed from; NULL: it is owned */
+            struct kernel *kernel; /* in refs, and given the instance back by discard; if owned */
+            cl_kernel instance;    /* with its arguments set */
             cl_uint dims;
             bool has_local;
             size_t global[3], local[3];
@@ -141,6 +145,7 @@ static inline const char *command_label(const struct command *command) {
 /* Adds a reference (taken over) to a command. */
 cls_status command_keep(struct command *command, struct object *object);
 
+cls_status refs_keep(struct refs *refs, struct object *object);
 void refs_release(struct refs *refs);
 
 /* Copies what is used only: this is on the path of every launch. */

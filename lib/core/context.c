@@ -159,11 +159,12 @@ static void close_streams(struct context *context) {
     struct stream *stream = context->default_stream;
     context->default_stream = NULL;
     pthread_mutex_unlock(&context->lock);
-    void *handle = object_handle(&stream->object);
     registered_clear(context);
     atomic_store(&stream->destroyed, true);
     stream_drop_waits(stream);
-    object_destroy(&stream_pool, handle);
+    object_retain(&stream->object);
+    stream_close(stream);
+    stream_put(stream);
     engine_kick();
 }
 

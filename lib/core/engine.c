@@ -108,8 +108,10 @@ static enum need look_after(struct stream *stream, bool urgent) {
 static bool let_go(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
     bool idle = !stream->flights.count && !stream->fifo_head && !stream->unflushed;
-    if (idle)
+    if (idle) {
+        kernel_slots_clear(stream);
         stream->watched = false;
+    }
     pthread_mutex_unlock(&stream->lock);
     return idle;
 }

@@ -49,9 +49,11 @@ void kernel_give_instance(struct kernel *kernel, cl_kernel instance);
 cls_status kernel_get(cls_kernel handle, struct kernel **out);
 
 struct command;
-/* Fills in a launch command: one reference to the kernel moves into it; the instance has its arguments
- * set. `local` may be NULL. */
-cls_status kernel_command(struct kernel *kernel, cl_kernel instance, unsigned dims,
-                          const size_t *global, const size_t *local, struct command *out);
+struct kernel_slot;
+
+/* Makes a launch of a slot's kernel, which it borrows: the arguments are to be set, and the launch is to be
+ * submitted, before the stream's lock is left. `local` may be NULL. */
+void kernel_command(struct kernel_slot *slot, unsigned dims, const size_t *global,
+                    const size_t *local, struct command *out);
 
 #endif

@@ -4,20 +4,20 @@
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/kernel.h"
+#include "core/kernel_slots.h"
 #include "core/stream.h"
 
-cls_status kernel_command(struct kernel *kernel, cl_kernel instance, unsigned dims,
-                          const size_t *global, const size_t *local, struct command *out) {
-    command_init(out, &type_launch, kernel->label);
-    out->u.launch.kernel = kernel;
-    out->u.launch.instance = instance;
+void kernel_command(struct kernel_slot *slot, unsigned dims, const size_t *global,
+                    const size_t *local, struct command *out) {
+    command_init(out, &type_launch, slot->kernel->label);
+    out->u.launch.slot = slot;
+    out->u.launch.instance = slot->instance;
     out->u.launch.dims = dims;
     out->u.launch.has_local = local != NULL;
     for (unsigned i = 0; i < dims; i++) {
         out->u.launch.global[i] = global[i];
         out->u.launch.local[i] = local ? local[i] : 0;
     }
-    return command_keep(out, &kernel->object);
 }
 
 /* --- shape --- */
@@ -129,70 +129,77 @@ static cls_status set_all(const struct kernel *kernel, cl_kernel instance, const
     return status;
 }
 
-/* Takes over a reference to the kernel. */
-static cls_status launch(struct kernel *kernel, struct stream *stream, const cls_launch *shape,
-                         const cls_arg *args, unsigned n_args, uint64_t *position) {
-    struct command command;
-    cl_kernel instance;
-    cls_status status = kernel_take_instance(kernel, &instance);
-    if (status) {
-        object_release(&kernel->object);
-        return status;
-    }
-    status = kernel_command(kernel, instance, shape->dims, shape->global,
-                            has_local(shape) ? shape->local : NULL, &command);
-    if (!status)
-        status = set_all(kernel, instance, args, n_args, &command);
-    if (!status)
-        return stream_submit(stream, &command, position);
-    command_drop(&command);
-    return status;
-}
-
-static cls_status check_call(const struct kernel *kernel, const struct stream *stream,
-                             const cls_launch *shape, const cls_arg *args, unsigned n_args,
-                             bool *empty) {
-    if (stream->context != kernel->context)
-        return error_set(CLS_ERROR_WRONG_CONTEXT, "kernel and stream are of different contexts");
+static cls_status check_call(const struct kernel *kernel, const cls_launch *shape,
+                             const cls_arg *args, unsigned n_args, bool *empty) {
     if (n_args != kernel->n_parameters || (n_args && !args))
         return error_set(CLS_ERROR_INVALID_VALUE, "'%s' has %u parameters, not %u", kernel->label,
                          kernel->n_parameters, args ? n_args : 0);
     return check_shape(kernel, shape, empty);
 }
 
-static cls_status kernel_launch(cls_kernel handle, const cls_launch *shape, const cls_arg *args,
-                                unsigned n_args, cls_stream stream_handle, bool blocking) {
-    struct kernel *kernel;
-    struct stream *stream;
-    uint64_t position = 0;
+/* With the stream entered; leaves it. */
+static cls_status launch(struct stream *stream, cls_kernel kernel, const cls_launch *shape,
+                         const cls_arg *args, unsigned n_args, uint64_t *position) {
+    struct command command;
+    struct kernel_slot *slot;
     bool empty = false;
-    cls_status status = blocking ? check_may_block() : CLS_SUCCESS;
+    cls_status status = kernel_slots_get(stream, kernel, &slot);
     if (!status)
-        status = kernel_get(handle, &kernel);
-    if (status)
-        return status;
-    status = stream_get(stream_handle, kernel->context, &stream);
-    if (status) {
-        object_release(&kernel->object);
+        status = check_call(slot->kernel, shape, args, n_args, &empty);
+    if (status || empty) {
+        pthread_mutex_unlock(&stream->lock);
         return status;
     }
-    status = check_call(kernel, stream, shape, args, n_args, &empty);
-    if (status || empty)
-        object_release(&kernel->object);
-    else
-        status = launch(kernel, stream, shape, args, n_args, &position);
-    if (!status && blocking && position)
-        status = stream_wait(stream, position, WAIT_FOREVER);
+    kernel_command(slot, shape->dims, shape->global, has_local(shape) ? shape->local : NULL,
+                   &command);
+    status = set_all(slot->kernel, slot->instance, args, n_args, &command);
+    if (!status)
+        return stream_submit_entered(stream, &command, position);
+    pthread_mutex_unlock(&stream->lock);
+    command_drop(&command);
+    return status;
+}
+
+/* The stream, retained; for NULL the default stream of the kernel's context. */
+static cls_status stream_for(cls_kernel kernel_handle, cls_stream handle, struct stream **out) {
+    struct kernel *kernel;
+    if (handle)
+        return stream_get(handle, NULL, out);
+    cls_status status = kernel_get(kernel_handle, &kernel);
+    if (status)
+        return status;
+    status = stream_get(NULL, kernel->context, out);
+    object_release(&kernel->object);
+    return status;
+}
+
+cls_status cls_kernel_launch_async(cls_kernel kernel, const cls_launch *shape, const cls_arg *args,
+                                   unsigned n_args, cls_stream handle) {
+    struct stream *stream;
+    cls_status status = handle ? stream_enter(handle, &stream) : stream_for(kernel, NULL, &stream);
+    if (status)
+        return status;
+    if (handle)
+        return launch(stream, kernel, shape, args, n_args, NULL);
+    pthread_mutex_lock(&stream->lock);
+    status = launch(stream, kernel, shape, args, n_args, NULL);
     stream_put(stream);
     return status;
 }
 
-cls_status cls_kernel_launch_async(cls_kernel kernel, const cls_launch *launch, const cls_arg *args,
-                                   unsigned n_args, cls_stream stream) {
-    return kernel_launch(kernel, launch, args, n_args, stream, false);
-}
-
-cls_status cls_kernel_launch(cls_kernel kernel, const cls_launch *launch, const cls_arg *args,
-                             unsigned n_args, cls_stream stream) {
-    return kernel_launch(kernel, launch, args, n_args, stream, true);
+cls_status cls_kernel_launch(cls_kernel kernel, const cls_launch *shape, const cls_arg *args,
+                             unsigned n_args, cls_stream handle) {
+    struct stream *stream;
+    uint64_t position = 0;
+    cls_status status = check_may_block();
+    if (!status)
+        status = stream_for(kernel, handle, &stream);
+    if (status)
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    status = launch(stream, kernel, shape, args, n_args, &position);
+    if (!status && position)
+        status = stream_wait(stream, position, WAIT_FOREVER);
+    stream_put(stream);
+    return status;
 }

@@ -189,19 +189,22 @@ static cls_status set_arg(struct op_call *call, cl_kernel instance, unsigned i,
 cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
                      unsigned n_args, size_t global, size_t local) {
     struct command command;
-    cl_kernel instance;
+    struct kernel_slot *slot;
     if (n_args != kernel->n_parameters)
         return error_set(CLS_ERROR_INVALID_VALUE, "kernel '%s' has %u parameters, not %u",
                          kernel->label, kernel->n_parameters, n_args);
-    cls_status status = kernel_take_instance(kernel, &instance);
-    if (status)
+    pthread_mutex_lock(&call->stream->lock);
+    cls_status status = kernel_slots_of(call->stream, kernel, &slot);
+    if (status) {
+        pthread_mutex_unlock(&call->stream->lock);
         return status;
-    object_retain(&kernel->object);
-    status = kernel_command(kernel, instance, 1, &global, local ? &local : NULL, &command);
+    }
+    kernel_command(slot, 1, &global, local ? &local : NULL, &command);
     for (unsigned i = 0; i < n_args && !status; i++)
-        status = set_arg(call, instance, i, &args[i], &command);
+        status = set_arg(call, slot->instance, i, &args[i], &command);
     if (!status)
-        return stream_submit(call->stream, &command, &call->last_position);
+        return stream_submit_entered(call->stream, &command, &call->last_position);
+    pthread_mutex_unlock(&call->stream->lock);
     command_drop(&command);
     return status;
 }

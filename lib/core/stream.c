@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/stream.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,13 @@ enum { DEFAULT_IN_FLIGHT = 1024, MAX_IN_FLIGHT = 1 << 20 };
 
 static void stream_finalize(struct object *object);
 
-struct object_pool stream_pool = OBJECT_POOL(2, sizeof(struct stream), "stream", stream_finalize);
+static bool make_lock(struct object *object) {
+    return !pthread_mutex_init(&((struct stream *)(void *)object)->lock, NULL);
+}
+
+struct object_pool stream_pool = OBJECT_POOL_LASTING(
+    2, sizeof(struct stream), "stream", stream_finalize, sizeof(pthread_mutex_t), make_lock);
+_Static_assert(offsetof(struct stream, lock) == sizeof(struct object), "the lock lasts");
 
 /* The registry: all streams of the process, newest last. */
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -70,6 +77,7 @@ static void stream_finalize(struct object *object) {
     struct stream *stream = (struct stream *)(void *)object;
     registry_remove(stream);
     deps_clear(&stream->waits);
+    kernel_slots_clear(stream);
     flights_free(&stream->flights);
     if (stream->scratch)
         buffer_put(stream->scratch);
@@ -80,7 +88,6 @@ static void stream_finalize(struct object *object) {
     free_failures(atomic_load(&stream->failures));
     free(stream->spare);
     pthread_cond_destroy(&stream->progress);
-    pthread_mutex_destroy(&stream->lock);
     context_put(stream->context);
 }
 
@@ -126,6 +133,27 @@ void stream_drop_waits(struct stream *stream) {
     deps_move(&waits, &stream->waits);
     pthread_mutex_unlock(&stream->lock);
     deps_clear(&waits);
+}
+
+cls_status stream_enter(cls_stream handle, struct stream **out) {
+    struct stream *stream = object_peek(&stream_pool, handle);
+    if (!stream)
+        return object_invalid(&stream_pool, handle);
+    pthread_mutex_lock(&stream->lock);
+    cls_status status = object_peek(&stream_pool, handle) ? context_check(stream->context)
+                                                          : object_invalid(&stream_pool, handle);
+    if (status)
+        pthread_mutex_unlock(&stream->lock);
+    else
+        *out = stream;
+    return status;
+}
+
+bool stream_close(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    bool closed = object_destroy(&stream_pool, object_handle(&stream->object));
+    pthread_mutex_unlock(&stream->lock);
+    return closed;
 }
 
 /* --- creation --- */
@@ -187,10 +215,6 @@ static bool init_sync(struct stream *stream) {
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     bool made = !pthread_cond_init(&stream->progress, &attributes);
     pthread_condattr_destroy(&attributes);
-    if (made && pthread_mutex_init(&stream->lock, NULL)) {
-        pthread_cond_destroy(&stream->progress);
-        return false;
-    }
     return made;
 }
 
@@ -282,7 +306,7 @@ cls_status cls_stream_destroy(cls_stream handle) {
     cls_status status = CLS_SUCCESS;
     if (stream->is_default)
         status = error_set(CLS_ERROR_INVALID_VALUE, "a default stream belongs to its context");
-    else if (object_destroy(&stream_pool, handle))
+    else if (stream_close(stream))
         atomic_store(&stream->destroyed, true);
     else
         status = object_invalid(&stream_pool, handle);

@@ -20,6 +20,7 @@
 #include "core/command.h"
 #include "core/dep.h"
 #include "core/flight.h"
+#include "core/kernel_slots.h"
 
 struct context;
 struct queue;
@@ -37,6 +38,7 @@ struct failure {
 
 struct stream {
     struct object object;
+    pthread_mutex_t lock;    /* of the slot: it outlives the stream. Guards what `progress` heads */
     struct context *context; /* retained */
     uint64_t id;
     char name[64];
@@ -48,7 +50,7 @@ struct stream {
     unsigned max_in_flight;
     size_t fifo_limit;
 
-    pthread_mutex_t lock;    /* guards what follows, but for the atomics */
+    /* guarded by the lock, but for the atomics */
     pthread_cond_t progress; /* handed over, retired: for waits on positions in the FIFO */
     unsigned waiters;
 
@@ -84,6 +86,7 @@ struct stream {
     uint64_t looked_at;       /* `submitted` at the engine's last look */
     struct stream *task_next; /* in the workers' queue */
 
+    struct kernel_slots kernels;
     struct buffer *scratch; /* for ops; NULL while one uses it */
     cls_stream_counters counters;
 };
@@ -98,6 +101,10 @@ static inline void stream_put(struct stream *stream) { object_release(&stream->o
 cls_status stream_new(struct context *context, const cls_stream_config *config, struct queue *queue,
                       struct stream **out);
 
+/* Makes the stream's handle stale and drops the owner's reference, of which the caller holds another. False
+ * when somebody else did. */
+bool stream_close(struct stream *stream);
+
 /* The next stream of the registry after `previous` (NULL: the first), retained; `previous` is released.
  * NULL at the end. */
 struct stream *stream_next(struct stream *previous);
@@ -105,6 +112,14 @@ struct stream *stream_next(struct stream *previous);
 /* The one door. Takes over what the command holds in every case; on failure nothing else happened.
  * `position` may be NULL. */
 cls_status stream_submit(struct stream *stream, struct command *command, uint64_t *position);
+
+/* The door in two steps, for a caller that prepares its command under the stream's lock. stream_enter looks
+ * up a handle (not NULL) and locks the stream; it takes no reference, since a handle that is live under
+ * the lock stays so until the lock is left. stream_submit_entered is stream_submit with the lock held,
+ * and leaves it in every case. */
+cls_status stream_enter(cls_stream handle, struct stream **out);
+cls_status stream_submit_entered(struct stream *stream, struct command *command,
+                                 uint64_t *position);
 
 /* Makes later work wait for a dependency; takes over its references on success. */
 cls_status stream_add_wait(struct stream *stream, const struct dep *dep);

@@ -49,6 +49,11 @@ static cls_status defer(struct stream *stream, struct command *command) {
     struct command *node = malloc(sizeof *node);
     if (!node)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to defer a command");
+    cls_status status = command->type->own ? command->type->own(command) : CLS_SUCCESS;
+    if (status) {
+        free(node);
+        return status;
+    }
     command->position = ++stream->submitted;
     *node = *command;
     if (mutant(MUTANT_DEFERRED_WAITS))
@@ -138,35 +143,59 @@ static bool is_behind_gate(struct stream *stream, uint64_t position) {
     return behind;
 }
 
-cls_status stream_submit(struct stream *stream, struct command *command, uint64_t *position) {
-    bool deferred = false;
-    if (engine_is_down()) {
-        command_drop(command);
+/* Under the lock: submits, after giving the device a moment where it has as much as may be. `*held` is set
+ * with a reference taken, for what is left to do without the lock. */
+static cls_status admit(struct stream *stream, struct command *command, bool *deferred,
+                        bool *held) {
+    if (engine_is_down())
         return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
-    }
-    pthread_mutex_lock(&stream->lock);
-    if (stream->flights.count >= stream->max_in_flight && !stream_poison(stream))
+    cls_status status = CLS_SUCCESS;
+    if (stream->flights.count >= stream->max_in_flight && !stream_poison(stream)) {
+        /* The lock is left meanwhile. */
+        status = command->type->own ? command->type->own(command) : CLS_SUCCESS;
+        if (status)
+            return status;
+        object_retain(&stream->object);
+        *held = true;
         help(stream);
-    cls_status status = submit_locked(stream, command, &deferred);
-    if (!status) {
-        count(stream, command);
-        if (position)
-            *position = command->position;
-        if (!stream->watched)
-            engine_watch(stream);
     }
-    pthread_mutex_unlock(&stream->lock);
-    if (status) {
-        command_drop(command);
+    status = submit_locked(stream, command, deferred);
+    if (status)
         return status;
+    count(stream, command);
+    if (!stream->watched)
+        engine_watch(stream);
+    if (!*held && (*deferred || blocking_launches())) {
+        object_retain(&stream->object);
+        *held = true;
     }
-    if (deferred)
-        stream_drive(stream);
-    engine_rouse();
-    if (blocking_launches() && !worker_in_user_code() &&
-        !(deferred && is_behind_gate(stream, command->position)))
-        return stream_wait(stream, command->position, WAIT_FOREVER);
     return CLS_SUCCESS;
+}
+
+cls_status stream_submit_entered(struct stream *stream, struct command *command,
+                                 uint64_t *position) {
+    bool deferred = false, held = false;
+    cls_status status = admit(stream, command, &deferred, &held);
+    if (!status && position)
+        *position = command->position;
+    pthread_mutex_unlock(&stream->lock);
+    if (status)
+        command_drop(command);
+    else
+        engine_rouse();
+    if (deferred && !status)
+        stream_drive(stream);
+    if (!status && blocking_launches() && !worker_in_user_code() &&
+        !(deferred && is_behind_gate(stream, command->position)))
+        status = stream_wait(stream, command->position, WAIT_FOREVER);
+    if (held)
+        stream_put(stream);
+    return status;
+}
+
+cls_status stream_submit(struct stream *stream, struct command *command, uint64_t *position) {
+    pthread_mutex_lock(&stream->lock);
+    return stream_submit_entered(stream, command, position);
 }
 
 cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/kernel_slots.h"
+
+#include "base/error.h"
+#include "core/context.h"
+#include "core/kernel.h"
+#include "core/stream.h"
+
+/* The kernel stays until the commands that were launched from the slot have retired: its reference goes to
+ * the newest flight. Where that cannot be kept, OpenCL's own rule that a queued command keeps its kernel
+ * has to do. */
+static void free_slot(struct stream *stream, struct kernel_slot *slot) {
+    struct flight *last = flight_last(&stream->flights);
+    struct kernel *kernel = slot->kernel;
+    if (!kernel)
+        return;
+    kernel_give_instance(kernel, slot->instance);
+    slot->kernel = NULL;
+    slot->handle = NULL;
+    if (!last || refs_keep(&last->refs, &kernel->object))
+        object_release(&kernel->object);
+}
+
+/* A free slot, one whose kernel is destroyed, or the next in turn. */
+static struct kernel_slot *choose(struct kernel_slots *slots) {
+    for (unsigned i = 0; i < KERNEL_SLOTS; i++) {
+        struct kernel_slot *slot = &slots->slot[i];
+        if (!slot->kernel || !object_peek(&kernel_pool, slot->handle))
+            return slot;
+    }
+    return &slots->slot[slots->next++ % KERNEL_SLOTS];
+}
+
+cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct kernel_slot **out) {
+    cl_kernel instance;
+    for (unsigned i = 0; i < KERNEL_SLOTS; i++)
+        if (stream->kernels.slot[i].kernel == kernel) {
+            *out = &stream->kernels.slot[i];
+            return CLS_SUCCESS;
+        }
+    if (stream->context != kernel->context)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "kernel and stream are of different contexts");
+    cls_status status = kernel_take_instance(kernel, &instance);
+    if (status)
+        return status;
+    struct kernel_slot *slot = choose(&stream->kernels);
+    free_slot(stream, slot);
+    object_retain(&kernel->object);
+    *slot = (struct kernel_slot){object_handle(&kernel->object), kernel, instance};
+    *out = slot;
+    return CLS_SUCCESS;
+}
+
+cls_status kernel_slots_get(struct stream *stream, cls_kernel handle, struct kernel_slot **out) {
+    struct kernel *kernel;
+    for (unsigned i = 0; i < KERNEL_SLOTS; i++) {
+        struct kernel_slot *slot = &stream->kernels.slot[i];
+        if (slot->kernel && slot->handle == handle && object_peek(&kernel_pool, handle)) {
+            *out = slot;
+            return CLS_SUCCESS;
+        }
+    }
+    cls_status status = kernel_get(handle, &kernel);
+    if (status)
+        return status;
+    status = kernel_slots_of(stream, kernel, out);
+    object_release(&kernel->object);
+    return status;
+}
+
+cls_status kernel_slot_give(struct kernel_slot *slot, struct command *launch) {
+    cls_status status = refs_keep(&launch->refs, &slot->kernel->object);
+    if (status)
+        return status;
+    launch->u.launch.kernel = slot->kernel;
+    slot->kernel = NULL;
+    slot->handle = NULL;
+    return CLS_SUCCESS;
+}
+
+void kernel_slots_clear(struct stream *stream) {
+    for (unsigned i = 0; i < KERNEL_SLOTS; i++)
+        free_slot(stream, &stream->kernels.slot[i]);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernels that a stream launched last, each with an instance of its own whose arguments are set under
+ * the stream's lock: launching one again takes neither a reference nor an instance. All functions are
+ * called under the stream's lock.
+ */
+#ifndef CLSTREAM_CORE_KERNEL_SLOTS_H
+#define CLSTREAM_CORE_KERNEL_SLOTS_H
+
+#include <clstream/kernel.h>
+
+#include "driver/cl.h"
+
+struct stream;
+struct kernel;
+struct command;
+
+enum { KERNEL_SLOTS = 4 };
+
+struct kernel_slot {
+    const void *handle;
+    struct kernel *kernel; /* retained; NULL: free */
+    cl_kernel instance;
+};
+
+struct kernel_slots {
+    struct kernel_slot slot[KERNEL_SLOTS];
+    unsigned next; /* to be given up */
+};
+
+/* The slot of a kernel, found or made; valid until the next call. Reports a handle that is none, and a
+ * kernel of another context than the stream's. */
+cls_status kernel_slots_get(struct stream *stream, cls_kernel handle, struct kernel_slot **out);
+
+/* The same for a kernel that the caller keeps alive. */
+cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct kernel_slot **out);
+
+/* A launch that borrows from a slot comes to own what it uses, and the slot is free: for launches that are
+ * not handed over at once. CLS_ERROR_OUT_OF_MEMORY changes nothing. */
+cls_status kernel_slot_give(struct kernel_slot *slot, struct command *launch);
+
+/* Frees all slots. A kernel that commands in flight may use stays with them. */
+void kernel_slots_clear(struct stream *stream);
+
+#endif
