@@ -45,7 +45,6 @@ static enum readiness look_at(struct stream *stream, struct dep *dep, bool must_
         dep->event = fresh.event;
         dep->device = fresh.device;
         dep->covers = fresh.covers;
-        object_release(&fresh.stream->object);
     }
     if (!dep->event)
         return BLOCKED;

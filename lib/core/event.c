@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/event.h"
 
+
+#include <stddef.h>
+
 #include "base/error.h"
 #include "core/context.h"
 #include "core/mutant.h"
@@ -10,11 +13,16 @@ static void event_finalize(struct object *object) {
     struct event *event = (struct event *)(void *)object;
     if (event->stream)
         stream_put(event->stream);
-    pthread_mutex_destroy(&event->lock);
     context_put(event->context);
 }
 
-struct object_pool event_pool = OBJECT_POOL(3, sizeof(struct event), "event", event_finalize);
+static bool make_lock(struct object *object) {
+    return !pthread_mutex_init(&((struct event *)(void *)object)->lock, NULL);
+}
+
+struct object_pool event_pool = OBJECT_POOL_LASTING(
+    3, sizeof(struct event), "event", event_finalize, sizeof(pthread_mutex_t), make_lock);
+_Static_assert(offsetof(struct event, lock) == sizeof(struct object), "the lock lasts");
 
 static cls_status event_get(cls_event handle, struct event **out) {
     struct event *event = object_acquire(&event_pool, handle);
@@ -30,6 +38,21 @@ static cls_status event_get(cls_event handle, struct event **out) {
 
 static void event_put(struct event *event) { object_release(&event->object); }
 
+/* Looks up a handle and locks the event, as stream_enter does. */
+static cls_status event_enter(cls_event handle, struct event **out) {
+    struct event *event = object_peek(&event_pool, handle);
+    if (!event)
+        return object_invalid(&event_pool, handle);
+    pthread_mutex_lock(&event->lock);
+    cls_status status = object_peek(&event_pool, handle) ? context_check(event->context)
+                                                         : object_invalid(&event_pool, handle);
+    if (status)
+        pthread_mutex_unlock(&event->lock);
+    else
+        *out = event;
+    return status;
+}
+
 cls_status cls_event_create(cls_context handle, const cls_event_config *config, cls_event *out) {
     if (!out || (config && config->size != sizeof *config))
         return error_set(CLS_ERROR_INVALID_VALUE,
@@ -39,9 +62,7 @@ cls_status cls_event_create(cls_context handle, const cls_event_config *config, 
     if (status)
         return status;
     struct event *event = object_create(&event_pool);
-    if (!event || pthread_mutex_init(&event->lock, NULL)) {
-        if (event)
-            object_abandon(&event->object);
+    if (!event) {
         context_put(context);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an event");
     }
@@ -52,7 +73,14 @@ cls_status cls_event_create(cls_context handle, const cls_event_config *config, 
 }
 
 cls_status cls_event_destroy(cls_event handle) {
-    return object_destroy(&event_pool, handle) ? CLS_SUCCESS : object_invalid(&event_pool, handle);
+    struct event *event = object_acquire(&event_pool, handle);
+    if (!event)
+        return object_invalid(&event_pool, handle);
+    pthread_mutex_lock(&event->lock);
+    bool destroyed = object_destroy(&event_pool, handle);
+    pthread_mutex_unlock(&event->lock);
+    event_put(event);
+    return destroyed ? CLS_SUCCESS : object_invalid(&event_pool, handle);
 }
 
 static uint64_t new_serial(struct event *event) {
@@ -108,7 +136,8 @@ static cls_status record(struct event *event, struct stream *stream) {
     return status;
 }
 
-cls_status cls_event_record(cls_event handle, cls_stream stream_handle) {
+/* With a mark or a timed record to submit, or on a default stream. */
+static cls_status record_slowly(cls_event handle, cls_stream stream_handle) {
     struct event *event;
     struct stream *stream;
     cls_status status = event_get(handle, &event);
@@ -123,24 +152,67 @@ cls_status cls_event_record(cls_event handle, cls_stream stream_handle) {
     return status;
 }
 
-static struct stream *latest(struct event *event, uint64_t *position) {
-    pthread_mutex_lock(&event->lock);
-    struct stream *stream = event->stream;
-    if (stream) {
-        object_retain(&stream->object);
+/* With the stream entered: records, unless something is to be submitted for it. `*before` is the stream of
+ * the record that this one replaces, to be put without locks, or NULL. */
+static cls_status record_here(struct stream *stream, cls_event handle, bool *recorded,
+                              struct stream **before) {
+    struct event *event;
+    uint64_t position;
+    cls_status status = event_enter(handle, &event);
+    if (status)
+        return status;
+    *recorded = !event->timed && event->context == stream->context &&
+                stream_marked_locked(stream, &position);
+    if (*recorded) {
+        if (event->stream != stream) {
+            object_retain(&stream->object);
+            *before = event->stream;
+            event->stream = stream;
+        }
+        event->position = position;
+        event->serial = ++event->next_serial;
+    }
+    pthread_mutex_unlock(&event->lock);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_event_record(cls_event handle, cls_stream stream_handle) {
+    struct stream *stream, *before = NULL;
+    bool recorded = false;
+    if (!stream_handle)
+        return record_slowly(handle, NULL);
+    cls_status status = stream_enter(stream_handle, &stream);
+    if (status)
+        return status;
+    status = record_here(stream, handle, &recorded, &before);
+    pthread_mutex_unlock(&stream->lock);
+    if (before)
+        stream_put(before);
+    return status || recorded ? status : record_slowly(handle, stream_handle);
+}
+
+static struct stream *latest_locked(struct event *event, uint64_t *position) {
+    if (event->stream) {
+        object_retain(&event->stream->object);
         *position = event->position;
     }
+    return event->stream;
+}
+
+static struct stream *latest(struct event *event, uint64_t *position) {
+    pthread_mutex_lock(&event->lock);
+    struct stream *stream = latest_locked(event, position);
     pthread_mutex_unlock(&event->lock);
     return stream;
 }
 
 cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *position) {
     struct event *event;
-    cls_status status = event_get(handle, &event);
+    cls_status status = event_enter(handle, &event);
     if (status)
         return status;
-    *stream = latest(event, position);
-    event_put(event);
+    *stream = latest_locked(event, position);
+    pthread_mutex_unlock(&event->lock);
     return CLS_SUCCESS;
 }
 
@@ -192,41 +264,67 @@ cls_status cls_event_wait(cls_event handle, uint64_t timeout_ns) {
     return event_await(handle, deadline_after(timeout_ns));
 }
 
-cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position) {
-    struct dep dep;
-    bool done;
-    cls_status status = CLS_SUCCESS;
-    if (other == stream)
-        return CLS_SUCCESS;
-    stream_dep(other, position, stream, &dep, &done);
-    if (!done && mutant(MUTANT_WAIT_EVENT)) {
-        dep_release(&dep);
-    } else if (!done) {
-        status = stream_add_wait(stream, &dep);
-        if (status)
-            dep_release(&dep);
-    }
+/* Adds a wait to `stream`, which is entered, and takes over what the work that it waits for has come to. */
+static cls_status wait_here(struct stream *stream, const struct stream *other, uint64_t position,
+                            const struct dep *dep) {
+    cls_status status = dep ? deps_add(&stream->waits, dep) : CLS_SUCCESS;
+    if (dep && !status)
+        stream->counters.waits++;
     /* Looked at last: a failure found from here on is told to this stream by its wait. */
-    const struct failure *failure = stream_failure_at(other, position);
+    const struct failure *failure =
+        other && other != stream ? stream_failure_at(other, position) : NULL;
     if (failure)
-        stream_inherit(stream, failure);
+        stream_inherit_locked(stream, failure);
     return status;
 }
 
-cls_status cls_stream_wait_event(cls_stream stream_handle, cls_event handle) {
-    struct stream *stream, *other;
+cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position) {
+    struct dep dep;
+    bool done;
+    if (other == stream)
+        return CLS_SUCCESS;
+    stream_dep(other, position, stream, &dep, &done);
+    if (!done)
+        object_retain(&other->object);
+    bool add = !done && !mutant(MUTANT_WAIT_EVENT);
+    pthread_mutex_lock(&stream->lock);
+    cls_status status = wait_here(stream, other, position, add ? &dep : NULL);
+    pthread_mutex_unlock(&stream->lock);
+    if (!done && (status || !add))
+        dep_release(&dep);
+    return status;
+}
+
+cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
+    struct stream *stream = NULL, *other;
+    struct dep dep;
     uint64_t position;
-    cls_status status = event_snapshot(handle, &other, &position);
+    bool done = true, is_default = !handle;
+    cls_status status = event_snapshot(event, &other, &position);
     if (status)
         return status;
-    status = stream_get(stream_handle, other ? other->context : NULL, &stream);
-    if (!status) {
-        if (other)
-            status = stream_wait_for(stream, other, position);
-        stream_put(stream);
-    }
-    if (other)
+    if (is_default)
+        status = stream_get(NULL, other ? other->context : NULL, &stream);
+    else
+        stream = object_peek(&stream_pool, handle); /* compared only, until it is entered */
+    if (!status && other && other != stream)
+        stream_dep(other, position, stream, &dep, &done);
+    bool add = !done && !mutant(MUTANT_WAIT_EVENT);
+    if (!status && is_default)
+        pthread_mutex_lock(&stream->lock);
+    else if (!status)
+        status = stream_enter(handle, &stream);
+    const bool entered = !status;
+    if (entered)
+        status = wait_here(stream, other, position, add ? &dep : NULL);
+    if (entered)
+        pthread_mutex_unlock(&stream->lock);
+    if (!done && (status || !add))
+        dep_release(&dep);
+    else if (done && other)
         stream_put(other);
+    if (is_default && stream)
+        stream_put(stream);
     return status;
 }
 

@@ -22,9 +22,11 @@ struct event_time {
 
 struct event {
     struct object object;
+    pthread_mutex_t
+        lock; /* of the slot: it outlives the event. A leaf; guards what `stream` heads */
     struct context *context; /* retained */
     bool timed;
-    pthread_mutex_t lock;  /* guards what follows; a leaf */
+    /* guarded by the lock */
     struct stream *stream; /* retained; NULL: never recorded */
     uint64_t position;
     uint64_t serial;      /* of the latest record */

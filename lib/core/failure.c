@@ -98,13 +98,11 @@ static bool inherit(struct stream *stream) {
     return fresh;
 }
 
-void stream_inherit(struct stream *stream, const struct failure *failure) {
-    pthread_mutex_lock(&stream->lock);
+void stream_inherit_locked(struct stream *stream, const struct failure *failure) {
     bool fresh = stream->fresh_failure;
     stream_fail_locked(stream, stream->submitted + 1, failure->status, failure->code,
                        failure->label);
     stream->fresh_failure = fresh; /* nobody depends on work that is not submitted yet */
-    pthread_mutex_unlock(&stream->lock);
 }
 
 void failures_propagate(void) {

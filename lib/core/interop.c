@@ -130,7 +130,6 @@ static cls_status position_event(struct stream *stream, uint64_t position, cl_ev
         return status;
     if (done)
         return completed_event(stream->context, out);
-    object_release(&dep.stream->object);
     if (!dep.event)
         return CLS_NOT_READY;
     *out = dep.event;

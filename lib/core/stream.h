@@ -127,8 +127,9 @@ cls_status stream_add_wait(struct stream *stream, const struct dep *dep);
 /* Makes later work of `stream` wait for `other`'s work up to `position`. */
 cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position);
 
-/* A dependency of `waiter` on the stream's work up to `position`, retained, its event filled in when the
- * work is with the driver. `*done` true: nothing to wait for (the outcome is in the status). */
+/* A dependency of `waiter`, which is only compared, on the stream's work up to `position`; its event is
+ * filled in, and retained, when the work is with the driver, and the stream is left for the caller to
+ * retain. `*done` true: nothing to wait for (the outcome is in the status). */
 cls_status stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
                       struct dep *out, bool *done);
 
@@ -155,6 +156,10 @@ void stream_drop_waits(struct stream *stream);
 
 /* Somebody waits for the stream's work: flushes it where the device does not run what was never flushed. */
 void stream_hurry_locked(struct stream *stream);
+
+/* Whether all work so far, waits that nothing follows included, ends with a position that it has already;
+ * under the lock. */
+bool stream_marked_locked(const struct stream *stream, uint64_t *position);
 
 /* The position that stands for all work so far, waits that nothing follows included. */
 cls_status stream_mark(struct stream *stream, uint64_t *position);
@@ -191,8 +196,8 @@ const struct failure *stream_poison(const struct stream *stream);
 void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
                         const char *label);
 
-/* Poisons the stream's later work with somebody else's failure. */
-void stream_inherit(struct stream *stream, const struct failure *failure);
+/* Poisons the stream's later work with somebody else's failure; under the lock. */
+void stream_inherit_locked(struct stream *stream, const struct failure *failure);
 
 /* Reports a failure to this thread's detail; returns its status. */
 cls_status failure_report(const struct stream *stream, const struct failure *failure);

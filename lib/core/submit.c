@@ -207,18 +207,23 @@ cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {
     return status;
 }
 
+bool stream_marked_locked(const struct stream *stream, uint64_t *position) {
+    const struct failure *poison = stream_poison(stream);
+    *position = stream->submitted;
+    if (poison)
+        return atomic_load(&poison->first) <= *position;
+    if (stream_failure_at(stream, *position))
+        return false; /* the newest work failed, and the stream was reset since */
+    return !stream->waits.count || mutant(MUTANT_MARK);
+}
+
 cls_status stream_mark(struct stream *stream, uint64_t *position) {
     struct command mark;
     pthread_mutex_lock(&stream->lock);
-    const struct failure *poison = stream_poison(stream);
-    bool waits = stream->waits.count != 0 && !mutant(MUTANT_MARK);
-    *position = stream->submitted;
+    bool marked = stream_marked_locked(stream, position);
+    command_init(&mark, stream_poison(stream) ? &type_mark : &type_marker, NULL);
+    if (!marked)
+        return stream_submit_entered(stream, &mark, position);
     pthread_mutex_unlock(&stream->lock);
-    bool covered = poison ? atomic_load(&poison->first) <= *position : !waits;
-    if (covered && !poison && stream_failure_at(stream, *position))
-        covered = false; /* the newest work failed, and the stream was reset since */
-    if (covered)
-        return CLS_SUCCESS;
-    command_init(&mark, poison ? &type_mark : &type_marker, NULL);
-    return stream_submit(stream, &mark, position);
+    return CLS_SUCCESS;
 }

@@ -55,10 +55,7 @@ void stream_poll(struct stream *stream) { poll_deep(stream, POLL_DEPTH); }
  * to run meanwhile. */
 static _Atomic int unflushed_streams;
 
-/* Whether the stream's work stands still until it is flushed. */
-static bool needs_flush(const struct stream *stream) {
-    return !stream->context->caps->unflushed_runs;
-}
+static bool needs_flush(const struct stream *stream) { return stream->context->caps->flushes; }
 
 void stream_note_unflushed(struct stream *stream) {
     if (!stream->unflushed && needs_flush(stream))
@@ -133,7 +130,6 @@ cls_status stream_dep(struct stream *stream, uint64_t position, const struct str
         const struct failure *failure = stream_failure_at(stream, position);
         return failure ? failure_report(stream, failure) : CLS_SUCCESS;
     }
-    object_retain(&stream->object);
     *done = false;
     *out = dep;
     return CLS_SUCCESS;

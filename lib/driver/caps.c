@@ -40,9 +40,16 @@ static bool in_order_is_better(const struct caps *caps) {
            (caps->chain_cost_ratio > SLOW_CHAIN && caps->chain_cost_ratio_low > SLOW_CHAIN_LOW);
 }
 
+/* CLSTREAM_FLUSH=always: for a driver that the probe is wrong about. */
+static bool must_flush(const struct caps *caps) {
+    const char *force = getenv("CLSTREAM_FLUSH");
+    return !caps->unflushed_runs || (force && strcmp(force, "always") == 0);
+}
+
 void caps_choose(const struct device *device, struct caps *caps) {
     bool separate = !device->info.unified_memory && device->info.type != CLS_DEVICE_CPU;
     caps->prefer_in_order = in_order_is_better(caps);
+    caps->flushes = must_flush(caps);
     caps->event_less = caps->prefer_in_order && caps->event_cost_ratio > DEAR_EVENT &&
                        caps->event_cost_ratio_low > DEAR_EVENT_LOW;
     /* Where pinned memory is much faster, the driver stages pageable copies itself, and does so in the
