@@ -21,23 +21,19 @@
 /* Counts up with every change of a figure's meaning or of a probe. */
 enum { CAPS_FORMAT = 7 };
 
-/* An event per command that costs more than this is dear ... */
+/* An event per command that costs more than this is dear. */
 #define DEAR_EVENT 1.10
-/* ... if most pairs say so; one slow run does not. */
-#define DEAR_EVENT_LOW 1.05
 
 /* Pinned against pageable copies. */
 #define MUCH_FASTER 1.5
 
-/* A chained launch on an out-of-order queue that costs more than this, in most pairs too, is slow. */
+/* A chained launch on an out-of-order queue that costs more than this is slow. */
 #define SLOW_CHAIN 1.15
-#define SLOW_CHAIN_LOW 1.05
 
 /* Out-of-order unless it is missing, or was measured to gain nothing or to be slower; where the probe
  * could not tell (one core, a busy machine), it stays the choice. */
 static bool in_order_is_better(const struct caps *caps) {
-    return !caps->out_of_order || caps->out_of_order_serial ||
-           (caps->chain_cost_ratio > SLOW_CHAIN && caps->chain_cost_ratio_low > SLOW_CHAIN_LOW);
+    return !caps->out_of_order || caps->out_of_order_serial || caps->chain_cost_ratio > SLOW_CHAIN;
 }
 
 /* CLSTREAM_FLUSH=always: for a driver that the probe is wrong about. */
@@ -50,8 +46,7 @@ void caps_choose(const struct device *device, struct caps *caps) {
     bool separate = !device->info.unified_memory && device->info.type != CLS_DEVICE_CPU;
     caps->prefer_in_order = in_order_is_better(caps);
     caps->flushes = must_flush(caps);
-    caps->event_less = caps->prefer_in_order && caps->event_cost_ratio > DEAR_EVENT &&
-                       caps->event_cost_ratio_low > DEAR_EVENT_LOW;
+    caps->event_less = caps->prefer_in_order && caps->event_cost_ratio > DEAR_EVENT;
     /* Where pinned memory is much faster, the driver stages pageable copies itself, and does so in the
      * caller once they exceed its own buffers: NVIDIA returns from 256 MiB after 80% of the time. */
     bool staged = separate && caps->pinned_speedup > MUCH_FASTER;

@@ -28,12 +28,10 @@ struct caps {
     double launch_in_order_ns;       /* per launch, in-order, no event */
     double launch_in_order_event_ns; /* in-order, an event each, kept and released */
     double launch_out_of_order_ns;   /* out-of-order, chained events */
-    double event_cost_ratio;         /* in-order with an event each against none, median of pairs */
-    double event_cost_ratio_low;     /* their lower quartile */
-    double chain_cost_ratio;         /* out-of-order, chained, against in-order as it is cheaper */
-    double chain_cost_ratio_low;     /* lower quartile of the pairs */
-    double flush_ns;                 /* clFlush of an idle queue */
-    double event_query_ns;           /* clGetEventInfo of the status */
+    double event_cost_ratio; /* in-order with an event each against none, the least of each */
+    double chain_cost_ratio; /* out-of-order, chained, against in-order as it is cheaper */
+    double flush_ns;         /* clFlush of an idle queue */
+    double event_query_ns;   /* clGetEventInfo of the status */
     /* chosen from the above; what the core reads */
     bool prefer_in_order; /* CLS_ORDER_AUTO means in-order */
     bool event_less;      /* an in-order stream is better off without an event per command */

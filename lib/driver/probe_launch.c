@@ -2,13 +2,11 @@
 /* What a launch costs: without events, with one each, and chained through them. */
 #include "driver/probe.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
 
-enum { RING = 16, REPEATS = 7, MIN_BATCH = 4, MAX_BATCH = 128, QUERIES = 32 };
+enum { RING = 16, REPEATS = 11, MIN_BATCH = 4, MAX_BATCH = 128, QUERIES = 32 };
 
-#define BATCH_NS 400000.0
+#define BATCH_NS 1e6
 
 enum style { PLAIN, EVENT_EACH, CHAINED, STYLES };
 
@@ -66,41 +64,29 @@ static double time_batch(struct probe *probe, enum style style, unsigned n) {
     return well ? ns : 0;
 }
 
-static int ascending(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static double at_rank(double *values, unsigned rank) {
-    qsort(values, REPEATS, sizeof *values, ascending);
-    return values[rank];
-}
-
 static unsigned batch_for(double ns) {
     double n = ns > 0 ? BATCH_NS / ns : MIN_BATCH;
     return n < MIN_BATCH ? MIN_BATCH : n > MAX_BATCH ? MAX_BATCH : (unsigned)n;
 }
 
-/* The styles take turns, so that a change of the machine's speed meets all of them. */
+/* The styles take turns, so that a change of the machine's speed meets all of them; the least time of each
+ * counts, since whatever else the machine does only ever adds. 0: it never went well. */
 static void probe_styles(struct probe *probe, struct caps *caps) {
-    double ns[STYLES][REPEATS];
-    double ratio[REPEATS], chain[REPEATS];
+    double least[STYLES] = {0};
     enum style styles = caps->out_of_order ? STYLES : CHAINED;
     unsigned n = batch_for(time_batch(probe, PLAIN, MIN_BATCH));
-    for (unsigned r = 0; r < REPEATS; r++) {
-        for (enum style s = PLAIN; s < styles; s++)
-            ns[s][r] = time_batch(probe, s, n);
-        double cheaper = ns[PLAIN][r] < ns[EVENT_EACH][r] ? ns[PLAIN][r] : ns[EVENT_EACH][r];
-        ratio[r] = ns[PLAIN][r] > 0 ? ns[EVENT_EACH][r] / ns[PLAIN][r] : 1;
-        chain[r] = caps->out_of_order && cheaper > 0 ? ns[CHAINED][r] / cheaper : 1;
-    }
-    caps->launch_in_order_ns = at_rank(ns[PLAIN], REPEATS / 2);
-    caps->launch_in_order_event_ns = at_rank(ns[EVENT_EACH], REPEATS / 2);
-    caps->launch_out_of_order_ns = caps->out_of_order ? at_rank(ns[CHAINED], REPEATS / 2) : 0;
-    caps->event_cost_ratio = at_rank(ratio, REPEATS / 2);
-    caps->event_cost_ratio_low = at_rank(ratio, REPEATS / 4);
-    caps->chain_cost_ratio = at_rank(chain, REPEATS / 2);
-    caps->chain_cost_ratio_low = at_rank(chain, REPEATS / 4);
+    for (unsigned r = 0; r < REPEATS; r++)
+        for (enum style s = PLAIN; s < styles; s++) {
+            double ns = time_batch(probe, s, n);
+            if (ns > 0 && (least[s] == 0 || ns < least[s]))
+                least[s] = ns;
+        }
+    double cheaper = least[PLAIN] < least[EVENT_EACH] ? least[PLAIN] : least[EVENT_EACH];
+    caps->launch_in_order_ns = least[PLAIN];
+    caps->launch_in_order_event_ns = least[EVENT_EACH];
+    caps->launch_out_of_order_ns = least[CHAINED];
+    caps->event_cost_ratio = least[PLAIN] > 0 ? least[EVENT_EACH] / least[PLAIN] : 1;
+    caps->chain_cost_ratio = least[CHAINED] > 0 && cheaper > 0 ? least[CHAINED] / cheaper : 1;
 }
 
 /* Both on a queue that has nothing to do. */
