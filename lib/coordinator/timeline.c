@@ -177,6 +177,7 @@ static enum gate_answer look_via(struct stream *stream, uint64_t position,
         return position < at ? GATE_OPEN : GATE_SHUT;
     if (stream_dep(stream, position, waiter, via, &done) || done)
         return GATE_OPEN;
+    object_retain(&stream->object);
     if (via->event)
         return GATE_VIA;
     dep_release(via);

@@ -65,9 +65,10 @@ bool engine_is_down(void) { return atomic_load_explicit(&down, memory_order_rela
 enum need { NEED_NOTHING, NEED_LONG, NEED_TICK };
 
 /* Whether commands came in since the last look, none of them deferred. Then the submitter polls, and should
- * not have to wait for the lock while somebody is in the driver. */
+ * neither wait for the lock while somebody is in the driver nor have to wake this thread when leaving it. */
 static bool is_busy(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
+    if (pthread_mutex_trylock(&stream->lock))
+        return true;
     bool busy = stream->submitted != stream->looked_at && !stream->fifo_head;
     stream->looked_at = stream->submitted;
     pthread_mutex_unlock(&stream->lock);

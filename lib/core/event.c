@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/event.h"
 
-
 #include <stddef.h>
 
 #include "base/error.h"

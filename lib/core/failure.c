@@ -68,7 +68,7 @@ static const struct failure *inherited(struct stream *stream, uint64_t *first) {
     const struct failure *failure;
     for (unsigned i = 0; i < stream->flights.count; i++) {
         struct flight *flight = flight_at(&stream->flights, i);
-        *first = flight->position;
+        *first = flight->first;
         if ((failure = deps_failure(&flight->deps)) != NULL)
             return failure;
     }
@@ -103,6 +103,12 @@ void stream_inherit_locked(struct stream *stream, const struct failure *failure)
     stream_fail_locked(stream, stream->submitted + 1, failure->status, failure->code,
                        failure->label);
     stream->fresh_failure = fresh; /* nobody depends on work that is not submitted yet */
+}
+
+void stream_inherit(struct stream *stream, const struct failure *failure) {
+    pthread_mutex_lock(&stream->lock);
+    stream_inherit_locked(stream, failure);
+    pthread_mutex_unlock(&stream->lock);
 }
 
 void failures_propagate(void) {

@@ -13,7 +13,14 @@
 #include "driver/quirk.h"
 #include "driver/status.h"
 
-enum { FIRST_CAPACITY = 32, POLL_STEP = 32, VERDICT_BATCH = 128 };
+enum {
+    FIRST_CAPACITY = 32,
+    VERDICT_BATCH = 128,
+    /* Commands from look to look: cheap ones, dear ones, and where few of the commands have an event. */
+    POLL_STEP = 32,
+    POLL_STEP_DEAR = 64,
+    POLL_STEP_SPANS = 256
+};
 
 /* PoCL answers in 16 ns, NVIDIA takes 140 to 360. */
 static const double DEAR_QUERY_NS = 60;
@@ -37,7 +44,7 @@ static bool grow(struct flights *flights) {
 }
 
 enum flight_room flights_reserve(struct flights *flights, unsigned limit) {
-    if (flights->count >= limit)
+    if (flights->commands >= limit)
         return FLIGHT_FULL;
     if (flights->count < flights->capacity)
         return FLIGHT_ROOM;
@@ -46,10 +53,11 @@ enum flight_room flights_reserve(struct flights *flights, unsigned limit) {
 
 struct flight *flights_push(struct flights *flights, struct command *command) {
     struct flight *flight = flight_at(flights, flights->count++);
+    flights->commands++;
     flight->lost = CL_COMPLETE;
     flight->well = false;
     flight->event = NULL;
-    flight->position = command->position;
+    flight->first = flight->position = command->position;
     flight->label = command_label(command);
     flight->kind = command->type->kind;
     flight->queue = NULL;
@@ -57,6 +65,33 @@ struct flight *flights_push(struct flights *flights, struct command *command) {
     refs_move(&flight->refs, &command->refs);
     deps_move(&flight->deps, &command->deps);
     return flight;
+}
+
+static bool holds(const struct refs *refs, const struct object *object) {
+    for (unsigned i = 0; i < refs->count; i++)
+        if (refs->here[i] == object)
+            return true;
+    return false;
+}
+
+bool flights_extend(struct flights *flights, struct command *command) {
+    struct flight *flight = flight_last(flights);
+    struct refs *from = &command->refs, *to = &flight->refs;
+    unsigned fresh = 0;
+    for (unsigned i = 0; i < from->count; i++)
+        fresh += !holds(to, from->here[i]);
+    if (from->more_count || to->count + fresh > COMMAND_REFS)
+        return false;
+    for (unsigned i = 0; i < from->count; i++)
+        if (holds(to, from->here[i]))
+            object_release(from->here[i]);
+        else
+            to->here[to->count++] = from->here[i];
+    from->count = 0;
+    flight->position = command->position;
+    flight->label = command_label(command);
+    flights->commands++;
+    return true;
 }
 
 /* From the newest on: what is asked about is mostly recent. */
@@ -123,8 +158,7 @@ static struct stream *unsettled(struct deps *deps) {
 static void inherit_failure(struct stream *stream, struct flight *flight) {
     const struct failure *failure = deps_failure(&flight->deps);
     if (failure)
-        stream_fail_locked(stream, flight->position, failure->status, failure->code,
-                           failure->label);
+        stream_fail_locked(stream, flight->first, failure->status, failure->code, failure->label);
 }
 
 /* Gives up, instead of releasing them, the events that the driver itself made fail. */
@@ -135,6 +169,16 @@ static void keep_failed_events(const struct device *device, struct flight *fligh
     for (unsigned i = 0; i < flight->deps.count; i++)
         if (items[i].event && event_state(device, items[i].event) < 0)
             items[i].event = NULL;
+}
+
+static void count_retired(struct stream *stream, const struct flight *flight) {
+    const struct failure *failure = stream_failure_at(stream, flight->position);
+    stream->counters.completed += flight->position - flight->first + 1;
+    if (!failure)
+        return;
+    uint64_t first = atomic_load(&failure->first);
+    stream->counters.failed +=
+        flight->position - (first > flight->first ? first : flight->first) + 1;
 }
 
 static void retire_oldest(struct stream *stream) {
@@ -154,11 +198,10 @@ static void retire_oldest(struct stream *stream) {
     if (flight->deps.count)
         deps_clear(&flight->deps);
     refs_release(&flight->refs);
-    stream->counters.completed++;
-    if (stream_failure_at(stream, flight->position))
-        stream->counters.failed++;
+    count_retired(stream, flight);
     flights->first = (flights->first + 1) & (flights->capacity - 1);
     flights->count--;
+    flights->commands -= (unsigned)(flight->position - flight->first + 1);
     atomic_store_explicit(&stream->retired, flight->position, memory_order_release);
 }
 
@@ -169,8 +212,7 @@ static void fail_span(struct stream *stream, unsigned telling, cl_int code) {
     stream->hurt = true;
     if (status != CLS_ERROR_CONTEXT_LOST)
         status = CLS_ERROR_COMMAND_FAILED;
-    stream_fail_locked(stream, flight_at(&stream->flights, 0)->position, status, code,
-                       flight->label);
+    stream_fail_locked(stream, flight_at(&stream->flights, 0)->first, status, code, flight->label);
 }
 
 /* A stream that one of the flights up to `telling` depends on, and whose poll must come first; retained.
@@ -291,15 +333,15 @@ static void ask_batches(struct stream *stream) {
 }
 
 /* How the oldest flight that has an event stands; positive while pending. Where asking is dear, the others
- * are asked about in batches, and by a submitter in passing (`trim`) only while a whole one is behind. */
+ * are asked about in batches, and by a submitter in passing (`trim`) the older half at once, or nothing. */
 static cl_int look(struct stream *stream, struct flight *flight, bool trim) {
     struct flights *flights = &stream->flights;
     bool batches = polls_in_batches(stream);
     if (flight->well)
         return CL_COMPLETE;
     if (batches && trim) {
-        unsigned n = VERDICT_BATCH;
-        enum batch batch = flights->count > n ? batch_state(stream, &n) : BATCH_PENDING;
+        unsigned n = flights->count / 2;
+        enum batch batch = n ? batch_state(stream, &n) : BATCH_PENDING;
         if (batch == BATCH_WELL)
             note_well(flights, n);
         if (batch != BATCH_UNSURE)
@@ -309,6 +351,12 @@ static cl_int look(struct stream *stream, struct flight *flight, bool trim) {
     if (state == CL_COMPLETE && batches)
         ask_batches(stream);
     return state;
+}
+
+static unsigned poll_step(const struct stream *stream) {
+    if (stream->event_less)
+        return POLL_STEP_SPANS;
+    return polls_in_batches(stream) ? POLL_STEP_DEAR : POLL_STEP;
 }
 
 static struct stream *retire_done(struct stream *stream, bool trim) {
@@ -323,7 +371,7 @@ static struct stream *retire_done(struct stream *stream, bool trim) {
             break;
         other = retire_span(stream, telling, state);
     }
-    flights->poll_at = flights->count + (polls_in_batches(stream) ? VERDICT_BATCH / 2 : POLL_STEP);
+    flights->poll_at = flights->commands + poll_step(stream);
     return other;
 }
 

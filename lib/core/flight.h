@@ -2,7 +2,8 @@
 /*
  * Commands in flight: the ring of what the driver holds of one stream, oldest first. An event stays
  * retained until its command is retired, and commands retire in order: on PoCL 3.1 releasing the event
- * of an inner command of a chain whose first one fails aborts the process.
+ * of an inner command of a chain whose first one fails aborts the process. Where commands have no events
+ * of their own, a flight is a span of them, as long as nothing sets one apart.
  */
 #ifndef CLSTREAM_CORE_FLIGHT_H
 #define CLSTREAM_CORE_FLIGHT_H
@@ -22,8 +23,8 @@ struct flight {
     bool well;      /* known to be done without a failure of its own */
     cl_int lost;    /* negative: nothing can be known of it and the flights before it any more */
     cl_event event; /* NULL: covered by the next flight that has one, on the same in-order queue */
-    uint64_t position;
-    const char *label;
+    uint64_t first, position; /* the first and the last command's; deps are the first one's */
+    const char *label;        /* of the last one */
     cls_command_kind kind;
     const struct queue *queue;
     struct event *timed; /* to be told the end time; NULL mostly; kept alive by refs */
@@ -38,7 +39,8 @@ struct flights {
     unsigned capacity; /* a power of two, or 0 */
     unsigned first;
     unsigned count;
-    unsigned poll_at;     /* look for completions when there are so many */
+    unsigned commands;    /* in all flights */
+    unsigned poll_at;     /* look for completions when there are so many commands */
     uint64_t stuck_since; /* when a failed stream's oldest flight was first seen unstarted */
 };
 
@@ -51,12 +53,16 @@ static inline struct flight *flight_last(const struct flights *flights) {
     return flights->count ? flight_at(flights, flights->count - 1) : NULL;
 }
 
-/* Makes room for one more, without passing `limit` flights. */
+/* Makes room for one more, without passing `limit` commands. */
 enum flight_room { FLIGHT_ROOM, FLIGHT_FULL, FLIGHT_NO_MEMORY };
 enum flight_room flights_reserve(struct flights *flights, unsigned limit);
 
 /* Appends after flights_reserve; cannot fail. Takes over refs and deps of the command. */
 struct flight *flights_push(struct flights *flights, struct command *command);
+
+/* Lets the newest flight, which has no event, go on to a command that waits for nothing but the one before
+ * it. False, and nothing done, when it would hold too many references. */
+bool flights_extend(struct flights *flights, struct command *command);
 
 /* The flight whose event covers a position, or NULL when no later flight has an event. */
 struct flight *flights_covering(const struct flights *flights, uint64_t position);

@@ -36,9 +36,9 @@ bool dep_is_native(const struct stream *stream, const struct dep *dep) {
 
 enum flight_room handover_room(struct stream *stream) {
     struct flights *flights = &stream->flights;
-    if (flights->count >= flights->poll_at || flights->count >= stream->max_in_flight) {
-        struct stream *other =
-            flights->count >= stream->max_in_flight ? flights_poll(stream) : flights_trim(stream);
+    if (flights->commands >= flights->poll_at || flights->commands >= stream->max_in_flight) {
+        bool full = flights->commands >= stream->max_in_flight;
+        struct stream *other = full ? flights_poll(stream) : flights_trim(stream);
         if (other)
             object_release(&other->object);
     }
@@ -144,6 +144,32 @@ static cls_status enqueue(struct stream *stream, struct command *command, cl_eve
     return status;
 }
 
+static bool is_timed(const struct command *command) {
+    return command->type == &type_marker && command->u.marker.event;
+}
+
+/* Whether the newest flight can go on to a command: neither has anything to itself. */
+static bool extends(const struct stream *stream, const struct command *command) {
+    const struct flight *last = flight_last(&stream->flights);
+    return last && !last->event && !last->lost && !last->timed && last->queue == stream->queue &&
+           last->kind == command->type->kind && !command->deps.count && !is_timed(command);
+}
+
+/* Enters a command that is with the driver into the ring. */
+static void take_off(struct stream *stream, struct command *command, cl_event event) {
+    if (extends(stream, command) && flights_extend(&stream->flights, command)) {
+        flight_last(&stream->flights)->event = event;
+        return;
+    }
+    struct flight *flight = flights_push(&stream->flights, command);
+    flight->event = event;
+    flight->queue = stream->queue;
+    if (is_timed(command)) {
+        flight->timed = command->u.marker.event;
+        flight->timed_serial = command->u.marker.serial;
+    }
+}
+
 cls_status handover(struct stream *stream, struct command *command) {
     cl_event event = NULL;
     const struct failure *failure = deps_failure(&command->deps);
@@ -162,16 +188,10 @@ cls_status handover(struct stream *stream, struct command *command) {
             atomic_store(&stream->context->lost_by, command_label(command));
         return status;
     }
-    struct flight *flight = flights_push(&stream->flights, command);
-    flight->event = event;
-    flight->queue = stream->queue;
-    if (command->type == &type_marker && command->u.marker.event) {
-        flight->timed = command->u.marker.event;
-        flight->timed_serial = command->u.marker.serial;
-    }
+    take_off(stream, command, event);
     stream_note_unflushed(stream);
     /* The host's clock is to see this mark by itself, not at the end of what is flushed with it. */
-    if (flight->timed && !stream->context->caps->marker_times_sane)
+    if (is_timed(command) && !stream->context->caps->marker_times_sane)
         stream_flush_locked(stream);
     if (command->type->discard)
         command->type->discard(command);

@@ -354,7 +354,7 @@ cls_status cls_stream_get_counters(cls_stream handle, cls_stream_counters *count
     *counters = stream->counters;
     counters->size = sizeof *counters;
     counters->submitted = stream->submitted;
-    counters->in_flight = stream->flights.count;
+    counters->in_flight = stream->flights.commands;
     counters->queued = stream->fifo_count;
     pthread_mutex_unlock(&stream->lock);
     stream_put(stream);

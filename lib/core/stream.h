@@ -196,7 +196,8 @@ const struct failure *stream_poison(const struct stream *stream);
 void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
                         const char *label);
 
-/* Poisons the stream's later work with somebody else's failure; under the lock. */
+/* Poisons the stream's later work with somebody else's failure. */
+void stream_inherit(struct stream *stream, const struct failure *failure);
 void stream_inherit_locked(struct stream *stream, const struct failure *failure);
 
 /* Reports a failure to this thread's detail; returns its status. */

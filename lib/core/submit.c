@@ -128,7 +128,8 @@ static void help(struct stream *stream) {
         pthread_mutex_lock(&stream->lock);
         if (now >= until)
             return;
-    } while (stream->flights.count > enough || stream->flights.count == stream->max_in_flight);
+    } while (stream->flights.commands > enough ||
+             stream->flights.commands == stream->max_in_flight);
 }
 
 /* Whether a command, or one before it, waits for a gate: nothing says that it opens by itself. */
@@ -150,7 +151,7 @@ static cls_status admit(struct stream *stream, struct command *command, bool *de
     if (engine_is_down())
         return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
     cls_status status = CLS_SUCCESS;
-    if (stream->flights.count >= stream->max_in_flight && !stream_poison(stream)) {
+    if (stream->flights.commands >= stream->max_in_flight && !stream_poison(stream)) {
         /* The lock is left meanwhile. */
         status = command->type->own ? command->type->own(command) : CLS_SUCCESS;
         if (status)
