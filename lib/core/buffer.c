@@ -9,6 +9,7 @@
 static void buffer_finalize(struct object *object) {
     struct buffer *buffer = (struct buffer *)(void *)object;
     memory_release(buffer->context->device, buffer->memory);
+    atomic_fetch_sub_explicit(&buffer->context->memory_alive, buffer->bytes, memory_order_relaxed);
     context_put(buffer->context);
 }
 
@@ -34,6 +35,7 @@ cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, stru
     buffer->context = context;
     buffer->memory = memory;
     buffer->bytes = bytes;
+    atomic_fetch_add_explicit(&context->memory_alive, bytes, memory_order_relaxed);
     *out = buffer;
     return CLS_SUCCESS;
 }

@@ -19,6 +19,7 @@ struct kernel;
 struct kernel_slot;
 struct event;
 struct buffer;
+struct sighting;
 
 /* Where a device command goes. */
 struct target {
@@ -72,6 +73,7 @@ struct command {
     struct refs refs;
     struct deps deps;     /* filled in by stream_submit when the command is deferred */
     struct command *next; /* in the FIFO */
+    struct sighting *seen; /* NULL: nobody observes it */
     union {
         struct {
             struct kernel_slot *slot; /* where the instance is borrowed from; NULL: it is owned */
@@ -134,6 +136,7 @@ static inline void command_init(struct command *command, const struct command_ty
     command->refs.more = NULL;
     deps_forget(&command->deps);
     command->next = NULL;
+    command->seen = NULL;
     command->u.marker.event = NULL;
 }
 

@@ -23,6 +23,7 @@ struct queue {
     cl_command_queue cl;
     struct queue_traits traits;
     unsigned users;
+    unsigned number; /* from 1, of all queues of the process */
     bool adopted; /* somebody else's: never shared */
     bool dead;    /* a failure killed it: never handed out again */
     struct queue *next;
@@ -38,6 +39,7 @@ struct context {
         lost_by; /* the command whose failure lost the driver's context; NULL: well */
     _Atomic uint32_t compiled_calls; /* of foreign libraries: a bit for each that has its kernels */
     _Atomic bool uses_blas;
+    _Atomic uint64_t memory_alive; /* bytes of buffers */
     struct program_cache *programs;
 
     pthread_mutex_t lock;          /* guards what follows; a leaf */

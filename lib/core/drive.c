@@ -11,6 +11,7 @@
 #include "core/gate.h"
 #include "core/handover.h"
 #include "core/mutant.h"
+#include "core/observe.h"
 #include "core/run.h"
 #include "core/stream.h"
 #include "core/worker.h"
@@ -127,6 +128,9 @@ static struct command *finish_head(struct stream *stream) {
     stream->counters.completed++;
     if (stream_failure_at(stream, head->position))
         stream->counters.failed++;
+    if (head->seen)
+        observe_retired(stream, head->seen, head->position, NULL);
+    head->seen = NULL;
     atomic_store_explicit(&stream->retired, head->position, memory_order_release);
     return head;
 }

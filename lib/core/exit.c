@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "core/engine.h"
+#include "core/observe.h"
 #include "core/stream.h"
 #include "core/worker.h"
 #include "driver/quirk.h"
@@ -54,6 +55,8 @@ static void at_exit(void) {
     drain(deadline);
     workers_stop(deadline);
     engine_stop();
+    if (observer())
+        observer()->drained();
 }
 
 void exit_note_work(const struct device *device) {

@@ -8,6 +8,7 @@
 #include "core/context.h"
 #include "core/event.h"
 #include "core/exit.h"
+#include "core/observe.h"
 #include "core/stream.h"
 #include "driver/event.h"
 #include "driver/quirk.h"
@@ -62,6 +63,7 @@ struct flight *flights_push(struct flights *flights, struct command *command) {
     flight->kind = command->type->kind;
     flight->queue = NULL;
     flight->timed = NULL;
+    flight->seen = command->seen;
     refs_move(&flight->refs, &command->refs);
     deps_move(&flight->deps, &command->deps);
     return flight;
@@ -188,6 +190,8 @@ static void retire_oldest(struct stream *stream) {
     exit_note_done(flight->kind);
     if (flight->timed)
         tell_time(stream, flight);
+    if (flight->seen)
+        observe_retired(stream, flight->seen, flight->position, flight->event);
     if (flight->event)
         flights->stuck_since = 0;
     if (stream->hurt && (stream->context->device->quirks & QUIRK_FAILED_RELEASE_ABORTS) &&

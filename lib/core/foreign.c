@@ -20,19 +20,29 @@
 #include "driver/queue.h"
 #include "driver/status.h"
 
-/* Under the lock: the stream's companion, made on first need. */
+/* Under the lock: the stream's companion, made on first need, and replaced by a profiled one when the stream
+ * has become so. */
 static cls_status find_companion(struct stream *stream) {
     struct queue_traits traits = {.out_of_order = false,
                                   .profiled = stream->queue->traits.profiled,
                                   .priority = stream->queue->traits.priority};
-    if (stream->companion)
+    if (stream->companion && (stream->companion->traits.profiled || !traits.profiled))
         return CLS_SUCCESS;
-    return queue_acquire(stream->context, &traits, &stream->companion);
+    struct queue *queue;
+    cls_status status = queue_acquire(stream->context, &traits, &queue);
+    if (status)
+        return status;
+    if (stream->companion)
+        queue_unuse(stream->context, stream->companion);
+    stream->companion = queue;
+    return CLS_SUCCESS;
 }
 
 /* Enters the companion behind one merged wait for all that is ahead. */
 static cls_status enter(struct stream *stream, struct command *command) {
-    cls_status status = find_companion(stream);
+    cls_status status = handover_choose_queue(stream, command);
+    if (!status)
+        status = find_companion(stream);
     if (!status && !mutant(MUTANT_COMPANION_COVER))
         status = handover_cover(stream);
     if (status)

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "core/context.h"
 #include "core/event.h"
 #include "core/exit.h"
 #include "core/mutant.h"
+#include "core/observe.h"
 #include "driver/event.h"
 
 enum {
@@ -69,12 +71,12 @@ cls_status handover_cover(struct stream *stream) {
     return status;
 }
 
-/* Moves the stream to a queue that is profiled, as asked for; its work so far gets an event to wait
+/* Moves the stream to a queue that is profiled, or to one that is not; its work so far gets an event to wait
  * for, and is flushed. */
-static cls_status change_queue(struct stream *stream) {
+static cls_status change_queue(struct stream *stream, bool profiled) {
     struct queue_traits traits = stream->queue->traits;
     struct queue *queue;
-    traits.profiled = stream->want_profiled;
+    traits.profiled = profiled;
     cls_status status = mutant(MUTANT_SWITCH_COVER) ? CLS_SUCCESS : handover_cover(stream);
     if (!status)
         status = queue_acquire(stream->context, &traits, &queue);
@@ -84,6 +86,13 @@ static cls_status change_queue(struct stream *stream) {
     queue_unuse(stream->context, stream->queue);
     stream->queue = queue;
     return CLS_SUCCESS;
+}
+
+cls_status handover_choose_queue(struct stream *stream, const struct command *command) {
+    bool profiled = stream->want_profiled || command->seen;
+    if (profiled == stream->queue->traits.profiled || stream->queue->adopted)
+        return CLS_SUCCESS;
+    return change_queue(stream, profiled);
 }
 
 void handover_asked(struct stream *stream) {
@@ -144,6 +153,14 @@ static cls_status enqueue(struct stream *stream, struct command *command, cl_eve
     return status;
 }
 
+static cls_status enqueue_seen(struct stream *stream, struct command *command, cl_event *event) {
+    command->seen->queue = stream->queue->number;
+    command->seen->handing = clock_now_ns();
+    cls_status status = enqueue(stream, command, event);
+    command->seen->handed = clock_now_ns();
+    return status;
+}
+
 static bool is_timed(const struct command *command) {
     return command->type == &type_marker && command->u.marker.event;
 }
@@ -151,8 +168,9 @@ static bool is_timed(const struct command *command) {
 /* Whether the newest flight can go on to a command: neither has anything to itself. */
 static bool extends(const struct stream *stream, const struct command *command) {
     const struct flight *last = flight_last(&stream->flights);
-    return last && !last->event && !last->lost && !last->timed && last->queue == stream->queue &&
-           last->kind == command->type->kind && !command->deps.count && !is_timed(command);
+    return last && !last->event && !last->lost && !last->timed && !last->seen &&
+           last->queue == stream->queue && last->kind == command->type->kind &&
+           !command->deps.count && !is_timed(command) && !command->seen;
 }
 
 /* Enters a command that is with the driver into the ring. */
@@ -178,11 +196,10 @@ cls_status handover(struct stream *stream, struct command *command) {
                            failure->label);
         return failure_report(stream, failure);
     }
-    cls_status status = CLS_SUCCESS;
-    if (stream->want_profiled && !stream->queue->traits.profiled && !stream->queue->adopted)
-        status = change_queue(stream);
+    cls_status status = handover_choose_queue(stream, command);
     if (!status)
-        status = enqueue(stream, command, &event);
+        status = command->seen ? enqueue_seen(stream, command, &event)
+                               : enqueue(stream, command, &event);
     if (status) {
         if (status == CLS_ERROR_CONTEXT_LOST)
             atomic_store(&stream->context->lost_by, command_label(command));

@@ -16,6 +16,9 @@ enum flight_room handover_room(struct stream *stream);
  * dependency is known to have failed: it never reaches the driver. */
 cls_status handover(struct stream *stream, struct command *command);
 
+/* Moves the stream to a queue that is profiled, or to one that is not, as it and the command want. */
+cls_status handover_choose_queue(struct stream *stream, const struct command *command);
+
 /* Gives the stream's newest flight an event if none covers it, for whoever must wait for it. Where the
  * driver refuses, the flights without an event are lost: the next poll fails them. */
 cls_status handover_cover(struct stream *stream);

@@ -11,6 +11,11 @@
 
 enum { MAX_QUEUES_OF_A_KIND = 64, MAX_IDLE_QUEUES = 16 };
 
+static unsigned new_number(void) {
+    static _Atomic unsigned numbers;
+    return atomic_fetch_add(&numbers, 1) + 1;
+}
+
 static bool same_traits(const struct queue *queue, const struct queue_traits *traits) {
     return queue->traits.out_of_order == traits->out_of_order &&
            queue->traits.profiled == traits->profiled && queue->traits.priority == traits->priority;
@@ -42,6 +47,7 @@ static cls_status add_queue(struct context *context, const struct queue_traits *
         return status;
     }
     queue->traits = *traits;
+    queue->number = new_number();
     queue->next = context->queues;
     context->queues = queue;
     *out = queue;
@@ -118,6 +124,7 @@ cls_status queue_adopt(struct context *context, cl_command_queue cl, struct queu
         return status;
     }
     queue->cl = cl;
+    queue->number = new_number();
     queue->adopted = true;
     queue->users = 1;
     pthread_mutex_lock(&context->lock);

@@ -7,11 +7,13 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "core/context.h"
 #include "core/engine.h"
 #include "core/handover.h"
 #include "core/mutant.h"
+#include "core/observe.h"
 #include "core/stream.h"
 #include "core/worker.h"
 #include "driver/queue.h"
@@ -48,8 +50,13 @@ static struct run_result run_migrate(struct stream *stream, struct command *comm
     struct run_result result = {CLS_SUCCESS};
     (void)so_far;
     pthread_mutex_lock(&stream->lock);
+    result.status = handover_choose_queue(stream, command);
     cl_command_queue queue = stream->queue->cl;
     pthread_mutex_unlock(&stream->lock);
+    if (result.status) {
+        result.code = cls_last_error_code();
+        return result;
+    }
     result.status =
         enqueue_migrate(stream->context->device, queue, command->u.migrate.memory,
                         command->u.migrate.to_host, (struct wait_list){0, NULL}, &result.event);
@@ -114,6 +121,8 @@ static void push_flight(struct stream *stream, struct command *head,
     flight->event = result->event;
     bool elsewhere = result->companion && !mutant(MUTANT_COMPANION_LEAVE);
     flight->queue = elsewhere ? stream->companion : stream->queue;
+    if (flight->seen)
+        flight->seen->queue = flight->queue->number;
     stream_note_unflushed(stream);
 }
 
@@ -146,6 +155,15 @@ static void finish(struct stream *stream, struct command *head, const struct run
     engine_kick();
 }
 
+static struct run_result run_now(struct stream *stream, struct command *head, cls_status so_far) {
+    if (!head->seen)
+        return head->type->run(stream, head, so_far);
+    head->seen->began = clock_now_ns();
+    struct run_result result = head->type->run(stream, head, so_far);
+    head->seen->ended = clock_now_ns();
+    return result;
+}
+
 static void run_head(struct stream *stream) {
     struct command *head = stream->fifo_head; /* stays: the stream is running */
     struct run_result result = {CLS_SUCCESS};
@@ -153,7 +171,7 @@ static void run_head(struct stream *stream) {
     const struct failure *failure = stream_failure_at(stream, head->position);
     bool skipped = stream_poison(stream) || engine_is_down();
     if (!skipped || head->type->when_failed)
-        result = head->type->run(stream, head, failure ? failure->status : CLS_SUCCESS);
+        result = run_now(stream, head, failure ? failure->status : CLS_SUCCESS);
     else
         result.skipped = true;
     if (head->type->after_completion && !result.event)

@@ -10,6 +10,7 @@
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/engine.h"
+#include "core/observe.h"
 #include "core/worker.h"
 
 enum { DEFAULT_IN_FLIGHT = 1024, MAX_IN_FLIGHT = 1 << 20 };
@@ -87,6 +88,7 @@ static void stream_finalize(struct object *object) {
     leave(stream->context, stream->queue);
     free_failures(atomic_load(&stream->failures));
     free(stream->spare);
+    sightings_free(stream->spare_sightings);
     pthread_cond_destroy(&stream->progress);
     context_put(stream->context);
 }

@@ -24,6 +24,7 @@
 
 struct context;
 struct queue;
+struct sighting;
 
 /* One failure: the positions from `first` to `last` are failed. Nodes are never removed while the
  * stream (or the gate) lives, so outcomes can be read without its lock. */
@@ -85,6 +86,9 @@ struct stream {
     unsigned idle_looks;      /* of the engine, in a row */
     uint64_t looked_at;       /* `submitted` at the engine's last look */
     struct stream *task_next; /* in the workers' queue */
+
+    struct sighting *spare_sightings;
+    unsigned n_spare_sightings;
 
     struct kernel_slots kernels;
     struct buffer *scratch; /* for ops; NULL while one uses it */

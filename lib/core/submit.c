@@ -16,6 +16,7 @@
 #include "core/exit.h"
 #include "core/handover.h"
 #include "core/mutant.h"
+#include "core/observe.h"
 #include "core/stream.h"
 #include "core/worker.h"
 
@@ -160,9 +161,14 @@ static cls_status admit(struct stream *stream, struct command *command, bool *de
         *held = true;
         help(stream);
     }
+    if (observer())
+        observe_submit(stream, command);
     status = submit_locked(stream, command, deferred);
-    if (status)
+    if (status) {
+        if (command->seen)
+            observe_refused(stream, command);
         return status;
+    }
     count(stream, command);
     if (!stream->watched)
         engine_watch(stream);

@@ -46,6 +46,20 @@ bool event_end_time(const struct device *device, cl_event event, uint64_t *ns) {
     return true;
 }
 
+static uint64_t profiling_time(cl_event event, cl_profiling_info what) {
+    cl_ulong ns;
+    return clGetEventProfilingInfo(event, what, sizeof ns, &ns, NULL) == CL_SUCCESS ? ns : 0;
+}
+
+void event_times(const struct device *device, cl_event event, struct event_times *out) {
+    driver_enter(device);
+    out->queued = profiling_time(event, CL_PROFILING_COMMAND_QUEUED);
+    out->submitted = profiling_time(event, CL_PROFILING_COMMAND_SUBMIT);
+    out->started = profiling_time(event, CL_PROFILING_COMMAND_START);
+    out->ended = profiling_time(event, CL_PROFILING_COMMAND_END);
+    driver_leave(device);
+}
+
 struct hint {
     void (*call)(void *);
     void *arg;

@@ -17,6 +17,12 @@ cl_int event_verdict(const struct device *device, cl_uint count, const cl_event 
 bool event_retain(const struct device *device, cl_event event);
 void event_release(const struct device *device, cl_event event);
 
+/* The four times of a command on a profiled queue, in device ns; each 0 where the driver has none. */
+struct event_times {
+    uint64_t queued, submitted, started, ended;
+};
+void event_times(const struct device *device, cl_event event, struct event_times *out);
+
 /* The device time at which the command ended, in ns; false where the driver has none. */
 bool event_end_time(const struct device *device, cl_event event, uint64_t *ns);
 
