@@ -17,6 +17,7 @@
 #include <clstream/device.h>
 #include <clstream/event.h>
 #include <clstream/kernel.h>
+#include <clstream/profiler.h>
 #include <clstream/reduce.h>
 #include <clstream/status.h>
 #include <clstream/stream.h>

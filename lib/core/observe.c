@@ -43,8 +43,8 @@ static void see_waits(struct stream *stream, struct sighting *sighting) {
     const struct dep *items = deps_items(&stream->waits);
     sighting->n_deps = stream->waits.count;
     for (unsigned i = 0; i < stream->waits.count && i < SIGHTING_DEPS; i++)
-        sighting->deps[i] = (struct sighting_dep){items[i].stream ? items[i].stream->id : 0,
-                                                  items[i].position};
+        sighting->deps[i] =
+            (struct sighting_dep){items[i].stream ? items[i].stream->id : 0, items[i].position};
 }
 
 void observe_submit(struct stream *stream, struct command *command) {

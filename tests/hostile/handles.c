@@ -156,6 +156,8 @@ const struct kind handle_kinds[] = {
     {"timeline", good_handle, bad_handle, NULL},
     {"coordinator", good_handle, bad_handle, NULL},
     {"batch", good_handle, bad_handle, NULL},
+    {"profiler", good_handle, bad_handle, NULL},
+    {"profile", good_handle, bad_handle, NULL},
     {"out", good_region, bad_pointer, undo_out},
     {"memory", good_region, bad_pointer, NULL},
     {"cl_context", good_cl, bad_cl, NULL},

@@ -110,6 +110,8 @@ enum handle_type {
     TIMELINE,
     COORDINATOR,
     BATCH,
+    PROFILER,
+    PROFILE,
     HANDLE_TYPES
 };
 

@@ -105,6 +105,24 @@ static cls_status make_batch(cls_context context, void **out) {
     return status;
 }
 
+static cls_status make_profiler(cls_context context, void **out) {
+    cls_profiler made = NULL;
+    (void)context;
+    cls_status status = cls_profiler_create(NULL, &made);
+    *out = made;
+    return status;
+}
+
+static cls_status make_profile(cls_context context, void **out) {
+    void *profiler;
+    cls_profile made = NULL;
+    cls_status status = make_profiler(context, &profiler);
+    if (!status)
+        status = cls_profiler_snapshot(profiler, &made);
+    *out = made;
+    return status ? status : cls_profiler_destroy(profiler);
+}
+
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
 static cls_status destroy_stream(void *handle) { return cls_stream_destroy(handle); }
 static cls_status destroy_event(void *handle) { return cls_event_destroy(handle); }
@@ -114,6 +132,8 @@ static cls_status destroy_kernel(void *handle) { return cls_kernel_destroy(handl
 static cls_status destroy_batch(void *handle) { return cls_batch_destroy(handle); }
 static cls_status destroy_timeline(void *handle) { return cls_timeline_destroy(handle); }
 static cls_status destroy_coordinator(void *handle) { return cls_coordinator_destroy(handle); }
+static cls_status destroy_profiler(void *handle) { return cls_profiler_destroy(handle); }
+static cls_status destroy_profile(void *handle) { return cls_profile_destroy(handle); }
 
 const struct handle_row handle_rows[HANDLE_TYPES] = {
     [CONTEXT] = {"context", make_context, destroy_context, true},
@@ -125,6 +145,8 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [TIMELINE] = {"timeline", make_timeline, destroy_timeline, true},
     [COORDINATOR] = {"coordinator", make_coordinator, destroy_coordinator, true},
     [BATCH] = {"batch", make_batch, destroy_batch, false},
+    [PROFILER] = {"profiler", make_profiler, destroy_profiler, true},
+    [PROFILE] = {"profile", make_profile, destroy_profile, true},
 };
 
 static bool make_handles(enum handle_type type, cls_context gone) {

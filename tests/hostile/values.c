@@ -142,6 +142,35 @@ static void bad_dtype(const struct arg *arg, unsigned slot, struct bad_list *lis
     add_numbers(list, numbers, COUNT_OF(numbers));
 }
 
+static void bad_work_kind(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const int numbers[] = {
+        -1, CLS_COMMAND_MARKER, CLS_COMMAND_HOST, CLS_COMMAND_KINDS, INT_MIN, INT_MAX};
+    (void)arg;
+    (void)slot;
+    add_numbers(list, numbers, COUNT_OF(numbers));
+}
+
+static void bad_command_kind(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const int numbers[] = {-1, CLS_COMMAND_KINDS, INT_MIN, INT_MAX};
+    (void)arg;
+    (void)slot;
+    add_numbers(list, numbers, COUNT_OF(numbers));
+}
+
+static void bad_hold(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const int numbers[] = {-1, CLS_HOLDS, INT_MIN, INT_MAX};
+    (void)arg;
+    (void)slot;
+    add_numbers(list, numbers, COUNT_OF(numbers));
+}
+
+static void bad_format(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const int numbers[] = {-1, CLS_PROFILE_TEXT + 1, INT_MIN, INT_MAX};
+    (void)arg;
+    (void)slot;
+    add_numbers(list, numbers, COUNT_OF(numbers));
+}
+
 static void bad_location(const struct arg *arg, unsigned slot, struct bad_list *list) {
     static const int numbers[] = {-1, 2, 9, INT_MIN, INT_MAX};
     (void)arg;
@@ -226,6 +255,14 @@ static void bad_path(const struct arg *arg, unsigned slot, struct bad_list *list
     add_bad(list, "a folder", CLS_ERROR_IO, of_pointer("/"));
 }
 
+static void bad_export(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const char *const unknown[] = {"", "/", "trace.png", ".json"};
+    bad_pointer(arg, slot, list);
+    add_bad(list, "no such folder", CLS_ERROR_IO, of_pointer("/no/such/folder/trace.json"));
+    for (size_t i = 0; i < COUNT_OF(unknown); i++)
+        add_bad(list, "an unknown suffix", CLS_ERROR_INVALID_VALUE, of_pointer(unknown[i]));
+}
+
 /* --- functions --- */
 
 static void host(void *arg) { (void)arg; }
@@ -276,9 +313,13 @@ const struct kind scalar_kinds[] = {
     {"bytes", good_bytes, bad_bytes, NULL},
     {"callback_fn", good_function, bad_pointer, NULL},
     {"capacity", good_bytes, bad_capacity, NULL},
+    {"command_kind", good_one, bad_command_kind, NULL},
     {"device", good_device, bad_device, NULL},
     {"dtype", good_one, bad_dtype, NULL},
+    {"export", good_text, bad_export, NULL},
     {"foreign_fn", good_function, bad_pointer, NULL},
+    {"format", good_zero, bad_format, NULL},
+    {"hold", good_one, bad_hold, NULL},
     {"host_fn", good_function, bad_pointer, NULL},
     {"item", good_zero, bad_item, NULL},
     {"location", good_zero, bad_location, NULL},
@@ -295,5 +336,6 @@ const struct kind scalar_kinds[] = {
     {"spec", good_zero, bad_spec, NULL},
     {"status", good_zero, bad_status, NULL},
     {"text", good_text, bad_pointer, NULL},
+    {"work_kind", good_one, bad_work_kind, NULL},
     {NULL, NULL, NULL, NULL},
 };

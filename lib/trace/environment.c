@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CLSTREAM_TRACE: profiles an unmodified program from its first command to its exit. The file is written
+ * when the core has drained all streams, while drivers still work; for a program that never submitted
+ * anything, at the end of its exit.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "trace/export.h"
+#include "trace/profiler.h"
+
+static cls_profiler profiler;
+static char *path;
+static pid_t owner; /* a forked child's exit is none of the program's */
+static _Atomic bool written;
+
+static void complain(const char *what) { fprintf(stderr, "clstream: no trace: %s\n", what); }
+
+static void write_trace(bool drivers) {
+    cls_profile profile;
+    if (getpid() != owner || atomic_exchange(&written, true))
+        return;
+    cls_status status = profiler_snapshot(profiler, drivers, &profile);
+    if (!status) {
+        status = cls_profile_export(profile, path, CLS_PROFILE_AUTO);
+        cls_profile_destroy(profile);
+    }
+    if (status)
+        complain(cls_last_error_detail());
+    cls_profiler_destroy(profiler);
+    free(path);
+}
+
+static void at_drain(void) { write_trace(true); }
+static void at_end(void) { write_trace(false); }
+
+/* "%p" is the process id. */
+static char *expand(const char *name) {
+    struct text text = {0};
+    const char *mark = strstr(name, "%p");
+    if (mark)
+        text_printf(&text, "%.*s%ld%s", (int)(mark - name), name, (long)getpid(), mark + 2);
+    else
+        text_printf(&text, "%s", name);
+    return text.failed ? NULL : text.bytes;
+}
+
+static size_t records(void) {
+    const char *value = getenv("CLSTREAM_TRACE_RECORDS");
+    return value ? (size_t)strtoull(value, NULL, 10) : 0;
+}
+
+static cls_status begin(const char *name) {
+    cls_profiler_config config = {sizeof config, records()};
+    path = expand(name);
+    if (!path)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
+    if (!export_knows(path))
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "CLSTREAM_TRACE=%s does not end in .json, .html, .svg, .csv or .txt",
+                         path);
+    cls_status status = cls_profiler_create(&config, &profiler);
+    return status ? status : cls_profiler_start(profiler);
+}
+
+__attribute__((constructor)) static void begin_trace(void) {
+    const char *name = getenv("CLSTREAM_TRACE");
+    if (!name || !*name)
+        return;
+    owner = getpid();
+    if (begin(name) || atexit(at_end))
+        complain(cls_last_error_detail());
+    else
+        trace_at_drain(at_drain);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* A profile as a file, which appears once it is complete. */
+#include "trace/export.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "trace/profiler.h"
+
+static const struct format {
+    cls_profile_format format;
+    const char *suffix;
+    void (*write)(struct text *text, const struct profile *profile);
+} formats[] = {
+    {CLS_PROFILE_JSON, ".json", export_json}, {CLS_PROFILE_HTML, ".html", export_html},
+    {CLS_PROFILE_SVG, ".svg", export_svg},    {CLS_PROFILE_CSV, ".csv", export_csv},
+    {CLS_PROFILE_TEXT, ".txt", export_text},
+};
+
+static bool ends_with(const char *path, const char *suffix) {
+    size_t length = strlen(path), end = strlen(suffix);
+    return length > end && strcmp(path + length - end, suffix) == 0;
+}
+
+static const struct format *find_format(const char *path, cls_profile_format format) {
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (format == CLS_PROFILE_AUTO ? ends_with(path, formats[i].suffix)
+                                       : format == formats[i].format)
+            return &formats[i];
+    return NULL;
+}
+
+bool export_knows(const char *path) { return find_format(path, CLS_PROFILE_AUTO) != NULL; }
+
+static bool write_all(const char *path, const struct text *text) {
+    FILE *file = fopen(path, "wbe");
+    if (!file)
+        return false;
+    bool good = fwrite(text->bytes, 1, text->length, file) == text->length;
+    return fclose(file) == 0 && good;
+}
+
+/* A device or a pipe is written as it is: it cannot be replaced. */
+static bool is_special(const char *path) { return strncmp(path, "/dev/", 5) == 0; }
+
+static cls_status write_file(const char *path, const struct text *text) {
+    struct text part = {0};
+    text_printf(&part, "%s.part-%ld", path, (long)getpid());
+    if (part.failed)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
+    const char *target = is_special(path) ? path : part.bytes;
+    bool good = write_all(target, text) && (target == path || rename(target, path) == 0);
+    cls_status status = CLS_SUCCESS;
+    if (!good) {
+        status = error_set(CLS_ERROR_IO, "%s: %s", path, strerror(errno));
+        if (target != path)
+            unlink(target);
+    }
+    free(part.bytes);
+    return status;
+}
+
+static cls_status export_as(const struct profile *profile, const char *path,
+                            const struct format *format) {
+    struct text text = {0};
+    format->write(&text, profile);
+    cls_status status = text.failed
+                            ? error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to write a profile")
+                            : write_file(path, &text);
+    free(text.bytes);
+    return status;
+}
+
+cls_status cls_profile_export(cls_profile handle, const char *path, cls_profile_format format) {
+    if (!path)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_profile_export: path is null");
+    const struct format *found = find_format(path, format);
+    if (!found)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_profile_export: '%s' in format %d: neither the format nor the suffix "
+                         "is one of .json .html .svg .csv .txt",
+                         path, (int)format);
+    struct profile *profile = object_acquire(&profile_pool, handle);
+    if (!profile)
+        return object_invalid(&profile_pool, handle);
+    cls_status status = export_as(profile, path, found);
+    object_release(&profile->object);
+    return status;
+}

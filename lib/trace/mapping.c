@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From what was seen to records on the host's clock. The times of a record may each be off by the
+ * uncertainty of the mapping, so their order is restored by moving the later ones.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "trace/clock_map.h"
+#include "trace/profile.h"
+
+static cls_status no_memory(void) {
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a profile");
+}
+
+/* Whether a start and an end can be taken as they are. */
+static bool times_are_sane(const struct event_times *times) {
+    return times->started && times->ended >= times->started;
+}
+
+static bool queued_is_sane(const struct event_times *times) {
+    return times->queued && times->queued <= times->started;
+}
+
+/* --- clocks --- */
+
+static size_t command_brackets(const struct sighting *command, struct bracket *out) {
+    size_t n = 0;
+    if (!times_are_sane(&command->device) || !command->handed)
+        return 0;
+    out[n] = bracket_of(command->device.started, command->handing, command->retired);
+    out[n].high = (int64_t)(command->retired - command->device.ended);
+    n++;
+    if (queued_is_sane(&command->device))
+        out[n++] = bracket_of(command->device.queued, command->handing, command->handed);
+    return n;
+}
+
+/* The map of one device. */
+static bool map_device(const struct evidence *evidence, const struct device *device,
+                       struct clock_map *map) {
+    size_t n = 0;
+    struct bracket *brackets =
+        malloc((2 * evidence->count + evidence->n_timers + 1) * sizeof *brackets);
+    if (!brackets)
+        return false;
+    for (size_t i = 0; i < evidence->count; i++) {
+        const struct raw *raw = &evidence->raws[i];
+        if (raw->type == CLS_RECORD_COMMAND && raw->device == device)
+            n += command_brackets(&raw->u.command, &brackets[n]);
+    }
+    for (size_t i = 0; i < evidence->n_timers; i++) {
+        const struct timer_reading *reading = &evidence->timers[i].reading;
+        if (evidence->timers[i].device != device)
+            continue;
+        brackets[n] = bracket_of(reading->device_ns, reading->before_ns, reading->after_ns);
+        brackets[n++].timer = true;
+    }
+    bool made = clock_map_build(map, brackets, n);
+    free(brackets);
+    return made;
+}
+
+/* One map a device; there are few. */
+struct maps {
+    struct device_map {
+        const struct device *device;
+        struct clock_map map;
+    } * items;
+    size_t count;
+};
+
+static const struct clock_map *find_map(const struct maps *maps, const struct device *device) {
+    for (size_t i = 0; i < maps->count; i++)
+        if (maps->items[i].device == device)
+            return &maps->items[i].map;
+    return NULL;
+}
+
+static bool add_map(struct maps *maps, const struct evidence *evidence,
+                    const struct device *device) {
+    struct device_map *grown = realloc(maps->items, (maps->count + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    maps->items = grown;
+    grown[maps->count].device = device;
+    return map_device(evidence, device, &grown[maps->count++].map);
+}
+
+static bool build_maps(struct maps *maps, const struct evidence *evidence) {
+    for (size_t i = 0; i < evidence->count; i++) {
+        const struct raw *raw = &evidence->raws[i];
+        if (raw->type == CLS_RECORD_COMMAND && !find_map(maps, raw->device) &&
+            !add_map(maps, evidence, raw->device))
+            return false;
+    }
+    return true;
+}
+
+static void free_maps(struct maps *maps) {
+    for (size_t i = 0; i < maps->count; i++)
+        clock_map_free(&maps->items[i].map);
+    free(maps->items);
+}
+
+/* --- records --- */
+
+/* What the library ran itself, or had run for it, was timed on the host; a foreign call lasts until what it
+ * enqueued is done. */
+static void host_times(const struct sighting *command, cls_profile_record *record,
+                       const struct clock_map *map) {
+    uint64_t last =
+        command->device.ended ? clock_map_host(map, command->device.ended) : command->retired;
+    bool lasts = command->kind == CLS_COMMAND_FOREIGN || command->kind == CLS_COMMAND_MIGRATE;
+    record->clock = CLS_CLOCK_HOST;
+    record->submitted_ns = record->start_ns = command->began;
+    record->end_ns = lasts && last > command->ended ? last : command->ended;
+}
+
+static void device_times(const struct sighting *command, cls_profile_record *record,
+                         const struct clock_map *map) {
+    record->clock = CLS_CLOCK_DEVICE;
+    record->submitted_ns = command->handed;
+    record->start_ns = clock_map_host(map, command->device.started);
+    record->end_ns = clock_map_host(map, command->device.ended);
+    if (command->kind == CLS_COMMAND_FOREIGN && record->start_ns > command->handing)
+        record->start_ns = command->handing; /* what is timed is the last of what was enqueued */
+}
+
+static void noticed_times(const struct sighting *command, cls_profile_record *record) {
+    record->clock = CLS_CLOCK_NOTICED;
+    record->submitted_ns = command->handed ? command->handed : command->retired;
+    record->start_ns = record->submitted_ns;
+    record->end_ns = command->retired;
+}
+
+static void put_in_order(cls_profile_record *record) {
+    if (record->submitted_ns < record->queued_ns)
+        record->submitted_ns = record->queued_ns;
+    /* The call that hands over may return after the device has begun. */
+    if (record->submitted_ns > record->start_ns && record->start_ns > record->queued_ns)
+        record->submitted_ns = record->start_ns;
+    if (record->start_ns < record->submitted_ns)
+        record->start_ns = record->submitted_ns;
+    if (record->end_ns < record->start_ns)
+        record->end_ns = record->start_ns;
+}
+
+static void map_command(const struct raw *raw, const struct maps *maps,
+                        cls_profile_record *record) {
+    const struct sighting *command = &raw->u.command;
+    const struct clock_map *map = find_map(maps, raw->device);
+    record->kind = command->kind;
+    record->stream = raw->stream;
+    record->position = command->position;
+    record->bytes = command->bytes;
+    record->memory = command->memory;
+    record->queued_ns = command->submitted;
+    record->status = command->outcome;
+    record->queue = command->queue;
+    record->n_dependencies = command->n_deps;
+    for (unsigned i = 0; i < SIGHTING_DEPS && i < command->n_deps; i++)
+        record->dependencies[i] =
+            (cls_profile_dependency){command->deps[i].stream, command->deps[i].position};
+    record->device_ns[0] = command->device.queued;
+    record->device_ns[1] = command->device.submitted;
+    record->device_ns[2] = command->device.started;
+    record->device_ns[3] = command->device.ended;
+    strncpy(record->label, command->label, sizeof record->label - 1);
+    if (command->ended)
+        host_times(command, record, map);
+    else if (times_are_sane(&command->device))
+        device_times(command, record, map);
+    else
+        noticed_times(command, record);
+    put_in_order(record);
+}
+
+static void map_span(const struct raw *raw, cls_profile_record *record) {
+    record->thread = raw->thread;
+    record->bytes = raw->u.span.bytes;
+    memcpy(record->label, raw->u.span.label, sizeof record->label);
+    record->queued_ns = record->submitted_ns = record->start_ns = raw->u.span.start;
+    record->end_ns = raw->u.span.end;
+    record->clock = CLS_CLOCK_HOST;
+}
+
+/* Of records that start together the longer one first: ranges then nest as they were opened. */
+static int by_start(const void *left, const void *right) {
+    const cls_profile_record *a = left, *b = right;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->stream != b->stream)
+        return a->stream < b->stream ? -1 : 1;
+    if (a->position != b->position)
+        return a->position < b->position ? -1 : 1;
+    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
+}
+
+/* Where the driver has no times, or those of the last of several commands only, work began after its stream's
+ * earlier work. Records are in the order in which they retired, which is that of their streams. */
+static bool begins_unseen(const cls_profile_record *record) {
+    return record->clock == CLS_CLOCK_NOTICED || record->kind == CLS_COMMAND_FOREIGN;
+}
+
+static void start_after_previous(struct profile *profile) {
+    for (size_t i = 0; i < profile->count; i++) {
+        cls_profile_record *record = &profile->records[i];
+        if (!is_command(record) || !begins_unseen(record))
+            continue;
+        for (size_t j = i, looked = 0; j-- > 0 && looked < 64; looked++) {
+            const cls_profile_record *earlier = &profile->records[j];
+            if (!is_command(earlier) || earlier->stream != record->stream)
+                continue;
+            if (earlier->end_ns > record->start_ns)
+                record->start_ns =
+                    earlier->end_ns < record->end_ns ? earlier->end_ns : record->end_ns;
+            break;
+        }
+    }
+}
+
+cls_status map_records(struct profile *profile, const struct evidence *evidence) {
+    struct maps maps = {NULL, 0};
+    profile->records = calloc(evidence->count + 1, sizeof *profile->records);
+    bool made = profile->records && build_maps(&maps, evidence);
+    if (made) {
+        profile->count = evidence->count;
+        for (size_t i = 0; i < evidence->count; i++) {
+            const struct raw *raw = &evidence->raws[i];
+            cls_profile_record *record = &profile->records[i];
+            record->size = sizeof *record;
+            record->type = raw->type;
+            if (raw->type == CLS_RECORD_COMMAND)
+                map_command(raw, &maps, record);
+            else
+                map_span(raw, record);
+        }
+        start_after_previous(profile);
+        qsort(profile->records, profile->count, sizeof *profile->records, by_start);
+    }
+    free_maps(&maps);
+    return made ? CLS_SUCCESS : no_memory();
+}

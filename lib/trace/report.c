@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* What a profile tells: the getters. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/stream.h"
+#include "trace/profiler.h"
+
+static cls_status profile_get(cls_profile handle, struct profile **out) {
+    *out = object_acquire(&profile_pool, handle);
+    return *out ? CLS_SUCCESS : object_invalid(&profile_pool, handle);
+}
+
+static void profile_put(struct profile *profile) { object_release(&profile->object); }
+
+/* The i-th item of an array of structs that begin with their size. */
+struct items {
+    const void *first;
+    size_t count;
+    size_t size;
+};
+
+static cls_status copy_item(const char *call, struct items items, size_t i, void *out) {
+    if (i >= items.count)
+        return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: %zu of %zu", call, i, items.count);
+    memcpy(out, (const char *)items.first + i * items.size, items.size);
+    return CLS_SUCCESS;
+}
+
+static cls_status check_size(const char *call, const size_t *size, size_t wanted) {
+    if (size && *size == wanted)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_INVALID_VALUE, "%s: out is null or of a wrong size", call);
+}
+
+cls_status cls_profile_get_record(cls_profile handle, size_t i, cls_profile_record *out) {
+    struct profile *profile;
+    cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
+    if (!status)
+        status = profile_get(handle, &profile);
+    if (status)
+        return status;
+    status =
+        copy_item(__func__, (struct items){profile->records, profile->count, sizeof *out}, i, out);
+    profile_put(profile);
+    return status;
+}
+
+cls_status cls_profile_get_summary(cls_profile handle, cls_profile_summary *out) {
+    struct profile *profile;
+    cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
+    if (!status)
+        status = profile_get(handle, &profile);
+    if (status)
+        return status;
+    *out = profile->summary;
+    profile_put(profile);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_profile_get_stream(cls_profile handle, size_t i, cls_profile_stream *out) {
+    struct profile *profile;
+    cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
+    if (!status)
+        status = profile_get(handle, &profile);
+    if (status)
+        return status;
+    status = copy_item(__func__, (struct items){profile->streams, profile->n_streams, sizeof *out},
+                       i, out);
+    profile_put(profile);
+    return status;
+}
+
+cls_status cls_profile_find_stream(cls_profile handle, cls_stream stream_handle, size_t *index) {
+    struct profile *profile;
+    struct stream *stream;
+    if (!index)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_profile_find_stream: index is null");
+    cls_status status = profile_get(handle, &profile);
+    if (status)
+        return status;
+    status = stream_get(stream_handle, NULL, &stream);
+    if (!status) {
+        size_t i = 0;
+        while (i < profile->n_streams && profile->streams[i].number != stream->id)
+            i++;
+        if (i < profile->n_streams)
+            *index = i;
+        else
+            status = error_set(CLS_ERROR_NOT_FOUND, "stream '%s' has no record", stream->name);
+        stream_put(stream);
+    }
+    profile_put(profile);
+    return status;
+}
+
+cls_status cls_profile_get_operation(cls_profile handle, size_t stream, size_t i,
+                                     cls_profile_operation *out) {
+    struct profile *profile;
+    cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
+    if (!status)
+        status = profile_get(handle, &profile);
+    if (status)
+        return status;
+    size_t row = stream == CLS_PROFILE_ALL ? profile->n_streams : stream;
+    if (row >= profile->n_streams && stream != CLS_PROFILE_ALL)
+        status = error_set(CLS_ERROR_OUT_OF_RANGE, "stream %zu of %zu", stream, profile->n_streams);
+    else
+        status = copy_item(__func__,
+                           (struct items){profile->operations[row].items,
+                                          profile->operations[row].count, sizeof *out},
+                           i, out);
+    profile_put(profile);
+    return status;
+}
+
+static cls_status overlap(struct profile *profile, const struct group *a, const struct group *b,
+                          cls_profile_overlap *out) {
+    cls_profile_overlap found = CLS_PROFILE_OVERLAP_INIT;
+    cls_status status = group_overlap(profile, a, b, &found);
+    if (!status)
+        *out = found;
+    return status;
+}
+
+cls_status cls_profile_get_stream_overlap(cls_profile handle, size_t a, size_t b,
+                                          cls_profile_overlap *out) {
+    struct profile *profile;
+    cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
+    if (!status)
+        status = profile_get(handle, &profile);
+    if (status)
+        return status;
+    if (a >= profile->n_streams || b >= profile->n_streams)
+        status = error_set(CLS_ERROR_OUT_OF_RANGE, "stream %zu of %zu", a > b ? a : b,
+                           profile->n_streams);
+    else
+        status = overlap(profile, &(struct group){(uint32_t)a, -1},
+                         &(struct group){(uint32_t)b, -1}, out);
+    profile_put(profile);
+    return status;
+}
+
+cls_status cls_profile_get_kind_overlap(cls_profile handle, cls_command_kind a, cls_command_kind b,
+                                        cls_profile_overlap *out) {
+    struct profile *profile;
+    cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
+    if (!status && (!is_work_kind(a) || !is_work_kind(b)))
+        status = error_set(CLS_ERROR_INVALID_VALUE, "%s and %s: one is no work of a device",
+                           cls_command_kind_name(a), cls_command_kind_name(b));
+    if (!status)
+        status = profile_get(handle, &profile);
+    if (status)
+        return status;
+    status =
+        overlap(profile, &(struct group){NO_INDEX, (int)a}, &(struct group){NO_INDEX, (int)b}, out);
+    profile_put(profile);
+    return status;
+}
+
+/* --- names --- */
+
+const char *cls_command_kind_name(cls_command_kind kind) {
+    static const char *const names[CLS_COMMAND_KINDS] = {
+        [CLS_COMMAND_KERNEL] = "kernel",     [CLS_COMMAND_COPY_H2D] = "copy_h2d",
+        [CLS_COMMAND_COPY_D2H] = "copy_d2h", [CLS_COMMAND_COPY_D2D] = "copy_d2d",
+        [CLS_COMMAND_FILL] = "fill",         [CLS_COMMAND_MIGRATE] = "migrate",
+        [CLS_COMMAND_MARKER] = "marker",     [CLS_COMMAND_HOST] = "host",
+        [CLS_COMMAND_CALLBACK] = "callback", [CLS_COMMAND_FOREIGN] = "foreign",
+    };
+    return (unsigned)kind < CLS_COMMAND_KINDS && names[kind] ? names[kind] : "?";
+}
+
+const char *cls_hold_name(cls_hold hold) {
+    static const char *const names[CLS_HOLDS] = {
+        [CLS_HOLD_NONE] = "none",   [CLS_HOLD_DEPENDENCY] = "dependency",
+        [CLS_HOLD_HOST] = "host",   [CLS_HOLD_QUEUE] = "queue",
+        [CLS_HOLD_WIDTH] = "width", [CLS_HOLD_LATENCY] = "latency",
+    };
+    return (unsigned)hold < CLS_HOLDS ? names[hold] : "?";
+}

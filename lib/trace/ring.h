@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The ring of a profiler: what was seen, as it was seen. Not locked. */
+#ifndef CLSTREAM_TRACE_RING_H
+#define CLSTREAM_TRACE_RING_H
+
+#include <clstream/profiler.h>
+
+#include "core/observe.h"
+#include "driver/device.h"
+
+enum { LABEL_BYTES = 64 };
+
+struct raw {
+    cls_record_type type;
+    uint64_t stream; /* its id; 0: no command */
+    char stream_name[LABEL_BYTES];
+    const struct device *device;
+    uint64_t thread;
+    union {
+        struct sighting command;
+        struct {
+            char label[LABEL_BYTES];
+            uint64_t start, end, bytes;
+        } span;
+    } u;
+};
+
+struct ring {
+    struct raw *slots;
+    size_t capacity, count;
+    size_t next; /* the slot to be written; once the ring is full, the oldest */
+    uint64_t dropped;
+};
+
+bool raw_ring_init(struct ring *ring, size_t capacity);
+void raw_ring_free(struct ring *ring);
+void raw_ring_clear(struct ring *ring);
+
+/* A place for one more record; the oldest goes when there is none. Its contents are undefined. */
+struct raw *raw_ring_put(struct ring *ring);
+
+/* Copies the records, oldest first, to `out`, which has room for `count`. */
+void raw_ring_copy(const struct ring *ring, struct raw *out);
+
+#endif
