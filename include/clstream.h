@@ -21,6 +21,7 @@
 #include <clstream/reduce.h>
 #include <clstream/status.h>
 #include <clstream/stream.h>
+#include <clstream/task.h>
 #include <clstream/timeline.h>
 #include <clstream/typed.h>
 #include <clstream/types.h>

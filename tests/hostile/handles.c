@@ -146,6 +146,8 @@ static void bad_cl(const struct arg *arg, unsigned slot, struct bad_list *list) 
                 of_pointer(stocked(interop->foreign)));
 }
 
+/* One row a kind. */
+/* clang-format off */
 const struct kind handle_kinds[] = {
     {"context", good_handle, bad_context, NULL},
     {"stream", good_handle, bad_stream, NULL},
@@ -158,6 +160,7 @@ const struct kind handle_kinds[] = {
     {"batch", good_handle, bad_handle, NULL},
     {"profiler", good_handle, bad_handle, NULL},
     {"profile", good_handle, bad_handle, NULL},
+    {"task_graph", good_handle, bad_handle, NULL},
     {"out", good_region, bad_pointer, undo_out},
     {"memory", good_region, bad_pointer, NULL},
     {"cl_context", good_cl, bad_cl, NULL},
@@ -167,3 +170,4 @@ const struct kind handle_kinds[] = {
     {"cl_event", good_cl, bad_cl, NULL},
     {NULL, NULL, NULL, NULL},
 };
+/* clang-format on */

@@ -112,6 +112,7 @@ enum handle_type {
     BATCH,
     PROFILER,
     PROFILE,
+    TASK_GRAPH,
     HANDLE_TYPES
 };
 

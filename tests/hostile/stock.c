@@ -123,6 +123,14 @@ static cls_status make_profile(cls_context context, void **out) {
     return status ? status : cls_profiler_destroy(profiler);
 }
 
+static cls_status make_task_graph(cls_context context, void **out) {
+    cls_task_graph made = NULL;
+    (void)context;
+    cls_status status = cls_task_graph_create(stock.handles[COORDINATOR].live, &made);
+    *out = made;
+    return status;
+}
+
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
 static cls_status destroy_stream(void *handle) { return cls_stream_destroy(handle); }
 static cls_status destroy_event(void *handle) { return cls_event_destroy(handle); }
@@ -132,6 +140,7 @@ static cls_status destroy_kernel(void *handle) { return cls_kernel_destroy(handl
 static cls_status destroy_batch(void *handle) { return cls_batch_destroy(handle); }
 static cls_status destroy_timeline(void *handle) { return cls_timeline_destroy(handle); }
 static cls_status destroy_coordinator(void *handle) { return cls_coordinator_destroy(handle); }
+static cls_status destroy_task_graph(void *handle) { return cls_task_graph_destroy(handle); }
 static cls_status destroy_profiler(void *handle) { return cls_profiler_destroy(handle); }
 static cls_status destroy_profile(void *handle) { return cls_profile_destroy(handle); }
 
@@ -144,6 +153,7 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [KERNEL] = {"kernel", make_kernel, destroy_kernel, false},
     [TIMELINE] = {"timeline", make_timeline, destroy_timeline, true},
     [COORDINATOR] = {"coordinator", make_coordinator, destroy_coordinator, true},
+    [TASK_GRAPH] = {"task_graph", make_task_graph, destroy_task_graph, true},
     [BATCH] = {"batch", make_batch, destroy_batch, false},
     [PROFILER] = {"profiler", make_profiler, destroy_profiler, true},
     [PROFILE] = {"profile", make_profile, destroy_profile, true},

@@ -54,6 +54,35 @@ static void bad_info(const struct arg *arg, unsigned slot, struct bad_list *list
     }
 }
 
+/* --- tasks --- */
+
+static cls_status do_nothing(cls_stream stream, void *arg) {
+    (void)stream;
+    (void)arg;
+    return CLS_SUCCESS;
+}
+
+static union value good_task(const struct arg *arg, unsigned slot) {
+    static cls_task task = CLS_TASK_INIT;
+    (void)arg;
+    (void)slot;
+    task.fn = do_nothing;
+    return of_pointer(&task);
+}
+
+static void bad_task(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const uint32_t far[] = {100000, CLS_NO_TASK};
+    static cls_task tasks[] = {CLS_TASK_INIT, CLS_TASK_INIT, CLS_TASK_INIT, CLS_TASK_INIT};
+    tasks[0].size = sizeof tasks[0] + 1;
+    for (size_t i = 1; i < COUNT_OF(tasks); i++)
+        tasks[i].fn = i == 1 ? NULL : do_nothing;
+    tasks[2].n_prerequisites = tasks[3].n_prerequisites = 2;
+    tasks[3].prerequisites = far;
+    bad_pointer(arg, slot, list);
+    for (size_t i = 0; i < COUNT_OF(tasks); i++)
+        add_bad(list, "a bad task", CLS_ERROR_INVALID_VALUE, of_pointer(&tasks[i]));
+}
+
 /* --- rectangles and launches --- */
 
 static const cls_rect good_rectangle = {8, 4, 0, 16, 0, 16};
@@ -165,11 +194,8 @@ static void bad_n_args(const struct arg *arg, unsigned slot, struct bad_list *li
 }
 
 const struct kind struct_kinds[] = {
-    {"args", good_args, bad_args, NULL},
-    {"config", good_zero, bad_config, NULL},
-    {"info", good_info, bad_info, NULL},
-    {"launch", good_launch, bad_launch, NULL},
-    {"n_args", good_n_args, bad_n_args, NULL},
-    {"rect", good_rect, bad_rect, NULL},
-    {NULL, NULL, NULL, NULL},
+    {"args", good_args, bad_args, NULL},       {"config", good_zero, bad_config, NULL},
+    {"info", good_info, bad_info, NULL},       {"launch", good_launch, bad_launch, NULL},
+    {"n_args", good_n_args, bad_n_args, NULL}, {"rect", good_rect, bad_rect, NULL},
+    {"task", good_task, bad_task, NULL},       {NULL, NULL, NULL, NULL},
 };

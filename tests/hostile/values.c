@@ -205,6 +205,13 @@ static void bad_item(const struct arg *arg, unsigned slot, struct bad_list *list
     add_sizes(list, "past the last one", CLS_ERROR_OUT_OF_RANGE, sizes, COUNT_OF(sizes));
 }
 
+static void bad_number(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const size_t sizes[] = {1000, UINT32_MAX / 2 + 1, UINT32_MAX};
+    (void)arg;
+    (void)slot;
+    add_sizes(list, "past the last one", CLS_ERROR_OUT_OF_RANGE, sizes, COUNT_OF(sizes));
+}
+
 /* --- names and texts --- */
 
 static union value good_text(const struct arg *arg, unsigned slot) {
@@ -324,6 +331,7 @@ const struct kind scalar_kinds[] = {
     {"item", good_zero, bad_item, NULL},
     {"location", good_zero, bad_location, NULL},
     {"name", good_text, bad_name, NULL},
+    {"number", good_zero, bad_number, NULL},
     {"offset", good_zero, bad_offset, NULL},
     {"op", good_one, bad_op, NULL},
     {"options", good_zero, bad_none, NULL},

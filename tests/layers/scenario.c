@@ -274,5 +274,6 @@ const struct scenario scenarios[] = {
     {"coordinated_run", coordinated_run},
     {"coordinated_threads", coordinated_threads},
     {"coordinated_set", coordinated_set},
+    {"coordinated_tasks", coordinated_tasks},
 };
 const unsigned n_scenarios = sizeof scenarios / sizeof *scenarios;

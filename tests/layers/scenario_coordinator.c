@@ -85,3 +85,45 @@ void coordinated_set(struct run *run) {
         ok(run, cls_coordinator_destroy(coordinator));
     world_close(run, &world);
 }
+
+/* --- tasks --- */
+
+struct leg {
+    const struct world *world;
+    bool home;
+};
+
+static cls_status travel(cls_stream stream, void *arg) {
+    const struct leg *leg = arg;
+    return pass_on(stream, leg->home, (void *)(uintptr_t)leg->world);
+}
+
+static bool add_leg(struct run *run, cls_task_graph graph, struct leg *leg, cls_stream stream) {
+    const uint32_t first = 0;
+    cls_task task = CLS_TASK_INIT;
+    task.fn = travel;
+    task.arg = leg;
+    task.stream = stream;
+    task.prerequisites = &first;
+    task.n_prerequisites = leg->home;
+    return ok(run, cls_task_graph_add(graph, &task, NULL));
+}
+
+void coordinated_tasks(struct run *run) {
+    struct world world;
+    cls_coordinator coordinator = NULL;
+    cls_task_graph graph = NULL;
+    struct leg there = {&world, false}, back = {&world, true};
+    if (world_open(run, &world, 2) && open_coordinator(run, &world, &coordinator) &&
+        ok(run, cls_task_graph_create(coordinator, &graph)) &&
+        add_leg(run, graph, &there, CLS_ANY_STREAM) &&
+        add_leg(run, graph, &back, world.streams[1]) && ok(run, cls_task_graph_run(graph)) &&
+        ok(run, cls_task_graph_wait(graph, UINT64_MAX)))
+        expect_scaled(run, &world, 1, 0);
+    settle(&world);
+    if (graph)
+        ok(run, cls_task_graph_destroy(graph));
+    if (coordinator)
+        ok(run, cls_coordinator_destroy(coordinator));
+    world_close(run, &world);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* What has become of the tasks. */
+#include <string.h>
+
+#include "base/error.h"
+#include "coordinator/task.h"
+#include "core/stream.h"
+
+/* --- judging --- */
+
+/* The failed prerequisite's cause, or the prerequisite itself. They are of lower numbers: judged. */
+static uint32_t cause_ahead(const struct task_graph *graph, uint32_t number, cls_status *status) {
+    struct graph_span span = graph_prerequisites(graph->edges, number);
+    for (size_t i = 0; i < span.count; i++) {
+        const struct task *first = &graph->tasks[span.nodes[i]];
+        if (!first->status)
+            continue;
+        *status = first->status;
+        return first->state == CLS_TASK_FAILED ? span.nodes[i] : first->cause;
+    }
+    return CLS_NO_TASK;
+}
+
+/* The task on the same stream within whose work the failure begins. */
+static uint32_t cause_on_stream(const struct task_graph *graph, const struct task *task,
+                                uint64_t first) {
+    for (uint32_t i = 0; i < graph->count; i++) {
+        const struct task *other = &graph->tasks[i];
+        if (other == task)
+            break;
+        if (other->stream == task->stream && other->begin < first && first <= other->end)
+            return other->state == CLS_TASK_POISONED ? other->cause : i;
+    }
+    return CLS_NO_TASK;
+}
+
+/* The failure that a called task's work, or its submission, has met by now; or NULL. */
+static const struct failure *look_for_failure(const struct task *task) {
+    const struct failure *failure = stream_failure_at(task->stream, task->end);
+    return failure || !task->returned ? failure : stream_poison(task->stream);
+}
+
+static void settle(struct task *task, cls_task_state state, cls_status status, uint32_t cause) {
+    task->state = state;
+    task->status = status;
+    task->cause = cause;
+}
+
+/* Without a failed prerequisite: a failure of the task's own begins within its work. */
+static void judge_failure(const struct task_graph *graph, struct task *task) {
+    uint64_t first = atomic_load(&task->failure->first);
+    if (task->step == TASK_CALLED && first > task->begin)
+        settle(task, CLS_TASK_FAILED, task->failure->status, CLS_NO_TASK);
+    else
+        settle(task, CLS_TASK_POISONED, task->failure->status, cause_on_stream(graph, task, first));
+}
+
+static void judge(struct task_graph *graph, uint32_t number) {
+    struct task *task = &graph->tasks[number];
+    cls_status status = CLS_SUCCESS;
+    if (task->step == TASK_AHEAD)
+        return;
+    if (task->step == TASK_CALLED)
+        task->failure = look_for_failure(task);
+    uint32_t cause = cause_ahead(graph, number, &status);
+    if (status && (task->failure || task->step == TASK_LEFT_OUT))
+        settle(task, CLS_TASK_POISONED, status, cause);
+    else if (task->failure)
+        judge_failure(graph, task);
+    else if (task->returned)
+        settle(task, CLS_TASK_FAILED, task->returned, CLS_NO_TASK);
+    else if (stream_progress(task->stream, task->end))
+        settle(task, CLS_TASK_PENDING, CLS_SUCCESS, CLS_NO_TASK);
+    else
+        settle(task, CLS_TASK_DONE, CLS_SUCCESS, CLS_NO_TASK);
+}
+
+bool task_graph_judge(struct task_graph *graph) {
+    bool pending = false;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        judge(graph, i);
+        pending |= graph->tasks[i].state == CLS_TASK_PENDING;
+    }
+    return pending;
+}
+
+/* --- telling --- */
+
+static cls_status report_task(const struct task *task) {
+    const char *how = task->state == CLS_TASK_FAILED ? "failed" : "is poisoned";
+    const char *why = task->detail ? task->detail : cls_status_string(task->status);
+    int code = task->code;
+    if (task->failure) {
+        failure_report(task->stream, task->failure);
+        why = cls_last_error_detail();
+        code = task->failure->code;
+    }
+    return error_set_code(task->status, code, "task '%s' %s: %s", task->label, how, why);
+}
+
+cls_status task_graph_report(const struct task_graph *graph) {
+    const struct task *poisoned = NULL;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        const struct task *task = &graph->tasks[i];
+        if (task->state == CLS_TASK_FAILED)
+            return report_task(task);
+        if (task->state == CLS_TASK_POISONED && !poisoned)
+            poisoned = task;
+    }
+    return poisoned ? report_task(poisoned) : CLS_SUCCESS;
+}
+
+/* Under the lock. */
+static cls_status check_was_run(const struct task_graph *graph) {
+    if (graph->was_run)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_INVALID_STATE, "the task graph was never run");
+}
+
+static cls_status query(struct task_graph *graph) {
+    cls_status status = check_was_run(graph);
+    if (status)
+        return status;
+    bool pending = task_graph_judge(graph) || graph->running;
+    return pending ? CLS_NOT_READY : task_graph_report(graph);
+}
+
+cls_status cls_task_graph_query(cls_task_graph handle) {
+    struct task_graph *graph;
+    cls_status status = task_graph_get(handle, &graph);
+    if (status)
+        return status;
+    pthread_mutex_lock(&graph->lock);
+    status = query(graph);
+    pthread_mutex_unlock(&graph->lock);
+    task_graph_put(graph);
+    return status;
+}
+
+cls_status cls_task_graph_get_info(cls_task_graph handle, uint32_t number, cls_task_info *info) {
+    struct task_graph *graph;
+    if (!info || info->size != sizeof *info)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_task_graph_get_info: info is null or of a "
+                                                  "wrong size");
+    cls_status status = task_graph_get(handle, &graph);
+    if (status)
+        return status;
+    pthread_mutex_lock(&graph->lock);
+    if (number < graph->count) {
+        task_graph_judge(graph);
+        const struct task *task = &graph->tasks[number];
+        memcpy(info->label, task->label, sizeof info->label);
+        info->stream = task->step == TASK_CALLED ? task->handle : NULL;
+        info->state = task->state;
+        info->status = task->status;
+        info->cause = task->cause;
+    } else {
+        status = error_set(CLS_ERROR_OUT_OF_RANGE, "task %lu of %lu", (unsigned long)number,
+                           (unsigned long)graph->count);
+    }
+    pthread_mutex_unlock(&graph->lock);
+    task_graph_put(graph);
+    return status;
+}
+
+/* --- waiting --- */
+
+/* A retained stream, and where in it the task ends; NULL for one that was not called. */
+static struct stream *end_of(struct task_graph *graph, uint32_t number, uint64_t *end) {
+    struct stream *stream = NULL;
+    pthread_mutex_lock(&graph->lock);
+    if (number < graph->count && graph->tasks[number].step == TASK_CALLED) {
+        stream = graph->tasks[number].stream;
+        *end = graph->tasks[number].end;
+        object_retain(&stream->object);
+    }
+    pthread_mutex_unlock(&graph->lock);
+    return stream;
+}
+
+static cls_status check_may_wait(struct task_graph *graph, uint32_t *count) {
+    cls_status status = check_may_block();
+    if (status)
+        return status;
+    pthread_mutex_lock(&graph->lock);
+    status = check_was_run(graph);
+    if (!status && graph->running)
+        status = error_set(CLS_ERROR_INVALID_STATE, "the task graph is being run");
+    *count = graph->count;
+    pthread_mutex_unlock(&graph->lock);
+    return status;
+}
+
+static cls_status wait_all(struct task_graph *graph, uint64_t deadline) {
+    uint32_t count;
+    uint64_t end;
+    cls_status status = check_may_wait(graph, &count);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        struct stream *stream = end_of(graph, i, &end);
+        if (!stream)
+            continue;
+        if (!stream_await(stream, end, deadline))
+            status = error_set(CLS_ERROR_TIMEOUT, "task %lu of %lu is still at work",
+                               (unsigned long)i, (unsigned long)count);
+        stream_put(stream);
+    }
+    if (status)
+        return status;
+    pthread_mutex_lock(&graph->lock);
+    status = query(graph);
+    pthread_mutex_unlock(&graph->lock);
+    return status;
+}
+
+cls_status cls_task_graph_wait(cls_task_graph handle, uint64_t timeout_ns) {
+    struct task_graph *graph;
+    uint64_t deadline = deadline_after(timeout_ns);
+    cls_status status = task_graph_get(handle, &graph);
+    if (status)
+        return status;
+    status = wait_all(graph, deadline);
+    task_graph_put(graph);
+    return status;
+}
