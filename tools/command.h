@@ -6,5 +6,6 @@
 int command_info(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_gen(int argc, char **argv);
+int command_trace(int argc, char **argv);
 
 #endif

@@ -14,6 +14,7 @@ static const struct {
     {"info", command_info},
     {"run", command_run},
     {"gen", command_gen},
+    {"trace", command_trace},
 };
 
 static const char help[] =
@@ -23,6 +24,7 @@ static const char help[] =
     "  info   describe the OpenCL devices: capabilities, measurements, quirks\n"
     "  run    stream a file through a chain of operations on overlapping streams\n"
     "  gen    write a file of reproducible random elements\n"
+    "  trace  run a program and write a profile of its streams\n"
     "\n"
     "  clstream COMMAND --help   describe a command\n"
     "  clstream --version        print the version\n"

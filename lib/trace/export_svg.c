@@ -240,14 +240,19 @@ static void put_run(const struct picture *picture, const struct run *run) {
     text_printf(text, "\n");
 }
 
-/* Whether a record is drawn with the run before it. */
+static bool is_narrow(const struct picture *picture, uint32_t i) {
+    const cls_profile_record *record = &picture->profile->records[i];
+    return x_of(picture, record->end_ns) - x_of(picture, record->start_ns) < NARROW;
+}
+
+/* Whether a record is drawn with the run before it: all of it is too narrow to be seen by itself. */
 static bool joins(const struct picture *picture, const struct run *run, uint32_t i) {
     const cls_profile_record *record = &picture->profile->records[i];
     const struct place *a = &picture->lanes.places[run->first], *b = &picture->lanes.places[i];
-    double x = x_of(picture, record->start_ns);
     return run->count && a->lane == b->lane && a->row == b->row && !record->status &&
-           x_of(picture, record->end_ns) - x < NARROW && x - x_of(picture, run->end) < NARROW &&
-           record->start_ns >= run->start;
+           is_narrow(picture, i) && is_narrow(picture, run->first) &&
+           record->start_ns >= run->start &&
+           x_of(picture, record->start_ns) - x_of(picture, run->end) < NARROW;
 }
 
 static void add_to_runs(const struct picture *picture, struct run *run, uint32_t i) {

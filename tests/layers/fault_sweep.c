@@ -46,6 +46,7 @@ static const struct {
     {"clGetProgramInfo", "the binary is not kept on disk"},
     {"clGetKernelArgInfo", "arguments are checked less"},
     {"clGetEventProfilingInfo", "the host's clock stands in"},
+    {"clGetDeviceAndHostTimer", "the commands' own times are brackets enough"},
     {"clEnqueueUnmapMemObject", "pinned memory is being freed"},
     {"clGetDeviceInfo", "whether a device is a part of another; then it is taken for whole"},
     {"clSetUserEventStatus", "the scenario's own"},

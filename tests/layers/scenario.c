@@ -271,6 +271,7 @@ const struct scenario scenarios[] = {
     {"two_contexts", two_contexts},
     {"destroyed_at_work", destroyed_at_work},
     {"polled", polled},
+    {"profiled", profiled},
     {"coordinated_run", coordinated_run},
     {"coordinated_threads", coordinated_threads},
     {"coordinated_set", coordinated_set},

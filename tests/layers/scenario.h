@@ -43,6 +43,9 @@ void two_contexts(struct run *run);
 void destroyed_at_work(struct run *run);
 void polled(struct run *run);
 
+/* scenario_profiler.c */
+void profiled(struct run *run);
+
 /* scenario_coordinator.c */
 void coordinated_run(struct run *run);
 void coordinated_threads(struct run *run);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program to be traced: two streams that depend on each other, host functions, and names that would
+ * break a careless export. It ends as its argument says: "well", "pending" (exit with work that is not
+ * waited for), "failing" (after a command failed) or "idle" (without any work).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <clstream.h>
+#include <clstream/opencl.h>
+
+enum { N = 1 << 16, ROUNDS = 5 };
+
+static const char hostile[] = "a \"b\" <c> & 'd' \\ ,;\n</script>\xff\xc3\xa9";
+
+static void must(cls_status status) {
+    if (!status)
+        return;
+    fprintf(stderr, "%s: %s\n", cls_status_string(status), cls_last_error_detail());
+    _Exit(3);
+}
+
+static void nothing(void *arg) { (void)arg; }
+
+static cl_int refuse(cl_command_queue queue, void *arg) {
+    (void)queue;
+    (void)arg;
+    return CL_OUT_OF_RESOURCES;
+}
+
+static cls_stream named(const char *name) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream;
+    config.name = name;
+    must(cls_stream_create(NULL, &config, &stream));
+    return stream;
+}
+
+int main(int argc, char **argv) {
+    const char *how = argc > 1 ? argv[1] : "well";
+    static float host[N];
+    cls_buffer a, b;
+    cls_event event;
+    if (strcmp(how, "idle") == 0)
+        return 0;
+    cls_stream upload = named("upload"), compute = named(hostile);
+    must(cls_event_create(NULL, NULL, &event));
+    must(cls_buffer_create(NULL, sizeof host, &a));
+    must(cls_buffer_create(NULL, sizeof host, &b));
+    for (int i = 0; i < ROUNDS; i++) {
+        must(cls_range_push(i ? "round" : hostile));
+        must(cls_copy_h2d_async(a, 0, host, sizeof host, upload));
+        must(cls_event_record(event, upload));
+        must(cls_stream_wait_event(compute, event));
+        must(cls_unary_async(CLS_UNARY_GELU, cls_array_of(a, CLS_F32, N),
+                             cls_array_of(b, CLS_F32, N), compute));
+        must(cls_event_record(event, compute));
+        must(cls_stream_wait_event(upload, event));
+        must(cls_range_pop());
+    }
+    must(cls_stream_launch_host_async(compute, nothing, NULL));
+    must(cls_copy_d2h_async(host, b, 0, sizeof host, compute));
+    if (strcmp(how, "failing") == 0)
+        must(cls_stream_foreign_async(compute, "the failing one", refuse, NULL));
+    if (strcmp(how, "well") == 0)
+        must(cls_context_synchronize(NULL));
+    if (strcmp(how, "failing") == 0)
+        cls_stream_synchronize(compute);
+    exit(strcmp(how, "failing") == 0 ? 7 : 0);
+}
