@@ -123,6 +123,12 @@ void *object_peek(struct object_pool *pool, const void *handle) {
     return generation_of(state) == generation && references_of(state) ? object : NULL;
 }
 
+bool object_is(const struct object *object, const void *handle) {
+    uint64_t state = atomic_load_explicit(&object->state, memory_order_acquire);
+    return generation_of(state) == (uint32_t)((uintptr_t)handle >> GENERATION_SHIFT) &&
+           references_of(state);
+}
+
 bool object_try_retain(struct object *object) {
     uint64_t state = atomic_load_explicit(&object->state, memory_order_relaxed);
     do {

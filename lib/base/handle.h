@@ -65,8 +65,11 @@ void *object_acquire(struct object_pool *pool, const void *handle);
 
 /* The object behind a handle that is live at this moment, without a reference; NULL for any other value. It
  * may go at any time: only what lasts in its slot may be touched, as a lock that object_destroy is called
- * under; whoever holds that lock and peeks again knows that the object stays. */
+ * under; whoever holds that lock and finds object_is true knows that the object stays. */
 void *object_peek(struct object_pool *pool, const void *handle);
+
+/* Whether a handle that an object was found by still names it. */
+bool object_is(const struct object *object, const void *handle);
 
 /* A reference more to an object that the caller holds one of. */
 static inline void object_retain(struct object *object) {

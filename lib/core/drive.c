@@ -254,7 +254,7 @@ bool fifo_drain(struct stream *stream) {
     stream->running = next == STEP_WORKER;
     fifo_settle_reservation(stream);
     bool moved = stream->unflushed;
-    stream_hurry_locked(stream);
+    stream_flush_locked(stream);
     bool run = stream->running;
     pthread_mutex_unlock(&stream->lock);
     tell_failure(stream);

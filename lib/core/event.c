@@ -43,8 +43,8 @@ static cls_status event_enter(cls_event handle, struct event **out) {
     if (!event)
         return object_invalid(&event_pool, handle);
     pthread_mutex_lock(&event->lock);
-    cls_status status = object_peek(&event_pool, handle) ? context_check(event->context)
-                                                         : object_invalid(&event_pool, handle);
+    cls_status status = object_is(&event->object, handle) ? context_check(event->context)
+                                                          : object_invalid(&event_pool, handle);
     if (status)
         pthread_mutex_unlock(&event->lock);
     else

@@ -280,14 +280,16 @@ static bool batch_events(const struct flights *flights, unsigned n, cl_event *ev
     return *count != 0;
 }
 
-/* Asks by one wait for the `*n` oldest flights; less those that no event among them covers. For where asking
- * each by itself is dear, or where a driver tells of failures only when waited for. Where a stream does
- * without an event for each command anyhow, a failure names a span, and the newest event speaks for all. */
+/* Asks about the `*n` oldest flights at once; `*n` comes down to as many as a batch takes and an event among
+ * them covers. For where asking each by itself is dear, or where a driver tells of failures only when waited
+ * for. Where streams do without an event for each command anyhow, the newest one speaks for all. */
 static enum batch batch_state(struct stream *stream, unsigned *n) {
     const struct device *device = stream->context->device;
     struct flights *flights = &stream->flights;
     cl_event events[VERDICT_BATCH];
     cl_uint count;
+    if (*n > VERDICT_BATCH)
+        *n = VERDICT_BATCH;
     while (*n && !flight_at(flights, *n - 1)->event)
         --*n;
     if (!batch_events(flights, *n, events, &count))
@@ -296,8 +298,7 @@ static enum batch batch_state(struct stream *stream, unsigned *n) {
     if (state > 0)
         return BATCH_PENDING;
     bool spans = stream->context->caps->event_less && !(device->quirks & QUIRK_STATUS_LIES);
-    cl_uint asked = spans ? 1 : count;
-    bool well = !state && event_verdict(device, asked, &events[count - asked]) == CL_SUCCESS;
+    bool well = !state && (spans || event_verdict(device, count, events) == CL_SUCCESS);
     return well ? BATCH_WELL : BATCH_UNSURE;
 }
 
@@ -337,15 +338,16 @@ static void ask_batches(struct stream *stream) {
 }
 
 /* How the oldest flight that has an event stands; positive while pending. Where asking is dear, the others
- * are asked about in batches, and by a submitter in passing (`trim`) the older half at once, or nothing. */
-static cl_int look(struct stream *stream, struct flight *flight, bool trim) {
+ * are asked about in batches, and by a submitter in passing (`trim`) the older half, once. */
+static cl_int look(struct stream *stream, struct flight *flight, bool trim, bool *trimmed) {
     struct flights *flights = &stream->flights;
     bool batches = polls_in_batches(stream);
     if (flight->well)
         return CL_COMPLETE;
     if (batches && trim) {
         unsigned n = flights->count / 2;
-        enum batch batch = n ? batch_state(stream, &n) : BATCH_PENDING;
+        enum batch batch = n && !*trimmed ? batch_state(stream, &n) : BATCH_PENDING;
+        *trimmed = true;
         if (batch == BATCH_WELL)
             note_well(flights, n);
         if (batch != BATCH_UNSURE)
@@ -366,11 +368,12 @@ static unsigned poll_step(const struct stream *stream) {
 static struct stream *retire_done(struct stream *stream, bool trim) {
     struct flights *flights = &stream->flights;
     struct stream *other = NULL;
+    bool trimmed = false;
     while (flights->count && !other) {
         unsigned telling = first_telling(flights);
         if (telling == flights->count)
             break;
-        cl_int state = look(stream, flight_at(flights, telling), trim);
+        cl_int state = look(stream, flight_at(flights, telling), trim, &trimmed);
         if (state > 0)
             break;
         other = retire_span(stream, telling, state);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/handover.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,17 +19,15 @@ enum {
     WAITS_ON_STACK = 16
 };
 
-static bool launch_blocking;
-
-static void read_environment(void) {
-    const char *value = getenv("CLSTREAM_LAUNCH_BLOCKING");
-    launch_blocking = value && *value && strcmp(value, "0") != 0;
-}
-
 bool blocking_launches(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_environment);
-    return launch_blocking;
+    static _Atomic int known; /* 0: not read yet; 1: no; 2: yes */
+    int mode = atomic_load_explicit(&known, memory_order_relaxed);
+    if (mode)
+        return mode == 2;
+    const char *value = getenv("CLSTREAM_LAUNCH_BLOCKING");
+    bool blocking = value && *value && strcmp(value, "0") != 0;
+    atomic_store_explicit(&known, blocking ? 2 : 1, memory_order_relaxed);
+    return blocking;
 }
 
 bool dep_is_native(const struct stream *stream, const struct dep *dep) {

@@ -25,7 +25,7 @@ static void free_slot(struct stream *stream, struct kernel_slot *slot) {
 static struct kernel_slot *choose(struct kernel_slots *slots) {
     for (unsigned i = 0; i < KERNEL_SLOTS; i++) {
         struct kernel_slot *slot = &slots->slot[i];
-        if (!slot->kernel || !object_peek(&kernel_pool, slot->handle))
+        if (!slot->kernel || !object_is(&slot->kernel->object, slot->handle))
             return slot;
     }
     return &slots->slot[slots->next++ % KERNEL_SLOTS];
@@ -55,7 +55,7 @@ cls_status kernel_slots_get(struct stream *stream, cls_kernel handle, struct ker
     struct kernel *kernel;
     for (unsigned i = 0; i < KERNEL_SLOTS; i++) {
         struct kernel_slot *slot = &stream->kernels.slot[i];
-        if (slot->kernel && slot->handle == handle && object_peek(&kernel_pool, handle)) {
+        if (slot->handle == handle && slot->kernel && object_is(&slot->kernel->object, handle)) {
             *out = slot;
             return CLS_SUCCESS;
         }

@@ -37,11 +37,10 @@ static cls_status check_local(const struct kernel *kernel, const cls_launch *lau
             return error_set(CLS_ERROR_INVALID_VALUE,
                              "local size %zu does not divide global size %zu in dimension %u",
                              local, launch->global[i], i);
-        if (local > kernel->max_group / group)
+        if (__builtin_mul_overflow(group, local, &group) || group > kernel->max_group)
             return error_set(CLS_ERROR_INVALID_VALUE,
                              "'%s' takes at most %zu work-items in a group", kernel->label,
                              kernel->max_group);
-        group *= local;
     }
     return CLS_SUCCESS;
 }

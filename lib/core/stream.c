@@ -142,8 +142,8 @@ cls_status stream_enter(cls_stream handle, struct stream **out) {
     if (!stream)
         return object_invalid(&stream_pool, handle);
     pthread_mutex_lock(&stream->lock);
-    cls_status status = object_peek(&stream_pool, handle) ? context_check(stream->context)
-                                                          : object_invalid(&stream_pool, handle);
+    cls_status status = object_is(&stream->object, handle) ? context_check(stream->context)
+                                                           : object_invalid(&stream_pool, handle);
     if (status)
         pthread_mutex_unlock(&stream->lock);
     else

@@ -146,7 +146,8 @@ cls_status stream_progress(struct stream *stream, uint64_t position);
 /* Notices completions. Called without the lock. */
 void stream_poll(struct stream *stream);
 
-/* Work of the stream is with the driver, which may sit on it until it is flushed; under the lock. */
+/* Work of the stream is with the driver, which sits on it until it is flushed, unless its device was found
+ * to run what never was; under the lock. */
 void stream_note_unflushed(struct stream *stream);
 
 /* Flushes what is unflushed; under the lock. */
@@ -157,9 +158,6 @@ bool stream_is_over(struct stream *stream);
 
 /* Forgets waits that nothing follows; for a stream whose handle is gone. */
 void stream_drop_waits(struct stream *stream);
-
-/* Somebody waits for the stream's work: flushes it where the device does not run what was never flushed. */
-void stream_hurry_locked(struct stream *stream);
 
 /* Whether all work so far, waits that nothing follows included, ends with a position that it has already;
  * under the lock. */

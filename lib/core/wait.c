@@ -51,15 +51,13 @@ static void poll_deep(struct stream *stream, unsigned depth) {
 
 void stream_poll(struct stream *stream) { poll_deep(stream, POLL_DEPTH); }
 
-/* Streams whose work stands still until it is flushed: a host that waits for one of them wants the others
- * to run meanwhile. */
+/* Streams with unflushed work: a host that waits for one of them wants the others to run meanwhile. */
 static _Atomic int unflushed_streams;
 
-static bool needs_flush(const struct stream *stream) { return stream->context->caps->flushes; }
-
 void stream_note_unflushed(struct stream *stream) {
-    if (!stream->unflushed && needs_flush(stream))
-        atomic_fetch_add_explicit(&unflushed_streams, 1, memory_order_relaxed);
+    if (stream->unflushed || !stream->context->caps->flushes)
+        return;
+    atomic_fetch_add_explicit(&unflushed_streams, 1, memory_order_relaxed);
     stream->unflushed = true;
 }
 
@@ -67,17 +65,11 @@ void stream_flush_locked(struct stream *stream) {
     if (!stream->unflushed)
         return;
     stream->unflushed = false;
-    if (needs_flush(stream))
-        atomic_fetch_sub_explicit(&unflushed_streams, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&unflushed_streams, 1, memory_order_relaxed);
     struct flight *last = flight_last(&stream->flights);
     cl_command_queue queue = last ? last->queue->cl : stream->queue->cl;
     if (queue_flush(stream->context->device, queue))
         stream_note_unflushed(stream); /* the engine tries again */
-}
-
-void stream_hurry_locked(struct stream *stream) {
-    if (needs_flush(stream))
-        stream_flush_locked(stream);
 }
 
 /* Under the lock: whether the position is with the driver, or done. */
@@ -93,7 +85,7 @@ static struct flight *covering_flight(struct stream *stream, uint64_t position) 
     if (!flight && !handover_cover(stream))
         flight = flights_covering(&stream->flights, position);
     if (flight && !mutant(MUTANT_FLUSH))
-        stream_hurry_locked(stream);
+        stream_flush_locked(stream);
     return flight;
 }
 
@@ -222,6 +214,8 @@ static bool wait_round(struct stream *stream, struct host_wait *wait) {
     stream_poll(stream);
     pthread_mutex_lock(&stream->lock);
     bool done = atomic_load(&stream->retired) >= wait->position;
+    if (wait->position == stream->submitted)
+        handover_asked(stream);
     if (!done && is_handed_over(stream, wait->position))
         event = covering_event(stream, wait->position);
     if (!done && !event)
@@ -346,7 +340,7 @@ cls_status stream_progress(struct stream *stream, uint64_t position) {
     struct flight *last = flight_last(&stream->flights);
     if (last && !last->event && is_handed_over(stream, position))
         handover_cover(stream);
-    stream_hurry_locked(stream);
+    stream_flush_locked(stream);
     pthread_mutex_unlock(&stream->lock);
     stream_poll(stream);
     if (queued)
