@@ -16,6 +16,7 @@
 #include <clstream/coordinator.h>
 #include <clstream/device.h>
 #include <clstream/event.h>
+#include <clstream/host.h>
 #include <clstream/kernel.h>
 #include <clstream/profiler.h>
 #include <clstream/reduce.h>

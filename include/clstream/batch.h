@@ -46,6 +46,7 @@
 #define CLSTREAM_BATCH_H
 
 #include <clstream/binary.h>
+#include <clstream/blas.h>
 #include <clstream/reduce.h>
 #include <clstream/types.h>
 #include <clstream/unary.h>
@@ -121,6 +122,18 @@ CLS_API cls_status cls_batch_reduce(cls_batch batch, cls_reduce_op op, cls_value
                                     cls_value *out);
 /** Gives a scalar of the type that cls_dot gives. */
 CLS_API cls_status cls_batch_dot(cls_batch batch, cls_value a, cls_value b, cls_value *out);
+
+/**
+ * The matrix product alpha op(a) op(b), of `rows` by `inner` and `inner` by `columns` elements; dense and
+ * row-major, so that the result is an array of rows times columns. Types and accuracy as cls_gemm.
+ * `config` may be NULL; of it, `beta` must be 0 and `batches` 1.
+ * @retval CLS_ERROR_SIZE_MISMATCH the arrays do not have so many elements
+ * @retval CLS_ERROR_INVALID_VALUE an inner length of 0, a `beta`, or `batches`
+ * @retval CLS_ERROR_UNSUPPORTED   also a build without CLBlast
+ */
+CLS_API cls_status cls_batch_gemm(cls_batch batch, cls_value a, cls_value b, size_t rows,
+                                  size_t columns, size_t inner, const cls_gemm_config *config,
+                                  cls_value *out);
 
 static inline cls_status cls_batch_relu(cls_batch batch, cls_value in, cls_value *out) {
     return cls_batch_unary(batch, CLS_UNARY_RELU, in, out);

@@ -62,6 +62,9 @@ cls_status batch_find(struct batch *batch, const char *what, const char *role, c
                       uint32_t *node);
 cls_value batch_value(const struct batch *batch, uint32_t node);
 
+/* CLS_ERROR_INVALID_VALUE for no dtype, CLS_ERROR_UNSUPPORTED for one that the device has not. */
+cls_status batch_check_dtype(const struct batch *batch, const char *what, cls_dtype dtype);
+
 /* Appends a node; what hangs on the plan is dropped. */
 cls_status batch_add(struct batch *batch, const struct node *node, uint32_t *index);
 

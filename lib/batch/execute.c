@@ -187,6 +187,31 @@ static cls_status launch_reduction(struct execution *execution, const struct reg
     return status ? status : launch_finish(execution, region, step);
 }
 
+/* A dense matrix of a value; transposed it lies the other way round. */
+static cls_matrix matrix_of(const struct batch *batch, uint32_t node, size_t rows, size_t columns,
+                            bool transposed) {
+    const struct place place = plan_place(batch, node);
+    return cls_matrix_at(object_handle(&place.buffer->object), batch->nodes[node].dtype,
+                         place.offset, transposed ? columns : rows, transposed ? rows : columns);
+}
+
+static cls_status launch_product(struct execution *execution, uint32_t node) {
+    struct batch *batch = execution->batch;
+    const struct node *at = &batch->nodes[node];
+    const struct product *shape = &at->product;
+    const cls_matrix a =
+        matrix_of(batch, at->inputs[0], shape->rows, shape->inner, shape->config.transpose_a);
+    const cls_matrix b =
+        matrix_of(batch, at->inputs[1], shape->inner, shape->columns, shape->config.transpose_b);
+    const cls_matrix c = matrix_of(batch, node, shape->rows, shape->columns, false);
+    struct stream *stream = execution->call.stream;
+    if (!at->count)
+        return CLS_SUCCESS;
+    batch->totals.kernels++;
+    cls_status status = cls_gemm_async(a, b, c, &shape->config, object_handle(&stream->object));
+    return status ? status : stream_mark(stream, &execution->call.last_position);
+}
+
 enum { MAX_REGION_ARGS = REGION_ARGUMENT_BYTES / 8 + 8 };
 
 static cls_status run_step(struct execution *execution, unsigned i) {
@@ -199,9 +224,13 @@ static cls_status run_step(struct execution *execution, unsigned i) {
     if (status)
         return status;
     execution->call.last_position = 0;
-    const unsigned n = region_args(execution->batch, region, args);
-    status = step->finish ? launch_reduction(execution, region, step, args, n)
-                          : launch_map(execution, region, step, args, n);
+    if (region->product != NO_NODE) {
+        status = launch_product(execution, region->product);
+    } else {
+        const unsigned n = region_args(execution->batch, region, args);
+        status = step->finish ? launch_reduction(execution, region, step, args, n)
+                              : launch_map(execution, region, step, args, n);
+    }
     step->position = execution->call.last_position;
     if (step->position)
         execution->ends[step->lane] = step->position;

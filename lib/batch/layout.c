@@ -103,8 +103,9 @@ static cls_status place(struct layout *layout, struct batch *batch, struct plan 
         for (uint32_t i = 0; i < region->outputs.count; i++)
             if (!node_is_result(&batch->nodes[region->outputs.at[i]]))
                 add_node(layout, plan, batch->nodes, region->outputs.at[i]);
-        if (region->reduction != NO_NODE && !node_is_result(&batch->nodes[region->reduction]))
-            add_node(layout, plan, batch->nodes, region->reduction);
+        const uint32_t last = region->product != NO_NODE ? region->product : region->reduction;
+        if (last != NO_NODE && !node_is_result(&batch->nodes[last]))
+            add_node(layout, plan, batch->nodes, last);
         add_partials(layout, plan, r);
     }
     plan->arena_least = arena_least(layout->values, layout->n_values, layout->n_regions);
@@ -117,7 +118,7 @@ static cls_status place(struct layout *layout, struct batch *batch, struct plan 
 
 cls_status plan_layout(struct batch *batch, struct plan *plan) {
     const size_t n = plan->regions.count;
-    size_t most = 2 * n + 1; /* every region's reduction and its partials, and the outputs */
+    size_t most = 2 * n + 1; /* every region's last node and its partials, and the outputs */
     for (size_t i = 0; i < n; i++)
         most += plan->regions.at[i].outputs.count;
     struct layout layout = {.n_regions = plan->regions.count,

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <clstream/blas.h>
+
 #include "ops/map.h"
 
 struct buffer;
@@ -14,8 +16,9 @@ enum node_kind {
     NODE_UPLOAD,
     NODE_ARRAY,
     NODE_CONSTANT,
-    NODE_MAP,   /* element by element; a parameter is a constant among its inputs */
-    NODE_REDUCE /* to a scalar */
+    NODE_MAP,    /* element by element; a parameter is a constant among its inputs */
+    NODE_REDUCE, /* to a scalar */
+    NODE_PRODUCT /* of matrices */
 };
 
 enum { NODE_MAX_INPUTS = 3 };
@@ -24,6 +27,12 @@ enum { NODE_MAX_INPUTS = 3 };
 struct place {
     struct buffer *buffer; /* retained by whoever owns the place */
     size_t offset;
+};
+
+/* Of a matrix product. */
+struct product {
+    size_t rows, columns, inner;
+    cls_gemm_config config;
 };
 
 struct node {
@@ -41,6 +50,7 @@ struct node {
     size_t count;
     const void *host;         /* of an upload */
     struct parameter element; /* of a constant */
+    struct product product;   /* of a product */
     struct place place;       /* of an upload, an array, or a result */
     bool stored;              /* the place is the caller's */
 };

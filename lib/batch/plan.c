@@ -71,10 +71,21 @@ static void cut_reduction(const struct batch *batch, const struct region *region
     step->cut = reduction_cut_of(batch->context->device, &size);
 }
 
+static cls_status make_product(const struct node *product, struct step *step) {
+    const struct product *shape = &product->product;
+    struct text text = {0};
+    text_printf(&text, "/* cls_gemm: %zu x %zu by %zu x %zu */\n", shape->rows, shape->inner,
+                shape->inner, shape->columns);
+    step->source = text.bytes;
+    return text.failed ? no_memory() : CLS_SUCCESS;
+}
+
 static cls_status make_step(struct batch *batch, const struct region *region, struct step *step) {
     const struct op_call device = {
         .context = batch->context, .device = batch->context->device, .caps = batch->context->caps};
     struct text readable = {0}, text = {0};
+    if (region->product != NO_NODE)
+        return make_product(&batch->nodes[region->product], step);
     step->shape = region_shape_of(batch->nodes, region, &device, all_aligned(batch, region));
     generate_region(batch->nodes, region, &step->shape, &readable);
     cls_status status = readable.failed ? no_memory() : generate_expand(readable.bytes, &text);

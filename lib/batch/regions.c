@@ -89,7 +89,8 @@ static void unite(struct fusion *fusion, uint32_t a, uint32_t b) {
 
 /* Whether `user` could take `input` from a register. */
 static bool is_fusable(const struct fusion *fusion, uint32_t input, uint32_t user) {
-    return fusion->nodes[input].kind == NODE_MAP && same_work(fusion, input, user);
+    return fusion->nodes[input].kind == NODE_MAP && fusion->nodes[user].kind != NODE_PRODUCT &&
+           same_work(fusion, input, user);
 }
 
 static unsigned level_of(const struct fusion *fusion, uint32_t node) {
@@ -138,7 +139,7 @@ static void join_readers(struct fusion *fusion, uint32_t *reader) {
     memset(reader, 0xff, fusion->n_nodes * sizeof *reader);
     for (uint32_t node = 0; node < fusion->n_nodes; node++) {
         const struct node *at = &fusion->nodes[node];
-        for (unsigned i = 0; i < at->n_inputs; i++) {
+        for (unsigned i = 0; i < at->n_inputs && at->kind != NODE_PRODUCT; i++) {
             const uint32_t input = at->inputs[i];
             const uint32_t other = reader[input];
             if (fusion->nodes[input].scalar)
@@ -204,6 +205,7 @@ static cls_status number_groups(struct fusion *fusion, struct regions *out) {
         const uint32_t root = out->at[i].reduction;
         out->at[i].count = work_of(fusion->nodes, &fusion->nodes[root]).count;
         out->at[i].reduction = fusion->reduction[root];
+        out->at[i].product = NO_NODE;
     }
     return CLS_SUCCESS;
 }
@@ -217,6 +219,8 @@ static cls_status list_members(const struct fusion *fusion, struct regions *out)
         struct region *region = &out->at[out->of_node[node]];
         if (at->kind == NODE_MAP)
             status = list_add(&region->maps, node);
+        if (at->kind == NODE_PRODUCT)
+            region->product = node;
         for (unsigned i = 0; i < at->n_inputs && !status; i++) {
             const uint32_t input = at->inputs[i];
             if (fusion->nodes[input].kind == NODE_CONSTANT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fusion: which operations run together. A region is one kernel: element-by-element operations of one
- * count, and at most one reduction, which ends it.
+ * count, and at most one reduction, which ends it. A matrix product is a region of its own.
  *
  * Every operation has a level: that of the highest input that it can be fused with, and one more than
  * that of any input which must be in memory first (of another count, a reduction's result, or in a
@@ -35,6 +35,7 @@ struct region {
     struct node_list constants; /* passed by value */
     struct node_list outputs;   /* maps that others read, or that are results */
     uint32_t reduction;         /* or NO_NODE */
+    uint32_t product;           /* or NO_NODE: the region is that and nothing else */
 };
 
 struct regions {

@@ -273,6 +273,46 @@ static void test_no_elements(void **state) {
     OK(cls_batch_destroy(batch));
 }
 
+/* Between regions: what it reads is written before, and what reads it comes after. */
+static void test_matrix_products_stand_between_regions(void **state) {
+    (void)state;
+    enum { ROWS = 3, INNER = 4, COLUMNS = 5 };
+    cls_batch batch = make_batch();
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    cls_value a = upload(batch, ramp, ROWS * INNER), b = upload(batch, ramp, INNER * COLUMNS), c;
+    cls_value few = upload(batch, ramp, 5);
+    float out[ROWS * COLUMNS];
+    if (!cls_blas_available()) {
+        EXPECT(CLS_ERROR_UNSUPPORTED, cls_batch_gemm(batch, a, b, 3, 5, 4, NULL, &c));
+        OK(cls_batch_destroy(batch));
+        SKIP_BECAUSE("this build has no CLBlast");
+    }
+    config.transpose_b = 1;
+    EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_batch_gemm(batch, a, few, 3, 5, 4, NULL, &c));
+    expect_detail("gemm: arrays of 12 and 5 elements");
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_batch_gemm(batch, a, b, 3, 5, 0, NULL, &c));
+    config.beta = 1;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_batch_gemm(batch, a, b, 3, 5, 4, &config, &c));
+    config.beta = 0;
+    config.alpha = 2;
+    OK(cls_batch_gemm(batch, scaled(batch, a, 0.5), b, ROWS, COLUMNS, INNER, &config, &c));
+    OK(cls_batch_unary_param(batch, CLS_UNARY_ADD_SCALAR, c, 1, &c));
+    OK(cls_batch_execute(batch, NULL));
+    OK(cls_batch_read(batch, c, out));
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLUMNS; j++) {
+            float sum = 0;
+            for (int k = 0; k < INNER; k++)
+                sum += ramp[i * INNER + k] * ramp[j * INNER + k];
+            assert_true(out[i * COLUMNS + j] == sum + 1); /* small integers: exact */
+        }
+    const cls_batch_statistics facts = statistics_of(batch);
+    assert_int_equal(facts.regions, 3);
+    assert_true(facts.arena_bytes > 0);
+    assert_int_equal(facts.arena_bytes, facts.arena_least_bytes);
+    OK(cls_batch_destroy(batch));
+}
+
 /* ---- results */
 
 static void test_only_results_of_an_execution_can_be_read(void **state) {
@@ -615,6 +655,7 @@ int main(void) {
         cmocka_unit_test(test_bad_operations_are_refused_when_recorded),
         cmocka_unit_test(test_scalars_go_with_any_count),
         cmocka_unit_test(test_no_elements),
+        cmocka_unit_test(test_matrix_products_stand_between_regions),
         cmocka_unit_test(test_only_results_of_an_execution_can_be_read),
         cmocka_unit_test(test_recording_goes_on_after_an_execution),
         cmocka_unit_test(test_results_are_stored_in_arrays),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Random expression graphs: a batch makes of them what single calls and the host make. BATCH_GRAPHS says
- * how many (make check-long: 10,000), BATCH_SEED which is the first.
+ * how many, BATCH_SEED which is the first; batch_graphs.sh (make check-long) runs 10,000.
  */
 #include <stdlib.h>
 

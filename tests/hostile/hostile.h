@@ -34,7 +34,7 @@ struct arg {
     size_t struct_size; /* of the struct that an option or info argument points to */
 };
 
-enum { MAX_ARGS = 8, MAX_BAD = 64 };
+enum { MAX_ARGS = 10, MAX_BAD = 64 };
 
 struct call_row {
     const char *name;

@@ -135,6 +135,11 @@ static void bad_op(const struct arg *arg, unsigned slot, struct bad_list *list) 
     add_numbers(list, numbers, COUNT_OF(numbers));
 }
 
+static union value good_dtype(const struct arg *arg, unsigned slot) {
+    (void)slot;
+    return of_number(has_flag(arg, "u8") ? CLS_U8 : CLS_F32);
+}
+
 static void bad_dtype(const struct arg *arg, unsigned slot, struct bad_list *list) {
     static const int numbers[] = {0, -1, 7, 1000, INT_MIN, INT_MAX};
     (void)arg;
@@ -322,7 +327,7 @@ const struct kind scalar_kinds[] = {
     {"capacity", good_bytes, bad_capacity, NULL},
     {"command_kind", good_one, bad_command_kind, NULL},
     {"device", good_device, bad_device, NULL},
-    {"dtype", good_one, bad_dtype, NULL},
+    {"dtype", good_dtype, bad_dtype, NULL},
     {"export", good_text, bad_export, NULL},
     {"foreign_fn", good_function, bad_pointer, NULL},
     {"format", good_zero, bad_format, NULL},

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file host.h
+ * The typed operations on arrays in host memory, one call each: upload, run, read.
+ *
+ * For those who have no device arrays yet. Every call moves all of its data over and back, which takes
+ * longer than most operations themselves; several operations in a row belong in a batch (batch.h), which
+ * moves the data once. Definitions, types and error bounds are those of the calls on device arrays.
+ *
+ * Each call runs behind the stream's work so far (NULL: the default stream of the default context) and
+ * has completed on return. Arrays may overlap in any way: inputs are read before the output is
+ * written. Zero elements is a no-op.
+ *
+ * Statuses common to all:
+ * @retval CLS_ERROR_INVALID_VALUE  a null array with a count above 0, an unknown operation or dtype
+ * @retval CLS_ERROR_TYPE_MISMATCH  element types that do not go together or have no such operation
+ * @retval CLS_ERROR_OUT_OF_RANGE   the size overflows
+ * @retval CLS_ERROR_UNSUPPORTED    f64 on a device without it
+ * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
+ * @retval CLS_ERROR_OUT_OF_MEMORY, CLS_ERROR_OUT_OF_DEVICE_MEMORY
+ * @return also the stream's error
+ */
+#ifndef CLSTREAM_HOST_H
+#define CLSTREAM_HOST_H
+
+#include <clstream/binary.h>
+#include <clstream/blas.h>
+#include <clstream/reduce.h>
+#include <clstream/types.h>
+#include <clstream/unary.h>
+
+CLS_BEGIN_DECLS
+
+CLS_API cls_status cls_host_cast(cls_dtype from, cls_dtype to, const void *in, void *out,
+                                 size_t count, cls_stream stream);
+CLS_API cls_status cls_host_where(cls_dtype condition_type, cls_dtype type, const void *condition,
+                                  const void *if_true, const void *if_false, void *out,
+                                  size_t count, cls_stream stream);
+CLS_API cls_status cls_host_unary(cls_unary_op op, cls_dtype type, const void *in, void *out,
+                                  size_t count, cls_stream stream);
+CLS_API cls_status cls_host_unary_param(cls_unary_param_op op, cls_dtype type, const void *in,
+                                        double param, void *out, size_t count, cls_stream stream);
+/** `out` is u8 for comparisons. */
+CLS_API cls_status cls_host_binary(cls_binary_op op, cls_dtype type, const void *a, const void *b,
+                                   void *out, size_t count, cls_stream stream);
+/**
+ * `result` points to one element of the type that cls_reduce_result_dtype tells.
+ * @retval CLS_ERROR_INVALID_VALUE also min, max and argmax of no elements
+ */
+CLS_API cls_status cls_host_reduce(cls_reduce_op op, cls_dtype type, const void *in, void *result,
+                                   size_t count, cls_stream stream);
+/** `result` points to one element of the type that cls_dot gives. */
+CLS_API cls_status cls_host_dot(cls_dtype type, const void *a, const void *b, void *result,
+                                size_t count, cls_stream stream);
+/** As cls_batch_gemm: out = alpha op(a) op(b), dense and row-major. `config` may be NULL. */
+CLS_API cls_status cls_host_gemm(cls_dtype type, const void *a, const void *b, void *out,
+                                 size_t rows, size_t columns, size_t inner,
+                                 const cls_gemm_config *config, cls_stream stream);
+
+CLS_END_DECLS
+
+#endif
