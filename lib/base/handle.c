@@ -33,13 +33,27 @@ static unsigned chunk_of(uint32_t slot, uint32_t *index) {
     return chunk;
 }
 
+/* Objects of different threads share no cache line: each call changes its object's references. */
+enum { CACHE_LINE = 64 };
+
+static size_t stride_of(const struct object_pool *pool) {
+    return (pool->object_size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
+}
+
 static struct object *object_at(struct object_pool *pool, uint32_t slot) {
     uint32_t index;
     unsigned chunk = chunk_of(slot, &index);
     if (chunk >= POOL_CHUNKS)
         return NULL;
     unsigned char *base = atomic_load_explicit(&pool->chunks[chunk], memory_order_acquire);
-    return base ? (struct object *)(void *)(base + index * pool->object_size) : NULL;
+    return base ? (struct object *)(void *)(base + index * stride_of(pool)) : NULL;
+}
+
+/* A chunk is never given back, so only its aligned start is kept. */
+static void *new_chunk(const struct object_pool *pool, unsigned chunk) {
+    size_t bytes = ((size_t)POOL_FIRST_CHUNK << chunk) * stride_of(pool);
+    unsigned char *memory = calloc(1, bytes + CACHE_LINE - 1);
+    return memory ? memory + (-(uintptr_t)memory & (CACHE_LINE - 1)) : NULL;
 }
 
 /* Under the pool's lock: a slot never used before, or NULL without memory or slots. */
@@ -49,7 +63,7 @@ static struct object *new_slot(struct object_pool *pool) {
     if (chunk >= POOL_CHUNKS || slot > SLOT_MASK)
         return NULL;
     if (!atomic_load_explicit(&pool->chunks[chunk], memory_order_relaxed)) {
-        void *memory = calloc((size_t)POOL_FIRST_CHUNK << chunk, pool->object_size);
+        void *memory = new_chunk(pool, chunk);
         if (!memory)
             return NULL;
         atomic_store_explicit(&pool->chunks[chunk], memory, memory_order_release);
@@ -151,7 +165,10 @@ void object_release(struct object *object) {
     uint64_t before = atomic_fetch_sub_explicit(&object->state, 1, memory_order_acq_rel);
     if (references_of(before) != 1)
         return;
-    object->pool->finalize(object);
+    struct object_pool *pool = object->pool;
+    if (pool->reclaim && pool->reclaim(object))
+        return;
+    pool->finalize(object);
     recycle(object);
 }
 
@@ -165,17 +182,50 @@ bool object_destroy(struct object_pool *pool, const void *handle) {
     struct object *object = decode(pool, handle, &generation);
     if (!object)
         return false;
+    if (!object_end_life(object, generation))
+        return false;
+    object_release(object);
+    return true;
+}
+
+/* --- several lives --- */
+
+static uint32_t next_generation(uint32_t generation) {
     uint32_t next = (generation + 1) & GENERATION_MASK;
-    if (next == 0)
-        next = 1;
+    return next ? next : 1;
+}
+
+uint32_t object_generation_of(const void *handle) {
+    return (uint32_t)((uintptr_t)handle >> GENERATION_SHIFT);
+}
+
+bool object_end_life(struct object *object, uint32_t generation) {
+    uint32_t next = next_generation(generation);
     uint64_t state = atomic_load_explicit(&object->state, memory_order_relaxed);
     do {
         if (generation_of(state) != generation || references_of(state) == 0)
             return false;
     } while (!atomic_compare_exchange_weak(&object->state, &state,
                                            (uint64_t)next << 32 | references_of(state)));
-    object_release(object);
     return true;
+}
+
+void object_begin_life(struct object *object) {
+    uint32_t next = next_generation(object->generation);
+    __atomic_store_n(&object->generation, next, __ATOMIC_RELEASE);
+}
+
+void object_undo_end(struct object *object) {
+    uint64_t state = atomic_load_explicit(&object->state, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(&object->state, &state,
+                                         (uint64_t)object->generation << 32 | references_of(state)))
+        continue;
+}
+
+void object_revive(struct object *object) {
+    uint64_t state = atomic_load_explicit(&object->state, memory_order_acquire);
+    __atomic_store_n(&object->generation, generation_of(state), __ATOMIC_RELEASE);
+    atomic_store_explicit(&object->state, state | 1, memory_order_release);
 }
 
 cls_status object_invalid(const struct object_pool *pool, const void *handle) {

@@ -46,12 +46,20 @@ struct object_pool {
     uint32_t used;
     struct object *free_list;
     _Atomic long live;
+    /* Asked, where there is one, about an object whose last reference is gone, before it is finalized:
+     * true when it lives on, revived (object_revive) and somebody else's from then on. */
+    bool (*reclaim)(struct object *o);
 };
 
 #define OBJECT_POOL(type, size, name, finalize) \
     OBJECT_POOL_LASTING(type, size, name, finalize, 0, NULL)
-#define OBJECT_POOL_LASTING(type, size, name, finalize, lasting, prepare) \
-    { type, size, name, finalize, lasting, prepare, PTHREAD_MUTEX_INITIALIZER, {0}, 0, NULL, 0 }
+#define OBJECT_POOL_LASTING(type, size, name, finalize, lasting, prepare)                         \
+    {                                                                                             \
+        type, size, name, finalize, lasting, prepare, PTHREAD_MUTEX_INITIALIZER, {0}, 0, NULL, 0, \
+            NULL                                                                                  \
+    }
+#define OBJECT_POOL_RECLAIMED(type, size, name, finalize, reclaim) \
+    { type, size, name, finalize, 0, NULL, PTHREAD_MUTEX_INITIALIZER, {0}, 0, NULL, 0, reclaim }
 
 /* A zeroed object (but for its header) with one reference, the owner's; NULL without memory. */
 void *object_create(struct object_pool *pool);
@@ -89,6 +97,33 @@ void object_abandon(struct object *object);
 /* Makes the handle stale and drops the owner's reference. False, and nothing done, when the handle is
  * not a live one of the pool: of several concurrent callers one gets true. */
 bool object_destroy(struct object_pool *pool, const void *handle);
+
+/* --- objects with several lives: each life has a handle of its own, and the object stays --- */
+
+/* Ends a life: the handle of `generation` becomes stale, the caller takes over the owner's reference.
+ * False, and nothing done, when that life is over already: of several callers one gets true. The caller
+ * makes object_handle tell the next life's handle with object_begin_life. */
+bool object_end_life(struct object *object, uint32_t generation);
+void object_begin_life(struct object *object);
+
+/* Takes object_end_life back, for a caller that cannot go through with it. */
+void object_undo_end(struct object *object);
+
+/* The generation of the object's present life, for object_end_life. */
+static inline uint32_t object_generation(const struct object *object) {
+    return __atomic_load_n(&object->generation, __ATOMIC_ACQUIRE);
+}
+
+/* The generation that a handle names. */
+uint32_t object_generation_of(const void *handle);
+
+/* The number of references, at some moment of the call. */
+static inline uint32_t object_references(const struct object *object) {
+    return (uint32_t)atomic_load_explicit(&object->state, memory_order_acquire);
+}
+
+/* For reclaim: the object has its owner's reference again, and the handle of its next life. */
+void object_revive(struct object *object);
 
 /* Reports CLS_ERROR_INVALID_HANDLE for a handle, saying which kind was wanted and what is wrong. */
 cls_status object_invalid(const struct object_pool *pool, const void *handle);

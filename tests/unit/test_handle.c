@@ -119,6 +119,78 @@ static void many_objects_have_places_of_their_own(void **state) {
     free(handles);
 }
 
+/* --- several lives --- */
+
+static struct object_pool cats;
+static bool keep_cats;
+static unsigned reclaimed;
+
+static bool reclaim_cat(struct object *object) {
+    if (keep_cats) {
+        reclaimed++;
+        object_revive(object);
+    }
+    return keep_cats;
+}
+
+static struct object_pool cats =
+    OBJECT_POOL_RECLAIMED(11, sizeof(struct thing), "cat", thing_finalize, reclaim_cat);
+
+static void each_life_has_a_handle_of_its_own(void **state) {
+    (void)state;
+    struct thing *cat = object_create(&cats);
+    for (int life = 0; life < 9; life++) {
+        void *handle = object_handle(&cat->object);
+        assert_ptr_equal(object_peek(&cats, handle), cat);
+        assert_int_equal(object_generation(&cat->object), object_generation_of(handle));
+        object_retain(&cat->object); /* by a command that outlives this life */
+        assert_true(object_end_life(&cat->object, object_generation_of(handle)));
+        assert_false(object_end_life(&cat->object, object_generation_of(handle)));
+        assert_null(object_peek(&cats, handle));
+        assert_null(object_acquire(&cats, handle));
+        assert_false(object_destroy(&cats, handle));
+        object_begin_life(&cat->object);
+        assert_null(object_peek(&cats, handle));
+        assert_ptr_not_equal(object_handle(&cat->object), handle);
+        object_release(&cat->object);
+    }
+    assert_int_equal(object_references(&cat->object), 1);
+    assert_true(object_destroy(&cats, object_handle(&cat->object)));
+}
+
+static void an_end_can_be_taken_back(void **state) {
+    (void)state;
+    struct thing *cat = object_create(&cats);
+    void *handle = object_handle(&cat->object);
+    assert_true(object_end_life(&cat->object, object_generation_of(handle)));
+    object_undo_end(&cat->object);
+    assert_ptr_equal(object_acquire(&cats, handle), cat);
+    object_release(&cat->object);
+    assert_true(object_destroy(&cats, handle));
+}
+
+static void the_last_reference_may_revive(void **state) {
+    (void)state;
+    struct thing *cat = object_create(&cats);
+    void *handle = object_handle(&cat->object);
+    object_retain(&cat->object);
+    keep_cats = true;
+    reclaimed = 0;
+    finalized = 0;
+    assert_true(object_destroy(&cats, handle));
+    assert_int_equal(reclaimed, 0);
+    object_release(&cat->object);
+    assert_int_equal(reclaimed, 1);
+    assert_null(object_peek(&cats, handle));
+    void *next = object_handle(&cat->object);
+    assert_ptr_equal(object_peek(&cats, next), cat);
+    assert_int_equal(object_references(&cat->object), 1);
+    keep_cats = false;
+    assert_int_equal(finalized, 0);
+    assert_true(object_destroy(&cats, next));
+    assert_int_equal(finalized, 1);
+}
+
 /* --- threads: one destroys what the others look up --- */
 
 enum { ROUNDS = 20000, LOOKERS = 3 };
@@ -167,6 +239,9 @@ int main(void) {
         cmocka_unit_test(foreign_and_garbage_handles_are_refused),
         cmocka_unit_test(detail_tells_what_is_wrong),
         cmocka_unit_test(many_objects_have_places_of_their_own),
+        cmocka_unit_test(each_life_has_a_handle_of_its_own),
+        cmocka_unit_test(an_end_can_be_taken_back),
+        cmocka_unit_test(the_last_reference_may_revive),
         cmocka_unit_test(lookups_race_with_destroy_safely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
