@@ -18,6 +18,7 @@
 #include <clstream/event.h>
 #include <clstream/host.h>
 #include <clstream/kernel.h>
+#include <clstream/mempool.h>
 #include <clstream/profiler.h>
 #include <clstream/reduce.h>
 #include <clstream/status.h>

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "core/context.h"
+#include "core/mempool.h"
 #include "core/stream.h"
 #include "driver/memory.h"
 
@@ -13,7 +14,14 @@ static void buffer_finalize(struct object *object) {
     context_put(buffer->context);
 }
 
-struct object_pool buffer_pool = OBJECT_POOL(4, sizeof(struct buffer), "buffer", buffer_finalize);
+/* The last reference to a slot of a pool gives it back. */
+static bool buffer_reclaim(struct object *object) {
+    struct buffer *buffer = (struct buffer *)(void *)object;
+    return buffer->block && slot_reclaim(buffer);
+}
+
+struct object_pool buffer_pool =
+    OBJECT_POOL_RECLAIMED(4, sizeof(struct buffer), "buffer", buffer_finalize, buffer_reclaim);
 
 cls_status buffer_get(cls_buffer handle, struct buffer **out) {
     struct buffer *buffer = object_acquire(&buffer_pool, handle);
@@ -48,6 +56,8 @@ cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer 
                          "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
                          (unsigned long long)device->info.max_allocation);
     cls_status status = memory_create(device, context->cl, bytes, &memory);
+    if (status == CLS_ERROR_OUT_OF_DEVICE_MEMORY && context_trim_mempools(context))
+        status = memory_create(device, context->cl, bytes, &memory);
     if (status)
         return status;
     status = buffer_new(context, memory, bytes, out);

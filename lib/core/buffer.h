@@ -9,12 +9,25 @@
 #include "driver/device.h"
 
 struct context;
+struct block;
+struct fence;
 
+/* A buffer of its own, or a slot of a memory pool: then it has many lives, one an allocation, and the
+ * members behind `block` are the pool's. */
 struct buffer {
     struct object object;
     struct context *context; /* retained */
     cl_mem memory;
-    size_t bytes;
+    size_t bytes; /* as asked for */
+
+    struct block *block; /* NULL: a buffer of its own */
+    size_t capacity;     /* bytes of the slot */
+    unsigned size_class;
+    _Atomic uint64_t home; /* id of the stream that it is allocated for; 0: free */
+    /* while it is free, and guarded by the lock of the list that it is in */
+    struct buffer *newer, *older;
+    uint64_t freed_at;   /* position of the stream that freed it */
+    struct fence *fence; /* what the free waits for besides; NULL mostly */
 };
 
 extern struct object_pool buffer_pool;

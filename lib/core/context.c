@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "core/engine.h"
 #include "core/exit.h"
+#include "core/mempool.h"
 #include "core/op_kernel.h"
 #include "core/registry.h"
 #include "core/staging.h"
@@ -177,6 +178,7 @@ cls_status cls_context_destroy(cls_context handle) {
         status = error_set(CLS_ERROR_INVALID_VALUE, "the default context is not to be destroyed");
     else if (object_destroy(&context_pool, handle)) {
         atomic_store(&context->closed, true);
+        context_close_mempools(context);
         close_streams(context);
     } else
         status = object_invalid(&context_pool, handle);
@@ -232,6 +234,7 @@ static cls_status synchronize_one(struct stream *stream, cls_status so_far) {
     if (!status)
         status = stream_wait(stream, position, WAIT_FOREVER);
     const struct failure *failure = stream_poison(stream);
+    stream_memory_waited(stream);
     if (atomic_load(&stream->destroyed))
         return so_far;
     if (failure && !so_far)

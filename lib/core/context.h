@@ -17,6 +17,7 @@ struct program_cache;
 struct op_kernels;
 struct registered;
 struct staging;
+struct mempool;
 
 /* A driver queue and the number of streams on it. */
 struct queue {
@@ -24,8 +25,8 @@ struct queue {
     struct queue_traits traits;
     unsigned users;
     unsigned number; /* from 1, of all queues of the process */
-    bool adopted; /* somebody else's: never shared */
-    bool dead;    /* a failure killed it: never handed out again */
+    bool adopted;    /* somebody else's: never shared */
+    bool dead;       /* a failure killed it: never handed out again */
     struct queue *next;
 };
 
@@ -41,14 +42,17 @@ struct context {
     _Atomic bool uses_blas;
     _Atomic uint64_t memory_alive; /* bytes of buffers */
     struct program_cache *programs;
+    _Atomic(struct mempool *) mempool; /* the current one, retained; set under the lock; NULL: the
+                                          default one, when it is needed */
 
     pthread_mutex_t lock;          /* guards what follows; a leaf */
     struct stream *default_stream; /* owned; NULL once the context is destroyed */
     struct queue *queues;
-    struct op_kernels *op_kernels; /* core/op_kernel.c */
-    struct registered *registered; /* core/registry.c */
-    struct staging *staging;       /* core/staging.c; NULL until needed */
-    struct queue *host_queue;      /* maps pinned memory; NULL until needed */
+    struct op_kernels *op_kernels;   /* core/op_kernel.c */
+    struct registered *registered;   /* core/registry.c */
+    struct staging *staging;         /* core/staging.c; NULL until needed */
+    struct mempool *default_mempool; /* core/mempool.c; owned; NULL until needed */
+    struct queue *host_queue;        /* maps pinned memory; NULL until needed */
 };
 
 extern struct object_pool context_pool;

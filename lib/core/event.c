@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "core/context.h"
+#include "core/mempool.h"
 #include "core/mutant.h"
 #include "core/stream.h"
 
@@ -253,6 +254,8 @@ static cls_status event_await(cls_event handle, uint64_t deadline) {
     if (status || !stream)
         return status;
     status = stream_wait(stream, position, deadline);
+    if (status != CLS_ERROR_TIMEOUT)
+        stream_memory_waited(stream);
     stream_put(stream);
     return status;
 }
@@ -265,10 +268,12 @@ cls_status cls_event_wait(cls_event handle, uint64_t timeout_ns) {
 
 /* Adds a wait to `stream`, which is entered, and takes over what the work that it waits for has come to. */
 static cls_status wait_here(struct stream *stream, const struct stream *other, uint64_t position,
-                            const struct dep *dep) {
+                            const struct dep *dep, const struct learned *learned) {
     cls_status status = dep ? deps_add(&stream->waits, dep) : CLS_SUCCESS;
     if (dep && !status)
         stream->counters.waits++;
+    if (!status)
+        known_learn(&stream->known, stream, learned);
     /* Looked at last: a failure found from here on is told to this stream by its wait. */
     const struct failure *failure =
         other && other != stream ? stream_failure_at(other, position) : NULL;
@@ -278,16 +283,18 @@ static cls_status wait_here(struct stream *stream, const struct stream *other, u
 }
 
 cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position) {
+    struct learned learned;
     struct dep dep;
     bool done;
     if (other == stream)
         return CLS_SUCCESS;
+    known_gather(other, position, &learned);
     stream_dep(other, position, stream, &dep, &done);
     if (!done)
         object_retain(&other->object);
     bool add = !done && !mutant(MUTANT_WAIT_EVENT);
     pthread_mutex_lock(&stream->lock);
-    cls_status status = wait_here(stream, other, position, add ? &dep : NULL);
+    cls_status status = wait_here(stream, other, position, add ? &dep : NULL, &learned);
     pthread_mutex_unlock(&stream->lock);
     if (!done && (status || !add))
         dep_release(&dep);
@@ -296,6 +303,7 @@ cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t
 
 cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
     struct stream *stream = NULL, *other;
+    struct learned learned = {.count = 0};
     struct dep dep;
     uint64_t position;
     bool done = true, is_default = !handle;
@@ -306,8 +314,10 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
         status = stream_get(NULL, other ? other->context : NULL, &stream);
     else
         stream = object_peek(&stream_pool, handle); /* compared only, until it is entered */
-    if (!status && other && other != stream)
+    if (!status && other && other != stream) {
+        known_gather(other, position, &learned);
         stream_dep(other, position, stream, &dep, &done);
+    }
     bool add = !done && !mutant(MUTANT_WAIT_EVENT);
     if (!status && is_default)
         pthread_mutex_lock(&stream->lock);
@@ -315,7 +325,7 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
         status = stream_enter(handle, &stream);
     const bool entered = !status;
     if (entered)
-        status = wait_here(stream, other, position, add ? &dep : NULL);
+        status = wait_here(stream, other, position, add ? &dep : NULL, &learned);
     if (entered)
         pthread_mutex_unlock(&stream->lock);
     if (!done && (status || !add))

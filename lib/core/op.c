@@ -7,6 +7,7 @@
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/kernel.h"
+#include "core/mempool.h"
 #include "core/op_kernel.h"
 #include "core/registry.h"
 #include "core/stream.h"
@@ -110,38 +111,21 @@ size_t op_max_group(const struct op_call *call, struct kernel *kernel) {
     return kernel->max_group;
 }
 
-/* The stream's scratch buffer is the call's until op_end: two threads on one stream never share it, and
- * the next user is ordered behind this one by the stream. */
 cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out) {
-    struct stream *stream = call->stream;
-    pthread_mutex_lock(&stream->lock);
-    struct buffer *spare = stream->scratch;
-    stream->scratch = NULL;
-    pthread_mutex_unlock(&stream->lock);
-    if (spare && spare->bytes < bytes) {
-        buffer_put(spare);
-        spare = NULL;
-    }
-    cls_status status = spare ? CLS_SUCCESS : buffer_allocate(call->context, bytes, &spare);
+    struct mempool *pool;
+    struct buffer *scratch;
+    cls_status status = context_default_mempool(call->context, &pool);
+    if (status)
+        return status;
+    status = stream_malloc(call->stream, pool, bytes, &scratch);
+    mempool_put(pool);
     if (status)
         return status;
     if (call->scratch)
-        buffer_put(call->scratch);
-    call->scratch = spare;
-    *out = spare;
+        stream_free(call->stream, call->scratch);
+    call->scratch = scratch;
+    *out = scratch;
     return CLS_SUCCESS;
-}
-
-static void return_scratch(struct op_call *call) {
-    struct buffer *extra = call->scratch;
-    pthread_mutex_lock(&call->stream->lock);
-    if (!call->stream->scratch) {
-        call->stream->scratch = extra;
-        extra = NULL;
-    }
-    pthread_mutex_unlock(&call->stream->lock);
-    if (extra)
-        buffer_put(extra);
 }
 
 /* --- launches --- */
@@ -229,7 +213,7 @@ cls_status op_end(struct op_call *call, cls_status status, bool blocking) {
     if (!status && blocking && call->last_position)
         status = stream_wait(call->stream, call->last_position, WAIT_FOREVER);
     if (call->scratch)
-        return_scratch(call);
+        stream_free(call->stream, call->scratch);
     if (call->registered)
         object_release(&call->registered->object);
     release_views(call);

@@ -77,8 +77,8 @@ struct kernel *op_registered(struct op_call *call, const char *name);
 /* The most work-items of one group that the compiled kernel may have on this device. */
 size_t op_max_group(const struct op_call *call, struct kernel *kernel);
 
-/* Temporary device memory for one op, reused by later ops of the same stream in stream order (so it
- * needs no waits), and kept alive by the commands that use it. Released by op_end. */
+/* Temporary device memory for one op, from the context's default pool: op_end frees it in the stream's
+ * order, so that later ops reuse it without a wait. */
 cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out);
 
 /* An argument of a launch. */

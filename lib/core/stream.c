@@ -10,6 +10,7 @@
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/engine.h"
+#include "core/mempool.h"
 #include "core/observe.h"
 #include "core/worker.h"
 
@@ -80,8 +81,7 @@ static void stream_finalize(struct object *object) {
     deps_clear(&stream->waits);
     kernel_slots_clear(stream);
     flights_free(&stream->flights);
-    if (stream->scratch)
-        buffer_put(stream->scratch);
+    stream_memory_leave(stream);
     void (*leave)(struct context *, struct queue *) = stream->hurt ? queue_bury : queue_unuse;
     if (stream->companion)
         leave(stream->context, stream->companion);

@@ -6,7 +6,7 @@
  *
  * All positions up to `retired` are done, in order. An event is a (stream, position); a wait on it is a
  * dependency. Locks: a stream's lock is a leaf but for the locks of the context, the registry of
- * streams, the engine and the object pools, which are taken inside it; two streams' locks are never held
+ * streams, the engine, the memory pools and the object pools, which are taken inside it; two streams' locks are never held
  * together. No lock is held while user code runs.
  */
 #ifndef CLSTREAM_CORE_STREAM_H
@@ -21,10 +21,13 @@
 #include "core/dep.h"
 #include "core/flight.h"
 #include "core/kernel_slots.h"
+#include "core/known.h"
 
 struct context;
 struct queue;
 struct sighting;
+struct magazine;
+struct fence;
 
 /* One failure: the positions from `first` to `last` are failed. Nodes are never removed while the
  * stream (or the gate) lives, so outcomes can be read without its lock. */
@@ -91,7 +94,9 @@ struct stream {
     unsigned n_spare_sightings;
 
     struct kernel_slots kernels;
-    struct buffer *scratch; /* for ops; NULL while one uses it */
+    _Atomic(struct magazine *) magazines; /* what the stream has freed, a list by pool */
+    struct fence *fence;                  /* what its frees wait for; NULL: nothing */
+    struct known known;                   /* what the stream is ordered behind */
     cls_stream_counters counters;
 };
 

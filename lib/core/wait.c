@@ -12,6 +12,7 @@
 #include "core/engine.h"
 #include "core/gate.h"
 #include "core/handover.h"
+#include "core/mempool.h"
 #include "core/mutant.h"
 #include "core/stream.h"
 #include "core/waiter.h"
@@ -270,6 +271,7 @@ static cls_status synchronize(struct stream *stream, uint64_t deadline) {
         status = stream_wait(stream, position, deadline);
     if (status == CLS_ERROR_TIMEOUT)
         return status;
+    stream_memory_waited(stream);
     cls_status poisoned = poisoned_status(stream);
     return poisoned ? poisoned : status;
 }

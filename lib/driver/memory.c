@@ -73,6 +73,19 @@ cls_status memory_create(const struct device *device, cl_context context, size_t
     return status;
 }
 
+cls_status memory_create_part(const struct device *device, cl_mem parent, size_t offset,
+                              size_t bytes, cl_mem *out) {
+    const cl_buffer_region region = {offset, bytes};
+    cl_int code;
+    driver_enter(device);
+    cl_mem memory = clCreateSubBuffer(parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    driver_leave(device);
+    cls_status status = driver_status(code, "clCreateSubBuffer");
+    if (!status)
+        *out = memory;
+    return status;
+}
+
 static cl_int memory_facts(cl_mem memory, cl_mem_object_type *type, cl_context *context,
                            size_t *bytes) {
     cl_int code = clGetMemObjectInfo(memory, CL_MEM_TYPE, sizeof *type, type, NULL);

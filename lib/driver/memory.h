@@ -12,6 +12,9 @@ void context_close(const struct device *device, cl_context context);
 
 cls_status memory_create(const struct device *device, cl_context context, size_t bytes,
                          cl_mem *out);
+/* A sub-buffer of `parent`, which it keeps; `offset` is a multiple of the device's base alignment. */
+cls_status memory_create_part(const struct device *device, cl_mem parent, size_t offset,
+                              size_t bytes, cl_mem *out);
 /* Retains somebody else's buffer of the context and tells its size. */
 cls_status memory_adopt(const struct device *device, cl_context context, cl_mem memory,
                         size_t *bytes);

@@ -158,6 +158,7 @@ const struct kind handle_kinds[] = {
     {"timeline", good_handle, bad_handle, NULL},
     {"coordinator", good_handle, bad_handle, NULL},
     {"batch", good_handle, bad_handle, NULL},
+    {"mempool", good_handle, bad_handle, NULL},
     {"profiler", good_handle, bad_handle, NULL},
     {"profile", good_handle, bad_handle, NULL},
     {"task_graph", good_handle, bad_handle, NULL},

@@ -68,7 +68,7 @@ struct kind {
 
 /* Up to a null name. */
 extern const struct kind scalar_kinds[], struct_kinds[], handle_kinds[], view_kinds[],
-    matrix_kinds[], batch_kinds[];
+    matrix_kinds[], batch_kinds[], memory_kinds[];
 
 bool has_flag(const struct arg *arg, const char *flag);
 /* The part of the flags before the first comma. */
@@ -113,6 +113,7 @@ enum handle_type {
     PROFILER,
     PROFILE,
     TASK_GRAPH,
+    MEMPOOL,
     HANDLE_TYPES
 };
 

@@ -131,6 +131,13 @@ static cls_status make_task_graph(cls_context context, void **out) {
     return status;
 }
 
+static cls_status make_mempool(cls_context context, void **out) {
+    cls_mempool made = NULL;
+    cls_status status = cls_mempool_create(context, NULL, &made);
+    *out = made;
+    return status;
+}
+
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
 static cls_status destroy_stream(void *handle) { return cls_stream_destroy(handle); }
 static cls_status destroy_event(void *handle) { return cls_event_destroy(handle); }
@@ -138,6 +145,7 @@ static cls_status destroy_buffer(void *handle) { return cls_buffer_destroy(handl
 static cls_status destroy_program(void *handle) { return cls_program_destroy(handle); }
 static cls_status destroy_kernel(void *handle) { return cls_kernel_destroy(handle); }
 static cls_status destroy_batch(void *handle) { return cls_batch_destroy(handle); }
+static cls_status destroy_mempool(void *handle) { return cls_mempool_destroy(handle); }
 static cls_status destroy_timeline(void *handle) { return cls_timeline_destroy(handle); }
 static cls_status destroy_coordinator(void *handle) { return cls_coordinator_destroy(handle); }
 static cls_status destroy_task_graph(void *handle) { return cls_task_graph_destroy(handle); }
@@ -157,6 +165,7 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [BATCH] = {"batch", make_batch, destroy_batch, false},
     [PROFILER] = {"profiler", make_profiler, destroy_profiler, true},
     [PROFILE] = {"profile", make_profile, destroy_profile, true},
+    [MEMPOOL] = {"mempool", make_mempool, destroy_mempool, false},
 };
 
 static bool make_handles(enum handle_type type, cls_context gone) {

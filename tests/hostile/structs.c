@@ -18,6 +18,7 @@ static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *li
     static size_t sizes[MAX_ARGS][BAD_SIZES][REGION / sizeof(size_t)];
     static cls_stream_config streams[4];
     static cls_context_config device = CLS_CONTEXT_CONFIG_INIT;
+    static cls_mempool_config mempool = CLS_MEMPOOL_CONFIG_INIT;
     static const int numbers[] = {-1, 77};
     for (unsigned i = 0; i < BAD_SIZES; i++) {
         sizes[slot][i][0] = bad_struct_size(arg, i);
@@ -31,6 +32,9 @@ static void bad_config(const struct arg *arg, unsigned slot, struct bad_list *li
             streams[i].wait = (cls_wait_policy)numbers[i - 2];
         add_bad(list, "an unknown constant", CLS_ERROR_INVALID_VALUE, of_pointer(&streams[i]));
     }
+    mempool.reuse = (cls_reuse)8;
+    if (has_flag(arg, "mempool"))
+        add_bad(list, "an unknown bit", CLS_ERROR_INVALID_VALUE, of_pointer(&mempool));
     device.device = "a device that nobody has";
     if (has_flag(arg, "device"))
         add_bad(list, "no such device", CLS_ERROR_NO_DEVICE, of_pointer(&device));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The scenarios of every kind of command; those of foreign objects and of trouble are in
- * scenario_trouble.c. */
+/* The scenarios of every kind of command; those of stream-ordered memory, and those of foreign objects and
+ * of trouble, are in scenario_memory.c and scenario_trouble.c. */
 #include "scenario.h"
 
 #include <stdatomic.h>
@@ -264,6 +264,7 @@ const struct scenario scenarios[] = {
     {"typed_operations", typed_operations},
     {"in_order", in_order},
     {"bounded", bounded},
+    {"stream_ordered_memory", stream_ordered_memory},
     {"interoperation", interoperation},
     {"foreign_call", foreign_call},
     {"library_call", library_call},

@@ -34,6 +34,9 @@ struct scenario {
 extern const struct scenario scenarios[];
 extern const unsigned n_scenarios;
 
+/* scenario_memory.c */
+void stream_ordered_memory(struct run *run);
+
 /* scenario_trouble.c */
 void interoperation(struct run *run);
 void foreign_call(struct run *run);

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/magazine.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "core/context.h"
+
+/* --- fences --- */
+
+bool fence_is_open(struct fence *fence) {
+    struct dep *items = deps_items(&fence->deps);
+    for (unsigned i = 0; i < fence->deps.count; i++)
+        if (atomic_load(&items[i].stream->retired) < items[i].position)
+            return false;
+    return true;
+}
+
+void fence_drop(struct fence *fence) {
+    if (--fence->users)
+        return;
+    deps_clear(&fence->deps);
+    free(fence);
+}
+
+/* --- positions --- */
+
+/* Waits that no command has taken along yet count as one that is to come (core/malloc.c). */
+static bool waits_are_past(struct stream *stream) {
+    struct dep *items = deps_items(&stream->waits);
+    for (unsigned i = 0; i < stream->waits.count; i++)
+        if (!items[i].stream || atomic_load(&items[i].stream->retired) < items[i].position)
+            return false;
+    return true;
+}
+
+bool magazine_is_past(struct stream *stream, uint64_t position) {
+    uint64_t retired = atomic_load_explicit(&stream->retired, memory_order_acquire);
+    if (retired >= position)
+        return true;
+    return retired == stream->submitted && position == retired + 1 && waits_are_past(stream);
+}
+
+/* --- taking out --- */
+
+/* Whether the order that the slot was freed in may have been broken by a failure: what was to come before
+ * the free was dropped, and what it waited for may go on. Then only an unused slot may be given again. */
+bool slot_is_doubtful(const struct stream *stream, const struct buffer *slot) {
+    const struct failure *failure = atomic_load_explicit(&stream->failures, memory_order_relaxed);
+    if (!failure)
+        return false;
+    uint64_t last = atomic_load(&failure->last);
+    return slot->freed_at <= last + (last != UINT64_MAX) && object_references(&slot->object) > 1;
+}
+
+static void move_to_chain(struct magazine *magazine, struct freed *list, struct buffer *slot,
+                          struct buffer **chain) {
+    magazine_take(magazine, list, slot);
+    slot->older = *chain;
+    *chain = slot;
+}
+
+struct buffer *magazine_take_unheld(struct stream *stream, struct magazine *magazine) {
+    struct buffer *chain = NULL, *newer;
+    for (struct buffer *slot = magazine->held.oldest; slot; slot = newer) {
+        newer = slot->newer;
+        if (!magazine_is_past(stream, slot->freed_at))
+            break;
+        if (slot->fence && !fence_is_open(slot->fence))
+            continue;
+        if (slot->fence)
+            fence_drop(slot->fence);
+        slot->fence = NULL;
+        move_to_chain(magazine, &magazine->held, slot, &chain);
+    }
+    return chain;
+}
+
+struct buffer *magazine_take_unused(struct stream *stream, struct magazine *magazine) {
+    struct buffer *chain = magazine_take_unheld(stream, magazine);
+    for (unsigned i = 0; i < SIZE_CLASSES; i++) {
+        struct freed *list = &magazine->lists[i];
+        while (list->oldest && magazine_is_past(stream, list->oldest->freed_at))
+            move_to_chain(magazine, list, list->oldest, &chain);
+    }
+    return chain;
+}
+
+void slots_give_back(struct buffer *chain) {
+    while (chain) {
+        struct buffer *next = chain->older;
+        buffer_put(chain);
+        chain = next;
+    }
+}
+
+/* --- joining and leaving --- */
+
+static void join_pool(struct mempool *pool, struct magazine *magazine) {
+    pthread_mutex_lock(&pool->lock);
+    magazine->older = pool->last;
+    if (pool->last)
+        pool->last->newer = magazine;
+    else
+        pool->first = magazine;
+    pool->last = magazine;
+    pool->n_magazines++;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void add_tally(struct tally *to, const struct tally *from) {
+    for (unsigned i = 0; i < SOURCES; i++)
+        to->mallocs[i] += from->mallocs[i];
+    to->frees += from->frees;
+}
+
+/* What is still in use stays counted; it goes when it is freed (pool_credit). */
+static void leave_pool(struct mempool *pool, struct magazine *magazine) {
+    pthread_mutex_lock(&pool->lock);
+    if (magazine->older)
+        magazine->older->newer = magazine->newer;
+    else
+        pool->first = magazine->newer;
+    if (magazine->newer)
+        magazine->newer->older = magazine->older;
+    else
+        pool->last = magazine->older;
+    pool->n_magazines--;
+    add_tally(&pool->tally, &magazine->tally);
+    atomic_fetch_add(&pool->counted, magazine_used(magazine) - magazine->counted);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void free_magazine(struct magazine *magazine) {
+    leave_pool(magazine->pool, magazine);
+    mempool_put(magazine->pool);
+    free(magazine);
+}
+
+/* Under the stream's lock: takes out magazines of pools that are gone but for these. */
+static struct magazine *take_dead(struct stream *stream) {
+    struct magazine *dead = NULL, **link = NULL, *at = atomic_load(&stream->magazines);
+    for (struct magazine *next; at; at = next) {
+        next = at->next;
+        bool gone = atomic_load(&at->pool->closed) && !atomic_load(&at->pool->reserved);
+        if (!gone) {
+            link = &at->next;
+            continue;
+        }
+        if (link)
+            *link = next;
+        else
+            atomic_store(&stream->magazines, next);
+        at->next = dead;
+        dead = at;
+    }
+    return dead;
+}
+
+static void free_magazines(struct magazine *magazine) {
+    while (magazine) {
+        struct magazine *next = magazine->next;
+        free_magazine(magazine);
+        magazine = next;
+    }
+}
+
+struct magazine *magazine_need(struct stream *stream, struct mempool *pool) {
+    struct magazine *known = magazine_find(stream, pool), *made;
+    if (known)
+        return known;
+    struct magazine *dead = take_dead(stream);
+    pthread_mutex_unlock(&stream->lock);
+    free_magazines(dead);
+    made = calloc(1, sizeof *made);
+    pthread_mutex_lock(&stream->lock);
+    known = magazine_find(stream, pool);
+    if (known || !made) {
+        free(made);
+        return known;
+    }
+    made->pool = pool;
+    made->stream = stream;
+    made->unit_shift = pool->unit_shift;
+    object_retain(&pool->object);
+    join_pool(pool, made);
+    made->next = atomic_load(&stream->magazines);
+    atomic_store(&stream->magazines, made);
+    return made;
+}
+
+/* The stream is gone, and all its work with it: what else still uses a slot has a reference. */
+static struct buffer *take_all(struct magazine *magazine) {
+    struct buffer *chain = NULL;
+    while (magazine->held.oldest) {
+        if (magazine->held.oldest->fence)
+            fence_drop(magazine->held.oldest->fence);
+        magazine->held.oldest->fence = NULL;
+        move_to_chain(magazine, &magazine->held, magazine->held.oldest, &chain);
+    }
+    for (unsigned i = 0; i < SIZE_CLASSES; i++)
+        while (magazine->lists[i].oldest)
+            move_to_chain(magazine, &magazine->lists[i], magazine->lists[i].oldest, &chain);
+    return chain;
+}
+
+void stream_memory_leave(struct stream *stream) {
+    struct magazine *all = atomic_load(&stream->magazines);
+    for (struct magazine *magazine = all; magazine; magazine = magazine->next)
+        slots_give_back(take_all(magazine));
+    free_magazines(all);
+    if (stream->fence)
+        fence_drop(stream->fence);
+}
+
+struct mempool *stream_next_pool(struct stream *stream, struct mempool *previous) {
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *magazine = previous ? magazine_find(stream, previous) : NULL;
+    if (magazine)
+        magazine = magazine->next;
+    else if (!previous)
+        magazine = atomic_load(&stream->magazines);
+    struct mempool *pool = magazine ? magazine->pool : NULL;
+    if (pool)
+        object_retain(&pool->object);
+    pthread_mutex_unlock(&stream->lock);
+    if (previous)
+        mempool_put(previous);
+    return pool;
+}
+
+void stream_memory_waited(struct stream *stream) {
+    if (!atomic_load_explicit(&stream->magazines, memory_order_relaxed))
+        return;
+    struct mempool *pool = NULL;
+    while ((pool = stream_next_pool(stream, pool)) != NULL) {
+        bool closed = atomic_load(&pool->closed);
+        size_t keep = closed ? 0 : atomic_load(&pool->release_threshold);
+        if (atomic_load(&pool->reserved) > keep)
+            pool_trim(pool, keep);
+    }
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *dead = take_dead(stream);
+    pthread_mutex_unlock(&stream->lock);
+    free_magazines(dead);
+}
+
+/* --- all magazines of a pool --- */
+
+unsigned pool_streams(struct mempool *pool, unsigned size_class, struct stream **streams,
+                      unsigned room) {
+    unsigned n = 0;
+    pthread_mutex_lock(&pool->lock);
+    unsigned left = pool->n_magazines;
+    for (; left && n < room; left--) {
+        struct magazine *magazine = pool->first;
+        bool wanted =
+            size_class >= SIZE_CLASSES ||
+            atomic_load_explicit(&magazine->lists[size_class].newest, memory_order_relaxed);
+        if (wanted && object_try_retain(&magazine->stream->object))
+            streams[n++] = magazine->stream;
+        if (magazine == pool->last)
+            break;
+        pool->first = magazine->newer;
+        pool->first->older = NULL;
+        magazine->newer = NULL;
+        magazine->older = pool->last;
+        pool->last->newer = magazine;
+        pool->last = magazine;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return n;
+}
+
+static void give_back_unused(struct stream *stream, struct mempool *pool) {
+    struct buffer *chain = NULL;
+    stream_poll(stream);
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *magazine = magazine_find(stream, pool);
+    if (magazine)
+        chain = magazine_take_unused(stream, magazine);
+    pthread_mutex_unlock(&stream->lock);
+    slots_give_back(chain);
+}
+
+enum { AT_ONCE = 32 };
+
+bool pool_trim(struct mempool *pool, size_t keep) {
+    struct stream *streams[AT_ONCE];
+    pthread_mutex_lock(&pool->lock);
+    unsigned left = pool->n_magazines;
+    pthread_mutex_unlock(&pool->lock);
+    while (left) {
+        unsigned n = pool_streams(pool, SIZE_CLASSES, streams, left < AT_ONCE ? left : AT_ONCE);
+        for (unsigned i = 0; i < n; i++) {
+            give_back_unused(streams[i], pool);
+            stream_put(streams[i]);
+        }
+        left = n ? left - n : 0;
+    }
+    return pool_release_idle(pool, keep);
+}

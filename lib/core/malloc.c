@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stream-ordered malloc and free. Both are points in a stream's order, not commands: a free is stamped
+ * with the position of the stream's latest command (or of the next one, when that has waits to take
+ * along), and whoever comes after that position may have the memory. The fast path is one lookup and one
+ * lock, the stream's; the detour, to memory that others freed or to fresh memory, is core/reuse.c.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "core/context.h"
+#include "core/magazine.h"
+
+/* --- malloc --- */
+
+/* Under the stream's lock: the slot is the user's from now on. */
+static void begin(struct magazine *magazine, struct buffer *slot, size_t bytes,
+                  enum source source) {
+    slot->bytes = bytes;
+    atomic_store_explicit(&slot->home, magazine->stream->id, memory_order_relaxed);
+    magazine->allocated += slot->capacity;
+    magazine->tally.mallocs[source]++;
+    uint64_t used = magazine_used(magazine);
+    if (used > magazine->peak)
+        magazine->peak = used;
+    if (used > magazine->counted) {
+        pool_count(magazine->pool, used - magazine->counted);
+        magazine->counted = used;
+    }
+}
+
+/* Under the lock: what the stream itself freed last. */
+static struct buffer *take_own(struct stream *stream, struct magazine *magazine,
+                               unsigned size_class) {
+    struct freed *list = &magazine->lists[size_class];
+    struct buffer *slot = atomic_load_explicit(&list->newest, memory_order_relaxed);
+    if (!slot || slot_is_doubtful(stream, slot))
+        return NULL;
+    magazine_take(magazine, list, slot);
+    return slot;
+}
+
+/* Puts the slot found on the stream's books. */
+static cls_status begin_found(struct stream *stream, struct mempool *pool, struct buffer *slot,
+                              size_t bytes, enum source source) {
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *magazine = magazine_need(stream, pool);
+    if (magazine)
+        begin(magazine, slot, bytes, source);
+    pthread_mutex_unlock(&stream->lock);
+    if (magazine)
+        return CLS_SUCCESS;
+    buffer_put(slot);
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream's part of a pool");
+}
+
+static cls_status malloc_elsewhere(struct stream *stream, struct mempool *pool, size_t bytes,
+                                   struct buffer **out) {
+    enum source source = SOURCE_FRESH;
+    struct buffer *slot;
+    unsigned size_class = size_class_of(bytes, pool->unit_shift);
+    if (size_class >= SIZE_CLASSES)
+        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY, "%zu bytes are more than a pool gives",
+                         bytes);
+    cls_status status = find_slot(stream, pool, size_class, &slot, &source);
+    if (!status)
+        status = begin_found(stream, pool, slot, bytes, source);
+    if (!status)
+        *out = slot;
+    return status;
+}
+
+/* Under the lock: what the stream has at hand, or NULL. */
+static struct buffer *malloc_at_hand(struct stream *stream, const struct mempool *pool,
+                                     size_t bytes) {
+    struct context *context = stream->context;
+    if (!pool)
+        pool = atomic_load_explicit(&context->mempool, memory_order_relaxed);
+    struct magazine *magazine = magazine_find(stream, pool);
+    if (!magazine)
+        return NULL;
+    unsigned size_class = size_class_of(bytes, magazine->unit_shift);
+    struct buffer *slot = size_class < SIZE_CLASSES ? take_own(stream, magazine, size_class) : NULL;
+    if (slot)
+        begin(magazine, slot, bytes, SOURCE_SAME_STREAM);
+    return slot;
+}
+
+cls_status stream_malloc(struct stream *stream, struct mempool *pool, size_t bytes,
+                         struct buffer **out) {
+    struct context *context = stream->context;
+    pthread_mutex_lock(&stream->lock);
+    struct buffer *slot = malloc_at_hand(stream, pool, bytes);
+    pthread_mutex_unlock(&stream->lock);
+    if (slot) {
+        *out = slot;
+        return CLS_SUCCESS;
+    }
+    if (bytes > context->device->info.max_allocation)
+        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
+                         "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
+                         (unsigned long long)context->device->info.max_allocation);
+    struct mempool *current = NULL;
+    cls_status status = pool ? CLS_SUCCESS : context_mempool(context, &current);
+    if (!status)
+        status = malloc_elsewhere(stream, pool ? pool : current, bytes, out);
+    if (current)
+        mempool_put(current);
+    return status;
+}
+
+static cls_status check_size(const char *call, size_t bytes, const void *out) {
+    if (out && bytes)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_INVALID_VALUE, "%s: %s", call, out ? "0 bytes" : "out is null");
+}
+
+static cls_status malloc_slowly(cls_stream handle, size_t bytes, cls_buffer *out) {
+    struct stream *stream;
+    struct buffer *slot;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = stream_malloc(stream, NULL, bytes, &slot);
+    stream_put(stream);
+    if (!status)
+        *out = object_handle(&slot->object);
+    return status;
+}
+
+cls_status cls_malloc_async(cls_stream handle, size_t bytes, cls_buffer *out) {
+    struct stream *stream;
+    struct buffer *slot = NULL;
+    cls_status status = check_size("cls_malloc_async", bytes, out);
+    if (!status && handle) {
+        status = stream_enter(handle, &stream);
+        if (status)
+            return status;
+        slot = malloc_at_hand(stream, NULL, bytes);
+        pthread_mutex_unlock(&stream->lock);
+    }
+    if (status || !slot)
+        return status ? status : malloc_slowly(handle, bytes, out);
+    *out = object_handle(&slot->object);
+    return CLS_SUCCESS;
+}
+
+static cls_status malloc_from(struct mempool *pool, cls_stream handle, size_t bytes,
+                              cls_buffer *out) {
+    struct stream *stream;
+    struct buffer *slot;
+    cls_status status = stream_get(handle, pool->context, &stream);
+    if (status)
+        return status;
+    if (stream->context != pool->context)
+        status = error_set(CLS_ERROR_WRONG_CONTEXT, "pool and stream are of different contexts");
+    if (!status)
+        status = stream_malloc(stream, pool, bytes, &slot);
+    stream_put(stream);
+    if (!status)
+        *out = object_handle(&slot->object);
+    return status;
+}
+
+cls_status cls_mempool_malloc_async(cls_mempool handle, cls_stream stream, size_t bytes,
+                                    cls_buffer *out) {
+    struct mempool *pool;
+    cls_status status = check_size("cls_mempool_malloc_async", bytes, out);
+    if (!status)
+        status = mempool_get(handle, &pool);
+    if (status)
+        return status;
+    status = malloc_from(pool, stream, bytes, out);
+    mempool_put(pool);
+    return status;
+}
+
+/* --- free --- */
+
+/* Under the lock: whether what is freed now is to be held. */
+static bool is_fenced(struct stream *stream) {
+    if (!stream->fence)
+        return false;
+    if (!fence_is_open(stream->fence))
+        return true;
+    fence_drop(stream->fence);
+    stream->fence = NULL;
+    return false;
+}
+
+void magazine_free(struct magazine *magazine, struct buffer *slot, cls_free_mode mode) {
+    struct stream *stream = magazine->stream;
+    uint64_t home = atomic_load_explicit(&slot->home, memory_order_relaxed);
+    slot->freed_at = stream->submitted + (stream->waits.count != 0);
+    magazine->last_free = slot->freed_at;
+    if (home == stream->id)
+        magazine->freed += slot->capacity;
+    else
+        pool_credit(magazine->pool, home, slot->capacity);
+    atomic_store_explicit(&slot->home, 0, memory_order_relaxed);
+    object_begin_life(&slot->object);
+    magazine->tally.frees++;
+    magazine->cached += slot->capacity;
+    bool fenced = is_fenced(stream);
+    if (fenced) {
+        slot->fence = stream->fence;
+        stream->fence->users++;
+    }
+    if (fenced || mode == CLS_FREE_WHEN_DONE)
+        freed_push(&magazine->held, slot);
+    else
+        freed_push(&magazine->lists[slot->size_class], slot);
+}
+
+/* With the stream's lock held, which is left. The stream is known to stay only as long as it is held. */
+static cls_status free_ended(struct stream *stream, struct mempool *pool, struct buffer *slot) {
+    object_retain(&stream->object);
+    struct magazine *magazine = magazine_need(stream, pool);
+    if (magazine)
+        magazine_free(magazine, slot, CLS_FREE_IN_ORDER);
+    pthread_mutex_unlock(&stream->lock);
+    if (magazine)
+        stream_memory_waited(stream);
+    else
+        object_undo_end(&slot->object);
+    stream_put(stream);
+    if (magazine)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream's part of a pool");
+}
+
+/* With the stream's lock held, which is left. What is known of the slot is known only once the life that
+ * the handle names is ended. */
+static cls_status free_entered(struct stream *stream, struct buffer *slot, cls_buffer handle) {
+    cls_status status = CLS_SUCCESS;
+    if (!slot->block)
+        status = error_set(CLS_ERROR_INVALID_VALUE, "the buffer is not of cls_malloc_async: "
+                                                    "cls_buffer_destroy is for it");
+    else if (slot->context != stream->context)
+        status = error_set(CLS_ERROR_WRONG_CONTEXT, "buffer and stream are of different contexts");
+    else if (!object_end_life(&slot->object, object_generation_of(handle)))
+        status = object_invalid(&buffer_pool, handle);
+    if (status) {
+        pthread_mutex_unlock(&stream->lock);
+        return status;
+    }
+    struct mempool *pool = slot->block->pool;
+    struct magazine *magazine = magazine_find(stream, pool);
+    if (!magazine || atomic_load_explicit(&pool->closed, memory_order_relaxed))
+        return free_ended(stream, pool, slot);
+    magazine_free(magazine, slot, CLS_FREE_IN_ORDER);
+    pthread_mutex_unlock(&stream->lock);
+    return CLS_SUCCESS;
+}
+
+/* Without a stream named, and perhaps without one left. */
+static cls_status free_on_default(cls_buffer handle) {
+    struct buffer *slot = object_acquire(&buffer_pool, handle);
+    if (!slot)
+        return object_invalid(&buffer_pool, handle);
+    cls_status status;
+    struct stream *stream = context_default_stream(slot->context);
+    if (stream) {
+        pthread_mutex_lock(&stream->lock);
+        status = free_entered(stream, slot, handle);
+        stream_put(stream);
+    } else {
+        status = cls_buffer_destroy(handle);
+    }
+    buffer_put(slot);
+    return status;
+}
+
+/* The stream's context is gone, but what was allocated for it is still owed. */
+static cls_status free_in_lost_context(struct buffer *slot, cls_buffer handle,
+                                       cls_stream stream_handle) {
+    struct stream *stream = object_acquire(&stream_pool, stream_handle);
+    if (!stream)
+        return object_invalid(&stream_pool, stream_handle);
+    cls_status status = context_check(stream->context);
+    if (slot->context == stream->context) {
+        pthread_mutex_lock(&stream->lock);
+        status = free_entered(stream, slot, handle);
+    }
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_free_async(cls_buffer handle, cls_stream stream_handle) {
+    struct buffer *slot = object_peek(&buffer_pool, handle);
+    struct stream *stream;
+    if (!slot)
+        return object_invalid(&buffer_pool, handle);
+    if (!stream_handle)
+        return free_on_default(handle);
+    cls_status status = stream_enter(stream_handle, &stream);
+    if (!status)
+        return free_entered(stream, slot, handle);
+    if (status == CLS_ERROR_INVALID_HANDLE)
+        return status;
+    return free_in_lost_context(slot, handle, stream_handle);
+}
+
+void stream_free(struct stream *stream, struct buffer *slot) {
+    cls_buffer handle = object_handle(&slot->object);
+    pthread_mutex_lock(&stream->lock);
+    if (free_entered(stream, slot, handle))
+        cls_buffer_destroy(handle);
+}

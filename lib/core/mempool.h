@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory pools inside. A pool takes blocks from the driver and carves each into slots of one size class;
+ * a slot is a struct buffer with one cl_mem, made once, that lives through many allocations. A slot is
+ *
+ *   live      the user's, from malloc to free
+ *   cached    in the magazine of the stream that freed it (core/magazine.h), stamped with its position
+ *   idle      in its block: no submitted command uses it, and anybody may have it
+ *
+ * A reference is held by the user, the magazine or the block, and one by every submitted command; where
+ * only the last of them is left to say when a slot is unused, its holder drops its own, and the last
+ * reference reclaims the slot as an idle one.
+ *
+ * Locks: a pool's lock is taken inside a stream's, never the other way round. Blocks are made and given
+ * back without it. A block keeps its pool, a pool and each slot their context; a context keeps its
+ * default pool until it is destroyed.
+ */
+#ifndef CLSTREAM_CORE_MEMPOOL_H
+#define CLSTREAM_CORE_MEMPOOL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <clstream/mempool.h>
+
+#include "base/handle.h"
+#include "core/buffer.h"
+#include "core/size_class.h"
+
+struct context;
+struct magazine;
+struct stream;
+
+/* Where the memory of an allocation came from. */
+enum source {
+    SOURCE_FRESH,
+    SOURCE_SAME_STREAM,
+    SOURCE_FOLLOWED,
+    SOURCE_DONE,
+    SOURCE_INSERTED,
+    SOURCES
+};
+
+struct tally {
+    uint64_t mallocs[SOURCES];
+    uint64_t frees;
+};
+
+/* What blocks of a class may have to give: slots that were used before, and slots yet to be carved. */
+enum shelf { SHELF_IDLE, SHELF_FRESH, SHELVES };
+
+struct block {
+    struct mempool *pool;          /* retained */
+    struct block *next, *previous; /* of all of the pool */
+    struct {
+        bool on;
+        struct block *next, *previous;
+    } shelf[SHELVES];
+    cl_mem memory; /* NULL: the one slot is the whole block */
+    unsigned size_class;
+    size_t slot_bytes;
+    unsigned n_slots, n_carved, n_idle;
+    struct buffer *idle; /* linked by `older` */
+    struct buffer *slots[];
+};
+
+struct mempool {
+    struct object object;
+    struct context *context; /* retained */
+    unsigned unit_shift;     /* of the alignment of slots */
+    bool is_default;
+    _Atomic bool closed; /* the handle is destroyed: nothing is kept that need not be */
+    _Atomic size_t release_threshold;
+    _Atomic size_t max_bytes;
+    _Atomic unsigned reuse;
+    _Atomic uint64_t reserved;
+
+    /* The sum of what the magazines have counted as used (struct magazine), and its high water. */
+    _Atomic uint64_t counted, counted_high;
+
+    pthread_mutex_t lock; /* guards what follows */
+    uint64_t reserved_high;
+    uint64_t n_blocks;
+    struct block *blocks;
+    struct block *shelves[SHELVES][SIZE_CLASSES];
+    unsigned n_slots[SIZE_CLASSES];
+    struct magazine *first, *last; /* of all streams */
+    unsigned n_magazines;
+    struct tally tally; /* of streams that are gone */
+};
+
+extern struct object_pool mempool_objects;
+
+/* Checks a handle, its context included, and takes a reference. Reports. */
+cls_status mempool_get(cls_mempool handle, struct mempool **out);
+static inline void mempool_put(struct mempool *pool) { object_release(&pool->object); }
+
+/* The context's current pool, retained; the default one is made on first need. */
+cls_status context_mempool(struct context *context, struct mempool **out);
+cls_status context_default_mempool(struct context *context, struct mempool **out);
+
+/* The context is being destroyed: its pools close. */
+void context_close_mempools(struct context *context);
+
+/* The driver has no more memory: what its pools keep and nothing uses goes back; false: nothing. Takes
+ * streams' locks. */
+bool context_trim_mempools(struct context *context);
+
+/* --- allocation (core/malloc.c) --- */
+
+/* A buffer for work submitted to `stream` from now on; its one reference is the caller's. NULL pool: the
+ * context's current one. */
+cls_status stream_malloc(struct stream *stream, struct mempool *pool, size_t bytes,
+                         struct buffer **out);
+
+/* Frees it at this point of the stream; never fails. */
+void stream_free(struct stream *stream, struct buffer *buffer);
+
+/* A slot that the stream has not freed itself (core/reuse.c). */
+cls_status find_slot(struct stream *stream, struct mempool *pool, unsigned size_class,
+                     struct buffer **out, enum source *source);
+
+/* --- blocks (core/block.c) --- */
+
+/* A slot of the class from a shelf, or NULL where nothing is on it. */
+cls_status pool_take(struct mempool *pool, unsigned size_class, enum shelf shelf,
+                     struct buffer **out);
+
+/* A slot of a new block. */
+cls_status pool_grow(struct mempool *pool, unsigned size_class, struct buffer **out);
+
+/* The last reference to a slot is gone: it is idle from now on. False for one whose block is going. */
+bool slot_reclaim(struct buffer *slot);
+
+/* Gives wholly idle blocks back to the driver while more than `keep` bytes are reserved; false: none. */
+bool pool_release_idle(struct mempool *pool, size_t keep);
+
+/* Gives back what the streams' magazines hold and no work needs, then pool_release_idle. */
+bool pool_trim(struct mempool *pool, size_t keep);
+
+/* --- figures (core/mempool_stats.c) --- */
+
+/* Notes that `bytes` that were allocated for a stream were freed elsewhere. */
+void pool_credit(struct mempool *pool, uint64_t stream_id, size_t bytes);
+
+/* Adds to what is counted as used. */
+void pool_count(struct mempool *pool, uint64_t more);
+
+/* --- streams --- */
+
+/* The host has seen the stream's work done: unused memory beyond the threshold goes back. */
+void stream_memory_waited(struct stream *stream);
+
+/* The stream is going: what it has freed is given back. */
+void stream_memory_leave(struct stream *stream);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory for a stream that has freed none of the size itself: what is idle, what other streams freed and
+ * the pool's policy lets it have, what was never used, and a new block at last.
+ */
+#include "base/error.h"
+#include "core/context.h"
+#include "core/magazine.h"
+
+enum { MOST_OTHERS = 32 };
+
+struct search {
+    struct stream *stream;
+    struct mempool *pool;
+    unsigned size_class;
+    unsigned reuse;
+    struct known known; /* of the stream */
+    struct stream *others[MOST_OTHERS];
+    unsigned n_others;
+};
+
+enum pass { PASS_LOOK, PASS_POLL, PASS_INSERT };
+
+/* How a slot that `other` freed may be given to the searching stream now; SOURCES: it may not. */
+static enum source way_to(const struct search *search, struct stream *other,
+                          const struct buffer *slot, enum pass pass) {
+    uint64_t behind = known_position(&search->known, other->id);
+    if ((search->reuse & CLS_REUSE_FOLLOW) && behind && behind >= slot->freed_at &&
+        !slot_is_doubtful(other, slot))
+        return SOURCE_FOLLOWED;
+    if ((search->reuse & CLS_REUSE_DONE) && magazine_is_past(other, slot->freed_at) &&
+        object_references(&slot->object) == 1)
+        return SOURCE_DONE;
+    return pass == PASS_INSERT && !stream_poison(other) ? SOURCE_INSERTED : SOURCES;
+}
+
+static struct buffer *take_others(const struct search *search, struct stream *other, enum pass pass,
+                                  enum source *source) {
+    struct buffer *slot = NULL;
+    pthread_mutex_lock(&other->lock);
+    struct magazine *magazine = magazine_find(other, search->pool);
+    struct freed *list = magazine ? &magazine->lists[search->size_class] : NULL;
+    if (list && list->oldest) {
+        *source = way_to(search, other, list->oldest, pass);
+        slot = *source == SOURCES ? NULL : list->oldest;
+    }
+    if (slot)
+        magazine_take(magazine, list, slot);
+    pthread_mutex_unlock(&other->lock);
+    return slot;
+}
+
+/* Makes the searching stream's next command wait for the free. */
+static cls_status wait_for_free(struct stream *stream, struct stream *other, uint64_t position) {
+    pthread_mutex_lock(&other->lock);
+    bool to_come = position > other->submitted;
+    pthread_mutex_unlock(&other->lock);
+    cls_status status = to_come ? stream_mark(other, &position) : CLS_SUCCESS;
+    return status ? status : stream_wait_for(stream, other, position);
+}
+
+/* Gives a slot back to the stream it was taken from: for nobody before its work is done. */
+static void put_back(const struct search *search, struct stream *other, struct buffer *slot) {
+    pthread_mutex_lock(&other->lock);
+    struct magazine *magazine = magazine_find(other, search->pool);
+    magazine->cached += slot->capacity;
+    freed_push(&magazine->held, slot);
+    pthread_mutex_unlock(&other->lock);
+}
+
+static struct buffer *search_pass(const struct search *search, enum pass pass,
+                                  enum source *source) {
+    for (unsigned i = 0; i < search->n_others; i++) {
+        struct stream *other = search->others[i];
+        if (other == search->stream)
+            continue;
+        if (pass == PASS_POLL)
+            stream_poll(other);
+        struct buffer *slot = take_others(search, other, pass, source);
+        if (!slot)
+            continue;
+        if (*source != SOURCE_INSERTED || !wait_for_free(search->stream, other, slot->freed_at))
+            return slot;
+        put_back(search, other, slot);
+    }
+    return NULL;
+}
+
+static struct buffer *search_others(struct search *search, enum source *source) {
+    struct buffer *slot = NULL;
+    search->n_others = pool_streams(search->pool, search->size_class, search->others, MOST_OTHERS);
+    if (search->n_others)
+        slot = search_pass(search, PASS_LOOK, source);
+    if (!slot && (search->reuse & CLS_REUSE_DONE))
+        slot = search_pass(search, PASS_POLL, source);
+    if (!slot && (search->reuse & CLS_REUSE_INSERT) && !stream_poison(search->stream))
+        slot = search_pass(search, PASS_INSERT, source);
+    for (unsigned i = 0; i < search->n_others; i++)
+        stream_put(search->others[i]);
+    return slot;
+}
+
+/* What the stream itself has held long enough goes back to the pool. */
+static void settle_own(struct search *search) {
+    struct stream *stream = search->stream;
+    struct buffer *chain = NULL;
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *magazine = magazine_find(stream, search->pool);
+    if (magazine)
+        chain = magazine_take_unheld(stream, magazine);
+    search->known = stream->known;
+    pthread_mutex_unlock(&stream->lock);
+    slots_give_back(chain);
+}
+
+static cls_status search_all(struct search *search, struct buffer **out, enum source *source) {
+    struct mempool *pool = search->pool;
+    unsigned size_class = search->size_class;
+    settle_own(search);
+    *source = SOURCE_DONE;
+    pool_take(pool, size_class, SHELF_IDLE, out); /* which cannot fail */
+    if (!*out && search->reuse)
+        *out = search_others(search, source);
+    if (*out)
+        return CLS_SUCCESS;
+    *source = SOURCE_FRESH;
+    cls_status status = pool_take(pool, size_class, SHELF_FRESH, out);
+    if (!status && !*out)
+        status = pool_grow(pool, size_class, out);
+    if (status != CLS_ERROR_OUT_OF_DEVICE_MEMORY)
+        return status;
+    bool is_limit = cls_last_error_code() == 0;
+    bool more = pool_trim(pool, 0);
+    if (!is_limit)
+        more = context_trim_mempools(pool->context) || more;
+    return more ? pool_grow(pool, size_class, out) : status;
+}
+
+cls_status find_slot(struct stream *stream, struct mempool *pool, unsigned size_class,
+                     struct buffer **out, enum source *source) {
+    struct search search = {.stream = stream, .pool = pool, .size_class = size_class};
+    search.reuse = atomic_load(&pool->reuse);
+    return search_all(&search, out, source);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory by the stream: freeing all of it, frees that wait for an event, and what a stream has. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "core/context.h"
+#include "core/event.h"
+#include "core/magazine.h"
+
+/* --- freeing all --- */
+
+/* Under the pool's lock: ends the lives of what is allocated for a stream, as a chain by `older`. The
+ * generation is read first: if it is still that of the slot's life when the life is ended, then the slot
+ * was the stream's all along. */
+static struct buffer *end_all(struct mempool *pool, uint64_t stream_id) {
+    struct buffer *chain = NULL;
+    for (struct block *block = pool->blocks; block; block = block->next)
+        for (unsigned i = 0; i < block->n_carved; i++) {
+            struct buffer *slot = block->slots[i];
+            uint32_t generation = object_generation(&slot->object);
+            if (atomic_load(&slot->home) != stream_id ||
+                !object_end_life(&slot->object, generation))
+                continue;
+            slot->older = chain;
+            chain = slot;
+        }
+    return chain;
+}
+
+static void free_all_of(struct stream *stream, struct mempool *pool, cls_free_mode mode) {
+    pthread_mutex_lock(&pool->lock);
+    struct buffer *chain = end_all(pool, stream->id);
+    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_lock(&stream->lock);
+    /* A pool with something in use keeps its magazine. */
+    struct magazine *magazine = magazine_find(stream, pool);
+    while (chain) {
+        struct buffer *next = chain->older;
+        magazine_free(magazine, chain, mode);
+        chain = next;
+    }
+    pthread_mutex_unlock(&stream->lock);
+}
+
+cls_status cls_stream_free_all_async(cls_stream handle, cls_free_mode mode) {
+    struct stream *stream;
+    if (mode != CLS_FREE_IN_ORDER && mode != CLS_FREE_WHEN_DONE)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_free_mode", (int)mode);
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    bool closed = false;
+    for (struct mempool *pool = NULL; (pool = stream_next_pool(stream, pool)) != NULL;) {
+        free_all_of(stream, pool, mode);
+        closed = closed || atomic_load(&pool->closed);
+    }
+    if (closed)
+        stream_memory_waited(stream);
+    stream_put(stream);
+    return CLS_SUCCESS;
+}
+
+/* --- frees that wait --- */
+
+/* A fence of one position, and of what the fence before it still waits for. */
+static struct fence *fence_new(const struct dep *dep, struct fence *old) {
+    struct fence *fence = calloc(1, sizeof *fence);
+    if (!fence)
+        return NULL;
+    fence->users = 1;
+    bool good = !deps_add(&fence->deps, dep);
+    for (unsigned i = 0; good && old && i < old->deps.count; i++) {
+        struct dep also = deps_items(&old->deps)[i];
+        if (atomic_load(&also.stream->retired) >= also.position)
+            continue;
+        object_retain(&also.stream->object);
+        good = !deps_add(&fence->deps, &also);
+        if (!good)
+            dep_release(&also);
+    }
+    if (good)
+        return fence;
+    fence->users = 1;
+    fence_drop(fence);
+    return NULL;
+}
+
+static cls_status add_fence(struct stream *stream, struct stream *other, uint64_t position) {
+    const struct dep dep = {
+        .stream = other, .position = position, .device = other->context->device};
+    object_retain(&other->object);
+    pthread_mutex_lock(&stream->lock);
+    struct fence *old = stream->fence, *fence = fence_new(&dep, old);
+    if (fence)
+        stream->fence = fence;
+    if (fence && old)
+        fence_drop(old);
+    pthread_mutex_unlock(&stream->lock);
+    return fence ? CLS_SUCCESS
+                 : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait of frees");
+}
+
+cls_status cls_stream_frees_wait_event(cls_stream stream_handle, cls_event event) {
+    struct stream *stream, *other;
+    uint64_t position;
+    cls_status status = event_snapshot(event, &other, &position);
+    if (status)
+        return status;
+    status = stream_get(stream_handle, other ? other->context : NULL, &stream);
+    if (!status) {
+        if (other && other != stream && atomic_load(&other->retired) < position)
+            status = add_fence(stream, other, position);
+        stream_put(stream);
+    }
+    if (other)
+        stream_put(other);
+    return status;
+}
+
+/* --- asking --- */
+
+/* The latest position that a free of the stream is stamped with. One that is still to come, because waits
+ * were pending, is made to come. */
+static cls_status latest_free(struct stream *stream, uint64_t *position) {
+    *position = 0;
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *magazine = atomic_load(&stream->magazines);
+    for (; magazine; magazine = magazine->next)
+        if (magazine->last_free > *position)
+            *position = magazine->last_free;
+    bool to_come = *position > stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    return to_come ? stream_mark(stream, position) : CLS_SUCCESS;
+}
+
+/* A position that some held slot's fence waits for, with its stream retained; false when all are open. */
+static bool closed_fence(struct stream *stream, struct stream **other, uint64_t *position) {
+    bool found = false;
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *magazine = atomic_load(&stream->magazines);
+    for (; magazine && !found; magazine = magazine->next)
+        for (struct buffer *slot = magazine->held.oldest; slot && !found; slot = slot->newer)
+            for (unsigned i = 0; slot->fence && i < slot->fence->deps.count && !found; i++) {
+                const struct dep *dep = &deps_items(&slot->fence->deps)[i];
+                found = atomic_load(&dep->stream->retired) < dep->position;
+                *other = dep->stream;
+                *position = dep->position;
+            }
+    if (found)
+        object_retain(&(*other)->object);
+    pthread_mutex_unlock(&stream->lock);
+    return found;
+}
+
+cls_status cls_stream_query_frees(cls_stream handle) {
+    struct stream *stream, *other;
+    uint64_t position;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = latest_free(stream, &position);
+    if (!status)
+        status = stream_progress(stream, position);
+    while (!status && closed_fence(stream, &other, &position)) {
+        status = stream_progress(other, position);
+        stream_put(other);
+    }
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_stream_get_memory(cls_stream handle, cls_stream_memory *memory) {
+    struct stream *stream;
+    cls_stream_memory now = CLS_STREAM_MEMORY_INIT;
+    if (!memory || memory->size != sizeof *memory)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_stream_get_memory: memory is null or of a wrong size");
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *magazine = atomic_load(&stream->magazines);
+    for (; magazine; magazine = magazine->next) {
+        now.used += magazine_used(magazine);
+        now.peak += magazine->peak;
+        now.cached += magazine->cached;
+        now.frees += magazine->tally.frees;
+        for (unsigned i = 0; i < SOURCES; i++)
+            now.mallocs += magazine->tally.mallocs[i];
+    }
+    pthread_mutex_unlock(&stream->lock);
+    *memory = now;
+    stream_put(stream);
+    return CLS_SUCCESS;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Stream-ordered memory: allocated, used and freed on two streams, from a pool of its own and the default. */
+#include "scenario.h"
+
+#include <string.h>
+
+#include "world.h"
+
+enum { ROUNDS = 3 };
+
+/* Uploads, scales and downloads through buffers that live for one round; frees in any case. */
+static bool round_trip(struct run *run, const struct world *world, cls_mempool pool,
+                       cls_stream stream) {
+    cls_buffer x = NULL, y = NULL;
+    bool good = ok(run, cls_mempool_malloc_async(pool, stream, BYTES, &x)) &&
+                ok(run, cls_malloc_async(stream, BYTES, &y)) && upload(run, world, x, stream) &&
+                ok(run, cls_copy_d2d_async(y, 0, x, 0, BYTES, stream)) &&
+                download(run, world, y, stream);
+    if (x)
+        ok(run, cls_free_async(x, stream));
+    if (y)
+        ok(run, cls_free_async(y, stream));
+    return good;
+}
+
+static bool all_rounds(struct run *run, const struct world *world, cls_mempool pool) {
+    bool good = true;
+    for (int i = 0; i < ROUNDS; i++) {
+        cls_stream from = world->streams[i % 2], to = world->streams[(i + 1) % 2];
+        good = round_trip(run, world, pool, from) && good;
+        good = ok(run, cls_event_record(world->event, from)) &&
+               ok(run, cls_stream_wait_event(to, world->event)) &&
+               ok(run, cls_stream_frees_wait_event(from, world->event)) && good;
+    }
+    return good;
+}
+
+/* All that was taken goes back, whatever failed. */
+static void give_back(struct run *run, const struct world *world, cls_mempool pool) {
+    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+    for (int i = 0; i < 2; i++)
+        if (world->streams[i])
+            ok(run, cls_stream_free_all_async(world->streams[i], CLS_FREE_WHEN_DONE));
+    bool waited = !cls_context_synchronize(world->context);
+    if (ok(run, cls_mempool_trim(pool, 0)) && ok(run, cls_mempool_get_stats(pool, &stats)) &&
+        waited)
+        expect(run, !stats.used && !stats.reserved, "memory that was given back");
+    ok(run, cls_mempool_destroy(pool));
+}
+
+void stream_ordered_memory(struct run *run) {
+    struct world world;
+    cls_mempool pool = NULL;
+    cls_mempool_config config = CLS_MEMPOOL_CONFIG_INIT;
+    config.reuse = CLS_REUSE_ALL;
+    config.release_threshold = 0;
+    if (world_open(run, &world, 2) && ok(run, cls_mempool_create(world.context, &config, &pool))) {
+        bool good = all_rounds(run, &world, pool);
+        if (synchronize(run, world.streams[0]) && synchronize(run, world.streams[1]) && good)
+            expect_scaled(run, &world, 1, 0);
+    }
+    if (pool)
+        give_back(run, &world, pool);
+    world_close(run, &world);
+}
