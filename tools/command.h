@@ -7,5 +7,6 @@ int command_info(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_gen(int argc, char **argv);
 int command_trace(int argc, char **argv);
+int command_bench(int argc, char **argv);
 
 #endif

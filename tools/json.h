@@ -6,13 +6,20 @@
 #include <stdbool.h>
 
 struct summary;
+struct bench_result;
+struct failure;
 
-/* Without it the other two print nothing and return false. */
+/* Without it the others print nothing and return false. */
 bool json_is_built(void);
 
 /* Every device, to the standard output. */
 bool json_print_info(void);
 
 bool json_print_summary(const struct summary *summary);
+
+bool json_print_bench(const struct bench_result *result);
+
+/* Reads what json_print_bench printed. */
+bool json_read_bench(const char *path, struct bench_result *result, struct failure *failure);
 
 #endif

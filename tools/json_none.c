@@ -9,3 +9,15 @@ bool json_print_summary(const struct summary *summary) {
     (void)summary;
     return false;
 }
+
+bool json_print_bench(const struct bench_result *result) {
+    (void)result;
+    return false;
+}
+
+bool json_read_bench(const char *path, struct bench_result *result, struct failure *failure) {
+    (void)path;
+    (void)result;
+    (void)failure;
+    return false;
+}

@@ -15,6 +15,7 @@ static const struct {
     {"run", command_run},
     {"gen", command_gen},
     {"trace", command_trace},
+    {"bench", command_bench},
 };
 
 static const char help[] =
@@ -25,6 +26,7 @@ static const char help[] =
     "  run    stream a file through a chain of operations on overlapping streams\n"
     "  gen    write a file of reproducible random elements\n"
     "  trace  run a program and write a profile of its streams\n"
+    "  bench  measure a device, and compare results\n"
     "\n"
     "  clstream COMMAND --help   describe a command\n"
     "  clstream --version        print the version\n"

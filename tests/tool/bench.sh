@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# clstream bench: the table, the picture, the JSON and comparisons. No figure is judged.
+set -eu
+. "$srcdir/tests/tool/common.sh"
+
+check "unexpected words" "$(fails 2 "unexpected 'all'" "$clstream" bench all)"
+check "an unknown option" "$(fails 2 "unrecognized option '--fast'" "$clstream" bench --fast)"
+
+need_device
+check "a device that nobody has" \
+    "$(fails 1 'CLS_ERROR_NO_DEVICE' "$clstream" bench --device 'a device that nobody has')"
+check "a quick bench succeeds" "$(succeeds "$clstream" bench --quick --svg "$work/bench.svg")"
+"$clstream" bench --quick >"$work/table" 2>&1 || true
+check "the table has every section, and a figure a row" \
+    "$(for part in '^copies$' '^launches$' '^overlap$' '^operations$' ' both ways, pinned  *[0-9.e+]* GB/s' \
+        ' launch and wait  *[0-9.e+]* us' ' 4 kernels on 4 streams  *[0-9.]* x' ' gelu f32 .* GB/s'; do
+        grep -q "$part" "$work/table" || { echo "no $part in:"; cat "$work/table"; }
+    done
+    awk 'length > 100 && !/^A  / { print "too wide: " $0 }' "$work/table")"
+rows=$(grep -c '^  [^ ]' "$work/table" || true)
+check "the picture has a bar a row and needs no other file" \
+    "$([ "$(grep -c 'class="r"' "$work/bench.svg")" = "$rows" ] || echo "not $rows bars"
+    grep -o 'https\?://[^"]*' "$work/bench.svg" | grep -v '^http://www.w3.org/2000/svg$' || true)"
+check "a picture that cannot be written is a failure" \
+    "$(fails 1 "$work/no/b.svg" "$clstream" bench --quick --svg "$work/no/b.svg")"
+if command -v xmllint >/dev/null; then
+    check "the picture is well-formed" "$(xmllint --noout "$work/bench.svg" 2>&1)"
+else
+    skip "the picture is well-formed" "no xmllint to read it"
+fi
+
+if ! "$clstream" bench --quick --json >"$work/a.json" 2>"$work/said"; then
+    case $(cat "$work/said") in
+    *'without jansson'*) skip "JSON and comparisons" "built without jansson" ;;
+    *) check "the JSON is printed" "$(cat "$work/said")" ;;
+    esac
+    finish
+    exit 0
+fi
+check "one result is nothing to compare" "$(fails 2 '2 to 6' "$clstream" bench --compare "$work/a.json")"
+check "a file that is no result" \
+    "$(echo '{"device": 3}' >"$work/bad.json"
+    fails 1 'bad.json is no result' "$clstream" bench --compare "$work/a.json" "$work/bad.json"
+    echo nonsense >"$work/bad.json"
+    fails 1 'bad.json' "$clstream" bench --compare "$work/a.json" "$work/bad.json"
+    fails 1 'none.json' "$clstream" bench --compare "$work/a.json" "$work/none.json")"
+if command -v python3 >/dev/null; then
+    check "the JSON has the rows of the table, all of them positive" \
+        "$(python3 - "$work/a.json" "$work/b.json" "$rows" <<'PYTHON' 2>&1
+import json, sys
+top = json.load(open(sys.argv[1]))
+assert top["device"] and top["platform"] and len(top["rows"]) == int(sys.argv[3])
+for row in top["rows"]:
+    assert row["value"] > 0 and row["section"] and row["name"] and row["unit"], row
+    row["value"] *= 2
+top["device"] = "twice <the> first"
+del top["rows"][3]
+json.dump(top, open(sys.argv[2], "w"))
+PYTHON
+        )"
+    "$clstream" bench --compare --svg "$work/both.svg" "$work/a.json" "$work/b.json" \
+        >"$work/both" 2>&1 || true
+    check "twice the rate is twice as good, twice the time half" \
+        "$(grep -q 'launch and wait .* 0\.50 x' "$work/both" &&
+        grep -q 'gelu f32 .* 2\.00 x' "$work/both" || cat "$work/both"
+        [ "$(grep -c ' 2\.00 x\| 0\.50 x' "$work/both")" = $((rows - 1)) ] || echo 'not all rows')"
+    check "a row that one of them lacks is left open" \
+        "$(grep -q 'to the device, pageable .* - *$' "$work/both" || cat "$work/both")"
+    check "a picture of both" \
+        "$([ "$(grep -c 'class="b1" x="220"' "$work/both.svg")" = $((rows - 1)) ] || echo 'not all bars'
+        grep -q 'twice &#60;the&#62; first' "$work/both.svg" || echo 'the name is not escaped')"
+else
+    skip "comparisons" "no python3 to make a second result"
+fi
+finish

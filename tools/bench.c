@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "json.h"
+#include "options.h"
+
+static const char bench_help[] =
+    "Usage: clstream bench [OPTION]...\n"
+    "       clstream bench --compare [--svg FILE] A.json B.json...\n"
+    "Measure copies, launches, overlap and operations of a device, or compare results.\n"
+    "\n"
+    "      --device DEV   index, cpu, gpu, or part of a name (default $CLSTREAM_DEVICE)\n"
+    "      --quick        4 MiB and 3 rounds instead of 64 MiB and 7\n"
+    "      --svg FILE     draw the result as bars too\n"
+    "      --json         print JSON, to be kept and compared\n"
+    "      --compare      print results that were kept beside each other; above 1 x is better\n"
+    "                     than the first\n"
+    "  -h, --help         print this\n"
+    "\n"
+    "Every figure is the median of its rounds. A busy machine gives other figures.\n";
+
+enum { OPTION_DEVICE = 256, OPTION_QUICK, OPTION_SVG, OPTION_JSON, OPTION_COMPARE };
+
+struct bench_options {
+    const char *device; /* NULL: the default device */
+    const char *svg;    /* NULL: none */
+    bool quick, json, compare;
+    char **files;
+    unsigned n_files;
+};
+
+static int need_json(const char *option) {
+    if (json_is_built())
+        return OPTIONS_GO_ON;
+    return usage_error("bench", "%s: this clstream was built without jansson", option);
+}
+
+static int bench_option(int option, struct bench_options *options) {
+    switch (option) {
+    case OPTION_DEVICE:
+        options->device = optarg;
+        return OPTIONS_GO_ON;
+    case OPTION_QUICK:
+        options->quick = true;
+        return OPTIONS_GO_ON;
+    case OPTION_SVG:
+        options->svg = optarg;
+        return OPTIONS_GO_ON;
+    case OPTION_JSON:
+        options->json = true;
+        return need_json("--json");
+    case OPTION_COMPARE:
+        options->compare = true;
+        return need_json("--compare");
+    case 'h':
+        fputs(bench_help, stdout);
+        return TOOL_OK;
+    default:
+        return usage_hint("bench");
+    }
+}
+
+static int check_files(const struct bench_options *options) {
+    if (!options->compare && options->n_files)
+        return usage_error("bench", "unexpected '%s'", options->files[0]);
+    if (options->compare && (options->n_files < 2 || options->n_files > BENCH_MOST))
+        return usage_error("bench", "--compare takes 2 to %d results", BENCH_MOST);
+    if (options->compare && options->json)
+        return usage_error("bench", "--compare prints a table only");
+    return OPTIONS_GO_ON;
+}
+
+static int bench_options_parse(int argc, char **argv, struct bench_options *options) {
+    static const struct option longs[] = {
+        {"device", required_argument, NULL, OPTION_DEVICE},
+        {"quick", no_argument, NULL, OPTION_QUICK},
+        {"svg", required_argument, NULL, OPTION_SVG},
+        {"json", no_argument, NULL, OPTION_JSON},
+        {"compare", no_argument, NULL, OPTION_COMPARE},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    static char name[] = "clstream bench";
+    int option;
+    argv[0] = name;
+    *options = (struct bench_options){.quick = false};
+    while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        const int code = bench_option(option, options);
+        if (code != OPTIONS_GO_ON)
+            return code;
+    }
+    options->files = argv + optind;
+    options->n_files = (unsigned)(argc - optind);
+    return check_files(options);
+}
+
+static bool read_files(const struct bench_options *options, struct bench_result *results,
+                       struct failure *failure) {
+    for (unsigned i = 0; i < options->n_files; i++)
+        if (!json_read_bench(options->files[i], &results[i], failure))
+            return false;
+    return true;
+}
+
+static int print(const struct bench_options *options, const struct bench_result *results,
+                 unsigned n) {
+    struct failure failure = {.set = false};
+    if (options->svg && !bench_picture(options->svg, results, n))
+        return fail_errno(&failure, "%s", options->svg), failure_report(&failure, TOOL_FAILED);
+    if (options->json)
+        return json_print_bench(results) ? TOOL_OK : TOOL_FAILED;
+    bench_print(stdout, results, n);
+    return TOOL_OK;
+}
+
+int command_bench(int argc, char **argv) {
+    static struct bench_result results[BENCH_MOST];
+    struct bench_options options;
+    struct failure failure = {.set = false};
+    const int code = bench_options_parse(argc, argv, &options);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    const bool good = options.compare
+                          ? read_files(&options, results, &failure)
+                          : bench_measure(options.device, options.quick, &results[0], &failure);
+    if (!good)
+        return failure_report(&failure, TOOL_FAILED);
+    return print(&options, results, options.compare ? options.n_files : 1);
+}

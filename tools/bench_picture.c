@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Results of `clstream bench` as bars: a group a row, the longest of a unit within a section as the measure. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+
+enum { WIDTH = 860, LEFT = 220, BARS = 480, BAR = 13, SPACE = 7, TITLE = 30, TOP = 18 };
+
+static const char style[] =
+    "svg{--bg:#fff;--fg:#1f2328;--dim:#656d76;--rail:#f0f3f6;background:var(--bg);"
+    "font:12.5px system-ui,sans-serif}"
+    "@media(prefers-color-scheme:dark){svg{--bg:#0d1117;--fg:#e6edf3;--dim:#8d96a0;--rail:#1c2128}}"
+    "text{fill:var(--fg)}.d{fill:var(--dim);font-size:11.5px}.s{font-weight:600;font-size:14px}"
+    ".r{fill:var(--rail)}.b0{fill:#2f6fdb}.b1{fill:#1a8a5a}.b2{fill:#b8620a}.b3{fill:#7a52c7}"
+    ".b4{fill:#c02670}.b5{fill:#0e8686}";
+
+static void put_text(FILE *file, const char *text) {
+    for (; *text; text++) {
+        if (*text == '<' || *text == '>' || *text == '&' || (unsigned char)*text < ' ')
+            fprintf(file, "&#%u;", (unsigned char)*text < ' ' ? '?' : (unsigned char)*text);
+        else
+            fputc((unsigned char)*text < 0x7f ? *text : '?', file);
+    }
+}
+
+/* The largest value of a row's section and unit, over all results. */
+static double scale_of(const struct bench_result *results, unsigned n,
+                       const struct bench_row *row) {
+    double most = 0;
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned k = 0; k < results[i].n; k++) {
+            const struct bench_row *other = &results[i].rows[k];
+            if (strcmp(other->section, row->section) == 0 && strcmp(other->unit, row->unit) == 0 &&
+                other->value > most)
+                most = other->value;
+        }
+    return most > 0 ? most : 1;
+}
+
+static int put_row(FILE *file, const struct bench_result *results, unsigned n,
+                   const struct bench_row *row, int y) {
+    const double scale = scale_of(results, n, row);
+    fprintf(file, "<text x=\"20\" y=\"%d\">", y + BAR - 2);
+    put_text(file, row->name);
+    fprintf(file, "</text>\n");
+    for (unsigned i = 0; i < n; i++, y += BAR + 2) {
+        const struct bench_row *bar = bench_find(&results[i], row);
+        if (!bar)
+            continue;
+        fprintf(file,
+                "<rect class=\"r\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"2\"/>"
+                "<rect class=\"b%u\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"2\"/>"
+                "<text class=\"d\" x=\"%d\" y=\"%d\">%.3g %s</text>\n",
+                LEFT, y, BARS, BAR, i, LEFT, y, 1 + (int)(bar->value / scale * (BARS - 1)), BAR,
+                LEFT + BARS + 10, y + BAR - 2, bar->value, bar->unit);
+    }
+    return y + SPACE;
+}
+
+static int put_devices(FILE *file, const struct bench_result *results, unsigned n) {
+    int y = TOP;
+    for (unsigned i = 0; i < n; i++, y += 20) {
+        fprintf(file,
+                "<rect class=\"b%u\" x=\"20\" y=\"%d\" width=\"11\" height=\"11\" rx=\"2\"/>"
+                "<text x=\"38\" y=\"%d\">",
+                i, y, y + 10);
+        put_text(file, results[i].name);
+        fprintf(file, " <tspan class=\"d\">");
+        put_text(file, results[i].platform);
+        fprintf(file, ", ");
+        put_text(file, results[i].driver);
+        fprintf(file, "</tspan></text>\n");
+    }
+    return y;
+}
+
+/* Whether more or less is better is said once a section. */
+static int put_section(FILE *file, const struct bench_row *row, int y) {
+    fprintf(
+        file,
+        "<text class=\"s\" x=\"20\" y=\"%d\">%s <tspan class=\"d\">%s is better</tspan></text>\n",
+        y + TITLE - 10, row->section, row->more_is_better ? "longer" : "shorter");
+    return y + TITLE;
+}
+
+static int draw(FILE *file, const struct bench_result *results, unsigned n) {
+    const char *section = "";
+    int y = put_devices(file, results, n);
+    for (unsigned i = 0; i < results[0].n; i++) {
+        const struct bench_row *row = &results[0].rows[i];
+        if (strcmp(section, row->section) != 0)
+            y = put_section(file, row, y);
+        section = row->section;
+        y = put_row(file, results, n, row, y);
+    }
+    return y;
+}
+
+static int height_of(const struct bench_result *results, unsigned n) {
+    int sections = 0;
+    for (unsigned i = 0; i < results[0].n; i++)
+        sections += !i || strcmp(results[0].rows[i].section, results[0].rows[i - 1].section) != 0;
+    return TOP + 20 * (int)n + TITLE * sections + (int)results[0].n * ((BAR + 2) * (int)n + SPACE) +
+           TOP;
+}
+
+bool bench_picture(const char *path, const struct bench_result *results, unsigned n) {
+    FILE *file = fopen(path, "w");
+    const int height = height_of(results, n);
+    if (!file)
+        return false;
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+            "height=\"%d\" role=\"img\">\n<title>clstream bench</title><style>%s</style>\n",
+            WIDTH, height, WIDTH, height, style);
+    draw(file, results, n);
+    fprintf(file, "</svg>\n");
+    const bool good = !ferror(file);
+    const int code = errno;
+    if (fclose(file) != 0)
+        return false;
+    errno = code;
+    return good;
+}
