@@ -12,6 +12,7 @@
 #include <clstream/blas.h>
 #include <clstream/buffer.h>
 #include <clstream/cast.h>
+#include <clstream/check.h>
 #include <clstream/context.h>
 #include <clstream/coordinator.h>
 #include <clstream/device.h>

@@ -43,12 +43,25 @@ CLS_API cls_status cls_kernel_destroy(cls_kernel kernel);
 /** What an argument is. */
 typedef enum cls_arg_kind { CLS_ARG_BUFFER = 0, CLS_ARG_VALUE = 1, CLS_ARG_LOCAL = 2 } cls_arg_kind;
 
+/** What a kernel does with memory; for the race checker (clstream/check.h), which alone heeds it. */
+typedef enum cls_access {
+    CLS_ACCESS_UNKNOWN = 0, /**< perhaps all of it, in any way */
+    CLS_ACCESS_READ = 1,
+    CLS_ACCESS_WRITE = 2,
+    CLS_ACCESS_READ_WRITE = 3
+} cls_access;
+
 /** One argument of a launch; make it with cls_arg_*. Values are copied by the launch. */
 typedef struct cls_arg {
     cls_arg_kind kind;
-    size_t size; /**< bytes of a value or of __local memory */
+    cls_access access; /**< of a buffer; not UNKNOWN: of the `size` bytes from `part.offset` */
+    size_t size;       /**< bytes of a value, of __local memory or of the declared part */
     union {
         cls_buffer buffer;
+        struct {
+            cls_buffer buffer;
+            size_t offset;
+        } part;
         const void *pointer; /**< a value of more than 16 bytes, read during the call */
         unsigned char bytes[16];
     } u;
@@ -58,15 +71,42 @@ typedef struct cls_arg {
 static inline cls_arg cls_arg_buffer(cls_buffer buffer) {
     cls_arg arg;
     arg.kind = CLS_ARG_BUFFER;
+    arg.access = CLS_ACCESS_UNKNOWN;
     arg.size = 0;
     arg.u.buffer = buffer;
     return arg;
+}
+
+/**
+ * The same pointer, to the start of the buffer, with a word for the race checker: the kernel accesses no
+ * other bytes than the `bytes` from `offset` on, and in no other way.
+ */
+static inline cls_arg cls_arg_declared(cls_buffer buffer, cls_access access, size_t offset,
+                                       size_t bytes) {
+    cls_arg arg;
+    arg.kind = CLS_ARG_BUFFER;
+    arg.access = access;
+    arg.size = bytes;
+    arg.u.part.buffer = buffer;
+    arg.u.part.offset = offset;
+    return arg;
+}
+
+static inline cls_arg cls_arg_reads(cls_buffer buffer, size_t offset, size_t bytes) {
+    return cls_arg_declared(buffer, CLS_ACCESS_READ, offset, bytes);
+}
+static inline cls_arg cls_arg_writes(cls_buffer buffer, size_t offset, size_t bytes) {
+    return cls_arg_declared(buffer, CLS_ACCESS_WRITE, offset, bytes);
+}
+static inline cls_arg cls_arg_updates(cls_buffer buffer, size_t offset, size_t bytes) {
+    return cls_arg_declared(buffer, CLS_ACCESS_READ_WRITE, offset, bytes);
 }
 
 /** `bytes` bytes of __local memory. */
 static inline cls_arg cls_arg_local(size_t bytes) {
     cls_arg arg;
     arg.kind = CLS_ARG_LOCAL;
+    arg.access = CLS_ACCESS_UNKNOWN;
     arg.size = bytes;
     arg.u.pointer = 0;
     return arg;
@@ -78,6 +118,7 @@ static inline cls_arg cls_arg_value(const void *value, size_t size) {
     cls_arg arg;
     const unsigned char *from = (const unsigned char *)value;
     arg.kind = CLS_ARG_VALUE;
+    arg.access = CLS_ACCESS_UNKNOWN;
     arg.size = value ? size : 0;
     arg.u.pointer = value;
     if (value && size <= sizeof arg.u.bytes)
@@ -117,6 +158,7 @@ static inline cls_launch cls_launch_1d(size_t global) {
  *                                  arguments, or a value whose size is not the parameter's
  * @retval CLS_ERROR_INVALID_HANDLE the kernel, the stream or a buffer argument
  * @retval CLS_ERROR_WRONG_CONTEXT  a buffer or the stream of another context
+ * @retval CLS_ERROR_OUT_OF_RANGE   a declared part passes the end of its buffer
  */
 CLS_API cls_status cls_kernel_launch_async(cls_kernel kernel, const cls_launch *launch,
                                            const cls_arg *args, unsigned n_args, cls_stream stream);

@@ -116,13 +116,26 @@ static cls_status await_inputs(struct execution *execution, const struct region 
 
 /* ---- launches */
 
+/* A value's place as an argument of its own bytes alone: lanes share the arena. */
+static struct op_arg place_arg(const struct batch *batch, uint32_t index, struct place place,
+                               bool writes) {
+    const struct node *node = &batch->nodes[index];
+    const size_t size = cls_dtype_size(node->dtype);
+    return op_arg_part(place.buffer, writes, place.offset * size, node->count * size);
+}
+
+static struct op_arg partials_arg(const struct batch *batch, const struct step *step, bool writes) {
+    return op_arg_part(batch->arena, writes, step->partials,
+                       step->cut.groups * REDUCTION_PARTIAL_BYTES);
+}
+
 /* The parameters that all kernels of a region begin with; there is room for them. */
 static unsigned region_args(const struct batch *batch, const struct region *region,
                             struct op_arg *args) {
     unsigned n = 0;
     for (unsigned i = 0; i < region->inputs.count; i++) {
         const struct place place = plan_place(batch, region->inputs.at[i]);
-        args[n++] = op_arg_in(place.buffer);
+        args[n++] = place_arg(batch, region->inputs.at[i], place, false);
         args[n++] = op_arg_u64(place.offset);
     }
     for (unsigned i = 0; i < region->constants.count; i++) {
@@ -131,7 +144,7 @@ static unsigned region_args(const struct batch *batch, const struct region *regi
     }
     for (unsigned i = 0; i < region->outputs.count; i++) {
         const struct place place = plan_place(batch, region->outputs.at[i]);
-        args[n++] = op_arg_out(place.buffer);
+        args[n++] = place_arg(batch, region->outputs.at[i], place, true);
         args[n++] = op_arg_u64(place.offset);
     }
     return n;
@@ -159,10 +172,10 @@ static cls_status launch_finish(struct execution *execution, const struct region
     const uint32_t n_partials = (uint32_t)cut->groups;
     const struct place result = plan_place(batch, region->reduction);
     const struct op_arg args[] = {
-        op_arg_in(batch->arena),
+        partials_arg(batch, step, false),
         op_arg_u64(step->partials),
         op_arg_value(&n_partials, sizeof n_partials),
-        op_arg_out(result.buffer),
+        place_arg(batch, region->reduction, result, true),
         op_arg_u64(result.offset),
         op_arg_local(cut->finish_local * REDUCTION_PARTIAL_BYTES),
         op_arg_u64(region->count),
@@ -176,7 +189,7 @@ static cls_status launch_reduction(struct execution *execution, const struct reg
                                    const struct step *step, struct op_arg *args, unsigned n) {
     struct batch *batch = execution->batch;
     const struct reduction_cut *cut = &step->cut;
-    args[n++] = op_arg_out(batch->arena);
+    args[n++] = partials_arg(batch, step, true);
     args[n++] = op_arg_u64(step->partials);
     args[n++] = op_arg_local(cut->local * REDUCTION_PARTIAL_BYTES);
     args[n++] = op_arg_u64(region->count);

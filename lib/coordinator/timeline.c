@@ -6,10 +6,13 @@
 #include "base/error.h"
 #include "core/dep.h"
 #include "core/engine.h"
+#include "core/race.h"
 #include "core/stream.h"
 
 static void timeline_finalize(struct object *object) {
     struct timeline *timeline = (struct timeline *)(void *)object;
+    if (race_on())
+        race_forget_signals(timeline);
     for (unsigned i = 0; i < timeline->lanes.count; i++)
         stream_put(timeline->lanes.items[i].key);
     lanes_free(&timeline->lanes);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "coordinator/timeline.h"
 #include "core/engine.h"
+#include "core/race.h"
 #include "core/stream.h"
 #include "core/worker.h"
 
@@ -120,6 +121,8 @@ cls_status cls_timeline_signal(cls_timeline handle, uint64_t value) {
     pthread_mutex_lock(&timeline->lock);
     timeline_settle(timeline);
     status = check_signal(timeline, value);
+    if (!status && race_on())
+        race_signals(timeline, value, NULL, 0);
     if (!status)
         timeline_raise(timeline, value);
     pthread_mutex_unlock(&timeline->lock);
@@ -140,6 +143,8 @@ static cls_status look_once(struct timeline *timeline, uint64_t value) {
     const struct failure *failure = gate_failure(&timeline->gate, value);
     if (failure)
         return timeline_report(timeline, failure);
+    if (reached && race_on())
+        race_observed_signal(timeline, value);
     return reached ? CLS_SUCCESS : CLS_NOT_READY;
 }
 

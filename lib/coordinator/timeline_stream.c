@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "coordinator/timeline.h"
 #include "core/engine.h"
+#include "core/race.h"
 #include "core/stream.h"
 
 /* --- signal --- */
@@ -58,6 +59,8 @@ static cls_status signal_from(struct timeline *timeline, struct stream *stream, 
     if (status)
         return status;
     status = stream_mark(stream, &position);
+    if (!status && race_on())
+        race_signals(timeline, value, stream, position);
     settle_claim(timeline, stream, value, status, position);
     return status;
 }
@@ -117,6 +120,8 @@ cls_status cls_stream_wait_timeline(cls_stream stream_handle, cls_timeline handl
     cls_status status = get_both(stream_handle, handle, &stream, &timeline);
     if (status)
         return status;
+    if (race_on())
+        race_waits_signal(stream, timeline, value);
     if (wait_dep(timeline, value, stream, &dep)) {
         note_awaited(timeline, value);
         status = stream_add_wait(stream, &dep);

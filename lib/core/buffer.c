@@ -4,11 +4,14 @@
 #include "base/error.h"
 #include "core/context.h"
 #include "core/mempool.h"
+#include "core/race.h"
 #include "core/stream.h"
 #include "driver/memory.h"
 
 static void buffer_finalize(struct object *object) {
     struct buffer *buffer = (struct buffer *)(void *)object;
+    if (race_on())
+        race_forget_memory(buffer->context->device, buffer->memory);
     memory_release(buffer->context->device, buffer->memory);
     atomic_fetch_sub_explicit(&buffer->context->memory_alive, buffer->bytes, memory_order_relaxed);
     context_put(buffer->context);

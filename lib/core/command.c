@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "core/kernel.h"
 #include "core/kernel_slots.h"
+#include "core/race.h"
 
 cls_status command_keep(struct command *command, struct object *object) {
     return refs_keep(&command->refs, object);
@@ -126,22 +127,32 @@ static cls_status marker(struct target target, const struct command *command,
 const struct command_type type_launch = {.kind = CLS_COMMAND_KERNEL,
                                          .label = "kernel",
                                          .enqueue = launch,
+                                         .touch = race_touch_args,
                                          .discard = launch_discard,
                                          .own = launch_own};
 const struct command_type type_write = {
-    .kind = CLS_COMMAND_COPY_H2D, .label = "copy_h2d", .enqueue = write};
+    .kind = CLS_COMMAND_COPY_H2D, .label = "copy_h2d", .enqueue = write, .touch = race_touch_copy};
 const struct command_type type_read = {
-    .kind = CLS_COMMAND_COPY_D2H, .label = "copy_d2h", .enqueue = read};
+    .kind = CLS_COMMAND_COPY_D2H, .label = "copy_d2h", .enqueue = read, .touch = race_touch_copy};
 const struct command_type type_copy = {
-    .kind = CLS_COMMAND_COPY_D2D, .label = "copy_d2d", .enqueue = copy};
-const struct command_type type_write_rect = {
-    .kind = CLS_COMMAND_COPY_H2D, .label = "copy_rect_h2d", .enqueue = write_rect};
-const struct command_type type_read_rect = {
-    .kind = CLS_COMMAND_COPY_D2H, .label = "copy_rect_d2h", .enqueue = read_rect};
-const struct command_type type_copy_rect = {
-    .kind = CLS_COMMAND_COPY_D2D, .label = "copy_rect_d2d", .enqueue = copy_rect};
-const struct command_type type_fill = {.kind = CLS_COMMAND_FILL, .label = "fill", .enqueue = fill};
-const struct command_type type_migrate = {
-    .kind = CLS_COMMAND_MIGRATE, .label = "prefetch", .enqueue = migrate};
+    .kind = CLS_COMMAND_COPY_D2D, .label = "copy_d2d", .enqueue = copy, .touch = race_touch_copy};
+const struct command_type type_write_rect = {.kind = CLS_COMMAND_COPY_H2D,
+                                             .label = "copy_rect_h2d",
+                                             .enqueue = write_rect,
+                                             .touch = race_touch_rect};
+const struct command_type type_read_rect = {.kind = CLS_COMMAND_COPY_D2H,
+                                            .label = "copy_rect_d2h",
+                                            .enqueue = read_rect,
+                                            .touch = race_touch_rect};
+const struct command_type type_copy_rect = {.kind = CLS_COMMAND_COPY_D2D,
+                                            .label = "copy_rect_d2d",
+                                            .enqueue = copy_rect,
+                                            .touch = race_touch_rect};
+const struct command_type type_fill = {
+    .kind = CLS_COMMAND_FILL, .label = "fill", .enqueue = fill, .touch = race_touch_fill};
+const struct command_type type_migrate = {.kind = CLS_COMMAND_MIGRATE,
+                                          .label = "prefetch",
+                                          .enqueue = migrate,
+                                          .touch = race_touch_migrate};
 const struct command_type type_marker = {
     .kind = CLS_COMMAND_MARKER, .label = "marker", .enqueue = marker};

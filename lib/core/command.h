@@ -15,6 +15,8 @@
 #include "driver/queue.h"
 
 struct command;
+struct race_args;
+struct race_touches;
 struct kernel;
 struct kernel_slot;
 struct event;
@@ -49,6 +51,9 @@ struct command_type {
     bool after_completion;
     /* Accepted by, and run on, a poisoned stream. */
     bool when_failed;
+    /* Which memory it touches, for the race checker (core/race.h); NULL: none, or none that is known. */
+    void (*touch)(struct race_touches *touches, const struct device *device,
+                  const struct command *command, const struct race_args *args);
     /* Undoes what the command holds besides its references, once it is handed over or dropped. */
     void (*discard)(struct command *command);
     /* What it borrows from its stream becomes its own, before it is deferred. NULL: it never borrows. */
@@ -71,8 +76,8 @@ struct command {
     uint64_t position; /* given by stream_submit */
     uint64_t bytes;    /* moved, for the counters */
     struct refs refs;
-    struct deps deps;     /* filled in by stream_submit when the command is deferred */
-    struct command *next; /* in the FIFO */
+    struct deps deps;      /* filled in by stream_submit when the command is deferred */
+    struct command *next;  /* in the FIFO */
     struct sighting *seen; /* NULL: nobody observes it */
     union {
         struct {

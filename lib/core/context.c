@@ -8,6 +8,7 @@
 #include "core/exit.h"
 #include "core/mempool.h"
 #include "core/op_kernel.h"
+#include "core/race.h"
 #include "core/registry.h"
 #include "core/staging.h"
 #include "core/stream.h"
@@ -100,6 +101,7 @@ static cls_status add_default_stream(struct context *context) {
 cls_status context_new(struct device *device, cl_context cl, struct context **out) {
     const struct caps *caps;
     struct program_cache *programs;
+    race_prepare();
     cls_status status = device_caps(device, &caps);
     if (!status)
         status = exit_prepare(device, cl);
@@ -253,6 +255,8 @@ cls_status cls_context_synchronize(cls_context handle) {
          stream = stream_next(stream))
         if (stream->context == context)
             status = synchronize_one(stream, status);
+    if (may && race_on())
+        race_observed_context(context);
     context_put(context);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "core/context.h"
 #include "core/mempool.h"
 #include "core/mutant.h"
+#include "core/race.h"
 #include "core/stream.h"
 
 static void event_finalize(struct object *object) {
@@ -289,6 +290,8 @@ cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t
     if (other == stream)
         return CLS_SUCCESS;
     known_gather(other, position, &learned);
+    if (race_on())
+        race_waits(stream, other, position);
     stream_dep(other, position, stream, &dep, &done);
     if (!done)
         object_retain(&other->object);
@@ -324,6 +327,8 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
     else if (!status)
         status = stream_enter(handle, &stream);
     const bool entered = !status;
+    if (entered && other && race_on())
+        race_waits(stream, other, position);
     if (entered)
         status = wait_here(stream, other, position, add ? &dep : NULL, &learned);
     if (entered)

@@ -27,7 +27,7 @@ static void drain(uint64_t deadline) {
         pthread_mutex_lock(&stream->lock);
         uint64_t position = stream->submitted;
         pthread_mutex_unlock(&stream->lock);
-        stream_wait(stream, position, deadline);
+        stream_await(stream, position, deadline);
     }
 }
 

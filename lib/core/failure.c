@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/engine.h"
 #include "core/gate.h"
+#include "core/race.h"
 #include "core/stream.h"
 
 static const struct failure *failure_in(const struct failure *failure, uint64_t at) {
@@ -176,9 +177,11 @@ cls_status stream_reset(struct stream *stream) {
         if (drained)
             status = forget_failure(stream);
         pthread_mutex_unlock(&stream->lock);
+        if (drained && race_on())
+            race_observed(stream, position);
         if (drained)
             return status;
-        stream_wait(stream, position, WAIT_FOREVER);
+        stream_await(stream, position, WAIT_FOREVER);
     }
     return status;
 }

@@ -28,7 +28,7 @@ struct flight {
     cls_command_kind kind;
     const struct queue *queue;
     struct sighting *seen; /* NULL: nobody observes it */
-    struct event *timed; /* to be told the end time; NULL mostly; kept alive by refs */
+    struct event *timed;   /* to be told the end time; NULL mostly; kept alive by refs */
     uint64_t timed_serial;
     struct refs refs;
     struct deps deps;

@@ -14,6 +14,8 @@
 #include "core/handover.h"
 #include "core/mutant.h"
 #include "core/op.h"
+#include "core/race.h"
+#include "core/run.h"
 #include "core/stream.h"
 #include "core/worker.h"
 #include "driver/event.h"
@@ -86,9 +88,9 @@ static struct run_result run_on_companion(struct stream *stream, struct command 
         result.code = cls_last_error_code();
         return result;
     }
-    worker_enter_user_code(stream);
+    run_enter_user_code(stream, command);
     result.code = call(stream, queue, command);
-    worker_leave_user_code();
+    run_leave_user_code();
     result.status = result.code ? driver_status(result.code, command_label(command)) : CLS_SUCCESS;
     const struct device *device = stream->context->device;
     cls_status left = enqueue_marker(device, queue, (struct wait_list){0, NULL}, &result.event);
@@ -154,10 +156,12 @@ static void discard_library(struct command *command) {
 static const struct command_type type_library = {.kind = CLS_COMMAND_FOREIGN,
                                                  .label = "library call",
                                                  .run = run_library,
+                                                 .touch = race_touch_args,
                                                  .discard = discard_library};
 static const struct command_type type_library_inline = {.kind = CLS_COMMAND_FOREIGN,
                                                         .label = "library call",
                                                         .enqueue = enqueue_library,
+                                                        .touch = race_touch_args,
                                                         .discard = discard_library};
 
 /* Whether the call can be enqueued by whoever submits it: nothing is left to compile, and the stream's
@@ -186,6 +190,16 @@ static cls_status keep_buffers(const struct op_call *call, struct command *comma
     return status;
 }
 
+/* The views, the last of which is the output, and the scratch, as arguments. */
+static unsigned library_args(const struct op_call *call, struct op_arg *args) {
+    unsigned n = 0;
+    for (; n < call->n_views; n++)
+        args[n] = op_arg_view(&call->views[n], n + 1 == call->n_views);
+    if (call->scratch)
+        args[n++] = op_arg_out(call->scratch);
+    return n;
+}
+
 cls_status op_library(struct op_call *call, const struct op_library_call *library) {
     struct command command;
     const bool in_place = may_go_inline(call->stream, library->compiled);
@@ -197,8 +211,12 @@ cls_status op_library(struct op_call *call, const struct op_library_call *librar
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a library's call");
     memcpy(command.u.library.arguments, library->arguments, library->bytes);
     cls_status status = keep_buffers(call, &command);
-    if (!status)
-        return stream_submit(call->stream, &command, &call->last_position);
+    struct op_arg args[OP_MAX_VIEWS + 1];
+    const struct race_args known = {.op_args = args, .count = library_args(call, args)};
+    if (!status) {
+        pthread_mutex_lock(&call->stream->lock);
+        return stream_submit_entered(call->stream, &command, &known, &call->last_position);
+    }
     command_drop(&command);
     return status;
 }

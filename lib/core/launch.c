@@ -5,7 +5,9 @@
 #include "core/context.h"
 #include "core/kernel.h"
 #include "core/kernel_slots.h"
+#include "core/race.h"
 #include "core/stream.h"
+#include "core/transfer.h"
 
 void kernel_command(struct kernel_slot *slot, unsigned dims, const size_t *global,
                     const size_t *local, struct command *out) {
@@ -71,6 +73,8 @@ static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_
     enum parameter_kind has = kernel->parameters[i];
     if ((unsigned)arg->kind > CLS_ARG_LOCAL)
         return error_set(CLS_ERROR_INVALID_VALUE, "argument %u is of no kind", i);
+    if ((unsigned)arg->access > CLS_ACCESS_READ_WRITE)
+        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u: no cls_access", i);
     if (has != PARAMETER_UNKNOWN && has != wanted[arg->kind])
         return error_set(CLS_ERROR_INVALID_VALUE, "'%s': parameter %u is %s", kernel->label, i,
                          names[has]);
@@ -85,18 +89,20 @@ static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_
 
 /* Sets a buffer argument; the reference goes into the command. */
 static cls_status set_buffer(const struct kernel *kernel, cl_kernel instance, unsigned i,
-                             cls_buffer handle, struct command *command) {
+                             const cls_arg *arg, struct command *command) {
     const struct device *device = kernel->context->device;
     cl_mem none = NULL;
     struct buffer *buffer;
-    if (!handle)
+    if (!arg->u.buffer)
         return kernel_set_arg(device, instance, i, sizeof none, &none);
-    cls_status status = buffer_get(handle, &buffer);
+    cls_status status = buffer_get(arg->u.buffer, &buffer);
     if (status)
         return status;
     if (buffer->context != kernel->context)
         status =
             error_set(CLS_ERROR_WRONG_CONTEXT, "argument %u is a buffer of another context", i);
+    if (!status && arg->access)
+        status = transfer_check_range(buffer, arg->u.part.offset, arg->size);
     if (!status)
         status = kernel_set_arg(device, instance, i, sizeof buffer->memory, &buffer->memory);
     if (!status)
@@ -113,7 +119,7 @@ static cls_status set_one(const struct kernel *kernel, cl_kernel instance, unsig
     if (status)
         return status;
     if (arg->kind == CLS_ARG_BUFFER)
-        return set_buffer(kernel, instance, i, arg->u.buffer, command);
+        return set_buffer(kernel, instance, i, arg, command);
     if (arg->kind == CLS_ARG_LOCAL)
         return kernel_set_arg(device, instance, i, arg->size, NULL);
     const void *value = arg->size <= sizeof arg->u.bytes ? arg->u.bytes : arg->u.pointer;
@@ -152,8 +158,9 @@ static cls_status launch(struct stream *stream, cls_kernel kernel, const cls_lau
     kernel_command(slot, shape->dims, shape->global, has_local(shape) ? shape->local : NULL,
                    &command);
     status = set_all(slot->kernel, slot->instance, args, n_args, &command);
+    const struct race_args known = {.args = args, .count = n_args};
     if (!status)
-        return stream_submit_entered(stream, &command, position);
+        return stream_submit_entered(stream, &command, &known, position);
     pthread_mutex_unlock(&stream->lock);
     command_drop(&command);
     return status;

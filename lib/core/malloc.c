@@ -10,12 +10,15 @@
 #include "base/error.h"
 #include "core/context.h"
 #include "core/magazine.h"
+#include "core/race.h"
 
 /* --- malloc --- */
 
 /* Under the stream's lock: the slot is the user's from now on. */
 static void begin(struct magazine *magazine, struct buffer *slot, size_t bytes,
                   enum source source) {
+    if (race_on())
+        race_begins(magazine->stream, slot->memory);
     slot->bytes = bytes;
     atomic_store_explicit(&slot->home, magazine->stream->id, memory_order_relaxed);
     magazine->allocated += slot->capacity;
@@ -191,6 +194,8 @@ static bool is_fenced(struct stream *stream) {
 void magazine_free(struct magazine *magazine, struct buffer *slot, cls_free_mode mode) {
     struct stream *stream = magazine->stream;
     uint64_t home = atomic_load_explicit(&slot->home, memory_order_relaxed);
+    if (race_on() && mode == CLS_FREE_IN_ORDER)
+        race_ends(stream, slot->memory);
     slot->freed_at = stream->submitted + (stream->waits.count != 0);
     magazine->last_free = slot->freed_at;
     if (home == stream->id)

@@ -9,6 +9,7 @@
 #include "core/kernel.h"
 #include "core/mempool.h"
 #include "core/op_kernel.h"
+#include "core/race.h"
 #include "core/registry.h"
 #include "core/stream.h"
 
@@ -130,12 +131,22 @@ cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out) {
 
 /* --- launches --- */
 
+struct op_arg op_arg_part(struct buffer *buffer, bool writes, size_t offset, size_t bytes) {
+    return (struct op_arg){
+        .kind = OP_ARG_BUFFER, .writes = writes, .size = bytes, .u.part = {buffer, offset}};
+}
+
+struct op_arg op_arg_view(const struct op_view *view, bool writes) {
+    return op_arg_part(view->buffer, writes, view->address,
+                       view->count * cls_dtype_size(view->dtype));
+}
+
 struct op_arg op_arg_in(struct buffer *buffer) {
-    return (struct op_arg){.kind = OP_ARG_BUFFER, .u.buffer = buffer};
+    return op_arg_part(buffer, false, 0, buffer->bytes);
 }
 
 struct op_arg op_arg_out(struct buffer *buffer) {
-    return (struct op_arg){.kind = OP_ARG_BUFFER, .writes = true, .u.buffer = buffer};
+    return op_arg_part(buffer, true, 0, buffer->bytes);
 }
 
 struct op_arg op_arg_value(const void *value, size_t size) {
@@ -159,7 +170,7 @@ static cls_status set_arg(struct op_call *call, cl_kernel instance, unsigned i,
         return kernel_set_arg(device, instance, i, arg->size, NULL);
     if (arg->kind == OP_ARG_VALUE)
         return kernel_set_arg(device, instance, i, arg->size, arg->u.bytes);
-    struct buffer *buffer = arg->u.buffer;
+    struct buffer *buffer = arg->u.part.buffer;
     cls_status status = kernel_set_arg(device, instance, i, sizeof buffer->memory, &buffer->memory);
     if (status)
         return status;
@@ -186,8 +197,9 @@ cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct o
     kernel_command(slot, 1, &global, local ? &local : NULL, &command);
     for (unsigned i = 0; i < n_args && !status; i++)
         status = set_arg(call, slot->instance, i, &args[i], &command);
+    const struct race_args known = {.op_args = args, .count = n_args};
     if (!status)
-        return stream_submit_entered(call->stream, &command, &call->last_position);
+        return stream_submit_entered(call->stream, &command, &known, &call->last_position);
     pthread_mutex_unlock(&call->stream->lock);
     command_drop(&command);
     return status;

@@ -85,14 +85,20 @@ cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out);
 struct op_arg {
     enum { OP_ARG_BUFFER, OP_ARG_VALUE, OP_ARG_LOCAL } kind;
     bool writes; /* for a buffer */
-    size_t size; /* of a value (at most 16) or of local memory */
+    size_t size; /* of a value (at most 16), of local memory, or of the part of a buffer */
     union {
-        struct buffer *buffer;
+        struct {
+            struct buffer *buffer;
+            size_t offset; /* in bytes, where the part begins that alone is used */
+        } part;
         unsigned char bytes[16];
     } u;
 };
 
-struct op_arg op_arg_in(struct buffer *buffer);
+/* A buffer, passed as it is; which part of it the command uses is for the race checker. */
+struct op_arg op_arg_part(struct buffer *buffer, bool writes, size_t offset, size_t bytes);
+struct op_arg op_arg_view(const struct op_view *view, bool writes);
+struct op_arg op_arg_in(struct buffer *buffer); /* all of it */
 struct op_arg op_arg_out(struct buffer *buffer);
 struct op_arg op_arg_value(const void *value, size_t size);
 struct op_arg op_arg_u64(uint64_t value);

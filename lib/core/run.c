@@ -14,16 +14,29 @@
 #include "core/handover.h"
 #include "core/mutant.h"
 #include "core/observe.h"
+#include "core/race.h"
 #include "core/stream.h"
 #include "core/worker.h"
 #include "driver/queue.h"
 
+void run_enter_user_code(struct stream *stream, const struct command *command) {
+    if (race_on())
+        race_enter(stream, command);
+    worker_enter_user_code(stream);
+}
+
+void run_leave_user_code(void) {
+    worker_leave_user_code();
+    if (race_on())
+        race_leave();
+}
+
 static struct run_result run_host(struct stream *stream, struct command *command,
                                   cls_status so_far) {
     (void)so_far;
-    worker_enter_user_code(stream);
+    run_enter_user_code(stream, command);
     command->u.host.fn(command->u.host.arg);
-    worker_leave_user_code();
+    run_leave_user_code();
     return (struct run_result){CLS_SUCCESS};
 }
 
@@ -31,9 +44,9 @@ static struct run_result run_callback(struct stream *stream, struct command *com
                                       cls_status so_far) {
     if (engine_is_down() && !so_far)
         so_far = CLS_ERROR_SHUTDOWN;
-    worker_enter_user_code(stream);
+    run_enter_user_code(stream, command);
     command->u.host.callback(command->u.host.stream, so_far, command->u.host.arg);
-    worker_leave_user_code();
+    run_leave_user_code();
     return (struct run_result){CLS_SUCCESS};
 }
 
@@ -66,8 +79,11 @@ static struct run_result run_migrate(struct stream *stream, struct command *comm
     return result;
 }
 
-const struct command_type type_late_migrate = {
-    .kind = CLS_COMMAND_MIGRATE, .label = "prefetch", .run = run_migrate, .after_completion = true};
+const struct command_type type_late_migrate = {.kind = CLS_COMMAND_MIGRATE,
+                                               .label = "prefetch",
+                                               .run = run_migrate,
+                                               .touch = race_touch_migrate,
+                                               .after_completion = true};
 
 static struct run_result run_nothing(struct stream *stream, struct command *command,
                                      cls_status so_far) {
@@ -96,7 +112,7 @@ static enum flight_room await_room(struct stream *stream) {
         pthread_mutex_unlock(&stream->lock);
         if (room != FLIGHT_FULL)
             return room;
-        stream_wait(stream, oldest, WAIT_FOREVER);
+        stream_await(stream, oldest, WAIT_FOREVER);
     }
 }
 
@@ -104,7 +120,7 @@ static enum flight_room await_room(struct stream *stream) {
 static void await_turn(struct stream *stream, struct command *head) {
     if (head->type->after_completion) {
         if (!mutant(MUTANT_HOST_TURN))
-            stream_wait(stream, head->position - 1, WAIT_FOREVER);
+            stream_await(stream, head->position - 1, WAIT_FOREVER);
         return;
     }
     if (await_room(stream) == FLIGHT_ROOM)

@@ -8,6 +8,7 @@
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/handover.h"
+#include "core/race.h"
 #include "core/stream.h"
 #include "core/waiter.h"
 #include "driver/event.h"
@@ -295,16 +296,20 @@ static struct run_result staged_read_rect(struct stream *stream, struct command 
 const struct command_type type_staged_write = {.kind = CLS_COMMAND_COPY_H2D,
                                                .label = "copy_h2d",
                                                .run = staged_write,
+                                               .touch = race_touch_copy,
                                                .after_completion = true};
 const struct command_type type_staged_read = {.kind = CLS_COMMAND_COPY_D2H,
                                               .label = "copy_d2h",
                                               .run = staged_read,
+                                              .touch = race_touch_copy,
                                               .after_completion = true};
 const struct command_type type_staged_write_rect = {.kind = CLS_COMMAND_COPY_H2D,
                                                     .label = "copy_rect_h2d",
                                                     .run = staged_write_rect,
+                                                    .touch = race_touch_rect,
                                                     .after_completion = true};
 const struct command_type type_staged_read_rect = {.kind = CLS_COMMAND_COPY_D2H,
                                                    .label = "copy_rect_d2h",
                                                    .run = staged_read_rect,
+                                                   .touch = race_touch_rect,
                                                    .after_completion = true};

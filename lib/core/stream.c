@@ -12,6 +12,7 @@
 #include "core/engine.h"
 #include "core/mempool.h"
 #include "core/observe.h"
+#include "core/race.h"
 #include "core/worker.h"
 
 enum { DEFAULT_IN_FLIGHT = 1024, MAX_IN_FLIGHT = 1 << 20 };
@@ -78,6 +79,8 @@ static void free_failures(struct failure *failure) {
 static void stream_finalize(struct object *object) {
     struct stream *stream = (struct stream *)(void *)object;
     registry_remove(stream);
+    if (race_on())
+        race_forget_stream(stream);
     deps_clear(&stream->waits);
     kernel_slots_clear(stream);
     flights_free(&stream->flights);

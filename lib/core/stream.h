@@ -97,6 +97,7 @@ struct stream {
     _Atomic(struct magazine *) magazines; /* what the stream has freed, a list by pool */
     struct fence *fence;                  /* what its frees wait for; NULL: nothing */
     struct known known;                   /* what the stream is ordered behind */
+    struct race_stream *race; /* core/race.c's, under its lock; NULL: nothing is known */
     cls_stream_counters counters;
 };
 
@@ -125,10 +126,10 @@ cls_status stream_submit(struct stream *stream, struct command *command, uint64_
 /* The door in two steps, for a caller that prepares its command under the stream's lock. stream_enter looks
  * up a handle (not NULL) and locks the stream; it takes no reference, since a handle that is live under
  * the lock stays so until the lock is left. stream_submit_entered is stream_submit with the lock held,
- * and leaves it in every case. */
+ * and leaves it in every case; a launch comes with its arguments, for the race checker (core/race.h). */
 cls_status stream_enter(cls_stream handle, struct stream **out);
 cls_status stream_submit_entered(struct stream *stream, struct command *command,
-                                 uint64_t *position);
+                                 const struct race_args *args, uint64_t *position);
 
 /* Makes later work wait for a dependency; takes over its references on success. */
 cls_status stream_add_wait(struct stream *stream, const struct dep *dep);
@@ -177,7 +178,8 @@ enum { WAIT_FOREVER = 0 };
  * position's outcome, or CLS_ERROR_TIMEOUT. */
 cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline);
 
-/* The same without a word: true when it is retired, false when the deadline came first. */
+/* The same without a word, nor one to the race checker, for waits of the library's own: true when it is
+ * retired, false when the deadline came first. */
 bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline);
 
 /* Waits until the position of one of the streams is retired and stores which; of several the first from

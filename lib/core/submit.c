@@ -17,6 +17,7 @@
 #include "core/handover.h"
 #include "core/mutant.h"
 #include "core/observe.h"
+#include "core/race.h"
 #include "core/stream.h"
 #include "core/worker.h"
 
@@ -179,10 +180,24 @@ static cls_status admit(struct stream *stream, struct command *command, bool *de
     return CLS_SUCCESS;
 }
 
+/* The same under the eyes of the race checker. */
+static cls_status admit_checked(struct stream *stream, struct command *command,
+                                const struct race_args *args, bool *deferred, bool *held) {
+    struct race_touches touches;
+    race_collect(&touches, stream, command, args);
+    cls_status status = admit(stream, command, deferred, held);
+    if (status)
+        race_drop(&touches);
+    else
+        race_submitted(stream, command, &touches);
+    return status;
+}
+
 cls_status stream_submit_entered(struct stream *stream, struct command *command,
-                                 uint64_t *position) {
+                                 const struct race_args *args, uint64_t *position) {
     bool deferred = false, held = false;
-    cls_status status = admit(stream, command, &deferred, &held);
+    cls_status status = race_on() ? admit_checked(stream, command, args, &deferred, &held)
+                                  : admit(stream, command, &deferred, &held);
     if (!status && position)
         *position = command->position;
     pthread_mutex_unlock(&stream->lock);
@@ -202,7 +217,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
 
 cls_status stream_submit(struct stream *stream, struct command *command, uint64_t *position) {
     pthread_mutex_lock(&stream->lock);
-    return stream_submit_entered(stream, command, position);
+    return stream_submit_entered(stream, command, NULL, position);
 }
 
 cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {
@@ -221,6 +236,8 @@ bool stream_marked_locked(const struct stream *stream, uint64_t *position) {
         return atomic_load(&poison->first) <= *position;
     if (stream_failure_at(stream, *position))
         return false; /* the newest work failed, and the stream was reset since */
+    if (race_on() && race_waits_open(stream))
+        return false; /* a wait that was over when it was taken: its order is not to depend on that */
     return !stream->waits.count || mutant(MUTANT_MARK);
 }
 
@@ -230,7 +247,7 @@ cls_status stream_mark(struct stream *stream, uint64_t *position) {
     bool marked = stream_marked_locked(stream, position);
     command_init(&mark, stream_poison(stream) ? &type_mark : &type_marker, NULL);
     if (!marked)
-        return stream_submit_entered(stream, &mark, position);
+        return stream_submit_entered(stream, &mark, NULL, position);
     pthread_mutex_unlock(&stream->lock);
     return CLS_SUCCESS;
 }

@@ -14,6 +14,7 @@
 #include "core/handover.h"
 #include "core/mempool.h"
 #include "core/mutant.h"
+#include "core/race.h"
 #include "core/stream.h"
 #include "core/waiter.h"
 #include "core/worker.h"
@@ -251,6 +252,8 @@ bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline) {
 cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline) {
     if (!stream_await(stream, position, deadline))
         return error_set(CLS_ERROR_TIMEOUT, "stream '%s' is still at work", stream->name);
+    if (race_on())
+        race_observed(stream, position);
     const struct failure *failure = stream_failure_at(stream, position);
     return failure ? failure_report(stream, failure) : CLS_SUCCESS;
 }
@@ -334,9 +337,18 @@ static cls_status take_failure_over(struct stream *stream) {
     return status ? status : CLS_NOT_READY;
 }
 
+/* That the position is retired is told to who asked. */
+static cls_status tell_progress(struct stream *stream, uint64_t position) {
+    if (atomic_load(&stream->retired) < position)
+        return CLS_NOT_READY;
+    if (race_on())
+        race_observed(stream, position);
+    return CLS_SUCCESS;
+}
+
 cls_status stream_progress(struct stream *stream, uint64_t position) {
     if (atomic_load(&stream->retired) >= position)
-        return CLS_SUCCESS;
+        return tell_progress(stream, position);
     pthread_mutex_lock(&stream->lock);
     bool queued = stream->fifo_head != NULL;
     struct flight *last = flight_last(&stream->flights);
@@ -347,7 +359,7 @@ cls_status stream_progress(struct stream *stream, uint64_t position) {
     stream_poll(stream);
     if (queued)
         stream_drive(stream);
-    return atomic_load(&stream->retired) >= position ? CLS_SUCCESS : CLS_NOT_READY;
+    return tell_progress(stream, position);
 }
 
 cls_status cls_stream_query(cls_stream handle) {
@@ -370,6 +382,8 @@ cls_status cls_stream_query(cls_stream handle) {
     }
     if (!status && failed)
         status = take_failure_over(stream);
+    if (!status && waits && race_on())
+        race_observed(stream, RACE_ALL);
     stream_put(stream);
     return status;
 }

@@ -37,6 +37,20 @@ enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kern
     }
 }
 
+bool kernel_parameter_is_const(const struct device *device, cl_kernel kernel, unsigned i) {
+    cl_kernel_arg_type_qualifier type = 0;
+    cl_kernel_arg_address_qualifier space = 0;
+    driver_enter(device);
+    cl_int code =
+        clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof type, &type, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space,
+                                  NULL);
+    driver_leave(device);
+    return code == CL_SUCCESS &&
+           ((type & CL_KERNEL_ARG_TYPE_CONST) || space == CL_KERNEL_ARG_ADDRESS_CONSTANT);
+}
+
 cls_status kernel_max_group(const struct device *device, cl_kernel kernel, size_t *out) {
     size_t group = 0;
     driver_enter(device);

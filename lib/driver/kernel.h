@@ -11,6 +11,9 @@ enum parameter_kind { PARAMETER_UNKNOWN, PARAMETER_VALUE, PARAMETER_BUFFER, PARA
 cls_status kernel_parameter_count(const struct device *device, cl_kernel kernel, unsigned *out);
 enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kernel, unsigned i);
 
+/* Whether a pointer parameter is one to const: false also where the driver does not say. */
+bool kernel_parameter_is_const(const struct device *device, cl_kernel kernel, unsigned i);
+
 /* The most work-items of one group on this device. */
 cls_status kernel_max_group(const struct device *device, cl_kernel kernel, size_t *out);
 

@@ -120,6 +120,20 @@ cls_status memory_adopt(const struct device *device, cl_context context, cl_mem 
     return status;
 }
 
+void memory_find(const struct device *device, cl_mem memory, struct memory_place *out) {
+    cl_mem parent = NULL;
+    *out = (struct memory_place){.root = memory};
+    driver_enter(device);
+    clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof out->bytes, &out->bytes, NULL);
+    cl_int code =
+        clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL);
+    if (code == CL_SUCCESS && parent)
+        code = clGetMemObjectInfo(memory, CL_MEM_OFFSET, sizeof out->origin, &out->origin, NULL);
+    driver_leave(device);
+    if (code == CL_SUCCESS && parent)
+        out->root = parent;
+}
+
 void memory_release(const struct device *device, cl_mem memory) {
     driver_enter(device);
     clReleaseMemObject(memory);

@@ -18,6 +18,15 @@ cls_status memory_create_part(const struct device *device, cl_mem parent, size_t
 /* Retains somebody else's buffer of the context and tells its size. */
 cls_status memory_adopt(const struct device *device, cl_context context, cl_mem memory,
                         size_t *bytes);
+
+/* Where a buffer lies: in itself, or in the one that it is a part of. */
+struct memory_place {
+    cl_mem root;
+    size_t origin; /* in the root */
+    size_t bytes;  /* its own */
+};
+void memory_find(const struct device *device, cl_mem memory, struct memory_place *out);
+
 void memory_release(const struct device *device, cl_mem memory);
 
 /* Pinned host memory: a host buffer of the driver's, mapped for good. */

@@ -160,8 +160,7 @@ static unsigned map_args(const struct op_call *call, const struct parameter *par
                          struct op_arg args[MAX_MAP_ARGS]) {
     unsigned n = 0;
     for (unsigned i = 0; i < call->n_views; i++) {
-        struct buffer *buffer = call->views[i].buffer;
-        args[n++] = i + 1 < call->n_views ? op_arg_in(buffer) : op_arg_out(buffer);
+        args[n++] = op_arg_view(&call->views[i], i + 1 == call->n_views);
         args[n++] = op_arg_u64(call->views[i].offset);
     }
     args[n++] = op_arg_u64(call->views[0].count);

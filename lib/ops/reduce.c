@@ -63,7 +63,7 @@ static cls_status launch_part(struct op_call *call, const struct reduction *work
     struct op_arg args[OP_MAX_ARGS];
     unsigned n = 0;
     for (unsigned i = 0; i < work->inputs; i++) {
-        args[n++] = op_arg_in(call->views[i].buffer);
+        args[n++] = op_arg_view(&call->views[i], false);
         args[n++] = op_arg_u64(call->views[i].offset);
     }
     args[n++] = op_arg_out(partials);
@@ -75,14 +75,14 @@ static cls_status launch_part(struct op_call *call, const struct reduction *work
 }
 
 static cls_status launch_finish(struct op_call *call, const struct reduction *work,
-                                const struct plan *plan, struct buffer *partials,
-                                struct buffer *out, size_t out_offset) {
+                                const struct plan *plan, struct buffer *partials, struct op_arg out,
+                                size_t out_offset) {
     const uint32_t n_partials = (uint32_t)plan->cut.groups;
     struct op_arg args[OP_MAX_ARGS];
     unsigned n = 0;
     args[n++] = op_arg_in(partials);
     args[n++] = op_arg_value(&n_partials, sizeof n_partials);
-    args[n++] = op_arg_out(out);
+    args[n++] = out;
     args[n++] = op_arg_u64(out_offset);
     args[n++] = op_arg_local(plan->cut.finish_local * REDUCTION_PARTIAL_BYTES);
     args[n++] = op_arg_u64(work->count);
@@ -135,9 +135,10 @@ static cls_status reduce(struct op_call *call, const struct reduction *work, voi
         return status;
     const size_t place = plan.cut.groups * REDUCTION_PARTIAL_BYTES;
     if (!result)
-        return launch_finish(call, work, &plan, scratch, call->views[work->inputs].buffer,
+        return launch_finish(call, work, &plan, scratch,
+                             op_arg_view(&call->views[work->inputs], true),
                              call->views[work->inputs].offset);
-    status = launch_finish(call, work, &plan, scratch, scratch, place / size);
+    status = launch_finish(call, work, &plan, scratch, op_arg_out(scratch), place / size);
     return status ? status : op_read_back(call, scratch, place, result, size);
 }
 

@@ -5,10 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <clstream/check.h>
+
 static void arrive(cls_stream stream, cls_status status, void *arg) {
     (void)stream;
-    if (!status)
-        sem_post(arg);
+    if (status)
+        return;
+    cls_check_release(arg);
+    sem_post(arg);
 }
 
 /* All the handles of a running chain are destroyed; the callback and the bytes still come. */

@@ -73,15 +73,15 @@ static void exit_with_host_functions_pending(void) {
 
 /* Copies, kernels, host functions and foreign calls under way on as many threads. */
 static void exit_with_threads_busy(void) {
-    static uint32_t memory[1 << 18];
-    cls_buffer big = rig_cells(1 << 18);
+    static uint32_t memory[2 * STREAMS][1 << 18];
     for (int s = 0; s < 2 * STREAMS; s++) {
         cls_stream stream = rig_stream();
+        cls_buffer big = rig_cells(1 << 18);
         for (int i = 0; i < 4; i++) {
-            OK(cls_copy_h2d_async(big, 0, memory, sizeof memory, stream));
+            OK(cls_copy_h2d_async(big, 0, memory[s], sizeof *memory, stream));
             OK(rig_set(stream, big, (uint32_t)s, 1, 0.5));
             OK(cls_stream_foreign_async(stream, NULL, enqueue_many, NULL));
-            OK(cls_copy_d2h_async(memory, big, 0, sizeof memory, stream));
+            OK(cls_copy_d2h_async(memory[s], big, 0, sizeof *memory, stream));
             OK(cls_stream_launch_host_async(stream, linger, NULL));
         }
     }

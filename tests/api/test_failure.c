@@ -249,11 +249,13 @@ static void test_reset_makes_a_stream_work_again(void **state) {
         await_poison(b);
         OK(cls_stream_reset(a));
         OK(cls_stream_query(a));
+        OK(cls_stream_synchronize(a));
         EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_query(b)); /* has its own reset */
         EXPECT(CLS_ERROR_COMMAND_FAILED, cls_event_query(old));
         OK(cls_stream_reset(b));
         OK(cls_event_record(old, b)); /* of nothing but failed work, but after the reset */
         OK(cls_event_synchronize(old));
+        OK(cls_context_synchronize(rig.context));
         OK(rig_set(a, cells, 0, i, 5));
         OK(cls_event_record(old, a));
         OK(cls_stream_wait_event(b, old));

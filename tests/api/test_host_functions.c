@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <clstream/check.h>
+
 struct roll {
     unsigned next, wrong;
 };
@@ -197,6 +199,7 @@ static void pass_on(void *arg) {
                                             relay->event) != CLS_SUCCESS;
     cls_status query = cls_stream_query(relay->stream);
     relay->refused += query != CLS_SUCCESS && query != CLS_NOT_READY;
+    cls_check_release(&relay->done);
     if (relay->left-- == 0 ||
         cls_stream_launch_host_async(next == relay->other ? relay->stream : relay->other, pass_on,
                                      relay))
@@ -251,7 +254,7 @@ static void test_a_long_host_function_delays_nobody_else(void **state) {
     (void)state;
     enum { HELD = 40, FREE = 40 };
     cls_stream held[HELD], others[FREE];
-    cls_buffer cells = rig_cells(1);
+    cls_buffer cells = rig_cells(FREE);
     struct gate gate;
     _Atomic unsigned ran = 0, late = 0;
     gate_init(&gate);
@@ -262,7 +265,7 @@ static void test_a_long_host_function_delays_nobody_else(void **state) {
     }
     for (int i = 0; i < FREE; i++) {
         others[i] = rig_stream();
-        OK(rig_set(others[i], cells, 0, 1, 0));
+        OK(rig_set(others[i], cells, (uint32_t)i, 1, 0));
         OK(cls_stream_launch_host_async(others[i], rise, (void *)&ran));
     }
     for (int i = 0; i < FREE; i++)

@@ -213,6 +213,7 @@ static void test_work_that_is_held_has_no_event_yet(void **state) {
     pthread_join(thread, NULL);
     assert_int_equal(clWaitForEvents(1, &handed), CL_SUCCESS);
     assert_int_equal(clReleaseEvent(handed), CL_SUCCESS);
+    OK(cls_event_synchronize(event));
     assert_int_equal(rig_cell(cells, 0), 6);
     OK(cls_stream_synchronize(stream));
     OK(cls_stream_destroy(stream));

@@ -324,8 +324,8 @@ static bool launch_own(void *arg, unsigned i) {
     if (cls_stream_create(rig.context, NULL, &stream))
         return false;
     for (unsigned k = 0; k < launches->rounds; k++) {
-        cls_arg args[] = {cls_arg_buffer(launches->cells), cls_arg_u32(i), cls_arg_u32(3),
-                          cls_arg_u32(k), cls_arg_u32(1)};
+        cls_arg args[] = {cls_arg_updates(launches->cells, i * 4, 4), cls_arg_u32(i),
+                          cls_arg_u32(3), cls_arg_u32(k), cls_arg_u32(1)};
         if (cls_kernel_launch_async(launches->kernel, &shape, args, 5, stream))
             return false;
     }

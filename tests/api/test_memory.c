@@ -102,13 +102,16 @@ static void test_a_hundred_thousand_events(void **state) {
     OK(cls_buffer_destroy(cells));
 }
 
+/* Two streams never use the same cell, until all are synchronized. */
+enum { USED_EVERY = 16, SYNCED_EVERY = 1024, USED = SYNCED_EVERY / USED_EVERY };
+
 static void cycle_streams(unsigned count, bool used, cls_buffer cells) {
     for (unsigned i = 0; i < count; i++) {
         cls_stream stream = rig_stream();
-        if (used && i % 16 == 0)
-            OK(rig_set(stream, cells, 0, i, 0));
+        if (used && i % USED_EVERY == 0)
+            OK(rig_set(stream, cells, i / USED_EVERY % USED, i, 0));
         OK(cls_stream_destroy(stream));
-        if (i % 1024 == 1023)
+        if (i % SYNCED_EVERY == SYNCED_EVERY - 1)
             OK(cls_context_synchronize(rig.context));
     }
     OK(cls_context_synchronize(rig.context));
@@ -116,7 +119,7 @@ static void cycle_streams(unsigned count, bool used, cls_buffer cells) {
 
 static void test_a_hundred_thousand_streams(void **state) {
     (void)state;
-    cls_buffer cells = rig_cells(1);
+    cls_buffer cells = rig_cells(USED);
     unsigned count = rig_scale(100000, 20000);
     cycle_streams(count / 10, true, cells);
     long before = resident();

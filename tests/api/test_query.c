@@ -2,6 +2,8 @@
 /* Query never lies and always progresses; work that nobody waits for runs all the same. */
 #include "../support/rig.h"
 
+#include <clstream/check.h>
+
 #include <stdatomic.h>
 
 /* Polls until it is not pending; the last answer. Never waits otherwise. */
@@ -53,7 +55,10 @@ static void test_polling_alone_finishes_the_work(void **state) {
     OK(cls_event_destroy(event));
 }
 
-static void count(void *arg) { atomic_fetch_add((_Atomic unsigned *)arg, 1); }
+static void count(void *arg) {
+    cls_check_release(arg);
+    atomic_fetch_add((_Atomic unsigned *)arg, 1);
+}
 
 /* The last of a chain of streams is polled, and nothing else is asked of the library. */
 static void test_polling_the_last_finishes_a_chain(void **state) {

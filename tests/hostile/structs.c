@@ -172,7 +172,9 @@ static void bad_args(const struct arg *arg, unsigned slot, struct bad_list *list
         {cls_arg_buffer(of->live), cls_arg_u8(7), CLS_ERROR_INVALID_VALUE},
         {cls_arg_buffer(of->live), cls_arg_u64(7), CLS_ERROR_INVALID_VALUE},
         {cls_arg_buffer(of->live), cls_arg_value(NULL, 4), CLS_ERROR_INVALID_VALUE},
-        {cls_arg_buffer(of->live), {(cls_arg_kind)9, 4, {NULL}}, CLS_ERROR_INVALID_VALUE},
+        {cls_arg_buffer(of->live),
+         {(cls_arg_kind)9, CLS_ACCESS_UNKNOWN, 4, {NULL}},
+         CLS_ERROR_INVALID_VALUE},
     };
     bad_pointer(arg, slot, list);
     for (size_t i = 0; i < LAUNCHES; i++) {

@@ -176,6 +176,20 @@ static void bad_format(const struct arg *arg, unsigned slot, struct bad_list *li
     add_numbers(list, numbers, COUNT_OF(numbers));
 }
 
+static void bad_access(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const int numbers[] = {-1, 4, 1 << 20, INT_MIN, INT_MAX};
+    (void)arg;
+    (void)slot;
+    add_numbers(list, numbers, COUNT_OF(numbers));
+}
+
+/* Of the caller's memory, which has no end but that of all memory. */
+static void bad_length(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    (void)arg;
+    (void)slot;
+    add_bad(list, "past the end of memory", CLS_ERROR_OUT_OF_RANGE, of_size(SIZE_MAX));
+}
+
 static void bad_location(const struct arg *arg, unsigned slot, struct bad_list *list) {
     static const int numbers[] = {-1, 2, 9, INT_MIN, INT_MAX};
     (void)arg;
@@ -321,6 +335,7 @@ static union value good_function(const struct arg *arg, unsigned slot) {
 }
 
 const struct kind scalar_kinds[] = {
+    {"access", good_one, bad_access, NULL},
     {"any", good_zero, bad_none, NULL},
     {"bytes", good_bytes, bad_bytes, NULL},
     {"callback_fn", good_function, bad_pointer, NULL},
@@ -334,6 +349,7 @@ const struct kind scalar_kinds[] = {
     {"hold", good_one, bad_hold, NULL},
     {"host_fn", good_function, bad_pointer, NULL},
     {"item", good_zero, bad_item, NULL},
+    {"length", good_bytes, bad_length, NULL},
     {"location", good_zero, bad_location, NULL},
     {"name", good_text, bad_name, NULL},
     {"number", good_zero, bad_number, NULL},

@@ -13,8 +13,8 @@ static void do_step(struct dag *dag, unsigned stream) {
     uint32_t factor = dag_number(dag, 1000) * 2 + 3, add = dag_number(dag, 1000);
     const cls_launch shape = cls_launch_1d(1);
     dag_before_write(dag, stream, cell);
-    const cls_arg args[] = {cls_arg_buffer(dag->banks[bank]), cls_arg_u32(i), cls_arg_u32(factor),
-                            cls_arg_u32(add)};
+    const cls_arg args[] = {cls_arg_updates(dag->banks[bank], i * 4, 4), cls_arg_u32(i),
+                            cls_arg_u32(factor), cls_arg_u32(add)};
     dag_ok(dag, cls_kernel_launch_async(dag->step, &shape, args, 4, dag->streams[stream]), "step");
     dag_has_written(dag, stream, cell);
     dag->model[cell] = dag->model[cell] * factor + add;
@@ -28,8 +28,9 @@ static void do_mix(struct dag *dag, unsigned stream) {
     const cls_launch shape = cls_launch_1d(1);
     dag_before_write(dag, stream, target);
     dag_before_read(dag, stream, origin);
-    const cls_arg args[] = {cls_arg_buffer(dag->banks[to]), cls_arg_u32(i),
-                            cls_arg_buffer(dag->banks[from]), cls_arg_u32(j), cls_arg_u32(factor)};
+    const cls_arg args[] = {cls_arg_updates(dag->banks[to], i * 4, 4), cls_arg_u32(i),
+                            cls_arg_reads(dag->banks[from], j * 4, 4), cls_arg_u32(j),
+                            cls_arg_u32(factor)};
     dag_ok(dag, cls_kernel_launch_async(dag->mix, &shape, args, 5, dag->streams[stream]), "mix");
     dag_has_read(dag, stream, origin);
     dag_has_written(dag, stream, target);
@@ -126,6 +127,7 @@ static void do_put(struct dag *dag, unsigned stream) {
 
 static void host_step(void *arg) {
     const struct host_step *step = arg;
+    cls_check_host_access(step->cell, sizeof *step->cell, CLS_ACCESS_READ_WRITE);
     *step->cell = *step->cell * step->factor + step->add;
 }
 
@@ -142,6 +144,7 @@ static void do_host(struct dag *dag, unsigned stream) {
 
 static cl_int foreign_fill(cl_command_queue queue, void *arg) {
     const struct foreign_fill *fill = arg;
+    cls_check_buffer_access(fill->bank, fill->from * 4, fill->count * 4, CLS_ACCESS_WRITE);
     return clEnqueueFillBuffer(queue, fill->memory, &fill->value, 4, fill->from * 4,
                                fill->count * 4, 0, NULL, NULL);
 }
@@ -149,7 +152,8 @@ static cl_int foreign_fill(cl_command_queue queue, void *arg) {
 static void do_foreign(struct dag *dag, unsigned stream) {
     unsigned n = dag_number(dag, RUN) + 1, bank, i = claim(dag, stream, n, &bank);
     struct foreign_fill *fill = &dag->fills[dag->n_fills++];
-    *fill = (struct foreign_fill){dag->memory[bank], i, n, dag_number(dag, 1u << 31)};
+    *fill =
+        (struct foreign_fill){dag->banks[bank], dag->memory[bank], i, n, dag_number(dag, 1u << 31)};
     dag_ok(dag, cls_stream_foreign_async(dag->streams[stream], "foreign fill", foreign_fill, fill),
            "foreign call");
     wrote(dag, stream, bank, i, n, &fill->value, true);

@@ -53,9 +53,11 @@ static unsigned covering(struct dag *dag, unsigned stream, uint32_t position) {
     return first;
 }
 
-/* Hands a wait on through a third stream: it waits and records, and submits nothing in between. */
-static unsigned relay(struct dag *dag, unsigned event) {
+/* Hands a wait on through another stream: it waits and records, and submits nothing in between. */
+static unsigned relay(struct dag *dag, unsigned waiter, unsigned event) {
     unsigned stream = dag_number(dag, dag->plan->streams), next = dag_number(dag, EVENTS);
+    if (stream == waiter)
+        return event;
     dag_wait_for(dag, stream, event, true);
     dag_record(dag, next, stream);
     return next;
@@ -66,7 +68,7 @@ static void come_after(struct dag *dag, unsigned stream, unsigned other, uint32_
         return;
     unsigned event = covering(dag, other, position);
     if (dag_number(dag, 8) == 0)
-        event = relay(dag, event);
+        event = relay(dag, stream, event);
     if (++dag->needed == dag->plan->planted)
         dag->left_out = (struct left_out){true, other, position};
     const struct left_out *left_out = &dag->left_out;

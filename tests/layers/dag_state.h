@@ -43,6 +43,7 @@ struct host_step {
 };
 
 struct foreign_fill {
+    cls_buffer bank;
     cl_mem memory;
     uint32_t from, count, value;
 };

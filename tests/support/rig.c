@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <clstream/check.h>
+
 enum { WATCHDOG_S = 280, PATIENCE_MS = 60 * 1000 };
 
 /* Where a loop of one work-item ends early (llvmpipe), length comes from more work-items. */
@@ -69,7 +71,7 @@ void nap_ms(unsigned ms) {
 
 static cls_status launch(cls_stream stream, cls_buffer cells, const uint32_t numbers[4],
                          size_t items) {
-    cls_arg args[5] = {cls_arg_buffer(cells)};
+    cls_arg args[5] = {cls_arg_updates(cells, numbers[0] * sizeof(uint32_t), sizeof(uint32_t))};
     cls_launch shape = cls_launch_1d(items);
     for (int i = 0; i < 4; i++)
         args[i + 1] = cls_arg_u32(numbers[i]);
@@ -272,11 +274,12 @@ bool sem_comes(sem_t *sem) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += PATIENCE_MS / 1000;
-    return sem_timedwait(sem, &until) == 0;
+    return sem_timedwait(sem, &until) == 0 && cls_check_acquire(sem) == CLS_SUCCESS;
 }
 
 void gate_hold(void *arg) {
     struct gate *gate = arg;
+    cls_check_release(&gate->entered);
     sem_post(&gate->entered);
     sem_comes(&gate->open);
 }
@@ -289,7 +292,7 @@ bool counter_comes(const _Atomic unsigned *counter, unsigned value) {
     double until = now_ms() + PATIENCE_MS;
     while (*counter < value && now_ms() < until)
         nap_ms(1);
-    return *counter >= value;
+    return *counter >= value && cls_check_acquire((const void *)counter) == CLS_SUCCESS;
 }
 
 /* --- failures --- */

@@ -101,10 +101,11 @@ void gate_open(struct gate *gate);
 /* Returns once the host function runs, or fails the test. */
 void gate_await(struct gate *gate);
 
-/* Waits for a semaphore as long as a watchdog does; false when it never came. */
+/* Waits for a semaphore as long as a watchdog does; false when it never came. A host function that posts
+ * it calls cls_check_release with its address first. */
 bool sem_comes(sem_t *sem);
 
-/* Waits, by looking, for a counter to reach `value`. */
+/* Waits, by looking, for a counter to reach `value`; the same for who counts. */
 bool counter_comes(const _Atomic unsigned *counter, unsigned value);
 
 /* --- failures --- */

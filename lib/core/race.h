@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The race checker (clstream/check.h), as the rest of the core sees it: who submits a command, waits for
+ * a position or learns that one is done says so here. While the checker is off each of these is one branch
+ * on a global that never changes; nothing is said to it then.
+ *
+ * The model. The epoch of an event is (stream, position). Each stream has a clock: for every other stream
+ * the position up to which its work comes before this stream's next command; waits raise it, and what
+ * it was at each position is kept, for waits on that position. One clock for the host holds what any thread
+ * has learned to be done. An access A of (S, p) comes before a command of stream T when S is T, or T's
+ * clock or the host's has S at p or later. Whether A happens to have run plays no part, so that a race
+ * shows in every run; what the driver and the library's own threads notice is never taken for knowledge.
+ *
+ * Bounded: an access that comes before everything to come (the host's clock has it) is dropped, and so is
+ * one for which a later one stands; a stream's past is dropped as far as the host knows it to be done.
+ *
+ * Locks: the checker's is a leaf; it may be taken under a stream's.
+ */
+#ifndef CLSTREAM_CORE_RACE_H
+#define CLSTREAM_CORE_RACE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <clstream/kernel.h>
+
+#include "core/race_shadow.h"
+#include "driver/device.h"
+
+struct stream;
+struct context;
+struct command;
+struct op_arg;
+
+extern _Atomic bool race_is_on; /* set before the first stream is made, never afterwards */
+
+static inline bool race_on(void) {
+    return __builtin_expect(atomic_load_explicit(&race_is_on, memory_order_relaxed), 0);
+}
+
+/* Reads CLSTREAM_CHECK, once. */
+void race_prepare(void);
+
+/* The checker's lock: guards all that its files keep. */
+void race_lock(void);
+void race_unlock(void);
+
+/* --- what a command touches (core/race_access.c) --- */
+
+/* The arguments of a launch: a caller's or an op's. */
+struct race_args {
+    const cls_arg *args;
+    const struct op_arg *op_args;
+    unsigned count;
+};
+
+/* Bytes of a driver's buffer, seen from the start of the buffer that it is a part of, or of host memory. */
+struct race_touch {
+    cl_mem root;   /* NULL: host memory */
+    size_t bytes;  /* of the buffer */
+    size_t origin; /* of the buffer in its root */
+    struct race_span span;
+    bool write;
+    bool possible;
+};
+
+struct race_touches {
+    struct race_touch *items;
+    size_t count, capacity;
+    bool failed; /* no memory: not all are here */
+};
+
+/* For the types of commands: what they touch, from their arguments. `args` is NULL but for launches. */
+typedef void race_touch_fn(struct race_touches *touches, const struct device *device,
+                           const struct command *command, const struct race_args *args);
+race_touch_fn race_touch_copy, race_touch_rect, race_touch_fill, race_touch_migrate,
+    race_touch_args;
+
+/* Where a part of a buffer, or host memory, is touched. */
+void race_add_buffer(struct race_touches *touches, const struct device *device, cl_mem memory,
+                     const struct race_span *span, bool write, bool possible);
+void race_add_whole(struct race_touches *touches, const struct device *device, cl_mem memory,
+                    bool write, bool possible);
+void race_add_host(struct race_touches *touches, const void *memory, const struct race_span *span,
+                   bool write);
+
+/* --- what happens; all only while the checker is on --- */
+
+/* What the command touches, collected while it still holds what it uses. */
+void race_collect(struct race_touches *touches, const struct stream *stream,
+                  const struct command *command, const struct race_args *args);
+void race_drop(struct race_touches *touches);
+
+/* The command has its position; takes the touches over. Under the stream's lock. */
+void race_submitted(struct stream *stream, const struct command *command,
+                    struct race_touches *touches);
+
+/* What `stream` is given from here on waits for a position of `other`. */
+void race_waits(struct stream *stream, struct stream *other, uint64_t position);
+
+/* The same was told, and no command has followed yet. */
+bool race_waits_open(const struct stream *stream);
+
+/* The host has learned that the stream's work up to a position is done; RACE_ALL: and its open waits. */
+#define RACE_ALL UINT64_MAX
+void race_observed(struct stream *stream, uint64_t position);
+
+/* The same for all work of a context, that of streams that are gone included. */
+void race_observed_context(const struct context *context);
+
+/* The same for values that streams signal, by the address of whatever keeps them (coordinator/timeline.h).
+ * A signal with a stream is given by it at a position, without one by the calling thread. A wait for a
+ * value that nobody has signalled yet leaves the stream unfollowed until the host has learned that the
+ * wait is over: what its commands come after is not known when they are submitted. */
+void race_signals(const void *source, uint64_t value, struct stream *stream, uint64_t position);
+void race_waits_signal(struct stream *stream, const void *source, uint64_t value);
+void race_observed_signal(const void *source, uint64_t value);
+void race_forget_signals(const void *source);
+
+/* The thread runs the user's code for a command of the stream, until race_leave. */
+void race_enter(struct stream *stream, const struct command *command);
+void race_leave(void);
+
+/* The calling thread, or the command whose code it runs, touches these bytes now. */
+void race_declared(struct race_touches *touches);
+
+/* Memory begins or ends its life at this point of a stream (core/malloc.c): a write to all of it, which
+ * comes after the stream's work so far. What was done in an earlier life is forgotten. Under the
+ * stream's lock. */
+void race_begins(struct stream *stream, cl_mem memory);
+void race_ends(struct stream *stream, cl_mem memory);
+
+/* The stream's ends of memory, but not its commands, wait for a position of `other` from here on. */
+void race_frees_wait(struct stream *stream, struct stream *other, uint64_t position);
+
+/* The memory goes, or is new again. */
+void race_forget_memory(const struct device *device, cl_mem memory);
+void race_forget_stream(struct stream *stream);
+
+#endif
