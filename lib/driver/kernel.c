@@ -2,6 +2,7 @@
 #include "driver/kernel.h"
 
 #include "base/error.h"
+#include "driver/quirk.h"
 #include "driver/serial.h"
 #include "driver/status.h"
 
@@ -16,14 +17,34 @@ cls_status kernel_parameter_count(const struct device *device, cl_kernel kernel,
     return status;
 }
 
+/* By what the parameter takes: only pointers take NULL, and only one to global memory a cl_mem. */
+static enum parameter_kind parameter_by_trial(cl_kernel kernel, unsigned i) {
+    cl_context context;
+    cl_int code;
+    if (clSetKernelArg(kernel, i, sizeof(cl_mem), NULL) != CL_SUCCESS)
+        return PARAMETER_VALUE;
+    if (clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof(context), &context, NULL) != CL_SUCCESS)
+        return PARAMETER_UNKNOWN;
+    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, 16, NULL, &code);
+    if (code != CL_SUCCESS)
+        return PARAMETER_UNKNOWN;
+    code = clSetKernelArg(kernel, i, sizeof memory, &memory);
+    clSetKernelArg(kernel, i, sizeof memory, NULL);
+    clReleaseMemObject(memory);
+    return code == CL_SUCCESS ? PARAMETER_BUFFER : PARAMETER_LOCAL;
+}
+
 enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kernel, unsigned i) {
     cl_kernel_arg_address_qualifier space = 0;
     driver_enter(device);
     cl_int code =
         clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL);
+    enum parameter_kind tried = PARAMETER_UNKNOWN;
+    if (code != CL_SUCCESS && (device->quirks & QUIRK_ARG_INFO_BREAKS_BUILD))
+        tried = parameter_by_trial(kernel, i);
     driver_leave(device);
     if (code != CL_SUCCESS)
-        return PARAMETER_UNKNOWN;
+        return tried;
     switch (space) {
     case CL_KERNEL_ARG_ADDRESS_GLOBAL:
     case CL_KERNEL_ARG_ADDRESS_CONSTANT:

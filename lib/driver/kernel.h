@@ -5,7 +5,8 @@
 
 #include "driver/device.h"
 
-/* How a parameter is passed, where the driver kept that (CL_KERNEL_ARG_INFO_NOT_AVAILABLE else). */
+/* How a parameter is passed, where the driver kept that (CL_KERNEL_ARG_INFO_NOT_AVAILABLE else) or it can be
+ * found out safely. */
 enum parameter_kind { PARAMETER_UNKNOWN, PARAMETER_VALUE, PARAMETER_BUFFER, PARAMETER_LOCAL };
 
 cls_status kernel_parameter_count(const struct device *device, cl_kernel kernel, unsigned *out);

@@ -197,15 +197,15 @@ static void probe_timestamps(struct probe *probe, struct caps *caps) {
 }
 
 /* Behind a kernel of a millisecond that uses the memory: a call that takes more than half of that has waited
- * for it. */
+ * for it. To the host, which NVIDIA's does wait for. */
 static void probe_migration(struct probe *probe, struct caps *caps) {
     cl_event event = NULL;
     if (probe->stuck || !probe_enqueue(probe, probe->queues[0], 0, probe->rounds, NULL, NULL))
         return;
     clFlush(probe->queues[0]);
     uint64_t start = clock_now_ns();
-    if (clEnqueueMigrateMemObjects(probe->queues[0], 1, &probe->words[0], 0, 0, NULL, &event) !=
-        CL_SUCCESS)
+    if (clEnqueueMigrateMemObjects(probe->queues[0], 1, &probe->words[0],
+                                   CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, &event) != CL_SUCCESS)
         return;
     double returned = (double)(clock_now_ns() - start);
     if (probe_finish(probe, probe->queues[0], event))

@@ -9,6 +9,7 @@
 #define RUSTICL "rusticl"
 #define OCLGRIND "Oclgrind"
 #define INTEL "Intel(R) OpenCL"
+#define NVIDIA "NVIDIA CUDA"
 
 static const struct quirk_row rows[] = {
     {.bit = QUIRK_SERIALIZE_CALLS,
@@ -164,6 +165,19 @@ static const struct quirk_row rows[] = {
          {"exit_with_threads_crashes",
           "The process may crash when it exits while a thread is inside the driver; the library "
           "drains its work and joins its threads at exit."}},
+
+    {.bit = QUIRK_ARG_INFO_BREAKS_BUILD,
+     .platform = NVIDIA,
+     .text = {"arg_info_breaks_build",
+              "A program with a kernel without parameters does not build with "
+              "-cl-kernel-arg-info; the library builds it without, and finds out how parameters "
+              "are passed by trying."}},
+    {.bit = QUIRK_COVERED,
+     .platform = NVIDIA,
+     .text = {"completions_told_in_order",
+              "Commands of different queues are reported complete in the order of their "
+              "submission: one that is done is reported late behind a longer one that was "
+              "enqueued before."}},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };

@@ -35,7 +35,9 @@ enum quirk {
     QUIRK_FINISH_BEFORE_RELEASE = 1u << 8,
     /* The driver still works on an event that it already reports failed: releasing it then aborts the
      * process, so the events of failed commands are never given back. */
-    QUIRK_FAILED_RELEASE_ABORTS = 1u << 9
+    QUIRK_FAILED_RELEASE_ABORTS = 1u << 9,
+    /* Programs with a kernel without parameters do not build with -cl-kernel-arg-info. */
+    QUIRK_ARG_INFO_BREAKS_BUILD = 1u << 10
 };
 
 struct quirk_row {

@@ -189,7 +189,9 @@ static int no_driver_body(void *arg) {
     cls_status counted = cls_device_count(&n);
     cls_status found = cls_device_find(NULL, &index);
     rmdir(folder);
-    CHECK(counted == CLS_SUCCESS && n == 0);
+    if (counted == CLS_SUCCESS && n > 0)
+        return NO_DEVICES; /* not ocl-icd: this loader looks elsewhere */
+    CHECK(counted == CLS_SUCCESS);
     CHECK(found == CLS_ERROR_NO_DEVICE && index == 77);
     CHECK(strstr(cls_last_error_detail(), "pocl-opencl-icd") != NULL);
     return 0;
@@ -198,6 +200,10 @@ static int no_driver_body(void *arg) {
 static void machine_without_driver_is_told_what_to_install(void **state) {
     (void)state;
     int line = child_run(no_driver_body, NULL);
+    if (line == NO_DEVICES) {
+        print_message("this OpenCL loader does not heed OCL_ICD_VENDORS\n");
+        skip();
+    }
     if (line != 0)
         fail_msg("check in line %d failed", line);
 }
@@ -271,7 +277,7 @@ static void quirks_follow_platform_device_and_driver(void **state) {
         {"Intel(R) OpenCL", "AMD EPYC", "2026.22.10.0.01_160000", CLS_DEVICE_CPU,
          QUIRK_STATUS_LIES | QUIRK_FAILED_WAIT_HANGS | QUIRK_FINISH_BEFORE_RELEASE},
         {"Intel(R) OpenCL Graphics", "Intel(R) Arc(TM)", "25.1", CLS_DEVICE_GPU, 0},
-        {"NVIDIA CUDA", "NVIDIA H200", "580.65.06", CLS_DEVICE_GPU, 0},
+        {"NVIDIA CUDA", "NVIDIA H200", "580.65.06", CLS_DEVICE_GPU, QUIRK_ARG_INFO_BREAKS_BUILD},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -295,7 +301,7 @@ static void quirk_rows_in_force_explain_the_bits(void **state) {
     assert_int_equal(bits, quirk_bits(&device));
     assert_true(i > 3);
     assert_null(quirk_at(&device, i + 1));
-    strcpy(device.info.platform, "NVIDIA CUDA");
+    strcpy(device.info.platform, "Some Other");
     assert_null(quirk_at(&device, 0));
 }
 
