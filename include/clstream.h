@@ -7,6 +7,7 @@
 #ifndef CLSTREAM_H
 #define CLSTREAM_H
 
+#include <clstream/async_coordinator.h>
 #include <clstream/batch.h>
 #include <clstream/binary.h>
 #include <clstream/blas.h>
@@ -19,13 +20,17 @@
 #include <clstream/event.h>
 #include <clstream/host.h>
 #include <clstream/kernel.h>
+#include <clstream/managed_context.h>
 #include <clstream/mempool.h>
+#include <clstream/pipeline.h>
+#include <clstream/prefetcher.h>
 #include <clstream/profiler.h>
 #include <clstream/reduce.h>
 #include <clstream/status.h>
 #include <clstream/stream.h>
 #include <clstream/task.h>
 #include <clstream/timeline.h>
+#include <clstream/triple_buffer.h>
 #include <clstream/typed.h>
 #include <clstream/types.h>
 #include <clstream/unary.h>

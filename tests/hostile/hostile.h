@@ -25,6 +25,7 @@ union value {
     cls_array array;
     cls_matrix matrix;
     cls_vector vector;
+    cls_place place;
 };
 
 struct arg {
@@ -68,7 +69,7 @@ struct kind {
 
 /* Up to a null name. */
 extern const struct kind scalar_kinds[], struct_kinds[], handle_kinds[], view_kinds[],
-    matrix_kinds[], batch_kinds[], memory_kinds[];
+    matrix_kinds[], batch_kinds[], memory_kinds[], block_kinds[];
 
 bool has_flag(const struct arg *arg, const char *flag);
 /* The part of the flags before the first comma. */
@@ -114,6 +115,11 @@ enum handle_type {
     PROFILE,
     TASK_GRAPH,
     MEMPOOL,
+    TRIPLE_BUFFER,
+    ASYNC,
+    PREFETCHER,
+    PIPELINE,
+    MANAGED,
     HANDLE_TYPES
 };
 
@@ -141,11 +147,12 @@ struct batch_values {
 extern struct stock {
     struct handles handles[HANDLE_TYPES];
     struct batch_values values;
-    cls_buffer from;      /* a second one */
-    cls_stream poisoned;  /* with CLS_ERROR_COMMAND_FAILED */
-    cls_event timed;      /* recorded */
-    cls_event untimed;    /* recorded, without a time */
-    cls_event unrecorded; /* timed */
+    cls_buffer from;        /* a second one */
+    cls_triple_buffer ring; /* of the managed context */
+    cls_stream poisoned;    /* with CLS_ERROR_COMMAND_FAILED */
+    cls_event timed;        /* recorded */
+    cls_event untimed;      /* recorded, without a time */
+    cls_event unrecorded;   /* timed */
     cls_stream default_stream;
     cls_context default_context;
     void *pinned;
@@ -158,6 +165,9 @@ extern struct stock {
     size_t device, max_allocation;
     bool has_fp64;
 } stock;
+
+/* A loader without data. */
+cls_load_fn hostile_load(void);
 
 extern const char stock_source[];
 

@@ -138,6 +138,43 @@ static cls_status make_mempool(cls_context context, void **out) {
     return status;
 }
 
+static cls_status make_ring(cls_context context, void **out) {
+    cls_triple_buffer made = NULL;
+    cls_status status = cls_triple_buffer_create(context, BUFFER_BYTES, NULL, &made);
+    *out = made;
+    return status;
+}
+
+static cls_status make_async(cls_context context, void **out) {
+    cls_async_coordinator made = NULL;
+    cls_status status = cls_async_coordinator_create(context, NULL, &made);
+    *out = made;
+    return status;
+}
+
+static cls_status make_prefetcher(cls_context context, void **out) {
+    cls_prefetcher made = NULL;
+    cls_status status =
+        cls_prefetcher_create(context, COPY_BYTES, hostile_load(), NULL, NULL, &made);
+    *out = made;
+    return status;
+}
+
+static cls_status make_pipeline(cls_context context, void **out) {
+    cls_pipeline made = NULL;
+    cls_status status = cls_pipeline_create(context, NULL, &made);
+    *out = made;
+    return status;
+}
+
+static cls_status make_managed(cls_context context, void **out) {
+    cls_managed_context made = NULL;
+    (void)context;
+    cls_status status = cls_managed_context_create(NULL, 1, &made);
+    *out = made;
+    return status;
+}
+
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
 static cls_status destroy_stream(void *handle) { return cls_stream_destroy(handle); }
 static cls_status destroy_event(void *handle) { return cls_event_destroy(handle); }
@@ -151,6 +188,11 @@ static cls_status destroy_coordinator(void *handle) { return cls_coordinator_des
 static cls_status destroy_task_graph(void *handle) { return cls_task_graph_destroy(handle); }
 static cls_status destroy_profiler(void *handle) { return cls_profiler_destroy(handle); }
 static cls_status destroy_profile(void *handle) { return cls_profile_destroy(handle); }
+static cls_status destroy_ring(void *handle) { return cls_triple_buffer_destroy(handle); }
+static cls_status destroy_async(void *handle) { return cls_async_coordinator_destroy(handle); }
+static cls_status destroy_prefetcher(void *handle) { return cls_prefetcher_destroy(handle); }
+static cls_status destroy_pipeline(void *handle) { return cls_pipeline_destroy(handle); }
+static cls_status destroy_managed(void *handle) { return cls_managed_context_destroy(handle); }
 
 const struct handle_row handle_rows[HANDLE_TYPES] = {
     [CONTEXT] = {"context", make_context, destroy_context, true},
@@ -166,6 +208,11 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [PROFILER] = {"profiler", make_profiler, destroy_profiler, true},
     [PROFILE] = {"profile", make_profile, destroy_profile, true},
     [MEMPOOL] = {"mempool", make_mempool, destroy_mempool, false},
+    [TRIPLE_BUFFER] = {"triple_buffer", make_ring, destroy_ring, false},
+    [ASYNC] = {"async", make_async, destroy_async, false},
+    [PREFETCHER] = {"prefetcher", make_prefetcher, destroy_prefetcher, false},
+    [PIPELINE] = {"pipeline", make_pipeline, destroy_pipeline, false},
+    [MANAGED] = {"managed", make_managed, destroy_managed, true},
 };
 
 static bool make_handles(enum handle_type type, cls_context gone) {
@@ -208,6 +255,8 @@ static bool make_states(cls_context home, cls_stream stream) {
     cls_event_config timed = CLS_EVENT_CONFIG_INIT;
     timed.timed = 1;
     return !cls_buffer_create(home, BUFFER_BYTES, &stock.from) &&
+           !cls_managed_context_make_triple_buffer(stock.handles[MANAGED].live, BUFFER_BYTES, NULL,
+                                                   &stock.ring) &&
            !cls_stream_create(home, NULL, &stock.poisoned) &&
            !cls_stream_foreign_async(stock.poisoned, "failing", fail, NULL) &&
            cls_stream_synchronize(stock.poisoned) == CLS_ERROR_COMMAND_FAILED &&
@@ -268,5 +317,6 @@ void stock_free(void) {
     cls_event_destroy(stock.unrecorded);
     cls_stream_destroy(stock.poisoned);
     cls_buffer_destroy(stock.from);
+    cls_triple_buffer_destroy(stock.ring);
     destroy_all_handles();
 }

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "pipeline/loaders.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/error.h"
+
+enum { EXIT_PATIENCE_S = 5 };
+
+static struct {
+    pthread_mutex_t lock; /* a loaders' lock is taken inside it */
+    pthread_cond_t gone;
+    struct loaders *first;
+} all = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL};
+
+void loaders_quit(struct loaders *loaders) {
+    pthread_mutex_lock(&loaders->lock);
+    loaders->quit = true;
+    pthread_cond_broadcast(&loaders->work);
+    pthread_mutex_unlock(&loaders->lock);
+}
+
+static void at_exit(void) {
+    struct timespec deadline;
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += EXIT_PATIENCE_S;
+    pthread_mutex_lock(&all.lock);
+    for (struct loaders *one = all.first; one; one = one->next)
+        loaders_quit(one);
+    while (all.first && !pthread_cond_timedwait(&all.gone, &all.lock, &deadline))
+        continue;
+    pthread_mutex_unlock(&all.lock);
+}
+
+static void register_exit(void) { atexit(at_exit); }
+
+static void enlist(struct loaders *loaders) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_exit);
+    pthread_mutex_lock(&all.lock);
+    loaders->next = all.first;
+    if (all.first)
+        all.first->previous = loaders;
+    all.first = loaders;
+    pthread_mutex_unlock(&all.lock);
+}
+
+static void delist(struct loaders *loaders) {
+    pthread_mutex_lock(&all.lock);
+    if (loaders->previous)
+        loaders->previous->next = loaders->next;
+    else
+        all.first = loaders->next;
+    if (loaders->next)
+        loaders->next->previous = loaders->previous;
+    pthread_cond_broadcast(&all.gone);
+    pthread_mutex_unlock(&all.lock);
+}
+
+bool loaders_init(struct loaders *loaders, const struct loader_type *type) {
+    loaders->type = type;
+    if (pthread_mutex_init(&loaders->lock, NULL))
+        return false;
+    if (pthread_cond_init(&loaders->work, NULL)) {
+        pthread_mutex_destroy(&loaders->lock);
+        return false;
+    }
+    return true;
+}
+
+void loaders_fini(struct loaders *loaders) {
+    pthread_cond_destroy(&loaders->work);
+    pthread_mutex_destroy(&loaders->lock);
+}
+
+/* One goes; the last one cleans up. */
+static void leave(struct loaders *loaders) {
+    pthread_mutex_lock(&loaders->lock);
+    const bool last = --loaders->workers == 0;
+    pthread_mutex_unlock(&loaders->lock);
+    if (last) {
+        loaders->type->at_end(loaders);
+        delist(loaders);
+    }
+    object_release(&loaders->object);
+}
+
+static void *run(void *arg) {
+    struct loaders *loaders = arg;
+    pthread_mutex_lock(&loaders->lock);
+    while (!loaders->quit)
+        if (!loaders->type->step(loaders))
+            pthread_cond_wait(&loaders->work, &loaders->lock);
+    pthread_mutex_unlock(&loaders->lock);
+    leave(loaders);
+    return NULL;
+}
+
+static bool start_one(struct loaders *loaders) {
+    pthread_t thread;
+    object_retain(&loaders->object);
+    if (pthread_create(&thread, NULL, run, loaders)) {
+        leave(loaders);
+        return false;
+    }
+    pthread_detach(thread);
+    return true;
+}
+
+cls_status loaders_start(struct loaders *loaders, unsigned workers) {
+    bool started = true;
+    enlist(loaders);
+    loaders->workers = workers;
+    for (unsigned i = 0; i < workers; i++) {
+        if (started)
+            started = start_one(loaders);
+        else {
+            object_retain(&loaders->object);
+            leave(loaders);
+        }
+    }
+    if (started)
+        return CLS_SUCCESS;
+    loaders_quit(loaders);
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no threads for a prefetcher");
+}

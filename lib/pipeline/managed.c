@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/* Managed contexts: the blocks of this layer on one context. */
+#include <clstream/managed_context.h>
+
+#include <pthread.h>
+
+#include <clstream/buffer.h>
+#include <clstream/context.h>
+#include <clstream/event.h>
+#include <clstream/stream.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/handle.h"
+#include "pipeline/pipeline.h"
+
+enum { MARKS = 4, TIMED_STEPS = 8, STAGES = 3 };
+
+/* The ends of a timed step's stages, behind a mark at its start. */
+struct timed_step {
+    uint64_t step;
+    enum { MARKING, MARKED, SPOILT } state;
+    cls_event marks[MARKS];
+};
+
+struct managed {
+    struct object object;
+    cls_context context;
+    cls_stream default_stream;
+    cls_event alive;                   /* never recorded: a query says whether the context lives */
+    cls_async_coordinator coordinator; /* NULL: everything runs in place */
+    cls_stream streams[STAGES];
+    pthread_mutex_t lock; /* guards what follows */
+    uint64_t steps;
+    uint64_t timed_from, timed_to; /* timed steps whose times are to be read */
+    struct timed_step timed[TIMED_STEPS];
+    cls_event base;
+    double ends[STAGES]; /* of the step read last, in ms from the base */
+    bool measured;
+    uint64_t measured_step;
+    double times[STAGES];
+};
+
+static void managed_finalize(struct object *object) {
+    struct managed *managed = (struct managed *)(void *)object;
+    for (int i = 0; i < TIMED_STEPS; i++)
+        for (int k = 0; k < MARKS; k++)
+            if (managed->timed[i].marks[k])
+                cls_event_destroy(managed->timed[i].marks[k]);
+    if (managed->base)
+        cls_event_destroy(managed->base);
+    if (managed->alive)
+        cls_event_destroy(managed->alive);
+    if (managed->coordinator)
+        cls_async_coordinator_destroy(managed->coordinator);
+    if (managed->context)
+        cls_context_destroy(managed->context);
+    pthread_mutex_destroy(&managed->lock);
+}
+
+static struct object_pool managed_pool =
+    OBJECT_POOL(21, sizeof(struct managed), "managed context", managed_finalize);
+
+static cls_status managed_get(cls_managed_context handle, struct managed **out) {
+    struct managed *managed = object_acquire(&managed_pool, handle);
+    if (!managed)
+        return object_invalid(&managed_pool, handle);
+    cls_status status = cls_event_query(managed->alive);
+    if (status)
+        object_release(&managed->object);
+    else
+        *out = managed;
+    return status;
+}
+
+static cls_status managed_put(struct managed *managed, cls_status status) {
+    object_release(&managed->object);
+    return status;
+}
+
+/* --- life --- */
+
+static cls_status managed_open(struct managed *managed, const char *device, bool with_streams) {
+    cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
+    config.device = device;
+    cls_status status = cls_context_create(&config, &managed->context);
+    if (!status)
+        status = cls_context_default_stream(managed->context, &managed->default_stream);
+    if (!status)
+        status = cls_event_create(managed->context, NULL, &managed->alive);
+    if (!status && with_streams)
+        status = cls_async_coordinator_create(managed->context, NULL, &managed->coordinator);
+    for (int kind = 0; kind < STAGES && !status && with_streams; kind++)
+        status = cls_async_coordinator_get_stream(managed->coordinator, (cls_op_kind)kind,
+                                                  &managed->streams[kind]);
+    return status;
+}
+
+cls_status cls_managed_context_create(const char *device, int with_streams,
+                                      cls_managed_context *out) {
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_managed_context_create: out is null");
+    struct managed *managed = object_create(&managed_pool);
+    if (!managed || pthread_mutex_init(&managed->lock, NULL)) {
+        if (managed)
+            object_abandon(&managed->object);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a managed context");
+    }
+    cls_status status = managed_open(managed, device, with_streams != 0);
+    if (status)
+        return managed_put(managed, status);
+    *out = object_handle(&managed->object);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_managed_context_destroy(cls_managed_context handle) {
+    return object_destroy(&managed_pool, handle) ? CLS_SUCCESS
+                                                 : object_invalid(&managed_pool, handle);
+}
+
+/* --- what it has and makes --- */
+
+cls_status cls_managed_context_get_context(cls_managed_context handle, cls_context *out) {
+    struct managed *managed;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_managed_context_get_context: out is null");
+    cls_status status = managed_get(handle, &managed);
+    if (status)
+        return status;
+    *out = managed->context;
+    return managed_put(managed, CLS_SUCCESS);
+}
+
+cls_status cls_managed_context_get_coordinator(cls_managed_context handle,
+                                               cls_async_coordinator *out) {
+    struct managed *managed;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_managed_context_get_coordinator: out is null");
+    cls_status status = managed_get(handle, &managed);
+    if (status)
+        return status;
+    if (!managed->coordinator)
+        return managed_put(
+            managed, error_set(CLS_ERROR_INVALID_STATE, "a managed context made without streams"));
+    *out = managed->coordinator;
+    return managed_put(managed, CLS_SUCCESS);
+}
+
+cls_status cls_managed_context_make_triple_buffer(cls_managed_context handle, size_t bytes,
+                                                  const cls_triple_buffer_config *config,
+                                                  cls_triple_buffer *out) {
+    struct managed *managed;
+    cls_status status = managed_get(handle, &managed);
+    return status ? status
+                  : managed_put(managed,
+                                cls_triple_buffer_create(managed->context, bytes, config, out));
+}
+
+cls_status cls_managed_context_make_pipeline(cls_managed_context handle,
+                                             const cls_pipeline_config *config, cls_pipeline *out) {
+    struct managed *managed;
+    cls_status status = managed_get(handle, &managed);
+    return status ? status
+                  : managed_put(managed, cls_pipeline_create(managed->context, config, out));
+}
+
+/* --- times of steps on streams; under the lock --- */
+
+static double later(double a, double b) { return a > b ? a : b; }
+
+/* Each stage's time counts from when both the stage before it and its own last run were over. */
+static void take_times(struct managed *managed, const struct timed_step *timed,
+                       const double ends[MARKS]) {
+    for (int i = 0; i < STAGES; i++)
+        managed->times[i] = ends[i + 1] - later(ends[i], managed->measured ? managed->ends[i] : 0);
+    for (int i = 0; i < STAGES; i++)
+        managed->ends[i] = ends[i + 1];
+    managed->measured = true;
+    managed->measured_step = timed->step;
+}
+
+static void read_times(struct managed *managed) {
+    for (; managed->timed_from < managed->timed_to; managed->timed_from++) {
+        const struct timed_step *timed = &managed->timed[managed->timed_from % TIMED_STEPS];
+        double ends[MARKS];
+        cls_status status = timed->state == MARKING  ? CLS_NOT_READY
+                            : timed->state == SPOILT ? CLS_ERROR_NOT_TIMED
+                                                     : CLS_SUCCESS;
+        for (int i = 0; i < MARKS && !status; i++)
+            status = cls_event_elapsed(managed->base, timed->marks[i], &ends[i]);
+        if (status == CLS_NOT_READY)
+            return;
+        if (!status)
+            take_times(managed, timed, ends);
+    }
+}
+
+static bool mark(struct managed *managed, cls_event *event, cls_stream stream) {
+    const cls_event_config config = {sizeof config, 1};
+    if (!*event && cls_event_create(managed->context, &config, event))
+        return false;
+    return !cls_event_record(*event, stream);
+}
+
+/* The marks for this step, or NULL: all are in use, or the step is not to be timed. */
+static struct timed_step *begin_times(struct managed *managed, const cls_buffered_step *step) {
+    const cls_stream first = managed->streams[CLS_OP_UPLOAD];
+    struct timed_step *timed = &managed->timed[managed->timed_to % TIMED_STEPS];
+    if (!step->timed || managed->timed_to - managed->timed_from == TIMED_STEPS)
+        return NULL;
+    if (!managed->base && !mark(managed, &managed->base, first))
+        return NULL;
+    if (!mark(managed, &timed->marks[0], first))
+        return NULL;
+    timed->step = managed->steps;
+    timed->state = MARKING;
+    managed->timed_to++;
+    return timed;
+}
+
+/* --- steps on streams; the lock is not held, for a step calls the user --- */
+
+static void end_stage(struct managed *managed, struct timed_step *timed, cls_op_kind kind,
+                      bool *spoilt) {
+    if (timed && !*spoilt)
+        *spoilt = !mark(managed, &timed->marks[kind + 1], managed->streams[kind]);
+}
+
+static cls_status submit_step(struct managed *managed, const cls_buffered_step *step,
+                              struct timed_step *timed, bool *spoilt, cls_step_telemetry *out) {
+    const cls_place place = cls_place_slots(step->slots);
+    cls_compute compute = *step->compute;
+    compute.slots = step->slots;
+    cls_status status = cls_async_coordinator_queue_upload(
+        managed->coordinator, step->in, step->in_bytes, place, NULL, 0, &out->upload);
+    end_stage(managed, timed, CLS_OP_UPLOAD, spoilt);
+    if (!status)
+        status = cls_async_coordinator_queue_compute(managed->coordinator, &compute, NULL, 0,
+                                                     &out->compute);
+    end_stage(managed, timed, CLS_OP_COMPUTE, spoilt);
+    if (!status)
+        status = cls_async_coordinator_queue_download(managed->coordinator, place, step->out,
+                                                      step->out_bytes, NULL, 0, &out->download);
+    end_stage(managed, timed, CLS_OP_DOWNLOAD, spoilt);
+    return status;
+}
+
+static cls_status step_on_streams(struct managed *managed, const cls_buffered_step *step,
+                                  cls_step_telemetry *out) {
+    bool spoilt = false;
+    pthread_mutex_lock(&managed->lock);
+    read_times(managed);
+    struct timed_step *timed = begin_times(managed, step);
+    out->step = managed->steps++;
+    pthread_mutex_unlock(&managed->lock);
+    cls_status status = submit_step(managed, step, timed, &spoilt, out);
+    pthread_mutex_lock(&managed->lock);
+    if (timed)
+        timed->state = status || spoilt ? SPOILT : MARKED;
+    pthread_mutex_unlock(&managed->lock);
+    return status;
+}
+
+/* --- steps in place --- */
+
+static double ms_since(uint64_t start) { return (double)(clock_now_ns() - start) / 1e6; }
+
+static cls_status compute_in_place(const cls_compute *compute, const cls_slot *slot,
+                                   cls_stream stream) {
+    enum { MOST_ARGS = 64 };
+    cls_arg args[MOST_ARGS + 1];
+    unsigned n = 0;
+    if (compute->fn)
+        return compute->fn(stream, slot, compute->arg);
+    if (compute->n_args > MOST_ARGS)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a kernel of %u arguments", compute->n_args);
+    args[n++] = cls_arg_buffer(slot->buffer);
+    for (unsigned i = 0; i < compute->n_args; i++)
+        args[n++] = compute->args[i];
+    return cls_kernel_launch_async(compute->kernel, compute->launch, args, n, stream);
+}
+
+/* Every stage on the default stream, waited for, so that its time is the host's. */
+static cls_status run_in_place(struct managed *managed, const cls_buffered_step *step,
+                               cls_slot *slot, double times[STAGES]) {
+    const cls_stream stream = managed->default_stream;
+    uint64_t start = clock_now_ns();
+    cls_status status = cls_copy_h2d(slot->buffer, 0, step->in, step->in_bytes, stream);
+    times[CLS_OP_UPLOAD] = ms_since(start);
+    start = clock_now_ns();
+    if (!status)
+        status = cls_triple_buffer_process_slot(step->slots, stream, slot);
+    if (!status)
+        status = compute_in_place(step->compute, slot, stream);
+    if (!status)
+        status = cls_stream_synchronize(stream);
+    times[CLS_OP_COMPUTE] = ms_since(start);
+    start = clock_now_ns();
+    if (!status)
+        status = cls_triple_buffer_download_slot(step->slots, stream, slot);
+    if (!status)
+        status = cls_copy_d2h(step->out, slot->buffer, 0, step->out_bytes, stream);
+    times[CLS_OP_DOWNLOAD] = ms_since(start);
+    return status ? status : cls_triple_buffer_advance(step->slots);
+}
+
+static cls_status check_bytes(const cls_buffered_step *step) {
+    size_t bytes;
+    cls_status status = cls_triple_buffer_get_size(step->slots, &bytes);
+    if (!status && (step->in_bytes > bytes || step->out_bytes > bytes))
+        status = error_set(CLS_ERROR_OUT_OF_RANGE, "a step of %zu and %zu bytes in slots of %zu",
+                           step->in_bytes, step->out_bytes, bytes);
+    return status;
+}
+
+static cls_status step_in_place(struct managed *managed, const cls_buffered_step *step,
+                                cls_step_telemetry *out) {
+    cls_slot slot;
+    double times[STAGES] = {0};
+    cls_status status = pipeline_may_block();
+    if (!status)
+        status = check_bytes(step);
+    if (!status)
+        status = cls_triple_buffer_upload_slot(step->slots, managed->default_stream, &slot);
+    if (status == CLS_NOT_READY)
+        status = error_set(CLS_ERROR_INVALID_STATE, "the triple buffer has no slot to upload to");
+    if (!status)
+        status = run_in_place(managed, step, &slot, times);
+    if (status)
+        return status;
+    pthread_mutex_lock(&managed->lock);
+    out->step = managed->steps++;
+    managed->measured = true;
+    managed->measured_step = out->step;
+    for (int i = 0; i < STAGES; i++)
+        managed->times[i] = times[i];
+    pthread_mutex_unlock(&managed->lock);
+    return CLS_SUCCESS;
+}
+
+static void tell(struct managed *managed, uint64_t start, cls_step_telemetry *found) {
+    pthread_mutex_lock(&managed->lock);
+    found->measured = managed->measured;
+    found->measured_step = managed->measured_step;
+    found->upload_ms = managed->times[CLS_OP_UPLOAD];
+    found->compute_ms = managed->times[CLS_OP_COMPUTE];
+    found->download_ms = managed->times[CLS_OP_DOWNLOAD];
+    pthread_mutex_unlock(&managed->lock);
+    found->submit_ms = ms_since(start);
+}
+
+static bool is_step(const cls_buffered_step *step) {
+    return step && step->size == sizeof *step && step->in && step->in_bytes && step->out &&
+           step->out_bytes && step->compute && step->compute->size == sizeof *step->compute &&
+           (step->compute->fn || step->compute->kernel);
+}
+
+cls_status cls_managed_context_triple_buffered_step(cls_managed_context handle,
+                                                    const cls_buffered_step *step,
+                                                    cls_step_telemetry *out) {
+    struct managed *managed;
+    cls_step_telemetry found = CLS_STEP_TELEMETRY_INIT;
+    const uint64_t start = clock_now_ns();
+    if (!out || out->size != sizeof *out || !is_step(step))
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "a step or telemetry that is null, of a wrong size or incomplete");
+    cls_status status = managed_get(handle, &managed);
+    if (status)
+        return status;
+    status = managed->coordinator ? step_on_streams(managed, step, &found)
+                                  : step_in_place(managed, step, &found);
+    if (!status) {
+        tell(managed, start, &found);
+        *out = found;
+    }
+    return managed_put(managed, status);
+}

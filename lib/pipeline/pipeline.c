@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "pipeline/pipeline.h"
+
+#include <clstream/context.h>
+#include <clstream/stream.h>
+
+#include "base/error.h"
+#include "core/stream.h"
+
+cls_status pipeline_context(cls_context given, cls_context *context, cls_stream *default_stream) {
+    cls_context found = given;
+    cls_status status = given ? CLS_SUCCESS : cls_context_default(&found);
+    if (!status)
+        status = cls_context_default_stream(found, default_stream);
+    if (!status)
+        *context = found;
+    return status;
+}
+
+cls_status pipeline_check_stream(cls_stream stream, cls_context context) {
+    cls_stream_info info = CLS_STREAM_INFO_INIT;
+    cls_status status = cls_stream_get_info(stream, &info);
+    if (!status && info.context != context)
+        status = error_set(CLS_ERROR_WRONG_CONTEXT, "a stream of another context");
+    return status;
+}
+
+cls_status pipeline_may_block(void) { return check_may_block(); }

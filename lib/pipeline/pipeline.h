@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* What the blocks of this layer share. They stand on the library's public interface. */
+#ifndef CLSTREAM_PIPELINE_PIPELINE_H
+#define CLSTREAM_PIPELINE_PIPELINE_H
+
+#include <stdbool.h>
+
+#include <clstream/types.h>
+
+/* The handles that a context's NULL ones stand for. */
+cls_status pipeline_context(cls_context given, cls_context *context, cls_stream *default_stream);
+
+/* CLS_ERROR_WRONG_CONTEXT, or what is wrong with the handle. */
+cls_status pipeline_check_stream(cls_stream stream, cls_context context);
+
+/* CLS_ERROR_WOULD_DEADLOCK inside a host function or callback. */
+cls_status pipeline_may_block(void);
+
+#endif

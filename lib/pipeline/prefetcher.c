@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Batch i lives in slot i % depth: pinned memory, a device buffer, and two events, one behind the upload
+ * and one behind the caller's last use. Before the pinned memory is loaded anew its upload must be done,
+ * for which the worker waits; before the buffer is, the caller's work, for which the upload stream waits.
+ *
+ * Workers live until the prefetcher is destroyed, and the last one of them frees the pinned memory, which
+ * only they use: that blocks, so no thread of the caller's does it.
+ */
+#include <clstream/prefetcher.h>
+
+#include <clstream/buffer.h>
+#include <clstream/event.h>
+#include <clstream/stream.h>
+
+#include "base/error.h"
+#include "pipeline/loaders.h"
+#include "pipeline/pipeline.h"
+
+enum state { EMPTY, LOADING, LOADED, TAKEN };
+
+struct slot {
+    enum state state;
+    uint64_t index;
+    size_t bytes;
+    cls_status status;
+    void *memory;
+    cls_buffer buffer;
+    cls_event uploaded, released;
+};
+
+struct prefetcher {
+    struct loaders loaders; /* first: an object with threads */
+    cls_context context;
+    cls_stream default_stream, upload;
+    cls_load_fn load;
+    void *arg;
+    size_t capacity;
+    unsigned depth;
+    pthread_cond_t changed;
+    uint64_t next_load, next_out;
+    bool ended;   /* no loader is to be called any more */
+    bool stopped; /* by the caller: nothing is handed out any more */
+    struct slot slots[CLS_PREFETCHER_MAX_DEPTH];
+};
+
+static void prefetcher_finalize(struct object *object) {
+    struct prefetcher *prefetcher = (struct prefetcher *)(void *)object;
+    for (unsigned i = 0; i < prefetcher->depth; i++) {
+        struct slot *slot = &prefetcher->slots[i];
+        if (slot->buffer)
+            cls_buffer_destroy(slot->buffer);
+        if (slot->uploaded)
+            cls_event_destroy(slot->uploaded);
+        if (slot->released)
+            cls_event_destroy(slot->released);
+    }
+    if (prefetcher->upload)
+        cls_stream_destroy(prefetcher->upload);
+    pthread_cond_destroy(&prefetcher->changed);
+    loaders_fini(&prefetcher->loaders);
+}
+
+static struct object_pool prefetcher_pool =
+    OBJECT_POOL(18, sizeof(struct prefetcher), "prefetcher", prefetcher_finalize);
+
+static cls_status prefetcher_get(cls_prefetcher handle, struct prefetcher **out) {
+    struct prefetcher *prefetcher = object_acquire(&prefetcher_pool, handle);
+    if (!prefetcher)
+        return object_invalid(&prefetcher_pool, handle);
+    cls_status status = pipeline_check_stream(prefetcher->upload, prefetcher->context);
+    if (status)
+        object_release(&prefetcher->loaders.object);
+    else
+        *out = prefetcher;
+    return status;
+}
+
+static cls_status prefetcher_put(struct prefetcher *prefetcher, cls_status status) {
+    object_release(&prefetcher->loaders.object);
+    return status;
+}
+
+static struct slot *slot_of(struct prefetcher *prefetcher, uint64_t index) {
+    return &prefetcher->slots[index % prefetcher->depth];
+}
+
+/* --- the workers' side --- */
+
+/* Loads and uploads a batch; no lock is held. */
+static cls_status fetch(struct prefetcher *prefetcher, struct slot *slot, uint64_t index,
+                        size_t *bytes) {
+    cls_status status = cls_event_synchronize(slot->uploaded);
+    *bytes = 0;
+    if (!status)
+        status =
+            prefetcher->load(prefetcher->arg, index, slot->memory, prefetcher->capacity, bytes);
+    if (status || !*bytes)
+        return status;
+    if (*bytes > prefetcher->capacity)
+        return CLS_ERROR_OUT_OF_RANGE;
+    status = cls_stream_wait_event(prefetcher->upload, slot->released);
+    if (!status)
+        status = cls_copy_h2d_async(slot->buffer, 0, slot->memory, *bytes, prefetcher->upload);
+    return status ? status : cls_event_record(slot->uploaded, prefetcher->upload);
+}
+
+/* One batch, when there is room for one: called by the workers with the lock held. */
+static bool load_one(struct loaders *loaders) {
+    struct prefetcher *prefetcher = (struct prefetcher *)(void *)loaders;
+    const uint64_t index = prefetcher->next_load;
+    struct slot *slot = slot_of(prefetcher, index);
+    if (prefetcher->ended || slot->state != EMPTY)
+        return false;
+    size_t bytes;
+    prefetcher->next_load++;
+    slot->state = LOADING;
+    pthread_mutex_unlock(&loaders->lock);
+    const cls_status status = fetch(prefetcher, slot, index, &bytes);
+    pthread_mutex_lock(&loaders->lock);
+    slot->index = index;
+    slot->bytes = bytes;
+    slot->status = status;
+    slot->state = LOADED;
+    if (status || !bytes)
+        prefetcher->ended = true;
+    pthread_cond_broadcast(&prefetcher->changed);
+    return true;
+}
+
+static void free_pinned(struct loaders *loaders) {
+    struct prefetcher *prefetcher = (struct prefetcher *)(void *)loaders;
+    for (unsigned i = 0; i < prefetcher->depth; i++)
+        if (prefetcher->slots[i].memory)
+            cls_host_free(prefetcher->slots[i].memory);
+}
+
+static const struct loader_type loader_type = {load_one, free_pinned};
+
+/* --- life --- */
+
+static cls_status open_slots(struct prefetcher *prefetcher, unsigned depth) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < depth && !status; i++) {
+        struct slot *slot = &prefetcher->slots[i];
+        prefetcher->depth = i + 1;
+        status = cls_host_alloc(prefetcher->context, prefetcher->capacity, &slot->memory);
+        if (!status)
+            status = cls_buffer_create(prefetcher->context, prefetcher->capacity, &slot->buffer);
+        if (!status)
+            status = cls_event_create(prefetcher->context, NULL, &slot->uploaded);
+        if (!status)
+            status = cls_event_create(prefetcher->context, NULL, &slot->released);
+    }
+    return status;
+}
+
+static cls_status start(struct prefetcher *prefetcher, const cls_prefetcher_config *config) {
+    const unsigned workers = config->workers ? config->workers : 2;
+    const unsigned depth = config->depth ? config->depth : workers + 2;
+    cls_stream_config stream = CLS_STREAM_CONFIG_INIT;
+    stream.name = "prefetch";
+    cls_status status =
+        pipeline_context(prefetcher->context, &prefetcher->context, &prefetcher->default_stream);
+    if (!status)
+        status = cls_stream_create(prefetcher->context, &stream, &prefetcher->upload);
+    if (!status)
+        status = open_slots(prefetcher, depth);
+    if (!status)
+        return loaders_start(&prefetcher->loaders, workers);
+    free_pinned(&prefetcher->loaders);
+    return status;
+}
+
+static bool fits(const cls_prefetcher_config *config) {
+    return !config ||
+           (config->size == sizeof *config && config->workers <= CLS_PREFETCHER_MAX_WORKERS &&
+            config->depth <= CLS_PREFETCHER_MAX_DEPTH);
+}
+
+cls_status cls_prefetcher_create(cls_context context, size_t capacity, cls_load_fn load, void *arg,
+                                 const cls_prefetcher_config *config, cls_prefetcher *out) {
+    const cls_prefetcher_config standard = CLS_PREFETCHER_CONFIG_INIT;
+    if (!out || !load || !capacity || !fits(config))
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_prefetcher_create: %s",
+                         !out        ? "out is null"
+                         : !load     ? "load is null"
+                         : !capacity ? "0 bytes"
+                                     : "config of a wrong size, or too many of something");
+    cls_status status = pipeline_may_block(); /* taking it back may free pinned memory */
+    struct prefetcher *prefetcher = status ? NULL : object_create(&prefetcher_pool);
+    if (status)
+        return status;
+    if (!prefetcher || !loaders_init(&prefetcher->loaders, &loader_type)) {
+        if (prefetcher)
+            object_abandon(&prefetcher->loaders.object);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a prefetcher");
+    }
+    pthread_cond_init(&prefetcher->changed, NULL);
+    prefetcher->context = context;
+    prefetcher->capacity = capacity;
+    prefetcher->load = load;
+    prefetcher->arg = arg;
+    status = start(prefetcher, config ? config : &standard);
+    if (status)
+        return prefetcher_put(prefetcher, status);
+    *out = object_handle(&prefetcher->loaders.object);
+    return CLS_SUCCESS;
+}
+
+static void stop(struct prefetcher *prefetcher) {
+    pthread_mutex_lock(&prefetcher->loaders.lock);
+    prefetcher->ended = prefetcher->stopped = true;
+    pthread_cond_broadcast(&prefetcher->changed);
+    pthread_mutex_unlock(&prefetcher->loaders.lock);
+}
+
+cls_status cls_prefetcher_destroy(cls_prefetcher handle) {
+    struct prefetcher *prefetcher = object_acquire(&prefetcher_pool, handle);
+    if (!prefetcher)
+        return object_invalid(&prefetcher_pool, handle);
+    const bool mine = object_destroy(&prefetcher_pool, handle);
+    if (mine) {
+        stop(prefetcher);
+        loaders_quit(&prefetcher->loaders);
+    }
+    return prefetcher_put(prefetcher,
+                          mine ? CLS_SUCCESS : object_invalid(&prefetcher_pool, handle));
+}
+
+cls_status cls_prefetcher_stop(cls_prefetcher handle) {
+    struct prefetcher *prefetcher;
+    cls_status status = prefetcher_get(handle, &prefetcher);
+    if (status)
+        return status;
+    stop(prefetcher);
+    return prefetcher_put(prefetcher, CLS_SUCCESS);
+}
+
+/* --- the caller's side --- */
+
+/* Under the lock: whether the next batch, or that there is none, is known. */
+static cls_status await_next(struct prefetcher *prefetcher, bool may_wait) {
+    for (;;) {
+        const struct slot *slot = slot_of(prefetcher, prefetcher->next_out);
+        if (prefetcher->stopped || slot->state == LOADED)
+            return CLS_SUCCESS;
+        if (slot->state == TAKEN)
+            return error_set(CLS_ERROR_LIMIT, "the caller holds all %u batches", prefetcher->depth);
+        if (!may_wait)
+            return CLS_NOT_READY;
+        pthread_cond_wait(&prefetcher->changed, &prefetcher->loaders.lock);
+    }
+}
+
+/* Under the lock: hands the next batch out. What ended the data stays where it is. */
+static cls_status take(struct prefetcher *prefetcher, cls_stream stream, cls_prefetched *out) {
+    struct slot *slot = slot_of(prefetcher, prefetcher->next_out);
+    const uint64_t index = prefetcher->next_out;
+    if (prefetcher->stopped || (!slot->status && !slot->bytes)) {
+        *out = (cls_prefetched){NULL, 0, index};
+        return CLS_SUCCESS;
+    }
+    if (slot->status)
+        return error_set(slot->status, "batch %llu was not loaded: %s", (unsigned long long)index,
+                         cls_status_string(slot->status));
+    cls_status status = cls_stream_wait_event(stream, slot->uploaded);
+    if (status)
+        return status;
+    slot->state = TAKEN;
+    prefetcher->next_out++;
+    *out = (cls_prefetched){slot->buffer, slot->bytes, index};
+    return CLS_SUCCESS;
+}
+
+static cls_status next(cls_prefetcher handle, cls_stream stream, cls_prefetched *out,
+                       bool may_wait) {
+    struct prefetcher *prefetcher;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_prefetcher_next: out is null");
+    cls_status status = may_wait ? pipeline_may_block() : CLS_SUCCESS;
+    if (!status)
+        status = prefetcher_get(handle, &prefetcher);
+    if (status)
+        return status;
+    stream = stream ? stream : prefetcher->default_stream;
+    status = pipeline_check_stream(stream, prefetcher->context);
+    if (!status) {
+        pthread_mutex_lock(&prefetcher->loaders.lock);
+        status = await_next(prefetcher, may_wait);
+        if (!status)
+            status = take(prefetcher, stream, out);
+        pthread_mutex_unlock(&prefetcher->loaders.lock);
+    }
+    return prefetcher_put(prefetcher, status);
+}
+
+cls_status cls_prefetcher_next(cls_prefetcher prefetcher, cls_stream stream, cls_prefetched *out) {
+    return next(prefetcher, stream, out, true);
+}
+
+cls_status cls_prefetcher_try_next(cls_prefetcher prefetcher, cls_stream stream,
+                                   cls_prefetched *out) {
+    return next(prefetcher, stream, out, false);
+}
+
+/* Under the lock. */
+static cls_status release(struct prefetcher *prefetcher, const cls_prefetched *batch,
+                          cls_stream stream) {
+    struct slot *slot = slot_of(prefetcher, batch->index);
+    if (slot->state != TAKEN || slot->index != batch->index || slot->buffer != batch->buffer)
+        return error_set(CLS_ERROR_INVALID_STATE, "batch %llu is not the caller's",
+                         (unsigned long long)batch->index);
+    cls_status status = cls_event_record(slot->released, stream);
+    if (status)
+        return status;
+    slot->state = EMPTY;
+    loaders_wake(&prefetcher->loaders);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_prefetcher_release(cls_prefetcher handle, const cls_prefetched *batch,
+                                  cls_stream stream) {
+    struct prefetcher *prefetcher;
+    if (!batch)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_prefetcher_release: batch is null");
+    cls_status status = prefetcher_get(handle, &prefetcher);
+    if (status)
+        return status;
+    stream = stream ? stream : prefetcher->default_stream;
+    status = pipeline_check_stream(stream, prefetcher->context);
+    if (!status) {
+        pthread_mutex_lock(&prefetcher->loaders.lock);
+        status = release(prefetcher, batch, stream);
+        pthread_mutex_unlock(&prefetcher->loaders.lock);
+    }
+    return prefetcher_put(prefetcher, status);
+}

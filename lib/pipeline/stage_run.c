@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Executing iterations. Who executes owns the copies and the times meanwhile: the lock is not held while a
+ * stage's function runs. */
+#include <string.h>
+
+#include "base/error.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/stages.h"
+
+/* --- order between stages --- */
+
+static cls_status wait_for(const struct copy *copy, unsigned other, cls_stream stream) {
+    return copy->event[other] ? cls_stream_wait_event(stream, copy->event[other]) : CLS_SUCCESS;
+}
+
+static cls_status wait_to_read(const struct copy *copy, cls_stream stream) {
+    return copy->writer == NOBODY ? CLS_SUCCESS : wait_for(copy, (unsigned)copy->writer, stream);
+}
+
+static cls_status wait_to_write(const struct copy *copy, cls_stream stream) {
+    cls_status status = wait_to_read(copy, stream);
+    for (unsigned i = 0; i < CLS_PIPELINE_MAX_STAGES && !status; i++)
+        if (copy->readers & UINT32_C(1) << i)
+            status = wait_for(copy, i, stream);
+    return status;
+}
+
+/* Records the stage's access; another one of this run has the same event. */
+static cls_status note(const struct pipeline *pipeline, struct copy *copy, unsigned stage,
+                       bool writes) {
+    cls_status status = CLS_SUCCESS;
+    if (!copy->event[stage])
+        status = cls_event_create(pipeline->context, NULL, &copy->event[stage]);
+    if (!status)
+        status = cls_event_record(copy->event[stage], pipeline->stages[stage]->stream);
+    if (status)
+        return status;
+    if (writes) {
+        copy->writer = (int)stage;
+        copy->readers = 0;
+    } else if (copy->writer != (int)stage) {
+        copy->readers |= UINT32_C(1) << stage;
+    }
+    return CLS_SUCCESS;
+}
+
+/* --- one stage --- */
+
+static struct copy *input_copy(const struct pipeline *pipeline, unsigned buffer) {
+    const struct stage_buffer *b = pipeline->buffers[buffer];
+    const unsigned now = (unsigned)(pipeline->iterations % b->n_copies);
+    const bool last = b->kind == CLS_PIPELINE_FEEDBACK;
+    return &b->copies[last ? (now + b->n_copies - 1) % b->n_copies : now];
+}
+
+static struct copy *output_copy(const struct pipeline *pipeline, unsigned buffer) {
+    const struct stage_buffer *b = pipeline->buffers[buffer];
+    return &b->copies[pipeline->iterations % b->n_copies];
+}
+
+struct access {
+    struct copy *inputs[MOST_STAGE_BUFFERS], *outputs[MOST_STAGE_BUFFERS];
+    cls_buffer in[MOST_STAGE_BUFFERS], out[MOST_STAGE_BUFFERS];
+};
+
+static cls_status wait_for_all(const struct pipeline *pipeline, const struct stage *stage,
+                               struct access *access) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < stage->n_inputs && !status; i++) {
+        access->inputs[i] = input_copy(pipeline, stage->inputs[i]);
+        access->in[i] = access->inputs[i]->buffer;
+        status = wait_to_read(access->inputs[i], stage->stream);
+    }
+    for (unsigned i = 0; i < stage->n_outputs && !status; i++) {
+        access->outputs[i] = output_copy(pipeline, stage->outputs[i]);
+        access->out[i] = access->outputs[i]->buffer;
+        status = wait_to_write(access->outputs[i], stage->stream);
+    }
+    return status;
+}
+
+static cls_status note_all(const struct pipeline *pipeline, unsigned index,
+                           const struct access *access) {
+    const struct stage *stage = pipeline->stages[index];
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < stage->n_inputs && !status; i++)
+        status = note(pipeline, access->inputs[i], index, false);
+    for (unsigned i = 0; i < stage->n_outputs && !status; i++)
+        status = note(pipeline, access->outputs[i], index, true);
+    return status;
+}
+
+static cls_status launch(const struct stage *stage, const struct access *access) {
+    cls_arg args[3 * MOST_STAGE_BUFFERS];
+    unsigned n = 0;
+    for (unsigned i = 0; i < stage->n_inputs; i++)
+        args[n++] = cls_arg_buffer(access->in[i]);
+    for (unsigned i = 0; i < stage->n_outputs; i++)
+        args[n++] = cls_arg_buffer(access->out[i]);
+    for (unsigned i = 0; i < stage->n_args; i++)
+        args[n++] = stage->args[i];
+    return cls_kernel_launch_async(stage->kernel, &stage->launch, args, n, stage->stream);
+}
+
+static cls_status call(const struct pipeline *pipeline, const struct stage *stage,
+                       const struct access *access) {
+    const cls_stage_run run = {.stream = stage->stream,
+                               .iteration = pipeline->iterations,
+                               .inputs = access->in,
+                               .outputs = access->out,
+                               .n_inputs = stage->n_inputs,
+                               .n_outputs = stage->n_outputs,
+                               .launch = stage->launch};
+    return stage->fn ? stage->fn(&run, stage->arg) : launch(stage, access);
+}
+
+static cls_status run_stage(struct pipeline *pipeline, unsigned index, int *round) {
+    struct stage *stage = pipeline->stages[index];
+    struct access access;
+    cls_status status = wait_for_all(pipeline, stage, &access);
+    if (status)
+        return status;
+    struct span *span = *round >= 0 ? &stage->spans[*round] : NULL;
+    if (span && !times_mark(pipeline, &span->start, stage->stream))
+        *round = -1;
+    status = call(pipeline, stage, &access);
+    if (span && *round >= 0 && (status || !times_mark(pipeline, &span->end, stage->stream)))
+        *round = -1;
+    /* Also behind what a failing function submitted: nobody may run into that. */
+    cls_status noted = note_all(pipeline, index, &access);
+    return status ? status : noted;
+}
+
+/* --- an iteration --- */
+
+static cls_status begin(struct pipeline *pipeline) {
+    if (pipeline->executing)
+        return error_set(CLS_ERROR_INVALID_STATE, "another thread is submitting an iteration");
+    if (!pipeline->n_stages)
+        return error_set(CLS_ERROR_INVALID_STATE, "a pipeline without stages");
+    cls_status status = CLS_SUCCESS;
+    if (!pipeline->ordered)
+        status = pipeline_check_order(pipeline, pipeline->order);
+    if (status)
+        return status;
+    pipeline->ordered = pipeline->executing = true;
+    return CLS_SUCCESS;
+}
+
+static cls_status iterate(struct pipeline *pipeline) {
+    int round = times_begin(pipeline);
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < pipeline->n_stages && !status; i++)
+        status = run_stage(pipeline, pipeline->order[i], &round);
+    if (!status && round >= 0)
+        times_end(pipeline, round);
+    return status;
+}
+
+cls_status cls_pipeline_execute_iteration(cls_pipeline handle) {
+    struct pipeline *pipeline;
+    cls_status status = pipeline_get(handle, &pipeline);
+    if (status)
+        return status;
+    pthread_mutex_lock(&pipeline->lock);
+    status = begin(pipeline);
+    pthread_mutex_unlock(&pipeline->lock);
+    if (status)
+        return pipeline_put(pipeline, status);
+    status = iterate(pipeline);
+    pthread_mutex_lock(&pipeline->lock);
+    pipeline->executing = false;
+    pipeline->iterations++;
+    pthread_mutex_unlock(&pipeline->lock);
+    return pipeline_put(pipeline, status);
+}
+
+/* --- all of them --- */
+
+static cls_status synchronize(const struct pipeline *pipeline) {
+    cls_status first = CLS_SUCCESS;
+    for (unsigned i = 0; i < pipeline->n_stages; i++) {
+        const cls_status status = cls_stream_synchronize(pipeline->stages[i]->stream);
+        first = first ? first : status;
+    }
+    return first;
+}
+
+cls_status cls_pipeline_synchronize(cls_pipeline handle) {
+    struct pipeline *pipeline;
+    cls_status status = pipeline_may_block();
+    if (!status)
+        status = pipeline_get(handle, &pipeline);
+    return status ? status : pipeline_put(pipeline, synchronize(pipeline));
+}
+
+/* The next iterations wait for nothing of the past, which is over. */
+static void forget_accesses(struct pipeline *pipeline) {
+    for (unsigned i = 0; i < pipeline->n_buffers; i++)
+        for (unsigned k = 0; k < pipeline->buffers[i]->n_copies; k++) {
+            pipeline->buffers[i]->copies[k].writer = NOBODY;
+            pipeline->buffers[i]->copies[k].readers = 0;
+        }
+}
+
+static cls_status reset(struct pipeline *pipeline) {
+    cls_status first = CLS_SUCCESS;
+    if (pipeline->executing)
+        return error_set(CLS_ERROR_INVALID_STATE, "a thread is submitting an iteration");
+    for (unsigned i = 0; i < pipeline->n_stages; i++) {
+        const struct stage *stage = pipeline->stages[i];
+        const cls_status status =
+            stage->owns_stream ? cls_stream_reset(stage->stream) : CLS_SUCCESS;
+        first = first ? first : status;
+    }
+    forget_accesses(pipeline);
+    times_forget(pipeline);
+    pipeline->iterations = 0;
+    return first;
+}
+
+cls_status cls_pipeline_reset(cls_pipeline handle) {
+    struct pipeline *pipeline;
+    cls_status status = pipeline_may_block();
+    if (!status)
+        status = pipeline_get(handle, &pipeline);
+    if (status)
+        return status;
+    synchronize(pipeline);
+    pthread_mutex_lock(&pipeline->lock);
+    status = reset(pipeline);
+    pthread_mutex_unlock(&pipeline->lock);
+    return pipeline_put(pipeline, status);
+}

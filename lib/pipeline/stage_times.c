@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Times of stages, from timed events around each run of the last TIMED_ROUNDS iterations, against one base
+ * event. Whoever wants them takes those that are done; an iteration that would need the events of one that
+ * is not done yet goes untimed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "pipeline/stages.h"
+
+bool times_mark(struct pipeline *pipeline, cls_event *event, cls_stream stream) {
+    const cls_event_config timed = {sizeof timed, 1};
+    if (!*event && cls_event_create(pipeline->context, &timed, event))
+        return false;
+    return !cls_event_record(*event, stream);
+}
+
+int times_begin(struct pipeline *pipeline) {
+    if (!pipeline->timed)
+        return -1;
+    const cls_stream first = pipeline->stages[pipeline->order[0]]->stream;
+    if (!pipeline->rounds && !pipeline->timed_to && !times_mark(pipeline, &pipeline->base, first))
+        return -1;
+    pthread_mutex_lock(&pipeline->lock);
+    if (pipeline->timed_to - pipeline->timed_from == TIMED_ROUNDS)
+        times_harvest(pipeline);
+    const bool room = pipeline->timed_to - pipeline->timed_from < TIMED_ROUNDS;
+    pthread_mutex_unlock(&pipeline->lock);
+    return room ? (int)(pipeline->timed_to % TIMED_ROUNDS) : -1;
+}
+
+void times_end(struct pipeline *pipeline, int round) {
+    (void)round;
+    pthread_mutex_lock(&pipeline->lock);
+    pipeline->timed_to++;
+    pthread_mutex_unlock(&pipeline->lock);
+}
+
+struct interval {
+    double start, end;
+};
+
+static int by_start(const void *a, const void *b) {
+    const struct interval *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+/* The intervals of a round, in the order of the stages; CLS_NOT_READY, or an error, when one is not done
+ * or failed. */
+static cls_status read_round(const struct pipeline *pipeline, unsigned round,
+                             struct interval *intervals) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < pipeline->n_stages && !status; i++) {
+        const struct span *span = &pipeline->stages[i]->spans[round];
+        status = cls_event_elapsed(pipeline->base, span->start, &intervals[i].start);
+        if (!status)
+            status = cls_event_elapsed(pipeline->base, span->end, &intervals[i].end);
+    }
+    return status;
+}
+
+static void add_to_stages(struct pipeline *pipeline, const struct interval *intervals) {
+    for (unsigned i = 0; i < pipeline->n_stages; i++) {
+        struct stage *stage = pipeline->stages[i];
+        const double idle = intervals[i].start - (stage->runs ? stage->last_end : 0);
+        stage->busy += intervals[i].end - intervals[i].start;
+        stage->waited += idle > 0 ? idle : 0;
+        stage->last_end = intervals[i].end;
+        stage->runs++;
+    }
+}
+
+/* Adds what no interval has covered yet. Those of one harvest are sorted; what an earlier one has passed by
+ * counts as covered, or as idle, for good. */
+static void cover(struct pipeline *pipeline, struct interval *all, size_t n) {
+    qsort(all, n, sizeof *all, by_start);
+    for (size_t i = 0; i < n; i++) {
+        const double from = all[i].start > pipeline->frontier ? all[i].start : pipeline->frontier;
+        if (all[i].end > from)
+            pipeline->covered += all[i].end - from;
+        if (all[i].end > pipeline->frontier)
+            pipeline->frontier = all[i].end;
+        if (all[i].end > pipeline->last_end)
+            pipeline->last_end = all[i].end;
+    }
+}
+
+void times_harvest(struct pipeline *pipeline) {
+    struct interval all[TIMED_ROUNDS * CLS_PIPELINE_MAX_STAGES];
+    size_t n = 0;
+    for (; pipeline->timed_from < pipeline->timed_to; pipeline->timed_from++) {
+        struct interval *these = all + n;
+        const cls_status status =
+            read_round(pipeline, (unsigned)(pipeline->timed_from % TIMED_ROUNDS), these);
+        if (status == CLS_NOT_READY)
+            break;
+        if (status)
+            continue;
+        if (!pipeline->rounds++)
+            pipeline->first_start = pipeline->frontier = these[pipeline->order[0]].start;
+        add_to_stages(pipeline, these);
+        n += pipeline->n_stages;
+    }
+    cover(pipeline, all, n);
+}
+
+void times_forget(struct pipeline *pipeline) {
+    pipeline->timed_from = pipeline->timed_to = pipeline->rounds = 0;
+    pipeline->first_start = pipeline->last_end = pipeline->covered = pipeline->frontier = 0;
+    for (unsigned i = 0; i < pipeline->n_stages; i++) {
+        struct stage *stage = pipeline->stages[i];
+        stage->runs = 0;
+        stage->busy = stage->waited = stage->last_end = 0;
+    }
+}
+
+/* --- for the caller --- */
+
+static const struct stage *busiest(const struct pipeline *pipeline) {
+    const struct stage *most = pipeline->stages[0];
+    for (unsigned i = 1; i < pipeline->n_stages; i++)
+        if (pipeline->stages[i]->busy > most->busy)
+            most = pipeline->stages[i];
+    return most;
+}
+
+static void summarize(const struct pipeline *pipeline, cls_pipeline_statistics *out) {
+    const double span = pipeline->last_end - pipeline->first_start;
+    *out = (cls_pipeline_statistics)CLS_PIPELINE_STATISTICS_INIT;
+    out->iterations = pipeline->iterations;
+    out->timed = pipeline->rounds;
+    if (!pipeline->rounds || span <= 0)
+        return;
+    out->average_ms = span / (double)pipeline->rounds;
+    out->per_second = 1e3 / out->average_ms;
+    out->utilisation = pipeline->covered < span ? pipeline->covered / span : 1;
+    memcpy(out->bottleneck, busiest(pipeline)->name, sizeof out->bottleneck);
+}
+
+cls_status cls_pipeline_get_statistics(cls_pipeline handle, cls_pipeline_statistics *out) {
+    struct pipeline *pipeline;
+    if (!out || out->size != sizeof *out)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_pipeline_get_statistics: out is null or of a wrong size");
+    cls_status status = pipeline_get(handle, &pipeline);
+    if (status)
+        return status;
+    pthread_mutex_lock(&pipeline->lock);
+    times_harvest(pipeline);
+    summarize(pipeline, out);
+    pthread_mutex_unlock(&pipeline->lock);
+    return pipeline_put(pipeline, CLS_SUCCESS);
+}
+
+static void summarize_stage(const struct stage *stage, cls_stage_statistics *out) {
+    *out = (cls_stage_statistics)CLS_STAGE_STATISTICS_INIT;
+    out->runs = stage->runs;
+    out->busy_ms = stage->busy;
+    out->wait_ms = stage->waited;
+    out->average_ms = stage->runs ? stage->busy / (double)stage->runs : 0;
+}
+
+cls_status cls_pipeline_get_stage_statistics(cls_pipeline handle, const char *name,
+                                             cls_stage_statistics *out) {
+    struct pipeline *pipeline;
+    if (!name || !out || out->size != sizeof *out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_get_stage_statistics: a null "
+                                                  "pointer, or out of a wrong size");
+    cls_status status = pipeline_get(handle, &pipeline);
+    if (status)
+        return status;
+    pthread_mutex_lock(&pipeline->lock);
+    times_harvest(pipeline);
+    const int found = pipeline_find_stage(pipeline, name);
+    if (found < 0)
+        status = error_set(CLS_ERROR_NOT_FOUND, "the pipeline has no stage '%s'", name);
+    else
+        summarize_stage(pipeline->stages[found], out);
+    pthread_mutex_unlock(&pipeline->lock);
+    return pipeline_put(pipeline, status);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pipeline inside. A buffer has copies, and iteration i uses copy i % copies. Each copy knows the last
+ * access of every stage: a stage that reads waits for the last writer, one that writes for everybody who
+ * came after the last writer, and for that one.
+ */
+#ifndef CLSTREAM_PIPELINE_STAGES_H
+#define CLSTREAM_PIPELINE_STAGES_H
+
+#include <pthread.h>
+
+#include <clstream/event.h>
+#include <clstream/pipeline.h>
+#include <clstream/stream.h>
+
+#include "base/handle.h"
+
+enum { NAME_BYTES = 64, MOST_STAGE_BUFFERS = 16, TIMED_ROUNDS = 64, NOBODY = -1 };
+
+struct copy {
+    cls_buffer buffer;
+    cls_event event[CLS_PIPELINE_MAX_STAGES]; /* behind the stage's last access; NULL: none yet */
+    uint32_t readers;                         /* since the last write, a bit a stage */
+    int writer;                               /* a stage, or NOBODY */
+};
+
+struct stage_buffer {
+    char name[NAME_BYTES];
+    cls_pipeline_buffer_kind kind;
+    bool owned;
+    unsigned n_copies;
+    struct copy *copies;
+};
+
+struct span {
+    cls_event start, end;
+};
+
+struct stage {
+    char name[NAME_BYTES];
+    unsigned n_inputs, n_outputs, n_args;
+    unsigned inputs[MOST_STAGE_BUFFERS], outputs[MOST_STAGE_BUFFERS]; /* indices of buffers */
+    cls_stage_fn fn;
+    void *arg;
+    cls_kernel kernel;
+    cls_launch launch;
+    cls_arg args[MOST_STAGE_BUFFERS];
+    cls_stream stream;
+    bool owns_stream;
+    struct span spans[TIMED_ROUNDS];
+    /* statistics, in ms from the base */
+    uint64_t runs;
+    double busy, waited, last_end;
+};
+
+struct pipeline {
+    struct object object;
+    cls_context context;
+    cls_event alive; /* never recorded: a query says whether the context still lives */
+    unsigned depth;
+    bool timed;
+    pthread_mutex_t lock; /* guards what follows */
+    bool executing;       /* a thread submits an iteration, without the lock */
+    bool ordered;         /* the order was checked since the last stage came */
+    unsigned n_stages, n_buffers;
+    struct stage *stages[CLS_PIPELINE_MAX_STAGES]; /* as added; events know them by this index */
+    unsigned order[CLS_PIPELINE_MAX_STAGES];
+    struct stage_buffer *buffers[CLS_PIPELINE_MAX_BUFFERS];
+    uint64_t iterations;
+    /* times */
+    cls_event base;
+    uint64_t timed_from, timed_to; /* rounds whose times are still to be taken */
+    uint64_t rounds;               /* whose times were taken */
+    double first_start, last_end;
+    double covered, frontier; /* ms in which a stage was at work, and up to where that is counted */
+};
+
+cls_status pipeline_get(cls_pipeline handle, struct pipeline **out);
+cls_status pipeline_put(struct pipeline *pipeline, cls_status status);
+
+/* Under the lock: the index of a name, or -1. */
+int pipeline_find_stage(const struct pipeline *pipeline, const char *name);
+int pipeline_find_buffer(const struct pipeline *pipeline, const char *name);
+
+/* Under the lock: checks that the stages can run in this order. */
+cls_status pipeline_check_order(const struct pipeline *pipeline, const unsigned *order);
+
+/* --- times (stage_times.c); under the lock, or by who executes --- */
+
+/* Takes the times of the rounds that are done. */
+void times_harvest(struct pipeline *pipeline);
+
+/* The round to time this iteration with, or -1. */
+int times_begin(struct pipeline *pipeline);
+void times_end(struct pipeline *pipeline, int round);
+
+/* Marks the start or end of a stage; an iteration without a mark is only not timed. */
+bool times_mark(struct pipeline *pipeline, cls_event *event, cls_stream stream);
+
+void times_forget(struct pipeline *pipeline);
+
+#endif

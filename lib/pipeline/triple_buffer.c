@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A ring of slots. Each stage counts the slots that it has taken, so slot `taken % slots` is its next one,
+ * and what a slot is follows from the counts: a stage may take what the one before it has taken and it has
+ * not. A slot has one event, recorded by each stage behind its work: to record it again disturbs no wait
+ * already taken on it.
+ */
+#include <clstream/triple_buffer.h>
+
+#include <pthread.h>
+
+#include <clstream/buffer.h>
+#include <clstream/context.h>
+#include <clstream/event.h>
+#include <clstream/stream.h>
+
+#include "base/error.h"
+#include "base/handle.h"
+#include "pipeline/pipeline.h"
+
+enum stage { UPLOAD, PROCESS, DOWNLOAD, ADVANCE, STAGES };
+
+struct slot {
+    cls_buffer buffer;
+    cls_event event;   /* behind the work of the last stage that submitted some */
+    cls_stream stream; /* of the stage that holds it */
+    pthread_t holder;
+    bool submitted; /* the event is behind the holder's work */
+};
+
+struct ring {
+    struct object object;
+    cls_context context;
+    cls_stream default_stream;
+    size_t bytes;
+    unsigned n_slots;
+    bool host_wait;
+    pthread_mutex_t lock; /* guards what follows */
+    uint64_t taken[STAGES];
+    struct slot slots[CLS_TRIPLE_BUFFER_MAX_SLOTS];
+};
+
+static void ring_finalize(struct object *object) {
+    struct ring *ring = (struct ring *)(void *)object;
+    for (unsigned i = 0; i < ring->n_slots; i++) {
+        if (ring->slots[i].buffer)
+            cls_buffer_destroy(ring->slots[i].buffer);
+        if (ring->slots[i].event)
+            cls_event_destroy(ring->slots[i].event);
+    }
+    pthread_mutex_destroy(&ring->lock);
+}
+
+static struct object_pool ring_pool =
+    OBJECT_POOL(16, sizeof(struct ring), "triple buffer", ring_finalize);
+
+static cls_status ring_get(cls_triple_buffer handle, struct ring **out) {
+    struct ring *ring = object_acquire(&ring_pool, handle);
+    size_t bytes;
+    if (!ring)
+        return object_invalid(&ring_pool, handle);
+    cls_status status = cls_buffer_get_size(ring->slots[0].buffer, &bytes);
+    if (status)
+        object_release(&ring->object);
+    else
+        *out = ring;
+    return status;
+}
+
+static cls_status ring_put(struct ring *ring, cls_status status) {
+    object_release(&ring->object);
+    return status;
+}
+
+/* --- life --- */
+
+static cls_status fill_slots(struct ring *ring, unsigned n_slots) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < n_slots && !status; i++) {
+        ring->n_slots = i + 1;
+        status = cls_buffer_create(ring->context, ring->bytes, &ring->slots[i].buffer);
+        if (!status)
+            status = cls_event_create(ring->context, NULL, &ring->slots[i].event);
+    }
+    return status;
+}
+
+static cls_status ring_new(cls_context context, size_t bytes,
+                           const cls_triple_buffer_config *config, cls_triple_buffer *out) {
+    struct ring *ring = object_create(&ring_pool);
+    if (!ring || pthread_mutex_init(&ring->lock, NULL)) {
+        if (ring)
+            object_abandon(&ring->object);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a triple buffer");
+    }
+    ring->context = context;
+    ring->bytes = bytes;
+    ring->host_wait = config->host_wait != 0;
+    cls_status status = pipeline_context(context, &ring->context, &ring->default_stream);
+    if (!status)
+        status = fill_slots(ring, config->slots ? config->slots : 3);
+    if (status) {
+        object_release(&ring->object);
+        return status;
+    }
+    *out = object_handle(&ring->object);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_triple_buffer_create(cls_context context, size_t bytes,
+                                    const cls_triple_buffer_config *config,
+                                    cls_triple_buffer *out) {
+    const cls_triple_buffer_config standard = CLS_TRIPLE_BUFFER_CONFIG_INIT;
+    if (!out || !bytes || (config && config->size != sizeof *config))
+        return error_set(
+            CLS_ERROR_INVALID_VALUE,
+            "cls_triple_buffer_create: out is null, 0 bytes or config of a wrong size");
+    if (config && config->slots > CLS_TRIPLE_BUFFER_MAX_SLOTS)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_triple_buffer_create: %u slots",
+                         config->slots);
+    return ring_new(context, bytes, config ? config : &standard, out);
+}
+
+cls_status cls_triple_buffer_destroy(cls_triple_buffer handle) {
+    return object_destroy(&ring_pool, handle) ? CLS_SUCCESS : object_invalid(&ring_pool, handle);
+}
+
+/* --- moves, under the lock --- */
+
+static struct slot *next_of(struct ring *ring, enum stage stage) {
+    return &ring->slots[ring->taken[stage] % ring->n_slots];
+}
+
+static bool is_there(const struct ring *ring, enum stage stage) {
+    if (stage == UPLOAD)
+        return ring->taken[UPLOAD] - ring->taken[ADVANCE] < ring->n_slots;
+    return ring->taken[stage] < ring->taken[stage - 1];
+}
+
+static cls_status submit(struct slot *slot) {
+    cls_status status = cls_event_record(slot->event, slot->stream);
+    slot->submitted = !status;
+    return status;
+}
+
+/* Whether the slot's holder is done with it; its own thread need not have said so. */
+static cls_status let_go(struct slot *slot) {
+    if (slot->submitted)
+        return CLS_SUCCESS;
+    return pthread_equal(slot->holder, pthread_self()) ? submit(slot) : CLS_NOT_READY;
+}
+
+static cls_status take(struct ring *ring, enum stage stage, cls_stream stream, cls_slot *out) {
+    struct slot *slot = next_of(ring, stage);
+    if (!is_there(ring, stage))
+        return CLS_NOT_READY;
+    cls_status status = stage == UPLOAD ? CLS_SUCCESS : let_go(slot);
+    if (!status)
+        status = cls_stream_wait_event(stream, slot->event);
+    if (status)
+        return status;
+    slot->stream = stream;
+    slot->holder = pthread_self();
+    slot->submitted = false;
+    *out = (cls_slot){slot->buffer, (unsigned)(slot - ring->slots), ring->taken[stage]};
+    ring->taken[stage]++;
+    return CLS_SUCCESS;
+}
+
+/* Without the lock: waits for the device's end of the slot that would be taken. */
+static cls_status await_free(struct ring *ring) {
+    pthread_mutex_lock(&ring->lock);
+    const bool is_free = is_there(ring, UPLOAD);
+    const cls_event event = next_of(ring, UPLOAD)->event;
+    pthread_mutex_unlock(&ring->lock);
+    return is_free ? cls_event_synchronize(event) : CLS_NOT_READY;
+}
+
+static cls_status take_slot(cls_triple_buffer handle, enum stage stage, cls_stream stream,
+                            cls_slot *out) {
+    struct ring *ring;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a triple buffer's slot: out is null");
+    cls_status status = ring_get(handle, &ring);
+    if (status)
+        return status;
+    stream = stream ? stream : ring->default_stream;
+    status = pipeline_check_stream(stream, ring->context);
+    if (!status && stage == UPLOAD && ring->host_wait)
+        status = await_free(ring);
+    if (!status) {
+        pthread_mutex_lock(&ring->lock);
+        status = take(ring, stage, stream, out);
+        pthread_mutex_unlock(&ring->lock);
+    }
+    return ring_put(ring, status);
+}
+
+cls_status cls_triple_buffer_upload_slot(cls_triple_buffer ring, cls_stream stream, cls_slot *out) {
+    return take_slot(ring, UPLOAD, stream, out);
+}
+
+cls_status cls_triple_buffer_process_slot(cls_triple_buffer ring, cls_stream stream,
+                                          cls_slot *out) {
+    return take_slot(ring, PROCESS, stream, out);
+}
+
+cls_status cls_triple_buffer_download_slot(cls_triple_buffer ring, cls_stream stream,
+                                           cls_slot *out) {
+    return take_slot(ring, DOWNLOAD, stream, out);
+}
+
+cls_status cls_triple_buffer_advance(cls_triple_buffer handle) {
+    struct ring *ring;
+    cls_status status = ring_get(handle, &ring);
+    if (status)
+        return status;
+    pthread_mutex_lock(&ring->lock);
+    status = is_there(ring, ADVANCE) ? let_go(next_of(ring, ADVANCE)) : CLS_NOT_READY;
+    if (!status)
+        ring->taken[ADVANCE]++;
+    pthread_mutex_unlock(&ring->lock);
+    return ring_put(ring, status);
+}
+
+/* --- states --- */
+
+/* Under the lock: slots are in the last stage that has taken their round. */
+static cls_slot_state state_of(const struct ring *ring, unsigned index) {
+    for (uint64_t round = ring->taken[ADVANCE]; round < ring->taken[UPLOAD]; round++) {
+        if (round % ring->n_slots != index)
+            continue;
+        return round < ring->taken[DOWNLOAD]  ? CLS_SLOT_DOWNLOADING
+               : round < ring->taken[PROCESS] ? CLS_SLOT_PROCESSING
+                                              : CLS_SLOT_UPLOADING;
+    }
+    return CLS_SLOT_FREE;
+}
+
+cls_status cls_triple_buffer_submitted(cls_triple_buffer handle, unsigned index) {
+    struct ring *ring;
+    cls_status status = ring_get(handle, &ring);
+    if (status)
+        return status;
+    if (index >= ring->n_slots)
+        return ring_put(ring,
+                        error_set(CLS_ERROR_INVALID_VALUE, "slot %u of %u", index, ring->n_slots));
+    pthread_mutex_lock(&ring->lock);
+    if (state_of(ring, index) == CLS_SLOT_FREE)
+        status = error_set(CLS_ERROR_INVALID_STATE, "slot %u is free", index);
+    else if (!ring->slots[index].submitted)
+        status = submit(&ring->slots[index]);
+    pthread_mutex_unlock(&ring->lock);
+    return ring_put(ring, status);
+}
+
+cls_status cls_triple_buffer_get_states(cls_triple_buffer handle, cls_slot_state *states,
+                                        unsigned capacity) {
+    struct ring *ring;
+    cls_status status = ring_get(handle, &ring);
+    if (status)
+        return status;
+    if (!states || capacity < ring->n_slots)
+        return ring_put(ring, error_set(CLS_ERROR_INVALID_VALUE,
+                                        "the states of %u slots: null, or room for %u",
+                                        ring->n_slots, capacity));
+    pthread_mutex_lock(&ring->lock);
+    for (unsigned i = 0; i < ring->n_slots; i++)
+        states[i] = state_of(ring, i);
+    pthread_mutex_unlock(&ring->lock);
+    return ring_put(ring, CLS_SUCCESS);
+}
+
+cls_status cls_triple_buffer_get_size(cls_triple_buffer handle, size_t *bytes) {
+    struct ring *ring;
+    if (!bytes)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_triple_buffer_get_size: bytes is null");
+    cls_status status = ring_get(handle, &ring);
+    if (status)
+        return status;
+    *bytes = ring->bytes;
+    return ring_put(ring, CLS_SUCCESS);
+}
+
+cls_status cls_triple_buffer_get_slots(cls_triple_buffer handle, unsigned *slots) {
+    struct ring *ring;
+    if (!slots)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_triple_buffer_get_slots: slots is null");
+    cls_status status = ring_get(handle, &ring);
+    if (status)
+        return status;
+    *slots = ring->n_slots;
+    return ring_put(ring, CLS_SUCCESS);
+}
+
+/* --- reset --- */
+
+/* Waits for a slot's work, whatever becomes of it, and gives it an event without a past. A holder's
+ * stream that is gone or poisoned has nothing left to wait for but what was recorded. */
+static cls_status clear(struct ring *ring, unsigned index) {
+    cls_event fresh, old;
+    cls_status status = cls_event_create(ring->context, NULL, &fresh);
+    if (status)
+        return status;
+    pthread_mutex_lock(&ring->lock);
+    struct slot *slot = &ring->slots[index];
+    if (state_of(ring, index) != CLS_SLOT_FREE && !slot->submitted)
+        submit(slot);
+    old = slot->event;
+    slot->event = fresh;
+    slot->submitted = true;
+    pthread_mutex_unlock(&ring->lock);
+    status = cls_event_synchronize(old);
+    cls_event_destroy(old);
+    return status == CLS_ERROR_CONTEXT_DESTROYED || status == CLS_ERROR_CONTEXT_LOST ? status
+                                                                                     : CLS_SUCCESS;
+}
+
+cls_status cls_triple_buffer_reset(cls_triple_buffer handle) {
+    struct ring *ring;
+    cls_status status = pipeline_may_block();
+    if (!status)
+        status = ring_get(handle, &ring);
+    if (status)
+        return status;
+    for (unsigned i = 0; i < ring->n_slots && !status; i++)
+        status = clear(ring, i);
+    if (!status) {
+        pthread_mutex_lock(&ring->lock);
+        for (int stage = 0; stage < STAGES; stage++)
+            ring->taken[stage] = 0;
+        pthread_mutex_unlock(&ring->lock);
+    }
+    return ring_put(ring, status);
+}

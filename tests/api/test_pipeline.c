@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/* Pipelines of stages: what orders are refused, that overlapping iterations stay apart, statistics,
+ * failure; and lists of functions. */
+#include <stdio.h>
+#include <string.h>
+
+#include <clstream/pipeline.h>
+
+#include "../support/rig.h"
+
+enum { BYTES = 256 };
+
+static cls_pipeline pipeline_make(unsigned depth) {
+    cls_pipeline_config config = CLS_PIPELINE_CONFIG_INIT;
+    cls_pipeline pipeline;
+    config.depth = depth;
+    OK(cls_pipeline_create(rig.context, &config, &pipeline));
+    return pipeline;
+}
+
+static cls_status no_work(const cls_stage_run *run, void *arg) {
+    (void)run;
+    (void)arg;
+    return CLS_SUCCESS;
+}
+
+/* A stage that reads and writes one buffer each; either may be NULL. */
+static void add(cls_pipeline pipeline, const char *name, const char *in, const char *out,
+                cls_stage_fn fn, void *arg) {
+    cls_stage stage = CLS_STAGE_INIT;
+    stage.name = name;
+    stage.inputs = &in;
+    stage.n_inputs = in != NULL;
+    stage.outputs = &out;
+    stage.n_outputs = out != NULL;
+    stage.fn = fn;
+    stage.arg = arg;
+    OK(cls_pipeline_add_stage(pipeline, &stage));
+}
+
+static void add_buffer(cls_pipeline pipeline, const char *name, cls_pipeline_buffer_kind kind) {
+    OK(cls_pipeline_add_buffer(pipeline, name, BYTES, NULL, kind));
+}
+
+/* --- order --- */
+
+static void orders_are_checked(void **state) {
+    (void)state;
+    cls_pipeline pipeline = pipeline_make(2);
+    add_buffer(pipeline, "x", CLS_PIPELINE_INTERNAL);
+    add_buffer(pipeline, "y", CLS_PIPELINE_INTERNAL);
+    add(pipeline, "last", "y", NULL, no_work, NULL);
+    add(pipeline, "middle", "x", "y", no_work, NULL);
+    add(pipeline, "first", NULL, "x", no_work, NULL);
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_execute_iteration(pipeline));
+    assert_non_null(strstr(cls_last_error_detail(), "'last' reads 'y'"));
+    const char *good[] = {"first", "middle", "last"}, *wrong[] = {"middle", "first", "last"};
+    const char *twice[] = {"first", "first", "last"}, *unknown[] = {"first", "middle", "lost"};
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_set_order(pipeline, wrong, 3));
+    assert_non_null(strstr(cls_last_error_detail(), "'middle' reads 'x'"));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_set_order(pipeline, twice, 3));
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_pipeline_set_order(pipeline, unknown, 3));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_set_order(pipeline, good, 2));
+    OK(cls_pipeline_set_order(pipeline, good, 3));
+    OK(cls_pipeline_execute_iteration(pipeline));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_set_order(pipeline, good, 3));
+    EXPECT(CLS_ERROR_INVALID_STATE,
+           cls_pipeline_add_buffer(pipeline, "z", BYTES, NULL, CLS_PIPELINE_INTERNAL));
+    OK(cls_pipeline_reset(pipeline));
+    OK(cls_pipeline_set_order(pipeline, good, 3));
+    OK(cls_pipeline_destroy(pipeline));
+}
+
+static void cycles_are_named(void **state) {
+    (void)state;
+    cls_pipeline pipeline = pipeline_make(2);
+    const char *order[] = {"a", "b", "c"};
+    add_buffer(pipeline, "x", CLS_PIPELINE_INTERNAL);
+    add_buffer(pipeline, "y", CLS_PIPELINE_INTERNAL);
+    add_buffer(pipeline, "z", CLS_PIPELINE_INTERNAL);
+    add(pipeline, "a", "z", "x", no_work, NULL);
+    add(pipeline, "b", "x", "y", no_work, NULL);
+    add(pipeline, "c", "y", "z", no_work, NULL);
+    EXPECT(CLS_ERROR_DEADLOCK, cls_pipeline_set_order(pipeline, order, 3));
+    const char *detail = cls_last_error_detail();
+    assert_true(strstr(detail, "'a'") && strstr(detail, "'b'") && strstr(detail, "'c'"));
+    EXPECT(CLS_ERROR_DEADLOCK, cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_destroy(pipeline));
+}
+
+static void external_and_feedback_need_no_writer(void **state) {
+    (void)state;
+    cls_pipeline pipeline = pipeline_make(2);
+    const char *order[] = {"a", "b"};
+    add_buffer(pipeline, "given", CLS_PIPELINE_EXTERNAL);
+    add_buffer(pipeline, "x", CLS_PIPELINE_INTERNAL);
+    add_buffer(pipeline, "back", CLS_PIPELINE_FEEDBACK);
+    cls_stage stage = CLS_STAGE_INIT;
+    const char *inputs[] = {"given", "back"}, *x = "x", *back = "back";
+    stage.name = "a";
+    stage.inputs = inputs;
+    stage.n_inputs = 2;
+    stage.outputs = &x;
+    stage.n_outputs = 1;
+    stage.fn = no_work;
+    OK(cls_pipeline_add_stage(pipeline, &stage));
+    add(pipeline, "b", x, back, no_work, NULL);
+    OK(cls_pipeline_set_order(pipeline, order, 2));
+    OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_destroy(pipeline));
+}
+
+/* --- overlapping iterations --- */
+
+enum { ROUNDS = 40 };
+
+struct run_data {
+    uint32_t in[ROUNDS], out[ROUNDS];
+    double ms;
+};
+
+static cls_status stage_upload(const cls_stage_run *run, void *arg) {
+    struct run_data *data = arg;
+    return cls_copy_h2d_async(run->outputs[0], 0, &data->in[run->iteration], 4, run->stream);
+}
+
+/* out = in * 3 + 1, by way of two steps of some length */
+static cls_status stage_work(const cls_stage_run *run, void *arg) {
+    const struct run_data *data = arg;
+    cls_status status = cls_copy_d2d_async(run->outputs[0], 0, run->inputs[0], 0, 4, run->stream);
+    return status ? status : rig_step(run->stream, run->outputs[0], 0, 3, 1, data->ms);
+}
+
+static cls_status stage_download(const cls_stage_run *run, void *arg) {
+    struct run_data *data = arg;
+    cls_status status = rig_step(run->stream, run->inputs[0], 1, 1, 0, data->ms / 2);
+    return status
+               ? status
+               : cls_copy_d2h_async(&data->out[run->iteration], run->inputs[0], 0, 4, run->stream);
+}
+
+static cls_pipeline three_stages(struct run_data *data, unsigned depth) {
+    cls_pipeline pipeline = pipeline_make(depth);
+    add_buffer(pipeline, "in", CLS_PIPELINE_INTERNAL);
+    add_buffer(pipeline, "out", CLS_PIPELINE_INTERNAL);
+    add(pipeline, "upload", NULL, "in", stage_upload, data);
+    add(pipeline, "work", "in", "out", stage_work, data);
+    add(pipeline, "download", "out", NULL, stage_download, data);
+    return pipeline;
+}
+
+static void iterations_stay_apart(void **state) {
+    (void)state;
+    static struct run_data data;
+    for (unsigned depth = 1; depth <= 4; depth++) {
+        data.ms = 1;
+        cls_pipeline pipeline = three_stages(&data, depth);
+        for (unsigned i = 0; i < ROUNDS; i++) {
+            data.in[i] = 10 * i + depth;
+            OK(cls_pipeline_execute_iteration(pipeline));
+        }
+        OK(cls_pipeline_synchronize(pipeline));
+        for (unsigned i = 0; i < ROUNDS; i++)
+            assert_int_equal(data.out[i], data.in[i] * 3 + 1);
+        OK(cls_pipeline_destroy(pipeline));
+    }
+}
+
+/* x(i) = 2 x(i - 1) + 1, through the buffer of the iteration before. */
+static cls_status stage_feed(const cls_stage_run *run, void *arg) {
+    const struct run_data *data = arg;
+    cls_status status = cls_copy_d2d_async(run->outputs[0], 0, run->inputs[0], 0, 4, run->stream);
+    return status ? status : rig_step(run->stream, run->outputs[0], 0, 2, 1, data->ms);
+}
+
+static void feedback_is_of_the_last_iteration(void **state) {
+    (void)state;
+    struct run_data data = {.ms = 1};
+    cls_pipeline pipeline = pipeline_make(3);
+    cls_buffer first, last;
+    const uint32_t zero = 0;
+    add_buffer(pipeline, "x", CLS_PIPELINE_FEEDBACK);
+    add(pipeline, "feed", "x", "x", stage_feed, &data);
+    OK(cls_pipeline_get_buffer(pipeline, "x", 2, &first)); /* that of iteration -1 */
+    OK(cls_fill(first, 0, BYTES, &zero, 4, NULL));
+    for (int i = 0; i < 10; i++)
+        OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_synchronize(pipeline));
+    OK(cls_pipeline_get_buffer(pipeline, "x", 9, &last));
+    assert_int_equal(rig_cell(last, 0), 1023);
+    OK(cls_pipeline_destroy(pipeline));
+}
+
+/* The caller's buffer is one for all iterations, and the stages are kernels on one stream of the caller's. */
+static void kernels_and_a_chosen_stream(void **state) {
+    (void)state;
+    static const char source[] =
+        "kernel void add(global const uint *in, global uint *out, uint value) {\n"
+        "    out[get_global_id(0)] = in[get_global_id(0)] + value;\n}\n";
+    cls_pipeline pipeline = pipeline_make(2);
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(BYTES / 4);
+    cls_program program;
+    cls_stage stage = CLS_STAGE_INIT;
+    const char *x = "x", *y = "y";
+    cls_arg value = cls_arg_u32(1);
+    OK(cls_program_from_source(rig.context, source, NULL, NULL, &program));
+    OK(cls_kernel_create(program, "add", &stage.kernel));
+    OK(cls_pipeline_add_buffer(pipeline, x, 0, cells, CLS_PIPELINE_EXTERNAL));
+    add_buffer(pipeline, y, CLS_PIPELINE_INTERNAL);
+    stage.launch = cls_launch_1d(BYTES / 4);
+    stage.args = &value;
+    stage.n_args = 1;
+    stage.stream = stream;
+    stage.name = "there";
+    stage.inputs = &x, stage.outputs = &y;
+    stage.n_inputs = stage.n_outputs = 1;
+    OK(cls_pipeline_add_stage(pipeline, &stage));
+    value = cls_arg_u32(10);
+    stage.name = "back";
+    stage.stream = NULL;
+    stage.inputs = &y, stage.outputs = &x;
+    OK(cls_pipeline_add_stage(pipeline, &stage));
+    for (int i = 0; i < 25; i++)
+        OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_synchronize(pipeline));
+    assert_int_equal(rig_cell(cells, 7), 25 * 11);
+    OK(cls_pipeline_destroy(pipeline));
+    OK(cls_kernel_destroy(stage.kernel));
+    OK(cls_program_destroy(program));
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+}
+
+/* --- statistics --- */
+
+static void statistics_add_up(void **state) {
+    (void)state;
+    enum { RUNS = 12 };
+    static struct run_data data;
+    cls_pipeline_statistics all = CLS_PIPELINE_STATISTICS_INIT;
+    cls_stage_statistics work = CLS_STAGE_STATISTICS_INIT, upload = CLS_STAGE_STATISTICS_INIT;
+    data.ms = 8;
+    cls_pipeline pipeline = three_stages(&data, 3);
+    OK(cls_pipeline_get_statistics(pipeline, &all));
+    assert_int_equal(all.timed, 0);
+    assert_string_equal(all.bottleneck, "");
+    for (int i = 0; i < RUNS; i++)
+        OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_synchronize(pipeline));
+    OK(cls_pipeline_get_statistics(pipeline, &all));
+    OK(cls_pipeline_get_stage_statistics(pipeline, "work", &work));
+    OK(cls_pipeline_get_stage_statistics(pipeline, "upload", &upload));
+    assert_int_equal(all.iterations, RUNS);
+    assert_int_equal(all.timed, RUNS);
+    assert_int_equal(work.runs, RUNS);
+    assert_string_equal(all.bottleneck, "work");
+    assert_true(all.average_ms > 0 && all.per_second > 0);
+    assert_true(all.average_ms * all.per_second > 999 && all.average_ms * all.per_second < 1001);
+    assert_true(all.utilisation > 0 && all.utilisation <= 1);
+    assert_true(work.busy_ms > upload.busy_ms && work.busy_ms > 0 && upload.wait_ms > 0);
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_pipeline_get_stage_statistics(pipeline, "none", &work));
+    OK(cls_pipeline_reset(pipeline));
+    OK(cls_pipeline_get_statistics(pipeline, &all));
+    assert_int_equal(all.iterations, 0);
+    assert_int_equal(all.timed, 0);
+    OK(cls_pipeline_destroy(pipeline));
+}
+
+/* --- failure --- */
+
+static cls_status stage_fails(const cls_stage_run *run, void *arg) {
+    const cls_status *refusal = arg;
+    return *refusal ? *refusal : rig_fail(run->stream, "a stage that fails", CL_OUT_OF_RESOURCES);
+}
+
+static void failure_ends_the_iteration_and_reset_heals(void **state) {
+    (void)state;
+    static struct run_data data;
+    cls_status refusal = CLS_ERROR_NOT_FOUND;
+    data.ms = 0;
+    cls_pipeline pipeline = pipeline_make(2);
+    add_buffer(pipeline, "in", CLS_PIPELINE_INTERNAL);
+    add(pipeline, "fails", NULL, "in", stage_fails, &refusal);
+    add(pipeline, "reads", "in", NULL, stage_download, &data);
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_synchronize(pipeline));
+    refusal = CLS_SUCCESS;
+    cls_pipeline_execute_iteration(pipeline);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_pipeline_synchronize(pipeline));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_reset(pipeline));
+    refusal = CLS_ERROR_NOT_FOUND;
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_synchronize(pipeline));
+    OK(cls_pipeline_destroy(pipeline));
+}
+
+static void destroy_with_work_pending(void **state) {
+    (void)state;
+    static struct run_data data;
+    data.ms = 2;
+    memset(data.out, 0, sizeof data.out);
+    cls_pipeline pipeline = three_stages(&data, 2);
+    for (int i = 0; i < 5; i++)
+        OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_destroy(pipeline));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_pipeline_execute_iteration(pipeline));
+    for (int i = 0; i < 2000 && *(volatile uint32_t *)&data.out[4] != data.in[4] * 3 + 1; i++)
+        nap_ms(5);
+    assert_int_equal(data.out[4], data.in[4] * 3 + 1);
+}
+
+static void bad_stages_and_buffers(void **state) {
+    (void)state;
+    cls_pipeline pipeline = pipeline_make(2);
+    cls_stage stage = CLS_STAGE_INIT;
+    const char *lost = "lost";
+    char longest[80];
+    memset(longest, 'n', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_execute_iteration(pipeline));
+    add_buffer(pipeline, "x", CLS_PIPELINE_INTERNAL);
+    EXPECT(CLS_ERROR_INVALID_VALUE,
+           cls_pipeline_add_buffer(pipeline, "x", BYTES, NULL, CLS_PIPELINE_INTERNAL));
+    EXPECT(CLS_ERROR_INVALID_VALUE,
+           cls_pipeline_add_buffer(pipeline, longest, BYTES, NULL, CLS_PIPELINE_INTERNAL));
+    EXPECT(CLS_ERROR_INVALID_VALUE,
+           cls_pipeline_add_buffer(pipeline, "y", 0, NULL, CLS_PIPELINE_INTERNAL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_add_stage(pipeline, &stage));
+    stage.name = "a";
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_add_stage(pipeline, &stage));
+    stage.fn = no_work;
+    stage.inputs = &lost;
+    stage.n_inputs = 1;
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_pipeline_add_stage(pipeline, &stage));
+    stage.n_inputs = 0;
+    OK(cls_pipeline_add_stage(pipeline, &stage));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_add_stage(pipeline, &stage));
+    OK(cls_pipeline_destroy(pipeline));
+}
+
+/* --- lists of functions --- */
+
+struct list {
+    cls_buffer cells;
+    uint32_t out[ROUNDS];
+    uint64_t fail_at;
+};
+
+static cls_status step_set(cls_stream stream, uint64_t input, void *arg) {
+    const struct list *list = arg;
+    if (input == list->fail_at)
+        return CLS_ERROR_IO;
+    return rig_set(stream, list->cells, (uint32_t)input, (uint32_t)input, 1);
+}
+
+static cls_status step_scale(cls_stream stream, uint64_t input, void *arg) {
+    const struct list *list = arg;
+    return rig_step(stream, list->cells, (uint32_t)input, 3, 2, 1);
+}
+
+static cls_status step_get(cls_stream stream, uint64_t input, void *arg) {
+    struct list *list = arg;
+    return cls_copy_d2h_async(&list->out[input], list->cells, input * 4, 4, stream);
+}
+
+static void steps_run_in_order(void **state) {
+    (void)state;
+    static struct list list;
+    cls_stream a = rig_stream(), b = rig_stream();
+    list.cells = rig_cells(ROUNDS);
+    list.fail_at = UINT64_MAX;
+    cls_step steps[] = {{step_set, a, &list}, {step_scale, b, &list}, {step_get, a, &list}};
+    OK(cls_pipeline_run(steps, 3, ROUNDS));
+    for (uint32_t i = 0; i < ROUNDS; i++)
+        assert_int_equal(list.out[i], i * 3 + 2);
+    list.fail_at = 4;
+    memset(list.out, 0, sizeof list.out);
+    EXPECT(CLS_ERROR_IO, cls_pipeline_run(steps, 3, ROUNDS));
+    assert_int_equal(list.out[3], 11);
+    assert_int_equal(list.out[4], 0);
+    OK(cls_pipeline_run(steps, 3, 0));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_run(NULL, 3, 1));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_run(steps, 0, 1));
+    steps[1].fn = NULL;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_run_async(steps, 3, 1));
+    OK(cls_stream_destroy(a));
+    OK(cls_stream_destroy(b));
+    OK(cls_buffer_destroy(list.cells));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(orders_are_checked),
+        cmocka_unit_test(cycles_are_named),
+        cmocka_unit_test(external_and_feedback_need_no_writer),
+        cmocka_unit_test(iterations_stay_apart),
+        cmocka_unit_test(feedback_is_of_the_last_iteration),
+        cmocka_unit_test(kernels_and_a_chosen_stream),
+        cmocka_unit_test(statistics_add_up),
+        cmocka_unit_test(failure_ends_the_iteration_and_reset_heals),
+        cmocka_unit_test(destroy_with_work_pending),
+        cmocka_unit_test(bad_stages_and_buffers),
+        cmocka_unit_test(steps_run_in_order),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* Prefetchers: order, the end of the data, errors, early stop, bounds, and threads. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <clstream/prefetcher.h>
+
+#include "../support/rig.h"
+
+enum { CAPACITY = 64 * 4 };
+
+struct data {
+    uint64_t batches;
+    uint64_t bad; /* the batch whose loading fails; UINT64_MAX: none */
+    bool uneven;  /* some loaders take longer than others */
+    struct gate *gate;
+    _Atomic unsigned calls, at_work, most_at_work;
+    _Atomic unsigned char seen[4096];
+};
+
+/* Batch i is i % 16 + 1 words of value i. */
+static cls_status load(void *arg, uint64_t index, void *memory, size_t capacity, size_t *bytes) {
+    struct data *data = arg;
+    uint32_t *words = memory;
+    const unsigned n = ++data->at_work;
+    data->calls++;
+    if (n > data->most_at_work)
+        data->most_at_work = n;
+    if (index < sizeof data->seen)
+        data->seen[index]++;
+    if (data->gate)
+        gate_hold(data->gate);
+    if (data->uneven)
+        nap_ms(index % 3);
+    cls_status status = index == data->bad ? CLS_ERROR_IO : CLS_SUCCESS;
+    if (!status && index < data->batches) {
+        const size_t words_here = index % 16 + 1;
+        if (words_here * 4 > capacity)
+            abort();
+        for (size_t i = 0; i < words_here; i++)
+            words[i] = (uint32_t)index;
+        *bytes = words_here * 4;
+    }
+    data->at_work--;
+    return status;
+}
+
+static cls_prefetcher prefetcher_make(struct data *data, unsigned workers, unsigned depth) {
+    cls_prefetcher_config config = CLS_PREFETCHER_CONFIG_INIT;
+    cls_prefetcher prefetcher;
+    config.workers = workers;
+    config.depth = depth;
+    OK(cls_prefetcher_create(rig.context, CAPACITY, load, data, &config, &prefetcher));
+    return prefetcher;
+}
+
+/* Work on the batch: behind its upload, and ahead of the next one into the same memory. */
+static void use(cls_prefetcher prefetcher, const cls_prefetched *batch, cls_stream stream,
+                uint32_t *out) {
+    OK(rig_step(stream, batch->buffer, 0, 5, 1, 1));
+    OK(cls_copy_d2h_async(out, batch->buffer, 0, sizeof *out, stream));
+    OK(cls_prefetcher_release(prefetcher, batch, stream));
+}
+
+static void run(unsigned workers, unsigned depth, uint64_t batches) {
+    struct data data = {.batches = batches, .bad = UINT64_MAX, .uneven = true};
+    cls_prefetcher prefetcher = prefetcher_make(&data, workers, depth);
+    cls_stream stream = rig_stream();
+    uint32_t *out = calloc(batches + 1, sizeof *out);
+    cls_prefetched batch;
+    uint64_t n = 0;
+    assert_non_null(out);
+    for (;; n++) {
+        OK(cls_prefetcher_next(prefetcher, stream, &batch));
+        if (!batch.bytes)
+            break;
+        assert_int_equal(batch.index, n);
+        assert_int_equal(batch.bytes, (n % 16 + 1) * 4);
+        use(prefetcher, &batch, stream, &out[n]);
+    }
+    assert_int_equal(n, batches);
+    assert_null(batch.buffer);
+    OK(cls_prefetcher_next(prefetcher, stream, &batch));
+    assert_int_equal(batch.bytes, 0);
+    OK(cls_stream_synchronize(stream));
+    for (uint64_t i = 0; i < batches; i++) {
+        assert_int_equal(out[i], i * 5 + 1);
+        assert_int_equal(data.seen[i], 1);
+    }
+    assert_true(data.most_at_work <= (workers ? workers : 2));
+    OK(cls_prefetcher_destroy(prefetcher));
+    OK(cls_stream_destroy(stream));
+    free(out);
+}
+
+static void batches_come_in_order(void **state) {
+    (void)state;
+    run(1, 1, 40);
+    run(1, 3, 40);
+    run(4, 6, 150);
+    run(0, 0, 40);
+    run(3, 1, 20);
+}
+
+static void no_data_is_an_end(void **state) {
+    (void)state;
+    run(2, 4, 0);
+}
+
+static void an_error_comes_in_its_turn(void **state) {
+    (void)state;
+    struct data data = {.batches = 100, .bad = 7, .uneven = true};
+    cls_prefetcher prefetcher = prefetcher_make(&data, 3, 5);
+    cls_prefetched batch = {NULL, 123, 0};
+    uint32_t out[8];
+    for (unsigned i = 0; i < 7; i++) {
+        OK(cls_prefetcher_next(prefetcher, NULL, &batch));
+        assert_int_equal(batch.index, i);
+        use(prefetcher, &batch, NULL, &out[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        EXPECT(CLS_ERROR_IO, cls_prefetcher_next(prefetcher, NULL, &batch));
+        assert_non_null(strstr(cls_last_error_detail(), "batch 7"));
+    }
+    assert_int_equal(batch.index, 6);
+    nap_ms(30);
+    const unsigned calls = data.calls;
+    nap_ms(30);
+    assert_int_equal(data.calls, calls); /* nothing is loaded behind an error */
+    OK(cls_context_synchronize(rig.context));
+    OK(cls_prefetcher_destroy(prefetcher));
+}
+
+static void at_most_depth_batches_are_ahead(void **state) {
+    (void)state;
+    struct data data = {.batches = 1000, .bad = UINT64_MAX};
+    cls_prefetcher prefetcher = prefetcher_make(&data, 2, 4);
+    cls_prefetched batch[4], extra;
+    for (int i = 0; i < 4; i++)
+        OK(cls_prefetcher_next(prefetcher, NULL, &batch[i]));
+    EXPECT(CLS_ERROR_LIMIT, cls_prefetcher_next(prefetcher, NULL, &extra));
+    EXPECT(CLS_ERROR_LIMIT, cls_prefetcher_try_next(prefetcher, NULL, &extra));
+    nap_ms(20);
+    assert_int_equal(data.calls, 4);
+    OK(cls_prefetcher_release(prefetcher, &batch[0], NULL));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_prefetcher_release(prefetcher, &batch[0], NULL));
+    OK(cls_prefetcher_next(prefetcher, NULL, &extra));
+    assert_int_equal(extra.index, 4);
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_prefetcher_release(prefetcher, &batch[0], NULL));
+    OK(cls_prefetcher_destroy(prefetcher));
+}
+
+static void looking_does_not_wait(void **state) {
+    (void)state;
+    struct gate gate;
+    struct data data = {.batches = 1, .bad = UINT64_MAX, .gate = &gate};
+    cls_prefetched batch;
+    gate_init(&gate);
+    cls_prefetcher prefetcher = prefetcher_make(&data, 1, 2);
+    gate_await(&gate);
+    EXPECT(CLS_NOT_READY, cls_prefetcher_try_next(prefetcher, NULL, &batch));
+    gate_open(&gate);
+    cls_status status;
+    while ((status = cls_prefetcher_try_next(prefetcher, NULL, &batch)) == CLS_NOT_READY)
+        nap_ms(1);
+    OK(status);
+    assert_int_equal(batch.index, 0);
+    gate_open(&gate); /* for the call that finds the end */
+    OK(cls_prefetcher_destroy(prefetcher));
+    assert_true(counter_comes(&data.calls, 2));
+    while (data.at_work)
+        nap_ms(1);
+    gate_destroy(&gate);
+}
+
+static bool await_batch(void *arg, unsigned i) {
+    cls_prefetched batch;
+    (void)i;
+    return cls_prefetcher_next(*(cls_prefetcher *)arg, NULL, &batch) == CLS_SUCCESS &&
+           batch.bytes == 0;
+}
+
+static bool stop_soon(void *arg, unsigned i) {
+    nap_ms(30);
+    return i ? cls_prefetcher_stop(*(cls_prefetcher *)arg) == CLS_SUCCESS : false;
+}
+
+static bool wait_or_stop(void *arg, unsigned i) {
+    return i == 2 ? stop_soon(arg, i) : await_batch(arg, i);
+}
+
+/* Those who wait are told, though the loader is still at work. */
+static void stop_ends_every_wait(void **state) {
+    (void)state;
+    struct gate gate;
+    struct data data = {.batches = 10, .bad = UINT64_MAX, .gate = &gate};
+    gate_init(&gate);
+    cls_prefetcher prefetcher = prefetcher_make(&data, 1, 2);
+    gate_await(&gate);
+    assert_int_equal(team_run(3, wait_or_stop, &prefetcher), 0);
+    OK(cls_prefetcher_destroy(prefetcher));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_prefetcher_stop(prefetcher));
+    gate_open(&gate);
+    while (data.at_work)
+        nap_ms(1);
+    nap_ms(20);
+    assert_int_equal(data.calls, 1);
+    gate_destroy(&gate);
+}
+
+static void destroyed_in_the_middle(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    for (int i = 0; i < 20; i++) {
+        static struct data data;
+        static uint32_t out[3];
+        data = (struct data){.batches = 1000, .bad = UINT64_MAX};
+        cls_prefetcher prefetcher = prefetcher_make(&data, 2, 4);
+        cls_prefetched batch;
+        for (int k = 0; k < 3; k++) {
+            OK(cls_prefetcher_next(prefetcher, stream, &batch));
+            use(prefetcher, &batch, stream, &out[k]);
+        }
+        OK(cls_prefetcher_destroy(prefetcher));
+        OK(cls_stream_synchronize(stream));
+        assert_int_equal(out[2], 11);
+        while (data.at_work)
+            nap_ms(1);
+    }
+    OK(cls_stream_destroy(stream));
+}
+
+/* --- several consumers --- */
+
+struct crowd {
+    cls_prefetcher prefetcher;
+    _Atomic unsigned char seen[300];
+    _Atomic unsigned sum;
+};
+
+static bool consume(void *arg, unsigned i) {
+    struct crowd *crowd = arg;
+    cls_prefetched batch;
+    (void)i;
+    for (;;) {
+        uint32_t value;
+        const cls_status status = cls_prefetcher_next(crowd->prefetcher, NULL, &batch);
+        if (status == CLS_ERROR_LIMIT)
+            continue; /* the others hold them all */
+        if (status || !batch.bytes)
+            return !status;
+        if (crowd->seen[batch.index]++ ||
+            cls_copy_d2h(&value, batch.buffer, 0, sizeof value, NULL) || value != batch.index ||
+            cls_prefetcher_release(crowd->prefetcher, &batch, NULL))
+            return false;
+        crowd->sum++;
+    }
+}
+
+static void each_batch_goes_to_one_thread(void **state) {
+    (void)state;
+    static struct crowd crowd;
+    struct data data = {.batches = 300, .bad = UINT64_MAX};
+    crowd.prefetcher = prefetcher_make(&data, 3, 6);
+    assert_int_equal(team_run(4, consume, &crowd), 0);
+    assert_int_equal(crowd.sum, 300);
+    OK(cls_prefetcher_destroy(crowd.prefetcher));
+}
+
+static _Atomic int inside;
+
+static void next_inside(void *arg) {
+    cls_prefetched batch;
+    inside = cls_prefetcher_next(arg, NULL, &batch);
+}
+
+static void next_is_refused_in_a_host_function(void **state) {
+    (void)state;
+    struct data data = {.batches = 3, .bad = UINT64_MAX};
+    cls_prefetcher prefetcher = prefetcher_make(&data, 1, 2);
+    OK(cls_stream_launch_host_async(NULL, next_inside, prefetcher));
+    OK(cls_stream_synchronize(NULL));
+    assert_int_equal(inside, CLS_ERROR_WOULD_DEADLOCK);
+    OK(cls_prefetcher_destroy(prefetcher));
+    while (data.at_work)
+        nap_ms(1);
+}
+
+static cls_status load_too_much(void *arg, uint64_t index, void *memory, size_t capacity,
+                                size_t *bytes) {
+    (void)arg;
+    (void)index;
+    (void)memory;
+    *bytes = capacity + 1;
+    return CLS_SUCCESS;
+}
+
+static void bad_arguments(void **state) {
+    (void)state;
+    cls_prefetcher_config config = CLS_PREFETCHER_CONFIG_INIT;
+    cls_prefetcher prefetcher = NULL;
+    cls_prefetched batch;
+    EXPECT(CLS_ERROR_INVALID_VALUE,
+           cls_prefetcher_create(rig.context, 1, NULL, NULL, NULL, &prefetcher));
+    EXPECT(CLS_ERROR_INVALID_VALUE,
+           cls_prefetcher_create(rig.context, 0, load, NULL, NULL, &prefetcher));
+    config.workers = CLS_PREFETCHER_MAX_WORKERS + 1;
+    EXPECT(CLS_ERROR_INVALID_VALUE,
+           cls_prefetcher_create(rig.context, 1, load, NULL, &config, &prefetcher));
+    assert_null(prefetcher);
+    OK(cls_prefetcher_create(rig.context, 8, load_too_much, NULL, NULL, &prefetcher));
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_prefetcher_next(prefetcher, NULL, &batch));
+    OK(cls_prefetcher_destroy(prefetcher));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_come_in_order),
+        cmocka_unit_test(no_data_is_an_end),
+        cmocka_unit_test(an_error_comes_in_its_turn),
+        cmocka_unit_test(at_most_depth_batches_are_ahead),
+        cmocka_unit_test(looking_does_not_wait),
+        cmocka_unit_test(stop_ends_every_wait),
+        cmocka_unit_test(destroyed_in_the_middle),
+        cmocka_unit_test(each_batch_goes_to_one_thread),
+        cmocka_unit_test(next_is_refused_in_a_host_function),
+        cmocka_unit_test(bad_arguments),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}

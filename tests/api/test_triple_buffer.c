@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* Triple buffers: the states and their moves, the order of the device, failure, and threads. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <clstream/triple_buffer.h>
+
+#include "../support/rig.h"
+
+enum { N = 64, BYTES = N * sizeof(uint32_t) };
+
+static cls_triple_buffer ring_of(unsigned slots) {
+    cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
+    cls_triple_buffer ring;
+    config.slots = slots;
+    OK(cls_triple_buffer_create(rig.context, BYTES, &config, &ring));
+    return ring;
+}
+
+/* The states as letters: Free, Uploading, Processing, Downloading. */
+static void expect_states(cls_triple_buffer ring, const char *wanted) {
+    cls_slot_state states[CLS_TRIPLE_BUFFER_MAX_SLOTS];
+    char got[CLS_TRIPLE_BUFFER_MAX_SLOTS + 1] = "";
+    const unsigned n = (unsigned)strlen(wanted);
+    OK(cls_triple_buffer_get_states(ring, states, n));
+    for (unsigned i = 0; i < n; i++)
+        got[i] = "FUPD"[states[i]];
+    assert_string_equal(got, wanted);
+}
+
+static void slots_go_round(void **state) {
+    (void)state;
+    cls_triple_buffer ring;
+    cls_slot slot;
+    unsigned slots;
+    size_t size;
+    OK(cls_triple_buffer_create(rig.context, BYTES, NULL, &ring));
+    OK(cls_triple_buffer_get_slots(ring, &slots));
+    OK(cls_triple_buffer_get_size(ring, &size));
+    assert_int_equal(slots, 3);
+    assert_int_equal(size, BYTES);
+    expect_states(ring, "FFF");
+    OK(cls_triple_buffer_upload_slot(ring, NULL, &slot));
+    assert_int_equal(slot.index, 0);
+    assert_int_equal(slot.round, 0);
+    expect_states(ring, "UFF");
+    OK(cls_triple_buffer_process_slot(ring, NULL, &slot));
+    assert_int_equal(slot.index, 0);
+    expect_states(ring, "PFF");
+    OK(cls_triple_buffer_upload_slot(ring, NULL, &slot));
+    assert_int_equal(slot.index, 1);
+    OK(cls_triple_buffer_download_slot(ring, NULL, &slot));
+    assert_int_equal(slot.index, 0);
+    OK(cls_triple_buffer_process_slot(ring, NULL, &slot));
+    OK(cls_triple_buffer_upload_slot(ring, NULL, &slot));
+    assert_int_equal(slot.index, 2);
+    expect_states(ring, "DPU");
+    OK(cls_triple_buffer_advance(ring));
+    expect_states(ring, "FPU");
+    OK(cls_triple_buffer_upload_slot(ring, NULL, &slot));
+    assert_int_equal(slot.index, 0);
+    assert_int_equal(slot.round, 3);
+    expect_states(ring, "UPU");
+    OK(cls_triple_buffer_destroy(ring));
+}
+
+/* What is not there is a status and changes nothing. */
+static void illegal_moves_are_not_ready(void **state) {
+    (void)state;
+    cls_triple_buffer ring = ring_of(2);
+    cls_slot slot = {NULL, 77, 77};
+    EXPECT(CLS_NOT_READY, cls_triple_buffer_process_slot(ring, NULL, &slot));
+    EXPECT(CLS_NOT_READY, cls_triple_buffer_download_slot(ring, NULL, &slot));
+    EXPECT(CLS_NOT_READY, cls_triple_buffer_advance(ring));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_triple_buffer_submitted(ring, 1));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_triple_buffer_submitted(ring, 2));
+    assert_int_equal(slot.index, 77);
+    expect_states(ring, "FF");
+    OK(cls_triple_buffer_upload_slot(ring, NULL, &slot));
+    OK(cls_triple_buffer_upload_slot(ring, NULL, &slot));
+    EXPECT(CLS_NOT_READY, cls_triple_buffer_upload_slot(ring, NULL, &slot));
+    EXPECT(CLS_NOT_READY, cls_triple_buffer_download_slot(ring, NULL, &slot));
+    EXPECT(CLS_NOT_READY, cls_triple_buffer_advance(ring));
+    expect_states(ring, "UU");
+    OK(cls_triple_buffer_process_slot(ring, NULL, &slot));
+    OK(cls_triple_buffer_process_slot(ring, NULL, &slot));
+    EXPECT(CLS_NOT_READY, cls_triple_buffer_process_slot(ring, NULL, &slot));
+    expect_states(ring, "PP");
+    OK(cls_triple_buffer_download_slot(ring, NULL, &slot));
+    EXPECT(CLS_NOT_READY, cls_triple_buffer_upload_slot(ring, NULL, &slot));
+    OK(cls_triple_buffer_advance(ring));
+    EXPECT(CLS_NOT_READY, cls_triple_buffer_advance(ring));
+    expect_states(ring, "FP");
+    OK(cls_triple_buffer_destroy(ring));
+}
+
+/* A slow step on every stream, every slot written by each stage: without its waits, a stage would find the
+ * wrong value. */
+static void rounds(unsigned slots, bool host_wait) {
+    enum { ROUNDS = 24 };
+    static uint32_t in[ROUNDS], out[ROUNDS];
+    cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
+    cls_stream up = rig_stream(), work = rig_stream(), down = rig_stream();
+    cls_triple_buffer ring;
+    cls_slot slot;
+    config.slots = slots;
+    config.host_wait = host_wait;
+    OK(cls_triple_buffer_create(rig.context, BYTES, &config, &ring));
+    memset(out, 0, sizeof out);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        in[i] = 1000 + i;
+        OK(cls_triple_buffer_upload_slot(ring, up, &slot));
+        assert_int_equal(slot.index, i % slots);
+        OK(rig_step(up, slot.buffer, 1, 1, 0, 1));
+        OK(cls_copy_h2d_async(slot.buffer, 0, &in[i], sizeof in[i], up));
+        OK(cls_triple_buffer_process_slot(ring, work, &slot));
+        OK(rig_step(work, slot.buffer, 0, 3, 5, 2));
+        OK(cls_triple_buffer_download_slot(ring, down, &slot));
+        OK(rig_step(down, slot.buffer, 0, 1, 1, 1));
+        OK(cls_copy_d2h_async(&out[i], slot.buffer, 0, sizeof out[i], down));
+        OK(cls_triple_buffer_advance(ring));
+    }
+    OK(cls_stream_synchronize(down));
+    for (unsigned i = 0; i < ROUNDS; i++)
+        assert_int_equal(out[i], in[i] * 3 + 6);
+    OK(cls_triple_buffer_destroy(ring));
+    OK(cls_stream_destroy(up));
+    OK(cls_stream_destroy(work));
+    OK(cls_stream_destroy(down));
+}
+
+static void stages_follow_on_the_device(void **state) {
+    (void)state;
+    rounds(3, false);
+    rounds(1, false);
+    rounds(2, false);
+    rounds(5, false);
+}
+
+static void the_host_can_wait_instead(void **state) {
+    (void)state;
+    rounds(2, true);
+}
+
+/* With the download held back, the slot is handed out at once, but not written to. */
+static void a_slot_is_handed_out_before_the_device_is_done(void **state) {
+    (void)state;
+    cls_stream up = rig_stream(), down = rig_stream();
+    cls_triple_buffer ring = ring_of(1);
+    struct gate gate;
+    cls_slot slot;
+    uint32_t old = 7, new = 8, got = 0;
+    gate_init(&gate);
+    OK(cls_triple_buffer_upload_slot(ring, up, &slot));
+    OK(cls_copy_h2d_async(slot.buffer, 0, &old, sizeof old, up));
+    OK(cls_triple_buffer_process_slot(ring, down, &slot));
+    OK(cls_triple_buffer_download_slot(ring, down, &slot));
+    OK(cls_stream_launch_host_async(down, gate_hold, &gate));
+    OK(cls_copy_d2h_async(&got, slot.buffer, 0, sizeof got, down));
+    OK(cls_triple_buffer_advance(ring));
+    OK(cls_triple_buffer_upload_slot(ring, up, &slot));
+    OK(cls_copy_h2d_async(slot.buffer, 0, &new, sizeof new, up));
+    gate_await(&gate);
+    EXPECT(CLS_NOT_READY, cls_stream_query(up));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(up));
+    OK(cls_stream_synchronize(down));
+    assert_int_equal(got, 7);
+    OK(cls_triple_buffer_destroy(ring));
+    OK(cls_stream_destroy(up));
+    OK(cls_stream_destroy(down));
+    gate_destroy(&gate);
+}
+
+static void destroy_with_work_pending(void **state) {
+    (void)state;
+    cls_stream up = rig_stream(), down = rig_stream();
+    cls_triple_buffer ring = ring_of(2);
+    struct gate gate;
+    cls_slot slot;
+    uint32_t value = 41, got = 0;
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(up, gate_hold, &gate));
+    OK(cls_triple_buffer_upload_slot(ring, up, &slot));
+    OK(cls_copy_h2d_async(slot.buffer, 0, &value, sizeof value, up));
+    OK(cls_triple_buffer_process_slot(ring, down, &slot));
+    OK(rig_step(down, slot.buffer, 0, 1, 1, 0));
+    OK(cls_copy_d2h_async(&got, slot.buffer, 0, sizeof got, down));
+    OK(cls_triple_buffer_destroy(ring));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_triple_buffer_advance(ring));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(down));
+    assert_int_equal(got, 42);
+    OK(cls_stream_destroy(up));
+    OK(cls_stream_destroy(down));
+    gate_destroy(&gate);
+}
+
+static void failure_spreads_and_reset_ends_it(void **state) {
+    (void)state;
+    cls_stream up = rig_stream(), work = rig_stream();
+    cls_triple_buffer ring = ring_of(2);
+    cls_slot slot;
+    uint32_t value = 3, got = 0;
+    OK(cls_triple_buffer_upload_slot(ring, up, &slot));
+    OK(rig_fail(up, "the upload", CL_OUT_OF_RESOURCES));
+    OK(cls_triple_buffer_process_slot(ring, work, &slot));
+    rig_step(work, slot.buffer, 0, 1, 1, 0); /* refused when the failure is known by now */
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(work));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(up));
+    OK(cls_stream_reset(up));
+    OK(cls_stream_reset(work));
+    OK(cls_triple_buffer_reset(ring));
+    expect_states(ring, "FF");
+    OK(cls_triple_buffer_upload_slot(ring, up, &slot));
+    assert_int_equal(slot.index, 0);
+    OK(cls_copy_h2d_async(slot.buffer, 0, &value, sizeof value, up));
+    OK(cls_triple_buffer_process_slot(ring, work, &slot));
+    OK(cls_copy_d2h(&got, slot.buffer, 0, sizeof got, work));
+    assert_int_equal(got, 3);
+    OK(cls_triple_buffer_destroy(ring));
+    OK(cls_stream_destroy(up));
+    OK(cls_stream_destroy(work));
+}
+
+/* --- threads --- */
+
+enum { TEAM_ROUNDS = 300, RING = 3 };
+
+struct team {
+    cls_triple_buffer ring;
+    cls_stream streams[3];
+    uint32_t in[TEAM_ROUNDS], out[TEAM_ROUNDS];
+};
+
+typedef cls_status (*take_fn)(cls_triple_buffer, cls_stream, cls_slot *);
+
+static bool take(struct team *team, unsigned i, cls_slot *slot) {
+    static const take_fn calls[] = {cls_triple_buffer_upload_slot, cls_triple_buffer_process_slot,
+                                    cls_triple_buffer_download_slot};
+    cls_status status;
+    while ((status = calls[i](team->ring, team->streams[i], slot)) == CLS_NOT_READY)
+        nap_ms(0);
+    return status == CLS_SUCCESS;
+}
+
+static bool stage(void *arg, unsigned i) {
+    struct team *team = arg;
+    cls_slot slot;
+    for (unsigned k = 0; k < TEAM_ROUNDS; k++) {
+        if (!take(team, i, &slot) || slot.round != k || slot.index != k % RING)
+            return false;
+        cls_status status =
+            i == 0   ? cls_copy_h2d_async(slot.buffer, 0, &team->in[k], 4, team->streams[i])
+            : i == 1 ? rig_step(team->streams[i], slot.buffer, 0, 2, 1, 0)
+                     : cls_copy_d2h_async(&team->out[k], slot.buffer, 0, 4, team->streams[i]);
+        if (status || (i == 2 ? cls_triple_buffer_advance(team->ring)
+                              : cls_triple_buffer_submitted(team->ring, slot.index)))
+            return false;
+    }
+    return !cls_stream_synchronize(team->streams[i]);
+}
+
+static void each_stage_on_a_thread(void **state) {
+    (void)state;
+    static struct team team;
+    team.ring = ring_of(RING);
+    for (unsigned i = 0; i < 3; i++)
+        team.streams[i] = rig_stream();
+    for (unsigned k = 0; k < TEAM_ROUNDS; k++)
+        team.in[k] = k;
+    assert_int_equal(team_run(3, stage, &team), 0);
+    for (unsigned k = 0; k < TEAM_ROUNDS; k++)
+        assert_int_equal(team.out[k], 2 * k + 1);
+    OK(cls_triple_buffer_destroy(team.ring));
+    for (unsigned i = 0; i < 3; i++)
+        OK(cls_stream_destroy(team.streams[i]));
+}
+
+static bool take_over(void *arg, unsigned i) {
+    cls_slot slot;
+    (void)i;
+    return cls_triple_buffer_process_slot(*(cls_triple_buffer *)arg, NULL, &slot) == CLS_SUCCESS;
+}
+
+/* Another thread cannot know that the holder has submitted its work. */
+static void a_slot_stays_with_its_thread_until_submitted(void **state) {
+    (void)state;
+    cls_triple_buffer ring = ring_of(2);
+    cls_slot slot;
+    OK(cls_triple_buffer_upload_slot(ring, NULL, &slot));
+    assert_int_equal(team_run(1, take_over, &ring), 1);
+    expect_states(ring, "UF");
+    OK(cls_triple_buffer_submitted(ring, slot.index));
+    assert_int_equal(team_run(1, take_over, &ring), 0);
+    expect_states(ring, "PF");
+    OK(cls_triple_buffer_destroy(ring));
+}
+
+static void bad_arguments(void **state) {
+    (void)state;
+    cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
+    cls_triple_buffer ring = NULL;
+    cls_context other;
+    cls_stream foreign;
+    cls_slot slot;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_triple_buffer_create(rig.context, 0, NULL, &ring));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_triple_buffer_create(rig.context, 1, NULL, NULL));
+    config.slots = CLS_TRIPLE_BUFFER_MAX_SLOTS + 1;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_triple_buffer_create(rig.context, 1, &config, &ring));
+    assert_null(ring);
+    ring = ring_of(2);
+    OK(cls_context_create(NULL, &other));
+    OK(cls_stream_create(other, NULL, &foreign));
+    EXPECT(CLS_ERROR_WRONG_CONTEXT, cls_triple_buffer_upload_slot(ring, foreign, &slot));
+    expect_states(ring, "FF");
+    OK(cls_stream_destroy(foreign));
+    OK(cls_context_destroy(other));
+    OK(cls_triple_buffer_destroy(ring));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_triple_buffer_destroy(ring));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slots_go_round),
+        cmocka_unit_test(illegal_moves_are_not_ready),
+        cmocka_unit_test(stages_follow_on_the_device),
+        cmocka_unit_test(the_host_can_wait_instead),
+        cmocka_unit_test(a_slot_is_handed_out_before_the_device_is_done),
+        cmocka_unit_test(destroy_with_work_pending),
+        cmocka_unit_test(failure_spreads_and_reset_ends_it),
+        cmocka_unit_test(each_stage_on_a_thread),
+        cmocka_unit_test(a_slot_stays_with_its_thread_until_submitted),
+        cmocka_unit_test(bad_arguments),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}
