@@ -24,7 +24,7 @@ check 'it counts calls' "$(has '^call clCreateContext [1-9]' "$report")"
 check 'it counts live objects' "$(has '^live buffers [0-9]' "$report")"
 check 'nothing fails unasked' "$(has '^fired 0$' "$report")"
 
-export CLS_FAULT_FUNCTION=clFlush CLS_FAULT_NTH=1 CLS_FAULT_STICKY=1 CLS_FAULT_CODE=-6
+export CLS_FAULT_FUNCTION=clReleaseEvent CLS_FAULT_NTH=1 CLS_FAULT_STICKY=1 CLS_FAULT_CODE=-6
 under fault_layer || echo "# ended with $?"
 check 'the environment makes a call fail' "$(has '^fired [1-9]' "$report")"
 CLS_FAULT_FUNCTION=clCreateBuffer CLS_FAULT_CODE=-4
