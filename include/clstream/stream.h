@@ -169,6 +169,7 @@ CLS_API cls_status cls_stream_reset(cls_stream stream);
  * does not disturb the wait. The event may be of another context or device. A poisoned stream takes the
  * wait as well.
  * @retval CLS_ERROR_INVALID_HANDLE
+ * @retval CLS_ERROR_DEADLOCK the stream would wait for its own later work (timeline.h)
  */
 CLS_API cls_status cls_stream_wait_event(cls_stream stream, cls_event event);
 

@@ -17,6 +17,14 @@
  * error, and poison the streams that wait; until cls_timeline_reset. Signals are accepted by a poisoned
  * stream too. A wait that can never be met because the timeline, or its only signaller, was destroyed
  * fails in the same way once the signals queued before have come.
+ *
+ * **Deadlock.** A timeline may name its only signaller, a stream. A stream that waits for it is then
+ * known to wait for that stream, and a call that would leave a stream waiting for its own later work, by
+ * way of any number of streams, timelines and events, is refused with CLS_ERROR_DEADLOCK; nothing
+ * is changed, and the detail names the whole cycle. This goes for the waits and signals of this
+ * header and for cls_stream_wait_event. What anybody may signal, and what a host function that is
+ * queued or running on the signaller may signal, is never refused.
+ * A cl_event of the caller's own counts as one that comes.
  */
 #ifndef CLSTREAM_TIMELINE_H
 #define CLSTREAM_TIMELINE_H
@@ -107,6 +115,7 @@ CLS_API cls_status cls_timeline_get_info(cls_timeline timeline, cls_timeline_inf
  * call returns at once.
  * @retval CLS_ERROR_INVALID_VALUE a value that does not rise
  * @retval CLS_ERROR_INVALID_STATE the timeline has another signaller
+ * @retval CLS_ERROR_DEADLOCK      the signal would stand behind waits that can never be met any more
  * @return what a submission can return, but for a poisoned stream's error
  */
 CLS_API cls_status cls_stream_signal_timeline(cls_stream stream, cls_timeline timeline,
@@ -115,11 +124,22 @@ CLS_API cls_status cls_stream_signal_timeline(cls_stream stream, cls_timeline ti
 /**
  * Makes the stream's later work wait until the timeline is at `value` or past it; the signal need not
  * exist yet. Where a queued signal will do and is with the device already, the wait is the device's own.
+ * @retval CLS_ERROR_DEADLOCK      the stream would wait for its own later work
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_OUT_OF_MEMORY
  */
 CLS_API cls_status cls_stream_wait_timeline(cls_stream stream, cls_timeline timeline,
                                             uint64_t value);
+
+/**
+ * Writes the cycle that the process's last refused call would have closed as Graphviz DOT, as snprintf
+ * does: at most `size` bytes with the NUL. `length` takes the length of the whole text without it.
+ * @param text   may be NULL where `size` is 0
+ * @param length may be NULL
+ * @retval CLS_ERROR_NOT_FOUND     nothing was refused yet
+ * @retval CLS_ERROR_INVALID_VALUE
+ */
+CLS_API cls_status cls_timeline_export_cycle(char *text, size_t size, size_t *length);
 
 CLS_END_DECLS
 

@@ -56,3 +56,13 @@ void text_printf(struct text *text, const char *format, ...) {
     }
     va_end(again);
 }
+
+void text_copy_out(const char *text, char *out, size_t size, size_t *length) {
+    size_t whole = strlen(text), n = whole < size ? whole : size - 1;
+    if (size) {
+        memcpy(out, text, n);
+        out[n] = '\0';
+    }
+    if (length)
+        *length = whole;
+}

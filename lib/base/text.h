@@ -21,4 +21,8 @@ struct text {
 void text_append(struct text *text, const char *bytes, size_t length);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* As snprintf with "%s": at most `size` bytes with the NUL, and in `*length`, which may be NULL, the whole
+ * length. `out` may be NULL where `size` is 0. */
+void text_copy_out(const char *text, char *out, size_t size, size_t *length);
+
 #endif

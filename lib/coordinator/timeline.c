@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "coordinator/deadlock.h"
 #include "core/dep.h"
 #include "core/engine.h"
 #include "core/race.h"
@@ -13,6 +14,7 @@ static void timeline_finalize(struct object *object) {
     struct timeline *timeline = (struct timeline *)(void *)object;
     if (race_on())
         race_forget_signals(timeline);
+    deadlock_forget(timeline);
     for (unsigned i = 0; i < timeline->lanes.count; i++)
         stream_put(timeline->lanes.items[i].key);
     lanes_free(&timeline->lanes);
@@ -74,6 +76,8 @@ static void advance(struct timeline *timeline, uint64_t value, const struct fail
     if (failure)
         fail_from(timeline, timeline->value + 1, failure->status, failure->code, failure->label);
     timeline->value = value;
+    if (timeline->owes || timeline->lenient)
+        deadlock_note_owed(timeline);
     pthread_cond_broadcast(&timeline->progress);
 }
 
@@ -152,8 +156,9 @@ static bool has_signal_for(const struct timeline *timeline, uint64_t value,
     return false;
 }
 
-void timeline_give_up(struct timeline *timeline, uint64_t value, const struct stream *waiter) {
-    if (timeline->value >= value || has_signal_for(timeline, value, waiter))
+void timeline_give_up(struct timeline *timeline, uint64_t value, const struct stream *waiter,
+                      bool hopeless) {
+    if (timeline->value >= value || (!hopeless && has_signal_for(timeline, value, waiter)))
         return;
     fail_from(timeline, value, CLS_ERROR_COMMAND_FAILED, 0,
               atomic_load(&timeline->destroyed) ? "wait for a destroyed timeline"
@@ -193,13 +198,15 @@ static enum gate_answer look(struct gate *gate, uint64_t value, const struct str
     struct stream *stream;
     unsigned cursor = 0;
     uint64_t signal;
-    bool over = timeline_is_over(timeline); /* before the signals, not after */
+    bool over = timeline_is_over(timeline), hopeless = false; /* before the signals, not after */
     if (is_over(gate, value))
         return GATE_OPEN;
     while ((stream = timeline_next_signal(timeline, value, &cursor, &signal)) != NULL) {
         enum gate_answer answer = look_via(stream, signal, waiter, position, via);
         if (answer == GATE_OPEN && stream != waiter)
             answer = is_over(gate, value) ? GATE_OPEN : GATE_SHUT;
+        if (over && answer == GATE_SHUT && timeline->signaller == stream)
+            hopeless = deadlock_is_hopeless(stream, signal);
         stream_put(stream);
         if (answer != GATE_SHUT)
             return answer;
@@ -207,7 +214,7 @@ static enum gate_answer look(struct gate *gate, uint64_t value, const struct str
     if (!over)
         return GATE_SHUT;
     pthread_mutex_lock(&timeline->lock);
-    timeline_give_up(timeline, value, waiter);
+    timeline_give_up(timeline, value, waiter, hopeless);
     pthread_mutex_unlock(&timeline->lock);
     return is_over(gate, value) ? GATE_OPEN : GATE_SHUT;
 }

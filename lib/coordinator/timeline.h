@@ -26,7 +26,10 @@ struct timeline {
     pthread_mutex_t lock;    /* guards what follows */
     pthread_cond_t progress; /* signalled, queued or failed: for waits of the host */
     uint64_t value;
-    uint64_t awaited; /* the highest value that a stream was made to wait for */
+    uint64_t awaited;  /* the highest value that a stream was made to wait for */
+    uint64_t indulged; /* the highest of those that only user code was there to signal */
+    bool owes;         /* no signal is queued for `awaited` (coordinator/deadlock.h) */
+    bool lenient;      /* below `indulged` */
     struct lanes lanes;
     struct failure *spare; /* for the next failure, so that recording one cannot fail */
 };
@@ -54,9 +57,10 @@ struct stream *timeline_next_signal(struct timeline *timeline, uint64_t value, u
 /* Whether nobody can signal it any more, beyond what is queued. */
 bool timeline_is_over(struct timeline *timeline);
 
-/* Under the lock: fails the waits for `value` and above, unless a signal for it is queued. `waiter` may be
- * NULL. For a timeline that was over before. */
-void timeline_give_up(struct timeline *timeline, uint64_t value, const struct stream *waiter);
+/* Under the lock: fails the waits for `value` and above, unless a signal for it is queued, and not hopeless.
+ * `waiter` may be NULL. For a timeline that was over before. */
+void timeline_give_up(struct timeline *timeline, uint64_t value, const struct stream *waiter,
+                      bool hopeless);
 
 /* Settles, and lets go of the streams that have no signals queued any more. Without locks. */
 void timeline_tidy(struct timeline *timeline);

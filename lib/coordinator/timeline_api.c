@@ -6,10 +6,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "coordinator/deadlock.h"
 #include "coordinator/timeline.h"
 #include "core/engine.h"
 #include "core/race.h"
 #include "core/stream.h"
+#include "core/wait_check.h"
 #include "core/worker.h"
 
 /* A sleep of the host, and a wait for one of several queued signals, last so long at most. */
@@ -47,6 +49,8 @@ static cls_status build(const cls_timeline_config *config, struct stream *signal
     timeline->gate.type = &timeline_gate;
     timeline->spare = spare;
     timeline->signaller = signaller;
+    if (signaller)
+        deadlock_watch();
     timeline->value = timeline->awaited = config->initial;
     if (config->name)
         snprintf(timeline->name, sizeof timeline->name, "%s", config->name);
@@ -118,6 +122,11 @@ cls_status cls_timeline_signal(cls_timeline handle, uint64_t value) {
     cls_status status = timeline_get(handle, &timeline);
     if (status)
         return status;
+    /* Not while somebody looks for deadlocks, who could see the value too early for it, and the host
+     * function that is here too late. */
+    bool owned = timeline->signaller != NULL;
+    if (owned)
+        wait_check_lock();
     pthread_mutex_lock(&timeline->lock);
     timeline_settle(timeline);
     status = check_signal(timeline, value);
@@ -126,6 +135,8 @@ cls_status cls_timeline_signal(cls_timeline handle, uint64_t value) {
     if (!status)
         timeline_raise(timeline, value);
     pthread_mutex_unlock(&timeline->lock);
+    if (owned)
+        wait_check_unlock();
     timeline_put(timeline);
     engine_kick();
     return status;
@@ -137,7 +148,7 @@ static cls_status look_once(struct timeline *timeline, uint64_t value) {
     pthread_mutex_lock(&timeline->lock);
     timeline_settle(timeline);
     if (over)
-        timeline_give_up(timeline, value, NULL);
+        timeline_give_up(timeline, value, NULL, false);
     bool reached = timeline->value >= value;
     pthread_mutex_unlock(&timeline->lock);
     const struct failure *failure = gate_failure(&timeline->gate, value);

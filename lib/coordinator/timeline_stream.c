@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines as streams signal them and wait for them. */
 #include "base/error.h"
+#include "coordinator/deadlock.h"
 #include "coordinator/timeline.h"
 #include "core/engine.h"
 #include "core/race.h"
@@ -43,6 +44,8 @@ static void settle_claim(struct timeline *timeline, struct stream *stream, uint6
     else
         lane_settle(lane, position, value);
     bool awaited = timeline->awaited > timeline->value;
+    if (timeline->owes)
+        deadlock_note_owed(timeline);
     timeline_settle(timeline);
     pthread_cond_broadcast(&timeline->progress);
     pthread_mutex_unlock(&timeline->lock);
@@ -53,8 +56,11 @@ static void settle_claim(struct timeline *timeline, struct stream *stream, uint6
 static cls_status signal_from(struct timeline *timeline, struct stream *stream, uint64_t value) {
     uint64_t position = 0;
     timeline_tidy(timeline);
+    cls_status status = timeline->signaller == stream ? deadlock_check_signal(stream) : CLS_SUCCESS;
+    if (status)
+        return status;
     pthread_mutex_lock(&timeline->lock);
-    cls_status status = claim_locked(timeline, stream, value);
+    status = claim_locked(timeline, stream, value);
     pthread_mutex_unlock(&timeline->lock);
     if (status)
         return status;
@@ -120,14 +126,15 @@ cls_status cls_stream_wait_timeline(cls_stream stream_handle, cls_timeline handl
     cls_status status = get_both(stream_handle, handle, &stream, &timeline);
     if (status)
         return status;
-    if (race_on())
-        race_waits_signal(stream, timeline, value);
     if (wait_dep(timeline, value, stream, &dep)) {
-        note_awaited(timeline, value);
+        if (!timeline->signaller) /* else the check does so */
+            note_awaited(timeline, value);
         status = stream_add_wait(stream, &dep);
         if (status)
             dep_release(&dep);
     }
+    if (!status && race_on())
+        race_waits_signal(stream, timeline, value);
     /* Looked at last: a failure found from here on is told to this stream by its wait. */
     const struct failure *failure = gate_failure(&timeline->gate, value);
     if (failure)

@@ -169,12 +169,22 @@ static cls_status poison_status(cls_status status) {
     return own ? status : CLS_ERROR_COMMAND_FAILED;
 }
 
+/* A mark with nothing left to wait for, whose time nobody wants: the device has nothing to do for it. */
+static bool is_done_already(const struct stream *stream, const struct command *head) {
+    return head->type == &type_marker && !head->u.marker.event && !head->deps.count &&
+           !stream->flights.count;
+}
+
 /* Under the lock: one step with the head, whose dependencies are ready. `*freed` is to be dropped. */
 static enum step step(struct stream *stream, struct command **freed) {
     struct command *head = stream->fifo_head;
     bool poisoned = stream_poison(stream) != NULL;
     if (head->type->run && (!poisoned || head->type->when_failed))
         return STEP_WORKER;
+    if (!poisoned && is_done_already(stream, head)) {
+        *freed = finish_head(stream);
+        return STEP_AGAIN;
+    }
     if (poisoned) {
         if (stream->flights.count)
             return STEP_STOP;
@@ -246,6 +256,7 @@ bool fifo_drain(struct stream *stream) {
         return false;
     }
     stream->draining = true;
+    uint64_t retired = atomic_load(&stream->retired);
     enum step next;
     do
         next = move_head(stream);
@@ -253,7 +264,7 @@ bool fifo_drain(struct stream *stream) {
     stream->draining = false;
     stream->running = next == STEP_WORKER;
     fifo_settle_reservation(stream);
-    bool moved = stream->unflushed;
+    bool moved = stream->unflushed || atomic_load(&stream->retired) != retired;
     stream_flush_locked(stream);
     bool run = stream->running;
     pthread_mutex_unlock(&stream->lock);

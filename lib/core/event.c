@@ -9,6 +9,7 @@
 #include "core/mutant.h"
 #include "core/race.h"
 #include "core/stream.h"
+#include "core/wait_check.h"
 
 static void event_finalize(struct object *object) {
     struct event *event = (struct event *)(void *)object;
@@ -290,17 +291,35 @@ cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t
     if (other == stream)
         return CLS_SUCCESS;
     known_gather(other, position, &learned);
-    if (race_on())
-        race_waits(stream, other, position);
     stream_dep(other, position, stream, &dep, &done);
+    bool add = !done && !mutant(MUTANT_WAIT_EVENT), check = add && wait_check_wanted(&dep);
+    cls_status status = check ? wait_check_enter(stream, &dep) : CLS_SUCCESS;
+    if (status)
+        return status;
     if (!done)
         object_retain(&other->object);
-    bool add = !done && !mutant(MUTANT_WAIT_EVENT);
+    if (race_on())
+        race_waits(stream, other, position);
     pthread_mutex_lock(&stream->lock);
-    cls_status status = wait_here(stream, other, position, add ? &dep : NULL, &learned);
+    status = wait_here(stream, other, position, add ? &dep : NULL, &learned);
     pthread_mutex_unlock(&stream->lock);
+    if (check)
+        wait_check_unlock();
     if (!done && (status || !add))
         dep_release(&dep);
+    return status;
+}
+
+/* Asks the check for a stream that is not entered yet. */
+static cls_status ask(cls_stream handle, struct stream *default_stream, const struct dep *dep) {
+    struct stream *stream;
+    if (!handle)
+        return wait_check_enter(default_stream, dep);
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = wait_check_enter(stream, dep);
+    stream_put(stream);
     return status;
 }
 
@@ -321,7 +340,11 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
         known_gather(other, position, &learned);
         stream_dep(other, position, stream, &dep, &done);
     }
-    bool add = !done && !mutant(MUTANT_WAIT_EVENT);
+    bool add = !done && !mutant(MUTANT_WAIT_EVENT), check = add && wait_check_wanted(&dep);
+    if (!status && check) {
+        status = ask(handle, stream, &dep);
+        check = !status;
+    }
     if (!status && is_default)
         pthread_mutex_lock(&stream->lock);
     else if (!status)
@@ -333,6 +356,8 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
         status = wait_here(stream, other, position, add ? &dep : NULL, &learned);
     if (entered)
         pthread_mutex_unlock(&stream->lock);
+    if (check)
+        wait_check_unlock();
     if (!done && (status || !add))
         dep_release(&dep);
     else if (done && other)

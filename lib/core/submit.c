@@ -19,6 +19,7 @@
 #include "core/observe.h"
 #include "core/race.h"
 #include "core/stream.h"
+#include "core/wait_check.h"
 #include "core/worker.h"
 
 /* How long a submission helps the device along before it goes to the FIFO for want of room. */
@@ -220,12 +221,38 @@ cls_status stream_submit(struct stream *stream, struct command *command, uint64_
     return stream_submit_entered(stream, command, NULL, position);
 }
 
+static pthread_mutex_t check_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic wait_check installed_check;
+
+void wait_check_install(wait_check check) { atomic_store(&installed_check, check); }
+void wait_check_lock(void) { pthread_mutex_lock(&check_lock); }
+void wait_check_unlock(void) { pthread_mutex_unlock(&check_lock); }
+
+/* What has an event is with the driver and comes by itself. */
+bool wait_check_wanted(const struct dep *dep) {
+    return !dep->event && atomic_load_explicit(&installed_check, memory_order_acquire);
+}
+
+cls_status wait_check_enter(struct stream *stream, const struct dep *dep) {
+    wait_check_lock();
+    cls_status status = atomic_load(&installed_check)(stream, dep);
+    if (status)
+        wait_check_unlock();
+    return status;
+}
+
 cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {
+    bool check = wait_check_wanted(dep);
+    cls_status status = check ? wait_check_enter(stream, dep) : CLS_SUCCESS;
+    if (status)
+        return status;
     pthread_mutex_lock(&stream->lock);
-    cls_status status = deps_add(&stream->waits, dep);
+    status = deps_add(&stream->waits, dep);
     if (!status)
         stream->counters.waits++;
     pthread_mutex_unlock(&stream->lock);
+    if (check)
+        wait_check_unlock();
     return status;
 }
 
