@@ -162,7 +162,7 @@ typedef struct cls_profile_record {
     uint64_t position; /**< of a command: in its stream, from 1 */
     uint64_t thread;   /**< of a range: a number of the thread, from 1; else 0 */
     uint64_t bytes;
-    uint64_t memory;    /**< of a command: bytes of buffers alive in its context when submitted */
+    uint64_t memory;    /**< of a command: bytes of buffers and pools in its context when submitted */
     uint64_t queued_ns; /**< submitted to the stream */
     uint64_t submitted_ns; /**< handed to the driver, or to a thread of the library */
     uint64_t start_ns;
@@ -216,7 +216,7 @@ typedef struct cls_profile_summary {
     uint64_t begin_ns;    /**< the first queued ... */
     uint64_t end_ns;      /**< ... and the last end of all records */
     uint64_t failed;      /**< commands */
-    uint64_t memory_peak; /**< the most bytes of buffers alive in one context at a submission */
+    uint64_t memory_peak; /**< the most bytes of buffers and pools in one context at a submission */
     cls_profile_total kinds[CLS_COMMAND_KINDS];
     uint64_t work_ns;
     uint64_t busy_ns;
@@ -245,7 +245,7 @@ typedef struct cls_profile_stream {
     uint64_t begin_ns, end_ns;                  /**< first start, last end of its commands */
     uint64_t busy_ns;                           /**< of its work */
     double latency_ns;                          /**< mean time from queued to end of its commands */
-    uint64_t memory_peak; /**< the most bytes of buffers alive in its context when it submitted */
+    uint64_t memory_peak; /**< the most bytes of buffers and pools in its context when it submitted */
     uint64_t held_ns[CLS_HOLDS]; /**< the gaps between its commands, by cause */
 } cls_profile_stream;
 

@@ -70,6 +70,7 @@ static void destroy_block(struct block *block) {
     struct mempool *pool = block->pool;
     for (unsigned i = 0; i < block->n_carved; i++) {
         block->slots[i]->block = NULL;
+        block->slots[i]->bytes = 0; /* the block was counted, not its slots */
         buffer_put(block->slots[i]);
     }
     if (block->memory)
@@ -84,6 +85,7 @@ static void remove_block(struct mempool *pool, struct block *block) {
     for (unsigned i = 0; i < SHELVES; i++)
         set_on_shelf(block, i, false);
     atomic_fetch_sub(&pool->reserved, bytes_of(block));
+    context_count_memory(pool->context, -(int64_t)bytes_of(block));
 }
 
 /* Under the lock: makes the block's next slot. */
@@ -204,6 +206,7 @@ static cls_status make_block(struct mempool *pool, unsigned size_class, struct b
         free(block);
         return status;
     }
+    context_count_memory(pool->context, (int64_t)bytes_of(block));
     object_retain(&pool->object);
     *out = block;
     return CLS_SUCCESS;

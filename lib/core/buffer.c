@@ -13,7 +13,7 @@ static void buffer_finalize(struct object *object) {
     if (race_on())
         race_forget_memory(buffer->context->device, buffer->memory);
     memory_release(buffer->context->device, buffer->memory);
-    atomic_fetch_sub_explicit(&buffer->context->memory_alive, buffer->bytes, memory_order_relaxed);
+    context_count_memory(buffer->context, -(int64_t)buffer->bytes);
     context_put(buffer->context);
 }
 
@@ -46,7 +46,7 @@ cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, stru
     buffer->context = context;
     buffer->memory = memory;
     buffer->bytes = bytes;
-    atomic_fetch_add_explicit(&context->memory_alive, bytes, memory_order_relaxed);
+    context_count_memory(context, (int64_t)bytes);
     *out = buffer;
     return CLS_SUCCESS;
 }

@@ -40,7 +40,7 @@ struct context {
         lost_by; /* the command whose failure lost the driver's context; NULL: well */
     _Atomic uint32_t compiled_calls; /* of foreign libraries: a bit for each that has its kernels */
     _Atomic bool uses_blas;
-    _Atomic uint64_t memory_alive; /* bytes of buffers */
+    _Atomic uint64_t memory_alive; /* bytes of buffers and of pools' blocks, for whoever observes */
     struct program_cache *programs;
     _Atomic(struct mempool *) mempool; /* the current one, retained; set under the lock; NULL: the
                                           default one, when it is needed */
@@ -56,6 +56,11 @@ struct context {
 };
 
 extern struct object_pool context_pool;
+
+/* Device memory came, or went. */
+static inline void context_count_memory(struct context *context, int64_t bytes) {
+    atomic_fetch_add_explicit(&context->memory_alive, (uint64_t)bytes, memory_order_relaxed);
+}
 
 /* Looks up a handle; NULL is the default context. Takes a reference. Reports. */
 cls_status context_get(cls_context handle, struct context **out);

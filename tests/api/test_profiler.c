@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <clstream/mempool.h>
 #include <clstream/profiler.h>
 
 /* Timestamps of one device may be coarse. */
@@ -518,6 +519,40 @@ static void test_operations_are_counted_by_label(void **state) {
     end(profile, profiler);
 }
 
+static uint64_t memory_at(cls_profiler profiler, cls_stream stream, cls_buffer cells) {
+    OK(cls_profiler_clear(profiler));
+    OK(rig_set(stream, cells, 0, 1, 0));
+    OK(cls_stream_synchronize(stream));
+    cls_profile profile = snapshot(profiler);
+    uint64_t peak = stream_of(profile, stream).memory_peak;
+    OK(cls_profile_destroy(profile));
+    return peak;
+}
+
+static void test_memory_of_buffers_and_pools_is_followed(void **state) {
+    enum { BYTES = 1 << 20 };
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1), buffer, slot;
+    cls_profiler profiler = started();
+    cls_mempool pool;
+    (void)state;
+    uint64_t before = memory_at(profiler, stream, cells);
+    OK(cls_buffer_create(rig.context, BYTES, &buffer));
+    assert_int_equal(memory_at(profiler, stream, cells), before + BYTES);
+    OK(cls_buffer_destroy(buffer));
+    assert_int_equal(memory_at(profiler, stream, cells), before);
+    OK(cls_mempool_create(rig.context, NULL, &pool));
+    OK(cls_mempool_malloc_async(pool, stream, BYTES, &slot));
+    assert_true(memory_at(profiler, stream, cells) >= before + BYTES);
+    OK(cls_free_async(slot, stream));
+    OK(cls_stream_synchronize(stream));
+    OK(cls_mempool_destroy(pool));
+    assert_int_equal(memory_at(profiler, stream, cells), before);
+    OK(cls_profiler_destroy(profiler));
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+}
+
 static void test_bad_input(void **state) {
     cls_profiler_config config = CLS_PROFILER_CONFIG_INIT;
     cls_profile_record record = CLS_PROFILE_RECORD_INIT;
@@ -621,6 +656,7 @@ int main(void) {
         cmocka_unit_test(test_commands_beyond_the_ring_are_counted),
         cmocka_unit_test(test_threads_may_switch_while_others_submit),
         cmocka_unit_test(test_operations_are_counted_by_label),
+        cmocka_unit_test(test_memory_of_buffers_and_pools_is_followed),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_exports_are_written_whole_or_not_at_all),
     };
