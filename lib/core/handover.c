@@ -86,11 +86,15 @@ static cls_status change_queue(struct stream *stream, bool profiled) {
     return CLS_SUCCESS;
 }
 
-cls_status handover_choose_queue(struct stream *stream, const struct command *command) {
+static inline bool wants_other_queue(const struct stream *stream, const struct command *command) {
     bool profiled = stream->want_profiled || command->seen;
-    if (profiled == stream->queue->traits.profiled || stream->queue->adopted)
-        return CLS_SUCCESS;
-    return change_queue(stream, profiled);
+    return profiled != stream->queue->traits.profiled && !stream->queue->adopted;
+}
+
+cls_status handover_choose_queue(struct stream *stream, const struct command *command) {
+    return wants_other_queue(stream, command)
+               ? change_queue(stream, !stream->queue->traits.profiled)
+               : CLS_SUCCESS;
 }
 
 void handover_asked(struct stream *stream) {
@@ -151,12 +155,9 @@ static cls_status enqueue(struct stream *stream, struct command *command, cl_eve
     return status;
 }
 
-static cls_status enqueue_seen(struct stream *stream, struct command *command, cl_event *event) {
-    command->seen->queue = stream->queue->number;
-    command->seen->handing = clock_now_ns();
-    cls_status status = enqueue(stream, command, event);
-    command->seen->handed = clock_now_ns();
-    return status;
+static void see_handing(const struct stream *stream, struct sighting *seen) {
+    seen->queue = stream->queue->number;
+    seen->handing = clock_now_ns();
 }
 
 static bool is_timed(const struct command *command) {
@@ -194,10 +195,15 @@ cls_status handover(struct stream *stream, struct command *command) {
                            failure->label);
         return failure_report(stream, failure);
     }
-    cls_status status = handover_choose_queue(stream, command);
+    cls_status status = CLS_SUCCESS;
+    if (wants_other_queue(stream, command))
+        status = change_queue(stream, !stream->queue->traits.profiled);
+    if (!status && command->seen)
+        see_handing(stream, command->seen);
     if (!status)
-        status = command->seen ? enqueue_seen(stream, command, &event)
-                               : enqueue(stream, command, &event);
+        status = enqueue(stream, command, &event);
+    if (command->seen)
+        command->seen->handed = clock_now_ns();
     if (status) {
         if (status == CLS_ERROR_CONTEXT_LOST)
             atomic_store(&stream->context->lost_by, command_label(command));
