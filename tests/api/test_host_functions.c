@@ -53,18 +53,20 @@ static void test_each_runs_once_and_in_order(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
-static void test_a_hundred_thousand_callbacks(void **state) {
+/* In parts, so that the library never holds all of them. */
+static void test_a_million_callbacks(void **state) {
     (void)state;
-    enum { COUNT = 100000 };
+    enum { COUNT = 1000000, PART = 100000 };
     cls_stream stream = rig_stream();
     struct roll roll = {0, 0};
-    struct call *calls = calloc(COUNT, sizeof *calls);
+    struct call *calls = calloc(PART, sizeof *calls);
     assert_non_null(calls);
     for (unsigned i = 0; i < COUNT; i++) {
-        calls[i] = (struct call){&roll, i};
-        OK(cls_stream_add_callback(stream, answer_callback, &calls[i]));
+        calls[i % PART] = (struct call){&roll, i};
+        OK(cls_stream_add_callback(stream, answer_callback, &calls[i % PART]));
+        if (i % PART == PART - 1)
+            OK(cls_stream_synchronize(stream));
     }
-    OK(cls_stream_synchronize(stream));
     assert_int_equal(roll.next, COUNT);
     assert_int_equal(roll.wrong, 0);
     free(calls);
@@ -222,6 +224,72 @@ static void test_submitting_inside_works(void **state) {
     OK(cls_buffer_destroy(relay.cells));
 }
 
+/* Passes itself on from stream to stream, with work in between; its own stream's work is done by then. */
+static void enqueue_back(cls_stream stream, cls_status status, void *arg) {
+    struct relay *relay = arg;
+    cls_stream next = stream == relay->other ? relay->stream : relay->other;
+    relay->refused += status != CLS_SUCCESS || rig_step(next, relay->cells, 0, 1, 1, 0);
+    if (relay->left-- == 0 || cls_stream_add_callback(next, enqueue_back, relay))
+        sem_post(&relay->done);
+}
+
+static void test_callbacks_may_enqueue(void **state) {
+    (void)state;
+    struct relay relay = {rig_stream(), rig_stream(), rig_cells(1), NULL, 0, 0, {{0}}};
+    unsigned count = relay.left = rig_scale(500, 20);
+    assert_int_equal(sem_init(&relay.done, 0, 0), 0);
+    OK(cls_stream_add_callback(relay.stream, enqueue_back, &relay));
+    assert_true(sem_comes(&relay.done));
+    OK(cls_context_synchronize(rig.context));
+    assert_int_equal(relay.refused, 0);
+    assert_int_equal(rig_cell(relay.cells, 0), count + 1);
+    OK(cls_stream_destroy(relay.stream));
+    OK(cls_stream_destroy(relay.other));
+    OK(cls_buffer_destroy(relay.cells));
+}
+
+struct aftermath {
+    cls_stream healthy;
+    cls_buffer cells;
+    cls_status seen, own, other;
+    _Atomic unsigned again;
+};
+
+static void count_again(cls_stream stream, cls_status status, void *arg) {
+    struct aftermath *aftermath = arg;
+    (void)stream;
+    aftermath->again += status == CLS_ERROR_COMMAND_FAILED;
+}
+
+static void enqueue_after_failure(cls_stream stream, cls_status status, void *arg) {
+    struct aftermath *aftermath = arg;
+    aftermath->seen = status;
+    aftermath->own = rig_set(stream, aftermath->cells, 0, 7, 0);
+    aftermath->other = rig_set(aftermath->healthy, aftermath->cells, 1, 8, 0);
+    if (cls_stream_add_callback(stream, count_again, aftermath))
+        aftermath->again = 99;
+}
+
+/* On the failed stream only callbacks are accepted; other streams take everything. */
+static void test_callbacks_may_enqueue_after_a_failure(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    struct aftermath aftermath = {.healthy = rig_stream(), .cells = rig_cells(2)};
+    OK(rig_fail(stream, "fails", -5));
+    OK(cls_stream_add_callback(stream, enqueue_after_failure, &aftermath));
+    assert_true(counter_comes(&aftermath.again, 1));
+    assert_int_equal(aftermath.seen, CLS_ERROR_COMMAND_FAILED);
+    assert_int_equal(aftermath.own, CLS_ERROR_COMMAND_FAILED);
+    assert_int_equal(aftermath.other, CLS_SUCCESS);
+    OK(cls_stream_synchronize(aftermath.healthy));
+    assert_int_equal(rig_cell(aftermath.cells, 0), 0);
+    assert_int_equal(rig_cell(aftermath.cells, 1), 8);
+    assert_int_equal(aftermath.again, 1);
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(aftermath.healthy));
+    OK(cls_buffer_destroy(aftermath.cells));
+}
+
 static void destroy_stream(void *arg) {
     cls_stream *stream = arg;
     if (cls_stream_destroy(*stream) == CLS_SUCCESS)
@@ -312,10 +380,12 @@ static void test_later_work_waits_for_the_function(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_runs_once_and_in_order),
-        cmocka_unit_test(test_a_hundred_thousand_callbacks),
+        cmocka_unit_test(test_a_million_callbacks),
         cmocka_unit_test(test_they_run_on_a_thread_of_the_library),
         cmocka_unit_test(test_blocking_calls_inside_are_refused),
         cmocka_unit_test(test_submitting_inside_works),
+        cmocka_unit_test(test_callbacks_may_enqueue),
+        cmocka_unit_test(test_callbacks_may_enqueue_after_a_failure),
         cmocka_unit_test(test_a_host_function_may_destroy_its_stream),
         cmocka_unit_test(test_a_long_host_function_delays_nobody_else),
         cmocka_unit_test(test_later_work_waits_for_the_function),
