@@ -116,6 +116,7 @@ static void pop(struct stream *stream) {
     if (!head->next)
         stream->fifo_tail = NULL;
     stream->fifo_count--;
+    atomic_store_explicit(&stream->popped, head->position, memory_order_release);
     if (stream->waiters)
         pthread_cond_broadcast(&stream->progress);
 }
@@ -218,6 +219,17 @@ static void tell_failure(struct stream *stream) {
         failures_propagate();
 }
 
+/* Under the lock. */
+static void note_blocked(struct stream *stream, bool blocked) {
+    if (stream->blocked == blocked)
+        return;
+    stream->blocked = blocked;
+    if (blocked)
+        engine_blocked();
+    else
+        engine_unblocked();
+}
+
 /* Looks at the head and moves it on. Called with the lock held and draining set; keeps both. */
 static enum step move_head(struct stream *stream) {
     struct command *head = stream->fifo_head, *freed = NULL;
@@ -225,6 +237,7 @@ static enum step move_head(struct stream *stream) {
     if (!head)
         return STEP_STOP;
     bool look = head->deps.count && !stream_poison(stream);
+    note_blocked(stream, look);
     if (look) {
         pthread_mutex_unlock(&stream->lock);
         enum readiness now = look_at_all(stream, head, &why);
@@ -234,6 +247,7 @@ static enum step move_head(struct stream *stream) {
                                cls_last_error_code(), "the user's cl_event");
         if (now == BLOCKED && !stream_poison(stream))
             return STEP_STOP;
+        note_blocked(stream, false);
         const struct failure *failure = deps_failure(&head->deps);
         if (failure)
             stream_fail_locked(stream, head->position, failure->status, failure->code,
@@ -256,21 +270,21 @@ bool fifo_drain(struct stream *stream) {
         return false;
     }
     stream->draining = true;
-    uint64_t retired = atomic_load(&stream->retired);
     enum step next;
+    uint64_t popped = atomic_load(&stream->popped);
     do
         next = move_head(stream);
     while (next == STEP_AGAIN);
     stream->draining = false;
     stream->running = next == STEP_WORKER;
     fifo_settle_reservation(stream);
-    bool moved = stream->unflushed || atomic_load(&stream->retired) != retired;
+    bool moved = atomic_load(&stream->popped) != popped;
     stream_flush_locked(stream);
     bool run = stream->running;
     pthread_mutex_unlock(&stream->lock);
     tell_failure(stream);
     if (moved)
-        engine_kick();
+        engine_notice();
     return run;
 }
 

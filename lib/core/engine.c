@@ -48,6 +48,17 @@ void engine_rouse(void) {
         engine_kick();
 }
 
+static _Atomic unsigned blocked;
+
+void engine_blocked(void) { atomic_fetch_add(&blocked, 1); }
+void engine_unblocked(void) { atomic_fetch_sub(&blocked, 1); }
+
+void engine_notice(void) {
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load(&blocked))
+        engine_kick();
+}
+
 void engine_watch(struct stream *stream) {
     stream->watched = true;
     object_retain(&stream->object);

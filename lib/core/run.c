@@ -168,7 +168,7 @@ static void finish(struct stream *stream, struct command *head, const struct run
         command_drop(head);
         free(head);
     }
-    engine_kick();
+    engine_notice();
 }
 
 static struct run_result run_now(struct stream *stream, struct command *head, cls_status so_far) {

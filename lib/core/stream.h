@@ -70,7 +70,9 @@ struct stream {
     size_t fifo_count;
     bool draining; /* somebody is handing over the head: it counts as ahead of everything */
     bool running;  /* the head is with a worker */
-    bool reserved; /* a worker is reserved for this stream */
+    bool blocked;  /* the head waits for another stream's work or a gate */
+    _Atomic uint64_t popped; /* the last position that has left the FIFO */
+    bool reserved;           /* a worker is reserved for this stream */
 
     struct queue *queue;
     struct queue *companion; /* for foreign code; NULL until needed */

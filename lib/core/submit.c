@@ -201,12 +201,14 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
                                   : admit(stream, command, &deferred, &held);
     if (!status && position)
         *position = command->position;
+    /* Who has the head goes on with what is behind it. */
+    bool drive = deferred && !status && !stream->running && !stream->draining;
     pthread_mutex_unlock(&stream->lock);
     if (status)
         command_drop(command);
     else
         engine_rouse();
-    if (deferred && !status)
+    if (drive)
         stream_drive(stream);
     if (!status && blocking_launches() && !worker_in_user_code() &&
         !(deferred && is_behind_gate(stream, command->position)))

@@ -147,7 +147,8 @@ struct host_wait {
     uint64_t position;
     uint64_t deadline;
     uint64_t start;
-    bool spun;             /* the time to spin is over */
+    bool turn_spun;        /* the time to spin for the turn is over */
+    bool spun;             /* that to spin for the event is */
     struct waiter *waiter; /* NULL until needed */
     cl_event hinted;       /* its callback is set: one of each is enough. Not retained */
 };
@@ -190,8 +191,25 @@ static void sleep_until_done(const struct device *device, cl_event event, struct
     }
 }
 
-/* Waits for a position that is still in the FIFO to move. */
-static void wait_for_turn(struct stream *stream, const struct host_wait *wait) {
+static bool spins_always(const struct stream *stream) {
+    return stream->wait == CLS_WAIT_SPIN || stream->wait == CLS_WAIT_YIELD;
+}
+
+/* Spins until a position leaves the FIFO, for a while. Without the lock. */
+static void spin_for_turn(struct stream *stream, struct host_wait *wait) {
+    uint64_t until = clock_now_ns() + spin_span(stream->context->device, stream->wait);
+    while (atomic_load_explicit(&stream->popped, memory_order_acquire) < wait->position) {
+        if (clock_now_ns() >= until || expired(wait->deadline)) {
+            wait->turn_spun = !spins_always(stream);
+            return;
+        }
+        if (stream->wait != CLS_WAIT_SPIN)
+            sched_yield();
+    }
+}
+
+/* Under the lock: sleeps until a position that is in the FIFO moves, for a while. */
+static void sleep_for_turn(struct stream *stream, const struct host_wait *wait) {
     uint64_t until = clock_now_ns() + waiter_span(wait->start, wait->deadline);
     struct timespec when = {(time_t)(until / CLOCK_SECOND), (long)(until % CLOCK_SECOND)};
     stream->waiters++;
@@ -202,7 +220,7 @@ static void wait_for_turn(struct stream *stream, const struct host_wait *wait) {
 /* Spins at first, then sleeps; a policy of spinning never sleeps. */
 static void wait_for_event(struct stream *stream, cl_event event, struct host_wait *wait) {
     const struct device *device = stream->context->device;
-    bool always = stream->wait == CLS_WAIT_SPIN || stream->wait == CLS_WAIT_YIELD;
+    bool always = spins_always(stream);
     if ((always || !wait->spun) && spin(device, event, stream->wait, wait->deadline))
         return;
     wait->spun = true;
@@ -216,13 +234,17 @@ static bool wait_round(struct stream *stream, struct host_wait *wait) {
     stream_poll(stream);
     pthread_mutex_lock(&stream->lock);
     bool done = atomic_load(&stream->retired) >= wait->position;
+    bool queued = !done && !is_handed_over(stream, wait->position);
+    bool spins = queued && !wait->turn_spun;
     if (wait->position == stream->submitted)
         handover_asked(stream);
-    if (!done && is_handed_over(stream, wait->position))
+    if (!done && !queued)
         event = covering_event(stream, wait->position);
-    if (!done && !event)
-        wait_for_turn(stream, wait);
+    if (!done && !event && !spins)
+        sleep_for_turn(stream, wait);
     pthread_mutex_unlock(&stream->lock);
+    if (spins)
+        spin_for_turn(stream, wait);
     if (!event)
         return done;
     if (atomic_load_explicit(&unflushed_streams, memory_order_relaxed) > 0)

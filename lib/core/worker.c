@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -12,6 +14,10 @@
 
 static const uint64_t IDLE_NS = 5 * CLOCK_SECOND;
 
+/* A thread that has just run something looks out for more this long before it sleeps: host functions come
+ * in rows, and waking a thread costs more than most of them. */
+static const uint64_t LOOK_OUT_NS = 60 * 1000;
+
 /* Guards what follows. threads >= reserved, so a stream with a reservation always finds a thread: one
  * that is not running a stream of its own serves the queue. */
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -20,6 +26,8 @@ static pthread_once_t conditions_made = PTHREAD_ONCE_INIT;
 static unsigned threads, reserved;
 static bool stop;
 static struct stream *first_task, *last_task;
+static _Atomic unsigned tasks; /* in the queue */
+static bool looked_out_for; /* a thread looks out: the next task needs no signal. One at a time */
 
 static _Thread_local const struct stream *user_code_of;
 
@@ -42,6 +50,28 @@ static int wait_until(pthread_cond_t *condition, uint64_t until) {
     return pthread_cond_timedwait(condition, &pool_lock, &when);
 }
 
+/* Under the lock, which it leaves meanwhile. */
+static void look_out(void) {
+    if (looked_out_for || stop)
+        return;
+    looked_out_for = true;
+    uint64_t until = clock_now_ns() + LOOK_OUT_NS;
+    pthread_mutex_unlock(&pool_lock);
+    while (!atomic_load_explicit(&tasks, memory_order_relaxed) && clock_now_ns() < until)
+        sched_yield();
+    pthread_mutex_lock(&pool_lock);
+    looked_out_for = false;
+}
+
+static struct stream *take_task(void) {
+    struct stream *stream = first_task;
+    first_task = stream->task_next;
+    if (!first_task)
+        last_task = NULL;
+    atomic_fetch_sub(&tasks, 1);
+    return stream;
+}
+
 /* Under the lock: the next stream, or NULL when the thread should go. */
 static struct stream *next_task(void) {
     uint64_t until = clock_now_ns() + IDLE_NS;
@@ -55,11 +85,7 @@ static struct stream *next_task(void) {
             until = clock_now_ns() + IDLE_NS;
         }
     }
-    struct stream *stream = first_task;
-    first_task = stream->task_next;
-    if (!first_task)
-        last_task = NULL;
-    return stream;
+    return take_task();
 }
 
 static void *serve(void *unused) {
@@ -73,6 +99,8 @@ static void *serve(void *unused) {
         run_heads(stream);
         object_release(&stream->object);
         pthread_mutex_lock(&pool_lock);
+        if (!first_task)
+            look_out();
     }
     threads--;
     pthread_cond_broadcast(&thread_went);
@@ -120,7 +148,10 @@ void workers_run(struct stream *stream) {
     else
         first_task = stream;
     last_task = stream;
-    pthread_cond_signal(&work_came);
+    bool seen = looked_out_for && atomic_load(&tasks) == 0;
+    atomic_fetch_add(&tasks, 1);
+    if (!seen)
+        pthread_cond_signal(&work_came);
     pthread_mutex_unlock(&pool_lock);
 }
 
