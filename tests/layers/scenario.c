@@ -272,6 +272,8 @@ const struct scenario scenarios[] = {
     {"two_contexts", two_contexts},
     {"destroyed_at_work", destroyed_at_work},
     {"polled", polled},
+    {"batch", batch},
+    {"batch_beside", batch_beside},
     {"profiled", profiled},
     {"coordinated_run", coordinated_run},
     {"coordinated_threads", coordinated_threads},

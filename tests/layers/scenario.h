@@ -46,6 +46,10 @@ void two_contexts(struct run *run);
 void destroyed_at_work(struct run *run);
 void polled(struct run *run);
 
+/* scenario_batch.c */
+void batch(struct run *run);
+void batch_beside(struct run *run);
+
 /* scenario_profiler.c */
 void profiled(struct run *run);
 
