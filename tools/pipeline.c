@@ -116,7 +116,7 @@ static cls_status submit_upload(struct pipeline *pipeline, struct slot *slot, si
 }
 
 static cls_status submit_download(struct pipeline *pipeline, struct slot *slot, size_t bytes) {
-    const cls_buffer from = slot->device[plan_result(pipeline->job->program->plan)];
+    const cls_buffer from = slot->device[chunk_result(pipeline->job->program->plan)];
     cls_status status = cls_stream_wait_event(pipeline->download, slot->marks[MARK_COMPUTE_END]);
     if (status == CLS_SUCCESS)
         status = cls_event_record(slot->marks[MARK_DOWNLOAD_START], pipeline->download);
@@ -132,7 +132,7 @@ static bool submit_compute(struct pipeline *pipeline, struct slot *slot, size_t 
         status = cls_event_record(slot->marks[MARK_COMPUTE_START], stream);
     if (status != CLS_SUCCESS)
         return fail_status(failure, status, "compute");
-    if (!program_submit(pipeline->job->program, slot->device, count, stream, failure))
+    if (!chunk_submit(&slot->chunk, pipeline->job->program, slot->device, count, stream, failure))
         return false;
     status = cls_event_record(slot->marks[MARK_COMPUTE_END], stream);
     return status == CLS_SUCCESS || fail_status(failure, status, "compute");
@@ -277,13 +277,13 @@ static bool create_slots(struct pipeline *pipeline, struct failure *failure) {
 static bool warm_up(struct pipeline *pipeline, struct failure *failure) {
     static const unsigned char zero;
     const struct program *program = pipeline->job->program;
-    const struct slot *slot = &pipeline->slots[0];
+    struct slot *slot = &pipeline->slots[0];
     const cls_stream stream = pipeline->compute[0];
     cls_status status =
         cls_fill_async(slot->device[0], 0, cls_dtype_size(program->plan->from), &zero, 1, stream);
     if (status != CLS_SUCCESS)
         return fail_status(failure, status, "cannot start");
-    if (!program_submit(program, slot->device, 1, stream, failure))
+    if (!chunk_submit(&slot->chunk, program, slot->device, 1, stream, failure))
         return false;
     status = cls_stream_synchronize(stream);
     if (status == CLS_SUCCESS)

@@ -4,7 +4,7 @@
  *
  *     read       a thread     file -> pinned memory
  *     upload     one stream   pinned memory -> device
- *     compute    N streams    the plan's steps
+ *     compute    N streams    the plan, as one kernel
  *     download   one stream   device -> pinned memory
  *     write      a thread     pinned memory -> file
  *

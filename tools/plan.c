@@ -128,7 +128,3 @@ bool plan_make(const struct expression *expression, cls_dtype from, struct plan 
     *plan = made;
     return true;
 }
-
-unsigned plan_result(const struct plan *plan) {
-    return plan->n_steps ? plan->steps[plan->n_steps - 1].target : 0;
-}

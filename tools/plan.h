@@ -47,9 +47,6 @@ struct plan {
 bool plan_make(const struct expression *expression, cls_dtype from, struct plan *plan,
                struct expression_error *error);
 
-/* The device buffer that holds the result. */
-unsigned plan_result(const struct plan *plan);
-
 /* A number as an element; false when the type cannot hold its value. */
 bool element_of(double number, cls_dtype dtype, unsigned char bytes[8]);
 

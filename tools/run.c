@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "chunk.h"
 #include "command.h"
 
 #include <stdio.h>
@@ -81,8 +82,8 @@ static bool check_memory(const struct run *run, struct failure *failure) {
     const uint64_t count = run->input.array.count;
     const uint64_t chunks = (count + run->capacity - 1) / run->capacity;
     const unsigned slots = pipeline_slots(run->options.streams, chunks);
-    const uint64_t one = program_chunk_bytes(&run->plan, run->capacity);
-    const uint64_t constants = program_constant_bytes(&run->plan, run->capacity);
+    const uint64_t one = chunk_bytes(&run->plan, run->capacity);
+    const uint64_t constants = run->options.verify ? constants_bytes(&run->plan, run->capacity) : 0;
     const uint64_t most = run->device.global_memory / 4 * 3;
     char a[SIZE_TEXT], b[SIZE_TEXT];
 
@@ -132,15 +133,13 @@ static void print_summary(const struct run *run, const struct pipeline_result *r
 /* The device's part, with the output open; the caller commits or abandons it. */
 static bool stream(struct run *run, struct pipeline_result *result, struct verify_result *verify,
                    struct failure *failure) {
-    struct program program;
+    const struct program program = {&run->plan, run->context, run->capacity};
     struct progress progress;
     const bool bar = !run->options.quiet;
     const uint64_t bytes = run->input.array.count * cls_dtype_size(run->plan.from);
     const struct pipeline_job job = {&program, &run->input, &run->output, run->options.streams,
                                      &progress};
 
-    if (!program_create(&program, run->context, &run->plan, run->capacity, failure))
-        return false;
     progress_begin(&progress, bar, "run", bytes);
     bool good = pipeline_run(&job, result, failure);
     progress_end(&progress);
@@ -149,7 +148,6 @@ static bool stream(struct run *run, struct pipeline_result *result, struct verif
         good = verify_run(&program, &run->input, &run->output, &progress, verify, failure);
         progress_end(&progress);
     }
-    program_destroy(&program);
     return good;
 }
 

@@ -16,10 +16,12 @@ static cls_status create_all(struct slot *slot, const struct program *program) {
         (status = cls_host_alloc(program->context, n * cls_dtype_size(plan->to),
                                  &slot->host_out)) != CLS_SUCCESS)
         return status;
-    for (unsigned i = 0; i < plan->n_buffers; i++)
-        if ((status = cls_buffer_create(program->context, n * plan->widest, &slot->device[i])) !=
-            CLS_SUCCESS)
-            return status;
+    if ((status = cls_buffer_create(program->context, n * cls_dtype_size(plan->from),
+                                    &slot->device[0])) != CLS_SUCCESS ||
+        (chunk_result(plan) == 1 &&
+         (status = cls_buffer_create(program->context, n * cls_dtype_size(plan->to),
+                                     &slot->device[1])) != CLS_SUCCESS))
+        return status;
     for (unsigned i = 0; i < MARKS; i++)
         if ((status = cls_event_create(program->context, &timed, &slot->marks[i])) != CLS_SUCCESS)
             return status;
@@ -37,6 +39,7 @@ bool slot_create(struct slot *slot, const struct program *program, struct failur
 }
 
 void slot_destroy(struct slot *slot) {
+    chunk_destroy(&slot->chunk);
     for (unsigned i = 0; i < MARKS; i++)
         if (slot->marks[i])
             cls_event_destroy(slot->marks[i]);

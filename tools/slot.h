@@ -4,7 +4,7 @@
 #ifndef CLSTREAM_TOOLS_SLOT_H
 #define CLSTREAM_TOOLS_SLOT_H
 
-#include "execute.h"
+#include "chunk.h"
 
 /* Timed events around a chunk's work on each stream. The ends also order the streams. */
 enum mark {
@@ -20,7 +20,8 @@ enum mark {
 struct slot {
     void *host_in;
     void *host_out;
-    cls_buffer device[2];
+    cls_buffer device[2]; /* the second where the result does not fit the first's elements */
+    struct chunk chunk;
     cls_event marks[MARKS];
 };
 

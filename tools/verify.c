@@ -14,6 +14,7 @@ enum { MAX_WORKERS = 5 }; /* each holds about as much as a slot of the run */
 
 struct verification {
     const struct program *program;
+    const struct constants *constants;
     const struct input *input;
     const struct output *output;
     struct progress *progress;
@@ -75,7 +76,8 @@ static bool step_differs(const struct worker *worker, unsigned i, uint64_t first
 static bool run_step(struct worker *worker, unsigned i, size_t count, struct failure *failure) {
     const struct program *program = worker->shared->program;
     const struct plan_step *step = &program->plan->steps[i];
-    if (!program_submit_step(program, i, worker->device, count, worker->stream, failure))
+    if (!program_submit_step(program, worker->shared->constants, i, worker->device, count,
+                             worker->stream, failure))
         return false;
     const cls_status status = cls_copy_d2h(worker->after, worker->device[step->target], 0,
                                            count * cls_dtype_size(step->to), worker->stream);
@@ -235,7 +237,9 @@ bool verify_run(const struct program *program, const struct input *input,
                 const struct output *output, struct progress *progress,
                 struct verify_result *result, struct failure *failure) {
     const double start = clock_seconds();
+    struct constants constants;
     struct verification shared = {.program = program,
+                                  .constants = &constants,
                                   .input = input,
                                   .output = output,
                                   .progress = progress,
@@ -245,10 +249,13 @@ bool verify_run(const struct program *program, const struct input *input,
     *result = (struct verify_result){.seconds = 0};
     for (unsigned i = 0; i < program->plan->n_steps; i++)
         result->steps[i].exact = true;
+    if (!constants_create(&constants, program, failure))
+        return false;
     pthread_mutex_init(&shared.mutex, NULL);
     if (shared.chunks > 0)
         run_workers(&shared);
     pthread_mutex_destroy(&shared.mutex);
+    constants_destroy(&constants);
     result->seconds = clock_seconds() - start;
     return !failure->set;
 }

@@ -4,7 +4,7 @@
  * a time: each step's result on the device is compared with the host reference applied to what
  * the device had before the step, so a bound holds for the step alone and errors do not add up
  * along the chain. The last step's result must then be in the written file, bit for bit, which
- * checks the pipeline itself.
+ * checks the pipeline itself, and the one kernel that it makes of the steps.
  */
 #ifndef CLSTREAM_TOOLS_VERIFY_H
 #define CLSTREAM_TOOLS_VERIFY_H

@@ -36,7 +36,8 @@ static void check_stages(const struct expression *expression, size_t length) {
 
 static void check_plan(const struct expression *expression, const struct plan *plan) {
     REQUIRE(plan->n_steps <= expression->n_stages && plan->n_constants <= PLAN_MAX_CONSTANTS);
-    REQUIRE(plan->n_buffers >= 1 && plan->n_buffers <= 2 && plan_result(plan) < plan->n_buffers);
+    REQUIRE(plan->n_buffers >= 1 && plan->n_buffers <= 2 &&
+            (!plan->n_steps || plan->steps[plan->n_steps - 1].target < plan->n_buffers));
     for (unsigned i = 0; i < plan->n_steps; i++) {
         const struct plan_step *step = &plan->steps[i];
         REQUIRE(step->source < plan->n_buffers && step->target < plan->n_buffers);
