@@ -37,8 +37,9 @@ struct batch {
     uint32_t n_nodes, node_room;
 
     struct plan *plan;     /* NULL: something was recorded since */
+    uint64_t bindings;     /* counts what changes arguments of kernels; never 0 */
     bool overlaps_checked; /* of this plan, since an array was bound or stored */
-    struct buffer *arena;  /* NULL until needed */
+    struct buffer *arena;  /* stream-ordered memory of the execution being submitted */
 
     /* Of the batch's own, beside the caller's; made on first need. */
     struct stream *streams[BATCH_STREAMS - 1];
@@ -67,6 +68,9 @@ cls_status batch_check_dtype(const struct batch *batch, const char *what, cls_dt
 
 /* Appends a node; what hangs on the plan is dropped. */
 cls_status batch_add(struct batch *batch, const struct node *node, uint32_t *index);
+
+/* Arguments of kernels are others from here on. */
+void batch_rebind(struct batch *batch);
 
 /* What changes the structure, or the alignment of arrays. */
 void batch_replan(struct batch *batch);

@@ -3,7 +3,7 @@
  * Running a plan. Lane 0 is the caller's stream. The others wait for the work before the execution,
  * and the caller's stream waits for them at the end, so from outside all of it is that stream's work.
  */
-#include <stdlib.h>
+#include <clstream/mempool.h>
 
 #include "base/error.h"
 #include "batch/plan.h"
@@ -152,8 +152,16 @@ static unsigned region_args(const struct batch *batch, const struct region *regi
 
 static size_t lesser(size_t a, size_t b) { return a < b ? a : b; }
 
+/* Whether the kernel's arguments stay what they are from one execution to the next. */
+static bool arguments_last(const struct batch *batch, const struct op_arg *args, unsigned n) {
+    for (unsigned i = 0; i < n; i++)
+        if (args[i].kind == OP_ARG_BUFFER && args[i].u.part.buffer == batch->arena)
+            return false;
+    return true;
+}
+
 static cls_status launch_map(struct execution *execution, const struct region *region,
-                             const struct step *step, struct op_arg *args, unsigned n) {
+                             struct step *step, struct op_arg *args, unsigned n) {
     const struct region_shape *shape = &step->shape;
     const size_t local = lesser(step->kernel->max_group, shape->local);
     const size_t per_group = local * shape->vector * shape->batch * shape->steps;
@@ -161,8 +169,11 @@ static cls_status launch_map(struct execution *execution, const struct region *r
     args[n++] = op_arg_u64(region->count);
     if (!groups)
         return CLS_SUCCESS;
+    if (!arguments_last(execution->batch, args, n))
+        step->setting = (struct op_setting){NULL, 0};
     execution->batch->totals.kernels++;
-    return op_launch(&execution->call, step->kernel, args, n, groups * local, local);
+    return op_launch_again(&execution->call, step->kernel, args, n, groups * local, local,
+                           &step->setting, execution->batch->bindings);
 }
 
 static cls_status launch_finish(struct execution *execution, const struct region *region,
@@ -284,29 +295,71 @@ static cls_status note_execution(struct batch *batch, struct stream *stream, uin
     cls_status status = batch_note_use(batch, stream, position);
     if (status)
         return status;
-    object_retain(&stream->object);
-    if (batch->latest.stream)
-        stream_put(batch->latest.stream);
-    batch->latest = (struct use){stream, position};
+    if (batch->latest.stream != stream) {
+        object_retain(&stream->object);
+        if (batch->latest.stream)
+            stream_put(batch->latest.stream);
+        batch->latest.stream = stream;
+    }
+    batch->latest.position = position;
     batch->totals.executions++;
-    for (uint32_t i = 0; i < batch->n_nodes; i++)
-        batch->nodes[i].ready = node_is_result(&batch->nodes[i]);
+    if (!batch->plan->results_noted)
+        for (uint32_t i = 0; i < batch->n_nodes; i++)
+            batch->nodes[i].ready = node_is_result(&batch->nodes[i]);
+    batch->plan->results_noted = true;
     return CLS_SUCCESS;
 }
 
-static cls_status submit(struct batch *batch, struct stream *stream, uint64_t *position) {
+/* Stream-ordered: whatever the stream runs after this execution may have the same memory. */
+static cls_status take_arena(struct batch *batch, struct stream *stream, cls_buffer *handle) {
+    *handle = NULL;
+    if (!batch->plan->arena_bytes)
+        return CLS_SUCCESS;
+    cls_status status =
+        cls_malloc_async(object_handle(&stream->object), batch->plan->arena_bytes, handle);
+    if (status)
+        return status;
+    status = buffer_get(*handle, &batch->arena);
+    if (status)
+        cls_free_async(*handle, object_handle(&stream->object));
+    return status;
+}
+
+static void free_arena(struct batch *batch, struct stream *stream, cls_buffer handle) {
+    if (!handle)
+        return;
+    buffer_put(batch->arena);
+    batch->arena = NULL;
+    if (cls_free_async(handle, object_handle(&stream->object)))
+        cls_buffer_destroy(handle); /* the stream was destroyed meanwhile */
+}
+
+/* In which the batch has its arena. */
+static cls_status submit_steps(struct batch *batch, struct stream *stream, uint64_t *position) {
     struct execution execution = {.batch = batch, .plan = batch->plan, .lanes = {stream}};
     execution.call.context = batch->context;
     execution.call.device = batch->context->device;
     execution.call.caps = batch->context->caps;
+    cls_status status = CLS_SUCCESS;
     batch->plan->executions++;
-    cls_status status = batch_follow_uses(batch, stream);
     for (unsigned i = 0; i < batch->plan->regions.count && !status; i++)
         status = run_step(&execution, i);
     cls_status joined = join(&execution, position);
     status = status ? status : joined;
     cls_status noted = joined ? CLS_SUCCESS : note_execution(batch, stream, *position);
     return status ? status : noted;
+}
+
+static cls_status submit(struct batch *batch, struct stream *stream, uint64_t *position) {
+    cls_buffer arena;
+    cls_status status = batch_follow_uses(batch, stream);
+    if (!status)
+        status = take_arena(batch, stream, &arena);
+    if (status)
+        return status;
+    status = submit_steps(batch, stream, position);
+    free_arena(batch, stream, arena);
+    return status;
 }
 
 static cls_status execute(struct batch *batch, struct stream *stream, uint64_t *position) {

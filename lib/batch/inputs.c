@@ -84,7 +84,7 @@ cls_status cls_batch_array(cls_batch handle, cls_array array, cls_value *out) {
     struct node node = {.kind = NODE_ARRAY, .dtype = array.dtype, .count = array.count};
     status = take_array(batch, "array", &array, &node.place);
     if (!status) {
-        batch->overlaps_checked = false;
+        batch_rebind(batch);
         status = add_input(batch, &node, out);
         if (status)
             buffer_put(node.place.buffer);
@@ -163,7 +163,7 @@ static cls_status move_node(struct batch *batch, const char *what, struct node *
     if (was_aligned != (place.offset * size % 16 == 0))
         batch_replan(batch);
     node->place = place;
-    batch->overlaps_checked = false;
+    batch_rebind(batch);
     return CLS_SUCCESS;
 }
 
@@ -186,8 +186,10 @@ cls_status cls_batch_bind_scalar(cls_batch handle, cls_value value, const void *
     if (status)
         return status;
     status = find_input(batch, value, NODE_CONSTANT, "bind_scalar", &node);
-    if (!status)
+    if (!status) {
         memcpy(node->element.bytes, element, cls_dtype_size(node->dtype));
+        batch_rebind(batch);
+    }
     return batch_leave(batch, status);
 }
 

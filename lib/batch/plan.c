@@ -123,19 +123,6 @@ static cls_status store_all(struct batch *batch, struct plan *plan) {
     return status;
 }
 
-static cls_status reserve_arena(struct batch *batch, size_t bytes) {
-    struct buffer *arena;
-    if (!bytes || (batch->arena && batch->arena->bytes >= bytes))
-        return CLS_SUCCESS;
-    cls_status status = buffer_allocate(batch->context, bytes, &arena);
-    if (status)
-        return status;
-    if (batch->arena)
-        buffer_put(batch->arena); /* work in flight keeps it */
-    batch->arena = arena;
-    return CLS_SUCCESS;
-}
-
 /* ---- the plan */
 
 static cls_status fill(struct batch *batch, struct plan *plan) {
@@ -158,8 +145,7 @@ static cls_status fill(struct batch *batch, struct plan *plan) {
     if (status)
         return status;
     plan_lanes(batch, plan);
-    status = store_all(batch, plan);
-    return status ? status : reserve_arena(batch, plan->arena_bytes);
+    return store_all(batch, plan);
 }
 
 cls_status plan_prepare(struct batch *batch) {

@@ -10,9 +10,10 @@
 /* One region's kernels and its place among the others. */
 struct step {
     struct region_shape shape;
-    char *source;          /* the readable form */
-    struct kernel *kernel; /* owned, as `finish` is */
-    struct kernel *finish; /* of a reduction, or NULL */
+    char *source;              /* the readable form */
+    struct kernel *kernel;     /* owned, as `finish` is */
+    struct kernel *finish;     /* of a reduction, or NULL */
+    struct op_setting setting; /* of the kernel of a region without reduction */
     struct reduction_cut cut;
     size_t partials;   /* of a reduction: their offset in the arena, in bytes */
     unsigned lane;     /* 0 is the caller's stream */
@@ -32,6 +33,7 @@ struct plan {
     size_t *offsets;             /* of each node in the arena, in bytes; SIZE_MAX: not there */
     struct upload_mark *uploads; /* one for each node */
     uint64_t executions;
+    bool results_noted; /* as ready, after the first execution */
     unsigned n_lanes;
     unsigned n_kernels;
     size_t arena_bytes;

@@ -164,25 +164,54 @@ struct op_arg op_arg_local(size_t bytes) {
 }
 
 static cls_status set_arg(struct op_call *call, cl_kernel instance, unsigned i,
-                          const struct op_arg *arg, struct command *command) {
+                          const struct op_arg *arg) {
     const struct device *device = call->device;
     if (arg->kind == OP_ARG_LOCAL)
         return kernel_set_arg(device, instance, i, arg->size, NULL);
     if (arg->kind == OP_ARG_VALUE)
         return kernel_set_arg(device, instance, i, arg->size, arg->u.bytes);
-    struct buffer *buffer = arg->u.part.buffer;
-    cls_status status = kernel_set_arg(device, instance, i, sizeof buffer->memory, &buffer->memory);
-    if (status)
-        return status;
-    object_retain(&buffer->object);
-    status = command_keep(command, &buffer->object);
-    if (status)
-        buffer_put(buffer);
+    cl_mem memory = arg->u.part.buffer->memory;
+    return kernel_set_arg(device, instance, i, sizeof memory, &memory);
+}
+
+static cls_status set_args(struct op_call *call, cl_kernel instance, const struct op_arg *args,
+                           unsigned n_args, struct op_setting *setting, uint64_t version) {
+    cls_status status = CLS_SUCCESS;
+    if (setting && setting->instance == instance && setting->version == version)
+        return CLS_SUCCESS;
+    if (setting)
+        setting->instance = NULL;
+    for (unsigned i = 0; i < n_args && !status; i++)
+        status = set_arg(call, instance, i, &args[i]);
+    if (setting && !status)
+        *setting = (struct op_setting){instance, version};
     return status;
+}
+
+/* The command keeps the buffers among its arguments. */
+static cls_status keep_buffers(struct command *command, const struct op_arg *args,
+                               unsigned n_args) {
+    for (unsigned i = 0; i < n_args; i++) {
+        if (args[i].kind != OP_ARG_BUFFER)
+            continue;
+        object_retain(&args[i].u.part.buffer->object);
+        cls_status status = command_keep(command, &args[i].u.part.buffer->object);
+        if (status) {
+            buffer_put(args[i].u.part.buffer);
+            return status;
+        }
+    }
+    return CLS_SUCCESS;
 }
 
 cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
                      unsigned n_args, size_t global, size_t local) {
+    return op_launch_again(call, kernel, args, n_args, global, local, NULL, 0);
+}
+
+cls_status op_launch_again(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
+                           unsigned n_args, size_t global, size_t local, struct op_setting *setting,
+                           uint64_t version) {
     struct command command;
     struct kernel_slot *slot;
     if (n_args != kernel->n_parameters)
@@ -195,8 +224,9 @@ cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct o
         return status;
     }
     kernel_command(slot, 1, &global, local ? &local : NULL, &command);
-    for (unsigned i = 0; i < n_args && !status; i++)
-        status = set_arg(call, slot->instance, i, &args[i], &command);
+    status = set_args(call, slot->instance, args, n_args, setting, version);
+    if (!status)
+        status = keep_buffers(&command, args, n_args);
     const struct race_args known = {.op_args = args, .count = n_args};
     if (!status)
         return stream_submit_entered(call->stream, &command, &known, &call->last_position);

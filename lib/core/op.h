@@ -126,6 +126,19 @@ cls_status op_library(struct op_call *call, const struct op_library_call *librar
 /* A queue to ask the device's properties with; nothing may be enqueued on it. */
 cls_status op_any_queue(const struct op_call *call, cl_command_queue *out);
 
+/* What an instance of a kernel was last told, by a caller that launches the same again and again; all zero:
+ * nothing. A kernel that is launched with one must not be launched without. */
+struct op_setting {
+    cl_kernel instance;
+    uint64_t version;
+};
+
+/* As op_launch; arguments are set only where the version, which is not 0, or the instance is another one
+ * than the last time. The caller serializes calls with one setting. */
+cls_status op_launch_again(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
+                           unsigned n_args, size_t global, size_t local, struct op_setting *setting,
+                           uint64_t version);
+
 /* Downloads to the host at the end of a blocking reduction: submits the read, waits for it. */
 cls_status op_read_back(struct op_call *call, struct buffer *from, size_t offset, void *to,
                         size_t bytes);
