@@ -12,9 +12,10 @@
 #include "core/stream.h"
 #include "core/waiter.h"
 
-static const uint64_t TICK_NS = 400 * 1000;           /* while something is unflushed or deferred */
-static const uint64_t LONG_NS = 10 * 1000 * 1000;     /* while all is flushed and pending */
-static const uint64_t ENDLESS_NS = 10 * CLOCK_SECOND; /* idle; a kick is sure to come */
+static const uint64_t TICK_NS = 400 * 1000;       /* while something is unflushed or deferred */
+static const uint64_t LONG_NS = 10 * 1000 * 1000; /* while all is flushed and pending */
+static const uint64_t ENDLESS_NS =
+    10 * CLOCK_SECOND; /* nothing is watched; a kick is sure to come */
 enum {
     IDLE_TICKS = 50, /* ticks from the last work to sleeping without end */
     IDLE_LOOKS = 25  /* looks at an idle stream until it is let go */
@@ -69,6 +70,10 @@ void engine_watch(struct stream *stream) {
     engine_rouse();
 }
 
+bool engine_ticks_for(const struct stream *stream) {
+    return stream->event_less || stream->context->caps->flushes;
+}
+
 bool engine_is_down(void) { return atomic_load_explicit(&down, memory_order_relaxed); }
 
 /* --- the thread --- */
@@ -103,7 +108,7 @@ static bool tend(struct stream *stream) {
 static enum need look_after(struct stream *stream, bool urgent) {
     bool busy = is_busy(stream);
     if (busy && !urgent && stream->context->caps->unflushed_progresses)
-        return NEED_TICK;
+        return engine_ticks_for(stream) ? NEED_TICK : NEED_LONG;
     stream_poll(stream);
     bool fresh = tend(stream);
     stream_drive(stream);
@@ -150,15 +155,18 @@ static bool may_go(struct stream *stream, enum need need) {
     return stream->idle_looks > IDLE_LOOKS || atomic_load(&stream->destroyed);
 }
 
-/* Looks after all, and lets idle streams go. */
-static struct stream *look_after_all(struct stream *list, bool urgent, enum need *need) {
+/* Looks after all, and lets idle streams go; `*ticking` when one of them needs that often. */
+static struct stream *look_after_all(struct stream *list, bool urgent, enum need *need,
+                                     bool *ticking) {
     struct stream **link = &list;
     *need = NEED_NOTHING;
+    *ticking = false;
     while (*link) {
         struct stream *stream = *link;
         enum need one = look_after(stream, urgent);
         if (one > *need)
             *need = one;
+        *ticking = *ticking || engine_ticks_for(stream);
         struct stream *next = stream->watch_next;
         if (may_go(stream, one) && let_go(stream)) {
             *link = next;
@@ -193,11 +201,11 @@ static bool is_quiet(struct stream *list) {
 }
 
 /* Sleeps; a kick that came since `kicked` was cleared ends it at once. */
-static void rest(struct waiter *waiter, struct stream *list, enum need need, unsigned idle) {
-    bool lasting = need == NEED_LONG || (need == NEED_NOTHING && idle > IDLE_TICKS);
+static void rest(struct waiter *waiter, struct stream *list, bool often) {
+    bool lasting = !often;
     uint64_t ns = TICK_NS;
     if (lasting)
-        ns = need == NEED_LONG ? LONG_NS : ENDLESS_NS;
+        ns = list ? LONG_NS : ENDLESS_NS;
     atomic_store(&sleeps_long, lasting);
     if (!atomic_load(&kicked) && (!lasting || is_quiet(list)))
         waiter_sleep(waiter, ns);
@@ -210,11 +218,13 @@ static void *look_after_streams(void *arg) {
     unsigned idle = 0;
     while (!stopping()) {
         enum need need;
+        bool ticking;
         bool urgent = atomic_exchange(&kicked, false);
         list = take_arrivals(list);
-        list = look_after_all(list, urgent, &need);
+        list = look_after_all(list, urgent, &need, &ticking);
         idle = need == NEED_NOTHING ? idle + 1 : 0;
-        rest(waiter, list, need, idle);
+        rest(waiter, list,
+             need == NEED_TICK || (need == NEED_NOTHING && ticking && idle <= IDLE_TICKS));
     }
     while (list) {
         struct stream *next = list->watch_next;

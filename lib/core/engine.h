@@ -25,6 +25,11 @@ void engine_watch(struct stream *stream);
 void engine_kick(void);
 void engine_kick_hint(void *unused);
 
+/* Whether a stream's work needs the thread within a tick, to be flushed or to get an event. Else it is only
+ * looked at now and then: a thread that wakes often keeps a CPU device's own from being spread over idle
+ * cores, as a scheduler moves none to a core that rests for less than the move costs. */
+bool engine_ticks_for(const struct stream *stream);
+
 /* A kick only when the thread sleeps for long: for work that must be flushed within a millisecond. */
 void engine_rouse(void);
 

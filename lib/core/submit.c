@@ -199,6 +199,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     bool deferred = false, held = false;
     cls_status status = race_on() ? admit_checked(stream, command, args, &deferred, &held)
                                   : admit(stream, command, &deferred, &held);
+    bool rouse = deferred || engine_ticks_for(stream);
     if (!status && position)
         *position = command->position;
     /* Who has the head goes on with what is behind it. */
@@ -206,7 +207,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     pthread_mutex_unlock(&stream->lock);
     if (status)
         command_drop(command);
-    else
+    else if (rouse)
         engine_rouse();
     if (drive)
         stream_drive(stream);

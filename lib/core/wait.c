@@ -24,6 +24,7 @@ enum { POLL_DEPTH = 64 };
 
 /* A spinning host takes a core from a CPU device's own work, and nothing from another device. */
 static const uint64_t SPIN_NS = 60 * 1000, SPIN_BESIDE_NS = 1000 * 1000;
+static const uint64_t WOKEN_SLEEP_NS = 2 * 1000 * 1000;
 static const uint64_t SPIN_ALWAYS_NS = 2 * 1000 * 1000; /* from poll to poll of the stream */
 
 enum { LOOKS = 8 }; /* of a sleeper, from poll to poll */
@@ -151,6 +152,7 @@ struct host_wait {
     bool spun;             /* that to spin for the event is */
     struct waiter *waiter; /* NULL until needed */
     cl_event hinted;       /* its callback is set: one of each is enough. Not retained */
+    bool woken;            /* that callback will wake the waiter, unless the work fails */
 };
 
 /* How long a policy spins before it sleeps, or before the stream is polled again. */
@@ -176,18 +178,28 @@ static bool spin(const struct device *device, cl_event event, cls_wait_policy po
     }
 }
 
+/* Where a callback ends the sleep anyhow it is a long one: the scheduler takes threads of a CPU device over
+ * to this core only while it rests for long. */
+static uint64_t next_sleep(const struct host_wait *wait) {
+    uint64_t now = clock_now_ns();
+    if (!wait->woken || (wait->deadline != WAIT_FOREVER && now + WOKEN_SLEEP_NS > wait->deadline))
+        return waiter_span(wait->start, wait->deadline);
+    return WOKEN_SLEEP_NS;
+}
+
 /* Sleeps until the event is done, or for a few looks: then the stream should be polled. */
 static void sleep_until_done(const struct device *device, cl_event event, struct host_wait *wait) {
     if (!wait->waiter)
         wait->waiter = waiter_get();
     if (wait->waiter && wait->hinted != event) {
-        event_hint(device, event, waiter_wake, wait->waiter);
+        bool hinted = event_hint(device, event, waiter_wake, wait->waiter);
+        wait->woken = hinted && device->info.type == CLS_DEVICE_CPU;
         wait->hinted = event;
     }
     for (int look = 0; look < LOOKS; look++) {
         if (event_state(device, event) <= 0 || expired(wait->deadline))
             return;
-        waiter_sleep(wait->waiter, waiter_span(wait->start, wait->deadline));
+        waiter_sleep(wait->waiter, next_sleep(wait));
     }
 }
 
