@@ -61,6 +61,21 @@ CLS_API cls_status cls_context_get_device(cls_context context, size_t *index);
  */
 CLS_API cls_status cls_context_synchronize(cls_context context);
 
+/**
+ * Says in words what the context's streams do and wait for, and the streams of others that they wait for:
+ * how many commands are done, with the driver (and unflushed) or not submitted to it yet; which host
+ * function has been running for how long; which timeline is at which value of which, and who may signal
+ * it. A snapshot for people to read, a paragraph for each stream; waits for no work. As snprintf: writes at
+ * most `size` bytes with the NUL, and `length` takes the length of the whole text without it.
+ * @param text   may be NULL where `size` is 0
+ * @param length may be NULL
+ * @retval CLS_ERROR_INVALID_VALUE a null text of some size
+ * @retval CLS_ERROR_INVALID_HANDLE
+ * @retval CLS_ERROR_OUT_OF_MEMORY
+ */
+CLS_API cls_status cls_context_explain(cls_context context, char *text, size_t size,
+                                       size_t *length);
+
 CLS_END_DECLS
 
 #endif

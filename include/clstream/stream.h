@@ -150,7 +150,8 @@ CLS_API cls_status cls_stream_synchronize(cls_stream stream);
 
 /**
  * As cls_stream_synchronize, for at most `timeout_ns` nanoseconds.
- * @retval CLS_ERROR_TIMEOUT the work is still pending, and goes on
+ * @retval CLS_ERROR_TIMEOUT the work is still pending, and goes on; the detail says what it waits for,
+ *                           as cls_context_explain
  */
 CLS_API cls_status cls_stream_wait(cls_stream stream, uint64_t timeout_ns);
 

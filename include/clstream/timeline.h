@@ -23,7 +23,7 @@
  * way of any number of streams, timelines and events, is refused with CLS_ERROR_DEADLOCK; nothing
  * is changed, and the detail names the whole cycle. This goes for the waits and signals of this
  * header and for cls_stream_wait_event. What anybody may signal, and what a host function that is
- * queued or running on the signaller may signal, is never refused.
+ * queued or running on the signaller may signal, is never refused; cls_context_explain reports it.
  * A cl_event of the caller's own counts as one that comes.
  */
 #ifndef CLSTREAM_TIMELINE_H
@@ -93,7 +93,7 @@ CLS_API cls_status cls_timeline_query(cls_timeline timeline, uint64_t value);
 /**
  * Waits on the host until the timeline is at `value` or past it, for at most `timeout_ns` nanoseconds
  * (UINT64_MAX: for ever).
- * @retval CLS_ERROR_TIMEOUT        it is not there yet
+ * @retval CLS_ERROR_TIMEOUT        it is not there yet; the detail says what it waits for
  * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
  * @retval CLS_ERROR_SHUTDOWN       the process is exiting
  * @return the error that poisons it, as cls_timeline_query

@@ -72,7 +72,7 @@ static bool awaited_position(struct timeline *timeline, uint64_t value, uint64_t
 static bool need_of(struct inquiry *inquiry, const struct dep *dep, struct stall_need *need) {
     struct stream *stream = dep->stream;
     *need = (struct stall_need){.position = dep->position, .value = dep->position};
-    if (stream && (dep->event || atomic_load(&stream->retired) >= dep->position))
+    if (stream && atomic_load(&stream->retired) >= dep->position)
         return false;
     if (dep->gate) {
         struct timeline *timeline = (struct timeline *)(void *)dep->gate;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "coordinator/timeline.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "coordinator/deadlock.h"
 #include "core/dep.h"
 #include "core/engine.h"
+#include "core/explain.h"
 #include "core/race.h"
 #include "core/stream.h"
 
@@ -219,4 +221,66 @@ static enum gate_answer look(struct gate *gate, uint64_t value, const struct str
     return is_over(gate, value) ? GATE_OPEN : GATE_SHUT;
 }
 
-const struct gate_type timeline_gate = {.look = look, .is_over = is_over};
+/* Under the lock: what is queued for the value. */
+static bool say_queued(const struct timeline *timeline, uint64_t value, struct text *text) {
+    bool queued = false;
+    for (unsigned i = 0; i < timeline->lanes.count; i++) {
+        const struct lane *lane = &timeline->lanes.items[i];
+        const struct mark *mark = lane_reaching(lane, value);
+        if (mark)
+            text_printf(text, "%s stream '%s' signals it at %llu", queued ? "," : ":",
+                        ((const struct stream *)lane->key)->name,
+                        (unsigned long long)mark->position);
+        queued = queued || mark;
+    }
+    return queued;
+}
+
+static void describe(struct gate *gate, uint64_t value, struct text *text) {
+    struct timeline *timeline = (struct timeline *)(void *)gate;
+    const struct failure *failure = gate_failure(gate, value);
+    pthread_mutex_lock(&timeline->lock);
+    timeline_settle(timeline);
+    text_printf(text, "timeline '%s', at %llu of %llu", timeline->name,
+                (unsigned long long)timeline->value, (unsigned long long)value);
+    if (failure)
+        text_printf(text, ", poisoned by '%s'", failure->label);
+    else if (timeline->value < value && !say_queued(timeline, value, text)) {
+        if (timeline->signaller)
+            text_printf(text, ": only stream '%s' may signal it, and has not queued it",
+                        timeline->signaller->name);
+        else
+            text_printf(text, ": anybody may signal it, and nobody has queued it: a possible "
+                              "stall");
+    }
+    pthread_mutex_unlock(&timeline->lock);
+}
+
+/* Those with signals queued, then the signaller. */
+static struct stream *source(struct gate *gate, uint64_t value, unsigned *cursor) {
+    struct timeline *timeline = (struct timeline *)(void *)gate;
+    uint64_t position;
+    if (*cursor == UINT_MAX)
+        return NULL;
+    struct stream *stream = timeline_next_signal(timeline, value, cursor, &position);
+    if (stream || !timeline->signaller)
+        return stream;
+    *cursor = UINT_MAX;
+    object_retain(&timeline->signaller->object);
+    return timeline->signaller;
+}
+
+void timeline_explain(struct timeline *timeline, uint64_t value, struct explanation *to) {
+    struct stream *stream;
+    unsigned cursor = 0;
+    describe(&timeline->gate, value, &to->text);
+    text_printf(&to->text, "\n");
+    while ((stream = source(&timeline->gate, value, &cursor)) != NULL) {
+        explain_also(to, stream);
+        stream_put(stream);
+    }
+    explain_all(to);
+}
+
+const struct gate_type timeline_gate = {
+    .look = look, .is_over = is_over, .describe = describe, .source = source};

@@ -15,6 +15,7 @@
 #include "coordinator/lanes.h"
 #include "core/gate.h"
 
+struct explanation;
 struct stream;
 
 struct timeline {
@@ -64,6 +65,9 @@ void timeline_give_up(struct timeline *timeline, uint64_t value, const struct st
 
 /* Settles, and lets go of the streams that have no signals queued any more. Without locks. */
 void timeline_tidy(struct timeline *timeline);
+
+/* Says where the timeline is, and what the streams do that are to signal the value. */
+void timeline_explain(struct timeline *timeline, uint64_t value, struct explanation *to);
 
 /* Reports a failure of the timeline to this thread's detail; returns its status. */
 cls_status timeline_report(const struct timeline *timeline, const struct failure *failure);

@@ -9,6 +9,7 @@
 #include "coordinator/deadlock.h"
 #include "coordinator/timeline.h"
 #include "core/engine.h"
+#include "core/explain.h"
 #include "core/race.h"
 #include "core/stream.h"
 #include "core/wait_check.h"
@@ -219,6 +220,16 @@ static void wait_round(struct timeline *timeline, uint64_t value, uint64_t deadl
         stream_put(stream);
 }
 
+static cls_status time_out(struct timeline *timeline, uint64_t value) {
+    struct explanation explanation = {.count = 0};
+    timeline_explain(timeline, value, &explanation);
+    cls_status status =
+        error_set(CLS_ERROR_TIMEOUT, "waiting for %s",
+                  explanation.text.failed ? timeline->name : explanation.text.bytes);
+    explain_free(&explanation);
+    return status;
+}
+
 static cls_status await(struct timeline *timeline, uint64_t value, uint64_t deadline) {
     for (;;) {
         bool expired = deadline != WAIT_FOREVER && clock_now_ns() >= deadline;
@@ -228,8 +239,7 @@ static cls_status await(struct timeline *timeline, uint64_t value, uint64_t dead
         if (engine_is_down())
             return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
         if (expired)
-            return error_set(CLS_ERROR_TIMEOUT, "timeline '%s' is not at %llu yet", timeline->name,
-                             (unsigned long long)value);
+            return time_out(timeline, value);
         wait_round(timeline, value, deadline);
     }
 }

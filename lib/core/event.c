@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "core/context.h"
+#include "core/explain.h"
 #include "core/mempool.h"
 #include "core/mutant.h"
 #include "core/race.h"
@@ -256,7 +257,9 @@ static cls_status event_await(cls_event handle, uint64_t deadline) {
     if (status || !stream)
         return status;
     status = stream_wait(stream, position, deadline);
-    if (status != CLS_ERROR_TIMEOUT)
+    if (status == CLS_ERROR_TIMEOUT)
+        explain_timeout(stream);
+    else
         stream_memory_waited(stream);
     stream_put(stream);
     return status;

@@ -15,6 +15,7 @@
 struct dep;
 struct failure;
 struct stream;
+struct text;
 
 enum gate_answer {
     GATE_SHUT,
@@ -30,6 +31,10 @@ struct gate_type {
                              uint64_t position, struct dep *via);
     /* Whether it is open or failed by now; fit for being called under a stream's lock. */
     bool (*is_over)(struct gate *gate, uint64_t value);
+    /* Says what a wait for the value waits for. As is_over. */
+    void (*describe)(struct gate *gate, uint64_t value, struct text *text);
+    /* The streams that could open it, one a call, retained; `*cursor` is 0 at first. As is_over. */
+    struct stream *(*source)(struct gate *gate, uint64_t value, unsigned *cursor);
 };
 
 /* The first member of whatever is a gate. */

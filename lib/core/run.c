@@ -186,10 +186,13 @@ static void run_head(struct stream *stream) {
     await_turn(stream, head);
     const struct failure *failure = stream_failure_at(stream, head->position);
     bool skipped = stream_poison(stream) || engine_is_down();
-    if (!skipped || head->type->when_failed)
+    if (!skipped || head->type->when_failed) {
+        atomic_store(&stream->running_since, clock_now_ns());
         result = run_now(stream, head, failure ? failure->status : CLS_SUCCESS);
-    else
+        atomic_store(&stream->running_since, 0);
+    } else {
         result.skipped = true;
+    }
     if (head->type->after_completion && !result.event)
         stream_poll(stream);
     finish(stream, head, &result);

@@ -71,8 +71,9 @@ struct stream {
     bool draining; /* somebody is handing over the head: it counts as ahead of everything */
     bool running;  /* the head is with a worker */
     bool blocked;  /* the head waits for another stream's work or a gate */
-    _Atomic uint64_t popped; /* the last position that has left the FIFO */
-    bool reserved;           /* a worker is reserved for this stream */
+    _Atomic uint64_t popped;        /* the last position that has left the FIFO */
+    _Atomic uint64_t running_since; /* the head's own code, on the host's clock; 0: it does not */
+    bool reserved;                  /* a worker is reserved for this stream */
 
     struct queue *queue;
     struct queue *companion; /* for foreign code; NULL until needed */

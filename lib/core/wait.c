@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "core/context.h"
 #include "core/engine.h"
+#include "core/explain.h"
 #include "core/gate.h"
 #include "core/handover.h"
 #include "core/mempool.h"
@@ -307,7 +308,7 @@ static cls_status synchronize(struct stream *stream, uint64_t deadline) {
     if (!status)
         status = stream_wait(stream, position, deadline);
     if (status == CLS_ERROR_TIMEOUT)
-        return status;
+        return explain_timeout(stream);
     stream_memory_waited(stream);
     cls_status poisoned = poisoned_status(stream);
     return poisoned ? poisoned : status;

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* The report of who waits for whom, and why; also in the detail of a wait that timed out. */
+#include "../support/rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <clstream/timeline.h>
+
+static const uint64_t MS = 1000000;
+
+static cls_stream named(const char *name) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream = NULL;
+    config.name = name;
+    OK(cls_stream_create(rig.context, &config, &stream));
+    return stream;
+}
+
+static cls_timeline timeline_of(const char *name, cls_stream signaller) {
+    const cls_timeline_config config = {sizeof config, name, 3, signaller};
+    cls_timeline timeline = NULL;
+    OK(cls_timeline_create(&config, &timeline));
+    return timeline;
+}
+
+static char *report(void) {
+    size_t length = 0, again;
+    OK(cls_context_explain(rig.context, NULL, 0, &length));
+    char *text = malloc(2 * length + 1024); /* it may have grown meanwhile */
+    assert_non_null(text);
+    OK(cls_context_explain(rig.context, text, 2 * length + 1024, &again));
+    assert_int_equal(strlen(text), again);
+    return text;
+}
+
+/* The paragraph of a stream. */
+static void expect_of(const char *text, const char *stream, const char *part) {
+    char head[80];
+    snprintf(head, sizeof head, "stream '%s': ", stream);
+    const char *from = text;
+    while ((from = strstr(from, head)) != NULL && from != text && from[-1] != '\n')
+        from++;
+    const char *to = from ? strstr(from, "\nstream '") : NULL;
+    const char *at = from ? strstr(from, part) : NULL;
+    if (!at || (to && at > to))
+        fail_msg("'%s' is not said of stream '%s':\n%s", part, stream, text);
+}
+
+static void expect_in_report(const char *stream, const char *part) {
+    char *text = report();
+    expect_of(text, stream, part);
+    free(text);
+}
+
+static void test_idle_streams(void **state) {
+    (void)state;
+    cls_stream stream = named("idle");
+    expect_in_report("idle", "nothing to do after 0 commands");
+    expect_in_report("default stream", "nothing to do");
+    OK(cls_stream_destroy(stream));
+}
+
+static void test_work_with_the_driver(void **state) {
+    (void)state;
+    cls_stream stream = named("busy");
+    cls_buffer cells = rig_cells(1);
+    char *text = NULL;
+    if (rig_runs_inline())
+        SKIP_BECAUSE("commands run inside the flush");
+    /* A busy machine may be late once; not every time. */
+    for (double ms = 20; ms < 10000 && (!text || strstr(text, "'busy': nothing")); ms *= 4) {
+        free(text);
+        OK(rig_step(stream, cells, 0, 1, 1, ms));
+        text = report();
+        OK(cls_stream_synchronize(stream));
+    }
+    expect_of(text, "busy", "; 1 with the driver, 'advance' up to ");
+    free(text);
+    expect_in_report("busy", "nothing to do after ");
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+}
+
+static void test_a_host_function_that_runs(void **state) {
+    (void)state;
+    cls_stream stream = named("host"), behind = named("behind");
+    cls_buffer cells = rig_cells(1);
+    cls_event event = rig_event();
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(rig_set(stream, cells, 0, 1, 0));
+    OK(cls_event_record(event, stream));
+    OK(cls_stream_wait_event(behind, event));
+    OK(rig_set(behind, cells, 0, 2, 0));
+    gate_await(&gate);
+    expect_in_report("host", "0 of 2 commands done; 2 unsubmitted");
+    expect_in_report("host", "'host function' (1) has been running for ");
+    expect_in_report("behind", "'advance' (1) waits for stream 'host' up to 2");
+    EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(behind, 10 * MS));
+    expect_of(cls_last_error_detail(), "behind", "waits for stream 'host' up to 2");
+    expect_of(cls_last_error_detail(), "host", "has been running for ");
+    EXPECT(CLS_ERROR_TIMEOUT, cls_event_wait(event, 10 * MS));
+    expect_of(cls_last_error_detail(), "host", "has been running for ");
+    gate_open(&gate);
+    OK(cls_stream_synchronize(behind));
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(behind));
+    OK(cls_event_destroy(event));
+    OK(cls_buffer_destroy(cells));
+    gate_destroy(&gate);
+}
+
+static void test_timelines(void **state) {
+    (void)state;
+    cls_stream owner = named("owner"), waiter = named("waiter"), lost = named("lost");
+    cls_timeline owned = timeline_of("owned", owner), open = timeline_of("open", NULL);
+    cls_buffer cells = rig_cells(1);
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_wait_timeline(waiter, owned, 5));
+    expect_in_report("waiter", "nothing to do after 0 commands");
+    expect_in_report("waiter", "what comes next waits for timeline 'owned', at 3 of 5: only "
+                               "stream 'owner' may signal it, and has not queued it");
+    OK(rig_set(waiter, cells, 0, 1, 0));
+    expect_in_report("waiter", "'advance' (1) waits for timeline 'owned', at 3 of 5");
+    OK(cls_stream_wait_timeline(lost, open, 4));
+    OK(rig_set(lost, cells, 0, 1, 0));
+    expect_in_report("lost", "timeline 'open', at 3 of 4: anybody may signal it, and nobody has "
+                             "queued it: a possible stall");
+    OK(cls_stream_launch_host_async(owner, gate_hold, &gate));
+    OK(cls_stream_signal_timeline(owner, owned, 6));
+    expect_in_report("waiter", "timeline 'owned', at 3 of 5: stream 'owner' signals it at 1");
+    gate_await(&gate);
+    EXPECT(CLS_ERROR_TIMEOUT, cls_timeline_wait(owned, 5, 10 * MS));
+    assert_non_null(strstr(cls_last_error_detail(), "waiting for timeline 'owned', at 3 of 5"));
+    expect_of(cls_last_error_detail(), "owner", "has been running for ");
+    gate_open(&gate);
+    OK(cls_timeline_signal(open, 4));
+    OK(cls_stream_synchronize(waiter));
+    OK(cls_stream_synchronize(lost));
+    OK(cls_stream_destroy(owner));
+    OK(cls_stream_destroy(waiter));
+    OK(cls_stream_destroy(lost));
+    OK(cls_timeline_destroy(owned));
+    OK(cls_timeline_destroy(open));
+    OK(cls_buffer_destroy(cells));
+    gate_destroy(&gate);
+}
+
+/* What streams of another context do belongs here, where one of this context waits for it. */
+static void test_another_context(void **state) {
+    (void)state;
+    cls_context other;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream = named("here"), there;
+    cls_timeline timeline;
+    cls_buffer cells = rig_cells(1);
+    config.name = "there";
+    OK(cls_context_create(NULL, &other));
+    OK(cls_stream_create(other, &config, &there));
+    timeline = timeline_of("far", there);
+    OK(cls_stream_wait_timeline(stream, timeline, 4));
+    OK(rig_set(stream, cells, 0, 1, 0));
+    expect_in_report("there", "nothing to do after 0 commands");
+    OK(cls_stream_signal_timeline(there, timeline, 4));
+    OK(cls_stream_synchronize(stream));
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(there));
+    OK(cls_context_destroy(other));
+    OK(cls_buffer_destroy(cells));
+}
+
+static void test_failure(void **state) {
+    (void)state;
+    cls_stream failed = named("failed");
+    OK(rig_fail(failed, "the culprit", -5));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(failed));
+    expect_in_report("failed", "poisoned by 'the culprit' (CLS_ERROR_COMMAND_FAILED)");
+    OK(cls_stream_destroy(failed));
+}
+
+static void test_a_short_buffer_gets_the_beginning(void **state) {
+    (void)state;
+    char *text = report(), part[12];
+    size_t length;
+    memset(part, 'x', sizeof part);
+    OK(cls_context_explain(rig.context, part, sizeof part, &length));
+    assert_int_equal(part[sizeof part - 1], 0);
+    assert_memory_equal(part, text, sizeof part - 1);
+    assert_true(length >= sizeof part);
+    OK(cls_context_explain(rig.context, part, 1, NULL));
+    assert_int_equal(part[0], 0);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_context_explain(rig.context, NULL, 1, &length));
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_idle_streams),
+        cmocka_unit_test(test_work_with_the_driver),
+        cmocka_unit_test(test_a_host_function_that_runs),
+        cmocka_unit_test(test_timelines),
+        cmocka_unit_test(test_another_context),
+        cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_a_short_buffer_gets_the_beginning),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}
