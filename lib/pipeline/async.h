@@ -29,10 +29,10 @@ struct op {
     UT_hash_handle hh; /* by id */
 };
 
-/* The last operation of each kind on a buffer. */
+/* The last operation on a buffer, which is behind all the earlier ones on it. */
 struct touched {
     cls_buffer buffer;
-    cls_op last[KINDS];
+    cls_op last;
     UT_hash_handle hh;
 };
 

@@ -50,8 +50,7 @@ static cls_status wait_for_buffers(struct async *async, const struct request *re
         const struct touched *touched = async_touch(async, request->buffers[i]);
         if (!touched)
             return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a buffer's order");
-        for (int kind = 0; kind < KINDS && !status; kind++)
-            status = async_wait_for(async, request->kind, touched->last[kind]);
+        status = async_wait_for(async, request->kind, touched->last);
         if (status)
             return status;
     }
@@ -64,7 +63,7 @@ static void note_buffers(struct async *async, const struct request *request, cls
     for (unsigned i = 0; i < request->n_buffers; i++) {
         struct touched *touched = async_touch(async, request->buffers[i]);
         if (touched)
-            touched->last[request->kind] = id;
+            touched->last = id;
     }
     if (request->unknown)
         async->unknown = id;

@@ -138,17 +138,10 @@ cls_status async_wait_for(struct async *async, cls_op_kind kind, cls_op id) {
 
 /* --- buffers --- */
 
-static bool is_settled(struct async *async, const struct touched *touched) {
-    for (int kind = 0; kind < KINDS; kind++)
-        if (touched->last[kind] && async_find(async, touched->last[kind]))
-            return false;
-    return true;
-}
-
 static void drop_settled(struct async *async) {
     struct touched *touched, *next;
     HASH_ITER(hh, async->touched, touched, next) {
-        if (!is_settled(async, touched))
+        if (touched->last && async_find(async, touched->last))
             continue;
         HASH_DEL(async->touched, touched);
         free(touched);

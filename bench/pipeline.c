@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Overlap: three stages with pinned memory against the longest of them alone, rings against one batch after
+ * the other and against the model, stages that wait as a disk would, and what the async coordinator adds to
+ * the same queues and events by hand. Fill and drain count.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness.h"
+#include "rig.h"
+
+enum { STAGES = 3, UPLOAD = 0, COMPUTE = 1, DOWNLOAD = 2, ITERATIONS = 60 };
+
+static const double EFFICIENCY = 0.95;
+
+/* --- three stages on the device --- */
+
+struct task {
+    const struct rig *rig;
+    size_t bytes[STAGES]; /* of upload, of what the kernel works on, of download */
+    unsigned rounds;      /* of the kernel */
+    cls_kernel kernel;
+    cls_stream stream[STAGES];
+    cls_triple_buffer ring;
+    cls_buffer alone; /* for stages by themselves */
+    void *in, *out;
+};
+
+static const char source[] = "kernel void work(global float4 *x, uint rounds) {\n"
+                             "    float4 y = x[get_global_id(0)];\n"
+                             "    for (uint i = 0; i < rounds; i++) y = y * 0.999f + 0.5f;\n"
+                             "    x[get_global_id(0)] = y;\n"
+                             "}\n";
+
+static void submit(const struct task *task, int stage, cls_buffer buffer) {
+    const cls_launch shape = cls_launch_1d(task->bytes[COMPUTE] / 16);
+    const cls_arg args[] = {cls_arg_buffer(buffer), cls_arg_u32(task->rounds)};
+    cls_stream stream = task->stream[stage];
+    if (stage == UPLOAD)
+        CLS(cls_copy_h2d_async(buffer, 0, task->in, task->bytes[UPLOAD], stream));
+    else if (stage == COMPUTE)
+        CLS(cls_kernel_launch_async(task->kernel, &shape, args, 2, stream));
+    else
+        CLS(cls_copy_d2h_async(task->out, buffer, 0, task->bytes[DOWNLOAD], stream));
+}
+
+/* A stage by itself; ms of one. */
+static double alone(const struct task *task, int stage) {
+    const double start = now_seconds();
+    for (int i = 0; i < ITERATIONS; i++)
+        submit(task, stage, task->alone);
+    CLS(cls_stream_synchronize(task->stream[stage]));
+    return 1e3 * (now_seconds() - start) / ITERATIONS;
+}
+
+static double overlapped(const struct task *task) {
+    cls_slot slot;
+    const double start = now_seconds();
+    for (int i = 0; i < ITERATIONS; i++) {
+        CLS(cls_triple_buffer_upload_slot(task->ring, task->stream[UPLOAD], &slot));
+        submit(task, UPLOAD, slot.buffer);
+        CLS(cls_triple_buffer_process_slot(task->ring, task->stream[COMPUTE], &slot));
+        submit(task, COMPUTE, slot.buffer);
+        CLS(cls_triple_buffer_download_slot(task->ring, task->stream[DOWNLOAD], &slot));
+        submit(task, DOWNLOAD, slot.buffer);
+        CLS(cls_triple_buffer_advance(task->ring));
+    }
+    CLS(cls_stream_synchronize(task->stream[DOWNLOAD]));
+    return 1e3 * (now_seconds() - start) / ITERATIONS;
+}
+
+static double sequential(const struct task *task) {
+    const double start = now_seconds();
+    for (int i = 0; i < ITERATIONS; i++)
+        for (int stage = 0; stage < STAGES; stage++) {
+            submit(task, stage, task->alone);
+            CLS(cls_stream_synchronize(task->stream[stage]));
+        }
+    return 1e3 * (now_seconds() - start) / ITERATIONS;
+}
+
+static void task_open(struct task *task, const struct rig *rig, const size_t bytes[STAGES]) {
+    size_t most = 0;
+    cls_program program;
+    cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
+    *task = (struct task){.rig = rig, .rounds = 1};
+    for (int i = 0; i < STAGES; i++) {
+        task->bytes[i] = bytes[i];
+        most = bytes[i] > most ? bytes[i] : most;
+        task->stream[i] = rig_stream(rig, CLS_ORDER_AUTO);
+    }
+    config.slots = 4;
+    CLS(cls_program_from_source(rig->context, source, "work.cl", NULL, &program));
+    CLS(cls_kernel_create(program, "work", &task->kernel));
+    CLS(cls_program_destroy(program));
+    CLS(cls_buffer_create(rig->context, most, &task->alone));
+    CLS(cls_triple_buffer_create(rig->context, most, &config, &task->ring));
+    CLS(cls_host_alloc(rig->context, most, &task->in));
+    CLS(cls_host_alloc(rig->context, most, &task->out));
+    memset(task->in, 0, most);
+}
+
+static void task_close(struct task *task) {
+    for (int i = 0; i < STAGES; i++)
+        CLS(cls_stream_destroy(task->stream[i]));
+    CLS(cls_kernel_destroy(task->kernel));
+    CLS(cls_buffer_destroy(task->alone));
+    CLS(cls_triple_buffer_destroy(task->ring));
+    CLS(cls_host_free(task->in));
+    CLS(cls_host_free(task->out));
+}
+
+/* Rounds for a kernel that takes `ms`. */
+static void calibrate(struct task *task, double ms) {
+    task->rounds = 64;
+    alone(task, COMPUTE);
+    for (int i = 0; i < 3; i++) {
+        const double rounds = task->rounds * ms / alone(task, COMPUTE);
+        task->rounds = rounds < 1 ? 1 : rounds > 60000 ? 60000 : (unsigned)rounds;
+    }
+}
+
+static void three_stages(const struct rig *rig, const char *name, size_t up, size_t down,
+                         double compute) {
+    enum { ROUNDS = 7 };
+    struct task task;
+    char row[64];
+    double over_max[ROUNDS], over_model[ROUNDS];
+    const bool bar = rig->vendor == VENDOR_NVIDIA;
+    if (!bench_wants(name))
+        return;
+    task_open(&task, rig, (size_t[]){up, up, down});
+    calibrate(&task, compute * alone(&task, UPLOAD));
+    overlapped(&task);
+    for (int i = 0; i < ROUNDS; i++) {
+        double t[STAGES], sum = 0, most = 0;
+        for (int stage = 0; stage < STAGES; stage++) {
+            t[stage] = alone(&task, stage);
+            sum += t[stage];
+            most = t[stage] > most ? t[stage] : most;
+        }
+        const double time = overlapped(&task), one_by_one = sequential(&task);
+        const double model = sum * ITERATIONS / ((ITERATIONS - 1) * most + sum);
+        over_max[i] = time / most;
+        over_model[i] = model / (one_by_one / time);
+    }
+    snprintf(row, sizeof row, "%s: time over the longest stage", name);
+    bench_values(row, "x", over_max, ROUNDS, bar ? 1 / EFFICIENCY : 0);
+    snprintf(row, sizeof row, "%s: model's speed-up over ours", name);
+    bench_values(row, "x", over_model, ROUNDS, bar ? 1 / EFFICIENCY : 0);
+    task_close(&task);
+}
+
+/* --- stages that wait --- */
+
+static void nap(void *arg) {
+    const double ms = *(const double *)arg;
+    struct timespec span = {(time_t)(ms / 1e3), (long)((ms - 1e3 * (time_t)(ms / 1e3)) * 1e6)};
+    nanosleep(&span, NULL);
+}
+
+static cls_status run_nap(const cls_stage_run *run, void *arg) {
+    return cls_stream_launch_host_async(run->stream, nap, arg);
+}
+
+static void waiting_stages(const struct rig *rig, const char *name, double *lengths, unsigned n,
+                           double bar) {
+    static const char *const buffers[] = {"a", "b", "c"}, *const names[] = {"0", "1", "2", "3"};
+    const int iterations = bench_options()->quick && lengths[0] > 10 ? 25 : ITERATIONS;
+    cls_pipeline_config config = CLS_PIPELINE_CONFIG_INIT;
+    cls_pipeline pipeline;
+    config.untimed = 1;
+    if (!bench_wants(name))
+        return;
+    CLS(cls_pipeline_create(rig->context, &config, &pipeline));
+    for (unsigned i = 0; i + 1 < n; i++)
+        CLS(cls_pipeline_add_buffer(pipeline, buffers[i], 64, NULL, CLS_PIPELINE_INTERNAL));
+    for (unsigned i = 0; i < n; i++) {
+        cls_stage stage = CLS_STAGE_INIT;
+        stage.name = names[i];
+        stage.inputs = i ? &buffers[i - 1] : NULL;
+        stage.n_inputs = i > 0;
+        stage.outputs = i + 1 < n ? &buffers[i] : NULL;
+        stage.n_outputs = i + 1 < n;
+        stage.fn = run_nap;
+        stage.arg = &lengths[i];
+        CLS(cls_pipeline_add_stage(pipeline, &stage));
+    }
+    const double start = now_seconds();
+    for (int i = 0; i < iterations; i++)
+        CLS(cls_pipeline_execute_iteration(pipeline));
+    CLS(cls_pipeline_synchronize(pipeline));
+    double ms = 1e3 * (now_seconds() - start) / iterations;
+    bench_values(name, "ms", &ms, 1, bar);
+    CLS(cls_pipeline_destroy(pipeline));
+}
+
+/* --- what the coordinator adds --- */
+
+enum { OPS = 300, RING = 4, WORDS = 1024 };
+
+struct queueing {
+    cls_async_coordinator coordinator;
+    cls_buffer buffers[RING];
+    cls_kernel kernel;
+    cl_command_queue queues[STAGES];
+    cl_mem memory[RING];
+    cl_kernel raw_kernel;
+    void *in, *out;
+};
+
+static double coordinator_run(void *arg, double *also) {
+    const struct queueing *q = arg;
+    const cls_launch shape = cls_launch_1d(WORDS / 4);
+    cls_compute compute = CLS_COMPUTE_INIT;
+    compute.kernel = q->kernel;
+    compute.launch = &shape;
+    compute.n_args = 2;
+    *also = 0;
+    const double start = now_seconds();
+    for (int i = 0; i < OPS; i++) {
+        const cls_place place = cls_place_buffer(q->buffers[i % RING]);
+        const cls_arg args[] = {cls_arg_buffer(q->buffers[i % RING]), cls_arg_u32(1)};
+        compute.args = args;
+        CLS(cls_async_coordinator_queue_upload(q->coordinator, q->in, WORDS * 4, place, NULL, 0,
+                                               NULL));
+        CLS(cls_async_coordinator_queue_compute(q->coordinator, &compute, NULL, 0, NULL));
+        CLS(cls_async_coordinator_queue_download(q->coordinator, place, q->out, WORDS * 4, NULL, 0,
+                                                 NULL));
+    }
+    CLS(cls_async_coordinator_synchronize_all(q->coordinator));
+    return 1e6 * (now_seconds() - start) / (OPS * STAGES);
+}
+
+/* The same by hand: in-order queues, an event each, waited for across queues and flushed before. */
+static double raw_run(void *arg, double *also) {
+    const struct queueing *q = arg;
+    static cl_event events[OPS][STAGES];
+    const size_t items = WORDS / 4;
+    const cl_uint rounds = 1;
+    *also = 0;
+    const double start = now_seconds();
+    for (int i = 0; i < OPS; i++) {
+        cl_event *e = events[i];
+        const cl_mem memory = q->memory[i % RING];
+        CL(clEnqueueWriteBuffer(q->queues[UPLOAD], memory, CL_FALSE, 0, WORDS * 4, q->in, i >= RING,
+                                i >= RING ? &events[i - RING][DOWNLOAD] : NULL, &e[UPLOAD]));
+        CL(clFlush(q->queues[UPLOAD]));
+        CL(clSetKernelArg(q->raw_kernel, 0, sizeof memory, &memory));
+        CL(clSetKernelArg(q->raw_kernel, 1, sizeof rounds, &rounds));
+        CL(clEnqueueNDRangeKernel(q->queues[COMPUTE], q->raw_kernel, 1, NULL, &items, NULL, 1,
+                                  &e[UPLOAD], &e[COMPUTE]));
+        CL(clFlush(q->queues[COMPUTE]));
+        CL(clEnqueueReadBuffer(q->queues[DOWNLOAD], memory, CL_FALSE, 0, WORDS * 4, q->out, 1,
+                               &e[COMPUTE], &e[DOWNLOAD]));
+        CL(clFlush(q->queues[DOWNLOAD]));
+    }
+    for (int i = 0; i < STAGES; i++)
+        CL(clFinish(q->queues[i]));
+    const double end = now_seconds();
+    for (int i = 0; i < OPS; i++)
+        for (int stage = 0; stage < STAGES; stage++)
+            CL(clReleaseEvent(events[i][stage]));
+    return 1e6 * (end - start) / (OPS * STAGES);
+}
+
+static void queueing(const struct rig *rig) {
+    struct queueing q;
+    cls_program program;
+    const char *text = source;
+    cl_int code;
+    if (!bench_wants("async coordinator, an operation"))
+        return;
+    CLS(cls_async_coordinator_create(rig->context, NULL, &q.coordinator));
+    CLS(cls_program_from_source(rig->context, source, "work.cl", NULL, &program));
+    CLS(cls_kernel_create(program, "work", &q.kernel));
+    cl_program raw = clCreateProgramWithSource(rig->cl, 1, &text, NULL, &code);
+    check_cl(code, "clCreateProgramWithSource");
+    CL(clBuildProgram(raw, 1, &rig->device, "", NULL, NULL));
+    q.raw_kernel = clCreateKernel(raw, "work", &code);
+    check_cl(code, "clCreateKernel");
+    for (int i = 0; i < STAGES; i++)
+        q.queues[i] = rig_queue(rig, false);
+    for (int i = 0; i < RING; i++) {
+        CLS(cls_buffer_create(rig->context, WORDS * 4, &q.buffers[i]));
+        q.memory[i] = rig_memory(rig, WORDS * 4);
+    }
+    CLS(cls_host_alloc(rig->context, WORDS * 4, &q.in));
+    CLS(cls_host_alloc(rig->context, WORDS * 4, &q.out));
+    memset(q.in, 0, WORDS * 4);
+    const struct way by_hand = {"queues and events by hand", raw_run, &q};
+    bench_contest(&(struct contest){.name = "async coordinator, an operation",
+                                    .unit = "us",
+                                    .ours = {"clstream", coordinator_run, &q},
+                                    .rivals = &by_hand,
+                                    .n_rivals = 1,
+                                    .bar = 1.10});
+    CLS(cls_async_coordinator_destroy(q.coordinator));
+    CL(clReleaseKernel(q.raw_kernel));
+    CL(clReleaseProgram(raw));
+}
+
+int main(int argc, char **argv) {
+    struct rig rig;
+    double four[] = {50, 10, 100, 5}, three[] = {2, 5, 2};
+    bench_begin(argc, argv, "pipeline");
+    rig_open(&rig);
+    bench_header(&rig);
+    bench_section("three stages, pinned memory");
+    const size_t mib = rig_is_cpu(&rig) ? 2 : 64, one = mib << 20;
+    three_stages(&rig, "alike", one, one, 1);
+    three_stages(&rig, "long upload", 2 * one, one, 0.3);
+    three_stages(&rig, "long compute", one, one, 3);
+    bench_section("stages that wait, ms an iteration");
+    waiting_stages(&rig, "50 / 10 / 100 / 5 (165 in sequence)", four, 4, 103);
+    waiting_stages(&rig, "2 / 5 / 2 (9 in sequence)", three, 3, 5.3);
+    bench_section("queueing");
+    queueing(&rig);
+    rig_close(&rig);
+    return bench_end();
+}
