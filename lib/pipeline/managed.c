@@ -169,11 +169,13 @@ cls_status cls_managed_context_make_pipeline(cls_managed_context handle,
 
 static double later(double a, double b) { return a > b ? a : b; }
 
-/* Each stage's time counts from when both the stage before it and its own last run were over. */
+/* Each stage's time counts from when both the stage before it and its own last run were over. Marks of
+ * several queues are not exact to one another: a stage of no length may come out below 0. */
 static void take_times(struct managed *managed, const struct timed_step *timed,
                        const double ends[MARKS]) {
     for (int i = 0; i < STAGES; i++)
-        managed->times[i] = ends[i + 1] - later(ends[i], managed->measured ? managed->ends[i] : 0);
+        managed->times[i] =
+            later(0, ends[i + 1] - later(ends[i], managed->measured ? managed->ends[i] : 0));
     for (int i = 0; i < STAGES; i++)
         managed->ends[i] = ends[i + 1];
     managed->measured = true;

@@ -65,7 +65,8 @@ static void add_to_stages(struct pipeline *pipeline, const struct interval *inte
     for (unsigned i = 0; i < pipeline->n_stages; i++) {
         struct stage *stage = pipeline->stages[i];
         const double idle = intervals[i].start - (stage->runs ? stage->last_end : 0);
-        stage->busy += intervals[i].end - intervals[i].start;
+        const double length = intervals[i].end - intervals[i].start;
+        stage->busy += length > 0 ? length : 0;
         stage->waited += idle > 0 ? idle : 0;
         stage->last_end = intervals[i].end;
         stage->runs++;

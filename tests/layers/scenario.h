@@ -37,6 +37,12 @@ extern const unsigned n_scenarios;
 /* scenario_memory.c */
 void stream_ordered_memory(struct run *run);
 
+/* scenario_blocks.c */
+void triple_buffered(struct run *run);
+void coordinated(struct run *run);
+void prefetched(struct run *run);
+void staged(struct run *run);
+
 /* scenario_trouble.c */
 void interoperation(struct run *run);
 void foreign_call(struct run *run);

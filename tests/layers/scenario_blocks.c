@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Scenarios of the pipeline layer: a ring by hand, a coordinator with a ring, a prefetcher, stages. */
+#include "scenario.h"
+
+#include <string.h>
+
+#include "world.h"
+
+enum { ROUNDS = 4 };
+
+/* A failed wait leaves copies on their way, so what they touch lives on. */
+static uint32_t from[ROUNDS], to[ROUNDS];
+
+static void expect_rounds(struct run *run, uint32_t factor) {
+    for (uint32_t i = 0; i < ROUNDS; i++)
+        expect(run, to[i] == from[i] * factor, "a round");
+}
+
+static void start_rounds(void) {
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        from[i] = 1000 + i;
+        to[i] = 0xdeadbeef;
+    }
+}
+
+static bool ring_round(struct run *run, cls_triple_buffer ring, const struct world *world,
+                       unsigned i) {
+    cls_slot slot;
+    return ok(run, cls_triple_buffer_upload_slot(ring, world->streams[0], &slot)) &&
+           ok(run, cls_copy_h2d_async(slot.buffer, 0, &from[i], 4, world->streams[0])) &&
+           ok(run, cls_triple_buffer_process_slot(ring, world->streams[1], &slot)) &&
+           ok(run, cls_copy_d2d_async(slot.buffer, 4, slot.buffer, 0, 4, world->streams[1])) &&
+           ok(run, cls_triple_buffer_download_slot(ring, world->streams[2], &slot)) &&
+           ok(run, cls_copy_d2h_async(&to[i], slot.buffer, 4, 4, world->streams[2])) &&
+           ok(run, cls_triple_buffer_advance(ring));
+}
+
+void triple_buffered(struct run *run) {
+    struct world world;
+    cls_triple_buffer ring = NULL;
+    start_rounds();
+    if (world_open(run, &world, 3) &&
+        ok(run, cls_triple_buffer_create(world.context, BYTES, NULL, &ring))) {
+        bool good = true;
+        for (unsigned i = 0; i < ROUNDS && good; i++)
+            good = ring_round(run, ring, &world, i);
+        for (unsigned i = 0; i < 3; i++)
+            good = synchronize(run, world.streams[i]) && good;
+        if (good)
+            expect_rounds(run, 1);
+    }
+    if (ring)
+        ok(run, cls_triple_buffer_destroy(ring));
+    world_close(run, &world);
+}
+
+static cls_status double_it(cls_stream stream, const cls_slot *slot, void *arg) {
+    const cls_array x = cls_array_of(slot->buffer, CLS_U32, 1);
+    (void)arg;
+    return cls_unary_param_async(CLS_UNARY_SCALE, x, x, 2, stream);
+}
+
+void coordinated(struct run *run) {
+    struct world world;
+    cls_triple_buffer ring = NULL;
+    cls_async_coordinator coordinator = NULL;
+    cls_compute compute = CLS_COMPUTE_INIT;
+    compute.fn = double_it;
+    start_rounds();
+    if (world_open(run, &world, 0) &&
+        ok(run, cls_triple_buffer_create(world.context, BYTES, NULL, &ring)) &&
+        ok(run, cls_async_coordinator_create(world.context, NULL, &coordinator))) {
+        const cls_place place = cls_place_slots(ring);
+        bool good = true;
+        compute.slots = ring;
+        for (unsigned i = 0; i < ROUNDS && good; i++)
+            good = ok(run, cls_async_coordinator_queue_upload(coordinator, &from[i], 4, place, NULL,
+                                                              0, NULL)) &&
+                   ok(run,
+                      cls_async_coordinator_queue_compute(coordinator, &compute, NULL, 0, NULL)) &&
+                   ok(run, cls_async_coordinator_queue_download(coordinator, place, &to[i], 4, NULL,
+                                                                0, NULL));
+        if (ok(run, cls_async_coordinator_synchronize_all(coordinator)) && good)
+            expect_rounds(run, 2);
+    }
+    if (coordinator)
+        ok(run, cls_async_coordinator_destroy(coordinator));
+    if (ring)
+        ok(run, cls_triple_buffer_destroy(ring));
+    world_close(run, &world);
+}
+
+static cls_status load(void *arg, uint64_t index, void *memory, size_t capacity, size_t *bytes) {
+    (void)arg;
+    (void)capacity;
+    if (index >= ROUNDS)
+        return CLS_SUCCESS;
+    memcpy(memory, &from[index], 4);
+    *bytes = 4;
+    return CLS_SUCCESS;
+}
+
+/* Loaders run ahead of what is asked for, so a fault of theirs may meet nobody who hears of it. */
+void prefetched(struct run *run) {
+    struct world world;
+    cls_prefetcher data = NULL;
+    cls_prefetched batch;
+    start_rounds();
+    run->masked = true;
+    if (world_open(run, &world, 1) &&
+        ok(run, cls_prefetcher_create(world.context, 64, load, NULL, NULL, &data))) {
+        cls_stream stream = world.streams[0];
+        bool good = true;
+        for (unsigned i = 0; i < ROUNDS && good; i++)
+            good = ok(run, cls_prefetcher_next(data, stream, &batch)) && batch.bytes == 4 &&
+                   ok(run, cls_copy_d2h_async(&to[i], batch.buffer, 0, 4, stream)) &&
+                   ok(run, cls_prefetcher_release(data, &batch, stream));
+        if (synchronize(run, stream) && good)
+            expect_rounds(run, 1);
+    }
+    if (data)
+        ok(run, cls_prefetcher_destroy(data));
+    world_close(run, &world);
+}
+
+static cls_status stage_up(const cls_stage_run *stage, void *arg) {
+    (void)arg;
+    return cls_copy_h2d_async(stage->outputs[0], 0, &from[stage->iteration], 4, stage->stream);
+}
+
+static cls_status stage_down(const cls_stage_run *stage, void *arg) {
+    (void)arg;
+    return cls_copy_d2h_async(&to[stage->iteration], stage->inputs[0], 0, 4, stage->stream);
+}
+
+static bool add_stages(struct run *run, cls_pipeline pipeline) {
+    const char *x = "x";
+    cls_stage up = CLS_STAGE_INIT, down = CLS_STAGE_INIT;
+    up.name = "up";
+    up.outputs = &x;
+    up.n_outputs = 1;
+    up.fn = stage_up;
+    down.name = "down";
+    down.inputs = &x;
+    down.n_inputs = 1;
+    down.fn = stage_down;
+    return ok(run, cls_pipeline_add_buffer(pipeline, x, BYTES, NULL, CLS_PIPELINE_INTERNAL)) &&
+           ok(run, cls_pipeline_add_stage(pipeline, &up)) &&
+           ok(run, cls_pipeline_add_stage(pipeline, &down));
+}
+
+void staged(struct run *run) {
+    struct world world;
+    cls_pipeline pipeline = NULL;
+    cls_pipeline_config config = CLS_PIPELINE_CONFIG_INIT;
+    config.untimed = 1;
+    start_rounds();
+    if (world_open(run, &world, 0) &&
+        ok(run, cls_pipeline_create(world.context, &config, &pipeline)) &&
+        add_stages(run, pipeline)) {
+        bool good = true;
+        for (unsigned i = 0; i < ROUNDS && good; i++)
+            good = ok(run, cls_pipeline_execute_iteration(pipeline));
+        if (ok(run, cls_pipeline_synchronize(pipeline)) && good)
+            expect_rounds(run, 1);
+    }
+    if (pipeline)
+        ok(run, cls_pipeline_destroy(pipeline));
+    world_close(run, &world);
+}
