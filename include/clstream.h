@@ -20,6 +20,7 @@
 #include <clstream/event.h>
 #include <clstream/host.h>
 #include <clstream/kernel.h>
+#include <clstream/managed.h>
 #include <clstream/managed_context.h>
 #include <clstream/mempool.h>
 #include <clstream/pipeline.h>

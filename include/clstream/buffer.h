@@ -109,7 +109,8 @@ CLS_API cls_status cls_fill(cls_buffer dst, size_t offset, size_t bytes, const v
 /** Where prefetch moves a buffer. */
 typedef enum cls_location { CLS_TO_DEVICE = 0, CLS_TO_HOST = 1 } cls_location;
 
-/** Moves a buffer's memory to the stream's device, or to the host, ahead of its use. A hint. */
+/** Moves a buffer's memory to the stream's device, or to the host, ahead of its use. A hint, but for unified
+ * memory on a coarse-grained device: see managed.h. */
 CLS_API cls_status cls_prefetch_async(cls_buffer buffer, cls_location where, cls_stream stream);
 CLS_API cls_status cls_prefetch(cls_buffer buffer, cls_location where, cls_stream stream);
 

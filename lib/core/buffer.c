@@ -12,7 +12,10 @@ static void buffer_finalize(struct object *object) {
     struct buffer *buffer = (struct buffer *)(void *)object;
     if (race_on())
         race_forget_memory(buffer->context->device, buffer->memory);
-    memory_release(buffer->context->device, buffer->memory);
+    if (buffer->host)
+        managed_free(buffer);
+    else
+        memory_release(buffer->context->device, buffer->memory);
     context_count_memory(buffer->context, -(int64_t)buffer->bytes);
     context_put(buffer->context);
 }
@@ -26,7 +29,7 @@ static bool buffer_reclaim(struct object *object) {
 struct object_pool buffer_pool =
     OBJECT_POOL_RECLAIMED(4, sizeof(struct buffer), "buffer", buffer_finalize, buffer_reclaim);
 
-cls_status buffer_get(cls_buffer handle, struct buffer **out) {
+cls_status buffer_find(cls_buffer handle, struct buffer **out) {
     struct buffer *buffer = object_acquire(&buffer_pool, handle);
     if (!buffer)
         return object_invalid(&buffer_pool, handle);
@@ -36,6 +39,21 @@ cls_status buffer_get(cls_buffer handle, struct buffer **out) {
     else
         *out = buffer;
     return status;
+}
+
+cls_status buffer_get(cls_buffer handle, struct buffer **out) {
+    struct buffer *buffer;
+    cls_status status = buffer_find(handle, &buffer);
+    if (status)
+        return status;
+    if (!atomic_load_explicit(&buffer->is_hosts, memory_order_relaxed)) {
+        *out = buffer;
+        return CLS_SUCCESS;
+    }
+    buffer_put(buffer);
+    return error_set(CLS_ERROR_INVALID_STATE,
+                     "the unified memory is the host's: prefetch it to the "
+                     "device first");
 }
 
 cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, struct buffer **out) {
@@ -125,7 +143,7 @@ cls_status cls_buffer_get_size(cls_buffer handle, size_t *bytes) {
     if (!bytes)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_buffer_get_size: bytes is null");
     struct buffer *buffer = NULL;
-    cls_status status = buffer_get(handle, &buffer);
+    cls_status status = buffer_find(handle, &buffer);
     if (status)
         return status;
     *bytes = buffer->bytes;

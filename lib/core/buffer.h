@@ -20,6 +20,10 @@ struct buffer {
     cl_mem memory;
     size_t bytes; /* as asked for */
 
+    void *host;            /* unified memory's; NULL: the buffer is none */
+    bool is_coarse;        /* it belongs to the host and the device by turns */
+    _Atomic bool is_hosts; /* and it is the host's turn, or will be */
+
     struct block *block; /* NULL: a buffer of its own */
     size_t capacity;     /* bytes of the slot */
     unsigned size_class;
@@ -33,12 +37,17 @@ struct buffer {
 extern struct object_pool buffer_pool;
 
 /* Checks a handle, its context included, and takes a reference. */
+cls_status buffer_find(cls_buffer handle, struct buffer **out);
+/* The same for a command: CLS_ERROR_INVALID_STATE while it is the host's turn to use it. */
 cls_status buffer_get(cls_buffer handle, struct buffer **out);
 static inline void buffer_put(struct buffer *buffer) { object_release(&buffer->object); }
 
 /* Takes over `memory` on success. */
 cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, struct buffer **out);
 cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer **out);
+
+/* Frees unified memory, its buffer included. */
+void managed_free(struct buffer *buffer);
 
 /* Whether [memory, memory + bytes) lies within one block of cls_host_alloc. */
 bool host_is_pinned(const void *memory, size_t bytes);

@@ -106,10 +106,21 @@ static cls_status fill(struct target target, const struct command *command, stru
                         command->u.fill.pattern, command->u.fill.pattern_bytes, waits, event);
 }
 
+cls_status command_migrate(struct target target, const struct migration *migration,
+                           struct wait_list waits, cl_event *event) {
+    if (!migration->mapped)
+        return enqueue_migrate(target.device, target.queue, migration->memory, migration->to_host,
+                               waits, event);
+    if (migration->to_host)
+        return enqueue_map(target.device, target.queue, migration->memory, migration->bytes, waits,
+                           event);
+    return enqueue_unmap(target.device, target.queue, migration->memory, migration->mapped, waits,
+                         event);
+}
+
 static cls_status migrate(struct target target, const struct command *command,
                           struct wait_list waits, cl_event *event) {
-    return enqueue_migrate(target.device, target.queue, command->u.migrate.memory,
-                           command->u.migrate.to_host, waits, event);
+    return command_migrate(target, &command->u.migrate, waits, event);
 }
 
 /* A marker that waits has no times on some drivers (NVIDIA says 0). Where it is to be timed, a second one

@@ -105,9 +105,11 @@ struct command {
             size_t pattern_bytes;
             unsigned char pattern[16];
         } fill;
-        struct {
+        struct migration {
             cl_mem memory;
             bool to_host;
+            void *mapped; /* coarse unified memory: mapped for the host, or unmapped; else NULL */
+            size_t bytes;
         } migrate;
         struct {
             struct event *event; /* timed record to be told the end time, or NULL; in refs */
@@ -169,6 +171,9 @@ static inline void refs_move(struct refs *to, struct refs *from) {
 
 /* Drops a command that is not, or no longer, submitted: discard, references, dependencies. */
 void command_drop(struct command *command);
+
+cls_status command_migrate(struct target target, const struct migration *migration,
+                           struct wait_list waits, cl_event *event);
 
 /* The types of commands, one table for all. */
 extern const struct command_type type_launch, type_write, type_read, type_copy, type_write_rect,

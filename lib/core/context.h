@@ -41,6 +41,8 @@ struct context {
     _Atomic uint32_t compiled_calls; /* of foreign libraries: a bit for each that has its kernels */
     _Atomic bool uses_blas;
     _Atomic uint64_t memory_alive; /* bytes of buffers and of pools' blocks, for whoever observes */
+    _Atomic bool
+        hurt; /* a command failed in the driver: what it is still at work on is not known */
     struct program_cache *programs;
     _Atomic(struct mempool *) mempool; /* the current one, retained; set under the lock; NULL: the
                                           default one, when it is needed */

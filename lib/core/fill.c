@@ -53,19 +53,40 @@ cls_status cls_fill(cls_buffer dst, size_t offset, size_t bytes, const void *pat
     return fill(dst, offset, bytes, pattern, pattern_bytes, stream, true);
 }
 
+/* Coarse unified memory changes hands with the call: what comes after it finds it there. False: it is there
+ * already. */
+static bool change_hands(struct transfer *t) {
+    struct buffer *buffer = t->to;
+    t->command.u.migrate.mapped = buffer->host;
+    t->command.u.migrate.bytes = buffer->bytes;
+    return atomic_exchange(&buffer->is_hosts, t->command.u.migrate.to_host) !=
+           t->command.u.migrate.to_host;
+}
+
 static cls_status prefetch(cls_buffer handle, cls_location where, cls_stream stream,
                            bool blocking) {
     struct transfer t;
     if (where != CLS_TO_DEVICE && where != CLS_TO_HOST)
         return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_location", (int)where);
-    cls_status status = transfer_begin(&t, stream, &handle, NULL);
+    cls_status status = transfer_begin_moving(&t, stream, handle);
     if (status)
         return status;
+    struct buffer *buffer = t.to;
     bool late = t.stream->context->caps->migrate_blocks;
-    t.command.type = late ? &type_late_migrate : &type_migrate;
-    t.command.u.migrate.memory = t.to->memory;
+    t.command.u.migrate.memory = buffer->memory;
     t.command.u.migrate.to_host = where == CLS_TO_HOST;
-    return transfer_submit(&t, blocking);
+    t.command.type = late ? &type_late_migrate : &type_migrate;
+    if (!buffer->is_coarse)
+        return transfer_submit(&t, blocking);
+    object_retain(&buffer->object);
+    bool changed = change_hands(&t);
+    if (!changed)
+        command_init(&t.command, &type_marker, "prefetch");
+    status = transfer_submit(&t, blocking);
+    if (changed && status)
+        atomic_store(&buffer->is_hosts, where != CLS_TO_HOST);
+    buffer_put(buffer);
+    return status;
 }
 
 cls_status cls_prefetch_async(cls_buffer buffer, cls_location where, cls_stream stream) {

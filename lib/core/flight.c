@@ -214,6 +214,7 @@ static void fail_span(struct stream *stream, unsigned telling, cl_int code) {
     struct flight *flight = flight_at(&stream->flights, telling);
     cls_status status = status_of_cl(code);
     stream->hurt = true;
+    atomic_store(&stream->context->hurt, true);
     if (status != CLS_ERROR_CONTEXT_LOST)
         status = CLS_ERROR_COMMAND_FAILED;
     stream_fail_locked(stream, flight_at(&stream->flights, 0)->first, status, code, flight->label);

@@ -94,7 +94,7 @@ cls_status cls_buffer_get_cl(cls_buffer handle, cl_mem *out) {
     struct buffer *buffer;
     if (!out)
         return null_argument("cls_buffer_get_cl", "out");
-    cls_status status = buffer_get(handle, &buffer);
+    cls_status status = buffer_find(handle, &buffer);
     if (status)
         return status;
     *out = buffer->memory;

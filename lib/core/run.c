@@ -64,15 +64,14 @@ static struct run_result run_migrate(struct stream *stream, struct command *comm
     (void)so_far;
     pthread_mutex_lock(&stream->lock);
     result.status = handover_choose_queue(stream, command);
-    cl_command_queue queue = stream->queue->cl;
+    struct target target = {stream->context->device, stream->queue->cl, false};
     pthread_mutex_unlock(&stream->lock);
     if (result.status) {
         result.code = cls_last_error_code();
         return result;
     }
     result.status =
-        enqueue_migrate(stream->context->device, queue, command->u.migrate.memory,
-                        command->u.migrate.to_host, (struct wait_list){0, NULL}, &result.event);
+        command_migrate(target, &command->u.migrate, (struct wait_list){0, NULL}, &result.event);
     if (result.status)
         result.event = NULL;
     result.code = result.status ? cls_last_error_code() : CL_SUCCESS;

@@ -18,6 +18,15 @@ cls_status transfer_end(struct transfer *transfer, cls_status status) {
     return status;
 }
 
+static cls_status take_stream(struct transfer *transfer, cls_stream stream) {
+    struct buffer *any = transfer->to ? transfer->to : transfer->from;
+    cls_status status = stream_get(stream, any->context, &transfer->stream);
+    if (!status && (transfer->stream->context != any->context ||
+                    (transfer->from && transfer->from->context != any->context)))
+        status = error_set(CLS_ERROR_WRONG_CONTEXT, "buffers and stream are of different contexts");
+    return status ? transfer_end(transfer, status) : CLS_SUCCESS;
+}
+
 cls_status transfer_begin(struct transfer *transfer, cls_stream stream, const cls_buffer *to,
                           const cls_buffer *from) {
     memset(transfer, 0, sizeof *transfer);
@@ -26,13 +35,13 @@ cls_status transfer_begin(struct transfer *transfer, cls_stream stream, const cl
         status = buffer_get(*to, &transfer->to);
     if (!status && from)
         status = buffer_get(*from, &transfer->from);
-    struct buffer *any = transfer->to ? transfer->to : transfer->from;
-    if (!status)
-        status = stream_get(stream, any->context, &transfer->stream);
-    if (!status && (transfer->stream->context != any->context ||
-                    (transfer->from && transfer->from->context != any->context)))
-        status = error_set(CLS_ERROR_WRONG_CONTEXT, "buffers and stream are of different contexts");
-    return status ? transfer_end(transfer, status) : CLS_SUCCESS;
+    return status ? transfer_end(transfer, status) : take_stream(transfer, stream);
+}
+
+cls_status transfer_begin_moving(struct transfer *transfer, cls_stream stream, cls_buffer buffer) {
+    memset(transfer, 0, sizeof *transfer);
+    cls_status status = buffer_find(buffer, &transfer->to);
+    return status ? status : take_stream(transfer, stream);
 }
 
 bool transfer_is_staged(const struct transfer *transfer, bool to_device, const void *host,

@@ -25,6 +25,9 @@ struct transfer {
 cls_status transfer_begin(struct transfer *transfer, cls_stream stream, const cls_buffer *to,
                           const cls_buffer *from);
 
+/* The same for one buffer that is only moved: whoever's turn it is to use it. */
+cls_status transfer_begin_moving(struct transfer *transfer, cls_stream stream, cls_buffer buffer);
+
 /* Releases what is held; returns `status`. */
 cls_status transfer_end(struct transfer *transfer, cls_status status);
 

@@ -23,9 +23,10 @@ struct device {
     unsigned cl_version; /* 120, 200, 210, 300: the lower of the device's and the platform's */
     bool out_of_order;   /* accepted by the queue properties */
     bool priority_hints; /* cl_khr_priority_hints */
-    unsigned quirks;     /* enum quirk bits in force */
-    uint64_t key;        /* xxHash of `identity` */
-    char *identity;      /* everything that names platform, device, driver version and, for a CPU,
+    bool shares_coarsely, shares_finely; /* shared virtual memory for buffers */
+    unsigned quirks;                     /* enum quirk bits in force */
+    uint64_t key;                        /* xxHash of `identity` */
+    char *identity; /* everything that names platform, device, driver version and, for a CPU,
                                 its instruction set; one line each */
     struct device_state *state; /* lazily made things: the capability record */
 };

@@ -29,6 +29,7 @@ struct answers {
     cl_ulong max_allocation;
     cl_ulong local_memory;
     size_t max_group;
+    cl_device_svm_capabilities sharing;
     char platform_version[128];
     char name[128];
     char vendor[128];
@@ -57,6 +58,7 @@ static const struct {
     NUMBER(CL_DEVICE_MAX_MEM_ALLOC_SIZE, max_allocation),
     NUMBER(CL_DEVICE_LOCAL_MEM_SIZE, local_memory),
     NUMBER(CL_DEVICE_MAX_WORK_GROUP_SIZE, max_group),
+    NUMBER(CL_DEVICE_SVM_CAPABILITIES, sharing),
 };
 
 static cl_int ask_device(const void *id, cl_uint param, size_t size, void *to, size_t *used) {
@@ -245,6 +247,10 @@ cls_status device_query(cl_platform_id platform, cl_device_id id, struct device 
     memcpy(device->platform_version, a.platform_version, sizeof device->platform_version);
     device->cl_version = lower_version(&a);
     device->out_of_order = (a.queue & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
+    if (device->cl_version >= 200) {
+        device->shares_coarsely = (a.sharing & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
+        device->shares_finely = (a.sharing & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
+    }
     device->quirks = quirk_bits(device);
     cls_status status = ask_extension(id, "cl_khr_priority_hints", &device->priority_hints);
     if (!status)

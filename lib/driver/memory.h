@@ -42,4 +42,19 @@ cls_status pinned_create(const struct device *device, cl_context context, cl_com
 void pinned_release(const struct device *device, cl_command_queue queue,
                     const struct pinned *pinned);
 
+/* Shared virtual memory, on a device that has it, and a buffer on top, with which it goes. */
+struct shared {
+    cl_mem memory;
+    void *host;
+    size_t bytes;
+};
+
+cls_status shared_create(const struct device *device, cl_context context, size_t bytes, bool fine,
+                         struct shared *out);
+
+/* Maps the buffer for the host, and waits for it; unmaps it in the order of the queue. */
+cls_status shared_map_now(const struct device *device, cl_command_queue queue,
+                          const struct shared *shared);
+void shared_unmap(const struct device *device, cl_command_queue queue, cl_mem memory, void *host);
+
 #endif

@@ -71,6 +71,12 @@ cls_status enqueue_fill(const struct device *device, cl_command_queue queue, cl_
 cls_status enqueue_migrate(const struct device *device, cl_command_queue queue, cl_mem memory,
                            bool to_host, struct wait_list waits, cl_event *event);
 
+/* Maps all of a buffer, for the host to use at the address that it was made with; and the end of that. */
+cls_status enqueue_map(const struct device *device, cl_command_queue queue, cl_mem memory,
+                       size_t bytes, struct wait_list waits, cl_event *event);
+cls_status enqueue_unmap(const struct device *device, cl_command_queue queue, cl_mem memory,
+                         void *host, struct wait_list waits, cl_event *event);
+
 /* Completes with its wait list or, without one, with everything enqueued on the queue so far. Orders
  * nothing in an out-of-order queue: only its event is of use. */
 cls_status enqueue_marker(const struct device *device, cl_command_queue queue,

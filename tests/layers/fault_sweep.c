@@ -29,6 +29,7 @@ static const struct {
     {"clReleaseContext", "nothing is left to be done about it"},
     {"clReleaseCommandQueue", "as above"},
     {"clReleaseMemObject", "as above"},
+    {"clSVMFree", "it cannot fail"},
     {"clReleaseProgram", "as above"},
     {"clReleaseKernel", "as above"},
     {"clReleaseEvent", "as above"},

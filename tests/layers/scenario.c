@@ -265,6 +265,7 @@ const struct scenario scenarios[] = {
     {"in_order", in_order},
     {"bounded", bounded},
     {"stream_ordered_memory", stream_ordered_memory},
+    {"unified_memory", unified_memory},
     {"interoperation", interoperation},
     {"foreign_call", foreign_call},
     {"library_call", library_call},

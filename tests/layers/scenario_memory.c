@@ -2,7 +2,7 @@
 /* Stream-ordered memory: allocated, used and freed on two streams, from a pool of its own and the default. */
 #include "scenario.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "world.h"
 
@@ -62,4 +62,29 @@ void stream_ordered_memory(struct run *run) {
     if (pool)
         give_back(run, &world, pool);
     world_close(run, &world);
+}
+
+/* By turns on every device, so that mapping and unmapping can fail. */
+void unified_memory(struct run *run) {
+    struct world world;
+    cls_buffer shared = NULL;
+    cls_managed_kind kind = CLS_MANAGED_NONE;
+    uint32_t *words = NULL;
+    setenv("CLSTREAM_MANAGED", "coarse", 1);
+    if (world_open(run, &world, 1) && ok(run, cls_managed_get_kind(world.context, &kind)) &&
+        kind != CLS_MANAGED_NONE && open_kernel(run, &world) &&
+        ok(run, cls_managed_alloc(world.context, BYTES, &shared, (void **)&words))) {
+        cls_stream stream = world.streams[0];
+        for (uint32_t i = 0; i < WORDS; i++)
+            words[i] = i;
+        bool good = ok(run, cls_prefetch_async(shared, CLS_TO_DEVICE, stream)) &&
+                    launch(run, &world, shared, 3, 1, stream) &&
+                    ok(run, cls_prefetch_async(shared, CLS_TO_HOST, stream));
+        if (synchronize(run, stream) && good)
+            expect(run, words[WORDS - 1] == 3 * (WORDS - 1) + 1, "the host's view");
+    }
+    if (shared)
+        ok(run, cls_buffer_destroy(shared));
+    world_close(run, &world);
+    unsetenv("CLSTREAM_MANAGED");
 }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared virtual memory. Nothing here is called on a device below OpenCL 2.0. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "driver/memory.h"
+#include "driver/serial.h"
+#include "driver/status.h"
+
+struct allocation {
+    cl_context context;
+    void *host;
+};
+
+/* The driver is done with the buffer, whatever was said of its commands. */
+static void CL_CALLBACK free_shared(cl_mem memory, void *user_data) {
+    struct allocation *allocation = user_data;
+    (void)memory;
+    clSVMFree(allocation->context, allocation->host);
+    free(allocation);
+}
+
+static cls_status allocate(const struct device *device, cl_context context, size_t bytes, bool fine,
+                           struct allocation **out) {
+    const cl_svm_mem_flags flags = CL_MEM_READ_WRITE | (fine ? CL_MEM_SVM_FINE_GRAIN_BUFFER : 0);
+    struct allocation *allocation = malloc(sizeof *allocation);
+    if (!allocation)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for unified memory");
+    driver_enter(device);
+    void *host = clSVMAlloc(context, flags, bytes, 0);
+    driver_leave(device);
+    if (!host) {
+        free(allocation);
+        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY, "clSVMAlloc gave no %zu bytes", bytes);
+    }
+    *allocation = (struct allocation){context, host};
+    *out = allocation;
+    return CLS_SUCCESS;
+}
+
+/* A buffer on top of it, whose end is that of the allocation. */
+static cls_status make_buffer(const struct device *device, const struct allocation *allocation,
+                              size_t bytes, cl_mem *out) {
+    cl_int code;
+    driver_enter(device);
+    cl_mem memory = clCreateBuffer(allocation->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                   bytes, allocation->host, &code);
+    driver_leave(device);
+    cls_status status = driver_status(code, "clCreateBuffer(CL_MEM_USE_HOST_PTR)");
+    if (status)
+        return status;
+    driver_enter(device);
+    code = clSetMemObjectDestructorCallback(memory, free_shared, (void *)(uintptr_t)allocation);
+    driver_leave(device);
+    status = driver_status(code, "clSetMemObjectDestructorCallback");
+    if (status)
+        memory_release(device, memory);
+    else
+        *out = memory;
+    return status;
+}
+
+cls_status shared_create(const struct device *device, cl_context context, size_t bytes, bool fine,
+                         struct shared *out) {
+    struct allocation *allocation;
+    cl_mem memory;
+    cls_status status = allocate(device, context, bytes, fine, &allocation);
+    if (status)
+        return status;
+    status = make_buffer(device, allocation, bytes, &memory);
+    if (!status) {
+        *out = (struct shared){memory, allocation->host, bytes};
+        return CLS_SUCCESS;
+    }
+    driver_enter(device);
+    free_shared(NULL, allocation);
+    driver_leave(device);
+    return status;
+}
+
+cls_status shared_map_now(const struct device *device, cl_command_queue queue,
+                          const struct shared *shared) {
+    cl_int code;
+    driver_enter(device);
+    clEnqueueMapBuffer(queue, shared->memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, shared->bytes,
+                       0, NULL, NULL, &code);
+    driver_leave(device);
+    return driver_status(code, "clEnqueueMapBuffer");
+}
+
+void shared_unmap(const struct device *device, cl_command_queue queue, cl_mem memory, void *host) {
+    driver_enter(device);
+    if (clEnqueueUnmapMemObject(queue, memory, host, 0, NULL, NULL) == CL_SUCCESS)
+        clFlush(queue);
+    driver_leave(device);
+}
