@@ -9,7 +9,7 @@
  *     -DOUT=float      type of the result
  *     -DFLOATS         A is a floating-point type
  *     -DDOUBLES        A or OUT is double
- *     -DW=4            elements in a vector: 1 (always for argmax), 2, 4, 8 or 16
+ *     -DW=4            elements in a vector: 1 (for argmax, but in a fused kernel), 2, 4, 8 or 16
  *     -DALIGNED        the inputs start at multiples of 16 bytes, or of the vector if that is less
  *
  * A fused kernel (lib/batch/generate.c) includes this file last, with FUSED and two macros of its
@@ -187,7 +187,7 @@ lanes lanes_start(A any) {
     return start;
 }
 
-lanes lanes_take(lanes to, T x, ulong index) {
+lanes lanes_take(lanes to, A x, ulong index) {
     if (to.index == NOWHERE || BEATS(x, to.best)) {
         to.best = x;
         to.index = index;
@@ -315,10 +315,14 @@ kernel void reduce_part(INPUTS, global uchar *arena, ulong arena_offset, local p
         VALUES(i, left, x, y);
         if (left < W)
             x = padded(x, left);
-        union { T vector; A element[W]; } first = {x};
+        union { T vector; A element[W]; } each = {x};
         if (k == 0)
-            mine.all = lanes_start(first.element[0]);
-#ifdef OP_dot
+            mine.all = lanes_start(each.element[0]);
+#if defined(OP_argmax)
+        for (uint j = 0; j < W; j++)
+            if (j < left)
+                mine.all = lanes_take(mine.all, each.element[j], i + j);
+#elif defined(OP_dot)
         if (left < W)
             y = padded(y, left);
         mine.all = lanes_take_product(mine.all, x, y);
@@ -328,8 +332,10 @@ kernel void reduce_part(INPUTS, global uchar *arena, ulong arena_offset, local p
     }
 
     partial total = partial_at(&mine, 0);
+#ifndef OP_argmax
     for (uint j = 1; j < W; j++)
         total = partial_merge(total, partial_at(&mine, j));
+#endif
     const ulong vectors = start < count ? (count - start + W - 1) / W : 0;
     total = group_merge(total, (uint)min(vectors, (ulong)get_local_size(0)), shared);
     if (get_local_id(0) == 0)

@@ -74,14 +74,10 @@ static size_t bytes_of_element(const struct node *nodes, const struct region *re
     return bytes;
 }
 
-static struct region_shape shape_of_reduction(const struct node *nodes, const struct region *region,
-                                              enum shape shape, size_t largest) {
-    const bool one_by_one = nodes[region->reduction].row->result == RESULT_INDEX;
+static struct region_shape shape_of_reduction(enum shape shape, size_t largest) {
     struct region_shape out = {shape, RUN_VECTOR, 1, 1, shape == SHAPE_RUNS ? 1 : 256};
     if (shape != SHAPE_RUNS)
         out.vector = largest > 1 ? (unsigned)(32 / largest) : 16;
-    if (one_by_one)
-        out.vector = 1;
     return out;
 }
 
@@ -91,7 +87,7 @@ struct region_shape region_shape_of(const struct node *nodes, const struct regio
     const size_t in = largest_of(nodes, &region->inputs, 1);
     const size_t out = largest_of(nodes, &region->outputs, 1), largest = in > out ? in : out;
     if (region->reduction != NO_NODE)
-        return shape_of_reduction(nodes, region, shape, largest_of(nodes, &region->maps, largest));
+        return shape_of_reduction(shape, largest_of(nodes, &region->maps, largest));
     if (shape == SHAPE_RUNS)
         return (struct region_shape){shape, RUN_VECTOR, 1, RUN_STEPS, 1};
     const bool heavy = is_heavy(nodes, region);

@@ -24,20 +24,24 @@ struct value {
 };
 
 struct graph {
-    cls_context context;
     cls_batch batch;
-    uint64_t random;
-    unsigned seed;
+    uint64_t random;      /* for the structure */
+    uint64_t data_random; /* for what flows through it */
+    unsigned structure, data;
     size_t count;
     unsigned n_values;
     struct value values[GRAPH_MAX_VALUES];
 };
 
-static unsigned below(struct graph *graph, unsigned limit) {
-    uint64_t z = graph->random += UINT64_C(0x9e3779b97f4a7c15);
+static unsigned next_below(uint64_t *state, unsigned limit) {
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return (unsigned)((z ^ (z >> 31)) % limit);
+}
+
+static unsigned below(struct graph *graph, unsigned limit) {
+    return next_below(&graph->random, limit);
 }
 
 static cls_dtype any_type(struct graph *graph) {
@@ -65,10 +69,10 @@ static void *allocate(size_t count, cls_dtype type) {
 /* Special values are rare in small arrays that begin with zeros: take them from anywhere. */
 static void *values_for(struct graph *graph, cls_dtype type, size_t count) {
     const size_t size = cls_dtype_size(type), all = hard_count(type) + count + 64;
-    unsigned char *pool = hard_values(type, all, graph->seed + graph->n_values);
+    unsigned char *pool = hard_values(type, all, graph->data + graph->n_values);
     unsigned char *data = allocate(count, type);
     for (size_t i = 0; i < count; i++)
-        memcpy(data + i * size, pool + below(graph, (unsigned)all) * size, size);
+        memcpy(data + i * size, pool + next_below(&graph->data_random, (unsigned)all) * size, size);
     free(pool);
     return data;
 }
@@ -181,8 +185,18 @@ static enum family any_family(struct graph *graph) {
     return i == 39 ? DOT : often[i % (sizeof often / sizeof often[0])];
 }
 
+/* Drivers have other functions for other widths of vectors, each within the bound. */
+static bool is_exact(const struct graph *graph, const struct value *value) {
+    const cls_dtype type = graph->values[value->inputs[0]].dtype;
+    return value->family == UNARY ? reference_unary_bound((cls_unary_op)value->op, type, 1) == 0
+           : value->family == PARAM
+               ? reference_unary_param_bound((cls_unary_param_op)value->op, type) == 0
+           : value->family == BINARY ? reference_binary_bound((cls_binary_op)value->op, type) == 0
+                                     : true;
+}
+
 /* False: the picked types have no such operation. */
-static bool add_operation(struct graph *graph) {
+static bool add_operation(struct graph *graph, bool exact) {
     static const double params[] = {0, 1, -1, 2, 0.5, -0.25, 3, 255, 1e10};
     struct value value = {.family = any_family(graph)};
     cls_value_info info = CLS_VALUE_INFO_INIT;
@@ -190,7 +204,7 @@ static bool add_operation(struct graph *graph) {
     value.op = first + (int)below(graph, (unsigned)(last - first) + 1);
     value.param = params[below(graph, sizeof params / sizeof params[0])];
     value.dtype = value.family == CAST ? any_type(graph) : CLS_F32;
-    if (!pick_inputs(graph, &value))
+    if (!pick_inputs(graph, &value) || (exact && !is_exact(graph, &value)))
         return false;
     const cls_status status = record(graph, &value);
     if (status == CLS_ERROR_TYPE_MISMATCH || status == CLS_ERROR_UNSUPPORTED)
@@ -220,7 +234,7 @@ static void record_graph(struct graph *graph, const struct graph_style *style) {
     for (unsigned i = 0; i < constants; i++)
         add_constant(graph);
     for (unsigned done = 0, tries = 0; done < operations && tries < 200; tries++)
-        done += add_operation(graph);
+        done += add_operation(graph, style->exact);
 }
 
 /* ---- one operation at a time */
@@ -318,8 +332,8 @@ static void name_of(const struct graph *graph, const struct value *value, const 
                      : value->family == WHERE  ? "where"
                      : value->family == CAST   ? "cast"
                                                : "dot";
-    snprintf(name, 160, "graph %u, value %u, %s of %s to %s, %s", graph->seed,
-             (unsigned)(value - graph->values), op,
+    snprintf(name, 160, "graph %u with data %u, value %u, %s of %s to %s, %s", graph->structure,
+             graph->data, (unsigned)(value - graph->values), op,
              cls_dtype_name(graph->values[value->inputs[0]].dtype), cls_dtype_name(value->dtype),
              what);
 }
@@ -336,7 +350,7 @@ static void check_reduction(const struct graph *graph, const struct value *value
             ? reference_dot(type, in[0], in[1], count, &result, &slack)
             : reference_reduce((cls_reduce_op)value->op, type, in[0], count, &result, &slack);
     if (!known)
-        fail_msg("graph %u: no reference for a reduction", graph->seed);
+        fail_msg("graph %u: no reference for a reduction", graph->structure);
     exact = element_as_double(value->dtype, &result, 0);
     const double got[2] = {element_as_double(value->dtype, fused, 0),
                            element_as_double(value->dtype, single, 0)};
@@ -419,16 +433,17 @@ static void destroy(struct graph *graph) {
     free(graph);
 }
 
-void graph_check(cls_context context, unsigned seed, const struct graph_style *style,
+void graph_check(unsigned structure, unsigned data, const struct graph_style *style,
                  struct graph_totals *totals) {
     cls_batch_statistics facts = CLS_BATCH_STATISTICS_INIT;
     struct graph *graph = calloc(1, sizeof *graph);
     assert_non_null(graph);
-    graph->context = context;
-    graph->seed = seed;
-    graph->random = seed * UINT64_C(0x2545f4914f6cdd1d) + 1;
-    graph->count = 1 + below(graph, (unsigned)style->max_count);
-    OK(cls_batch_create(context, NULL, &graph->batch));
+    graph->structure = structure;
+    graph->data = data;
+    graph->random = structure * UINT64_C(0x2545f4914f6cdd1d) + 1;
+    graph->data_random = data * UINT64_C(0x2545f4914f6cdd1d) + 2;
+    graph->count = 1 + next_below(&graph->data_random, (unsigned)style->max_count);
+    OK(cls_batch_create(NULL, NULL, &graph->batch));
     record_graph(graph, style);
     OK(cls_batch_execute(graph->batch, NULL));
     for (unsigned i = 0; i < graph->n_values; i++) {

@@ -25,4 +25,7 @@ run test_cast 'where_*_f32'
 run test_unary 's*_f32'
 run test_binary 'a*'
 run test_reduce 'sum_*'
+BATCH_GRAPHS=24 BATCH_EXACT=1
+export BATCH_GRAPHS BATCH_EXACT
+run test_batch_graphs '*'
 finish
