@@ -113,7 +113,7 @@ typedef enum cls_record_type {
 typedef enum cls_clock {
     CLS_CLOCK_DEVICE = 0, /**< the driver's times, mapped */
     CLS_CLOCK_HOST = 1,   /**< measured where it ran: host functions, staged copies, ranges */
-    /** The driver has no usable times (zero, or a start after the end): from the end of the stream's
+    /** The driver has no usable times (the probes say so; zero; a start after the end): from the end of the stream's
      * earlier work, but not before the command was with the driver, until it was noticed to be done. */
     CLS_CLOCK_NOTICED = 2
 } cls_clock;
@@ -162,8 +162,8 @@ typedef struct cls_profile_record {
     uint64_t position; /**< of a command: in its stream, from 1 */
     uint64_t thread;   /**< of a range: a number of the thread, from 1; else 0 */
     uint64_t bytes;
-    uint64_t memory;    /**< of a command: bytes of buffers and pools in its context when submitted */
-    uint64_t queued_ns; /**< submitted to the stream */
+    uint64_t memory; /**< of a command: bytes of buffers and pools in its context when submitted */
+    uint64_t queued_ns;    /**< submitted to the stream */
     uint64_t submitted_ns; /**< handed to the driver, or to a thread of the library */
     uint64_t start_ns;
     uint64_t end_ns;
@@ -245,7 +245,8 @@ typedef struct cls_profile_stream {
     uint64_t begin_ns, end_ns;                  /**< first start, last end of its commands */
     uint64_t busy_ns;                           /**< of its work */
     double latency_ns;                          /**< mean time from queued to end of its commands */
-    uint64_t memory_peak; /**< the most bytes of buffers and pools in its context when it submitted */
+    uint64_t
+        memory_peak; /**< the most bytes of buffers and pools in its context when it submitted */
     uint64_t held_ns[CLS_HOLDS]; /**< the gaps between its commands, by cause */
 } cls_profile_stream;
 

@@ -71,6 +71,14 @@ void observe_refused(struct stream *stream, struct command *command) {
     command->seen = NULL;
 }
 
+/* What the probes found the driver's times to be worth. A foreign call that a worker made ends with a
+ * marker. */
+static bool is_trusted(const struct caps *caps, const struct sighting *sighting) {
+    bool marker = sighting->kind == CLS_COMMAND_MARKER ||
+                  (sighting->kind == CLS_COMMAND_FOREIGN && sighting->began);
+    return caps->timestamps_sane && (caps->marker_times_sane || !marker);
+}
+
 void observe_retired(struct stream *stream, struct sighting *sighting, uint64_t position,
                      cl_event event) {
     const struct observer *watcher = observer();
@@ -78,7 +86,7 @@ void observe_retired(struct stream *stream, struct sighting *sighting, uint64_t 
     sighting->position = position;
     sighting->outcome = failure ? failure->status : CLS_SUCCESS;
     sighting->retired = clock_now_ns();
-    if (watcher && event && !failure)
+    if (watcher && event && !failure && is_trusted(stream->context->caps, sighting))
         event_times(stream->context->device, event, &sighting->device);
     if (watcher)
         watcher->retired(stream, sighting);
