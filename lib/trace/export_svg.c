@@ -99,7 +99,7 @@ static void put_key(struct text *text, int *x, const char *class, const char *na
 /* What of the colours is there. */
 static void put_legend(const struct picture *picture) {
     const cls_profile_summary *summary = &picture->profile->summary;
-    char class[8];
+    char class[16];
     int x = 12;
     for (int kind = 0; kind < CLS_COMMAND_KINDS; kind++) {
         snprintf(class, sizeof class, "k%d", kind);
