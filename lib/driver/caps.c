@@ -19,7 +19,7 @@
 #endif
 
 /* Counts up with every change of a figure's meaning or of a probe. */
-enum { CAPS_FORMAT = 7 };
+enum { CAPS_FORMAT = 8 };
 
 /* An event per command that costs more than this is dear. */
 #define DEAR_EVENT 1.10
@@ -28,7 +28,7 @@ enum { CAPS_FORMAT = 7 };
 #define MUCH_FASTER 1.5
 
 /* A chained launch on an out-of-order queue that costs more than this is slow. */
-#define SLOW_CHAIN 1.15
+#define SLOW_CHAIN 1.10
 
 /* Out-of-order unless it is missing, or was measured to gain nothing or to be slower; where the probe
  * could not tell (one core, a busy machine), it stays the choice. */

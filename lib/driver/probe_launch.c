@@ -70,7 +70,8 @@ static unsigned batch_for(double ns) {
 }
 
 /* The styles take turns, so that a change of the machine's speed meets all of them; the least time of each
- * counts, since whatever else the machine does only ever adds. 0: it never went well. */
+ * counts, since whatever else the machine does only ever adds. The first round warms up. 0: it never went
+ * well. */
 static void probe_styles(struct probe *probe, struct caps *caps) {
     double least[STYLES] = {0};
     enum style styles = caps->out_of_order ? STYLES : CHAINED;
@@ -78,7 +79,7 @@ static void probe_styles(struct probe *probe, struct caps *caps) {
     for (unsigned r = 0; r < REPEATS; r++)
         for (enum style s = PLAIN; s < styles; s++) {
             double ns = time_batch(probe, s, n);
-            if (ns > 0 && (least[s] == 0 || ns < least[s]))
+            if (r > 0 && ns > 0 && (least[s] == 0 || ns < least[s]))
                 least[s] = ns;
         }
     double cheaper = least[PLAIN] < least[EVENT_EACH] ? least[PLAIN] : least[EVENT_EACH];

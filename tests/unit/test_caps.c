@@ -64,7 +64,7 @@ static void slow_chains_give_in_order(void **state) {
     caps.chain_cost_ratio = 1.4;
     caps_choose(&cpu, &caps);
     assert_true(caps.prefer_in_order);
-    caps.chain_cost_ratio = 1.1;
+    caps.chain_cost_ratio = 1.05;
     caps_choose(&cpu, &caps);
     assert_false(caps.prefer_in_order);
 }
