@@ -25,6 +25,7 @@
 #include <clstream/mempool.h>
 #include <clstream/pipeline.h>
 #include <clstream/prefetcher.h>
+#include <clstream/pool.h>
 #include <clstream/profiler.h>
 #include <clstream/reduce.h>
 #include <clstream/status.h>

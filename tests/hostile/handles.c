@@ -161,6 +161,7 @@ const struct kind handle_kinds[] = {
     {"mempool", good_handle, bad_handle, NULL},
     {"profiler", good_handle, bad_handle, NULL},
     {"profile", good_handle, bad_handle, NULL},
+    {"pool", good_handle, bad_handle, NULL},
     {"task_graph", good_handle, bad_handle, NULL},
     {"triple_buffer", good_handle, bad_handle, NULL},
     {"async", good_handle, bad_handle, NULL},

@@ -114,6 +114,7 @@ enum handle_type {
     PROFILER,
     PROFILE,
     TASK_GRAPH,
+    POOL,
     MEMPOOL,
     TRIPLE_BUFFER,
     ASYNC,

@@ -175,6 +175,13 @@ static cls_status make_managed(cls_context context, void **out) {
     return status;
 }
 
+static cls_status make_pool(cls_context context, void **out) {
+    cls_pool made = NULL;
+    cls_status status = cls_pool_create(context, NULL, &made);
+    *out = made;
+    return status;
+}
+
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
 static cls_status destroy_stream(void *handle) { return cls_stream_destroy(handle); }
 static cls_status destroy_event(void *handle) { return cls_event_destroy(handle); }
@@ -186,6 +193,7 @@ static cls_status destroy_mempool(void *handle) { return cls_mempool_destroy(han
 static cls_status destroy_timeline(void *handle) { return cls_timeline_destroy(handle); }
 static cls_status destroy_coordinator(void *handle) { return cls_coordinator_destroy(handle); }
 static cls_status destroy_task_graph(void *handle) { return cls_task_graph_destroy(handle); }
+static cls_status destroy_pool(void *handle) { return cls_pool_destroy(handle); }
 static cls_status destroy_profiler(void *handle) { return cls_profiler_destroy(handle); }
 static cls_status destroy_profile(void *handle) { return cls_profile_destroy(handle); }
 static cls_status destroy_ring(void *handle) { return cls_triple_buffer_destroy(handle); }
@@ -203,6 +211,7 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [KERNEL] = {"kernel", make_kernel, destroy_kernel, false},
     [TIMELINE] = {"timeline", make_timeline, destroy_timeline, true},
     [COORDINATOR] = {"coordinator", make_coordinator, destroy_coordinator, true},
+    [POOL] = {"pool", make_pool, destroy_pool, false},
     [TASK_GRAPH] = {"task_graph", make_task_graph, destroy_task_graph, true},
     [BATCH] = {"batch", make_batch, destroy_batch, false},
     [PROFILER] = {"profiler", make_profiler, destroy_profiler, true},

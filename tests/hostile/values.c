@@ -190,6 +190,13 @@ static void bad_length(const struct arg *arg, unsigned slot, struct bad_list *li
     add_bad(list, "past the end of memory", CLS_ERROR_OUT_OF_RANGE, of_size(SIZE_MAX));
 }
 
+static void bad_workload(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    static const int numbers[] = {-1, 4, 9, INT_MIN, INT_MAX};
+    (void)arg;
+    (void)slot;
+    add_numbers(list, numbers, COUNT_OF(numbers));
+}
+
 static void bad_location(const struct arg *arg, unsigned slot, struct bad_list *list) {
     static const int numbers[] = {-1, 2, 9, INT_MIN, INT_MAX};
     (void)arg;
@@ -366,5 +373,6 @@ const struct kind scalar_kinds[] = {
     {"status", good_zero, bad_status, NULL},
     {"text", good_text, bad_pointer, NULL},
     {"work_kind", good_one, bad_work_kind, NULL},
+    {"workload", good_zero, bad_workload, NULL},
     {NULL, NULL, NULL, NULL},
 };

@@ -102,7 +102,7 @@ shared_handle_types() {
     for layer in $layers; do
         for file in $(files_of "$layer"); do
             code_of "$file" | grep -v '# *define' |
-                sed -n 's/.*OBJECT_POOL(\([^,]*\),.*/\1/p'
+                sed -n 's/.*OBJECT_POOL[A-Z_]*(\([0-9]*\),.*/\1/p'
         done
     done | sort | uniq -d | sed 's/^/two pools of objects have type /'
 }
