@@ -92,7 +92,7 @@ static bool needs_blas(const struct call_row *row) {
     for (unsigned i = 0; i < row->n_args; i++)
         if (!strcmp(row->args[i].kind, "matrix") || !strcmp(row->args[i].kind, "vector"))
             return true;
-    return !strcmp(row->name, "cls_blas_warmup");
+    return !strcmp(row->name, "cls_blas_warmup") || !strcmp(row->name, "cls_host_gemm");
 }
 
 /* Which of several complaints comes first is nowhere promised. */
