@@ -55,7 +55,7 @@ static enum readiness look_at(struct stream *stream, struct dep *dep, bool must_
     if (atomic_load(&dep->stream->retired) >= dep->position)
         return READY;
     if (!dep->hinted)
-        event_hint(dep->device, dep->event, engine_kick_hint, NULL);
+        event_hint(dep->device, dep->event, &engine_hint);
     dep->hinted = true;
     return BLOCKED;
 }

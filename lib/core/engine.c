@@ -11,6 +11,7 @@
 #include "core/handover.h"
 #include "core/stream.h"
 #include "core/waiter.h"
+#include "driver/event.h"
 
 static const uint64_t TICK_NS = 400 * 1000;       /* while something is unflushed or deferred */
 static const uint64_t LONG_NS = 10 * 1000 * 1000; /* while all is flushed and pending */
@@ -39,10 +40,12 @@ void engine_kick(void) {
         waiter_wake(waiter);
 }
 
-void engine_kick_hint(void *unused) {
+static void kick_hint(void *unused) {
     (void)unused;
     engine_kick();
 }
+
+const struct hint engine_hint = {kick_hint, NULL};
 
 void engine_rouse(void) {
     if (atomic_load_explicit(&sleeps_long, memory_order_relaxed))

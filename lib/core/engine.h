@@ -12,6 +12,7 @@
 #include <clstream/status.h>
 
 struct stream;
+struct hint;
 
 /* Starts the thread unless it runs. CLS_ERROR_OUT_OF_MEMORY when there can be no thread,
  * CLS_ERROR_SHUTDOWN when the process is exiting. */
@@ -23,7 +24,7 @@ void engine_watch(struct stream *stream);
 
 /* Has the streams looked after now rather than at the next tick. Takes no lock: fit for callbacks. */
 void engine_kick(void);
-void engine_kick_hint(void *unused);
+extern const struct hint engine_hint;
 
 /* Whether a stream's work needs the thread within a tick, to be flushed or to get an event. Else it is only
  * looked at now and then: a thread that wakes often keeps a CPU device's own from being spread over idle

@@ -185,7 +185,7 @@ static cl_int await(const struct device *device, cl_event event) {
         if (!waiter) {
             waiter = waiter_get();
             if (waiter)
-                event_hint(device, event, waiter_wake, waiter);
+                event_hint(device, event, waiter_hint(waiter));
         }
         waiter_sleep(waiter, LOOK_NS);
     }
@@ -197,6 +197,9 @@ static cl_int await(const struct device *device, cl_event event) {
 static void end_oldest(struct staged *staged, struct run_result *result) {
     struct slot *slot = &staged->slots[staged->first];
     cl_int state = await(staged->device, slot->event);
+    if (state <
+        0) /* perhaps only the question failed: the chunk is the driver's until it is over */
+        event_verdict(staged->device, 1, &slot->event);
     if (state < 0 && !result->status) {
         result->status = CLS_ERROR_COMMAND_FAILED;
         result->code = state;

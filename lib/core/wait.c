@@ -193,7 +193,7 @@ static void sleep_until_done(const struct device *device, cl_event event, struct
     if (!wait->waiter)
         wait->waiter = waiter_get();
     if (wait->waiter && wait->hinted != event) {
-        bool hinted = event_hint(device, event, waiter_wake, wait->waiter);
+        bool hinted = event_hint(device, event, waiter_hint(wait->waiter));
         wait->woken = hinted && device->info.type == CLS_DEVICE_CPU;
         wait->hinted = event;
     }

@@ -12,17 +12,23 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "driver/event.h"
 
 static const uint64_t FIRST_SLEEP_NS = 50 * 1000, LAST_SLEEP_NS = 2 * 1000 * 1000;
 enum { SLEEP_SHARE = 32 };
 
 struct waiter {
     sem_t wake;
+    struct hint hint;
     struct waiter *next;
 };
 
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiter *spare;
+
+void waiter_wake(struct waiter *waiter) { sem_post(&waiter->wake); }
+
+static void wake_up(void *waiter) { waiter_wake(waiter); }
 
 struct waiter *waiter_get(void) {
     pthread_mutex_lock(&spare_lock);
@@ -33,10 +39,11 @@ struct waiter *waiter_get(void) {
     if (waiter)
         return waiter;
     waiter = malloc(sizeof *waiter);
-    if (waiter && sem_init(&waiter->wake, 0, 0)) {
+    if (!waiter || sem_init(&waiter->wake, 0, 0)) {
         free(waiter);
         return NULL;
     }
+    waiter->hint = (struct hint){wake_up, waiter};
     return waiter;
 }
 
@@ -49,7 +56,7 @@ void waiter_put(struct waiter *waiter) {
     pthread_mutex_unlock(&spare_lock);
 }
 
-void waiter_wake(void *waiter) { sem_post(&((struct waiter *)waiter)->wake); }
+const struct hint *waiter_hint(const struct waiter *waiter) { return &waiter->hint; }
 
 /* sem_timedwait knows the real-time clock only; a jump of that clock must not stretch a sleep. */
 static void sleep_on(sem_t *wake, uint64_t ns) {

@@ -10,13 +10,16 @@
 #include <stdint.h>
 
 struct waiter;
+struct hint;
 
 /* NULL without memory: sleep in slices then. */
 struct waiter *waiter_get(void);
 void waiter_put(struct waiter *waiter);
 
-/* Fit for a driver's callback. */
-void waiter_wake(void *waiter);
+void waiter_wake(struct waiter *waiter);
+
+/* The same as a driver's callback. */
+const struct hint *waiter_hint(const struct waiter *waiter);
 
 /* Sleeps until woken or for `ns`. A NULL waiter just sleeps. */
 void waiter_sleep(struct waiter *waiter, uint64_t ns);

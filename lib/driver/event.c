@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver/event.h"
 
-#include <stdlib.h>
-
 #include "driver/quirk.h"
 #include "driver/serial.h"
 
@@ -60,30 +58,18 @@ void event_times(const struct device *device, cl_event event, struct event_times
     driver_leave(device);
 }
 
-struct hint {
-    void (*call)(void *);
-    void *arg;
-};
-
 static void CL_CALLBACK on_complete(cl_event event, cl_int state, void *user) {
     (void)event;
     (void)state;
-    struct hint *hint = user;
+    const struct hint *hint = user;
     hint->call(hint->arg);
-    free(hint);
 }
 
-bool event_hint(const struct device *device, cl_event event, void (*call)(void *), void *arg) {
+bool event_hint(const struct device *device, cl_event event, const struct hint *hint) {
     if (device->quirks & QUIRK_NO_CALLBACKS)
         return false;
-    struct hint *hint = malloc(sizeof *hint);
-    if (!hint)
-        return false;
-    *hint = (struct hint){call, arg};
     driver_enter(device);
-    cl_int code = clSetEventCallback(event, CL_COMPLETE, on_complete, hint);
+    cl_int code = clSetEventCallback(event, CL_COMPLETE, on_complete, (void *)(uintptr_t)hint);
     driver_leave(device);
-    if (code != CL_SUCCESS)
-        free(hint);
     return code == CL_SUCCESS;
 }

@@ -26,8 +26,15 @@ void event_times(const struct device *device, cl_event event, struct event_times
 /* The device time at which the command ended, in ns; false where the driver has none. */
 bool event_end_time(const struct device *device, cl_event event, uint64_t *ns);
 
-/* Asks for a call of `hint` at completion. Only a hint: it may come late, never, more than once or
- * inline, and it must take no lock. False when the driver refuses. */
-bool event_hint(const struct device *device, cl_event event, void (*hint)(void *), void *arg);
+/* Something to be called at completion. In memory that is never given back, since nobody knows when a
+ * driver is done with it. */
+struct hint {
+    void (*call)(void *);
+    void *arg;
+};
+
+/* Asks for it. Only a hint: it may come late, never, more than once or inline, and it must take no lock.
+ * False when the driver refuses. */
+bool event_hint(const struct device *device, cl_event event, const struct hint *hint);
 
 #endif
