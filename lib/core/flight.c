@@ -321,6 +321,9 @@ static cl_int ask(struct stream *stream, struct flight *flight) {
     cl_int state = flight_state(stream, flight);
     if (state == CL_COMPLETE && (device->quirks & QUIRK_STATUS_LIES))
         state = event_verdict(device, 1, &flight->event);
+    /* Perhaps only the question failed: what the command uses is not given back before it is over. */
+    if (state < 0 && flight->event)
+        event_verdict(device, 1, &flight->event);
     flight->well = state == CL_COMPLETE;
     return state;
 }
