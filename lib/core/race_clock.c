@@ -96,7 +96,8 @@ static void drop_settled(struct race_history *history, uint64_t settled) {
     while (gone + 1 < history->count && history->marks[gone + 1].position <= settled)
         race_clock_clear(&history->marks[gone++].clock);
     history->count -= gone;
-    memmove(history->marks, history->marks + gone, history->count * sizeof *history->marks);
+    if (gone)
+        memmove(history->marks, history->marks + gone, history->count * sizeof *history->marks);
 }
 
 static void thin_out(struct race_history *history) {
