@@ -70,7 +70,10 @@ static enum readiness look_at_gate(struct stream *stream, struct command *head, 
         return answer == GATE_OPEN ? READY : BLOCKED;
     pthread_mutex_lock(&stream->lock);
     deps_remove(&head->deps, i);
-    deps_add(&head->deps, &via); /* there is room */
+    if (mutant(MUTANT_GATE_VIA))
+        dep_release(&via);
+    else
+        deps_add(&head->deps, &via); /* there is room */
     pthread_mutex_unlock(&stream->lock);
     return CHANGED;
 }

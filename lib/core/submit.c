@@ -250,7 +250,10 @@ cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {
     if (status)
         return status;
     pthread_mutex_lock(&stream->lock);
-    status = deps_add(&stream->waits, dep);
+    if (mutant(MUTANT_WAIT_GATE) && dep->gate)
+        dep_release(dep);
+    else
+        status = deps_add(&stream->waits, dep);
     if (!status)
         stream->counters.waits++;
     pthread_mutex_unlock(&stream->lock);

@@ -80,6 +80,8 @@ static void make_streams(struct dag *dag) {
         config.order = dag->plan->order;
         config.max_in_flight = bounds[dag_number(dag, sizeof bounds / sizeof *bounds)];
         dag_ok(dag, cls_stream_create(dag->context, &config, &dag->streams[i]), "stream_create");
+        const cls_timeline_config timeline = {sizeof timeline, NULL, 0, dag->streams[i]};
+        dag_ok(dag, cls_timeline_create(&timeline, &dag->timelines[i]), "timeline_create");
     }
     bool timed = dag_number(dag, 2); /* which changes the streams' queues, for good */
     for (unsigned i = 0; i < EVENTS; i++) {
@@ -93,9 +95,14 @@ static void destroy_streams(struct dag *dag) {
     for (unsigned i = 0; i < EVENTS; i++)
         if (dag->events[i])
             dag_ok(dag, cls_event_destroy(dag->events[i]), "event_destroy");
-    for (unsigned i = 0; i < DAG_STREAMS; i++)
+    for (unsigned i = 0; i < DAG_STREAMS; i++) {
+        if (dag->timelines[i])
+            dag_ok(dag, cls_timeline_destroy(dag->timelines[i]), "timeline_destroy");
         if (dag->streams[i])
             dag_ok(dag, cls_stream_destroy(dag->streams[i]), "stream_destroy");
+    }
+    memset(dag->timelines, 0, sizeof dag->timelines);
+    memset(dag->values, 0, sizeof dag->values);
     memset(dag->events, 0, sizeof dag->events);
     memset(dag->streams, 0, sizeof dag->streams);
     memset(dag->records, 0, sizeof dag->records);

@@ -26,17 +26,35 @@ static void join(struct clock *to, const struct clock *from) {
             to->of[i] = from->of[i];
 }
 
+static void signal(struct dag *dag, unsigned stream, uint64_t value) {
+    dag_ok(dag, cls_stream_signal_timeline(dag->streams[stream], dag->timelines[stream], value),
+           "signal_timeline");
+}
+
+static void wait_for_value(struct dag *dag, unsigned stream, unsigned of, uint64_t value) {
+    dag_ok(dag, cls_stream_wait_timeline(dag->streams[stream], dag->timelines[of], value),
+           "wait_timeline");
+}
+
+/* With the event, or with a value of the stream's timeline in its place. */
 void dag_record(struct dag *dag, unsigned event, unsigned stream) {
-    dag_ok(dag, cls_event_record(dag->events[event], dag->streams[stream]), "record");
-    dag->records[event] = (struct record){true, stream, dag->clocks[stream]};
+    uint64_t value = dag_number(dag, 4) ? 0 : ++dag->values[stream];
+    if (value)
+        signal(dag, stream, value);
+    else
+        dag_ok(dag, cls_event_record(dag->events[event], dag->streams[stream]), "record");
+    dag->records[event] = (struct record){true, stream, value, dag->clocks[stream]};
 }
 
 void dag_wait_for(struct dag *dag, unsigned stream, unsigned event, bool for_real) {
+    const struct record *record = &dag->records[event];
     dag->result->waits++;
-    if (for_real)
-        dag_ok(dag, cls_stream_wait_event(dag->streams[stream], dag->events[event]), "wait_event");
-    else
+    if (!for_real)
         dag->result->left_out++;
+    else if (record->value)
+        wait_for_value(dag, stream, record->stream, record->value);
+    else
+        dag_ok(dag, cls_stream_wait_event(dag->streams[stream], dag->events[event]), "wait_event");
     join(&dag->clocks[stream], &dag->records[event].clock);
 }
 
@@ -63,9 +81,22 @@ static unsigned relay(struct dag *dag, unsigned waiter, unsigned event) {
     return next;
 }
 
+/* The wait first, and then the signal that it is for. */
+static void wait_early(struct dag *dag, unsigned stream, unsigned other) {
+    uint64_t value = ++dag->values[other];
+    dag->result->waits++;
+    wait_for_value(dag, stream, other, value);
+    signal(dag, other, value);
+    join(&dag->clocks[stream], &dag->clocks[other]);
+}
+
 static void come_after(struct dag *dag, unsigned stream, unsigned other, uint32_t position) {
     if (dag->clocks[stream].of[other] >= position)
         return;
+    if (!dag->plan->planted && dag_number(dag, 8) == 0) {
+        wait_early(dag, stream, other);
+        return;
+    }
     unsigned event = covering(dag, other, position);
     if (dag_number(dag, 8) == 0)
         event = relay(dag, stream, event);

@@ -27,6 +27,7 @@ struct clock {
 struct record {
     bool recorded;
     unsigned stream;
+    uint64_t value; /* of the stream's timeline; 0: it is a record of the event */
     struct clock clock;
 };
 
@@ -67,6 +68,8 @@ struct dag {
     cls_stream streams[DAG_STREAMS];
     cls_event events[EVENTS];
     struct record records[EVENTS];
+    cls_timeline timelines[DAG_STREAMS]; /* each signalled by its stream alone */
+    uint64_t values[DAG_STREAMS];
     struct clock clocks[DAG_STREAMS]; /* of each stream's next command */
     struct cell cells[RESOURCES];
     uint32_t model[RESOURCES];

@@ -275,6 +275,7 @@ const struct scenario scenarios[] = {
     {"staged", staged},
     {"reset_after_failure", reset_after_failure},
     {"two_contexts", two_contexts},
+    {"timelines", timelines},
     {"destroyed_at_work", destroyed_at_work},
     {"polled", polled},
     {"batch", batch},

@@ -50,6 +50,7 @@ void foreign_call(struct run *run);
 void library_call(struct run *run);
 void reset_after_failure(struct run *run);
 void two_contexts(struct run *run);
+void timelines(struct run *run);
 void destroyed_at_work(struct run *run);
 void polled(struct run *run);
 
