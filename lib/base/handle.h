@@ -55,11 +55,11 @@ struct object_pool {
     OBJECT_POOL_LASTING(type, size, name, finalize, 0, NULL)
 #define OBJECT_POOL_LASTING(type, size, name, finalize, lasting, prepare)                         \
     {                                                                                             \
-        type, size, name, finalize, lasting, prepare, PTHREAD_MUTEX_INITIALIZER, {0}, 0, NULL, 0, \
-            NULL                                                                                  \
+        type, size, name, finalize, lasting, prepare, PTHREAD_MUTEX_INITIALIZER, {NULL}, 0, NULL, \
+            0, NULL                                                                               \
     }
 #define OBJECT_POOL_RECLAIMED(type, size, name, finalize, reclaim) \
-    { type, size, name, finalize, 0, NULL, PTHREAD_MUTEX_INITIALIZER, {0}, 0, NULL, 0, reclaim }
+    { type, size, name, finalize, 0, NULL, PTHREAD_MUTEX_INITIALIZER, {NULL}, 0, NULL, 0, reclaim }
 
 /* A zeroed object (but for its header) with one reference, the owner's; NULL without memory. */
 void *object_create(struct object_pool *pool);
