@@ -77,7 +77,7 @@ CLS_API cls_status cls_batch_destroy(cls_batch batch);
 /* ---- inputs */
 
 /**
- * An array in host memory, which must stay valid and unchanged until the next execution is done. A
+ * An array in host memory, which must stay valid and unchanged until an execution has succeeded. A
  * count of 0 is allowed.
  * @retval CLS_ERROR_OUT_OF_RANGE the size overflows
  */
@@ -218,7 +218,7 @@ typedef struct cls_batch_statistics {
     uint64_t regions;           /**< of the plan: operations that run together */
     uint64_t kernels_per_run;   /**< of the plan: launches of one execution */
     uint64_t streams;           /**< of the plan: streams it runs on, the caller's among them */
-    uint64_t arena_bytes;       /**< of the plan: shared by all intermediate values */
+    uint64_t arena_bytes;       /**< of the plan: of each execution's arena */
     uint64_t arena_least_bytes; /**< the most that is alive at once: no arena can be smaller */
     uint64_t storage_bytes;     /**< uploads and results, which live as long as the batch */
 } cls_batch_statistics;
