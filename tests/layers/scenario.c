@@ -285,5 +285,6 @@ const struct scenario scenarios[] = {
     {"coordinated_threads", coordinated_threads},
     {"coordinated_set", coordinated_set},
     {"coordinated_tasks", coordinated_tasks},
+    {"pooled", pooled},
 };
 const unsigned n_scenarios = sizeof scenarios / sizeof *scenarios;

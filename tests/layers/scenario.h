@@ -66,6 +66,7 @@ void coordinated_run(struct run *run);
 void coordinated_threads(struct run *run);
 void coordinated_set(struct run *run);
 void coordinated_tasks(struct run *run);
+void pooled(struct run *run);
 
 /* Called where nothing may fail any more, before a scenario cleans up objects that are not the library's. */
 extern void (*scenario_relent)(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenarios of coordinators: what fails leaves the set usable, and callbacks come once or not at all. */
+/* Scenarios of coordinators, task graphs and pools: what fails leaves the set usable, and callbacks come
+ * once or not at all. */
 #include "scenario.h"
 
 #include <stdatomic.h>
@@ -125,5 +126,35 @@ void coordinated_tasks(struct run *run) {
         ok(run, cls_task_graph_destroy(graph));
     if (coordinator)
         ok(run, cls_coordinator_destroy(coordinator));
+    world_close(run, &world);
+}
+
+/* --- pools --- */
+
+/* A stream for each way, the second one made for it; what cannot be made is shared. */
+void pooled(struct run *run) {
+    struct world world;
+    cls_pool pool = NULL;
+    cls_pool_config config = CLS_POOL_CONFIG_INIT;
+    cls_stream there = NULL, back = NULL, done;
+    run->masked = true; /* the first stream serves where a second cannot be made */
+    config.min_streams = 1;
+    config.max_streams = 2;
+    if (world_open(run, &world, 0) && ok(run, cls_pool_create(world.context, &config, &pool))) {
+        bool good = ok(run, cls_pool_get(pool, &there)) &&
+                    ok(run, cls_pool_get_with_priority(pool, CLS_PRIORITY_HIGH, &back)) &&
+                    upload(run, &world, world.a, there) &&
+                    ok(run, cls_event_record(world.event, there)) &&
+                    ok(run, cls_stream_wait_event(back, world.event)) &&
+                    download(run, &world, world.a, back) &&
+                    ok(run, cls_pool_wait_any(pool, UINT64_MAX, &done));
+        if (back && synchronize(run, back) && good)
+            expect_scaled(run, &world, 1, 0);
+        if (there)
+            cls_stream_synchronize(there);
+        if (back)
+            ok(run, cls_pool_release(pool, back));
+        ok(run, cls_pool_destroy(pool));
+    }
     world_close(run, &world);
 }
