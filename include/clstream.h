@@ -17,6 +17,7 @@
 #include <clstream/context.h>
 #include <clstream/coordinator.h>
 #include <clstream/device.h>
+#include <clstream/device_group.h>
 #include <clstream/event.h>
 #include <clstream/host.h>
 #include <clstream/kernel.h>

@@ -150,6 +150,65 @@ static void bad_step(const struct arg *arg, unsigned slot, struct bad_list *list
     add_bad(list, "nothing to do", CLS_ERROR_INVALID_VALUE, of_pointer(&idle));
 }
 
+/* --- groups of devices: of one --- */
+
+static union value good_range(const struct arg *arg, unsigned slot) {
+    (void)slot;
+    return (union value){
+        .range = {0, has_flag(arg, "from") ? stock.from : stock.handles[BUFFER].live, 0}};
+}
+
+static void bad_range(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    union value value = good_range(arg, slot);
+    const size_t offsets[] = {BUFFER_BYTES, SIZE_MAX, SIZE_MAX - COPY_BYTES + 1};
+    value.range.device = 1;
+    add_bad(list, "no such device", CLS_ERROR_OUT_OF_RANGE, value);
+    value.range.device = 0;
+    for (size_t i = 0; i < COUNT_OF(offsets); i++) {
+        value.range.offset = offsets[i];
+        add_bad(list, "an offset past the end", CLS_ERROR_OUT_OF_RANGE, value);
+    }
+    value.range.offset = 0;
+    value.range.buffer = stock.handles[BUFFER].stale;
+    add_bad(list, "a stale buffer", CLS_ERROR_INVALID_HANDLE, value);
+    value.range.buffer = stock.handles[BUFFER].foreign;
+    add_bad(list, "another context's buffer", CLS_ERROR_WRONG_CONTEXT, value);
+}
+
+/* One for each device of a group, which has one. */
+static union value good_contexts(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_pointer(&stock.handles[CONTEXT].foreign);
+}
+
+static union value good_buffers(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return of_pointer(&stock.handles[BUFFER].live);
+}
+
+static union value good_arrays(const struct arg *arg, unsigned slot) {
+    static cls_array array;
+    (void)arg;
+    (void)slot;
+    array = cls_array_of(stock.handles[BUFFER].live, CLS_F32, VIEW_COUNT);
+    return of_pointer(&array);
+}
+
+static union value good_count(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return (union value){.count = 1};
+}
+
+static void bad_count(const struct arg *arg, unsigned slot, struct bad_list *list) {
+    (void)arg;
+    (void)slot;
+    add_bad(list, "none", CLS_ERROR_INVALID_VALUE, (union value){.count = 0});
+    add_bad(list, "too many", CLS_ERROR_INVALID_VALUE, (union value){.count = 1000});
+}
+
 /* --- functions --- */
 
 static union value good_load(const struct arg *arg, unsigned slot) {
@@ -159,7 +218,15 @@ static union value good_load(const struct arg *arg, unsigned slot) {
 }
 
 const struct kind block_kinds[] = {
-    {"buffered_step", good_step, bad_step, NULL}, {"compute", good_compute, bad_compute, NULL},
-    {"load_fn", good_load, bad_pointer, NULL},    {"place", good_place, bad_place, NULL},
-    {"stage", good_stage, bad_stage, NULL},       {NULL, NULL, NULL, NULL},
+    {"buffered_step", good_step, bad_step, NULL},
+    {"compute", good_compute, bad_compute, NULL},
+    {"load_fn", good_load, bad_pointer, NULL},
+    {"place", good_place, bad_place, NULL},
+    {"stage", good_stage, bad_stage, NULL},
+    {"range", good_range, bad_range, NULL},
+    {"contexts", good_contexts, bad_pointer, NULL},
+    {"buffers", good_buffers, bad_pointer, NULL},
+    {"arrays", good_arrays, bad_pointer, NULL},
+    {"few", good_count, bad_count, NULL},
+    {NULL, NULL, NULL, NULL},
 };

@@ -168,6 +168,7 @@ const struct kind handle_kinds[] = {
     {"prefetcher", good_handle, bad_handle, NULL},
     {"pipeline", good_handle, bad_handle, NULL},
     {"managed", good_handle, bad_handle, NULL},
+    {"device_group", good_handle, bad_handle, NULL},
     {"out", good_region, bad_pointer, undo_out},
     {"memory", good_region, bad_pointer, NULL},
     {"cl_context", good_cl, bad_cl, NULL},

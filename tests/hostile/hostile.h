@@ -26,6 +26,7 @@ union value {
     cls_matrix matrix;
     cls_vector vector;
     cls_place place;
+    cls_device_range range;
 };
 
 struct arg {
@@ -121,6 +122,7 @@ enum handle_type {
     PREFETCHER,
     PIPELINE,
     MANAGED,
+    DEVICE_GROUP,
     HANDLE_TYPES
 };
 

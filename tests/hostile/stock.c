@@ -182,6 +182,15 @@ static cls_status make_pool(cls_context context, void **out) {
     return status;
 }
 
+static cls_status make_device_group(cls_context context, void **out) {
+    cls_device_group_config config = CLS_DEVICE_GROUP_CONFIG_INIT;
+    cls_device_group made = NULL;
+    config.chunk_bytes = COPY_BYTES;
+    cls_status status = cls_device_group_create(&context, 1, &config, &made);
+    *out = made;
+    return status;
+}
+
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
 static cls_status destroy_stream(void *handle) { return cls_stream_destroy(handle); }
 static cls_status destroy_event(void *handle) { return cls_event_destroy(handle); }
@@ -200,6 +209,7 @@ static cls_status destroy_ring(void *handle) { return cls_triple_buffer_destroy(
 static cls_status destroy_async(void *handle) { return cls_async_coordinator_destroy(handle); }
 static cls_status destroy_prefetcher(void *handle) { return cls_prefetcher_destroy(handle); }
 static cls_status destroy_pipeline(void *handle) { return cls_pipeline_destroy(handle); }
+static cls_status destroy_device_group(void *handle) { return cls_device_group_destroy(handle); }
 static cls_status destroy_managed(void *handle) { return cls_managed_context_destroy(handle); }
 
 const struct handle_row handle_rows[HANDLE_TYPES] = {
@@ -222,6 +232,7 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [PREFETCHER] = {"prefetcher", make_prefetcher, destroy_prefetcher, false},
     [PIPELINE] = {"pipeline", make_pipeline, destroy_pipeline, false},
     [MANAGED] = {"managed", make_managed, destroy_managed, true},
+    [DEVICE_GROUP] = {"device_group", make_device_group, destroy_device_group, false},
 };
 
 static bool make_handles(enum handle_type type, cls_context gone) {

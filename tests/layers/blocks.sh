@@ -23,7 +23,7 @@ if [ -n "${OCL_ICD_VENDORS:-}" ]; then
     exit 0
 fi
 for program in test_triple_buffer test_async_coordinator test_prefetcher test_pipeline \
-    test_managed_context; do
+    test_managed_context test_device_group; do
     for order in last random; do
         check "$program, $order" "$(findings "$order" "$program")"
     done

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* Device groups, of parts of one device where it can be parted, else of two contexts of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <clstream/binary.h>
+#include <clstream/device_group.h>
+#include <clstream/unary.h>
+
+#include "../support/rig.h"
+
+enum { DEVICES = 2, N = 5000, CHUNK = 4096, BYTES = N * 4 };
+
+static struct pair {
+    cls_context contexts[DEVICES];
+    cl_context cl[DEVICES];
+    cl_device_id parts[DEVICES];
+    cls_device_group group;
+    cls_device_streams streams[DEVICES];
+    cls_buffer buffers[DEVICES];
+} pair;
+
+static bool part_device(void) {
+    const cl_device_partition_property one_each[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+    cl_device_id device, parts[64];
+    cl_uint n = 0;
+    OK(cls_context_get_cl(rig.context, NULL, &device));
+    if (clCreateSubDevices(device, one_each, 64, parts, &n) || n < DEVICES)
+        return false;
+    for (int d = 0; d < DEVICES; d++) {
+        cl_int code;
+        pair.parts[d] = parts[d];
+        pair.cl[d] = clCreateContext(NULL, 1, &parts[d], NULL, NULL, &code);
+        if (code || cls_context_wrap(pair.cl[d], parts[d], &pair.contexts[d]))
+            return false;
+    }
+    return true;
+}
+
+static int setup(void **state) {
+    cls_device_group_config config = CLS_DEVICE_GROUP_CONFIG_INIT;
+    (void)state;
+    if (!part_device())
+        for (int d = 0; d < DEVICES; d++)
+            OK(cls_context_create(NULL, &pair.contexts[d]));
+    config.chunk_bytes = CHUNK;
+    config.chunks = 3;
+    OK(cls_device_group_create(pair.contexts, DEVICES, &config, &pair.group));
+    for (unsigned d = 0; d < DEVICES; d++) {
+        OK(cls_device_group_get_streams(pair.group, d, &pair.streams[d]));
+        OK(cls_buffer_create(pair.contexts[d], BYTES, &pair.buffers[d]));
+    }
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    OK(cls_device_group_destroy(pair.group));
+    for (int d = 0; d < DEVICES; d++) {
+        OK(cls_buffer_destroy(pair.buffers[d]));
+        OK(cls_context_destroy(pair.contexts[d]));
+    }
+    return 0;
+}
+
+static cls_array array_of(int d) { return cls_array_of(pair.buffers[d], CLS_I32, N); }
+
+static void fill(int32_t *values, int32_t first) {
+    for (int i = 0; i < N; i++)
+        values[i] = first + i;
+}
+
+/* Behind the work on either side, in several chunks of which the last is short, there and back again. */
+static void copies_go_through_the_ring(void **state) {
+    (void)state;
+    static int32_t in[N], out[N];
+    for (int round = 0; round < 6; round++) {
+        const unsigned a = (unsigned)round % 2, b = 1 - a;
+        fill(in, round * 100000);
+        OK(cls_copy_h2d_async(pair.buffers[a], 0, in, BYTES, pair.streams[a].compute));
+        OK(cls_unary_param_async(CLS_UNARY_SCALE, array_of((int)a), array_of((int)a), 3,
+                                 pair.streams[a].compute));
+        OK(cls_device_group_copy_async(pair.group, (cls_device_range){b, pair.buffers[b], 0},
+                                       (cls_device_range){a, pair.buffers[a], 0}, BYTES));
+        /* Must not reach what is still being copied. */
+        OK(cls_unary_param_async(CLS_UNARY_SCALE, array_of((int)a), array_of((int)a), 0,
+                                 pair.streams[a].compute));
+        OK(cls_unary_param_async(CLS_UNARY_ADD_SCALAR, array_of((int)b), array_of((int)b), 1,
+                                 pair.streams[b].compute));
+        OK(cls_copy_d2h(out, pair.buffers[b], 0, BYTES, pair.streams[b].compute));
+        for (int i = 0; i < N; i++)
+            assert_int_equal(out[i], in[i] * 3 + 1);
+    }
+    OK(cls_device_group_synchronize(pair.group));
+}
+
+/* With the download held back, neither side's later work runs. */
+static void later_work_waits_for_the_copy(void **state) {
+    (void)state;
+    struct gate gate;
+    const int32_t one = 1;
+    int32_t got[2] = {0, 0};
+    gate_init(&gate);
+    OK(cls_fill(pair.buffers[0], 0, BYTES, &one, sizeof one, pair.streams[0].compute));
+    OK(cls_stream_launch_host_async(pair.streams[0].download, gate_hold, &gate));
+    OK(cls_device_group_copy_async(pair.group, (cls_device_range){1, pair.buffers[1], 0},
+                                   (cls_device_range){0, pair.buffers[0], 0}, BYTES));
+    for (int d = 0; d < DEVICES; d++)
+        OK(cls_unary_param_async(CLS_UNARY_ADD_SCALAR, array_of(d), array_of(d), d + 1,
+                                 pair.streams[d].compute));
+    gate_await(&gate);
+    nap_ms(20);
+    for (int d = 0; d < DEVICES; d++)
+        EXPECT(CLS_NOT_READY, cls_stream_query(pair.streams[d].compute));
+    gate_open(&gate);
+    for (int d = 0; d < DEVICES; d++)
+        OK(cls_copy_d2h(&got[d], pair.buffers[d], 0, sizeof got[d], pair.streams[d].compute));
+    assert_int_equal(got[0], 2);
+    assert_int_equal(got[1], 3);
+    gate_destroy(&gate);
+}
+
+static void scatter_and_gather(void **state) {
+    (void)state;
+    static int32_t in[DEVICES][N], out[DEVICES][N];
+    for (int d = 0; d < DEVICES; d++)
+        fill(in[d], d * 50000);
+    OK(cls_device_group_scatter_async(pair.group, in, BYTES, pair.buffers));
+    for (int d = 0; d < DEVICES; d++)
+        OK(cls_unary_param_async(CLS_UNARY_SCALE, array_of(d), array_of(d), d + 2,
+                                 pair.streams[d].compute));
+    OK(cls_device_group_gather_async(pair.group, pair.buffers, BYTES, out));
+    for (int d = 0; d < DEVICES; d++)
+        OK(cls_unary_param_async(CLS_UNARY_SCALE, array_of(d), array_of(d), 0,
+                                 pair.streams[d].compute));
+    OK(cls_device_group_synchronize(pair.group));
+    for (int d = 0; d < DEVICES; d++)
+        for (int i = 0; i < N; i++)
+            assert_int_equal(out[d][i], in[d][i] * (d + 2));
+}
+
+static void all_reduce_sums_on_every_device(void **state) {
+    (void)state;
+    static int32_t in[DEVICES][N], out[DEVICES][N];
+    for (int round = 0; round < 4; round++) {
+        const cls_array arrays[DEVICES] = {array_of(0), array_of(1)};
+        for (int d = 0; d < DEVICES; d++)
+            fill(in[d], d * 7000 + round);
+        OK(cls_device_group_scatter_async(pair.group, in, BYTES, pair.buffers));
+        OK(cls_device_group_all_reduce_async(pair.group, arrays));
+        OK(cls_device_group_gather_async(pair.group, pair.buffers, BYTES, out));
+        OK(cls_device_group_synchronize(pair.group));
+        for (int d = 0; d < DEVICES; d++)
+            for (int i = 0; i < N; i++)
+                assert_int_equal(out[d][i], in[0][i] + in[1][i]);
+    }
+}
+
+/* Three of one context: sums of floats in the order of the devices, so the same bits everywhere. */
+static void all_reduce_gives_the_same_bits(void **state) {
+    (void)state;
+    enum { THREE = 3, FEW = 100 };
+    cls_context contexts[THREE] = {rig.context, rig.context, rig.context};
+    cls_device_group group;
+    cls_buffer buffers[THREE];
+    cls_array arrays[THREE];
+    static float in[THREE][FEW], out[THREE][FEW];
+    unsigned count = 0;
+    OK(cls_device_group_create(contexts, THREE, NULL, &group));
+    OK(cls_device_group_get_count(group, &count));
+    assert_int_equal(count, THREE);
+    for (int d = 0; d < THREE; d++) {
+        OK(cls_buffer_create(rig.context, sizeof in[d], &buffers[d]));
+        arrays[d] = cls_array_of(buffers[d], CLS_F32, FEW);
+        for (int i = 0; i < FEW; i++)
+            in[d][i] = 1e8f * (float)(d == 1 ? -1 : 1) / (float)(i + 1) + 0.1f * (float)d;
+    }
+    OK(cls_device_group_scatter_async(group, in, sizeof in[0], buffers));
+    OK(cls_device_group_all_reduce_async(group, arrays));
+    OK(cls_device_group_gather_async(group, buffers, sizeof out[0], out));
+    OK(cls_device_group_synchronize(group));
+    for (int d = 0; d < THREE; d++)
+        for (int i = 0; i < FEW; i++) {
+            const float first = in[0][i] + in[1][i];
+            assert_true(out[d][i] == first + in[2][i]);
+        }
+    OK(cls_device_group_destroy(group));
+    for (int d = 0; d < THREE; d++)
+        OK(cls_buffer_destroy(buffers[d]));
+}
+
+static void bad_arguments(void **state) {
+    (void)state;
+    const cls_device_range here = {0, pair.buffers[0], 0}, there = {1, pair.buffers[1], 0};
+    cls_device_range bad = there;
+    cls_array arrays[DEVICES] = {array_of(0), array_of(1)};
+    cls_device_streams streams;
+    cls_device_group none;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_device_group_create(pair.contexts, 0, NULL, &none));
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_device_group_get_streams(pair.group, 2, &streams));
+    bad.device = 2;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_device_group_copy_async(pair.group, bad, here, 4));
+    bad = there, bad.offset = BYTES - 3;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_device_group_copy_async(pair.group, bad, here, 4));
+    bad = there, bad.device = 0;
+    EXPECT(CLS_ERROR_WRONG_CONTEXT, cls_device_group_copy_async(pair.group, bad, here, 4));
+    arrays[1].count--;
+    EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_device_group_all_reduce_async(pair.group, arrays));
+    arrays[1] = array_of(1), arrays[1].dtype = CLS_U32;
+    EXPECT(CLS_ERROR_TYPE_MISMATCH, cls_device_group_all_reduce_async(pair.group, arrays));
+    OK(cls_device_group_synchronize(pair.group));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(copies_go_through_the_ring, setup, teardown),
+        cmocka_unit_test_setup_teardown(later_work_waits_for_the_copy, setup, teardown),
+        cmocka_unit_test_setup_teardown(scatter_and_gather, setup, teardown),
+        cmocka_unit_test_setup_teardown(all_reduce_sums_on_every_device, setup, teardown),
+        cmocka_unit_test(all_reduce_gives_the_same_bits),
+        cmocka_unit_test_setup_teardown(bad_arguments, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}
