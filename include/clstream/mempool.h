@@ -10,9 +10,12 @@
  * two uncontended locks, and threads on streams of their own do not meet.
  *
  * Memory comes from a pool, the context's current one unless another is named. Sizes are rounded up to
- * size classes, at most an eighth larger; every buffer starts at the device's base alignment. A freed
- * handle is stale at once: using it or freeing it again is CLS_ERROR_INVALID_HANDLE, also after the
- * memory has been handed out again. cls_buffer_destroy works on these buffers too: the memory is then
+ * size classes, at most an eighth larger, and from 256 KiB on an allocation may be given free memory of up
+ * to twice its size; every buffer starts at the device's base alignment. Rather than reserve a quarter
+ * more than was ever in use, a pool gives unused memory back to the driver.
+ *
+ * A freed handle is stale at once: using it or freeing it again is CLS_ERROR_INVALID_HANDLE, also after
+ * the memory has been handed out again. cls_buffer_destroy works on these buffers too: the memory is then
  * reused once no submitted command needs it any more.
  *
  * **Reuse.** Freed memory is given again, in this order of preference: to the stream that freed it, at
@@ -53,7 +56,8 @@ typedef struct cls_mempool_config {
     size_t
         release_threshold; /**< bytes that may stay reserved when the host synchronizes with a stream
                                    that uses the pool: unused memory beyond is given back to the driver.
-                                   SIZE_MAX (the default) keeps all, 0 is CUDA's default */
+                                   SIZE_MAX (the default) keeps all that is likely to be of use, 0 is
+                                   CUDA's default */
     size_t max_bytes;      /**< the most that is reserved at a time; 0: no limit */
     cls_reuse reuse;
 } cls_mempool_config;

@@ -11,7 +11,7 @@
 #include "core/mempool.h"
 #include "driver/memory.h"
 
-enum { LARGE_SLOT = 256 << 10, FIRST_BLOCK = 256 << 10, LARGEST_BLOCK = 4 << 20 };
+enum { FIRST_BLOCK = 256 << 10, LARGEST_BLOCK = 4 << 20 };
 
 /* --- lists; under the pool's lock --- */
 

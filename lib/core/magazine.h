@@ -97,6 +97,17 @@ void magazine_free(struct magazine *magazine, struct buffer *slot, cls_free_mode
  * be given again only once nothing uses it. */
 bool slot_is_doubtful(const struct stream *stream, const struct buffer *slot);
 
+/* What the stream itself freed last of a class, or NULL. */
+static inline struct buffer *magazine_take_own(struct stream *stream, struct magazine *magazine,
+                                               unsigned size_class) {
+    struct freed *list = &magazine->lists[size_class];
+    struct buffer *slot = atomic_load_explicit(&list->newest, memory_order_relaxed);
+    if (!slot || slot_is_doubtful(stream, slot))
+        return NULL;
+    magazine_take(magazine, list, slot);
+    return slot;
+}
+
 /* Takes out what no work needs any more, as a chain by `older`, for magazine_give_back. */
 struct buffer *magazine_take_unused(struct stream *stream, struct magazine *magazine);
 /* The same for what is held. */

@@ -32,17 +32,6 @@ static void begin(struct magazine *magazine, struct buffer *slot, size_t bytes,
     }
 }
 
-/* Under the lock: what the stream itself freed last. */
-static struct buffer *take_own(struct stream *stream, struct magazine *magazine,
-                               unsigned size_class) {
-    struct freed *list = &magazine->lists[size_class];
-    struct buffer *slot = atomic_load_explicit(&list->newest, memory_order_relaxed);
-    if (!slot || slot_is_doubtful(stream, slot))
-        return NULL;
-    magazine_take(magazine, list, slot);
-    return slot;
-}
-
 /* Puts the slot found on the stream's books. */
 static cls_status begin_found(struct stream *stream, struct mempool *pool, struct buffer *slot,
                               size_t bytes, enum source source) {
@@ -85,7 +74,8 @@ static struct buffer *malloc_at_hand(struct stream *stream, const struct mempool
     if (!magazine)
         return NULL;
     unsigned size_class = size_class_of(bytes, magazine->unit_shift);
-    struct buffer *slot = size_class < SIZE_CLASSES ? take_own(stream, magazine, size_class) : NULL;
+    struct buffer *slot =
+        size_class < SIZE_CLASSES ? magazine_take_own(stream, magazine, size_class) : NULL;
     if (slot)
         begin(magazine, slot, bytes, SOURCE_SAME_STREAM);
     return slot;

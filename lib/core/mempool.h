@@ -31,6 +31,9 @@ struct context;
 struct magazine;
 struct stream;
 
+/* From here on a slot is a block of its own. */
+enum { LARGE_SLOT = 256 << 10 };
+
 /* Where the memory of an allocation came from. */
 enum source {
     SOURCE_FRESH,

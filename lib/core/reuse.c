@@ -100,33 +100,77 @@ static struct buffer *search_others(struct search *search, enum source *source) 
     return slot;
 }
 
+/* Large memory may be given for less than it was made for, up to half: sizes that change from step to step
+ * then share what there is. */
+static unsigned last_class(const struct search *search) {
+    unsigned last = search->size_class + SIZE_CLASS_STEPS;
+    bool large = size_class_bytes(search->size_class, search->pool->unit_shift) >= LARGE_SLOT;
+    if (!large)
+        return search->size_class;
+    return last < SIZE_CLASSES ? last : SIZE_CLASSES - 1;
+}
+
+/* Under the lock: the smallest that fits of what the stream has freed itself. */
+static struct buffer *take_larger(const struct search *search, struct magazine *magazine) {
+    struct buffer *slot = NULL;
+    for (unsigned i = search->size_class + 1; !slot && i <= last_class(search); i++)
+        slot = magazine_take_own(search->stream, magazine, i);
+    return slot;
+}
+
+/* The same of what is idle. */
+static struct buffer *take_idle(const struct search *search) {
+    struct buffer *slot = NULL;
+    for (unsigned i = search->size_class; !slot && i <= last_class(search); i++)
+        pool_take(search->pool, i, SHELF_IDLE, &slot); /* which cannot fail */
+    return slot;
+}
+
 /* What the stream itself has held long enough goes back to the pool. */
-static void settle_own(struct search *search) {
+static struct buffer *settle_own(struct search *search) {
     struct stream *stream = search->stream;
-    struct buffer *chain = NULL;
+    struct buffer *chain = NULL, *slot = NULL;
     pthread_mutex_lock(&stream->lock);
     struct magazine *magazine = magazine_find(stream, search->pool);
     if (magazine)
         chain = magazine_take_unheld(stream, magazine);
+    if (magazine)
+        slot = take_larger(search, magazine);
     search->known = stream->known;
     pthread_mutex_unlock(&stream->lock);
     slots_give_back(chain);
+    return slot;
+}
+
+/* Sizes that come once leave memory behind that nothing fits: rather than reserve a quarter more than was
+ * ever in use, what is unused goes back to the driver first. */
+static void make_room(struct mempool *pool, unsigned size_class) {
+    uint64_t bytes = size_class_bytes(size_class, pool->unit_shift);
+    uint64_t used = atomic_load(&pool->counted_high);
+    uint64_t keep = used + used / 4;
+    if (bytes >= LARGE_SLOT && atomic_load(&pool->reserved) + bytes > keep)
+        pool_trim(pool, keep > bytes ? keep - bytes : 0);
 }
 
 static cls_status search_all(struct search *search, struct buffer **out, enum source *source) {
     struct mempool *pool = search->pool;
     unsigned size_class = search->size_class;
-    settle_own(search);
+    *source = SOURCE_SAME_STREAM;
+    *out = settle_own(search);
+    if (*out)
+        return CLS_SUCCESS;
     *source = SOURCE_DONE;
-    pool_take(pool, size_class, SHELF_IDLE, out); /* which cannot fail */
+    *out = take_idle(search);
     if (!*out && search->reuse)
         *out = search_others(search, source);
     if (*out)
         return CLS_SUCCESS;
     *source = SOURCE_FRESH;
     cls_status status = pool_take(pool, size_class, SHELF_FRESH, out);
-    if (!status && !*out)
+    if (!status && !*out) {
+        make_room(pool, size_class);
         status = pool_grow(pool, size_class, out);
+    }
     if (status != CLS_ERROR_OUT_OF_DEVICE_MEMORY)
         return status;
     bool is_limit = cls_last_error_code() == 0;

@@ -303,7 +303,7 @@ static bool is_given(cls_reuse reuse, bool behind, bool through_a_third, bool le
     cls_stream third = rig_stream(), other = rig_stream();
     cls_mempool pool = pool_of(reuse);
     hold(&held);
-    cls_buffer x = take_from(pool, held.stream, MIB);
+    cls_buffer x = take_from(pool, held.stream, 4 * KIB);
     cl_mem memory = memory_of(x);
     OK(rig_set(held.stream, x, 0, 1, 0));
     OK(cls_free_async(x, held.stream));
@@ -313,7 +313,7 @@ static bool is_given(cls_reuse reuse, bool behind, bool through_a_third, bool le
         put_behind(other, third);
     if (let_go_first)
         let_go(&held);
-    cls_buffer y = take_from(pool, other, MIB);
+    cls_buffer y = take_from(pool, other, 4 * KIB);
     bool given = memory_of(y) == memory;
     OK(cls_free_async(y, other));
     if (!let_go_first)
