@@ -106,6 +106,19 @@ static bool take_over(struct work *work, struct lane *lane) {
            WELL(cls_stream_wait_event(from->stream, lane->done));
 }
 
+/* Adds by way of memory of the stream's order. */
+static bool borrow_memory(struct work *work, struct lane *lane) {
+    const cls_array view = cls_array_of(lane->array, CLS_U32, WORDS);
+    cls_buffer memory;
+    if (!WELL(cls_malloc_async(lane->stream, BYTES << draw(work, 4), &memory)))
+        return false;
+    const cls_array borrowed = cls_array_of(memory, CLS_U32, WORDS);
+    lane->value += 7;
+    return WELL(cls_unary_param_async(CLS_UNARY_ADD_SCALAR, view, borrowed, 7, lane->stream)) &&
+           WELL(cls_unary_async(CLS_UNARY_COPY, borrowed, view, lane->stream)) &&
+           WELL(cls_free_async(memory, lane->stream));
+}
+
 static void host_function(void *arg) {
     struct work *work = arg;
     atomic_fetch_add(&work->host_done, 1);
@@ -225,6 +238,7 @@ static const struct {
     {400, 1, call_host},      {200, 1, call_back},         {40, 0, renew_event},
     {20, 0, renew_stream},    {40, 1, renew_buffer},       {400, 0, poll},
     {4, 2, copy_big},         {20, 3, time_a_fill},        {1, 0, renew_kernel},
+    {400, 2, borrow_memory},
 };
 
 enum { ACTS = sizeof mix / sizeof *mix };
