@@ -49,6 +49,8 @@ struct command_type {
     struct run_result (*run)(struct stream *stream, struct command *command, cls_status so_far);
     /* Earlier work must be done, not only with the driver, before `run`. */
     bool after_completion;
+    /* Even so `run` may leave an event to come, and with it a flight. */
+    bool leaves_event;
     /* Accepted by, and run on, a poisoned stream. */
     bool when_failed;
     /* Which memory it touches, for the race checker (core/race.h); NULL: none, or none that is known. */

@@ -94,14 +94,14 @@ static bool is_busy(struct stream *stream) {
     return busy;
 }
 
-/* Flushes, and has the newest command of an idle stream covered by an event. True when there was something
- * to flush. */
-static bool tend(struct stream *stream) {
+/* Flushes, and has the newest command covered by an event, unless more are coming. True when there was
+ * something to flush. */
+static bool tend(struct stream *stream, bool busy) {
     pthread_mutex_lock(&stream->lock);
     bool fresh = stream->unflushed;
     stream_flush_locked(stream);
     struct flight *last = flight_last(&stream->flights);
-    if (last && !last->event && !fresh)
+    if (last && !last->event && !fresh && !busy)
         handover_cover(stream);
     pthread_mutex_unlock(&stream->lock);
     return fresh;
@@ -113,13 +113,14 @@ static enum need look_after(struct stream *stream, bool urgent) {
     if (busy && !urgent && stream->context->caps->unflushed_progresses)
         return engine_ticks_for(stream) ? NEED_TICK : NEED_LONG;
     stream_poll(stream);
-    bool fresh = tend(stream);
+    bool fresh = tend(stream, busy);
     stream_drive(stream);
     pthread_mutex_lock(&stream->lock);
     bool pending = stream->flights.count || stream->fifo_head;
     bool deferred = stream->fifo_head && !stream->running;
     pthread_mutex_unlock(&stream->lock);
-    if (fresh || deferred)
+    /* A long sleep would be cut short by the next command of a stream that is busy. */
+    if (fresh || deferred || (busy && engine_ticks_for(stream)))
         return NEED_TICK;
     return pending ? NEED_LONG : NEED_NOTHING;
 }

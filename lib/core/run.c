@@ -82,7 +82,8 @@ const struct command_type type_late_migrate = {.kind = CLS_COMMAND_MIGRATE,
                                                .label = "prefetch",
                                                .run = run_migrate,
                                                .touch = race_touch_migrate,
-                                               .after_completion = true};
+                                               .after_completion = true,
+                                               .leaves_event = true};
 
 static struct run_result run_nothing(struct stream *stream, struct command *command,
                                      cls_status so_far) {
@@ -120,7 +121,8 @@ static void await_turn(struct stream *stream, struct command *head) {
     if (head->type->after_completion) {
         if (!mutant(MUTANT_HOST_TURN))
             stream_await(stream, head->position - 1, WAIT_FOREVER);
-        return;
+        if (!head->type->leaves_event)
+            return;
     }
     if (await_room(stream) == FLIGHT_ROOM)
         return;
