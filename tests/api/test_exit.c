@@ -5,6 +5,7 @@
  */
 #include "../support/rig.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <clstream/timeline.h>
 
 extern char **environ;
 
@@ -127,7 +130,30 @@ static void exit_with_callbacks_held(void) {
     OK(rig_set(stream, cells, 0, 1, 1));
 }
 
-/* The same without any device work. */
+/* A thread and the streams wait for signals that never come; callbacks stand behind. */
+static void *wait_for_ever(void *timeline) {
+    cls_timeline_wait(timeline, 1, UINT64_MAX);
+    return NULL;
+}
+
+static void exit_with_timelines_awaited(void) {
+    cls_timeline timeline;
+    pthread_t thread;
+    OK(cls_timeline_create(NULL, &timeline));
+    for (int s = 0; s < STREAMS; s++) {
+        cls_stream stream = rig_stream();
+        cls_buffer cells = rig_cells(1);
+        OK(rig_set(stream, cells, 0, 1, 1));
+        OK(cls_stream_wait_timeline(stream, timeline, 1));
+        OK(rig_set(stream, cells, 0, 2, 1));
+        for (int i = 0; i < 5; i++)
+            OK(cls_stream_add_callback(stream, tell, NULL));
+    }
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_ever, timeline), 0);
+    nap_ms(5);
+}
+
+/* As exit_with_callbacks_held, without any device work. */
 static void exit_with_callbacks_only(void) {
     cl_context context;
     cl_int code;
@@ -153,6 +179,7 @@ static const struct scenario {
     {"idle", exit_when_idle, 5 * STREAMS},
     {"held", exit_with_callbacks_held, 10},
     {"held-only", exit_with_callbacks_only, 10},
+    {"timelines", exit_with_timelines_awaited, 5 * STREAMS},
 };
 
 /* --- the child --- */
@@ -250,6 +277,11 @@ static void test_exit_with_callbacks_held(void **state) {
     expect_clean_exits("held");
 }
 
+static void test_exit_with_timelines_awaited(void **state) {
+    (void)state;
+    expect_clean_exits("timelines");
+}
+
 static void test_exit_with_callbacks_only(void **state) {
     (void)state;
     expect_clean_exits("held-only");
@@ -275,6 +307,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_exit_when_idle),
         cmocka_unit_test(test_exit_with_callbacks_held),
         cmocka_unit_test(test_exit_with_callbacks_only),
+        cmocka_unit_test(test_exit_with_timelines_awaited),
     };
     return cmocka_run_group_tests(tests, setup, rig_teardown);
 }
