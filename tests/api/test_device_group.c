@@ -23,8 +23,12 @@ static struct pair {
 static bool part_device(void) {
     const cl_device_partition_property one_each[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
     cl_device_id device, parts[64];
-    cl_uint n = 0;
+    cl_uint n = 0, most = 0;
     OK(cls_context_get_cl(rig.context, NULL, &device));
+    /* Asked first: rusticl 22.3 crashes when it is to part what cannot be parted. */
+    if (clGetDeviceInfo(device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most, &most, NULL) ||
+        most < DEVICES)
+        return false;
     if (clCreateSubDevices(device, one_each, 64, parts, &n) || n < DEVICES)
         return false;
     for (int d = 0; d < DEVICES; d++) {
