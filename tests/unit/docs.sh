@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What README.md and doc/*.md name exists: the interface, environment variables, files that they link to.
+set -eu
+. "$srcdir/tests/tap.sh"
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+LC_ALL=C
+export LC_ALL
+
+# The headers without their comments but with their macros.
+for path in $(header_paths); do
+    echo "#include \"$path\""
+done >"$dir/all.c"
+errors=$($CC -E -dD -P $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" "$dir/all.c" \
+    -o "$dir/all.i" 2>&1) || errors=${errors:-$CC failed}
+check "the headers preprocess" "$errors"
+
+names() {
+    grep -ohE '\b(cls|CLS)_[A-Za-z0-9_]+' "$@" | sort -u
+}
+names "$dir/all.i" >"$dir/known"
+
+# A name that ends in "_" stands for all that begin so: "cls_copy_*".
+unknown_names() {
+    names "$1" | while read -r name; do
+        case $name in
+        *_) grep -q "^$name" "$dir/known" || echo "$name*" ;;
+        *) grep -qx "$name" "$dir/known" || echo "$name" ;;
+        esac
+    done
+}
+
+grep -rohE '"CLSTREAM_[A-Z_]+"' "$srcdir/lib" | tr -d '"' | sort -u >"$dir/read"
+unknown_variables() {
+    grep -ohE '\bCLSTREAM_[A-Z_]+' "$1" | sort -u | comm -23 - "$dir/read"
+}
+
+# Links are relative to the page that has them.
+dead_links() {
+    grep -ohE '\]\([^)#]+' "$1" | sed 's/^](//' | grep -v '://' | while read -r link; do
+        [ -e "$(dirname "$1")/$link" ] || echo "$link"
+    done
+}
+
+for page in README.md doc/batch.md doc/guide.md doc/performance.md doc/porting.md; do
+    check "what $page names is in the headers" "$(unknown_names "$srcdir/$page")"
+    check "the variables that $page names are read" "$(unknown_variables "$srcdir/$page")"
+    check "what $page links to is there" "$(dead_links "$srcdir/$page")"
+done
+
+few=$(names "$srcdir/doc/porting.md" | awk 'END {if (NR < 100) print "only " NR " names"}')
+check "the names of a page are found" "$few"
+finish
