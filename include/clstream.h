@@ -25,8 +25,8 @@
 #include <clstream/managed_context.h>
 #include <clstream/mempool.h>
 #include <clstream/pipeline.h>
-#include <clstream/prefetcher.h>
 #include <clstream/pool.h>
+#include <clstream/prefetcher.h>
 #include <clstream/profiler.h>
 #include <clstream/reduce.h>
 #include <clstream/status.h>

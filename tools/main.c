@@ -11,11 +11,8 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"info", command_info},
-    {"run", command_run},
-    {"gen", command_gen},
-    {"trace", command_trace},
-    {"bench", command_bench},
+    {"info", command_info},   {"run", command_run},     {"gen", command_gen},
+    {"trace", command_trace}, {"bench", command_bench},
 };
 
 static const char help[] =

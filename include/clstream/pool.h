@@ -30,7 +30,8 @@ typedef enum cls_pool_strategy {
     CLS_POOL_ROUND_ROBIN = 0,   /**< one after the other */
     CLS_POOL_LOAD_BALANCED = 1, /**< the one with the fewest commands outstanding */
     CLS_POOL_PRIORITY = 2,      /**< the most urgent one without work, or else as load balanced */
-    CLS_POOL_WORKLOAD = 3       /**< streams are kept apart by kind of work; as load balanced among them */
+    CLS_POOL_WORKLOAD =
+        3 /**< streams are kept apart by kind of work; as load balanced among them */
 } cls_pool_strategy;
 
 /** Kinds of work. */
@@ -73,8 +74,12 @@ typedef struct cls_pool_info {
     cls_workload_figures workloads[CLS_WORKLOADS];
 } cls_pool_info;
 
-#define CLS_POOL_INFO_INIT \
-    { sizeof(cls_pool_info), CLS_POOL_ROUND_ROBIN, 0, 0, 0, 0, 0, 0, 0, {{0, 0, 0}} }
+#define CLS_POOL_INFO_INIT                                                  \
+    {                                                                       \
+        sizeof(cls_pool_info), CLS_POOL_ROUND_ROBIN, 0, 0, 0, 0, 0, 0, 0, { \
+            { 0, 0, 0 }                                                     \
+        }                                                                   \
+    }
 
 /** What cls_pool_optimize decided. Start with CLS_POOL_ADVICE_INIT. */
 typedef struct cls_pool_advice {
