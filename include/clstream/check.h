@@ -16,7 +16,9 @@
  *   - a host function or callback: what it submits comes after what it comes after itself;
  *   - cls_check_release and cls_check_acquire, for order that the program makes by other means: a
  *     semaphore between a host function and a thread, a cl_event of its own.
- * That a piece of work happens to be done orders nothing.
+ * That a piece of work happens to be done orders nothing. A wait for a timeline's value that nobody has
+ * signalled yet is not followed: until the host has synchronized, two accesses that only such a wait orders
+ * may be reported.
  *
  * What is accessed: the library's own commands are known to the byte, host memory included: an _async
  * copy uses its host memory until it is done. A kernel's buffer argument is known when it was made with

@@ -296,11 +296,13 @@ cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t
     known_gather(other, position, &learned);
     stream_dep(other, position, stream, &dep, &done);
     bool add = !done && !mutant(MUTANT_WAIT_EVENT), check = add && wait_check_wanted(&dep);
-    cls_status status = check ? wait_check_enter(stream, &dep) : CLS_SUCCESS;
-    if (status)
-        return status;
     if (!done)
         object_retain(&other->object);
+    cls_status status = check ? wait_check_enter(stream, &dep) : CLS_SUCCESS;
+    if (status) {
+        dep_release(&dep);
+        return status;
+    }
     if (race_on())
         race_waits(stream, other, position);
     pthread_mutex_lock(&stream->lock);

@@ -93,7 +93,7 @@ static void wait_early(struct dag *dag, unsigned stream, unsigned other) {
 static void come_after(struct dag *dag, unsigned stream, unsigned other, uint32_t position) {
     if (dag->clocks[stream].of[other] >= position)
         return;
-    if (!dag->plan->planted && dag_number(dag, 8) == 0) {
+    if (!dag->plan->planted && dag_number(dag, 8) == 0 && !dag->plan->no_early) {
         wait_early(dag, stream, other);
         return;
     }
