@@ -246,14 +246,13 @@ static cls_status await(struct timeline *timeline, uint64_t value, uint64_t dead
 
 cls_status cls_timeline_wait(cls_timeline handle, uint64_t value, uint64_t timeout_ns) {
     struct timeline *timeline;
-    uint64_t now = clock_now_ns();
+    uint64_t deadline = deadline_after(timeout_ns);
     cls_status status = timeline_get(handle, &timeline);
     if (status)
         return status;
     status = check_may_block();
     if (!status)
-        status =
-            await(timeline, value, timeout_ns > UINT64_MAX - now ? WAIT_FOREVER : now + timeout_ns);
+        status = await(timeline, value, deadline);
     timeline_put(timeline);
     return status;
 }

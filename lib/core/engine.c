@@ -206,13 +206,10 @@ static bool is_quiet(struct stream *list) {
 
 /* Sleeps; a kick that came since `kicked` was cleared ends it at once. */
 static void rest(struct waiter *waiter, struct stream *list, bool often) {
-    bool lasting = !often;
-    uint64_t ns = TICK_NS;
-    if (lasting)
-        ns = list ? LONG_NS : ENDLESS_NS;
-    atomic_store(&sleeps_long, lasting);
-    if (!atomic_load(&kicked) && (!lasting || is_quiet(list)))
-        waiter_sleep(waiter, ns);
+    const uint64_t long_ns = list ? LONG_NS : ENDLESS_NS;
+    atomic_store(&sleeps_long, !often);
+    if (!atomic_load(&kicked) && (often || is_quiet(list)))
+        waiter_sleep(waiter, often ? TICK_NS : long_ns);
     atomic_store(&sleeps_long, false);
 }
 
