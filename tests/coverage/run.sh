@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# `make coverage`: builds the tree with gcov's counters in the folder coverage, runs the suite there, as
+# `make check` does, and prints which part of the lines of lib/ ran, by file and by folder. Left behind are
+# coverage/lib.info, in lcov's format, and coverage/missed, the lines that did not run.
+#
+#   COVERED=...   these programs only
+#   KEEP=1        adds to what earlier runs have counted
+#   HTML=1        writes the pages coverage/html as well
+#
+# Fails when a test does, or when the whole suite runs less than LEAST per cent of the lines.
+set -u
+
+complain() {
+    echo "coverage: $*" >&2
+    exit 1
+}
+
+command -v lcov >/dev/null || complain 'lcov is missing. Debian and Ubuntu: apt install lcov'
+command -v "${GCOV:=gcov}" >/dev/null || complain "$GCOV is missing. Debian and Ubuntu: apt install gcc"
+case $($CC --version) in
+*clang*) complain 'it counts with gcov: configure with CC=gcc' ;;
+esac
+
+# Threads count the same lines, and processes that fork and leave by _exit dump their counts themselves.
+top=$(cd "$srcdir" && pwd)
+mkdir -p coverage && cd coverage || exit
+[ -f Makefile ] ||
+    "$srcdir/configure" -q CC="$CC" CPPFLAGS=-DCLSTREAM_COVERAGE \
+        CFLAGS='-g -O0 --coverage -fprofile-update=atomic' >configure.log 2>&1 || {
+    tail -n 30 configure.log
+    complain 'it could not be configured'
+}
+"$MAKE" -s check TESTS= >build.log 2>&1 || {
+    tail -n 30 build.log
+    complain 'it could not be built'
+}
+
+[ -n "${KEEP:-}" ] || find . -name '*.gcda' -exec rm -f {} +
+failed=0
+"$MAKE" -s -k check ${COVERED:+"TESTS=$COVERED"} >check.log 2>&1 || {
+    grep -E '^(FAIL|ERROR)' check.log
+    failed=1
+}
+
+quietly() {
+    "$@" >lcov.log 2>&1 || {
+        tail -n 20 lcov.log
+        complain "$1 failed"
+    }
+}
+quietly lcov --capture --directory lib --base-directory "$PWD" --gcov-tool "$GCOV" \
+    --output-file all.info
+quietly lcov --extract all.info "$top/lib/*" "$PWD/lib/*" --output-file lib.info
+[ -z "${HTML:-}" ] || quietly genhtml --prefix "$top" --output-directory html lib.info
+
+least=${LEAST:-95}
+[ -z "${COVERED:-}" ] || least=0
+"$AWK" -v least="$least" -v top="$top/" -v built="$PWD/" -v missed=missed \
+    -f "$srcdir/tests/coverage/report.awk" lib.info || failed=1
+exit $failed
