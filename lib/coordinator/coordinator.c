@@ -29,7 +29,7 @@ static void coordinator_finalize(struct object *object) {
     pthread_mutex_destroy(&coordinator->lock);
 }
 
-static struct object_pool coordinator_pool =
+struct object_pool coordinator_pool =
     OBJECT_POOL(7, sizeof(struct coordinator), "coordinator", coordinator_finalize);
 
 cls_status coordinator_get(cls_coordinator handle, struct coordinator **out) {

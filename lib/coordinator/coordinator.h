@@ -35,6 +35,8 @@ struct coordinator {
     size_t turn;       /* where wait_any begins to look */
 };
 
+extern struct object_pool coordinator_pool;
+
 /* Looks up a handle and takes a reference. Reports. */
 cls_status coordinator_get(cls_coordinator handle, struct coordinator **out);
 static inline void coordinator_put(struct coordinator *coordinator) {

@@ -39,7 +39,7 @@ static void task_graph_finalize(struct object *object) {
     coordinator_put(graph->coordinator);
 }
 
-static struct object_pool task_graph_pool =
+struct object_pool task_graph_pool =
     OBJECT_POOL(8, sizeof(struct task_graph), "task graph", task_graph_finalize);
 
 cls_status task_graph_get(cls_task_graph handle, struct task_graph **out) {

@@ -53,6 +53,8 @@ struct task_graph {
     bool was_run;
 };
 
+extern struct object_pool task_graph_pool;
+
 /* Looks up a handle and takes a reference. Reports. */
 cls_status task_graph_get(cls_task_graph handle, struct task_graph **out);
 static inline void task_graph_put(struct task_graph *graph) { object_release(&graph->object); }

@@ -124,7 +124,7 @@ static void shape_reduction(struct spec *spec, enum shape shape, size_t size, bo
 }
 
 cls_status spec_of_reduction(const struct op_row *row, cls_dtype a_dtype, enum shape shape,
-                             enum stage stage, const struct spec **out_spec) {
+                             enum reduction_stage stage, const struct spec **out_spec) {
     const struct type_row *a = type_row(a_dtype);
     slot *at = &reduction_slots[op_row_index(row)][a->index][shape][stage];
     const struct spec *known = atomic_load(at);

@@ -37,9 +37,9 @@ cls_status spec_of_map(const struct op_row *row, cls_dtype a, cls_dtype out, enu
                        const struct spec **spec);
 
 /* The two kernels of a reduction. */
-enum stage { STAGE_PART, STAGE_FINISH, STAGES };
+enum reduction_stage { STAGE_PART, STAGE_FINISH, STAGES };
 cls_status spec_of_reduction(const struct op_row *row, cls_dtype a, enum shape shape,
-                             enum stage stage, const struct spec **spec);
+                             enum reduction_stage stage, const struct spec **spec);
 
 /* What an aligned access of `vector` elements of `size` bytes needs the array's start to be a
  * multiple of. The kernels' ALIGN says the same. */

@@ -48,7 +48,7 @@ static void pipeline_finalize(struct object *object) {
     pthread_mutex_destroy(&pipeline->lock);
 }
 
-static struct object_pool pipeline_pool =
+struct object_pool pipeline_pool =
     OBJECT_POOL(19, sizeof(struct pipeline), "pipeline", pipeline_finalize);
 
 cls_status pipeline_get(cls_pipeline handle, struct pipeline **out) {

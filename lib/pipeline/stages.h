@@ -75,6 +75,8 @@ struct pipeline {
     double covered, frontier; /* ms in which a stage was at work, and up to where that is counted */
 };
 
+extern struct object_pool pipeline_pool;
+
 cls_status pipeline_get(cls_pipeline handle, struct pipeline **out);
 cls_status pipeline_put(struct pipeline *pipeline, cls_status status);
 

@@ -15,11 +15,16 @@
 
 #include <clstream.h>
 
+#include "batch/batch.h"
+#include "coordinator/coordinator.h"
+#include "coordinator/task.h"
+#include "coordinator/timeline.h"
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/event.h"
 #include "core/kernel.h"
 #include "core/stream.h"
+#include "pipeline/stages.h"
 #include "tests/layers/fault.h"
 #include "tests/layers/loading.h"
 #include "work.h"
@@ -40,6 +45,8 @@ static const struct {
 } pools[] = {
     {"contexts", &context_pool}, {"streams", &stream_pool},   {"events", &event_pool},
     {"buffers", &buffer_pool},   {"programs", &program_pool}, {"kernels", &kernel_pool},
+    {"lines", &timeline_pool},   {"sets", &coordinator_pool}, {"tasks", &task_graph_pool},
+    {"batches", &batch_pool},    {"pipes", &pipeline_pool},
 };
 enum { POOLS = sizeof pools / sizeof *pools };
 
@@ -172,8 +179,13 @@ static void print_sample(const struct sample *sample) {
 
 static bool is_flat(const struct sample *warm, const struct sample *last) {
     const long limit = warm->kib + SLACK_KIB;
-    if (is_more(last, warm))
-        puts("NOT FLAT: there are more objects than after the warm-up");
+    for (unsigned i = 0; i < POOLS; i++)
+        if (last->objects[i] > warm->objects[i] + SLACK_OBJECTS)
+            printf("NOT FLAT: %ld %s after the warm-up, %ld at the end\n", warm->objects[i],
+                   pools[i].name, last->objects[i]);
+    if (last->in_driver > warm->in_driver + SLACK_OBJECTS)
+        printf("NOT FLAT: the driver holds %ld objects after the warm-up, %ld at the end\n",
+               warm->in_driver, last->in_driver);
     if (last->kib > limit)
         printf("NOT FLAT: %ld KiB after the warm-up, %ld at the end\n", warm->kib, last->kib);
     if (last->pool_bytes > 2 * warm->pool_bytes) /* a moment may ask for a block more */

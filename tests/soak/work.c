@@ -1,53 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "work.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <clstream.h>
-
-enum { LANES = 4, WORDS = 256, BYTES = WORDS * 4, SLOTS = 32, BIG_BYTES = 1 << 20, ROUND = 512 };
-
-/* A stream and its array, whose elements are all of one value when the stream's work is done. */
-struct lane {
-    cls_stream stream;
-    cls_event done;
-    cls_buffer array;
-    uint32_t value;
-    unsigned pending; /* commands since the last synchronization */
-    unsigned slot;
-    uint32_t in[SLOTS][WORDS], out[SLOTS][WORDS];
-};
-
-struct work {
-    cls_context context;
-    cls_kernel step;
-    cls_event first, last; /* timed */
-    cls_stream timed;
-    uint64_t random;
-    uint64_t host_due;
-    _Atomic uint64_t host_done;
-    void *pinned;
-    cls_buffer big;
-    unsigned char *pageable;
-    struct lane lanes[LANES];
-};
+#include "work_state.h"
 
 static const char source[] = "kernel void advance(global uint *x, uint factor, uint add) {\n"
                              "    size_t i = get_global_id(0);\n"
                              "    x[i] = x[i] * factor + add;\n"
                              "}\n";
 
-static bool well(cls_status status, const char *what) {
+bool well(cls_status status, const char *what) {
     if (status)
         fprintf(stderr, "%s: %s: %s\n", what, cls_status_string(status), cls_last_error_detail());
     return !status;
 }
-#define WELL(call) well((call), #call)
 
-static unsigned draw(struct work *work, unsigned below) {
+unsigned draw(struct work *work, unsigned below) {
     work->random ^= work->random << 13;
     work->random ^= work->random >> 7;
     work->random ^= work->random << 17;
@@ -56,12 +27,16 @@ static unsigned draw(struct work *work, unsigned below) {
 
 /* --- commands --- */
 
-static bool add_by_kernel(struct work *work, struct lane *lane) {
+bool add_by_kernel_on(struct work *work, struct lane *lane, cls_stream stream) {
     const uint32_t add = draw(work, 100);
     const cls_launch shape = cls_launch_1d(WORDS);
     const cls_arg args[] = {cls_arg_buffer(lane->array), cls_arg_u32(3), cls_arg_u32(add)};
     lane->value = lane->value * 3 + add;
-    return WELL(cls_kernel_launch_async(work->step, &shape, args, 3, lane->stream));
+    return WELL(cls_kernel_launch_async(work->step, &shape, args, 3, stream));
+}
+
+static bool add_by_kernel(struct work *work, struct lane *lane) {
+    return add_by_kernel_on(work, lane, lane->stream);
 }
 
 static bool add_by_operation(struct work *work, struct lane *lane) {
@@ -71,18 +46,21 @@ static bool add_by_operation(struct work *work, struct lane *lane) {
     return WELL(cls_unary_param_async(CLS_UNARY_ADD_SCALAR, view, view, add, lane->stream));
 }
 
-static bool fill(struct work *work, struct lane *lane) {
+bool fill(struct work *work, struct lane *lane) {
     lane->value = draw(work, 1000);
     return WELL(cls_fill_async(lane->array, 0, BYTES, &lane->value, 4, lane->stream));
 }
 
-/* A slot is used again only after a synchronization: ROUND is below what would lap them. */
-static bool upload(struct work *work, struct lane *lane) {
-    uint32_t *from = lane->in[lane->slot % SLOTS];
-    lane->value = draw(work, 1000);
+const uint32_t *words_to_upload(struct lane *lane, uint32_t value) {
+    uint32_t *words = lane->in[lane->slot++ % SLOTS];
     for (unsigned i = 0; i < WORDS; i++)
-        from[i] = lane->value;
-    lane->slot++;
+        words[i] = value;
+    return words;
+}
+
+static bool upload(struct work *work, struct lane *lane) {
+    lane->value = draw(work, 1000);
+    const uint32_t *from = words_to_upload(lane, lane->value);
     return WELL(cls_copy_h2d_async(lane->array, 0, from, BYTES, lane->stream));
 }
 
@@ -146,7 +124,8 @@ static bool renew_stream(struct work *work, struct lane *lane) {
     cls_stream old = lane->stream;
     return WELL(cls_event_record(lane->done, old)) &&
            WELL(cls_stream_create(work->context, NULL, &lane->stream)) &&
-           WELL(cls_stream_wait_event(lane->stream, lane->done)) && WELL(cls_stream_destroy(old));
+           WELL(cls_stream_wait_event(lane->stream, lane->done)) && leave_set(work, old) &&
+           join_set(work, lane) && WELL(cls_stream_destroy(old));
 }
 
 static bool renew_event(struct work *work, struct lane *lane) {
@@ -238,7 +217,10 @@ static const struct {
     {400, 1, call_host},      {200, 1, call_back},         {40, 0, renew_event},
     {20, 0, renew_stream},    {40, 1, renew_buffer},       {400, 0, poll},
     {4, 2, copy_big},         {20, 3, time_a_fill},        {1, 0, renew_kernel},
-    {400, 2, borrow_memory},
+    {400, 2, borrow_memory},  {400, 1, take_by_timeline},  {100, 1, hold_back},
+    {100, 7, run_phase},      {200, 3, run_tasks},         {200, 1, run_batch},
+    {200, 3, run_pipeline},   {10, 0, renew_timeline},     {4, 0, renew_set},
+    {4, 0, renew_batch},      {2, 0, renew_pipeline},
 };
 
 enum { ACTS = sizeof mix / sizeof *mix };
@@ -269,7 +251,8 @@ bool work_check(struct work *work) {
     for (unsigned i = 0; i < LANES; i++)
         if (!wait_for_lane(work, &work->lanes[i]))
             return false;
-    if (!WELL(cls_stream_synchronize(work->timed)))
+    /* A pipeline has events of its own for as long as it is: each part ends with a new one. */
+    if (!WELL(cls_stream_synchronize(work->timed)) || !renew_pipeline(work, NULL))
         return false;
     if (atomic_load(&work->host_done) == work->host_due)
         return true;
@@ -283,7 +266,9 @@ bool work_check(struct work *work) {
 static bool lane_init(struct work *work, struct lane *lane) {
     return WELL(cls_stream_create(work->context, NULL, &lane->stream)) &&
            WELL(cls_event_create(work->context, NULL, &lane->done)) &&
-           WELL(cls_buffer_create(work->context, BYTES, &lane->array)) && fill(work, lane);
+           WELL(cls_buffer_create(work->context, BYTES, &lane->array)) &&
+           WELL(cls_buffer_create(work->context, BYTES, &lane->other)) &&
+           WELL(cls_timeline_create(NULL, &lane->timeline)) && fill(work, lane);
 }
 
 static bool init(struct work *work) {
@@ -302,7 +287,7 @@ static bool init(struct work *work) {
            WELL(cls_event_create(work->context, &timed, &work->last)) &&
            WELL(cls_stream_create(work->context, NULL, &work->timed)) &&
            WELL(cls_buffer_create(work->context, BIG_BYTES, &work->big)) &&
-           WELL(cls_host_alloc(work->context, BIG_BYTES, &work->pinned));
+           WELL(cls_host_alloc(work->context, BIG_BYTES, &work->pinned)) && blocks_init(work);
 }
 
 struct work *work_new(cls_context context, uint64_t seed) {
@@ -319,10 +304,13 @@ struct work *work_new(cls_context context, uint64_t seed) {
 
 /* Handles that were never made are null, which destroying refuses. */
 void work_free(struct work *work) {
+    blocks_free(work);
     for (unsigned i = 0; i < LANES; i++) {
         cls_stream_destroy(work->lanes[i].stream);
         cls_event_destroy(work->lanes[i].done);
+        cls_timeline_destroy(work->lanes[i].timeline);
         cls_buffer_destroy(work->lanes[i].array);
+        cls_buffer_destroy(work->lanes[i].other);
     }
     cls_host_free(work->pinned);
     cls_buffer_destroy(work->big);
