@@ -58,19 +58,20 @@ function fold(text, n, part, i, line, out, column) {
     return out line
 }
 
-# One function: its name without cls_, its parameters before the stream, and the call it makes.
-function emit(fn, parameters, call, head) {
+# One function: its name without cls_, what it is in words, its parameters before the stream, and the
+# call it makes.
+function emit(fn, words, parameters, call, head) {
     head = "cls_status cls_" fn "(" parameters ", cls_stream stream)"
     if (want == "header")
-        print fold("CLS_API " head) ";"
+        print "/** " words ". */\n" fold("CLS_API " head) ";"
     else if (want == "source")
         printf "\n%s {\n%s;\n}\n", fold(head), fold("    return " call)
 }
 
 # Both forms of an element-by-element function. `call` lacks its last argument.
-function emit_pair(fn, parameters, call) {
-    emit(fn, parameters, call ", true)")
-    emit(fn "_async", parameters, call ", false)")
+function emit_pair(fn, words, parameters, call) {
+    emit(fn, words, parameters, call ", true)")
+    emit(fn "_async", "As cls_" fn "; only submits", parameters, call ", false)")
 }
 
 # What a test needs of one name: both forms behind one signature. `middle` comes between the views, of
@@ -134,7 +135,7 @@ function make_cast(o, a, b, fn) {
         for (b = 1; b <= types; b++) {
             if (a == b) continue
             fn = "cast_" short[a] "_" short[b]
-            emit_pair(fn, "cls_array in, cls_array out",
+            emit_pair(fn, "cls_cast of " short[a] " to " short[b], "cls_array in, cls_array out",
                 "typed_cast(" dtype[a] ", " dtype[b] ", in, out, stream")
             row(fn, "CAST", 0, dtype[a], dtype[b], 2)
         }
@@ -145,36 +146,40 @@ function make_where(o, a, b, fn) {
         for (b = 1; b <= types; b++) {
             if (short[a] !~ /^(u8|i32|i64)$/) continue
             fn = "where_" short[a] "_" short[b]
-            emit_pair(fn, "cls_array condition, cls_array if_true, cls_array if_false, cls_array out",
+            emit_pair(fn, "cls_where of " short[b] " by a condition of " short[a],
+                "cls_array condition, cls_array if_true, cls_array if_false, cls_array out",
                 "typed_where(" dtype[a] ", " dtype[b] ", condition, if_true, if_false, out, stream")
             row(fn, "WHERE", 0, dtype[a], dtype[b], 4)
         }
 }
 
-function make_elementwise(o, t, fn, out) {
+function make_elementwise(o, t, fn, words, out) {
     fn = name[o] "_" short[t]
+    words = "cls_" tolower(family[o]) " with " op[o] " on " short[t]
     out = result[o] == "MASK" ? "CLS_U8" : dtype[t]
     if (family[o] == "UNARY")
-        emit_pair(fn, "cls_array in, cls_array out",
+        emit_pair(fn, words, "cls_array in, cls_array out",
             "typed_unary(" op[o] ", " dtype[t] ", in, out, stream")
     else if (family[o] == "UNARY_PARAM")
-        emit_pair(fn, "cls_array in, cls_array out, " c_type[t] " param",
+        emit_pair(fn, words, "cls_array in, cls_array out, " c_type[t] " param",
             "typed_unary_param(" op[o] ", " dtype[t] ", in, out, &param, stream")
     else
-        emit_pair(fn, "cls_array a, cls_array b, cls_array out",
+        emit_pair(fn, words, "cls_array a, cls_array b, cls_array out",
             "typed_binary(" op[o] ", " dtype[t] ", a, b, out, stream")
     row(fn, family[o], op[o], dtype[t], out, family[o] == "BINARY" ? 3 : 2,
         family[o] == "UNARY_PARAM" ? ", (" c_type[t] ")p" : "")
 }
 
-function make_reduction(o, t, fn, inputs, call, out) {
+function make_reduction(o, t, fn, words, inputs, call, out) {
     fn = name[o] "_" short[t]
+    words = family[o] == "DOT" ? "cls_dot of " short[t] : "cls_reduce with " op[o] " of " short[t]
     out = result_type(o, t)
     inputs = family[o] == "DOT" ? "cls_array a, cls_array b" : "cls_array in"
     call = family[o] == "DOT" ? dtype[t] ", a, b" : op[o] ", " dtype[t] ", in"
-    emit(fn, inputs ", " c_type_of[out] " *result",
+    emit(fn, words, inputs ", " c_type_of[out] " *result",
         (family[o] == "DOT" ? "typed_dot(" : "typed_reduce(") call ", result, stream)")
-    emit(fn "_async", inputs ", cls_array out",
+    emit(fn "_async", "As cls_" fn ", into a view of one element; only submits",
+        inputs ", cls_array out",
         (family[o] == "DOT" ? "typed_dot_async(" : "typed_reduce_async(") call ", out, stream)")
     row(fn, family[o], op[o], dtype[t], out, family[o] == "DOT" ? 2 : 1)
 }

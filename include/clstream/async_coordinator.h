@@ -28,12 +28,18 @@
 
 CLS_BEGIN_DECLS
 
+/** Three streams, and the operations queued on them. */
 typedef struct cls_async_coordinator_handle *cls_async_coordinator;
 
 /** An operation of a coordinator; 0 is none. */
 typedef uint64_t cls_op;
 
-typedef enum cls_op_kind { CLS_OP_UPLOAD = 0, CLS_OP_COMPUTE = 1, CLS_OP_DOWNLOAD = 2 } cls_op_kind;
+/** Kinds of operations, each with a stream of its own. */
+typedef enum cls_op_kind {
+    CLS_OP_UPLOAD = 0,  /**< of queue_upload */
+    CLS_OP_COMPUTE = 1, /**< of queue_compute */
+    CLS_OP_DOWNLOAD = 2 /**< of queue_download */
+} cls_op_kind;
 
 /** Options of cls_async_coordinator_create. Start with CLS_ASYNC_COORDINATOR_CONFIG_INIT. */
 typedef struct cls_async_coordinator_config {
@@ -65,21 +71,27 @@ typedef struct cls_place {
     size_t offset;           /**< in bytes */
 } cls_place;
 
+/** The start of a buffer. */
 static inline cls_place cls_place_buffer(cls_buffer buffer) {
     cls_place place = {buffer, 0, 0};
     return place;
 }
 
+/** The start of the slot that a triple buffer chooses. */
 static inline cls_place cls_place_slots(cls_triple_buffer slots) {
     cls_place place = {0, slots, 0};
     return place;
 }
 
 /**
- * Queues an upload of `bytes` bytes of host memory, which must stay as it is until the operation is done.
- * A triple buffer's slot is taken for it.
- * @param deps operations to wait for, besides what is implied; NULL with n_deps 0
- * @param op   may be NULL
+ * Queues an upload.
+ * @param coordinator to queue it on
+ * @param host   memory that must stay as it is until the operation is done
+ * @param bytes  how much of it
+ * @param to     where it goes; a triple buffer's slot is taken for it
+ * @param deps   operations to wait for, besides what is implied; NULL with n_deps 0
+ * @param n_deps of `deps`
+ * @param op     its number; may be NULL
  * @retval CLS_ERROR_INVALID_VALUE null host memory or deps; a dependency that was never issued; 0 bytes
  * @retval CLS_ERROR_INVALID_STATE the triple buffer has no slot for this operation now
  * @retval CLS_ERROR_OUT_OF_RANGE  past the end of the buffer or slot
@@ -101,21 +113,23 @@ CLS_API cls_status cls_async_coordinator_queue_download(cls_async_coordinator co
 
 /**
  * Submits work to the compute stream; called once, by the queue call, without a lock held.
- * @param slot of the operation's triple buffer, or NULL
+ * @param stream the compute stream
+ * @param slot   of the operation's triple buffer, or NULL
+ * @param arg    of the cls_compute
  * @return what is not CLS_SUCCESS makes the queue call fail with it
  */
 typedef cls_status (*cls_compute_fn)(cls_stream stream, const cls_slot *slot, void *arg);
 
 /** What to compute: a kernel or a function. Start with CLS_COMPUTE_INIT. */
 typedef struct cls_compute {
-    size_t size; /**< sizeof(cls_compute) */
-    cls_compute_fn fn;
-    void *arg;
+    size_t size;       /**< sizeof(cls_compute) */
+    cls_compute_fn fn; /**< called with the compute stream; or NULL: `kernel` */
+    void *arg;         /**< for `fn` */
     cls_kernel
         kernel; /**< when fn is NULL; its buffer arguments count as the operation's buffers */
-    const cls_launch *launch;
-    const cls_arg *args;
-    unsigned n_args;
+    const cls_launch *launch; /**< of the kernel */
+    const cls_arg *args;      /**< of the kernel */
+    unsigned n_args;          /**< of `args` */
     cls_triple_buffer
         slots; /**< may be NULL; a kernel's first argument is then the slot, before args */
     const cls_buffer *buffers; /**< that fn reads or writes */
@@ -136,9 +150,9 @@ CLS_API cls_status cls_async_coordinator_queue_compute(cls_async_coordinator coo
 
 /** An operation that is done. */
 typedef struct cls_completion {
-    cls_op op;
-    cls_op_kind kind;
-    cls_status status;
+    cls_op op;         /**< its number */
+    cls_op_kind kind;  /**< what it was */
+    cls_status status; /**< CLS_SUCCESS, or its error */
 } cls_completion;
 
 /**

@@ -53,6 +53,7 @@
 
 CLS_BEGIN_DECLS
 
+/** A recorded chain of operations. */
 typedef struct cls_batch_handle *cls_batch;
 
 /** A value's id; 0 is none. */
@@ -99,33 +100,39 @@ CLS_API cls_status cls_batch_scalar(cls_batch batch, cls_dtype dtype, const void
  *                                 cls_batch_scalar
  */
 CLS_API cls_status cls_batch_bind_upload(cls_batch batch, cls_value value, const void *data);
+/** As cls_batch_bind_upload, for a value of cls_batch_array. */
 CLS_API cls_status cls_batch_bind_array(cls_batch batch, cls_value value, cls_array array);
+/** As cls_batch_bind_upload, for a value of cls_batch_scalar. */
 CLS_API cls_status cls_batch_bind_scalar(cls_batch batch, cls_value value, const void *element);
 
 /* ---- operations */
 
+/** Records cls_unary. */
 CLS_API cls_status cls_batch_unary(cls_batch batch, cls_unary_op op, cls_value in, cls_value *out);
-/** The parameter is converted to the type of `in`, as with cls_unary_param. */
+/** Records cls_unary_param: the parameter is converted to the type of `in`. */
 CLS_API cls_status cls_batch_unary_param(cls_batch batch, cls_unary_param_op op, cls_value in,
                                          double param, cls_value *out);
-/** Comparisons give u8. */
+/** Records cls_binary. Comparisons give u8. */
 CLS_API cls_status cls_batch_binary(cls_batch batch, cls_binary_op op, cls_value a, cls_value b,
                                     cls_value *out);
+/** Records cls_where. */
 CLS_API cls_status cls_batch_where(cls_batch batch, cls_value condition, cls_value if_true,
                                    cls_value if_false, cls_value *out);
+/** Records cls_cast to the type `to`. */
 CLS_API cls_status cls_batch_cast(cls_batch batch, cls_value in, cls_dtype to, cls_value *out);
 /**
- * Gives a scalar of the type that cls_reduce_result_dtype tells.
+ * Records cls_reduce, which gives a scalar of the type that cls_reduce_result_dtype tells.
  * @retval CLS_ERROR_INVALID_VALUE also min, max and argmax of no elements
  */
 CLS_API cls_status cls_batch_reduce(cls_batch batch, cls_reduce_op op, cls_value in,
                                     cls_value *out);
-/** Gives a scalar of the type that cls_dot gives. */
+/** Records cls_dot, which gives a scalar. */
 CLS_API cls_status cls_batch_dot(cls_batch batch, cls_value a, cls_value b, cls_value *out);
 
 /**
- * The matrix product alpha op(a) op(b), of `rows` by `inner` and `inner` by `columns` elements; dense and
- * row-major, so that the result is an array of rows times columns. Types and accuracy as cls_gemm.
+ * Records the matrix product alpha op(a) op(b), of `rows` by `inner` and `inner` by `columns`
+ * elements; dense and row-major, so that the result is an array of rows times columns. Types and
+ * accuracy as cls_gemm.
  * `config` may be NULL; of it, `beta` must be 0 and `batches` 1.
  * @retval CLS_ERROR_SIZE_MISMATCH the arrays do not have so many elements
  * @retval CLS_ERROR_INVALID_VALUE an inner length of 0, a `beta`, or `batches`
@@ -135,16 +142,20 @@ CLS_API cls_status cls_batch_gemm(cls_batch batch, cls_value a, cls_value b, siz
                                   size_t columns, size_t inner, const cls_gemm_config *config,
                                   cls_value *out);
 
+/** cls_batch_unary with CLS_UNARY_RELU. */
 static inline cls_status cls_batch_relu(cls_batch batch, cls_value in, cls_value *out) {
     return cls_batch_unary(batch, CLS_UNARY_RELU, in, out);
 }
+/** cls_batch_unary_param with CLS_UNARY_SCALE. */
 static inline cls_status cls_batch_scale(cls_batch batch, cls_value in, double factor,
                                          cls_value *out) {
     return cls_batch_unary_param(batch, CLS_UNARY_SCALE, in, factor, out);
 }
+/** cls_batch_binary with CLS_BINARY_ADD. */
 static inline cls_status cls_batch_add(cls_batch batch, cls_value a, cls_value b, cls_value *out) {
     return cls_batch_binary(batch, CLS_BINARY_ADD, a, b, out);
 }
+/** cls_batch_binary with CLS_BINARY_MUL. */
 static inline cls_status cls_batch_mul(cls_batch batch, cls_value a, cls_value b, cls_value *out) {
     return cls_batch_binary(batch, CLS_BINARY_MUL, a, b, out);
 }
@@ -193,27 +204,28 @@ CLS_API cls_status cls_batch_read_async(cls_batch batch, cls_value value, void *
 
 /** What a value is. Start with CLS_VALUE_INFO_INIT. */
 typedef struct cls_value_info {
-    size_t size; /**< sizeof(cls_value_info) */
-    cls_dtype dtype;
-    size_t count;
-    int is_scalar; /**< nonzero: goes with arrays of any count */
-    int is_result; /**< nonzero: the next execution leaves it readable */
+    size_t size;     /**< sizeof(cls_value_info) */
+    cls_dtype dtype; /**< its element type */
+    size_t count;    /**< its elements; 1 of a scalar */
+    int is_scalar;   /**< nonzero: goes with arrays of any count */
+    int is_result;   /**< nonzero: the next execution leaves it readable */
 } cls_value_info;
 
 #define CLS_VALUE_INFO_INIT \
     { sizeof(cls_value_info), CLS_F32, 0, 0, 0 }
 
+/** What the value is. */
 CLS_API cls_status cls_batch_get_value(cls_batch batch, cls_value value, cls_value_info *info);
 
 /** Totals of a batch, and facts of its latest plan. Start with CLS_BATCH_STATISTICS_INIT. */
 typedef struct cls_batch_statistics {
-    size_t size; /**< sizeof(cls_batch_statistics) */
-    uint64_t executions;
-    uint64_t kernels;   /**< launched */
-    uint64_t uploads;   /**< copies to the device */
-    uint64_t downloads; /**< copies to the host */
-    uint64_t bytes_to_device;
-    uint64_t bytes_to_host;
+    size_t size;                /**< sizeof(cls_batch_statistics) */
+    uint64_t executions;        /**< submitted */
+    uint64_t kernels;           /**< launched */
+    uint64_t uploads;           /**< copies to the device */
+    uint64_t downloads;         /**< copies to the host */
+    uint64_t bytes_to_device;   /**< of the uploads */
+    uint64_t bytes_to_host;     /**< of the downloads */
     uint64_t operations;        /**< recorded */
     uint64_t regions;           /**< of the plan: operations that run together */
     uint64_t kernels_per_run;   /**< of the plan: launches of one execution */
@@ -226,6 +238,7 @@ typedef struct cls_batch_statistics {
 #define CLS_BATCH_STATISTICS_INIT \
     { sizeof(cls_batch_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
+/** What the batch has done, and what its latest plan is. */
 CLS_API cls_status cls_batch_get_statistics(cls_batch batch, cls_batch_statistics *statistics);
 
 /**

@@ -14,6 +14,7 @@
 
 CLS_BEGIN_DECLS
 
+/** Operations on two arrays of one type. */
 typedef enum cls_binary_op {
     /** a + b. All types; exact. */
     CLS_BINARY_ADD = 1,
@@ -32,13 +33,16 @@ typedef enum cls_binary_op {
     CLS_BINARY_MAX = 6,
     /** a to the power b. f32 and f64. 16 ULP; special cases as C's pow(). */
     CLS_BINARY_POW = 7,
-    /** Comparisons: 1 where true, else 0. All types. With a NaN only ne is true; -0 equals 0. */
+    /**
+     * a == b. As all comparisons: 1 where true, else 0. All types. With a NaN only ne is true; -0
+     * equals 0.
+     */
     CLS_BINARY_EQ = 8,
-    CLS_BINARY_NE = 9,
-    CLS_BINARY_LT = 10,
-    CLS_BINARY_LE = 11,
-    CLS_BINARY_GT = 12,
-    CLS_BINARY_GE = 13
+    CLS_BINARY_NE = 9,  /**< a != b */
+    CLS_BINARY_LT = 10, /**< a < b */
+    CLS_BINARY_LE = 11, /**< a <= b */
+    CLS_BINARY_GT = 12, /**< a > b */
+    CLS_BINARY_GE = 13  /**< a >= b */
 } cls_binary_op;
 
 /** out[i] = op(a[i], b[i]). The masks of comparisons serve as conditions of cls_where. */

@@ -31,12 +31,12 @@ CLS_BEGIN_DECLS
 
 /** Element (i, j) of matrix b of a batch is element offset + b * stride + i * ld + j of the buffer. */
 typedef struct cls_matrix {
-    cls_buffer buffer;
-    cls_dtype dtype;
-    size_t offset; /**< in elements, as all that follows */
-    size_t rows;
-    size_t columns;
-    size_t ld; /**< leading dimension: from row to row, at least `columns` */
+    cls_buffer buffer; /**< where the elements are */
+    cls_dtype dtype;   /**< CLS_F32 or CLS_F64 */
+    size_t offset;     /**< in elements, as all that follows */
+    size_t rows;       /**< of one matrix */
+    size_t columns;    /**< of one matrix */
+    size_t ld;         /**< leading dimension: from row to row, at least `columns` */
     size_t
         stride; /**< from matrix to matrix of a batch; of an input it may be 0: the same for all */
 } cls_matrix;
@@ -57,11 +57,11 @@ static inline cls_matrix cls_matrix_at(cls_buffer buffer, cls_dtype dtype, size_
 
 /** Element i of a vector is element offset + i * step of the buffer. */
 typedef struct cls_vector {
-    cls_buffer buffer;
-    cls_dtype dtype;
-    size_t offset; /**< in elements */
-    size_t count;
-    size_t step; /**< from element to element, at least 1 */
+    cls_buffer buffer; /**< where the elements are */
+    cls_dtype dtype;   /**< CLS_F32 or CLS_F64 */
+    size_t offset;     /**< in elements */
+    size_t count;      /**< of elements */
+    size_t step;       /**< from element to element, at least 1 */
 } cls_vector;
 
 /** A dense vector of the first `count` elements of a buffer. */
@@ -81,9 +81,9 @@ typedef struct cls_gemm_config {
     size_t size;     /**< sizeof(cls_gemm_config) */
     int transpose_a; /**< nonzero: op(a) is the transpose of a */
     int transpose_b; /**< of cls_gemm only */
-    double alpha;
-    double beta;    /**< 0: the output is only written, whatever it held */
-    size_t batches; /**< of cls_gemm only; the matrices' `stride` counts when it is above 1 */
+    double alpha;    /**< of the product */
+    double beta;     /**< 0: the output is only written, whatever it held */
+    size_t batches;  /**< of cls_gemm only; the matrices' `stride` counts when it is above 1 */
 } cls_gemm_config;
 
 #define CLS_GEMM_CONFIG_INIT \

@@ -58,18 +58,21 @@ CLS_API cls_status cls_host_free(void *memory);
 /** Copies host memory to the device. */
 CLS_API cls_status cls_copy_h2d_async(cls_buffer dst, size_t dst_offset, const void *src,
                                       size_t bytes, cls_stream stream);
+/** As cls_copy_h2d_async, and waits for it. */
 CLS_API cls_status cls_copy_h2d(cls_buffer dst, size_t dst_offset, const void *src, size_t bytes,
                                 cls_stream stream);
 
 /** Copies device memory to the host. */
 CLS_API cls_status cls_copy_d2h_async(void *dst, cls_buffer src, size_t src_offset, size_t bytes,
                                       cls_stream stream);
+/** As cls_copy_d2h_async, and waits for it. */
 CLS_API cls_status cls_copy_d2h(void *dst, cls_buffer src, size_t src_offset, size_t bytes,
                                 cls_stream stream);
 
 /** Copies within the device. */
 CLS_API cls_status cls_copy_d2d_async(cls_buffer dst, size_t dst_offset, cls_buffer src,
                                       size_t src_offset, size_t bytes, cls_stream stream);
+/** As cls_copy_d2d_async, and waits for it. */
 CLS_API cls_status cls_copy_d2d(cls_buffer dst, size_t dst_offset, cls_buffer src,
                                 size_t src_offset, size_t bytes, cls_stream stream);
 
@@ -79,21 +82,29 @@ typedef struct cls_rect {
     size_t height;     /**< rows */
     size_t dst_offset; /**< bytes from the start of the destination to the first row */
     size_t dst_pitch;  /**< at least width */
-    size_t src_offset;
-    size_t src_pitch;
+    size_t src_offset; /**< bytes from the start of the source to the first row */
+    size_t src_pitch;  /**< at least width */
 } cls_rect;
 
-/** The rectangle forms of the three copies. A pitch below the width is CLS_ERROR_INVALID_VALUE. */
+/**
+ * Copies a rectangle of host memory to the device.
+ * @retval CLS_ERROR_INVALID_VALUE from all rectangle copies: a pitch below the width
+ */
 CLS_API cls_status cls_copy_rect_h2d_async(cls_buffer dst, const void *src, const cls_rect *rect,
                                            cls_stream stream);
+/** As cls_copy_rect_h2d_async, and waits for it. */
 CLS_API cls_status cls_copy_rect_h2d(cls_buffer dst, const void *src, const cls_rect *rect,
                                      cls_stream stream);
+/** Copies a rectangle of device memory to the host. */
 CLS_API cls_status cls_copy_rect_d2h_async(void *dst, cls_buffer src, const cls_rect *rect,
                                            cls_stream stream);
+/** As cls_copy_rect_d2h_async, and waits for it. */
 CLS_API cls_status cls_copy_rect_d2h(void *dst, cls_buffer src, const cls_rect *rect,
                                      cls_stream stream);
+/** Copies a rectangle within the device. */
 CLS_API cls_status cls_copy_rect_d2d_async(cls_buffer dst, cls_buffer src, const cls_rect *rect,
                                            cls_stream stream);
+/** As cls_copy_rect_d2d_async, and waits for it. */
 CLS_API cls_status cls_copy_rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *rect,
                                      cls_stream stream);
 
@@ -103,15 +114,20 @@ CLS_API cls_status cls_copy_rect_d2d(cls_buffer dst, cls_buffer src, const cls_r
  */
 CLS_API cls_status cls_fill_async(cls_buffer dst, size_t offset, size_t bytes, const void *pattern,
                                   size_t pattern_bytes, cls_stream stream);
+/** As cls_fill_async, and waits for it. */
 CLS_API cls_status cls_fill(cls_buffer dst, size_t offset, size_t bytes, const void *pattern,
                             size_t pattern_bytes, cls_stream stream);
 
 /** Where prefetch moves a buffer. */
-typedef enum cls_location { CLS_TO_DEVICE = 0, CLS_TO_HOST = 1 } cls_location;
+typedef enum cls_location {
+    CLS_TO_DEVICE = 0, /**< where the stream's kernels run */
+    CLS_TO_HOST = 1    /**< where the program runs */
+} cls_location;
 
 /** Moves a buffer's memory to the stream's device, or to the host, ahead of its use. A hint, but for unified
  * memory on a coarse-grained device: see managed.h. */
 CLS_API cls_status cls_prefetch_async(cls_buffer buffer, cls_location where, cls_stream stream);
+/** As cls_prefetch_async, and waits for it. */
 CLS_API cls_status cls_prefetch(cls_buffer buffer, cls_location where, cls_stream stream);
 
 CLS_END_DECLS

@@ -76,7 +76,7 @@ typedef struct cls_check_counts {
 #define CLS_CHECK_COUNTS_INIT \
     { sizeof(cls_check_counts), 0, 0, 0, 0, 0 }
 
-/** @retval CLS_ERROR_INVALID_VALUE null, or of a wrong size */
+/** What the checker has seen so far. @retval CLS_ERROR_INVALID_VALUE null, or of a wrong size */
 CLS_API cls_status cls_check_get_counts(cls_check_counts *counts);
 
 /** One finding. Start with CLS_CHECK_FINDING_INIT. */

@@ -65,10 +65,11 @@ CLS_API cls_status cls_context_synchronize(cls_context context);
  * Says in words what the context's streams do and wait for, and the streams of others that they wait for:
  * how many commands are done, with the driver (and unflushed) or not submitted to it yet; which host
  * function has been running for how long; which timeline is at which value of which, and who may signal
- * it. A snapshot for people to read, a paragraph for each stream; waits for no work. As snprintf: writes at
- * most `size` bytes with the NUL, and `length` takes the length of the whole text without it.
- * @param text   may be NULL where `size` is 0
- * @param length may be NULL
+ * it. A snapshot for people to read, a paragraph for each stream; waits for no work.
+ * @param context NULL: the default context
+ * @param text    takes the text, as from snprintf; may be NULL where `size` is 0
+ * @param size    the most bytes to write, the NUL among them
+ * @param length  takes the length of the whole text without the NUL; may be NULL
  * @retval CLS_ERROR_INVALID_VALUE a null text of some size
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_OUT_OF_MEMORY

@@ -30,6 +30,7 @@
 
 CLS_BEGIN_DECLS
 
+/** A set of streams with what was declared of their order. */
 typedef struct cls_coordinator_handle *cls_coordinator;
 
 /** Options of cls_coordinator_create. Start with CLS_COORDINATOR_CONFIG_INIT. */

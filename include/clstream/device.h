@@ -13,30 +13,31 @@
 
 CLS_BEGIN_DECLS
 
+/** Kinds of devices. */
 typedef enum cls_device_type {
-    CLS_DEVICE_OTHER = 0,
-    CLS_DEVICE_CPU = 1,
-    CLS_DEVICE_GPU = 2,
-    CLS_DEVICE_ACCELERATOR = 3
+    CLS_DEVICE_OTHER = 0,      /**< none of these */
+    CLS_DEVICE_CPU = 1,        /**< runs on the host's processors */
+    CLS_DEVICE_GPU = 2,        /**< a graphics processor */
+    CLS_DEVICE_ACCELERATOR = 3 /**< what the driver calls so */
 } cls_device_type;
 
 /** What a device says of itself. Start with CLS_DEVICE_INFO_INIT. */
 typedef struct cls_device_info {
-    size_t size; /**< sizeof(cls_device_info), set by the caller */
-    cls_device_type type;
-    char name[128];
-    char vendor[128];
-    char platform[128];
+    size_t size;              /**< sizeof(cls_device_info), set by the caller */
+    cls_device_type type;     /**< as the driver says */
+    char name[128];           /**< of the device */
+    char vendor[128];         /**< of the device */
+    char platform[128];       /**< its platform's name */
     char version[128];        /**< the device's OpenCL version, as it prints it */
     char driver_version[128]; /**< of the driver */
     uint64_t global_memory;   /**< bytes */
     uint64_t max_allocation;  /**< bytes in one buffer */
     uint64_t local_memory;    /**< bytes in one work-group */
-    uint32_t compute_units;
-    uint32_t max_work_group; /**< work-items */
-    uint32_t base_align;     /**< bytes; where a sub-buffer may start */
-    int has_fp64;
-    int unified_memory; /**< host and device share memory */
+    uint32_t compute_units;   /**< as the driver counts */
+    uint32_t max_work_group;  /**< work-items */
+    uint32_t base_align;      /**< bytes; where a sub-buffer may start */
+    int has_fp64;             /**< nonzero: computes in f64 */
+    int unified_memory;       /**< nonzero: host and device share memory */
 } cls_device_info;
 
 #define CLS_DEVICE_INFO_INIT \

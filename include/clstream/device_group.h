@@ -18,13 +18,19 @@
 
 CLS_BEGIN_DECLS
 
+/** Several contexts that work on one set of data. */
 typedef struct cls_device_group_handle *cls_device_group;
 
-enum { CLS_DEVICE_GROUP_MAX = 16 };
+/** What a group may have at most. */
+enum {
+    CLS_DEVICE_GROUP_MAX = 16 /**< contexts */
+};
 
 /** The streams of one device. */
 typedef struct cls_device_streams {
-    cls_stream upload, compute, download;
+    cls_stream upload;   /**< for uploads */
+    cls_stream compute;  /**< for kernels and typed operations */
+    cls_stream download; /**< for downloads */
 } cls_device_streams;
 
 /** Options of cls_device_group_create. Start with CLS_DEVICE_GROUP_CONFIG_INIT. */
@@ -61,9 +67,9 @@ CLS_API cls_status cls_device_group_get_streams(cls_device_group group, unsigned
 
 /** A range of a buffer of one device of a group. */
 typedef struct cls_device_range {
-    unsigned device;
-    cls_buffer buffer;
-    size_t offset; /**< in bytes */
+    unsigned device;   /**< its number in the group, from 0 */
+    cls_buffer buffer; /**< of the device's context */
+    size_t offset;     /**< in bytes */
 } cls_device_range;
 
 /**

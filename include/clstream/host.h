@@ -31,25 +31,30 @@
 
 CLS_BEGIN_DECLS
 
+/** cls_cast on host memory. */
 CLS_API cls_status cls_host_cast(cls_dtype from, cls_dtype to, const void *in, void *out,
                                  size_t count, cls_stream stream);
+/** cls_where on host memory. */
 CLS_API cls_status cls_host_where(cls_dtype condition_type, cls_dtype type, const void *condition,
                                   const void *if_true, const void *if_false, void *out,
                                   size_t count, cls_stream stream);
+/** cls_unary on host memory. */
 CLS_API cls_status cls_host_unary(cls_unary_op op, cls_dtype type, const void *in, void *out,
                                   size_t count, cls_stream stream);
+/** cls_unary_param on host memory. */
 CLS_API cls_status cls_host_unary_param(cls_unary_param_op op, cls_dtype type, const void *in,
                                         double param, void *out, size_t count, cls_stream stream);
-/** `out` is u8 for comparisons. */
+/** cls_binary on host memory; `out` is u8 for comparisons. */
 CLS_API cls_status cls_host_binary(cls_binary_op op, cls_dtype type, const void *a, const void *b,
                                    void *out, size_t count, cls_stream stream);
 /**
- * `result` points to one element of the type that cls_reduce_result_dtype tells.
+ * cls_reduce on host memory; `result` points to one element of the type that
+ * cls_reduce_result_dtype tells.
  * @retval CLS_ERROR_INVALID_VALUE also min, max and argmax of no elements
  */
 CLS_API cls_status cls_host_reduce(cls_reduce_op op, cls_dtype type, const void *in, void *result,
                                    size_t count, cls_stream stream);
-/** `result` points to one element of the type that cls_dot gives. */
+/** cls_dot on host memory; `result` points to one element of the type that cls_dot gives. */
 CLS_API cls_status cls_host_dot(cls_dtype type, const void *a, const void *b, void *result,
                                 size_t count, cls_stream stream);
 /** As cls_batch_gemm: out = alpha op(a) op(b), dense and row-major. `config` may be NULL. */

@@ -41,19 +41,23 @@ CLS_API cls_status cls_kernel_create(cls_program program, const char *name, cls_
 CLS_API cls_status cls_kernel_destroy(cls_kernel kernel);
 
 /** What an argument is. */
-typedef enum cls_arg_kind { CLS_ARG_BUFFER = 0, CLS_ARG_VALUE = 1, CLS_ARG_LOCAL = 2 } cls_arg_kind;
+typedef enum cls_arg_kind {
+    CLS_ARG_BUFFER = 0, /**< a __global or __constant pointer */
+    CLS_ARG_VALUE = 1,  /**< a value */
+    CLS_ARG_LOCAL = 2   /**< __local memory */
+} cls_arg_kind;
 
 /** What a kernel does with memory; for the race checker (clstream/check.h), which alone heeds it. */
 typedef enum cls_access {
-    CLS_ACCESS_UNKNOWN = 0, /**< perhaps all of it, in any way */
-    CLS_ACCESS_READ = 1,
-    CLS_ACCESS_WRITE = 2,
-    CLS_ACCESS_READ_WRITE = 3
+    CLS_ACCESS_UNKNOWN = 0,   /**< perhaps all of it, in any way */
+    CLS_ACCESS_READ = 1,      /**< reads only */
+    CLS_ACCESS_WRITE = 2,     /**< writes only */
+    CLS_ACCESS_READ_WRITE = 3 /**< reads and writes */
 } cls_access;
 
 /** One argument of a launch; make it with cls_arg_*. Values are copied by the launch. */
 typedef struct cls_arg {
-    cls_arg_kind kind;
+    cls_arg_kind kind; /**< what the rest means */
     cls_access access; /**< of a buffer; not UNKNOWN: of the `size` bytes from `part.offset` */
     size_t size;       /**< bytes of a value, of __local memory or of the declared part */
     union {
@@ -64,7 +68,7 @@ typedef struct cls_arg {
         } part;
         const void *pointer; /**< a value of more than 16 bytes, read during the call */
         unsigned char bytes[16];
-    } u;
+    } u; /**< for cls_arg_* to fill in */
 } cls_arg;
 
 /** A __global or __constant pointer. NULL buffer: a null pointer. */
@@ -92,12 +96,15 @@ static inline cls_arg cls_arg_declared(cls_buffer buffer, cls_access access, siz
     return arg;
 }
 
+/** A declared pointer that is only read from. */
 static inline cls_arg cls_arg_reads(cls_buffer buffer, size_t offset, size_t bytes) {
     return cls_arg_declared(buffer, CLS_ACCESS_READ, offset, bytes);
 }
+/** A declared pointer that is only written to. */
 static inline cls_arg cls_arg_writes(cls_buffer buffer, size_t offset, size_t bytes) {
     return cls_arg_declared(buffer, CLS_ACCESS_WRITE, offset, bytes);
 }
+/** A declared pointer that is read from and written to. */
 static inline cls_arg cls_arg_updates(cls_buffer buffer, size_t offset, size_t bytes) {
     return cls_arg_declared(buffer, CLS_ACCESS_READ_WRITE, offset, bytes);
 }
@@ -127,12 +134,19 @@ static inline cls_arg cls_arg_value(const void *value, size_t size) {
     return arg;
 }
 
+/** A float. */
 static inline cls_arg cls_arg_f32(float value) { return cls_arg_value(&value, sizeof value); }
+/** A double. */
 static inline cls_arg cls_arg_f64(double value) { return cls_arg_value(&value, sizeof value); }
+/** An int. */
 static inline cls_arg cls_arg_i32(int32_t value) { return cls_arg_value(&value, sizeof value); }
+/** A long. */
 static inline cls_arg cls_arg_i64(int64_t value) { return cls_arg_value(&value, sizeof value); }
+/** A uchar. */
 static inline cls_arg cls_arg_u8(uint8_t value) { return cls_arg_value(&value, sizeof value); }
+/** A uint. */
 static inline cls_arg cls_arg_u32(uint32_t value) { return cls_arg_value(&value, sizeof value); }
+/** A ulong. */
 static inline cls_arg cls_arg_u64(uint64_t value) { return cls_arg_value(&value, sizeof value); }
 
 /**

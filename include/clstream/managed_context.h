@@ -17,11 +17,14 @@
 
 CLS_BEGIN_DECLS
 
+/** A context, and its coordinator where it has streams. */
 typedef struct cls_managed_context_handle *cls_managed_context;
 
 /**
- * Creates a context on a device, as in cls_device_find; NULL: the default device.
+ * Creates a context on a device.
+ * @param device       as in cls_device_find; NULL: the default device
  * @param with_streams 0: no coordinator, and steps run in place
+ * @param out          the managed context
  * @return also what cls_context_create and cls_async_coordinator_create return
  */
 CLS_API cls_status cls_managed_context_create(const char *device, int with_streams,
@@ -49,12 +52,12 @@ CLS_API cls_status cls_managed_context_make_pipeline(cls_managed_context managed
 
 /** One round of a triple buffer. Start with CLS_BUFFERED_STEP_INIT. */
 typedef struct cls_buffered_step {
-    size_t size; /**< sizeof(cls_buffered_step) */
-    cls_triple_buffer slots;
-    const void *in; /**< uploaded to the slot; must stay as it is until the upload is done */
-    size_t in_bytes;
-    void *out; /**< downloaded from the slot */
-    size_t out_bytes;
+    size_t size;             /**< sizeof(cls_buffered_step) */
+    cls_triple_buffer slots; /**< the ring that goes round */
+    const void *in;   /**< uploaded to the slot; must stay as it is until the upload is done */
+    size_t in_bytes;  /**< of `in`; at most a slot */
+    void *out;        /**< downloaded from the slot */
+    size_t out_bytes; /**< of `out`; at most a slot */
     const cls_compute *compute; /**< its `slots` is ignored: it is called with the step's slot */
     int timed; /**< nonzero: takes times on the device, as profiled queues are slower on some drivers */
 } cls_buffered_step;
@@ -64,14 +67,17 @@ typedef struct cls_buffered_step {
 
 /** What became of a step. Start with CLS_STEP_TELEMETRY_INIT. */
 typedef struct cls_step_telemetry {
-    size_t size;                      /**< sizeof(cls_step_telemetry) */
-    uint64_t step;                    /**< from 0 */
-    cls_op upload, compute, download; /**< for cls_async_coordinator_wait; 0 in place */
-    double submit_ms;                 /**< that the call took */
-    int measured;                     /**< nonzero: the times below are those of `measured_step` */
+    size_t size;            /**< sizeof(cls_step_telemetry) */
+    uint64_t step;          /**< from 0 */
+    cls_op upload;          /**< for cls_async_coordinator_wait; 0 in place */
+    cls_op compute;         /**< as `upload` */
+    cls_op download;        /**< as `upload` */
+    double submit_ms;       /**< that the call took */
+    int measured;           /**< nonzero: the times below are those of `measured_step` */
     uint64_t measured_step; /**< the latest timed step known to be done; in place it is this one */
-    double upload_ms, compute_ms,
-        download_ms; /**< behind what came before it in its stream and step */
+    double upload_ms;       /**< behind what came before it in its stream and step */
+    double compute_ms;      /**< as `upload_ms` */
+    double download_ms;     /**< as `upload_ms` */
 } cls_step_telemetry;
 
 #define CLS_STEP_TELEMETRY_INIT \

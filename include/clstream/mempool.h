@@ -37,6 +37,7 @@
 
 CLS_BEGIN_DECLS
 
+/** A pool of device memory of one context. */
 typedef struct cls_mempool_handle *cls_mempool;
 
 /** Ways of giving a stream memory that was freed on another one. A combination of bits. */
@@ -47,7 +48,7 @@ typedef enum cls_reuse {
     CLS_REUSE_FOLLOW_DONE = 3, /**< both: the default */
     CLS_REUSE_INSERT = 4, /**< make the stream wait for the free. A failure of the one stream then
                                      poisons the other, and what holds up the one holds up the other */
-    CLS_REUSE_ALL = 7
+    CLS_REUSE_ALL = 7     /**< every way */
 } cls_reuse;
 
 /** Options of a pool. Start with CLS_MEMPOOL_CONFIG_INIT. */
@@ -59,7 +60,7 @@ typedef struct cls_mempool_config {
                                    SIZE_MAX (the default) keeps all that is likely to be of use, 0 is
                                    CUDA's default */
     size_t max_bytes;      /**< the most that is reserved at a time; 0: no limit */
-    cls_reuse reuse;
+    cls_reuse reuse;       /**< what may be given from stream to stream */
 } cls_mempool_config;
 
 #define CLS_MEMPOOL_CONFIG_INIT \
@@ -74,12 +75,13 @@ typedef struct cls_mempool_stats {
     uint64_t reserved;      /**< bytes taken from the driver */
     uint64_t reserved_high; /**< the most since cls_mempool_reset_peaks */
     uint64_t blocks;        /**< buffers of the driver that make up `reserved` */
-    uint64_t mallocs, frees; /**< calls that succeeded */
-    uint64_t fresh;          /**< of the mallocs: memory used for the first time */
-    uint64_t same_stream;    /**< freed on the same stream before */
-    uint64_t followed;       /**< by CLS_REUSE_FOLLOW */
-    uint64_t done;           /**< by CLS_REUSE_DONE, or from what had been given back to the pool */
-    uint64_t inserted;       /**< by CLS_REUSE_INSERT */
+    uint64_t mallocs;       /**< calls that succeeded */
+    uint64_t frees;         /**< calls that succeeded */
+    uint64_t fresh;         /**< of the mallocs: memory used for the first time */
+    uint64_t same_stream;   /**< freed on the same stream before */
+    uint64_t followed;      /**< by CLS_REUSE_FOLLOW */
+    uint64_t done;          /**< by CLS_REUSE_DONE, or from what had been given back to the pool */
+    uint64_t inserted;      /**< by CLS_REUSE_INSERT */
 } cls_mempool_stats;
 
 #define CLS_MEMPOOL_STATS_INIT \
@@ -87,11 +89,12 @@ typedef struct cls_mempool_stats {
 
 /** What was allocated for one stream, over all pools. Start with CLS_STREAM_MEMORY_INIT. */
 typedef struct cls_stream_memory {
-    size_t size;     /**< sizeof(cls_stream_memory) */
-    uint64_t used;   /**< bytes allocated for the stream and not freed on any, as rounded up */
-    uint64_t peak;   /**< the most of one pool at a time, summed over the pools */
-    uint64_t cached; /**< bytes freed on this stream that nobody has reused yet */
-    uint64_t mallocs, frees;
+    size_t size;      /**< sizeof(cls_stream_memory) */
+    uint64_t used;    /**< bytes allocated for the stream and not freed on any, as rounded up */
+    uint64_t peak;    /**< the most of one pool at a time, summed over the pools */
+    uint64_t cached;  /**< bytes freed on this stream that nobody has reused yet */
+    uint64_t mallocs; /**< calls for this stream that succeeded */
+    uint64_t frees;   /**< calls on this stream that succeeded */
 } cls_stream_memory;
 
 #define CLS_STREAM_MEMORY_INIT \
@@ -145,8 +148,9 @@ CLS_API cls_status cls_context_set_mempool(cls_context context, cls_mempool pool
 /** The context's current pool. */
 CLS_API cls_status cls_context_get_mempool(cls_context context, cls_mempool *out);
 
-/** Reads and changes a pool's options (NULL: the defaults); a lower limit gives nothing back by itself. */
+/** A pool's options as they are. */
 CLS_API cls_status cls_mempool_get_config(cls_mempool pool, cls_mempool_config *config);
+/** Changes a pool's options; NULL: to the defaults. A lower limit gives nothing back by itself. */
 CLS_API cls_status cls_mempool_set_config(cls_mempool pool, const cls_mempool_config *config);
 
 /**
@@ -163,9 +167,10 @@ CLS_API cls_status cls_mempool_reset_peaks(cls_mempool pool);
 
 /** When memory that is freed for all of a stream may be given again. */
 typedef enum cls_free_mode {
-    CLS_FREE_IN_ORDER = 0, /**< as with cls_free_async: at once, in the stream's order */
-    CLS_FREE_WHEN_DONE =
-        1, /**< to nobody, the stream itself included, before its work so far is done */
+    /** As with cls_free_async: at once, in the stream's order. */
+    CLS_FREE_IN_ORDER = 0,
+    /** To nobody, the stream itself included, before its work so far is done. */
+    CLS_FREE_WHEN_DONE = 1
 } cls_free_mode;
 
 /**

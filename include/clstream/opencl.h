@@ -12,7 +12,7 @@
 #define CLSTREAM_OPENCL_H
 
 #ifndef CL_TARGET_OPENCL_VERSION
-#define CL_TARGET_OPENCL_VERSION 120
+#define CL_TARGET_OPENCL_VERSION 120 /**< set it before, for the calls of a later one */
 #endif
 #include <CL/cl.h>
 

@@ -16,9 +16,15 @@
 
 CLS_BEGIN_DECLS
 
+/** Stages with the buffers between them. */
 typedef struct cls_pipeline_handle *cls_pipeline;
 
-enum { CLS_PIPELINE_MAX_STAGES = 32, CLS_PIPELINE_MAX_BUFFERS = 64, CLS_PIPELINE_MAX_DEPTH = 16 };
+/** What a pipeline may have at most. */
+enum {
+    CLS_PIPELINE_MAX_STAGES = 32,  /**< stages */
+    CLS_PIPELINE_MAX_BUFFERS = 64, /**< buffers, the caller's among them */
+    CLS_PIPELINE_MAX_DEPTH = 16    /**< copies of a buffer */
+};
 
 /** Options of cls_pipeline_create. Start with CLS_PIPELINE_CONFIG_INIT. */
 typedef struct cls_pipeline_config {
@@ -39,7 +45,7 @@ CLS_API cls_status cls_pipeline_destroy(cls_pipeline pipeline);
 
 /** What a buffer is besides what an earlier stage of the iteration writes for a later one. */
 typedef enum cls_pipeline_buffer_kind {
-    CLS_PIPELINE_INTERNAL = 0,
+    CLS_PIPELINE_INTERNAL = 0, /**< nothing besides */
     CLS_PIPELINE_EXTERNAL = 1, /**< stages may read it though none writes it */
     CLS_PIPELINE_FEEDBACK = 2  /**< a stage reads what the iteration before this one wrote */
 } cls_pipeline_buffer_kind;
@@ -60,11 +66,13 @@ CLS_API cls_status cls_pipeline_get_buffer(cls_pipeline pipeline, const char *na
 
 /** What a stage's function is called with. */
 typedef struct cls_stage_run {
-    cls_stream stream;
-    uint64_t iteration;                 /**< from 0 */
-    const cls_buffer *inputs, *outputs; /**< in the order of the stage's names */
-    unsigned n_inputs, n_outputs;
-    cls_launch launch; /**< the stage's */
+    cls_stream stream;         /**< to submit to */
+    uint64_t iteration;        /**< from 0 */
+    const cls_buffer *inputs;  /**< in the order of the stage's names */
+    const cls_buffer *outputs; /**< in the order of the stage's names */
+    unsigned n_inputs;         /**< of `inputs` */
+    unsigned n_outputs;        /**< of `outputs` */
+    cls_launch launch;         /**< the stage's */
 } cls_stage_run;
 
 /** Submits a stage's work to its stream. What is not CLS_SUCCESS ends the iteration with it. */
@@ -72,20 +80,20 @@ typedef cls_status (*cls_stage_fn)(const cls_stage_run *run, void *arg);
 
 /** A stage. Start with CLS_STAGE_INIT. Names and arrays are copied. */
 typedef struct cls_stage {
-    size_t size; /**< sizeof(cls_stage) */
-    const char *name;
-    const char *const *inputs; /**< names of buffers; one in both lists is worked on in place */
-    unsigned n_inputs;
-    const char *const *outputs;
-    unsigned n_outputs;
-    cls_stage_fn fn;
-    void *arg;
+    size_t size;                /**< sizeof(cls_stage) */
+    const char *name;           /**< at most 63 bytes */
+    const char *const *inputs;  /**< names of buffers; one in both lists is worked on in place */
+    unsigned n_inputs;          /**< of `inputs` */
+    const char *const *outputs; /**< names of buffers */
+    unsigned n_outputs;         /**< of `outputs` */
+    cls_stage_fn fn;            /**< submits the stage's work; or NULL: `kernel` */
+    void *arg;                  /**< for `fn` */
     cls_kernel
         kernel; /**< when fn is NULL: launched with the inputs, the outputs, and args; must live */
-    cls_launch launch;
+    cls_launch launch;   /**< of the kernel */
     const cls_arg *args; /**< values of more than 16 bytes must live as long as the pipeline */
-    unsigned n_args;
-    cls_stream stream; /**< NULL: one of its own */
+    unsigned n_args;     /**< of `args` */
+    cls_stream stream;   /**< NULL: one of its own */
 } cls_stage;
 
 #define CLS_STAGE_INIT \
@@ -129,7 +137,7 @@ typedef struct cls_pipeline_statistics {
     uint64_t iterations; /**< submitted */
     uint64_t timed;      /**< of those: done, with times; more than 64 in flight are not timed */
     double average_ms;   /**< from the first start to the last end, by iteration */
-    double per_second;
+    double per_second;   /**< iterations, of those that are timed */
     double utilisation;  /**< share of that time, 0 to 1, in which some stage was at work */
     char bottleneck[64]; /**< the stage that is longest at work; "" without times */
 } cls_pipeline_statistics;
@@ -137,12 +145,13 @@ typedef struct cls_pipeline_statistics {
 #define CLS_PIPELINE_STATISTICS_INIT \
     { sizeof(cls_pipeline_statistics), 0, 0, 0, 0, 0, "" }
 
+/** What the iterations took. */
 CLS_API cls_status cls_pipeline_get_statistics(cls_pipeline pipeline, cls_pipeline_statistics *out);
 
 /** Of one stage. Start with CLS_STAGE_STATISTICS_INIT. */
 typedef struct cls_stage_statistics {
-    size_t size; /**< sizeof(cls_stage_statistics) */
-    uint64_t runs;
+    size_t size;       /**< sizeof(cls_stage_statistics) */
+    uint64_t runs;     /**< that are done and timed */
     double average_ms; /**< at work */
     double busy_ms;    /**< at work, in all */
     double wait_ms;    /**< between its runs, in all: what it waited for others */
@@ -151,7 +160,7 @@ typedef struct cls_stage_statistics {
 #define CLS_STAGE_STATISTICS_INIT \
     { sizeof(cls_stage_statistics), 0, 0, 0, 0 }
 
-/** @retval CLS_ERROR_NOT_FOUND no such stage */
+/** What a stage's runs took. @retval CLS_ERROR_NOT_FOUND no such stage */
 CLS_API cls_status cls_pipeline_get_stage_statistics(cls_pipeline pipeline, const char *stage,
                                                      cls_stage_statistics *out);
 
@@ -166,10 +175,11 @@ CLS_API cls_status cls_pipeline_reset(cls_pipeline pipeline);
 /** Submits one step for input number `input` to the step's stream. */
 typedef cls_status (*cls_step_fn)(cls_stream stream, uint64_t input, void *arg);
 
+/** One step of cls_pipeline_run. */
 typedef struct cls_step {
-    cls_step_fn fn;
+    cls_step_fn fn;    /**< submits one input's work */
     cls_stream stream; /**< NULL: the default stream of the default context */
-    void *arg;
+    void *arg;         /**< for `fn` */
 } cls_step;
 
 /**

@@ -23,6 +23,7 @@
 
 CLS_BEGIN_DECLS
 
+/** A pool of streams of one context. */
 typedef struct cls_pool_handle *cls_pool;
 
 /** How cls_pool_get chooses. A poisoned stream is given only where all are. */
@@ -30,26 +31,25 @@ typedef enum cls_pool_strategy {
     CLS_POOL_ROUND_ROBIN = 0,   /**< one after the other */
     CLS_POOL_LOAD_BALANCED = 1, /**< the one with the fewest commands outstanding */
     CLS_POOL_PRIORITY = 2,      /**< the most urgent one without work, or else as load balanced */
-    CLS_POOL_WORKLOAD =
-        3 /**< streams are kept apart by kind of work; as load balanced among them */
+    CLS_POOL_WORKLOAD = 3       /**< streams of this kind of work; as load balanced among them */
 } cls_pool_strategy;
 
 /** Kinds of work. */
 typedef enum cls_workload {
-    CLS_WORKLOAD_COMPUTE = 0,
-    CLS_WORKLOAD_MEMORY = 1,
-    CLS_WORKLOAD_MIXED = 2,
+    CLS_WORKLOAD_COMPUTE = 0,      /**< kernels */
+    CLS_WORKLOAD_MEMORY = 1,       /**< copies and fills */
+    CLS_WORKLOAD_MIXED = 2,        /**< both */
     CLS_WORKLOAD_COORDINATION = 3, /**< short steps that others wait for */
-    CLS_WORKLOADS = 4
+    CLS_WORKLOADS = 4              /**< how many kinds there are */
 } cls_workload;
 
 /** Options of cls_pool_create. Start with CLS_POOL_CONFIG_INIT. */
 typedef struct cls_pool_config {
-    size_t size; /**< sizeof(cls_pool_config) */
-    cls_pool_strategy strategy;
-    unsigned min_streams; /**< made at once; 0: 4 */
-    unsigned max_streams; /**< 0: four times min_streams */
-    unsigned busy;        /**< outstanding commands from which on a stream is busy; 0: 16 */
+    size_t size;                /**< sizeof(cls_pool_config) */
+    cls_pool_strategy strategy; /**< of cls_pool_get */
+    unsigned min_streams;       /**< made at once; 0: 4 */
+    unsigned max_streams;       /**< 0: four times min_streams */
+    unsigned busy;              /**< outstanding commands from which on a stream is busy; 0: 16 */
 } cls_pool_config;
 
 #define CLS_POOL_CONFIG_INIT \
@@ -64,14 +64,16 @@ typedef struct cls_workload_figures {
 
 /** What a pool is and has learnt. Start with CLS_POOL_INFO_INIT. */
 typedef struct cls_pool_info {
-    size_t size; /**< sizeof(cls_pool_info) */
-    cls_pool_strategy strategy;
-    unsigned streams; /**< now */
-    unsigned held;    /**< of them given out and not released */
-    unsigned leased;  /**< of those to one caller alone */
-    unsigned min_streams, max_streams;
-    uint64_t grown, shrunk; /**< streams made and destroyed under way */
-    cls_workload_figures workloads[CLS_WORKLOADS];
+    size_t size;                                   /**< sizeof(cls_pool_info) */
+    cls_pool_strategy strategy;                    /**< in force */
+    unsigned streams;                              /**< now */
+    unsigned held;                                 /**< of them given out and not released */
+    unsigned leased;                               /**< of those to one caller alone */
+    unsigned min_streams;                          /**< it never has fewer */
+    unsigned max_streams;                          /**< it never has more */
+    uint64_t grown;                                /**< streams made under way */
+    uint64_t shrunk;                               /**< streams destroyed under way */
+    cls_workload_figures workloads[CLS_WORKLOADS]; /**< by kind of work */
 } cls_pool_info;
 
 #define CLS_POOL_INFO_INIT                                                  \
@@ -83,9 +85,10 @@ typedef struct cls_pool_info {
 
 /** What cls_pool_optimize decided. Start with CLS_POOL_ADVICE_INIT. */
 typedef struct cls_pool_advice {
-    size_t size; /**< sizeof(cls_pool_advice) */
-    cls_pool_strategy before, after;
-    char why[192]; /**< a sentence with the figures behind it */
+    size_t size;              /**< sizeof(cls_pool_advice) */
+    cls_pool_strategy before; /**< the call */
+    cls_pool_strategy after;  /**< it; the same where it stayed */
+    char why[192];            /**< a sentence with the figures behind it */
 } cls_pool_advice;
 
 #define CLS_POOL_ADVICE_INIT \

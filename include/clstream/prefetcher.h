@@ -20,19 +20,27 @@
 
 CLS_BEGIN_DECLS
 
+/** Loader threads, with the batches that they fill. */
 typedef struct cls_prefetcher_handle *cls_prefetcher;
 
 /**
- * Loads batch `index` into `memory`, which is pinned and has room for `capacity` bytes, and says how much
- * it is. Called once for each index, on several threads at once for several ones, without a lock held; it
- * may block.
- * @param bytes 0 at the call; left at 0: there is no such batch, the data ends before it
+ * Loads a batch and says how much it is. Called once for each index, on several threads at once for
+ * several ones, without a lock held; it may block.
+ * @param arg      of cls_prefetcher_create
+ * @param index    which batch, from 0
+ * @param memory   where it goes; pinned
+ * @param capacity the bytes there is room for
+ * @param bytes    0 at the call; left at 0: there is no such batch, the data ends before it
  * @return what is not CLS_SUCCESS ends the data too, and next returns it in the batch's turn
  */
 typedef cls_status (*cls_load_fn)(void *arg, uint64_t index, void *memory, size_t capacity,
                                   size_t *bytes);
 
-enum { CLS_PREFETCHER_MAX_WORKERS = 64, CLS_PREFETCHER_MAX_DEPTH = 256 };
+/** What a prefetcher may have at most. */
+enum {
+    CLS_PREFETCHER_MAX_WORKERS = 64, /**< loader threads */
+    CLS_PREFETCHER_MAX_DEPTH = 256   /**< batches at once */
+};
 
 /** Options of cls_prefetcher_create. Start with CLS_PREFETCHER_CONFIG_INIT. */
 typedef struct cls_prefetcher_config {
@@ -48,7 +56,7 @@ typedef struct cls_prefetcher_config {
 typedef struct cls_prefetched {
     cls_buffer buffer; /**< the prefetcher's, from the start; not to be destroyed. NULL: the end */
     size_t bytes;      /**< 0: the data has ended */
-    uint64_t index;
+    uint64_t index;    /**< the batch's number, from 0 */
 } cls_prefetched;
 
 /**

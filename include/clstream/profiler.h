@@ -34,7 +34,9 @@
 
 CLS_BEGIN_DECLS
 
+/** What records commands. */
 typedef struct cls_profiler_handle *cls_profiler;
+/** A copy of what a profiler had recorded. */
 typedef struct cls_profile_handle *cls_profile;
 
 /** Options of cls_profiler_create. Start with CLS_PROFILER_CONFIG_INIT. */
@@ -103,10 +105,11 @@ CLS_API cls_status cls_profiler_snapshot(cls_profiler profiler, cls_profile *out
 /** Destroys a profile. */
 CLS_API cls_status cls_profile_destroy(cls_profile profile);
 
+/** What a record is of. */
 typedef enum cls_record_type {
-    CLS_RECORD_COMMAND = 0,
-    CLS_RECORD_RANGE = 1, /**< of cls_range_push and cls_range_pop */
-    CLS_RECORD_USER = 2   /**< of cls_profiler_add */
+    CLS_RECORD_COMMAND = 0, /**< of a stream */
+    CLS_RECORD_RANGE = 1,   /**< of cls_range_push and cls_range_pop */
+    CLS_RECORD_USER = 2     /**< of cls_profiler_add */
 } cls_record_type;
 
 /** Where a record's start and end come from. */
@@ -135,47 +138,51 @@ typedef enum cls_clock {
  * commands that failed.
  */
 typedef enum cls_hold {
-    CLS_HOLD_NONE = 0,
-    CLS_HOLD_DEPENDENCY = 1,
-    CLS_HOLD_HOST = 2,
-    CLS_HOLD_QUEUE = 3,
-    CLS_HOLD_WIDTH = 4,
-    CLS_HOLD_LATENCY = 5,
-    CLS_HOLDS = 6
+    CLS_HOLD_NONE = 0,       /**< nothing */
+    CLS_HOLD_DEPENDENCY = 1, /**< another stream, a timeline or a cl_event */
+    CLS_HOLD_HOST = 2,       /**< the program, which had not submitted it */
+    CLS_HOLD_QUEUE = 3,      /**< another stream's command in the same driver queue */
+    CLS_HOLD_WIDTH = 4,      /**< other commands, which filled the device */
+    CLS_HOLD_LATENCY = 5,    /**< the way to the driver and to the device */
+    CLS_HOLDS = 6            /**< how many causes there are */
 } cls_hold;
 
 /** A command that another one waited for. */
 typedef struct cls_profile_dependency {
-    uint64_t stream; /**< its number; 0: a timeline, or a cl_event of the program's own */
-    uint64_t position;
+    uint64_t stream;   /**< its number; 0: a timeline, or a cl_event of the program's own */
+    uint64_t position; /**< its number in its stream, from 1 */
 } cls_profile_dependency;
 
-enum { CLS_PROFILE_DEPENDENCIES = 4 };
+/** How many dependencies a record tells. */
+enum {
+    CLS_PROFILE_DEPENDENCIES = 4 /**< of one command */
+};
 
 /** One record. Start with CLS_PROFILE_RECORD_INIT. */
 typedef struct cls_profile_record {
-    size_t size; /**< sizeof(cls_profile_record) */
-    cls_record_type type;
+    size_t size;           /**< sizeof(cls_profile_record) */
+    cls_record_type type;  /**< what it is of */
     cls_command_kind kind; /**< of a command */
-    char label[64];
+    char label[64];        /**< of the command, the range or the caller's own */
     uint64_t stream;   /**< of a command: the stream's number, as in cls_profile_stream; else 0 */
     uint64_t position; /**< of a command: in its stream, from 1 */
     uint64_t thread;   /**< of a range: a number of the thread, from 1; else 0 */
-    uint64_t bytes;
+    uint64_t bytes;    /**< moved by a copy or a fill, or the caller's own; else 0 */
     uint64_t memory; /**< of a command: bytes of buffers and pools in its context when submitted */
     uint64_t queued_ns;    /**< submitted to the stream */
     uint64_t submitted_ns; /**< handed to the driver, or to a thread of the library */
-    uint64_t start_ns;
-    uint64_t end_ns;
+    uint64_t start_ns;     /**< of the work itself */
+    uint64_t end_ns;       /**< of the work itself */
     uint64_t
-        device_ns[4]; /**< the driver's own: queued, submitted, start, end; 0 where it has none */
-    cls_clock clock;
+        device_ns[4];  /**< the driver's own: queued, submitted, start, end; 0 where it has none */
+    cls_clock clock;   /**< where start and end come from */
     cls_status status; /**< of a command that failed or was dropped: the stream's error */
-    cls_hold hold;
-    uint64_t held_ns; /**< the gap */
-    unsigned queue;   /**< the driver queue's number; streams of one number share it; 0: none */
+    cls_hold hold;     /**< the longest part of the gap */
+    uint64_t held_ns;  /**< the gap */
+    unsigned queue;    /**< the driver queue's number; streams of one number share it; 0: none */
     unsigned n_dependencies; /**< waits on other streams, or of timelines; the first 4 are told */
-    cls_profile_dependency dependencies[CLS_PROFILE_DEPENDENCIES];
+    cls_profile_dependency
+        dependencies[CLS_PROFILE_DEPENDENCIES]; /**< of those waits, in no order */
 } cls_profile_record;
 
 #define CLS_PROFILE_RECORD_INIT                                                                   \
@@ -191,8 +198,8 @@ CLS_API cls_status cls_profile_get_record(cls_profile profile, size_t i, cls_pro
 
 /** Commands of one kind, or of one direction of transfer. */
 typedef struct cls_profile_total {
-    uint64_t count;
-    uint64_t bytes;
+    uint64_t count;    /**< of commands */
+    uint64_t bytes;    /**< that they moved */
     uint64_t total_ns; /**< the sum of their durations */
 } cls_profile_total;
 
@@ -209,21 +216,21 @@ typedef struct cls_profile_total {
  *                         would have come to with these durations
  */
 typedef struct cls_profile_summary {
-    size_t size; /**< sizeof(cls_profile_summary) */
-    size_t records;
-    size_t streams;
+    size_t size;          /**< sizeof(cls_profile_summary) */
+    size_t records;       /**< of all types */
+    size_t streams;       /**< that have a record */
     uint64_t dropped;     /**< records that the ring had no room for any more */
     uint64_t begin_ns;    /**< the first queued ... */
     uint64_t end_ns;      /**< ... and the last end of all records */
     uint64_t failed;      /**< commands */
     uint64_t memory_peak; /**< the most bytes of buffers and pools in one context at a submission */
-    cls_profile_total kinds[CLS_COMMAND_KINDS];
-    uint64_t work_ns;
-    uint64_t busy_ns;
-    uint64_t critical_ns;
-    double concurrency;
-    double possible_concurrency;
-    uint64_t held_ns[CLS_HOLDS]; /**< the gaps of all streams, by cause */
+    cls_profile_total kinds[CLS_COMMAND_KINDS]; /**< all streams' commands, by kind */
+    uint64_t work_ns;                           /**< the sum of the durations of work */
+    uint64_t busy_ns;                           /**< at least one command at work */
+    uint64_t critical_ns;                       /**< the longest chain */
+    double concurrency;                         /**< achieved */
+    double possible_concurrency;                /**< at most */
+    uint64_t held_ns[CLS_HOLDS];                /**< the gaps of all streams, by cause */
 } cls_profile_summary;
 
 #define CLS_PROFILE_SUMMARY_INIT                                                            \
@@ -231,18 +238,20 @@ typedef struct cls_profile_summary {
         sizeof(cls_profile_summary), 0, 0, 0, 0, 0, 0, 0, {{0, 0, 0}}, 0, 0, 0, 0, 0, { 0 } \
     }
 
+/** The whole report. */
 CLS_API cls_status cls_profile_get_summary(cls_profile profile, cls_profile_summary *out);
 
 /** One stream. Start with CLS_PROFILE_STREAM_INIT. */
 typedef struct cls_profile_stream {
-    size_t size;     /**< sizeof(cls_profile_stream) */
-    uint64_t number; /**< from 1, of all streams of the process */
-    char name[64];
-    size_t device; /**< as in device.h */
-    uint64_t commands;
-    uint64_t failed;
+    size_t size;                                /**< sizeof(cls_profile_stream) */
+    uint64_t number;                            /**< from 1, of all streams of the process */
+    char name[64];                              /**< at the time of the record */
+    size_t device;                              /**< as in device.h */
+    uint64_t commands;                          /**< with a record */
+    uint64_t failed;                            /**< of those: failed or dropped */
     cls_profile_total kinds[CLS_COMMAND_KINDS]; /**< launches, transfers ... */
-    uint64_t begin_ns, end_ns;                  /**< first start, last end of its commands */
+    uint64_t begin_ns;                          /**< first start of its commands */
+    uint64_t end_ns;                            /**< last end of its commands */
     uint64_t busy_ns;                           /**< of its work */
     double latency_ns;                          /**< mean time from queued to end of its commands */
     uint64_t
@@ -266,15 +275,17 @@ CLS_API cls_status cls_profile_find_stream(cls_profile profile, cls_stream strea
 
 /** Commands of one label and kind. Start with CLS_PROFILE_OPERATION_INIT. */
 typedef struct cls_profile_operation {
-    size_t size; /**< sizeof(cls_profile_operation) */
-    char label[64];
-    cls_command_kind kind;
-    uint64_t count; /**< failed ones are left out */
-    uint64_t bytes;
-    uint64_t total_ns;
-    double mean_ns;
-    uint64_t min_ns, max_ns;
-    uint64_t p50_ns, p99_ns; /**< the least duration that 50% and 99% of them do not exceed */
+    size_t size;           /**< sizeof(cls_profile_operation) */
+    char label[64];        /**< of the commands */
+    cls_command_kind kind; /**< of the commands */
+    uint64_t count;        /**< failed ones are left out */
+    uint64_t bytes;        /**< that they moved */
+    uint64_t total_ns;     /**< of all of them */
+    double mean_ns;        /**< of one of them */
+    uint64_t min_ns;       /**< the shortest */
+    uint64_t max_ns;       /**< the longest */
+    uint64_t p50_ns;       /**< the least duration that half of them do not exceed */
+    uint64_t p99_ns;       /**< the least duration that 99% of them do not exceed */
 } cls_profile_operation;
 
 #define CLS_PROFILE_OPERATION_INIT \
@@ -300,11 +311,11 @@ CLS_API cls_status cls_profile_get_operation(cls_profile profile, size_t stream,
  * group's busy time.
  */
 typedef struct cls_profile_overlap {
-    size_t size; /**< sizeof(cls_profile_overlap) */
-    uint64_t busy_ns[2];
-    uint64_t overlap_ns;
-    uint64_t possible_ns;
-    double achieved;
+    size_t size;          /**< sizeof(cls_profile_overlap) */
+    uint64_t busy_ns[2];  /**< a and b */
+    uint64_t overlap_ns;  /**< both at work */
+    uint64_t possible_ns; /**< the most that could have been */
+    double achieved;      /**< the ratio of the two, 0 to 1 */
 } cls_profile_overlap;
 
 #define CLS_PROFILE_OVERLAP_INIT \
@@ -325,11 +336,10 @@ CLS_API cls_status cls_profile_get_kind_overlap(cls_profile profile, cls_command
 typedef enum cls_profile_format {
     CLS_PROFILE_AUTO = 0, /**< by the name: .json .html .svg .csv .txt */
     CLS_PROFILE_JSON = 1, /**< Chrome's trace events, also for Perfetto */
-    CLS_PROFILE_HTML =
-        2,               /**< a page with a timeline to zoom and the reports; needs no other file */
-    CLS_PROFILE_SVG = 3, /**< a picture of the timeline; needs no other file */
-    CLS_PROFILE_CSV = 4, /**< one record a line */
-    CLS_PROFILE_TEXT = 5 /**< the reports */
+    CLS_PROFILE_HTML = 2, /**< a page to zoom, with the reports; needs no other file */
+    CLS_PROFILE_SVG = 3,  /**< a picture of the timeline; needs no other file */
+    CLS_PROFILE_CSV = 4,  /**< one record a line */
+    CLS_PROFILE_TEXT = 5  /**< the reports */
 } cls_profile_format;
 
 /**

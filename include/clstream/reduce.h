@@ -16,6 +16,7 @@
 
 CLS_BEGIN_DECLS
 
+/** Reductions. */
 typedef enum cls_reduce_op {
     /**
      * The sum; 0 of no elements. Integers: an i64, modulo 2^64. f32 and f64: in the same type, with

@@ -27,6 +27,7 @@ CLS_BEGIN_DECLS
 
 /** What a call came to. 0 is success, positive is "not yet", negative is an error. */
 typedef enum cls_status {
+    /** It went well. */
     CLS_SUCCESS = 0,
     /** The work asked about is still pending (query, elapsed time, handing out a cl_event). */
     CLS_NOT_READY = 1,

@@ -46,16 +46,16 @@ typedef enum cls_wait_policy {
 
 /** Priorities: lower is more urgent, as in CUDA. Values outside are clamped. */
 #define CLS_PRIORITY_HIGH (-1)
-#define CLS_PRIORITY_NORMAL 0
-#define CLS_PRIORITY_LOW 1
+#define CLS_PRIORITY_NORMAL 0 /**< the default */
+#define CLS_PRIORITY_LOW 1    /**< gives way to the others */
 
 /** Options of cls_stream_create. Start with CLS_STREAM_CONFIG_INIT. */
 typedef struct cls_stream_config {
-    size_t size;      /**< sizeof(cls_stream_config) */
-    const char *name; /**< copied, at most 63 bytes kept; NULL: "stream N" */
-    int priority;     /**< CLS_PRIORITY_* */
-    cls_order order;  /**< overridden by CLSTREAM_QUEUE_ORDER=in|out in the environment */
-    cls_wait_policy wait;
+    size_t size;            /**< sizeof(cls_stream_config) */
+    const char *name;       /**< copied, at most 63 bytes kept; NULL: "stream N" */
+    int priority;           /**< CLS_PRIORITY_* */
+    cls_order order;        /**< overridden by CLSTREAM_QUEUE_ORDER=in|out in the environment */
+    cls_wait_policy wait;   /**< how blocking calls on the stream wait */
     int timing;             /**< nonzero: the stream's queue is profiled from the start */
     unsigned max_in_flight; /**< commands the driver may hold; 0: 1024 */
     size_t fifo_limit;      /**< commands the library may hold besides; 0: no limit */
@@ -66,15 +66,15 @@ typedef struct cls_stream_config {
 
 /** What a stream is. Start with CLS_STREAM_INFO_INIT. */
 typedef struct cls_stream_info {
-    size_t size; /**< sizeof(cls_stream_info) */
-    char name[64];
-    cls_context context;
-    int priority;    /**< in effect: CLS_PRIORITY_NORMAL where the driver has no priorities */
-    cls_order order; /**< in effect: never AUTO */
-    cls_wait_policy wait;
-    int timing; /**< nonzero: the stream's queue is profiled */
-    unsigned max_in_flight;
-    size_t fifo_limit;
+    size_t size;          /**< sizeof(cls_stream_info) */
+    char name[64];        /**< as created, or "stream N" */
+    cls_context context;  /**< that it is of */
+    int priority;         /**< in effect: CLS_PRIORITY_NORMAL where the driver has no priorities */
+    cls_order order;      /**< in effect: never AUTO */
+    cls_wait_policy wait; /**< how blocking calls on it wait */
+    int timing;           /**< nonzero: the stream's queue is profiled */
+    unsigned max_in_flight; /**< in effect */
+    size_t fifo_limit;      /**< 0: none */
 } cls_stream_info;
 
 #define CLS_STREAM_INFO_INIT \
@@ -82,34 +82,34 @@ typedef struct cls_stream_info {
 
 /** Kinds of commands, as the counters and the profiler tell them apart. */
 typedef enum cls_command_kind {
-    CLS_COMMAND_KERNEL = 0,
-    CLS_COMMAND_COPY_H2D = 1,
-    CLS_COMMAND_COPY_D2H = 2,
-    CLS_COMMAND_COPY_D2D = 3,
-    CLS_COMMAND_FILL = 4,
-    CLS_COMMAND_MIGRATE = 5,
-    CLS_COMMAND_MARKER = 6,
-    CLS_COMMAND_HOST = 7,
-    CLS_COMMAND_CALLBACK = 8,
-    CLS_COMMAND_FOREIGN = 9,
-    CLS_COMMAND_KINDS = 10
+    CLS_COMMAND_KERNEL = 0,   /**< launches, typed operations and batches among them */
+    CLS_COMMAND_COPY_H2D = 1, /**< uploads */
+    CLS_COMMAND_COPY_D2H = 2, /**< downloads */
+    CLS_COMMAND_COPY_D2D = 3, /**< copies within the device */
+    CLS_COMMAND_FILL = 4,     /**< cls_fill_async */
+    CLS_COMMAND_MIGRATE = 5,  /**< cls_prefetch_async */
+    CLS_COMMAND_MARKER = 6,   /**< records of timed events, and what else only marks a point */
+    CLS_COMMAND_HOST = 7,     /**< host functions */
+    CLS_COMMAND_CALLBACK = 8, /**< cls_stream_add_callback */
+    CLS_COMMAND_FOREIGN = 9,  /**< foreign code: cls_stream_foreign_async, CLBlast */
+    CLS_COMMAND_KINDS = 10    /**< how many kinds there are */
 } cls_command_kind;
 
 /** Totals since the stream was created. Start with CLS_STREAM_COUNTERS_INIT. */
 typedef struct cls_stream_counters {
-    size_t size; /**< sizeof(cls_stream_counters) */
-    uint64_t submitted;
-    uint64_t completed;
+    size_t size;                          /**< sizeof(cls_stream_counters) */
+    uint64_t submitted;                   /**< commands */
+    uint64_t completed;                   /**< of those: done, failed or dropped */
     uint64_t failed;                      /**< of the completed: failed or dropped */
     uint64_t commands[CLS_COMMAND_KINDS]; /**< submitted, by kind */
-    uint64_t bytes_to_device;
-    uint64_t bytes_to_host;
-    uint64_t bytes_on_device; /**< copied or filled within the device */
-    uint64_t waits;           /**< wait_event calls that made later work wait */
-    uint64_t deferred;        /**< commands that went through the FIFO */
-    uint64_t stalls;          /**< submissions that found max_in_flight reached */
-    uint64_t in_flight;       /**< held by the driver now */
-    uint64_t queued;          /**< held by the library now */
+    uint64_t bytes_to_device;             /**< copied */
+    uint64_t bytes_to_host;               /**< copied */
+    uint64_t bytes_on_device;             /**< copied or filled within the device */
+    uint64_t waits;                       /**< wait_event calls that made later work wait */
+    uint64_t deferred;                    /**< commands that went through the FIFO */
+    uint64_t stalls;                      /**< submissions that found max_in_flight reached */
+    uint64_t in_flight;                   /**< held by the driver now */
+    uint64_t queued;                      /**< held by the library now */
 } cls_stream_counters;
 
 #define CLS_STREAM_COUNTERS_INIT \

@@ -25,6 +25,7 @@
 
 CLS_BEGIN_DECLS
 
+/** Tasks with their prerequisites. */
 typedef struct cls_task_graph_handle *cls_task_graph;
 
 /** The stream of a task that may run on any stream of the set. */
@@ -42,13 +43,13 @@ typedef cls_status (*cls_task_fn)(cls_stream stream, void *arg);
 
 /** A task to add. Start with CLS_TASK_INIT. */
 typedef struct cls_task {
-    size_t size;       /**< sizeof(cls_task) */
-    const char *label; /**< copied, at most 63 bytes kept; NULL: "task N" */
-    cls_stream stream; /**< one of the coordinator's set, or CLS_ANY_STREAM */
-    cls_task_fn fn;
-    void *arg;
+    size_t size;                   /**< sizeof(cls_task) */
+    const char *label;             /**< copied, at most 63 bytes kept; NULL: "task N" */
+    cls_stream stream;             /**< one of the coordinator's set, or CLS_ANY_STREAM */
+    cls_task_fn fn;                /**< submits the task's work */
+    void *arg;                     /**< for `fn` */
     const uint32_t *prerequisites; /**< numbers of tasks; may be NULL when there are none */
-    size_t n_prerequisites;
+    size_t n_prerequisites;        /**< of `prerequisites` */
 } cls_task;
 
 #define CLS_TASK_INIT \
@@ -58,19 +59,19 @@ typedef struct cls_task {
 typedef enum cls_task_state {
     CLS_TASK_NEW = 0,     /**< no run has come to it yet */
     CLS_TASK_PENDING = 1, /**< its work is not done */
-    CLS_TASK_DONE = 2,
+    CLS_TASK_DONE = 2,    /**< its work is done and went well */
     CLS_TASK_FAILED = 3,  /**< by itself */
     CLS_TASK_POISONED = 4 /**< by another task, or by a failure from outside the graph */
 } cls_task_state;
 
 /** What a task is and has come to. Start with CLS_TASK_INFO_INIT. */
 typedef struct cls_task_info {
-    size_t size; /**< sizeof(cls_task_info) */
-    char label[64];
-    cls_stream stream; /**< where it was run; NULL: it was not called */
-    cls_task_state state;
-    cls_status status; /**< of a failed or poisoned task: the error; else CLS_SUCCESS */
-    uint32_t cause;    /**< of a poisoned task: the failed one; else CLS_NO_TASK */
+    size_t size;          /**< sizeof(cls_task_info) */
+    char label[64];       /**< as added */
+    cls_stream stream;    /**< where it was run; NULL: it was not called */
+    cls_task_state state; /**< in the latest run */
+    cls_status status;    /**< of a failed or poisoned task: the error; else CLS_SUCCESS */
+    uint32_t cause;       /**< of a poisoned task: the failed one; else CLS_NO_TASK */
 } cls_task_info;
 
 #define CLS_TASK_INFO_INIT \

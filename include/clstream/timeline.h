@@ -46,8 +46,8 @@ typedef struct cls_timeline_config {
 
 /** What a timeline is. Start with CLS_TIMELINE_INFO_INIT. */
 typedef struct cls_timeline_info {
-    size_t size; /**< sizeof(cls_timeline_info) */
-    char name[64];
+    size_t size;    /**< sizeof(cls_timeline_info) */
+    char name[64];  /**< as created */
     uint64_t value; /**< reached */
     uint64_t
         queued; /**< the highest value that a stream is to signal; `value` when there is none */
@@ -132,10 +132,10 @@ CLS_API cls_status cls_stream_wait_timeline(cls_stream stream, cls_timeline time
                                             uint64_t value);
 
 /**
- * Writes the cycle that the process's last refused call would have closed as Graphviz DOT, as snprintf
- * does: at most `size` bytes with the NUL. `length` takes the length of the whole text without it.
- * @param text   may be NULL where `size` is 0
- * @param length may be NULL
+ * Writes the cycle that the process's last refused call would have closed as Graphviz DOT.
+ * @param text   takes the text, as from snprintf; may be NULL where `size` is 0
+ * @param size   the most bytes to write, the NUL among them
+ * @param length takes the length of the whole text without the NUL; may be NULL
  * @retval CLS_ERROR_NOT_FOUND     nothing was refused yet
  * @retval CLS_ERROR_INVALID_VALUE
  */

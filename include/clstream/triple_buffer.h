@@ -30,13 +30,15 @@
 
 CLS_BEGIN_DECLS
 
+/** A ring of slots. */
 typedef struct cls_triple_buffer_handle *cls_triple_buffer;
 
+/** What a slot is being used for. */
 typedef enum cls_slot_state {
-    CLS_SLOT_FREE = 0,
-    CLS_SLOT_UPLOADING = 1,
-    CLS_SLOT_PROCESSING = 2,
-    CLS_SLOT_DOWNLOADING = 3
+    CLS_SLOT_FREE = 0,       /**< nothing */
+    CLS_SLOT_UPLOADING = 1,  /**< taken by upload_slot */
+    CLS_SLOT_PROCESSING = 2, /**< taken by process_slot */
+    CLS_SLOT_DOWNLOADING = 3 /**< taken by download_slot */
 } cls_slot_state;
 
 /** A slot as a stage holds it. */
@@ -46,7 +48,10 @@ typedef struct cls_slot {
     uint64_t round;    /**< how many slots were uploaded before this one */
 } cls_slot;
 
-enum { CLS_TRIPLE_BUFFER_MAX_SLOTS = 64 };
+/** What a ring may have at most. */
+enum {
+    CLS_TRIPLE_BUFFER_MAX_SLOTS = 64 /**< slots */
+};
 
 /** Options of cls_triple_buffer_create. Start with CLS_TRIPLE_BUFFER_CONFIG_INIT. */
 typedef struct cls_triple_buffer_config {

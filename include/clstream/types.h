@@ -16,22 +16,29 @@
 
 CLS_BEGIN_DECLS
 
+/** A device with its default stream, programs and queues: context.h. */
 typedef struct cls_context_handle *cls_context;
+/** An order of work: stream.h. */
 typedef struct cls_stream_handle *cls_stream;
+/** A mark in a stream's work: event.h. */
 typedef struct cls_event_handle *cls_event;
+/** Device memory: buffer.h, mempool.h, managed.h. */
 typedef struct cls_buffer_handle *cls_buffer;
+/** Built OpenCL C: kernel.h. */
 typedef struct cls_program_handle *cls_program;
+/** A function of a program: kernel.h. */
 typedef struct cls_kernel_handle *cls_kernel;
+/** A counter to signal and to wait for: timeline.h. */
 typedef struct cls_timeline_handle *cls_timeline;
 
 /** Element types. The numbers are fixed; those between are kept for f16, bf16, i8, i16 and u16. */
 typedef enum cls_dtype {
-    CLS_F32 = 1,
-    CLS_F64 = 2,
-    CLS_I32 = 3,
-    CLS_I64 = 4,
-    CLS_U8 = 5,
-    CLS_U32 = 6
+    CLS_F32 = 1, /**< float */
+    CLS_F64 = 2, /**< double */
+    CLS_I32 = 3, /**< int32_t */
+    CLS_I64 = 4, /**< int64_t */
+    CLS_U8 = 5,  /**< uint8_t */
+    CLS_U32 = 6  /**< uint32_t */
 } cls_dtype;
 
 /**
@@ -52,10 +59,10 @@ CLS_API cls_status cls_dtype_parse(const char *name, cls_dtype *out);
 
 /** `count` elements of type `dtype` that start `offset` elements into `buffer`. A plain value. */
 typedef struct cls_array {
-    cls_buffer buffer;
-    cls_dtype dtype;
-    size_t offset; /**< in elements */
-    size_t count;  /**< in elements */
+    cls_buffer buffer; /**< where the elements are */
+    cls_dtype dtype;   /**< their type */
+    size_t offset;     /**< in elements */
+    size_t count;      /**< in elements */
 } cls_array;
 
 /** A view of the first `count` elements of a buffer. */

@@ -17,6 +17,7 @@
 
 CLS_BEGIN_DECLS
 
+/** Operations without a parameter. */
 typedef enum cls_unary_op {
     /** x. All types; exact, NaN payloads included. */
     CLS_UNARY_COPY = 1,
@@ -132,6 +133,7 @@ CLS_API cls_status cls_unary_param_named_async(const char *name, cls_array in, c
 
 /** The name of an operation ("gelu_erf"); "?" for a value that is none. A static string. */
 CLS_API const char *cls_unary_op_name(cls_unary_op op);
+/** As cls_unary_op_name, of an operation with a parameter. */
 CLS_API const char *cls_unary_param_op_name(cls_unary_param_op op);
 
 /**
@@ -140,6 +142,7 @@ CLS_API const char *cls_unary_param_op_name(cls_unary_param_op op);
  * @retval CLS_ERROR_NOT_FOUND     no such name
  */
 CLS_API cls_status cls_unary_op_parse(const char *name, cls_unary_op *out);
+/** As cls_unary_op_parse, for an operation with a parameter. */
 CLS_API cls_status cls_unary_param_op_parse(const char *name, cls_unary_param_op *out);
 
 CLS_END_DECLS

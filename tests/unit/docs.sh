@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What README.md and doc/*.md name exists: the interface, environment variables, files that they link to.
+# What README.md and doc/*.md name exists: the interface, environment variables, files that they link to;
+# and doc/reference.dox has every header.
 set -eu
 . "$srcdir/tests/tap.sh"
 
@@ -49,6 +50,12 @@ for page in README.md doc/batch.md doc/guide.md doc/performance.md doc/porting.m
     check "the variables that $page names are read" "$(unknown_variables "$srcdir/$page")"
     check "what $page links to is there" "$(dead_links "$srcdir/$page")"
 done
+
+not_referenced=$(for path in $(header_paths); do
+    name=$(basename "$path" .h)
+    [ "$name" = clstream ] || grep -q "@addtogroup clstream_$name\$" "$srcdir/doc/reference.dox" || echo "$path"
+done)
+check "the API reference has a place for every header" "$not_referenced"
 
 few=$(names "$srcdir/doc/porting.md" | awk 'END {if (NR < 100) print "only " NR " names"}')
 check "the names of a page are found" "$few"
