@@ -13,6 +13,7 @@
 #include "driver/caps_table.h"
 #include "driver/device_state.h"
 #include "driver/probe.h"
+#include "driver/quirk.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unversioned"
@@ -42,11 +43,17 @@ static bool must_flush(const struct caps *caps) {
     return !caps->unflushed_runs || (force && strcmp(force, "always") == 0);
 }
 
+/* Where commands share an event, a failure shows only if what follows it on the queue fails too. */
+static bool failures_show_later(const struct device *device) {
+    return !(device->quirks & QUIRK_STATUS_LIES);
+}
+
 void caps_choose(const struct device *device, struct caps *caps) {
     bool separate = !device->info.unified_memory && device->info.type != CLS_DEVICE_CPU;
     caps->prefer_in_order = in_order_is_better(caps);
     caps->flushes = must_flush(caps);
-    caps->event_less = caps->prefer_in_order && caps->event_cost_ratio > DEAR_EVENT;
+    caps->event_less =
+        caps->prefer_in_order && caps->event_cost_ratio > DEAR_EVENT && failures_show_later(device);
     /* Where pinned memory is much faster, the driver stages pageable copies itself, and does so in the
      * caller once they exceed its own buffers: NVIDIA returns from 256 MiB after 80% of the time. */
     bool staged = separate && caps->pinned_speedup > MUCH_FASTER;

@@ -239,10 +239,18 @@ static void play(const struct manner *manner, const struct victim *victim, cls_o
     take_down(&stage);
 }
 
+/* Commands that share an event fail together or not at all: such streams are for drivers that do not run
+ * what follows a failure. */
+static bool can_be_seen(const struct manner *manner, cls_order order) {
+    return order != CLS_ORDER_IN_ORDER || !manner->dependents_run ||
+           !rig_has_capability("event_less");
+}
+
 static void test_late_failure(void **state) {
     const struct manner *manner = *state;
     static const cls_order orders[] = {CLS_ORDER_OUT_OF_ORDER, CLS_ORDER_IN_ORDER};
-    for (size_t order = rig_has_capability("out_of_order") ? 0 : 1; order < 2; order++)
+    for (size_t order = rig_has_capability("out_of_order") ? 0 : 1;
+         order < 2 && can_be_seen(manner, orders[order]); order++)
         for (size_t i = 0; i < sizeof victims / sizeof *victims; i++)
             play(manner, &victims[i], orders[order]);
 }
