@@ -105,6 +105,7 @@ typedef struct cls_stream_counters {
     uint64_t bytes_to_device;             /**< copied */
     uint64_t bytes_to_host;               /**< copied */
     uint64_t bytes_on_device;             /**< copied or filled within the device */
+    uint64_t work_items;                  /**< of launches */
     uint64_t waits;                       /**< wait_event calls that made later work wait */
     uint64_t deferred;                    /**< commands that went through the FIFO */
     uint64_t stalls;                      /**< submissions that found max_in_flight reached */
@@ -113,7 +114,7 @@ typedef struct cls_stream_counters {
 } cls_stream_counters;
 
 #define CLS_STREAM_COUNTERS_INIT \
-    { sizeof(cls_stream_counters), 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(cls_stream_counters), 0, 0, 0, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
  * Creates a stream on a context. `config` may be NULL.

@@ -19,7 +19,7 @@ cls_status cls_pool_has_ready(cls_pool handle, int *ready) {
     bool found = false;
     pthread_mutex_lock(&pool->lock);
     for (unsigned i = 0; i < pool->count && !found; i++)
-        found = !pool->streams[i].leased && !pooled_load(&pool->streams[i]);
+        found = !pool->streams[i].leased && pooled_is_idle(pool, &pool->streams[i]);
     pthread_mutex_unlock(&pool->lock);
     *ready = found;
     pool_put(pool);
@@ -173,7 +173,8 @@ static const char *const workload_names[CLS_WORKLOADS] = {"compute", "memory", "
 
 struct figures {
     uint64_t count;
-    int shortest, longest; /* kinds by average; coordination left aside */
+    cls_workload shortest,
+        longest; /* by average; coordination left aside; CLS_WORKLOAD_ANY: none */
     struct tally whole;
 };
 
@@ -188,17 +189,18 @@ static void merge(struct tally *whole, const struct tally *part) {
 }
 
 static struct figures sum_up(const struct pool *pool) {
-    struct figures figures = {0, NO_WORKLOAD, NO_WORKLOAD, {0, 0, 0}};
+    struct figures figures = {0, CLS_WORKLOAD_ANY, CLS_WORKLOAD_ANY, {0, 0, 0}};
     const struct tally *tallies = pool->tallies;
     for (int i = 0; i < CLS_WORKLOADS; i++) {
         figures.count += tallies[i].count;
         if (!tallies[i].count || i == CLS_WORKLOAD_COORDINATION)
             continue;
         merge(&figures.whole, &tallies[i]);
-        if (figures.shortest == NO_WORKLOAD || tallies[i].mean < tallies[figures.shortest].mean)
-            figures.shortest = i;
-        if (figures.longest == NO_WORKLOAD || tallies[i].mean > tallies[figures.longest].mean)
-            figures.longest = i;
+        if (figures.shortest == CLS_WORKLOAD_ANY ||
+            tallies[i].mean < tallies[figures.shortest].mean)
+            figures.shortest = (cls_workload)i;
+        if (figures.longest == CLS_WORKLOAD_ANY || tallies[i].mean > tallies[figures.longest].mean)
+            figures.longest = (cls_workload)i;
     }
     if (!figures.whole.count)
         figures.whole = tallies[CLS_WORKLOAD_COORDINATION];
@@ -215,7 +217,7 @@ static cls_pool_strategy advise(const struct pool *pool, char *why, size_t room)
                  (unsigned long long)f.count, ENOUGH_RECORDS);
         return pool->strategy;
     }
-    if (steps->count && f.longest != NO_WORKLOAD && steps->mean < SHORT_PART * f.whole.mean) {
+    if (steps->count && f.longest != CLS_WORKLOAD_ANY && steps->mean < SHORT_PART * f.whole.mean) {
         snprintf(why, room,
                  "coordination takes %.0f ns on average, other work %.0f ns: it should not queue "
                  "behind that",
@@ -247,10 +249,12 @@ cls_status cls_pool_optimize(cls_pool handle, cls_pool_advice *advice) {
     cls_status status = pool_get(handle, &pool);
     if (status)
         return status;
+    const uint64_t now = pool_now(pool);
     pthread_mutex_lock(&pool->lock);
     made.before = pool->strategy;
     made.after = pool->strategy = advise(pool, made.why, sizeof made.why);
     pthread_mutex_unlock(&pool->lock);
+    pool_shrink(pool, now);
     if (advice)
         *advice = made;
     pool_put(pool);

@@ -25,9 +25,18 @@
 /* How long a submission helps the device along before it goes to the FIFO for want of room. */
 static const uint64_t HELP_NS = 50 * 1000;
 
+static uint64_t work_items(const struct command *command) {
+    uint64_t items = 1;
+    for (cl_uint i = 0; i < command->u.launch.dims; i++)
+        items *= command->u.launch.global[i];
+    return items;
+}
+
 static void count(struct stream *stream, const struct command *command) {
     cls_command_kind kind = command->type->kind;
     stream->counters.commands[kind]++;
+    if (command->type == &type_launch)
+        stream->counters.work_items += work_items(command);
     if (kind == CLS_COMMAND_COPY_H2D || kind == CLS_COMMAND_COPY_D2H)
         stream->last_host_copy = command->position;
     if (kind == CLS_COMMAND_COPY_H2D)

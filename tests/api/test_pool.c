@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pools of streams: who is given which, growth and shrinking, leases, and what is learnt. */
+/* Pools of streams: who is given which, leases, and what is learnt. */
 #include "../support/rig.h"
 
 #include <stdatomic.h>
@@ -119,34 +119,6 @@ static void test_workloads_are_kept_apart(void **state) {
     assert_true(stream == compute || stream == memory || stream == mixed);
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_pool_get_for_workload(pool, CLS_WORKLOADS, &stream));
     OK(cls_pool_destroy(pool));
-}
-
-static void test_it_grows_under_load_and_shrinks(void **state) {
-    (void)state;
-    cls_pool pool = make_pool(CLS_POOL_LOAD_BALANCED, 1, 3, 2);
-    cls_stream streams[4];
-    struct gate gate;
-    gate_init(&gate);
-    for (int i = 0; i < 4; i++) {
-        streams[i] = get(pool);
-        hold(streams[i], &gate, 2);
-    }
-    cls_pool_info info = info_of(pool);
-    assert_int_equal(info.streams, 3); /* and no more */
-    assert_int_equal(info.grown, 2);
-    assert_ptr_not_equal(streams[0], streams[1]);
-    assert_ptr_not_equal(streams[1], streams[2]);
-    OK(cls_pool_release(pool, streams[1]));
-    assert_int_equal(info_of(pool).streams, 3); /* it has work */
-    let_go(&gate, 8);
-    OK(cls_pool_release(pool, streams[2]));
-    assert_int_equal(info_of(pool).streams, 2);
-    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_stream_query(streams[2]));
-    EXPECT(CLS_ERROR_NOT_FOUND, cls_pool_release(pool, streams[1])); /* not held any more */
-    OK(cls_pool_release(pool, streams[0]));
-    assert_int_equal(info_of(pool).shrunk, streams[3] == streams[0] ? 1 : 2);
-    OK(cls_pool_destroy(pool));
-    gate_destroy(&gate);
 }
 
 static void test_a_leased_stream_is_given_to_nobody_else(void **state) {
@@ -305,7 +277,6 @@ int main(void) {
         cmocka_unit_test(test_load_balanced_avoids_work),
         cmocka_unit_test(test_priorities),
         cmocka_unit_test(test_workloads_are_kept_apart),
-        cmocka_unit_test(test_it_grows_under_load_and_shrinks),
         cmocka_unit_test(test_a_leased_stream_is_given_to_nobody_else),
         cmocka_unit_test(test_ready_streams),
         cmocka_unit_test(test_poisoned_streams_are_avoided),

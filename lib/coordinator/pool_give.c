@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* The streams of a pool: given out, taken back, and destroyed when there are more than needed. */
+#include "base/clock.h"
+#include "base/error.h"
+#include "coordinator/pool.h"
+#include "core/context.h"
+#include "core/stream.h"
+
+/* --- need --- */
+
+uint64_t pool_now(const struct pool *pool) {
+    return pool->clock ? pool->clock(pool->clock_arg) : clock_now_ns();
+}
+
+static bool in_use(const struct pool *pool, struct pooled *pooled) {
+    return pooled->holders || !pooled_is_idle(pool, pooled);
+}
+
+/* Under the lock: notes the need, and at the end of a period how many streams are more than it. */
+static void note_need(struct pool *pool, uint64_t now) {
+    unsigned used = 0;
+    if (pool->count <= pool->min) {
+        pool->period_start = now;
+        pool->need = 0;
+        return;
+    }
+    for (unsigned i = 0; i < pool->count; i++)
+        used += in_use(pool, &pool->streams[i]);
+    if (used > pool->need)
+        pool->need = used;
+    /* A thread may come with a time from before the period that another one began. */
+    if (now < pool->period_start || now - pool->period_start < pool->idle_ns ||
+        pool->idle_ns == UINT64_MAX)
+        return;
+    unsigned keep = pool->need > pool->min ? pool->need : pool->min;
+    pool->surplus = pool->count - keep;
+    pool->period_start = now;
+    pool->need = used;
+}
+
+/* Under the lock: takes one of the surplus out of the pool, into `gone`. */
+static bool take_surplus(struct pool *pool, struct pooled *gone) {
+    for (unsigned i = pool->count; i-- > 0 && pool->surplus;) {
+        struct pooled *pooled = &pool->streams[i];
+        if (in_use(pool, pooled))
+            continue;
+        *gone = *pooled;
+        *pooled = pool->streams[--pool->count];
+        pool->surplus--;
+        pool->shrunk++;
+        return true;
+    }
+    pool->surplus = 0;
+    return false;
+}
+
+void pool_shrink(struct pool *pool, uint64_t now) {
+    struct pooled gone;
+    pthread_mutex_lock(&pool->lock);
+    note_need(pool, now);
+    while (pool->surplus && take_surplus(pool, &gone)) {
+        pthread_mutex_unlock(&pool->lock);
+        pooled_drop(&gone);
+        pthread_mutex_lock(&pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* --- giving out --- */
+
+/* Under the lock. A period begins with each stream that comes. */
+static cls_status grow(struct pool *pool, int priority, uint64_t now, struct pooled **made) {
+    cls_status status = pool_add_stream(pool, priority, made);
+    if (status)
+        return status;
+    pool->grown++;
+    pool->period_start = now;
+    return CLS_SUCCESS;
+}
+
+/* Under the lock. A stream that cannot be made is no fault as long as there is another. */
+static cls_status choose(struct pool *pool, const cls_pool_request *wish, uint64_t now,
+                         struct pooled **out) {
+    bool enough;
+    struct pooled *chosen = pool_choose(pool, wish, &enough);
+    if (!enough && pool->count < pool->max) {
+        int priority = wish->by_priority ? wish->priority : CLS_PRIORITY_NORMAL;
+        cls_status status = grow(pool, priority, now, &chosen);
+        if (status && !chosen)
+            return status;
+    }
+    if (!chosen)
+        return error_set(CLS_ERROR_LIMIT, "all %u streams of the pool are %s", pool->count,
+                         wish->exclusive ? "held" : "leased");
+    *out = chosen;
+    return CLS_SUCCESS;
+}
+
+/* Under the lock. */
+static void hand_out(struct pool *pool, const cls_pool_request *wish, struct pooled *chosen) {
+    if (chosen->workload == CLS_WORKLOAD_ANY)
+        chosen->workload = wish->workload;
+    pool->turn = (unsigned)(chosen - pool->streams) + 1;
+    pooled_hold(chosen, pool_cost(pool, wish));
+    chosen->leased = wish->exclusive;
+}
+
+static cls_status check_request(const cls_pool_request *request) {
+    if (request->size != sizeof *request)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pool_request.size is %zu, not %zu",
+                         request->size, sizeof *request);
+    if (request->workload < CLS_WORKLOAD_ANY || request->workload >= CLS_WORKLOADS)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_workload", (int)request->workload);
+    return CLS_SUCCESS;
+}
+
+static int clamp(int priority) {
+    if (priority < CLS_PRIORITY_HIGH)
+        return CLS_PRIORITY_HIGH;
+    return priority > CLS_PRIORITY_LOW ? CLS_PRIORITY_LOW : priority;
+}
+
+cls_status cls_pool_get_with(cls_pool handle, const cls_pool_request *request, cls_stream *out) {
+    static const cls_pool_request any = CLS_POOL_REQUEST_INIT;
+    struct pool *pool;
+    struct pooled *chosen;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a null place for a pool's stream");
+    cls_status status = request ? check_request(request) : CLS_SUCCESS;
+    if (!status)
+        status = pool_get(handle, &pool);
+    if (status)
+        return status;
+    cls_pool_request wish = request ? *request : any;
+    wish.priority = clamp(wish.priority);
+    const uint64_t now = pool_now(pool);
+    pthread_mutex_lock(&pool->lock);
+    status = choose(pool, &wish, now, &chosen);
+    if (!status) {
+        hand_out(pool, &wish, chosen);
+        *out = chosen->handle;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    pool_shrink(pool, now);
+    pool_put(pool);
+    return status;
+}
+
+cls_status cls_pool_get(cls_pool pool, cls_stream *out) {
+    return cls_pool_get_with(pool, NULL, out);
+}
+
+cls_status cls_pool_get_for_workload(cls_pool pool, cls_workload workload, cls_stream *out) {
+    cls_pool_request request = CLS_POOL_REQUEST_INIT;
+    request.workload = workload;
+    if (workload == CLS_WORKLOAD_ANY)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_workload", (int)workload);
+    return cls_pool_get_with(pool, &request, out);
+}
+
+cls_status cls_pool_get_with_priority(cls_pool pool, int priority, cls_stream *out) {
+    cls_pool_request request = CLS_POOL_REQUEST_INIT;
+    request.by_priority = 1;
+    request.priority = priority;
+    return cls_pool_get_with(pool, &request, out);
+}
+
+cls_status cls_pool_lease(cls_pool pool, cls_stream *out) {
+    cls_pool_request request = CLS_POOL_REQUEST_INIT;
+    request.exclusive = 1;
+    return cls_pool_get_with(pool, &request, out);
+}
+
+/* --- taking back --- */
+
+static struct pooled *find(struct pool *pool, cls_stream stream) {
+    for (unsigned i = 0; i < pool->count; i++)
+        if (pool->streams[i].handle == stream)
+            return &pool->streams[i];
+    return NULL;
+}
+
+cls_status cls_pool_release(cls_pool handle, cls_stream stream) {
+    struct pool *pool;
+    struct stream *found;
+    cls_status status = pool_get(handle, &pool);
+    if (status)
+        return status;
+    status = stream_get(stream, pool->context, &found);
+    if (status) {
+        pool_put(pool);
+        return status;
+    }
+    stream_put(found);
+    const uint64_t now = pool_now(pool);
+    pthread_mutex_lock(&pool->lock);
+    struct pooled *pooled = find(pool, stream);
+    if (pooled && pooled->holders)
+        pooled_release(pool, pooled);
+    else
+        status = error_set(CLS_ERROR_NOT_FOUND, "the stream is not held, or not of this pool");
+    pthread_mutex_unlock(&pool->lock);
+    pool_shrink(pool, now);
+    pool_put(pool);
+    return status;
+}
+
+cls_status cls_pool_get_outstanding(cls_pool handle, cls_stream stream, uint64_t *ns) {
+    struct pool *pool;
+    struct stream *found;
+    struct load load = {0, 0};
+    if (!ns)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pool_get_outstanding: ns is null");
+    cls_status status = pool_get(handle, &pool);
+    if (status)
+        return status;
+    status = stream_get(stream, pool->context, &found);
+    if (!status) {
+        stream_put(found);
+        pthread_mutex_lock(&pool->lock);
+        struct pooled *pooled = find(pool, stream);
+        if (pooled)
+            load = pooled_load(pool, pooled);
+        else
+            status = error_set(CLS_ERROR_NOT_FOUND, "the stream is not of this pool");
+        pthread_mutex_unlock(&pool->lock);
+    }
+    if (!status)
+        *ns = load.ns < 1.8e19 ? (uint64_t)load.ns : UINT64_MAX;
+    pool_put(pool);
+    return status;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* What the streams of a pool have yet to do, as clstream/pool.h defines it. */
+#include "coordinator/pool.h"
+#include "core/stream.h"
+
+/* Guesses of what a command and a byte take, where nothing better is known. */
+static const double COMMAND_NS = 2000, BYTE_NS = 0.1;
+
+/* A stream at one moment. */
+struct standing {
+    uint64_t submitted, retired;
+    double size; /* of all that was ever submitted */
+};
+
+static struct standing look(const struct pool *pool, struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    const cls_stream_counters *counters = &stream->counters;
+    const double bytes = (double)counters->bytes_to_device + (double)counters->bytes_to_host +
+                         (double)counters->bytes_on_device;
+    struct standing now = {
+        .submitted = stream->submitted,
+        .retired = atomic_load(&stream->retired),
+        .size = COMMAND_NS * (double)stream->submitted +
+                pool->item_ns * (double)counters->work_items + BYTE_NS * bytes,
+    };
+    pthread_mutex_unlock(&stream->lock);
+    return now;
+}
+
+static struct piece *piece_at(struct work *work, unsigned i) {
+    return &work->pieces[(work->first + i) % PIECES];
+}
+
+/* What is left of a piece that is not done. */
+static double left_of(const struct piece *piece, uint64_t retired) {
+    if (retired <= piece->from)
+        return piece->cost;
+    return piece->cost * (double)(piece->to - retired) / (double)(piece->to - piece->from);
+}
+
+static void drop_done(struct work *work, uint64_t retired) {
+    while (work->count && piece_at(work, 0)->to <= retired) {
+        work->first = (work->first + 1) % PIECES;
+        work->count--;
+    }
+}
+
+/* The cost of the commands of the open piece, as far as it is known by itself or by their size. */
+static double open_cost(const struct work *work, const struct standing *now) {
+    return work->n_expected ? work->expected : now->size - work->size_at_close;
+}
+
+static double left_of_open(const struct work *work, const struct standing *now) {
+    struct piece open = {work->closed, now->submitted, open_cost(work, now)};
+    if (open.to == open.from)
+        return work->expected;
+    return now->retired < open.to ? left_of(&open, now->retired) : 0;
+}
+
+struct load pooled_load(const struct pool *pool, struct pooled *pooled) {
+    struct work *work = &pooled->work;
+    stream_poll(pooled->stream);
+    const struct standing now = look(pool, pooled->stream);
+    struct load load = {now.submitted - now.retired, 0};
+    drop_done(work, now.retired);
+    for (unsigned i = 0; i < work->count; i++)
+        load.ns += left_of(piece_at(work, i), now.retired);
+    load.ns += left_of_open(work, &now);
+    return load;
+}
+
+void pooled_hold(struct pooled *pooled, double cost) {
+    pooled->holders++;
+    if (cost > 0) {
+        pooled->work.expected += cost;
+        pooled->work.n_expected++;
+    }
+}
+
+/* An equal share of what those with a cost hold the stream for; 0: none has one. */
+static double take_share(struct work *work) {
+    if (!work->n_expected)
+        return 0;
+    double share = work->expected / work->n_expected;
+    work->n_expected--;
+    work->expected = work->n_expected ? work->expected - share : 0;
+    return share;
+}
+
+/* Closes the open piece; where there is no room, or nothing was submitted since, the one before it grows. */
+static void close_piece(struct work *work, const struct standing *now, double cost) {
+    struct piece *last = work->count ? piece_at(work, work->count - 1) : NULL;
+    if (last && (work->count == PIECES || now->submitted == work->closed)) {
+        last->cost += cost;
+        last->to = now->submitted;
+    } else if (now->submitted > work->closed) {
+        *piece_at(work, work->count++) = (struct piece){work->closed, now->submitted, cost};
+    }
+    work->closed = now->submitted;
+    work->size_at_close = now->size;
+}
+
+void pooled_release(const struct pool *pool, struct pooled *pooled) {
+    struct work *work = &pooled->work;
+    const struct standing now = look(pool, pooled->stream);
+    const bool known = work->n_expected != 0;
+    const double share = take_share(work);
+    drop_done(work, now.retired);
+    close_piece(work, &now, known ? share : now.size - work->size_at_close);
+    if (--pooled->holders == 0)
+        pooled->leased = false;
+}
