@@ -14,6 +14,10 @@
  * return the first error, with the failed command's name in the detail, to every caller until
  * cls_stream_reset. Callbacks are accepted and called all the same, with that error.
  *
+ * Work that the driver does not start because every clFlush has failed for a quarter of a second has failed
+ * too, with what the first clFlush said. Should the driver recover it may run after all: host memory that
+ * such copies use must stay.
+ *
  * Statuses common to all submissions: CLS_ERROR_INVALID_HANDLE, CLS_ERROR_CONTEXT_DESTROYED,
  * CLS_ERROR_OUT_OF_MEMORY, CLS_ERROR_LIMIT (fifo_limit reached), CLS_ERROR_SHUTDOWN, a poisoned stream's
  * error, and what the driver says when it refuses a command; a refused submission changes nothing.

@@ -26,7 +26,7 @@ struct queue {
     unsigned users;
     unsigned number; /* from 1, of all queues of the process */
     bool adopted;    /* somebody else's: never shared */
-    bool dead;       /* a failure killed it: never handed out again */
+    bool dead;       /* a failure killed it, or it was stranded: never handed out again */
     struct queue *next;
 };
 
@@ -43,6 +43,7 @@ struct context {
     _Atomic uint64_t memory_alive; /* bytes of buffers and of pools' blocks, for whoever observes */
     _Atomic bool
         hurt; /* a command failed in the driver: what it is still at work on is not known */
+    _Atomic bool gave_up; /* work of some stream that could not be flushed */
     struct program_cache *programs;
     _Atomic(struct mempool *) mempool; /* the current one, retained; set under the lock; NULL: the
                                           default one, when it is needed */
@@ -86,6 +87,9 @@ cls_status queue_create_own(struct context *context, const struct queue_traits *
 
 /* As queue_unuse, for a queue that a failure may have killed: it is never handed out again. */
 void queue_bury(struct context *context, struct queue *queue);
+
+/* Adds a user, to be taken away by queue_bury, to a queue that holds work which was given up. */
+void queue_strand(struct context *context, struct queue *queue);
 
 /* The queue that maps pinned memory; made on first need. Borrowed. */
 cls_status context_host_queue(struct context *context, cl_command_queue *out);

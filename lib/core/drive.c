@@ -166,13 +166,6 @@ struct command *fifo_hand_over_head(struct stream *stream) {
 
 enum step { STEP_AGAIN, STEP_STOP, STEP_WORKER };
 
-/* What a refused hand-over makes of the stream. */
-static cls_status poison_status(cls_status status) {
-    bool own = status == CLS_ERROR_CONTEXT_LOST || status == CLS_ERROR_OUT_OF_MEMORY ||
-               status == CLS_ERROR_OUT_OF_DEVICE_MEMORY;
-    return own ? status : CLS_ERROR_COMMAND_FAILED;
-}
-
 /* A mark with nothing left to wait for, whose time nobody wants: the device has nothing to do for it. */
 static bool is_done_already(const struct stream *stream, const struct command *head) {
     return head->type == &type_marker && !head->u.marker.event && !head->deps.count &&
@@ -203,8 +196,8 @@ static enum step step(struct stream *stream, struct command **freed) {
         return STEP_STOP; /* room comes with what retires */
     cls_status status = room == FLIGHT_ROOM ? handover(stream, head) : CLS_ERROR_OUT_OF_MEMORY;
     if (status) {
-        stream_fail_locked(stream, head->position, poison_status(status), cls_last_error_code(),
-                           command_label(head));
+        stream_fail_locked(stream, head->position, stream_poison_status(status),
+                           cls_last_error_code(), command_label(head));
         return STEP_AGAIN;
     }
     pop(stream);

@@ -11,6 +11,7 @@
 #include "core/handover.h"
 #include "core/stream.h"
 #include "core/waiter.h"
+#include "core/wreck.h"
 #include "driver/event.h"
 
 static const uint64_t TICK_NS = 400 * 1000;       /* while something is unflushed or deferred */
@@ -204,9 +205,11 @@ static bool is_quiet(struct stream *list) {
     return quiet;
 }
 
-/* Sleeps; a kick that came since `kicked` was cleared ends it at once. */
-static void rest(struct waiter *waiter, struct stream *list, bool often) {
-    const uint64_t long_ns = list ? LONG_NS : ENDLESS_NS;
+/* Sleeps, for no longer than `most_ns`; a kick that came since `kicked` was cleared ends it at once. */
+static void rest(struct waiter *waiter, struct stream *list, bool often, uint64_t most_ns) {
+    uint64_t long_ns = list ? LONG_NS : ENDLESS_NS;
+    if (long_ns > most_ns)
+        long_ns = most_ns;
     atomic_store(&sleeps_long, !often);
     if (!atomic_load(&kicked) && (often || is_quiet(list)))
         waiter_sleep(waiter, often ? TICK_NS : long_ns);
@@ -224,8 +227,10 @@ static void *look_after_streams(void *arg) {
         list = take_arrivals(list);
         list = look_after_all(list, urgent, &need, &ticking);
         idle = need == NEED_NOTHING ? idle + 1 : 0;
+        uint64_t wrecks_ns = wrecks_salvage();
         rest(waiter, list,
-             need == NEED_TICK || (need == NEED_NOTHING && ticking && idle <= IDLE_TICKS));
+             need == NEED_TICK || (need == NEED_NOTHING && ticking && idle <= IDLE_TICKS),
+             wrecks_ns ? wrecks_ns : ENDLESS_NS);
     }
     while (list) {
         struct stream *next = list->watch_next;

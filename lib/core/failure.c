@@ -33,6 +33,12 @@ const struct failure *stream_poison(const struct stream *stream) {
     return failure && atomic_load(&failure->last) == UINT64_MAX ? failure : NULL;
 }
 
+cls_status stream_poison_status(cls_status status) {
+    bool own = status == CLS_ERROR_CONTEXT_LOST || status == CLS_ERROR_OUT_OF_MEMORY ||
+               status == CLS_ERROR_OUT_OF_DEVICE_MEMORY;
+    return own ? status : CLS_ERROR_COMMAND_FAILED;
+}
+
 void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
                         const char *label) {
     struct failure *known = atomic_load(&stream->failures);

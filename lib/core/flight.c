@@ -10,6 +10,7 @@
 #include "core/exit.h"
 #include "core/observe.h"
 #include "core/stream.h"
+#include "core/wreck.h"
 #include "driver/event.h"
 #include "driver/quirk.h"
 #include "driver/status.h"
@@ -26,8 +27,8 @@ enum {
 /* PoCL answers in 16 ns, NVIDIA takes 140 to 360. */
 static const double DEAR_QUERY_NS = 60;
 
-/* How long an unstarted command behind a failed one is given before it is taken for one that the driver
- * will never run (QUIRK_FAILED_WAIT_HANGS). */
+/* How long an unstarted command that has failed is given before it is taken for one that the driver will
+ * never run. */
 static const uint64_t ABANDON_NS = 250 * 1000 * 1000;
 
 static bool grow(struct flights *flights) {
@@ -119,12 +120,14 @@ static unsigned first_telling(const struct flights *flights) {
     return i;
 }
 
-/* Whether a poisoned stream's oldest flight is one that its driver will never start. */
+/* Whether a poisoned stream's oldest flight is one that its driver will never start: such drivers there are,
+ * and none starts what was given up for want of a flush, nor what waits for that. */
 static bool abandoned(struct stream *stream, const struct flight *flight, cl_int state) {
     if (state != CL_QUEUED && state != CL_SUBMITTED)
         return false;
-    if (!(stream->context->device->quirks & QUIRK_FAILED_WAIT_HANGS) ||
-        !stream_failure_at(stream, flight->position))
+    bool stuck = (stream->context->device->quirks & QUIRK_FAILED_WAIT_HANGS) ||
+                 atomic_load(&stream->context->gave_up);
+    if (!stuck || !stream_failure_at(stream, flight->position))
         return false;
     uint64_t now = clock_now_ns();
     if (!stream->flights.stuck_since)
@@ -132,12 +135,9 @@ static bool abandoned(struct stream *stream, const struct flight *flight, cl_int
     return now - stream->flights.stuck_since > ABANDON_NS;
 }
 
-/* What the driver holds of an abandoned flight is never given back: it may still touch it. */
-static void abandon(struct flight *flight) {
-    flight->event = NULL;
+static void abandon(struct stream *stream, struct flight *flight) {
+    wreck_leave(stream->context, flight);
     flight->lost = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-    flight->refs.count = flight->refs.more_count = 0;
-    flight->refs.more = NULL;
 }
 
 static void tell_time(struct stream *stream, struct flight *flight) {
@@ -259,7 +259,7 @@ static cl_int flight_state(struct stream *stream, struct flight *flight) {
         return flight->lost;
     cl_int state = event_state(stream->context->device, flight->event);
     if (state > 0 && abandoned(stream, flight, state)) {
-        abandon(flight);
+        abandon(stream, flight);
         return flight->lost;
     }
     return state;

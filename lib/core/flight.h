@@ -26,7 +26,7 @@ struct flight {
     uint64_t first, position; /* the first and the last command's; deps are the first one's */
     const char *label;        /* of the last one */
     cls_command_kind kind;
-    const struct queue *queue;
+    struct queue *queue;
     struct sighting *seen; /* NULL: nobody observes it */
     struct event *timed;   /* to be told the end time; NULL mostly; kept alive by refs */
     uint64_t timed_serial;

@@ -112,6 +112,13 @@ void queue_unuse(struct context *context, struct queue *queue) { unuse(context, 
 
 void queue_bury(struct context *context, struct queue *queue) { unuse(context, queue, true); }
 
+void queue_strand(struct context *context, struct queue *queue) {
+    pthread_mutex_lock(&context->lock);
+    queue->dead = true;
+    queue->users++;
+    pthread_mutex_unlock(&context->lock);
+}
+
 cls_status queue_adopt(struct context *context, cl_command_queue cl, struct queue **out) {
     struct queue *queue = calloc(1, sizeof *queue);
     if (!queue)

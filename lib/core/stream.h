@@ -79,6 +79,13 @@ struct stream {
     struct queue *companion; /* for foreign code; NULL until needed */
     bool want_profiled;
     bool unflushed;
+    uint64_t unflushed_from; /* the first position that is; all flights from there on may be */
+    struct flush_trouble {
+        unsigned tries; /* flushes that failed, in a row */
+        uint64_t since;
+        cls_status status; /* the first one's */
+        int code;
+    } flush_trouble;
     bool hurt; /* a command failed in the driver: its queues may be dead */
     bool event_less;
     unsigned since_event; /* commands since the last event */
@@ -161,8 +168,12 @@ void stream_poll(struct stream *stream);
  * to run what never was; under the lock. */
 void stream_note_unflushed(struct stream *stream);
 
-/* Flushes what is unflushed; under the lock. */
+/* Flushes what is unflushed; under the lock. Whoever calls it does so again, or lets the engine, while the
+ * stream stays unflushed: that fails the stream at last. */
 void stream_flush_locked(struct stream *stream);
+
+/* Whether any stream has unflushed work. */
+bool streams_unflushed(void);
 
 /* Whether no more work can come, its handle or its context being gone, and all there was is done. */
 bool stream_is_over(struct stream *stream);
@@ -205,6 +216,9 @@ const struct failure *stream_failure_at(const struct stream *stream, uint64_t po
 
 /* The failure that poisons the stream now, or NULL. */
 const struct failure *stream_poison(const struct stream *stream);
+
+/* What the status of a command that the driver refused makes of its stream. */
+cls_status stream_poison_status(cls_status status);
 
 /* Records that the positions from `first` on are failed; under the lock. Keeps the first error. */
 void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,

@@ -55,27 +55,6 @@ static void poll_deep(struct stream *stream, unsigned depth) {
 
 void stream_poll(struct stream *stream) { poll_deep(stream, POLL_DEPTH); }
 
-/* Streams with unflushed work: a host that waits for one of them wants the others to run meanwhile. */
-static _Atomic int unflushed_streams;
-
-void stream_note_unflushed(struct stream *stream) {
-    if (stream->unflushed || !stream->context->caps->flushes)
-        return;
-    atomic_fetch_add_explicit(&unflushed_streams, 1, memory_order_relaxed);
-    stream->unflushed = true;
-}
-
-void stream_flush_locked(struct stream *stream) {
-    if (!stream->unflushed)
-        return;
-    stream->unflushed = false;
-    atomic_fetch_sub_explicit(&unflushed_streams, 1, memory_order_relaxed);
-    struct flight *last = flight_last(&stream->flights);
-    cl_command_queue queue = last ? last->queue->cl : stream->queue->cl;
-    if (queue_flush(stream->context->device, queue))
-        stream_note_unflushed(stream); /* the engine tries again */
-}
-
 /* Under the lock: whether the position is with the driver, or done. */
 static bool is_handed_over(const struct stream *stream, uint64_t position) {
     return !stream->fifo_head || position < stream->fifo_head->position;
@@ -260,7 +239,7 @@ static bool wait_round(struct stream *stream, struct host_wait *wait) {
         spin_for_turn(stream, wait);
     if (!event)
         return done;
-    if (atomic_load_explicit(&unflushed_streams, memory_order_relaxed) > 0)
+    if (streams_unflushed())
         engine_kick();
     wait_for_event(stream, event, wait);
     event_release(stream->context->device, event);

@@ -110,7 +110,8 @@ static const struct quirk_row rows[] = {
      .platform = RUSTICL,
      .text = {"unflushed_work_hangs",
               "Work that nobody flushed never completes, nor does what waits for it in another "
-              "queue; the library flushes the producer before every wait and query."}},
+              "queue; the library flushes the producer before every wait and query, and fails what "
+              "cannot be flushed."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
      .text = {"misaligned_sub_buffer_accepted",

@@ -43,7 +43,8 @@ struct late_plan {
 };
 
 struct fault_controls {
-    /* Starts counting anew and takes a plan; NULL takes the plan away and goes on counting. */
+    /* Starts counting anew and takes a plan; NULL takes the plan away, has the driver make up for the flushes
+     * that failed, and goes on counting. */
     void (*arm)(const struct fault_plan *plan);
     /* How many calls the plan has failed: of the function, or of all (NULL). */
     unsigned (*fired)(const char *function);
@@ -62,6 +63,10 @@ struct fault_controls {
     unsigned (*late_trespasses)(void);
     /* Whether a command of the plan is held, or has failed. */
     bool (*late_taken)(void);
+
+    /* Has what is enqueued on the queue (NULL: on any) start only when that is flushed, and its clFlush fail
+     * with `code` unless that is CL_SUCCESS. Off: all that was held starts. */
+    void (*hold)(bool on, cl_command_queue queue, cl_int code);
 };
 
 #endif

@@ -208,17 +208,6 @@ static cl_int CL_API_CALL late_clSetEventCallback(cl_event event, cl_int when,
     return code;
 }
 
-static cl_int CL_API_CALL wrap_clFlush(cl_command_queue);
-static cl_int CL_API_CALL wrap_clFinish(cl_command_queue);
-
-static cl_int CL_API_CALL late_clFlush(cl_command_queue queue) {
-    return late_queue_fails(queue) ? CL_INVALID_BINARY : wrap_clFlush(queue);
-}
-
-static cl_int CL_API_CALL late_clFinish(cl_command_queue queue) {
-    return late_queue_fails(queue) ? CL_INVALID_BINARY : wrap_clFinish(queue);
-}
-
 /* --- controls --- */
 
 static int find(const char *function);

@@ -53,11 +53,16 @@ static void layer_object(enum layer_object kind, int change) {
     atomic_fetch_add(&live[kind], change);
 }
 
+#include "fault_hold.h"
 #include "fault_late.h"
 
-static cl_int layer_before_enqueue(struct layer_enqueue *e) { return late_before_enqueue(e); }
+static cl_int layer_before_enqueue(struct layer_enqueue *e) {
+    cl_int code = late_before_enqueue(e);
+    return code ? code : hold_before_enqueue(e);
+}
 
 static void layer_after_enqueue(struct layer_enqueue *e, cl_int code) {
+    hold_after_enqueue(e);
     if (!code && e->event && e->event != &e->own)
         layer_object(OBJECT_EVENT, 1);
     late_after_enqueue(e, code);
@@ -81,13 +86,51 @@ static cl_int CL_API_CALL named_clGetPlatformInfo(cl_platform_id platform, cl_pl
     return CL_SUCCESS;
 }
 
+static cl_int CL_API_CALL held_clFlush(cl_command_queue queue) {
+    if (late_queue_fails(queue))
+        return CL_INVALID_BINARY;
+    cl_int code = layer_enter(CALL_clFlush);
+    if (!code)
+        code = hold_flush_code(queue);
+    if (code) {
+        hold_owe(queue);
+        return code;
+    }
+    code = next.clFlush(queue);
+    hold_open(queue);
+    return code;
+}
+
+static cl_int CL_API_CALL held_clFinish(cl_command_queue queue) {
+    if (late_queue_fails(queue))
+        return CL_INVALID_BINARY;
+    hold_open(queue);
+    return wrap_clFinish(queue);
+}
+
+static cl_int CL_API_CALL held_clReleaseCommandQueue(cl_command_queue queue) {
+    hold_open(queue);
+    return wrap_clReleaseCommandQueue(queue);
+}
+
+static cl_int CL_API_CALL held_clWaitForEvents(cl_uint count, const cl_event *events) {
+    for (cl_uint i = 0; i < count; i++) {
+        cl_command_queue queue = NULL;
+        next.clGetEventInfo(events[i], CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
+        if (queue)
+            hold_open(queue);
+    }
+    return late_clWaitForEvents(count, events);
+}
+
 static void layer_override(cl_icd_dispatch *table) {
     table->clGetPlatformInfo = named_clGetPlatformInfo;
     table->clGetEventInfo = late_clGetEventInfo;
-    table->clWaitForEvents = late_clWaitForEvents;
+    table->clWaitForEvents = held_clWaitForEvents;
     table->clSetEventCallback = late_clSetEventCallback;
-    table->clFlush = late_clFlush;
-    table->clFinish = late_clFinish;
+    table->clFlush = held_clFlush;
+    table->clFinish = held_clFinish;
+    table->clReleaseCommandQueue = held_clReleaseCommandQueue;
 }
 
 static const char *layer_name(void) { return "clstream fault layer"; }
@@ -105,8 +148,10 @@ static int find(const char *function) {
 
 static void arm(const struct fault_plan *plan) {
     atomic_store(&plan_nth, 0);
-    if (!plan)
+    if (!plan) {
+        hold_pay();
         return;
+    }
     for (int i = 0; i < LAYER_CALLS; i++) {
         atomic_store(&counts[i], 0);
         atomic_store(&failed[i], 0);
@@ -154,7 +199,7 @@ static long live_objects(char *text, const char *kept) {
 LAYER_EXPORT extern const struct fault_controls cls_fault_controls;
 const struct fault_controls cls_fault_controls = {
     arm,      fired_so_far, calls,           function_name, live_objects,
-    late_arm, late_fire,    late_trespasses, late_taken,
+    late_arm, late_fire,    late_trespasses, late_taken,    hold_set,
 };
 
 /* --- the environment --- */

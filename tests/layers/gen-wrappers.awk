@@ -172,7 +172,7 @@ function emit_create(name, type, call, has_code) {
 function emit_enqueue(name, type, call, has,    what) {
     what = (type == "cl_int") ? "" : type " made = NULL;\n    "
     printf "    struct layer_enqueue e = {CALL_%s, command_queue, num_events_in_wait_list,\n", name
-    printf "                              event_wait_list, event, %s, NULL, NULL, 0};\n",
+    printf "                              event_wait_list, event, %s, NULL, NULL, 0, NULL};\n",
         has["blocking"] != "" ? has["blocking"] " != 0" : "false"
     printf "    cl_int code = layer_enter(CALL_%s);\n    %s", name, what
     print "if (!code)\n        code = layer_before_enqueue(&e);\n    if (!code) {"

@@ -50,6 +50,7 @@ struct layer_enqueue {
     void *note;
     cl_event own;
     int role;
+    cl_event gate;
 };
 
 static cl_icd_dispatch next;
