@@ -101,6 +101,10 @@ check "the SVG names every kind, draws arrows and says what is under the pointer
     done)"
 check "the SVG names nothing outside itself" "$(grep -o 'https\?://[^"]*' "$work/t.svg" |
     grep -v '^http://www.w3.org/2000/svg$' || true)"
+style() { sed -n 's/.*<style>\(.*\)<\/style>.*/\1/p' "$1"; }
+check "the README's picture is of the present form" \
+    "$([ -n "$(style "$work/t.svg")" ] && [ "$(style "$work/t.svg")" = "$(style "$srcdir/doc/timeline.svg")" ] ||
+        echo 'doc/timeline.svg has another style')"
 check "the text has the reports" \
     "$(for part in 'held back by' 'gelu_f32' "stream .* 'upload'" 'at once of' p99; do
         grep -q "$part" "$work/t.txt" || { echo "no $part in:"; cat "$work/t.txt"; }
@@ -126,59 +130,20 @@ check "clstream run is traced as it is" \
         -o "$work/out.npy" --chunk 256K 'scale 2 | gelu'
     grep -q '^command,kernel,.*compute' "$work/run.csv" || cat "$work/run.csv")"
 
-# The picture is looked at by a browser: a page that draws nothing has one colour, or says so.
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
-screenshot() {
-    timeout 100 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars \
-        --user-data-dir="$work/browser" --window-size=1240,700 "$@" >"$work/said" 2>&1 ||
-        { echo "exit status $?"; tail -5 "$work/said"; }
-}
-if [ -n "$browser" ] && command -v python3 >/dev/null; then
+# What made-up commands look like in every detail is tests/browser/timeline.sh; here a program's own.
+. "$srcdir/tests/browser/browser.sh"
+if have_browser; then
     for form in svg html; do
         check "a browser draws the .$form file" "$(
-        screenshot --screenshot="$work/$form.png" "file://$work/t.$form"
-        python3 - "$work/$form.png" <<'PYTHON' 2>&1
-import struct, sys, zlib
-data = open(sys.argv[1], "rb").read()
-assert data[:8] == b"\x89PNG\r\n\x1a\n"
-at, packed = 8, b""
-while at < len(data):
-    size, kind = struct.unpack(">I4s", data[at:at + 8])
-    body = data[at + 8:at + 8 + size]
-    if kind == b"IHDR":
-        width, height, depth, colour = struct.unpack(">IIBB", body[:10])
-    if kind == b"IDAT":
-        packed += body
-    at += size + 12
-channels = {2: 3, 6: 4}[colour]
-rows, stride, previous = zlib.decompress(packed), width * channels, bytearray(width * channels)
-colours = {}
-for y in range(height):
-    line = bytearray(rows[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
-    how = rows[y * (stride + 1)]
-    for x in range(stride):
-        left = line[x - channels] if x >= channels else 0
-        up, corner = previous[x], previous[x - channels] if x >= channels else 0
-        if how == 1: line[x] = line[x] + left & 255
-        elif how == 2: line[x] = line[x] + up & 255
-        elif how == 3: line[x] = line[x] + (left + up) // 2 & 255
-        elif how == 4:
-            p = left + up - corner
-            a, b, c = abs(p - left), abs(p - up), abs(p - corner)
-            line[x] = line[x] + (left if a <= b and a <= c else up if b <= c else corner) & 255
-    previous = line
-    for x in range(0, stride, channels):
-        key = bytes(line[x:x + 3])
-        colours[key] = colours.get(key, 0) + 1
-for name, colour in (("kernel", b"\x2f\x6f\xdb"), ("upload", b"\x1a\x8a\x5a")):
-    assert colours.get(colour, 0) > 20, f"no {name} is to be seen: {colours.get(colour, 0)} pixels"
-PYTHON
-        )"
+        browse --screenshot="$work/$form.png" "file://$work/t.$form" >"$work/said" 2>&1 ||
+            { echo "exit status $?"; tail -5 "$work/said"; }
+        printf 'some 2f6fdb\nsome 1a8a5a\n' |
+            python3 "$srcdir/tests/browser/pixels.py" "$work/$form.png" 2>&1)"
     done
     check "the page's script runs to its end" \
-        "$(screenshot --dump-dom "file://$work/t.html"
+        "$(browse --dump-dom "file://$work/t.html" >"$work/said" 2>&1 || true
         grep -q 'data-drawn="[1-9]' "$work/said" || tail -c 300 "$work/said")"
 else
-    skip "a browser draws the picture" "no chromium, or no python3 to look at what it drew"
+    skip "a browser draws the picture" "$no_browser"
 fi
 finish
