@@ -22,6 +22,16 @@
  * CLS_ERROR_OUT_OF_MEMORY, CLS_ERROR_LIMIT (fifo_limit reached), CLS_ERROR_SHUTDOWN, a poisoned stream's
  * error, and what the driver says when it refuses a command; a refused submission changes nothing.
  *
+ * **Priorities.** Where the device has them (the capability "priorities") a stream's queue is made with
+ * its priority, and the driver does with it what it likes. Everywhere the library hands over in order of
+ * priority what it still holds: commands behind a host function, a timeline, a cl_event, the work of
+ * another context or work that is not with the driver itself, and those that found max_in_flight
+ * reached. Before a stream's held commands go to the driver, and after each 32 of them, those of the
+ * more urgent streams of its context go that can. Nothing is held back for commands that cannot go yet,
+ * so no stream starves. Not promised: anything of commands that the driver has (a low max_in_flight of
+ * the less urgent streams leaves it few), or that go to it in the call that submits them, because
+ * nothing is ahead; any order of what two threads hand over at the same time, or of different contexts.
+ *
  * **Environment.** CLSTREAM_QUEUE_ORDER=in|out forces the queue order of every stream (where the device
  * has it); CLSTREAM_LAUNCH_BLOCKING=1 makes every command complete before its call returns, to find the
  * one that fails; but for commands behind the wait for a timeline.
@@ -70,19 +80,20 @@ typedef struct cls_stream_config {
 
 /** What a stream is. Start with CLS_STREAM_INFO_INIT. */
 typedef struct cls_stream_info {
-    size_t size;          /**< sizeof(cls_stream_info) */
-    char name[64];        /**< as created, or "stream N" */
-    cls_context context;  /**< that it is of */
-    int priority;         /**< in effect: CLS_PRIORITY_NORMAL where the driver has no priorities */
-    cls_order order;      /**< in effect: never AUTO */
-    cls_wait_policy wait; /**< how blocking calls on it wait */
-    int timing;           /**< nonzero: the stream's queue is profiled */
+    size_t size;            /**< sizeof(cls_stream_info) */
+    char name[64];          /**< as created, or "stream N" */
+    cls_context context;    /**< that it is of */
+    int priority;           /**< on the device: CLS_PRIORITY_NORMAL where it has no priorities */
+    int held_priority;      /**< among what the library holds: as asked for, clamped */
+    cls_order order;        /**< in effect: never AUTO */
+    cls_wait_policy wait;   /**< how blocking calls on it wait */
+    int timing;             /**< nonzero: the stream's queue is profiled */
     unsigned max_in_flight; /**< in effect */
     size_t fifo_limit;      /**< 0: none */
 } cls_stream_info;
 
 #define CLS_STREAM_INFO_INIT \
-    { sizeof(cls_stream_info), "", 0, 0, CLS_ORDER_AUTO, CLS_WAIT_AUTO, 0, 0, 0 }
+    { sizeof(cls_stream_info), "", 0, 0, 0, CLS_ORDER_AUTO, CLS_WAIT_AUTO, 0, 0, 0 }
 
 /** Kinds of commands, as the counters and the profiler tell them apart. */
 typedef enum cls_command_kind {

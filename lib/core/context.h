@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <clstream/context.h>
+#include <clstream/stream.h>
 
 #include "base/handle.h"
 #include "driver/caps.h"
@@ -30,6 +31,8 @@ struct queue {
     struct queue *next;
 };
 
+enum { PRIORITIES = 3 };
+
 struct context {
     struct object object;
     struct device *device;
@@ -40,6 +43,7 @@ struct context {
         lost_by; /* the command whose failure lost the driver's context; NULL: well */
     _Atomic uint32_t compiled_calls; /* of foreign libraries: a bit for each that has its kernels */
     _Atomic bool uses_blas;
+    _Atomic unsigned holding[PRIORITIES]; /* streams with commands in their FIFO, by priority */
     _Atomic uint64_t memory_alive; /* bytes of buffers and of pools' blocks, for whoever observes */
     _Atomic bool
         hurt; /* a command failed in the driver: what it is still at work on is not known */
@@ -63,6 +67,11 @@ extern struct object_pool context_pool;
 /* Device memory came, or went. */
 static inline void context_count_memory(struct context *context, int64_t bytes) {
     atomic_fetch_add_explicit(&context->memory_alive, (uint64_t)bytes, memory_order_relaxed);
+}
+
+/* How many streams of a priority hold commands. */
+static inline _Atomic unsigned *context_holding(struct context *context, int priority) {
+    return &context->holding[priority - CLS_PRIORITY_HIGH];
 }
 
 /* Looks up a handle; NULL is the default context. Takes a reference. Reports. */

@@ -18,6 +18,9 @@
 #include "driver/event.h"
 #include "driver/status.h"
 
+/* The commands that a stream hands over until more urgent streams are looked at again. */
+enum { LOOK_EVERY = 32 };
+
 enum readiness { READY, BLOCKED, FAILED, CHANGED };
 
 /* A user's own event: the library holds the command back until it is set. */
@@ -116,8 +119,10 @@ static enum readiness look_at_all(struct stream *stream, struct command *head, c
 static void pop(struct stream *stream) {
     struct command *head = stream->fifo_head;
     stream->fifo_head = head->next;
-    if (!head->next)
+    if (!head->next) {
         stream->fifo_tail = NULL;
+        atomic_fetch_sub(context_holding(stream->context, stream->priority), 1);
+    }
     stream->fifo_count--;
     atomic_store_explicit(&stream->popped, head->position, memory_order_release);
     if (stream->waiters)
@@ -226,8 +231,41 @@ static void note_blocked(struct stream *stream, bool blocked) {
         engine_unblocked();
 }
 
+static bool is_more_urgent_held(const struct stream *stream) {
+    bool held = false;
+    for (int priority = CLS_PRIORITY_HIGH; priority < stream->priority; priority++)
+        held = held || atomic_load(context_holding(stream->context, priority));
+    return held;
+}
+
+/* Without a lock: hands over what streams of that priority hold. */
+static void drive_all_of(struct context *context, int priority) {
+    if (!atomic_load(context_holding(context, priority)))
+        return;
+    for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream)) {
+        if (stream->context != context || stream->priority != priority)
+            continue;
+        pthread_mutex_lock(&stream->lock);
+        bool holds = stream->fifo_head != NULL;
+        pthread_mutex_unlock(&stream->lock);
+        if (holds)
+            stream_drive(stream);
+    }
+}
+
+/* The head can be handed over: what more urgent streams hold, and can be as well, goes first. Leaves the lock
+ * meanwhile; the stream is draining, so the head stays. */
+static void give_way(struct stream *stream, unsigned *since_look) {
+    if ((*since_look)++ % LOOK_EVERY || !is_more_urgent_held(stream))
+        return;
+    pthread_mutex_unlock(&stream->lock);
+    for (int priority = CLS_PRIORITY_HIGH; priority < stream->priority; priority++)
+        drive_all_of(stream->context, priority);
+    pthread_mutex_lock(&stream->lock);
+}
+
 /* Looks at the head and moves it on. Called with the lock held and draining set; keeps both. */
-static enum step move_head(struct stream *stream) {
+static enum step move_head(struct stream *stream, unsigned *since_look) {
     struct command *head = stream->fifo_head, *freed = NULL;
     cls_status why = CLS_SUCCESS;
     if (!head)
@@ -249,6 +287,7 @@ static enum step move_head(struct stream *stream) {
             stream_fail_locked(stream, head->position, failure->status, failure->code,
                                failure->label);
     }
+    give_way(stream, since_look);
     enum step next = step(stream, &freed);
     if (freed) {
         pthread_mutex_unlock(&stream->lock);
@@ -267,9 +306,10 @@ bool fifo_drain(struct stream *stream) {
     }
     stream->draining = true;
     enum step next;
+    unsigned since_look = 0;
     uint64_t popped = atomic_load(&stream->popped);
     do
-        next = move_head(stream);
+        next = move_head(stream, &since_look);
     while (next == STEP_AGAIN);
     stream->draining = false;
     stream->running = next == STEP_WORKER;

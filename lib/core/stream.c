@@ -336,6 +336,7 @@ cls_status cls_stream_get_info(cls_stream handle, cls_stream_info *info) {
     memcpy(info->name, stream->name, sizeof info->name);
     info->context = object_handle(&stream->context->object);
     info->priority = traits->priority;
+    info->held_priority = stream->priority;
     info->order = traits->out_of_order ? CLS_ORDER_OUT_OF_ORDER : CLS_ORDER_IN_ORDER;
     info->wait = stream->wait;
     info->timing = traits->profiled || stream->want_profiled;

@@ -50,7 +50,7 @@ struct stream {
     bool is_default;
     _Atomic bool destroyed; /* the handle is; the work may still go on */
     cls_wait_policy wait;
-    int priority; /* asked for */
+    int priority; /* asked for: the order among held commands */
     unsigned max_in_flight;
     size_t fifo_limit;
 
@@ -155,7 +155,8 @@ cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t
 cls_status stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
                       struct dep *out, bool *done);
 
-/* Hands over what can be handed over. Called without the lock, by anyone who made progress possible. */
+/* Hands over what can be handed over, after the same of more urgent streams. Called without the lock, by
+ * anyone who made progress possible. */
 void stream_drive(struct stream *stream);
 
 /* Flushes and polls; CLS_NOT_READY unless `position` is retired. Polling this alone finishes the work. */

@@ -72,10 +72,12 @@ static cls_status defer(struct stream *stream, struct command *command) {
         deps_clear(&stream->waits);
     deps_move(&node->deps, &stream->waits);
     node->next = NULL;
-    if (stream->fifo_tail)
+    if (stream->fifo_tail) {
         stream->fifo_tail->next = node;
-    else
+    } else {
         stream->fifo_head = node;
+        atomic_fetch_add(context_holding(stream->context, stream->priority), 1);
+    }
     stream->fifo_tail = node;
     stream->fifo_count++;
     stream->counters.deferred++;
