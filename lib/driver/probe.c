@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "driver/program.h"
+#include "driver/queue.h"
 #include "driver/serial.h"
 
 enum {
@@ -193,7 +194,7 @@ static void probe_timestamps(struct probe *probe, struct caps *caps) {
         return;
     if (event)
         clReleaseEvent(event);
-    clReleaseCommandQueue(queue);
+    queue_drop(probe->device, queue, false);
 }
 
 /* Behind a kernel of a millisecond that uses the memory: a call that takes more than half of that has waited
@@ -222,7 +223,7 @@ static void probe_priorities(struct probe *probe, struct caps *caps) {
         clCreateCommandQueueWithProperties(probe->context, device->id, properties, &code);
     if (code != CL_SUCCESS)
         return;
-    clReleaseCommandQueue(queue);
+    queue_drop(probe->device, queue, false);
     caps->priorities = true;
 }
 
@@ -268,14 +269,14 @@ static bool open_queues(struct probe *probe) {
 static void close_queues(struct probe *probe) {
     for (unsigned i = 0; i < PROBE_KERNELS; i++) {
         if (probe->queues[i])
-            clReleaseCommandQueue(probe->queues[i]);
+            queue_drop(probe->device, probe->queues[i], false);
         if (probe->kernels[i])
             clReleaseKernel(probe->kernels[i]);
         if (probe->words[i])
             clReleaseMemObject(probe->words[i]);
     }
     if (probe->out_of_order)
-        clReleaseCommandQueue(probe->out_of_order);
+        queue_drop(probe->device, probe->out_of_order, false);
     if (probe->program)
         clReleaseProgram(probe->program);
     clReleaseContext(probe->context);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver/queue.h"
 
+#include <pthread.h>
+#include <string.h>
+
 #include <clstream/stream.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "driver/quirk.h"
 #include "driver/serial.h"
@@ -52,14 +56,54 @@ cls_status queue_create(const struct device *device, cl_context context,
     return status;
 }
 
-void queue_release(const struct device *device, cl_command_queue queue, bool hurt) {
-    bool finish = (device->quirks & QUIRK_FINISH_BEFORE_RELEASE) != 0;
-    if (finish && hurt)
-        return;
-    driver_enter(device);
-    if (finish)
+/* Queues that are finished and wait to be released (QUIRK_REST_BEFORE_RELEASE), oldest first. */
+enum { RESTING_QUEUES = 128 };
+static const uint64_t REST_NS = CLOCK_SECOND;
+static pthread_mutex_t resting_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    cl_command_queue queue;
+    uint64_t since;
+} resting[RESTING_QUEUES];
+static unsigned n_resting;
+
+/* Takes out the oldest one, if it has rested long enough, or room is needed. */
+static cl_command_queue take_rested(void) {
+    cl_command_queue queue = NULL;
+    pthread_mutex_lock(&resting_lock);
+    if (n_resting == RESTING_QUEUES ||
+        (n_resting && clock_now_ns() - resting[0].since >= REST_NS)) {
+        queue = resting[0].queue;
+        memmove(&resting[0], &resting[1], --n_resting * sizeof resting[0]);
+    }
+    pthread_mutex_unlock(&resting_lock);
+    return queue;
+}
+
+/* Where many threads fill the room that was made, a queue is never released. */
+static void rest(cl_command_queue queue) {
+    cl_command_queue rested;
+    while ((rested = take_rested()) != NULL)
+        clReleaseCommandQueue(rested);
+    pthread_mutex_lock(&resting_lock);
+    if (n_resting < RESTING_QUEUES) {
+        resting[n_resting].queue = queue;
+        resting[n_resting++].since = clock_now_ns();
+    }
+    pthread_mutex_unlock(&resting_lock);
+}
+
+void queue_drop(const struct device *device, cl_command_queue queue, bool hurt) {
+    if (!(device->quirks & QUIRK_REST_BEFORE_RELEASE)) {
+        clReleaseCommandQueue(queue);
+    } else if (!hurt) {
         clFinish(queue);
-    clReleaseCommandQueue(queue);
+        rest(queue);
+    }
+}
+
+void queue_release(const struct device *device, cl_command_queue queue, bool hurt) {
+    driver_enter(device);
+    queue_drop(device, queue, hurt);
     driver_leave(device);
 }
 

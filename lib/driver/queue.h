@@ -24,6 +24,8 @@ cls_status queue_create(const struct device *device, cl_context context,
                         const struct queue_traits *traits, cl_command_queue *out);
 /* `hurt`: a command on it failed, so the driver may never finish it. The queue is idle or hurt. */
 void queue_release(const struct device *device, cl_command_queue queue, bool hurt);
+/* The same inside the device's serial section (driver/serial.h). */
+void queue_drop(const struct device *device, cl_command_queue queue, bool hurt);
 
 /* The traits of a queue that somebody else made; it must be of `context`. */
 cls_status queue_traits_of(const struct device *device, cl_context context, cl_command_queue queue,

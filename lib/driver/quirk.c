@@ -124,14 +124,14 @@ static const struct quirk_row rows[] = {
          {"saturating_cast_of_nan",
           "convert_*_sat of NaN does not give 0; the library's casts test for NaN themselves."}},
 
-    {.bit = QUIRK_FINISH_BEFORE_RELEASE,
+    {.bit = QUIRK_REST_BEFORE_RELEASE,
      .platform = INTEL,
      .type = CLS_DEVICE_CPU,
      .text =
          {"queue_release_hangs",
           "Releasing a queue whose last command has just completed can hang every thread of the "
-          "driver; the library finishes a queue before it releases it, and keeps one that a "
-          "failure may have killed."}},
+          "driver; the library finishes a queue, releases it a second later at the earliest, and "
+          "keeps one that a failure may have killed."}},
     {.bit = QUIRK_STATUS_LIES,
      .platform = INTEL,
      .type = CLS_DEVICE_CPU,

@@ -30,9 +30,10 @@ enum quirk {
     QUIRK_STATUS_LIES = 1u << 6,
     /* An exit handler that was registered before the first kernel ran hangs in the driver. */
     QUIRK_LATE_EXIT_HANDLER = 1u << 7,
-    /* Releasing an idle queue can hang the whole driver; finishing it first is safe, but not after a
-     * failure: then the queue is left alone. */
-    QUIRK_FINISH_BEFORE_RELEASE = 1u << 8,
+    /* Releasing an idle queue can hang the whole driver, where a thread of its own still holds the last
+     * command and ends the queue from within. A queue is finished and released a second later, when such a
+     * thread is long done; after a failure it is left alone. */
+    QUIRK_REST_BEFORE_RELEASE = 1u << 8,
     /* The driver still works on an event that it already reports failed: releasing it then aborts the
      * process, so the events of failed commands are never given back. */
     QUIRK_FAILED_RELEASE_ABORTS = 1u << 9,
