@@ -11,14 +11,15 @@
  *   - the order of submission to one stream;
  *   - an event: what its stream held when it was recorded comes before what another stream is given
  *     after its cls_stream_wait_event; and so on from stream to stream;
+ *   - a timeline: what its signal comes after comes before what another stream is given after its wait.
+ *     Where that is queued before the signal, what is behind it is compared when the signal is submitted;
+ *     while it is not, nothing is found there;
  *   - what the host has learned to be done, by synchronizing, a blocking call, or a query that says so:
- *     it comes before whatever any thread submits or declares afterwards;
+ *     it comes before whatever any thread submits, signals or declares afterwards;
  *   - a host function or callback: what it submits comes after what it comes after itself;
  *   - cls_check_release and cls_check_acquire, for order that the program makes by other means: a
  *     semaphore between a host function and a thread, a cl_event of its own.
- * That a piece of work happens to be done orders nothing. A wait for a timeline's value that nobody has
- * signalled yet is not followed: until the host has synchronized, two accesses that only such a wait orders
- * may be reported.
+ * That a piece of work happens to be done orders nothing.
  *
  * What is accessed: the library's own commands are known to the byte, host memory included: an _async
  * copy uses its host memory until it is done. A kernel's buffer argument is known when it was made with

@@ -76,6 +76,8 @@ cls_status cls_timeline_create(const cls_timeline_config *config, cls_timeline *
         status = stream_get(config->signaller, NULL, &signaller);
     if (!status)
         status = build(config, signaller, &timeline);
+    if (!status && timeline->value && race_on())
+        race_signals(timeline, timeline->value, NULL, 0);
     if (!status)
         *out = object_handle(&timeline->gate.object);
     else if (signaller)

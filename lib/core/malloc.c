@@ -37,8 +37,6 @@ static cls_status begin_found(struct stream *stream, struct mempool *pool, struc
                               size_t bytes, enum source source) {
     pthread_mutex_lock(&stream->lock);
     struct magazine *magazine = magazine_need(stream, pool);
-    if (magazine && race_on()) /* that it is given says that what was done with it comes before */
-        race_forget_memory(stream->context->device, slot->memory);
     if (magazine)
         begin(magazine, slot, bytes, source);
     pthread_mutex_unlock(&stream->lock);

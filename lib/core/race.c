@@ -60,33 +60,34 @@ void race_hold(struct race_stream *by, int more) {
     free(by);
 }
 
-struct race_stream *race_know(struct stream *stream) {
-    if (stream->race)
-        return stream->race;
+static struct race_stream *make_record(uint64_t id) {
     struct race_stream *by = calloc(1, sizeof *by);
     if (!by) {
         race_count_forgotten();
         return NULL;
     }
-    by->id = stream->id;
-    by->context = stream->context;
+    by->id = id;
     by->holds = 1;
-    by->lost_at = UINT64_MAX;
-    memcpy(by->name, stream->name, sizeof by->name);
     HASH_ADD(hh, streams, id, sizeof by->id, by);
-    if (!by->hh.tbl) {
-        free(by);
-        race_count_forgotten();
-        return NULL;
-    }
-    return stream->race = by;
+    if (by->hh.tbl)
+        return by;
+    free(by);
+    race_count_forgotten();
+    return NULL;
 }
 
-static bool is_news(void *unused, const struct tick *tick) {
-    struct race_stream *alive;
-    (void)unused;
-    HASH_FIND(hh, streams, &tick->stream, sizeof tick->stream, alive);
-    return alive && race_clock_at(&race_known, tick->stream) < tick->position;
+struct race_stream *race_know(struct stream *stream) {
+    if (!stream->race && (stream->race = make_record(stream->id)) != NULL) {
+        stream->race->context = stream->context;
+        memcpy(stream->race->name, stream->name, sizeof stream->race->name);
+    }
+    return stream->race;
+}
+
+struct race_stream *race_find(uint64_t id) {
+    struct race_stream *by;
+    HASH_FIND(hh, streams, &id, sizeof id, by);
+    return by;
 }
 
 void race_note(bool well) {
@@ -99,26 +100,9 @@ void race_learn(struct race_clock *clock, const struct race_stream *by, uint64_t
     race_note(race_clock_raise(clock, by->id, position) && (!then || race_clock_join(clock, then)));
 }
 
-void race_come_after(struct race_stream *stream, const struct race_stream *by, uint64_t position) {
-    if (stream == by || race_clock_at(&race_known, by->id) >= position ||
-        race_clock_at(&stream->clock, by->id) >= position)
-        return;
-    race_learn(&stream->clock, by, position);
-    stream->changed = true;
-    if (position >= by->lost_at)
-        race_lose(stream);
-}
-
-void race_lose(struct race_stream *stream) {
-    if (stream->lost_at == UINT64_MAX)
-        stream->lost_at = stream->submitted + 1;
-    stream->changed = true;
-}
-
-/* Whether the host has learned that what the stream waited for is over. */
-static void find_again(struct race_stream *stream) {
-    if (race_clock_at(&race_known, stream->id) >= stream->lost_at)
-        stream->lost_at = UINT64_MAX;
+void race_learn_all(struct race_clock *clock) {
+    for (const struct race_stream *by = streams; by; by = by->hh.next)
+        race_note(race_clock_raise(clock, by->id, by->told));
 }
 
 bool race_actor(struct race_stream **by, uint64_t *position) {
@@ -127,23 +111,20 @@ bool race_actor(struct race_stream **by, uint64_t *position) {
     return actor.by != NULL;
 }
 
+/* --- commands --- */
+
 static bool runs_user_code(const struct command *command) {
     cls_command_kind kind = command->type->kind;
     return kind == CLS_COMMAND_HOST || kind == CLS_COMMAND_CALLBACK || kind == CLS_COMMAND_FOREIGN;
 }
 
-/* The stream goes on to the command's position. What the host knows at that time is kept for code that
- * runs later, and for all others looked up when it is needed. */
-static void advance(struct race_stream *by, const struct command *command) {
-    bool keep = runs_user_code(command);
-    if (by->changed || keep) {
-        race_clock_filter(&by->clock, is_news, NULL);
-        race_note((!keep || race_clock_join(&by->clock, &race_known)) &&
-                  race_history_push(&by->history, command->position, &by->clock,
-                                    race_clock_at(&race_known, by->id)));
-    }
-    by->changed = false;
-    by->submitted = command->position;
+static void tell_wait(struct race_stream *by, struct race_stream *other, uint64_t position) {
+    const struct race_op op = {
+        .by = by, .kind = RACE_WAIT, .position = by->told + 1, .u.wait = {other, position}};
+    if (by == other)
+        return;
+    race_tell(&op);
+    by->waits = by->waits || by->changed || by->kept;
 }
 
 void race_submitted(struct stream *stream, const struct command *command,
@@ -151,53 +132,65 @@ void race_submitted(struct stream *stream, const struct command *command,
     race_lock();
     struct race_stream *by = race_know(stream);
     if (by) {
+        const struct race_op op = {
+            .by = by,
+            .kind = RACE_COMMAND,
+            .position = command->position,
+            .u.command = {command_label(command), runs_user_code(command), *touches}};
         if (actor.by)
-            race_come_after(by, actor.by, actor.position);
-        advance(by, command);
-        find_again(by);
-        const struct race_visitor visitor = {by, command->position, command_label(command),
-                                             &by->clock, false};
-        if (by->lost_at == UINT64_MAX)
-            race_visit(&visitor, touches);
+            tell_wait(by, actor.by, actor.position);
+        race_tell(&op);
+        by->told = command->position;
+        by->waits = false;
         race_count_command();
+    } else {
+        race_drop(touches);
     }
     race_unlock();
-    race_drop(touches);
 }
 
-/* A write to all of the memory behind the stream's latest command and, for a free, what frees wait for. */
-static void stamp(struct stream *stream, cl_mem memory, const char *label, bool frees) {
+static void tell_life(struct stream *stream, cl_mem memory, const char *label,
+                      enum race_kind kind) {
     struct race_touches touches = {0};
-    struct race_clock clock = {0};
     race_add_whole(&touches, stream->context->device, memory, true, false);
     race_lock();
     struct race_stream *by = race_know(stream);
-    if (by && by->lost_at == UINT64_MAX) {
-        race_note(race_clock_join(&clock, &by->clock) &&
-                  (!frees || race_clock_join(&clock, &by->frees)));
-        const struct race_visitor visitor = {by, by->submitted, label, &clock, false};
-        race_visit(&visitor, &touches);
+    for (size_t i = 0; kind == RACE_BEGIN && i < touches.count; i++) {
+        const struct race_touch *touch = &touches.items[i];
+        race_forget_bytes(touch->root, touch->span.start, touch->span.start + touch->span.width);
     }
+    const struct race_op op = {.by = by,
+                               .kind = kind,
+                               .position = by ? by->told : 0,
+                               .u.command = {label, false, touches}};
+    if (by)
+        race_tell(&op);
+    else
+        race_drop(&touches);
     race_unlock();
-    race_clock_clear(&clock);
-    race_drop(&touches);
 }
 
 void race_begins(struct stream *stream, cl_mem memory) {
-    race_forget_memory(stream->context->device, memory);
-    stamp(stream, memory, "malloc", false);
+    tell_life(stream, memory, "malloc", RACE_BEGIN);
 }
 
-void race_ends(struct stream *stream, cl_mem memory) { stamp(stream, memory, "free", true); }
+void race_ends(struct stream *stream, cl_mem memory) {
+    tell_life(stream, memory, "free", RACE_END);
+}
 
+/* What a thread of the program does comes before every call that it makes later, and so before all that is
+ * kept: it is compared, and not remembered. */
 void race_declared(struct race_touches *touches) {
-    struct race_visitor visitor = {.by = NULL};
+    struct race_visitor visitor = {.known = &race_known};
     race_lock();
     if (actor.by)
-        visitor = (struct race_visitor){actor.by, actor.position, actor.label,
-                                        race_history_at(&actor.by->history, actor.position), true};
-    if (!actor.by || actor.position < actor.by->lost_at)
-        race_visit(&visitor, touches);
+        visitor =
+            (struct race_visitor){.by = actor.by,
+                                  .position = actor.position,
+                                  .label = actor.label,
+                                  .clock = race_history_at(&actor.by->history, actor.position),
+                                  .late = true};
+    race_visit(&visitor, touches);
     race_unlock();
     race_drop(touches);
 }
@@ -208,56 +201,53 @@ void race_waits(struct stream *stream, struct stream *other, uint64_t position) 
     race_lock();
     struct race_stream *by = race_know(stream);
     if (by && other->race && position)
-        race_come_after(by, other->race, position);
+        tell_wait(by, other->race, position);
     race_unlock();
 }
 
 void race_frees_wait(struct stream *stream, struct stream *other, uint64_t position) {
     race_lock();
     struct race_stream *by = race_know(stream);
-    if (by && other->race && other->race != by && position)
-        race_learn(&by->frees, other->race, position);
+    if (by && other->race && other->race != by)
+        race_note(race_clock_raise(&by->frees, other->id, position));
     race_unlock();
 }
 
 bool race_waits_open(const struct stream *stream) {
     race_lock();
-    bool open = stream->race && stream->race->changed;
+    bool open = stream->race && stream->race->waits;
     race_unlock();
     return open;
 }
 
-void race_learn_all(void) {
-    for (const struct race_stream *by = streams; by; by = by->hh.next)
-        race_note(race_clock_raise(&race_known, by->id, by->submitted));
-}
-
 void race_observed(struct stream *stream, uint64_t position) {
     race_lock();
-    const struct race_stream *by = stream->race;
+    struct race_stream *by = stream->race;
     bool all = position == RACE_ALL;
     if (by && position) {
-        race_learn(&race_known, by, all ? by->submitted : position);
+        race_reach(by, position);
+        race_learn(&race_known, by, all ? by->told : position);
         race_note(!all || race_clock_join(&race_known, &by->clock));
-        if (position >= by->lost_at)
-            race_learn_all();
     }
     race_unlock();
 }
 
 void race_observed_context(const struct context *context) {
     race_lock();
+    race_reach_context(context);
     for (const struct race_stream *by = streams; by; by = by->hh.next)
         if (by->context == context)
-            race_learn(&race_known, by, by->submitted);
+            race_learn(&race_known, by, by->told);
     race_unlock();
 }
 
 void race_enter(struct stream *stream, const struct command *command) {
     race_lock();
     actor = (struct actor){race_know(stream), command->position, command_label(command)};
-    if (actor.by)
+    if (actor.by) {
         race_hold(actor.by, 1);
+        race_reach(actor.by, actor.position);
+    }
     race_unlock();
 }
 
@@ -271,8 +261,10 @@ void race_leave(void) {
 
 void race_forget_stream(struct stream *stream) {
     race_lock();
-    if (stream->race)
+    if (stream->race) {
+        race_reach(stream->race, RACE_ALL);
         race_hold(stream->race, -1);
+    }
     stream->race = NULL;
     race_unlock();
 }

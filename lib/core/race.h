@@ -11,8 +11,19 @@
  * clock or the host's has S at p or later. Whether A happens to have run plays no part, so that a race
  * shows in every run; what the driver and the library's own threads notice is never taken for knowledge.
  *
- * Bounded: an access that comes before everything to come (the host's clock has it) is dropped, and so is
- * one for which a later one stands; a stream's past is dropped as far as the host knows it to be done.
+ * Waits before their signal. What a stream is told of is followed (its clock moved on, its accesses
+ * compared) at once where it is known what it comes after. Else, behind a wait for a value that nobody has
+ * signalled yet or for a position of a stream that is itself behind one, it is kept, and followed in its
+ * order as soon as that is known: when the signal is submitted. So the accesses of all streams are compared
+ * in an order that agrees with what comes before what. With each thing that is kept goes what the host knew
+ * when it was told: what it has learned since comes before a signal of later, and so before what waits for
+ * that, but not before what was submitted earlier (core/race_follow.c).
+ * What the host finds reached is never unfollowed, by induction over the signals, unless something failed:
+ * then the commands behind the wait were skipped, and what they would have touched is let go.
+ *
+ * Bounded: an access that comes before everything to come (the host's clock has it, and had it when the
+ * oldest thing that is kept was told) is dropped, and so is one for which a later one stands; a stream's past
+ * is dropped that far, too.
  *
  * Locks: the checker's is a leaf; it may be taken under a stream's.
  */
@@ -109,10 +120,9 @@ void race_observed(struct stream *stream, uint64_t position);
 /* The same for all work of a context, that of streams that are gone included. */
 void race_observed_context(const struct context *context);
 
-/* The same for values that streams signal, by the address of whatever keeps them (coordinator/timeline.h).
- * A signal with a stream is given by it at a position, without one by the calling thread. A wait for a
- * value that nobody has signalled yet leaves the stream unfollowed until the host has learned that the
- * wait is over: what its commands come after is not known when they are submitted. */
+/* The same for values that are signalled, by the address of whatever keeps them (coordinator/timeline.h). A
+ * signal with a stream is given by it at a position, without one by the calling thread, or the host function
+ * that it runs. A wait may be told of before its signal, which must be told of before it takes effect. */
 void race_signals(const void *source, uint64_t value, struct stream *stream, uint64_t position);
 void race_waits_signal(struct stream *stream, const void *source, uint64_t value);
 void race_observed_signal(const void *source, uint64_t value);
@@ -126,8 +136,8 @@ void race_leave(void);
 void race_declared(struct race_touches *touches);
 
 /* Memory begins or ends its life at this point of a stream (core/malloc.c): a write to all of it, which
- * comes after the stream's work so far. What was done in an earlier life is forgotten. Under the
- * stream's lock. */
+ * comes after the stream's work so far. That it is given says that what was done in an earlier life comes
+ * before: that is forgotten. Under the stream's lock. */
 void race_begins(struct stream *stream, cl_mem memory);
 void race_ends(struct stream *stream, cl_mem memory);
 

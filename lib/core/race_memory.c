@@ -33,21 +33,23 @@ struct visit {
 
 static bool settled(void *unused, const struct race_access *access) {
     (void)unused;
-    return race_clock_at(&race_known, access->by->id) >= access->position;
+    return race_clock_at(race_floor(), access->by->id) >= access->position;
 }
 
+static bool has(const struct race_clock *clock, const struct race_access *access) {
+    return clock && race_clock_at(clock, access->by->id) >= access->position;
+}
+
+/* What the host has learned since a function was submitted does not make the function later. */
 static enum race_order order_of(void *context, const struct race_access *other) {
     const struct visit *visit = context;
     const struct race_access *access = &visit->access;
     if (other->by == access->by)
         return other->position <= access->position ? RACE_BEFORE : RACE_AFTER;
-    /* What the host has learned since a function was submitted does not make the function later. */
-    if ((!visit->visitor->late && settled(NULL, other)) ||
-        (visit->visitor->clock &&
-         race_clock_at(visit->visitor->clock, other->by->id) >= other->position))
+    if (has(visit->visitor->clock, other))
         return RACE_BEFORE;
     if (!visit->visitor->late)
-        return RACE_UNORDERED;
+        return has(visit->visitor->known, other) ? RACE_BEFORE : RACE_UNORDERED;
     const struct race_clock *then = race_history_at(&other->by->history, other->position);
     bool after = then && race_clock_at(then, access->by->id) >= access->position;
     return after ? RACE_AFTER : RACE_UNORDERED;
@@ -122,21 +124,26 @@ void race_visit(const struct race_visitor *visitor, const struct race_touches *t
     race_note(!touches->failed);
 }
 
-void race_forget_memory(const struct device *device, cl_mem memory) {
+void race_forget_bytes(cl_mem root, size_t start, size_t end) {
     const struct race_rules rules = {.settled = settled, .hold = race_hold};
-    struct memory_place place;
     struct memory *found;
+    HASH_FIND_PTR(memories, &root, found);
+    if (!found)
+        return;
+    race_shadow_forget(&found->shadow, start, end, &rules);
+    if (found->shadow.count)
+        return;
+    HASH_DEL(memories, found);
+    free(found);
+}
+
+void race_forget_memory(const struct device *device, cl_mem memory) {
+    struct memory_place place;
     memory_find(device, memory, &place);
+    bool whole = place.root == memory;
+    size_t start = whole ? 0 : place.origin, end = whole ? SIZE_MAX : start + place.bytes;
     race_lock();
-    HASH_FIND_PTR(memories, &place.root, found);
-    if (found) {
-        bool whole = place.root == memory;
-        race_shadow_forget(&found->shadow, whole ? 0 : place.origin,
-                           whole ? SIZE_MAX : place.origin + place.bytes, &rules);
-        if (!found->shadow.count) {
-            HASH_DEL(memories, found);
-            free(found);
-        }
-    }
+    race_forget_kept(place.root, start, end);
+    race_forget_bytes(place.root, start, end);
     race_unlock();
 }

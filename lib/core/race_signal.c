@@ -11,17 +11,10 @@
 struct tag {
     UT_hash_handle hh;
     const void *address;
-    bool lost; /* it comes after what is not known, too */
     struct race_clock clock;
 };
 
 static struct tag *tags;
-
-static void tell(struct race_clock *clock, bool *lost, const struct race_stream *by,
-                 uint64_t position) {
-    race_learn(clock, by, position);
-    *lost = *lost || position >= by->lost_at;
-}
 
 static struct tag *find_tag(const void *address) {
     struct tag *tag;
@@ -52,7 +45,7 @@ cls_status cls_check_release(const void *address) {
     race_lock();
     struct tag *tag = make_tag(address);
     if (tag)
-        tell(&tag->clock, &tag->lost, by, position);
+        race_learn(&tag->clock, by, position);
     race_note(tag != NULL);
     race_unlock();
     return CLS_SUCCESS;
@@ -65,8 +58,6 @@ cls_status cls_check_acquire(const void *address) {
     struct tag *tag = find_tag(address);
     if (tag) {
         race_note(race_clock_join(&race_known, &tag->clock));
-        if (tag->lost)
-            race_learn_all();
         HASH_DEL(tags, tag);
         race_clock_clear(&tag->clock);
         free(tag);
@@ -82,57 +73,75 @@ enum { MAX_SIGNALS = 1024 };
 
 struct signal {
     uint64_t value;
-    uint64_t stream; /* id */
-    bool lost;       /* it comes after what is not known, too */
-    struct race_clock clock;
+    uint64_t stream;         /* id; 0: the host's, at once */
+    uint64_t position;       /* in the stream; the host's: 0 */
+    struct race_clock clock; /* what comes before it, the position included */
 };
 
-struct source {
-    UT_hash_handle hh;
+struct race_source {
+    UT_hash_handle hh; /* while its address is in use */
     const void *address;
+    unsigned users;   /* the address, and what is kept (core/race_follow.c) */
     uint64_t known;   /* the highest value that nothing needs to be learned of any more */
     uint64_t dropped; /* the highest value whose signal was dropped all the same */
     size_t count;
     struct signal signals[MAX_SIGNALS]; /* oldest first */
 };
-static struct source *sources;
+static struct race_source *sources;
 
-static struct source *find_source(const void *address) {
-    struct source *source;
+struct race_source *race_source_hold(struct race_source *source) {
+    source->users++;
+    return source;
+}
+
+void race_source_drop(struct race_source *source) {
+    if (--source->users)
+        return;
+    for (size_t i = 0; i < source->count; i++)
+        race_clock_clear(&source->signals[i].clock);
+    free(source);
+}
+
+static struct race_source *find_source(const void *address) {
+    struct race_source *source;
     HASH_FIND_PTR(sources, &address, source);
     return source;
 }
 
-static struct source *make_source(const void *address) {
-    struct source *source = find_source(address);
+static struct race_source *make_source(const void *address) {
+    struct race_source *source = find_source(address);
     if (source)
         return source;
     source = calloc(1, sizeof *source);
+    race_note(source != NULL);
     if (!source)
         return NULL;
     source->address = address;
+    source->users = 1;
     HASH_ADD_PTR(sources, address, source);
     if (source->hh.tbl)
         return source;
     free(source);
+    race_note(false);
     return NULL;
 }
 
-static bool is_known(const struct race_clock *clock) {
+static bool is_settled(const struct race_clock *clock) {
     for (size_t i = 0; i < clock->count; i++)
-        if (race_clock_at(&race_known, clock->ticks[i].stream) < clock->ticks[i].position)
+        if (race_clock_at(race_floor(), clock->ticks[i].stream) < clock->ticks[i].position)
             return false;
     return true;
 }
 
-/* Drops the signals that the host has learned of, and the oldest where there is no room. */
-static void make_room(struct source *source) {
+/* Drops the signals that nothing needs to be learned of, and the oldest where there is no room. */
+static void make_room(struct race_source *source) {
     size_t kept = 0;
     bool full = source->count == MAX_SIGNALS;
     for (size_t i = 0; i < source->count; i++) {
         struct signal *signal = &source->signals[i];
-        if ((full && !i) || is_known(&signal->clock)) {
-            uint64_t *mark = is_known(&signal->clock) ? &source->known : &source->dropped;
+        bool settled = is_settled(&signal->clock);
+        if ((full && !i) || settled) {
+            uint64_t *mark = settled ? &source->known : &source->dropped;
             if (signal->value > *mark)
                 *mark = signal->value;
             race_clock_clear(&signal->clock);
@@ -143,77 +152,97 @@ static void make_room(struct source *source) {
     source->count = kept;
 }
 
+void race_source_raise(struct race_source *source, uint64_t value, const struct race_stream *by,
+                       uint64_t position, const struct race_clock *known) {
+    make_room(source);
+    struct signal *signal = &source->signals[source->count++];
+    *signal = (struct signal){.value = value, .stream = by ? by->id : 0, .position = position};
+    if (by)
+        race_learn(&signal->clock, by, position);
+    if (race_keeps()) /* else whoever waits for it is told of that by a host that knows more */
+        race_note(race_clock_join(&signal->clock, known));
+    race_clock_filter(&signal->clock, race_is_news, NULL);
+}
+
+bool race_source_reaches(const struct race_source *source, uint64_t value) {
+    bool reaches = source->known >= value || source->dropped >= value;
+    for (size_t i = 0; i < source->count && !reaches; i++)
+        reaches = source->signals[i].value >= value;
+    return reaches;
+}
+
+/* Of several signals that reach the value any may have been the first, but for one that comes after another:
+ * that was followed earlier. The host's comes before all that is followed later. */
+static bool may_be_first(const struct race_source *source, const struct signal *signal,
+                         uint64_t value) {
+    const struct signal *other = source->signals;
+    while (other < signal &&
+           (other->value < value || race_clock_at(&signal->clock, other->stream) < other->position))
+        other++;
+    return other == signal && signal->value >= value;
+}
+
+void race_source_learn(struct race_clock *clock, const struct race_source *source, uint64_t value) {
+    if (source->known >= value)
+        return;
+    if (source->dropped >= value)
+        race_learn_all(clock);
+    for (size_t i = 0; i < source->count; i++)
+        if (may_be_first(source, &source->signals[i], value))
+            race_note(race_clock_join(clock, &source->signals[i].clock));
+}
+
+/* --- what the coordinator tells --- */
+
 void race_signals(const void *address, uint64_t value, struct stream *stream, uint64_t position) {
     struct race_stream *by = NULL;
     race_lock();
-    struct source *source = make_source(address);
     if (stream)
         by = race_know(stream);
     else
         race_actor(&by, &position);
-    race_note(source != NULL);
-    if (source && by && position) {
-        make_room(source);
-        struct signal *signal = &source->signals[source->count++];
-        *signal = (struct signal){.value = value, .stream = by->id};
-        tell(&signal->clock, &signal->lost, by, position);
-    } else if (source && value > source->known) {
-        source->known = value; /* by a thread: what it knows all know */
+    const bool at_once = !by || !position;
+    struct race_source *source = make_source(address);
+    const struct race_op op = {
+        .by = by, .kind = RACE_SIGNAL, .position = position, .u.signal = {source, value}};
+    if (source && at_once) {
+        race_source_raise(source, value, NULL, 0, &race_known);
+        race_follow_all();
+    } else if (source) {
+        race_tell(&op);
     }
     race_unlock();
 }
 
-/* Whether it is the stream's first signal that reaches the value. */
-static bool is_first(const struct source *source, const struct signal *signal, uint64_t value) {
-    for (const struct signal *other = source->signals; other < signal; other++)
-        if (other->stream == signal->stream && other->value >= value)
-            return false;
-    return signal->value >= value;
-}
-
-/* Which of several streams was first to signal is not known: it may have been each of them. */
-enum told { TOLD_NOTHING, TOLD_ALL, TOLD_PART };
-
-static enum told learn_signals(struct race_clock *clock, const void *address, uint64_t value) {
-    const struct source *source = find_source(address);
-    if (!value || (source && source->known >= value))
-        return TOLD_ALL;
-    bool found = false, lost = source && source->dropped >= value;
-    for (size_t i = 0; source && i < source->count; i++) {
-        if (!is_first(source, &source->signals[i], value))
-            continue;
-        race_note(race_clock_join(clock, &source->signals[i].clock));
-        lost = lost || source->signals[i].lost;
-        found = true;
-    }
-    return lost ? TOLD_PART : found ? TOLD_ALL : TOLD_NOTHING;
-}
-
-void race_waits_signal(struct stream *stream, const void *source, uint64_t value) {
+void race_waits_signal(struct stream *stream, const void *address, uint64_t value) {
     race_lock();
     struct race_stream *by = race_know(stream);
-    if (by && learn_signals(&by->clock, source, value) != TOLD_ALL)
-        race_lose(by);
-    if (by)
-        by->changed = true;
+    struct race_source *source = by && value ? make_source(address) : NULL;
+    if (source) {
+        const struct race_op op = {.by = by,
+                                   .kind = RACE_WAIT_SIGNAL,
+                                   .position = by->told + 1,
+                                   .u.signal = {source, value}};
+        race_tell(&op);
+        by->waits = true;
+    }
     race_unlock();
 }
 
-void race_observed_signal(const void *source, uint64_t value) {
+void race_observed_signal(const void *address, uint64_t value) {
     race_lock();
-    if (learn_signals(&race_known, source, value) == TOLD_PART)
-        race_learn_all();
+    const struct race_source *source = find_source(address);
+    if (source)
+        race_source_learn(&race_known, source, value);
     race_unlock();
 }
 
 void race_forget_signals(const void *address) {
     race_lock();
-    struct source *source = find_source(address);
+    struct race_source *source = find_source(address);
     if (source) {
-        for (size_t i = 0; i < source->count; i++)
-            race_clock_clear(&source->signals[i].clock);
         HASH_DEL(sources, source);
-        free(source);
+        race_source_drop(source);
     }
     race_unlock();
 }

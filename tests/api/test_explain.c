@@ -117,7 +117,7 @@ static void test_timelines(void **state) {
     (void)state;
     cls_stream owner = named("owner"), waiter = named("waiter"), lost = named("lost");
     cls_timeline owned = timeline_of("owned", owner), open = timeline_of("open", NULL);
-    cls_buffer cells = rig_cells(1);
+    cls_buffer cells = rig_cells(2);
     struct gate gate;
     gate_init(&gate);
     OK(cls_stream_wait_timeline(waiter, owned, 5));
@@ -127,7 +127,7 @@ static void test_timelines(void **state) {
     OK(rig_set(waiter, cells, 0, 1, 0));
     expect_in_report("waiter", "'advance' (1) waits for timeline 'owned', at 3 of 5");
     OK(cls_stream_wait_timeline(lost, open, 4));
-    OK(rig_set(lost, cells, 0, 1, 0));
+    OK(rig_set(lost, cells, 1, 1, 0));
     expect_in_report("lost", "timeline 'open', at 3 of 4: anybody may signal it, and nobody has "
                              "queued it: a possible stall");
     OK(cls_stream_launch_host_async(owner, gate_hold, &gate));

@@ -64,6 +64,9 @@ static void run_batch(struct dag *dag) {
         dag->plan->hold(true);
     for (unsigned i = 0; i < dag->plan->batch && !dag->result->failed; i++)
         dag_submit_one(dag);
+    for (unsigned i = 0; i < dag->plan->streams; i++)
+        dag_pay(dag, i);
+    dag_start(dag);
     if (dag->plan->hold)
         dag->plan->hold(false);
     drain(dag);
@@ -83,6 +86,7 @@ static void make_streams(struct dag *dag) {
         const cls_timeline_config timeline = {sizeof timeline, NULL, 0, dag->streams[i]};
         dag_ok(dag, cls_timeline_create(&timeline, &dag->timelines[i]), "timeline_create");
     }
+    dag_ok(dag, cls_timeline_create(NULL, &dag->starts), "timeline_create");
     bool timed = dag_number(dag, 2); /* which changes the streams' queues, for good */
     for (unsigned i = 0; i < EVENTS; i++) {
         const cls_event_config config = {sizeof config, timed && dag_number(dag, 4) == 0};
@@ -101,6 +105,11 @@ static void destroy_streams(struct dag *dag) {
         if (dag->streams[i])
             dag_ok(dag, cls_stream_destroy(dag->streams[i]), "stream_destroy");
     }
+    if (dag->starts)
+        dag_ok(dag, cls_timeline_destroy(dag->starts), "timeline_destroy");
+    dag->starts = NULL;
+    dag->started = dag->starting = 0;
+    memset(dag->owed, 0, sizeof dag->owed);
     memset(dag->timelines, 0, sizeof dag->timelines);
     memset(dag->values, 0, sizeof dag->values);
     memset(dag->events, 0, sizeof dag->events);

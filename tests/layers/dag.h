@@ -21,7 +21,6 @@ struct dag_plan {
     unsigned batch;   /* commands between two comparisons */
     uint64_t planted; /* the needed wait that is left out, from 1; 0: a correct graph */
     unsigned narrow; /* only kernels, on so many cells: no difference is ever overwritten; 0: all */
-    bool no_early;   /* no wait comes before the signal that it is for */
     void (*hold)(bool); /* around the submission of a batch; may be NULL */
 };
 

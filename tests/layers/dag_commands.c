@@ -216,6 +216,11 @@ void dag_submit_one(struct dag *dag) {
     size_t kind = 0;
     while (at >= kinds[kind].weight)
         at -= kinds[kind++].weight;
+    if (dag_number(dag, 8) == 0)
+        dag_start(dag);
+    if (dag_number(dag, 100) == 0)
+        dag_wait_to_start(dag, stream);
+    dag_pay(dag, stream);
     kinds[kind].submit(dag, stream);
     dag->left_out.now = false;
     if (kinds[kind].is_command) {

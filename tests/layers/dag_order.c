@@ -36,9 +36,30 @@ static void wait_for_value(struct dag *dag, unsigned stream, unsigned of, uint64
            "wait_timeline");
 }
 
+void dag_pay(struct dag *dag, unsigned stream) {
+    uint64_t value = dag->owed[stream];
+    dag->owed[stream] = 0;
+    if (value)
+        signal(dag, stream, value);
+}
+
+void dag_start(struct dag *dag) {
+    if (dag->started < dag->starting)
+        dag_ok(dag, cls_timeline_signal(dag->starts, dag->starting), "signal");
+    dag->started = dag->starting;
+}
+
+void dag_wait_to_start(struct dag *dag, unsigned stream) {
+    dag->starting = dag->started + 1;
+    dag_pay(dag, stream);
+    dag_ok(dag, cls_stream_wait_timeline(dag->streams[stream], dag->starts, dag->starting),
+           "wait for the host");
+}
+
 /* With the event, or with a value of the stream's timeline in its place. */
 void dag_record(struct dag *dag, unsigned event, unsigned stream) {
     uint64_t value = dag_number(dag, 4) ? 0 : ++dag->values[stream];
+    dag_pay(dag, stream);
     if (value)
         signal(dag, stream, value);
     else
@@ -48,6 +69,7 @@ void dag_record(struct dag *dag, unsigned event, unsigned stream) {
 
 void dag_wait_for(struct dag *dag, unsigned stream, unsigned event, bool for_real) {
     const struct record *record = &dag->records[event];
+    dag_pay(dag, stream);
     dag->result->waits++;
     if (!for_real)
         dag->result->left_out++;
@@ -81,31 +103,38 @@ static unsigned relay(struct dag *dag, unsigned waiter, unsigned event) {
     return next;
 }
 
-/* The wait first, and then the signal that it is for. */
-static void wait_early(struct dag *dag, unsigned stream, unsigned other) {
-    uint64_t value = ++dag->values[other];
+/* The wait first, and the signal that it is for when the other stream is given more, at the latest: until
+ * then it stands for what comes before it now. */
+static void wait_early(struct dag *dag, unsigned stream, unsigned other, bool for_real) {
     dag->result->waits++;
-    wait_for_value(dag, stream, other, value);
-    signal(dag, other, value);
+    if (!dag->owed[other])
+        dag->owed[other] = ++dag->values[other];
+    if (for_real)
+        wait_for_value(dag, stream, other, dag->owed[other]);
+    else
+        dag->result->left_out++;
     join(&dag->clocks[stream], &dag->clocks[other]);
+}
+
+/* Whether what is left out does not come before that. */
+static bool is_for_real(const struct dag *dag, const struct clock *clock) {
+    const struct left_out *left_out = &dag->left_out;
+    return !left_out->now || clock->of[left_out->stream] < left_out->position;
 }
 
 static void come_after(struct dag *dag, unsigned stream, unsigned other, uint32_t position) {
     if (dag->clocks[stream].of[other] >= position)
         return;
-    if (!dag->plan->planted && dag_number(dag, 8) == 0 && !dag->plan->no_early) {
-        wait_early(dag, stream, other);
-        return;
-    }
-    unsigned event = covering(dag, other, position);
-    if (dag_number(dag, 8) == 0)
+    bool early = dag_number(dag, 8) == 0;
+    unsigned event = early ? 0 : covering(dag, other, position);
+    if (!early && dag_number(dag, 8) == 0)
         event = relay(dag, stream, event);
     if (++dag->needed == dag->plan->planted)
         dag->left_out = (struct left_out){true, other, position};
-    const struct left_out *left_out = &dag->left_out;
-    dag_wait_for(dag, stream, event,
-                 !left_out->now ||
-                     dag->records[event].clock.of[left_out->stream] < left_out->position);
+    if (early)
+        wait_early(dag, stream, other, is_for_real(dag, &dag->clocks[other]));
+    else
+        dag_wait_for(dag, stream, event, is_for_real(dag, &dag->records[event].clock));
 }
 
 void dag_before_read(struct dag *dag, unsigned stream, unsigned cell) {

@@ -70,6 +70,9 @@ struct dag {
     struct record records[EVENTS];
     cls_timeline timelines[DAG_STREAMS]; /* each signalled by its stream alone */
     uint64_t values[DAG_STREAMS];
+    uint64_t owed[DAG_STREAMS]; /* a value that is waited for and not signalled yet; 0: none */
+    cls_timeline starts;        /* signalled by the host: a gate before work that orders nothing */
+    uint64_t started, starting; /* its value, and the one that is waited for */
     struct clock clocks[DAG_STREAMS]; /* of each stream's next command */
     struct cell cells[RESOURCES];
     uint32_t model[RESOURCES];
@@ -98,6 +101,13 @@ bool dag_ok(struct dag *dag, cls_status status, const char *what);
 
 void dag_record(struct dag *dag, unsigned event, unsigned stream);
 void dag_wait_for(struct dag *dag, unsigned stream, unsigned event, bool for_real);
+
+/* The signals that were put off: a stream's own, and the host's. Before the stream is given anything more. */
+void dag_pay(struct dag *dag, unsigned stream);
+void dag_start(struct dag *dag);
+
+/* Has the stream wait for the host's next signal. */
+void dag_wait_to_start(struct dag *dag, unsigned stream);
 
 /* The waits that the stream's next command needs to touch a cell, and the note that it does. */
 void dag_before_read(struct dag *dag, unsigned stream, unsigned cell);

@@ -45,12 +45,8 @@ static struct dag_result run(struct dag_plan plan) {
 }
 
 static void test_a_correct_graph_has_no_race(void **state) {
-    const struct dag_plan plan = {.seed = 1,
-                                  .commands = is_long() ? LONG_COMMANDS : COMMANDS,
-                                  .streams = 6,
-                                  .batch = 256,
-                                  .no_early =
-                                      true}; /* such a wait is not followed (clstream/check.h) */
+    const struct dag_plan plan = {
+        .seed = 1, .commands = is_long() ? LONG_COMMANDS : COMMANDS, .streams = 6, .batch = 256};
     (void)state;
     const struct dag_result result = run(plan);
     print_message("# %" PRIu64 " commands, %" PRIu64 " waits\n", result.commands, result.waits);
@@ -70,8 +66,7 @@ static unsigned missed(unsigned narrow) {
                                       .streams = 6,
                                       .batch = BATCH,
                                       .planted = 1 + i % 30,
-                                      .narrow = narrow,
-                                      .no_early = true};
+                                      .narrow = narrow};
         const struct dag_result result = run(plan);
         const cls_check_counts found = counts();
         planted += result.left_out != 0;
