@@ -91,6 +91,31 @@ AC_SUBST([SANITIZER_CFLAGS])
 AM_CONDITIONAL([SANITIZED], [test "x$cls_sanitizers" != xno])
 ])
 
+dnl CLS_ENABLE_LTO: sets LTO_CFLAGS, for the objects of the library and its link, and NO_LTO_CFLAGS, for the
+dnl links of everything else. A launch passes through five files; across them the compiler saves a fifth of its
+dnl instructions. The objects are "fat", since the white-box tests link them as they are. After the sanitizers.
+AC_DEFUN([CLS_ENABLE_LTO], [
+AC_ARG_ENABLE([lto],
+    [AS_HELP_STRING([--disable-lto], [build the library without link-time optimization])],
+    [], [enable_lto=auto])
+LTO_CFLAGS= NO_LTO_CFLAGS=
+AS_IF([test "x$enable_lto" = xauto && test "x$cls_sanitizers" != xno], [enable_lto=no])
+AS_IF([test "x$enable_lto" != xno], [
+    AC_MSG_CHECKING([whether $CC optimizes at link time])
+    cls_save_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS -Werror -flto=auto -ffat-lto-objects"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
+        [LTO_CFLAGS="-flto=auto -ffat-lto-objects" NO_LTO_CFLAGS=-fno-lto
+         enable_lto=yes],
+        [AS_IF([test "x$enable_lto" = xyes],
+            [AC_MSG_ERROR([$CC does not take -flto=auto -ffat-lto-objects])])
+         enable_lto=no])
+    CFLAGS=$cls_save_CFLAGS
+    AC_MSG_RESULT([$enable_lto])])
+AC_SUBST([LTO_CFLAGS])
+AC_SUBST([NO_LTO_CFLAGS])
+])
+
 dnl CLS_WARNINGS: sets WARN_CFLAGS to the warnings that this compiler knows, with -Werror if asked for.
 dnl -Wmaybe-uninitialized is off: it guesses, and each gcc guesses differently; valgrind and the sanitizers
 dnl do not.

@@ -26,7 +26,7 @@ esac
 top=$(cd "$srcdir" && pwd)
 mkdir -p coverage && cd coverage || exit
 [ -f Makefile ] ||
-    "$srcdir/configure" -q CC="$CC" CPPFLAGS=-DCLSTREAM_COVERAGE \
+    "$srcdir/configure" -q --disable-lto CC="$CC" CPPFLAGS=-DCLSTREAM_COVERAGE \
         CFLAGS='-g -O0 --coverage -fprofile-update=atomic' >configure.log 2>&1 || {
     tail -n 30 configure.log
     complain 'it could not be configured'
