@@ -150,6 +150,7 @@ static void exit_with_timelines_awaited(void) {
             OK(cls_stream_add_callback(stream, tell, NULL));
     }
     assert_int_equal(pthread_create(&thread, NULL, wait_for_ever, timeline), 0);
+    assert_int_equal(pthread_detach(thread), 0);
     nap_ms(5);
 }
 

@@ -18,6 +18,18 @@ struct data {
     _Atomic unsigned char seen[4096];
 };
 
+/* A loader may only be about to begin when its prefetcher is destroyed: what it is given outlives the test. */
+static struct data *data_new(uint64_t batches, bool uneven) {
+    static struct data stock[64];
+    static unsigned used;
+    assert_true(used < sizeof stock / sizeof *stock);
+    struct data *data = &stock[used++];
+    data->batches = batches;
+    data->bad = UINT64_MAX;
+    data->uneven = uneven;
+    return data;
+}
+
 /* Batch i is i % 16 + 1 words of value i. */
 static cls_status load(void *arg, uint64_t index, void *memory, size_t capacity, size_t *bytes) {
     struct data *data = arg;
@@ -63,8 +75,8 @@ static void use(cls_prefetcher prefetcher, const cls_prefetched *batch, cls_stre
 }
 
 static void run(unsigned workers, unsigned depth, uint64_t batches) {
-    struct data data = {.batches = batches, .bad = UINT64_MAX, .uneven = true};
-    cls_prefetcher prefetcher = prefetcher_make(&data, workers, depth);
+    struct data *data = data_new(batches, true);
+    cls_prefetcher prefetcher = prefetcher_make(data, workers, depth);
     cls_stream stream = rig_stream();
     uint32_t *out = calloc(batches + 1, sizeof *out);
     cls_prefetched batch;
@@ -85,9 +97,9 @@ static void run(unsigned workers, unsigned depth, uint64_t batches) {
     OK(cls_stream_synchronize(stream));
     for (uint64_t i = 0; i < batches; i++) {
         assert_int_equal(out[i], i * 5 + 1);
-        assert_int_equal(data.seen[i], 1);
+        assert_int_equal(data->seen[i], 1);
     }
-    assert_true(data.most_at_work <= (workers ? workers : 2));
+    assert_true(data->most_at_work <= (workers ? workers : 2));
     OK(cls_prefetcher_destroy(prefetcher));
     OK(cls_stream_destroy(stream));
     free(out);
@@ -109,8 +121,9 @@ static void no_data_is_an_end(void **state) {
 
 static void an_error_comes_in_its_turn(void **state) {
     (void)state;
-    struct data data = {.batches = 100, .bad = 7, .uneven = true};
-    cls_prefetcher prefetcher = prefetcher_make(&data, 3, 5);
+    struct data *data = data_new(100, true);
+    data->bad = 7;
+    cls_prefetcher prefetcher = prefetcher_make(data, 3, 5);
     cls_prefetched batch = {NULL, 123, 0};
     uint32_t out[8];
     for (unsigned i = 0; i < 7; i++) {
@@ -124,24 +137,24 @@ static void an_error_comes_in_its_turn(void **state) {
     }
     assert_int_equal(batch.index, 6);
     nap_ms(30);
-    const unsigned calls = data.calls;
+    const unsigned calls = data->calls;
     nap_ms(30);
-    assert_int_equal(data.calls, calls); /* nothing is loaded behind an error */
+    assert_int_equal(data->calls, calls); /* nothing is loaded behind an error */
     OK(cls_context_synchronize(rig.context));
     OK(cls_prefetcher_destroy(prefetcher));
 }
 
 static void at_most_depth_batches_are_ahead(void **state) {
     (void)state;
-    struct data data = {.batches = 1000, .bad = UINT64_MAX};
-    cls_prefetcher prefetcher = prefetcher_make(&data, 2, 4);
+    struct data *data = data_new(1000, false);
+    cls_prefetcher prefetcher = prefetcher_make(data, 2, 4);
     cls_prefetched batch[4], extra;
     for (int i = 0; i < 4; i++)
         OK(cls_prefetcher_next(prefetcher, NULL, &batch[i]));
     EXPECT(CLS_ERROR_LIMIT, cls_prefetcher_next(prefetcher, NULL, &extra));
     EXPECT(CLS_ERROR_LIMIT, cls_prefetcher_try_next(prefetcher, NULL, &extra));
     nap_ms(20);
-    assert_int_equal(data.calls, 4);
+    assert_int_equal(data->calls, 4);
     OK(cls_prefetcher_release(prefetcher, &batch[0], NULL));
     EXPECT(CLS_ERROR_INVALID_STATE, cls_prefetcher_release(prefetcher, &batch[0], NULL));
     OK(cls_prefetcher_next(prefetcher, NULL, &extra));
@@ -212,10 +225,9 @@ static void destroyed_in_the_middle(void **state) {
     (void)state;
     cls_stream stream = rig_stream();
     for (int i = 0; i < 20; i++) {
-        static struct data data;
         static uint32_t out[3];
-        data = (struct data){.batches = 1000, .bad = UINT64_MAX};
-        cls_prefetcher prefetcher = prefetcher_make(&data, 2, 4);
+        struct data *data = data_new(1000, false);
+        cls_prefetcher prefetcher = prefetcher_make(data, 2, 4);
         cls_prefetched batch;
         for (int k = 0; k < 3; k++) {
             OK(cls_prefetcher_next(prefetcher, stream, &batch));
@@ -224,7 +236,7 @@ static void destroyed_in_the_middle(void **state) {
         OK(cls_prefetcher_destroy(prefetcher));
         OK(cls_stream_synchronize(stream));
         assert_int_equal(out[2], 11);
-        while (data.at_work)
+        while (data->at_work)
             nap_ms(1);
     }
     OK(cls_stream_destroy(stream));
@@ -260,8 +272,8 @@ static bool consume(void *arg, unsigned i) {
 static void each_batch_goes_to_one_thread(void **state) {
     (void)state;
     static struct crowd crowd;
-    struct data data = {.batches = 300, .bad = UINT64_MAX};
-    crowd.prefetcher = prefetcher_make(&data, 3, 6);
+    struct data *data = data_new(300, false);
+    crowd.prefetcher = prefetcher_make(data, 3, 6);
     assert_int_equal(team_run(4, consume, &crowd), 0);
     assert_int_equal(crowd.sum, 300);
     OK(cls_prefetcher_destroy(crowd.prefetcher));
@@ -276,13 +288,13 @@ static void next_inside(void *arg) {
 
 static void next_is_refused_in_a_host_function(void **state) {
     (void)state;
-    struct data data = {.batches = 3, .bad = UINT64_MAX};
-    cls_prefetcher prefetcher = prefetcher_make(&data, 1, 2);
+    struct data *data = data_new(3, false);
+    cls_prefetcher prefetcher = prefetcher_make(data, 1, 2);
     OK(cls_stream_launch_host_async(NULL, next_inside, prefetcher));
     OK(cls_stream_synchronize(NULL));
     assert_int_equal(inside, CLS_ERROR_WOULD_DEADLOCK);
     OK(cls_prefetcher_destroy(prefetcher));
-    while (data.at_work)
+    while (data->at_work)
         nap_ms(1);
 }
 
