@@ -10,6 +10,7 @@
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/kernel.h"
+#include "core/mutant.h"
 #include "core/op.h"
 #include "core/stream.h"
 
@@ -56,7 +57,7 @@ static cls_status enter_lane(struct execution *execution, unsigned lane) {
         status = own_stream(execution->batch, lane - 1, &stream);
         if (!status && !execution->begin)
             status = stream_mark(execution->lanes[0], &execution->begin);
-        if (!status)
+        if (!status && !mutant(MUTANT_BATCH_BEGIN))
             status = stream_wait_for(stream, execution->lanes[0], execution->begin);
         if (status)
             return status;
@@ -67,8 +68,9 @@ static cls_status enter_lane(struct execution *execution, unsigned lane) {
 }
 
 static cls_status follow_lane(struct execution *execution, unsigned lane, uint64_t position) {
-    return position ? stream_wait_for(execution->call.stream, execution->lanes[lane], position)
-                    : CLS_SUCCESS;
+    if (!position || mutant(MUTANT_BATCH_LANE))
+        return CLS_SUCCESS;
+    return stream_wait_for(execution->call.stream, execution->lanes[lane], position);
 }
 
 /* ---- inputs */
@@ -267,7 +269,7 @@ static cls_status join(struct execution *execution, uint64_t *position) {
     cls_status status = CLS_SUCCESS;
     bool joined = false;
     for (unsigned lane = 1; lane < execution->plan->n_lanes; lane++)
-        if (execution->ends[lane]) {
+        if (execution->ends[lane] && !mutant(MUTANT_BATCH_END)) {
             cls_status one = stream_wait_for(stream, execution->lanes[lane], execution->ends[lane]);
             status = status ? status : one;
             joined = true;

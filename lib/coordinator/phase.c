@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/mutant.h"
 
 cls_status phase_begin(struct coordinator *coordinator, cls_phase_fn fn, void *arg,
                        struct phase *out) {
@@ -146,13 +147,13 @@ static cls_status meet(struct plan *plan) {
     struct planned *first = plan->streams;
     for (size_t i = 1; i < plan->count && !status; i++) {
         status = plan_mark(&plan->streams[i]);
-        if (!status)
+        if (!status && !mutant(MUTANT_BARRIER_IN))
             status =
                 stream_wait_for(first->stream, plan->streams[i].stream, plan->streams[i].position);
     }
     if (!status && plan->count)
         status = plan_mark(first);
-    for (size_t i = 1; i < plan->count && !status; i++)
+    for (size_t i = 1; i < plan->count && !status && !mutant(MUTANT_BARRIER_OUT); i++)
         status = stream_wait_for(plan->streams[i].stream, first->stream, first->position);
     return status;
 }

@@ -29,6 +29,32 @@ enum mutant {
     MUTANT_COMPANION_LEAVE, /* foreign code, for the work after it */
     MUTANT_COMPANION_COVER, /* the event of event-less work, for foreign code */
     MUTANT_SWITCH_COVER,    /* the same, for another queue */
+    /* Memory pools */
+    MUTANT_MEMORY_FREED, /* another stream's free, for who is given the memory */
+    MUTANT_MEMORY_FENCE, /* work that frees are to wait for */
+    /* Coordinators */
+    MUTANT_PREREQUISITES, /* what prerequisites hold, for their dependent */
+    MUTANT_BARRIER_IN,    /* what the streams hold, for a barrier */
+    MUTANT_BARRIER_OUT,   /* a barrier, for the streams */
+    MUTANT_TASK,          /* the tasks before a task */
+    /* Batches */
+    MUTANT_BATCH_USES,  /* a batch's executions and reads so far, for the next one */
+    MUTANT_BATCH_BEGIN, /* work before an execution, for the batch's own streams */
+    MUTANT_BATCH_LANE,  /* what a kernel reads of another stream of the batch */
+    MUTANT_BATCH_END,   /* the batch's own streams, for work after an execution */
+    MUTANT_BATCH_READ,  /* the execution, for who reads its result */
+    /* Pipelines */
+    MUTANT_STAGE_READ,    /* the stage that wrote a buffer, for one that reads it */
+    MUTANT_STAGE_WRITE,   /* the stages that use a buffer, for one that writes it */
+    MUTANT_STEP,          /* the step before a step */
+    MUTANT_SLOT,          /* the stage that had a slot of a ring, for the next one */
+    MUTANT_OPERATION,     /* the operations that one of an async coordinator comes after */
+    MUTANT_FETCHED,       /* the upload of a batch that a prefetcher hands out */
+    MUTANT_GIVEN_BACK,    /* the work on a batch that was given back, for the next upload */
+    MUTANT_GROUP_ENTER,   /* work of a device's stream, for copies between devices */
+    MUTANT_GROUP_LEAVE,   /* copies between devices, for work of a device's stream */
+    MUTANT_GROUP_ARRIVAL, /* the way down of a chunk, for its way up */
+    MUTANT_GROUP_CHUNK,   /* the way up of a chunk, for the next one in its place */
     MUTANTS
 };
 

@@ -6,6 +6,7 @@
 #include "core/context.h"
 #include "core/event.h"
 #include "core/magazine.h"
+#include "core/mutant.h"
 #include "core/race.h"
 
 /* --- freeing all --- */
@@ -111,7 +112,8 @@ cls_status cls_stream_frees_wait_event(cls_stream stream_handle, cls_event event
     if (!status) {
         if (other && race_on())
             race_frees_wait(stream, other, position);
-        if (other && other != stream && atomic_load(&other->retired) < position)
+        if (other && other != stream && atomic_load(&other->retired) < position &&
+            !mutant(MUTANT_MEMORY_FENCE))
             status = add_fence(stream, other, position);
         stream_put(stream);
     }

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/handle.h"
+#include "core/mutant.h"
 #include "pipeline/pipeline.h"
 
 enum { MOST_CHUNKS = 64, CHUNKS = 8, NOBODY = -1 };
@@ -216,11 +217,13 @@ static cls_status follow(const struct member *member, cls_stream stream, cls_str
 }
 
 static cls_status enter(const struct member *member, cls_stream stream) {
-    return follow(member, member->streams.compute, stream);
+    return mutant(MUTANT_GROUP_ENTER) ? CLS_SUCCESS
+                                      : follow(member, member->streams.compute, stream);
 }
 
 static cls_status leave(const struct member *member, cls_stream stream) {
-    return follow(member, stream, member->streams.compute);
+    return mutant(MUTANT_GROUP_LEAVE) ? CLS_SUCCESS
+                                      : follow(member, stream, member->streams.compute);
 }
 
 /* --- copies between devices; under the lock --- */
@@ -231,13 +234,13 @@ static cls_status copy_chunk(struct group *group, const cls_device_range *to,
     const cls_stream down = group->members[from->device].streams.download;
     const cls_stream up = group->members[to->device].streams.upload;
     cls_status status = CLS_SUCCESS;
-    if (chunk->uploader != NOBODY)
+    if (chunk->uploader != NOBODY && !mutant(MUTANT_GROUP_CHUNK))
         status = cls_stream_wait_event(down, chunk->up[chunk->uploader]);
     if (!status)
         status = cls_copy_d2h_async(chunk->memory, from->buffer, from->offset + done, bytes, down);
     if (!status)
         status = cls_event_record(chunk->down[from->device], down);
-    if (!status)
+    if (!status && !mutant(MUTANT_GROUP_ARRIVAL))
         status = cls_stream_wait_event(up, chunk->down[from->device]);
     if (!status)
         status = cls_copy_h2d_async(to->buffer, to->offset + done, chunk->memory, bytes, up);

@@ -11,12 +11,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "block_orders.h"
 #include "dag.h"
 #include "loading.h"
 #include "policy.h"
 #include "schedule.h"
 
-enum { HANG_S = 15, ROUNDS = 20, COMMANDS = 1000, SURVIVED = 0, CAUGHT = 1, UNUSABLE = 77 };
+enum {
+    HANG_S = 15,
+    ROUNDS = 20,
+    BLOCK_ROUNDS = 2,
+    COMMANDS = 1000,
+    SURVIVED = 0,
+    CAUGHT = 1,
+    UNUSABLE = 77
+};
 
 static int which = MUTANTS;
 
@@ -37,6 +46,7 @@ static int play(cls_context context, cls_order order) {
     struct dag_result result;
     uint64_t commands = 0;
     for (uint64_t i = 0; i < ROUNDS; i++) {
+        alarm(HANG_S);
         const struct dag_plan plan = {.seed = i + 1,
                                       .commands = COMMANDS,
                                       .order = order,
@@ -60,12 +70,31 @@ static int play(cls_context context, cls_order order) {
     return SURVIVED;
 }
 
+static int play_blocks(cls_context context) {
+    const char *what;
+    for (uint64_t i = 0; i < BLOCK_ROUNDS; i++) {
+        alarm(HANG_S);
+        controls->choose(i % 2 ? SCHEDULE_RANDOM : SCHEDULE_LAST_FIRST, i);
+        if (!block_orders(context, hold, &what)) {
+            printf("caught: %s\n", what);
+            return CAUGHT;
+        }
+    }
+    return SURVIVED;
+}
+
+/* Streams that others make are of the same kind as the graphs'. */
+static void force_order(enum policy policy) {
+    setenv("CLSTREAM_QUEUE_ORDER", policy == POLICY_OUT_OF_ORDER ? "out" : "in", 1);
+}
+
 int main(int argc, char **argv) {
     cls_context context;
     if (argc != 3)
         return 2;
     layer_start("schedule_layer", argv);
     controls = layer_controls("schedule_layer", SCHEDULE_CONTROLS);
+    force_order((enum policy)atoi(argv[1]));
     cls_order order = policy_choose((enum policy)atoi(argv[1]));
     if (order == CLS_ORDER_AUTO || cls_context_create(NULL, &context)) {
         printf("no such queues here\n");
@@ -73,9 +102,10 @@ int main(int argc, char **argv) {
     }
     setvbuf(stdout, NULL, _IONBF, 0);
     signal(SIGALRM, hang);
-    alarm(HANG_S);
     which = atoi(argv[2]);
-    int result = play(context, order);
+    int result = play_blocks(context);
+    if (result == SURVIVED)
+        result = play(context, order);
     if (result == CAUGHT)
         _exit(result); /* what a mutant leaves behind need not end well */
     which = MUTANTS;
