@@ -104,9 +104,7 @@ static cls_status check_member(cls_coordinator handle, cls_stream *stream) {
         return status;
     pthread_mutex_lock(&coordinator->lock);
     status = coordinator_find(coordinator, *stream, &member);
-    pthread_mutex_unlock(&coordinator->lock);
-    coordinator_put(coordinator);
-    return status;
+    return coordinator_leave(coordinator, status);
 }
 
 cls_status cls_coordinator_add_stream_callback(cls_coordinator coordinator, cls_stream stream,

@@ -40,6 +40,19 @@ cls_status coordinator_get(cls_coordinator handle, struct coordinator **out) {
     return CLS_SUCCESS;
 }
 
+cls_status coordinator_enter(cls_coordinator handle, struct coordinator **out) {
+    cls_status status = coordinator_get(handle, out);
+    if (!status)
+        pthread_mutex_lock(&(*out)->lock);
+    return status;
+}
+
+cls_status coordinator_leave(struct coordinator *coordinator, cls_status status) {
+    pthread_mutex_unlock(&coordinator->lock);
+    coordinator_put(coordinator);
+    return status;
+}
+
 cls_status cls_coordinator_create(const cls_coordinator_config *config, cls_coordinator *out) {
     static const cls_coordinator_config defaults = CLS_COORDINATOR_CONFIG_INIT;
     if (!out || (config && config->size != sizeof *config))
@@ -203,9 +216,7 @@ static cls_status with_edge(cls_coordinator handle, cls_stream dependent, cls_st
         status = coordinator_find(coordinator, prerequisite, &to);
     if (!status)
         status = fn(coordinator->graph, from->node, to->node, has);
-    pthread_mutex_unlock(&coordinator->lock);
-    coordinator_put(coordinator);
-    return status;
+    return coordinator_leave(coordinator, status);
 }
 
 static cls_status add_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite,

@@ -43,6 +43,10 @@ static inline void coordinator_put(struct coordinator *coordinator) {
     object_release(&coordinator->object);
 }
 
+/* coordinator_get and the lock; coordinator_leave gives both back and returns `status`. */
+cls_status coordinator_enter(cls_coordinator handle, struct coordinator **out);
+cls_status coordinator_leave(struct coordinator *coordinator, cls_status status);
+
 /* Under the lock: the member of a handle, which is not NULL. Reports a bad handle, and CLS_ERROR_NOT_FOUND. */
 cls_status coordinator_find(struct coordinator *coordinator, cls_stream handle,
                             struct member **out);

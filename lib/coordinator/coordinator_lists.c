@@ -38,17 +38,14 @@ cls_status cls_coordinator_get_streams(cls_coordinator handle, cls_stream *strea
     const struct list_call list = {streams, room, count};
     cls_status status = check_list("cls_coordinator_get_streams", &list);
     if (!status)
-        status = coordinator_get(handle, &coordinator);
+        status = coordinator_enter(handle, &coordinator);
     if (status)
         return status;
-    pthread_mutex_lock(&coordinator->lock);
     if (graph_has_cycles(coordinator->graph))
         tell_all(coordinator->graph, &list);
     else
         tell(coordinator->graph, graph_order(coordinator->graph), &list);
-    pthread_mutex_unlock(&coordinator->lock);
-    coordinator_put(coordinator);
-    return CLS_SUCCESS;
+    return coordinator_leave(coordinator, CLS_SUCCESS);
 }
 
 cls_status cls_coordinator_get_prerequisites(cls_coordinator handle, cls_stream stream,
@@ -65,9 +62,7 @@ cls_status cls_coordinator_get_prerequisites(cls_coordinator handle, cls_stream 
     status = coordinator_find(coordinator, stream, &member);
     if (!status)
         tell(coordinator->graph, graph_prerequisites(coordinator->graph, member->node), &list);
-    pthread_mutex_unlock(&coordinator->lock);
-    coordinator_put(coordinator);
-    return status;
+    return coordinator_leave(coordinator, status);
 }
 
 /* --- cycles --- */
@@ -76,28 +71,22 @@ cls_status cls_coordinator_has_cycles(cls_coordinator handle, int *has) {
     struct coordinator *coordinator;
     if (!has)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_coordinator_has_cycles: has is null");
-    cls_status status = coordinator_get(handle, &coordinator);
+    cls_status status = coordinator_enter(handle, &coordinator);
     if (status)
         return status;
-    pthread_mutex_lock(&coordinator->lock);
     *has = graph_has_cycles(coordinator->graph);
-    pthread_mutex_unlock(&coordinator->lock);
-    coordinator_put(coordinator);
-    return CLS_SUCCESS;
+    return coordinator_leave(coordinator, CLS_SUCCESS);
 }
 
 cls_status cls_coordinator_count_cycles(cls_coordinator handle, size_t *count) {
     struct coordinator *coordinator;
     if (!count)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_coordinator_count_cycles: count is null");
-    cls_status status = coordinator_get(handle, &coordinator);
+    cls_status status = coordinator_enter(handle, &coordinator);
     if (status)
         return status;
-    pthread_mutex_lock(&coordinator->lock);
     *count = graph_cycles(coordinator->graph, NULL, NULL);
-    pthread_mutex_unlock(&coordinator->lock);
-    coordinator_put(coordinator);
-    return CLS_SUCCESS;
+    return coordinator_leave(coordinator, CLS_SUCCESS);
 }
 
 struct one_cycle {
@@ -118,18 +107,15 @@ cls_status cls_coordinator_get_cycle(cls_coordinator handle, size_t i, cls_strea
     const struct list_call list = {streams, room, count};
     cls_status status = check_list("cls_coordinator_get_cycle", &list);
     if (!status)
-        status = coordinator_get(handle, &coordinator);
+        status = coordinator_enter(handle, &coordinator);
     if (status)
         return status;
-    pthread_mutex_lock(&coordinator->lock);
     struct one_cycle one = {coordinator->graph, &list, i, 0};
     size_t cycles = graph_cycles(coordinator->graph, tell_wanted, &one);
     if (i >= cycles)
         status = error_set(CLS_ERROR_OUT_OF_RANGE, "cycle %zu of %zu in '%s'", i, cycles,
                            coordinator->name);
-    pthread_mutex_unlock(&coordinator->lock);
-    coordinator_put(coordinator);
-    return status;
+    return coordinator_leave(coordinator, status);
 }
 
 cls_status cls_coordinator_get_last_cycle(cls_coordinator handle, cls_stream *streams, size_t room,
@@ -138,18 +124,15 @@ cls_status cls_coordinator_get_last_cycle(cls_coordinator handle, cls_stream *st
     const struct list_call list = {streams, room, count};
     cls_status status = check_list("cls_coordinator_get_last_cycle", &list);
     if (!status)
-        status = coordinator_get(handle, &coordinator);
+        status = coordinator_enter(handle, &coordinator);
     if (status)
         return status;
-    pthread_mutex_lock(&coordinator->lock);
     struct graph_span cycle = graph_last_cycle(coordinator->graph);
     if (cycle.count)
         tell(coordinator->graph, cycle, &list);
     else
         status = error_set(CLS_ERROR_NOT_FOUND, "'%s' has closed no cycle", coordinator->name);
-    pthread_mutex_unlock(&coordinator->lock);
-    coordinator_put(coordinator);
-    return status;
+    return coordinator_leave(coordinator, status);
 }
 
 /* --- drawings --- */

@@ -115,18 +115,15 @@ cls_status cls_coordinator_get_failed(cls_coordinator handle, cls_stream *stream
     struct coordinator *coordinator;
     if (!stream)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_coordinator_get_failed: stream is null");
-    cls_status status = coordinator_get(handle, &coordinator);
+    cls_status status = coordinator_enter(handle, &coordinator);
     if (status)
         return status;
-    pthread_mutex_lock(&coordinator->lock);
     if (coordinator->failed)
         *stream = coordinator->failed;
     else
         status =
             error_set(CLS_ERROR_NOT_FOUND, "no phase of '%s' has failed last", coordinator->name);
-    pthread_mutex_unlock(&coordinator->lock);
-    coordinator_put(coordinator);
-    return status;
+    return coordinator_leave(coordinator, status);
 }
 
 /* --- dependencies without a phase --- */

@@ -52,31 +52,11 @@ cls_status timeline_report(const struct timeline *timeline, const struct failure
 
 /* --- the value --- */
 
-/* Fails the values from `first` on; keeps the first error. */
-static void fail_from(struct timeline *timeline, uint64_t first, cls_status status, int code,
-                      const char *label) {
-    struct failure *known = atomic_load(&timeline->gate.failures);
-    if (known && atomic_load(&known->last) == UINT64_MAX) {
-        if (first < atomic_load(&known->first))
-            atomic_store(&known->first, first);
-        return;
-    }
-    struct failure *failure = timeline->spare;
-    timeline->spare = NULL;
-    failure->status = status;
-    failure->code = code;
-    failure->label = label;
-    failure->older = known;
-    atomic_store(&failure->first, first);
-    atomic_store(&failure->last, UINT64_MAX);
-    atomic_store_explicit(&timeline->gate.failures, failure, memory_order_release);
-}
-
 static void advance(struct timeline *timeline, uint64_t value, const struct failure *failure) {
     if (value <= timeline->value)
         return;
     if (failure)
-        fail_from(timeline, timeline->value + 1, failure->status, failure->code, failure->label);
+        failures_record(&timeline->gate.failures, &timeline->spare, timeline->value + 1, failure);
     timeline->value = value;
     if (timeline->owes || timeline->lenient)
         deadlock_note_owed(timeline);
@@ -162,9 +142,11 @@ void timeline_give_up(struct timeline *timeline, uint64_t value, const struct st
                       bool hopeless) {
     if (timeline->value >= value || (!hopeless && has_signal_for(timeline, value, waiter)))
         return;
-    fail_from(timeline, value, CLS_ERROR_COMMAND_FAILED, 0,
-              atomic_load(&timeline->destroyed) ? "wait for a destroyed timeline"
-                                                : "wait for a destroyed signaller");
+    const struct failure what = {.status = CLS_ERROR_COMMAND_FAILED,
+                                 .label = atomic_load(&timeline->destroyed)
+                                              ? "wait for a destroyed timeline"
+                                              : "wait for a destroyed signaller"};
+    failures_record(&timeline->gate.failures, &timeline->spare, value, &what);
     pthread_cond_broadcast(&timeline->progress);
 }
 

@@ -39,27 +39,34 @@ cls_status stream_poison_status(cls_status status) {
     return own ? status : CLS_ERROR_COMMAND_FAILED;
 }
 
-void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
-                        const char *label) {
-    struct failure *known = atomic_load(&stream->failures);
+bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare, uint64_t first,
+                     const struct failure *what) {
+    struct failure *known = atomic_load(failures);
     if (known && atomic_load(&known->last) == UINT64_MAX) {
-        if (first < atomic_load(&known->first)) {
+        bool earlier = first < atomic_load(&known->first);
+        if (earlier)
             atomic_store(&known->first, first);
-            stream->fresh_failure = true;
-        }
-        return;
+        return earlier;
     }
-    struct failure *failure = stream->spare;
-    stream->spare = NULL;
-    failure->status = status;
-    failure->code = code;
-    failure->label = label;
+    struct failure *failure = *spare;
+    *spare = NULL;
+    failure->status = what->status;
+    failure->code = what->code;
+    failure->label = what->label;
     failure->older = known;
     atomic_store(&failure->first, first);
     atomic_store(&failure->last, UINT64_MAX);
-    atomic_store_explicit(&stream->failures, failure, memory_order_release);
-    stream->fresh_failure = true;
-    if (status == CLS_ERROR_CONTEXT_LOST)
+    atomic_store_explicit(failures, failure, memory_order_release);
+    return true;
+}
+
+void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
+                        const char *label) {
+    const bool poisoned = stream_poison(stream) != NULL;
+    const struct failure what = {.status = status, .code = code, .label = label};
+    if (failures_record(&stream->failures, &stream->spare, first, &what))
+        stream->fresh_failure = true;
+    if (!poisoned && status == CLS_ERROR_CONTEXT_LOST)
         atomic_store(&stream->context->lost_by, label);
 }
 

@@ -152,13 +152,12 @@ cls_status cls_event_get_cl(cls_event handle, cl_event *out) {
 }
 
 cls_status cls_event_wait_cl(cls_event handle, uint64_t timeout_ns, cl_event *out) {
-    uint64_t now = clock_now_ns();
-    uint64_t deadline = timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns;
+    const uint64_t deadline = deadline_after(timeout_ns);
     cls_status status = check_may_block();
     if (status)
         return status;
     while ((status = cls_event_get_cl(handle, out)) == CLS_NOT_READY) {
-        if (clock_now_ns() >= deadline)
+        if (deadline != WAIT_FOREVER && clock_now_ns() >= deadline)
             return error_set(CLS_ERROR_TIMEOUT, "the work is not with the driver yet");
         clock_sleep_ns(50 * 1000);
     }

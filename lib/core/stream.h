@@ -221,6 +221,11 @@ const struct failure *stream_poison(const struct stream *stream);
 /* What the status of a command that the driver refused makes of its stream. */
 cls_status stream_poison_status(cls_status status);
 
+/* Puts a failure from `first` on at the head of the list, in `*spare`, which is used up; or has the one
+ * that lasts begin at `first`: the first error is kept. Whether the list changed. Under its owner's lock. */
+bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare, uint64_t first,
+                     const struct failure *what);
+
 /* Records that the positions from `first` on are failed; under the lock. Keeps the first error. */
 void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
                         const char *label);
