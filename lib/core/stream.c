@@ -10,6 +10,7 @@
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/engine.h"
+#include "core/magazine.h"
 #include "core/mempool.h"
 #include "core/observe.h"
 #include "core/race.h"
@@ -131,11 +132,14 @@ bool stream_is_over(struct stream *stream) {
     return over;
 }
 
-/* The waits may keep alive what keeps the stream alive. */
+/* What the stream waits for may keep alive what keeps the stream alive. */
 void stream_drop_waits(struct stream *stream) {
     struct deps waits;
     pthread_mutex_lock(&stream->lock);
     deps_move(&waits, &stream->waits);
+    if (stream->fence)
+        fence_drop(stream->fence);
+    stream->fence = NULL;
     pthread_mutex_unlock(&stream->lock);
     deps_clear(&waits);
 }

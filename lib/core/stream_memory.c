@@ -64,13 +64,16 @@ cls_status cls_stream_free_all_async(cls_stream handle, cls_free_mode mode) {
 
 /* --- frees that wait --- */
 
-/* A fence of one position, and of what the fence before it still waits for. */
+/* A fence of one position, and of what the fence before it still waits for. Takes over the position's
+ * reference in every case. */
 static struct fence *fence_new(const struct dep *dep, struct fence *old) {
     struct fence *fence = calloc(1, sizeof *fence);
+    bool good = fence && !deps_add(&fence->deps, dep);
+    if (!good)
+        dep_release(dep);
     if (!fence)
         return NULL;
     fence->users = 1;
-    bool good = !deps_add(&fence->deps, dep);
     for (unsigned i = 0; good && old && i < old->deps.count; i++) {
         struct dep also = deps_items(&old->deps)[i];
         if (atomic_load(&also.stream->retired) >= also.position)
@@ -82,7 +85,6 @@ static struct fence *fence_new(const struct dep *dep, struct fence *old) {
     }
     if (good)
         return fence;
-    fence->users = 1;
     fence_drop(fence);
     return NULL;
 }

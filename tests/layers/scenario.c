@@ -265,6 +265,7 @@ const struct scenario scenarios[] = {
     {"in_order", in_order},
     {"bounded", bounded},
     {"stream_ordered_memory", stream_ordered_memory},
+    {"crossed_frees", crossed_frees},
     {"unified_memory", unified_memory},
     {"interoperation", interoperation},
     {"foreign_call", foreign_call},

@@ -36,6 +36,7 @@ extern const unsigned n_scenarios;
 
 /* scenario_memory.c */
 void stream_ordered_memory(struct run *run);
+void crossed_frees(struct run *run);
 void unified_memory(struct run *run);
 
 /* scenario_blocks.c */

@@ -64,6 +64,27 @@ void stream_ordered_memory(struct run *run) {
     world_close(run, &world);
 }
 
+static void nap(void *arg) {
+    (void)arg;
+    sleep_us(2000);
+}
+
+/* Two streams whose frees wait for each other's work, which is still to come. */
+void crossed_frees(struct run *run) {
+    struct world world;
+    if (world_open(run, &world, 2)) {
+        bool good = true;
+        for (int i = 0; i < 2; i++)
+            good = ok(run, cls_stream_launch_host_async(world.streams[i], nap, NULL)) && good;
+        for (int i = 0; i < 2 && good; i++)
+            good = ok(run, cls_event_record(world.event, world.streams[i])) &&
+                   ok(run, cls_stream_frees_wait_event(world.streams[1 - i], world.event));
+        synchronize(run, world.streams[0]);
+        synchronize(run, world.streams[1]);
+    }
+    world_close(run, &world);
+}
+
 /* By turns on every device, so that mapping and unmapping can fail. */
 void unified_memory(struct run *run) {
     struct world world;
