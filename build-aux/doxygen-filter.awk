@@ -4,8 +4,8 @@
 #
 # - A header is a module: its introduction that of the module, its declarations the members.
 # - Every initializer of a struct is documented, in the same words.
-# - Names of the interface are links, in comments and as `name` in pages; code is left alone. Doxygen
-#   warns of a name that is none.
+# - Names of the interface and its headers are links, in comments and as `name` in pages; code is left
+#   alone. Doxygen warns of a name that is none.
 
 # The text with every name made a link: in a comment where it stands by itself, in a page where it is
 # marked as `name`.
@@ -21,6 +21,21 @@ function link(text, marked, left, name, linked) {
         } else if (!marked && text !~ /^[`_*(]/ && left !~ /[`<A-Za-z0-9_]$/)
             name = "#" name
         linked = linked left name
+    }
+    return linked text
+}
+
+# A comment with every header's name a link to its module.
+function link_headers(text, path, name, linked) {
+    while (match(text, /(clstream\/)?[a-z_]+\.h/)) {
+        path = substr(text, RSTART, RLENGTH)
+        name = path
+        gsub(/clstream\/|\.h/, "", name)
+        linked = linked substr(text, 1, RSTART - 1)
+        text = substr(text, RSTART + RLENGTH)
+        if (name != "clstream" && text !~ /^[A-Za-z0-9_]/)
+            path = "@ref clstream_" name " \"" path "\""
+        linked = linked path
     }
     return linked text
 }
@@ -60,7 +75,8 @@ blank { print "" }
 
 in_comment && !/^ \*     / {
     start = match($0, /\/\*\*/)
-    $0 = substr($0, 1, start ? start - 1 : 0) link(substr($0, start ? start : 1), 0)
+    comment = link(substr($0, start ? start : 1), 0)
+    $0 = substr($0, 1, start ? start - 1 : 0) (/@defgroup/ ? comment : link_headers(comment))
 }
 
 /\*\// { in_comment = 0 }

@@ -3,7 +3,7 @@
  * @file cast.h
  * Conversion from one element type to another. The 30 typed names are in typed.h.
  *
- * **What all operations of cast.h, where.h, unary.h, binary.h and reduce.h have in common.** Arrays
+ * **Common rules** of the operations of cast.h, where.h, unary.h, binary.h and reduce.h. Arrays
  * are views (types.h); counts and offsets are in elements. The order of arguments is inputs,
  * output, parameters, stream. A NULL stream is the default stream of the arrays' context. The
  * `_async` forms only submit: the arrays' buffers may be destroyed at once, their contents are the
@@ -28,7 +28,9 @@
  *   operation
  * @retval CLS_ERROR_OVERLAP           output and input share bytes without being the same
  * @retval CLS_ERROR_UNSUPPORTED       f64 on a device without it; the detail names the type
- * @retval CLS_ERROR_OUT_OF_MEMORY, CLS_ERROR_OUT_OF_DEVICE_MEMORY, CLS_ERROR_LIMIT
+ * @retval CLS_ERROR_OUT_OF_MEMORY
+ * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
+ * @retval CLS_ERROR_LIMIT             the stream's fifo_limit is reached
  * @retval CLS_ERROR_BUILD_FAILED      only with kernels of CLSTREAM_KERNEL_PATH
  * @return from blocking forms also the stream's error, and CLS_ERROR_WOULD_DEADLOCK inside a host
  *         function

@@ -17,7 +17,8 @@
  * @retval CLS_ERROR_OUT_OF_RANGE   the size overflows
  * @retval CLS_ERROR_UNSUPPORTED    f64 on a device without it
  * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
- * @retval CLS_ERROR_OUT_OF_MEMORY, CLS_ERROR_OUT_OF_DEVICE_MEMORY
+ * @retval CLS_ERROR_OUT_OF_MEMORY
+ * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
  * @return also the stream's error
  */
 #ifndef CLSTREAM_HOST_H
