@@ -86,6 +86,51 @@ static void test_costs_outweigh_the_number_of_commands(void **state) {
     gate_destroy(&gate);
 }
 
+static void do_nothing(void *unused) { (void)unused; }
+
+/* The longest stream's share of jobs given out behind a gate, every fourth of which is long, with a heavy
+ * tail. */
+static uint64_t longest_stream(cls_pool pool, uint64_t *total, uint64_t *longest_job) {
+    enum { STREAMS = 4, JOBS = 64 };
+    cls_stream streams[STREAMS], stream;
+    uint64_t sums[STREAMS] = {0}, most = 0;
+    struct gate gate;
+    gate_init(&gate);
+    for (int i = 0; i < STREAMS; i++) {
+        streams[i] = get_for(pool, 0);
+        hold(streams[i], &gate, 1);
+        OK(cls_pool_release(pool, streams[i]));
+    }
+    *total = *longest_job = 0;
+    for (uint64_t i = 0; i < JOBS; i++) {
+        uint64_t cost = i % 4 ? 100000 : 100000 * 128 / (1 + i * 7 % 16);
+        stream = get_for(pool, cost);
+        OK(cls_stream_launch_host_async(stream, do_nothing, NULL));
+        OK(cls_pool_release(pool, stream));
+        for (int s = 0; s < STREAMS; s++)
+            sums[s] += streams[s] == stream ? cost : 0;
+        *total += cost;
+        *longest_job = cost > *longest_job ? cost : *longest_job;
+    }
+    for (int s = 0; s < STREAMS; s++)
+        most = sums[s] > most ? sums[s] : most;
+    let_go(&gate, STREAMS);
+    gate_destroy(&gate);
+    return most;
+}
+
+static void test_uneven_jobs_are_spread_evenly(void **state) {
+    (void)state;
+    uint64_t total, longest_job;
+    cls_pool pool = make_pool(4, 4, 0);
+    uint64_t balanced = longest_stream(pool, &total, &longest_job);
+    OK(cls_pool_set_strategy(pool, CLS_POOL_ROUND_ROBIN));
+    uint64_t in_turn = longest_stream(pool, &total, &longest_job);
+    assert_true(balanced <= total / 4 + longest_job);
+    assert_true(10 * in_turn >= 13 * balanced);
+    OK(cls_pool_destroy(pool));
+}
+
 static void test_a_cost_counts_from_the_get_until_the_commands_are_done(void **state) {
     (void)state;
     cls_pool pool = make_pool(1, 1, 0);
@@ -363,6 +408,7 @@ static void test_taking_turns_does_not_keep_streams_that_are_not_needed(void **s
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_costs_outweigh_the_number_of_commands),
+        cmocka_unit_test(test_uneven_jobs_are_spread_evenly),
         cmocka_unit_test(test_a_cost_counts_from_the_get_until_the_commands_are_done),
         cmocka_unit_test(test_costs_of_several_holders_add_up),
         cmocka_unit_test(test_recorded_averages_count_where_no_cost_is_given),
