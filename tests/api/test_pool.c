@@ -246,26 +246,38 @@ static void test_bad_bounds(void **state) {
 
 /* --- threads --- */
 
+static void count_up(void *count) { atomic_fetch_add((atomic_uint *)count, 1); }
+
 static bool borrow(void *arg, unsigned i) {
     cls_pool pool = arg;
     bool good = true;
-    unsigned rounds = rig_scale(50, 5);
+    unsigned rounds = rig_scale(50, 5), submitted = 0;
+    atomic_uint ran = 0;
     for (unsigned k = 0; k < rounds && good; k++) {
         cls_stream stream = NULL;
         cls_status status =
             (i + k) % 3 ? cls_pool_get(pool, &stream) : cls_pool_lease(pool, &stream);
         if (status == CLS_ERROR_LIMIT)
             continue;
-        good = !status && !cls_stream_wait(stream, UINT64_MAX) &&
+        submitted++;
+        good = !status && !cls_stream_launch_host_async(stream, count_up, &ran) &&
+               !cls_stream_wait(stream, UINT64_MAX) &&
                !cls_pool_record_completion(pool, CLS_WORKLOAD_MIXED, k) &&
                !cls_pool_release(pool, stream);
     }
-    return good;
+    return good && atomic_load(&ran) == submitted;
 }
 
 static void test_many_threads_borrow(void **state) {
     (void)state;
-    cls_pool pool = make_pool(CLS_POOL_LOAD_BALANCED, 2, 6, 1);
+    cls_pool_config config = CLS_POOL_CONFIG_INIT;
+    cls_pool pool = NULL;
+    config.strategy = CLS_POOL_LOAD_BALANCED;
+    config.min_streams = 2;
+    config.max_streams = 6;
+    config.busy = 1;
+    config.idle_ns = 1; /* streams come and go all the time */
+    OK(cls_pool_create(rig.context, &config, &pool));
     assert_int_equal(team_run(8, borrow, pool), 0);
     assert_int_equal(info_of(pool).held, 0);
     OK(cls_pool_destroy(pool));

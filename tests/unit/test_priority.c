@@ -27,16 +27,18 @@ static struct {
         int priority;
         uint64_t handing;
     } seen[STREAMS * MANY];
-    atomic_uint count; /* fills that are done */
+    atomic_uint taken; /* places */
+    atomic_uint count; /* fills that are done, and noted */
 } notes;
 
 /* Under a stream's lock, of which there are several. */
 static void note(const struct stream *stream, const struct sighting *sighting) {
     if (sighting->kind != CLS_COMMAND_FILL)
         return;
-    unsigned i = atomic_fetch_add(&notes.count, 1);
+    unsigned i = atomic_fetch_add(&notes.taken, 1);
     notes.seen[i].priority = stream->priority;
     notes.seen[i].handing = sighting->handing;
+    atomic_fetch_add(&notes.count, 1);
 }
 
 static void nothing(void) {}
@@ -76,6 +78,7 @@ static int open_scene(void **state) {
     };
     (void)state;
     sem_init(&scene.opened, 0, 0);
+    atomic_store(&notes.taken, 0);
     atomic_store(&notes.count, 0);
     if (cls_context_create(NULL, &scene.context) ||
         cls_stream_create(scene.context, NULL, &scene.gate) ||
