@@ -59,6 +59,36 @@ bool device_flushes(void) {
     return known == 1;
 }
 
+/* Above the middle of two f32, by less than f64 can tell: rounded twice it goes down, to the even one. */
+static bool rounds_i64_twice(void) {
+    const int64_t in[1] = {(INT64_C(1) << 60) + (INT64_C(1) << 36) + 1};
+    const char source[] = "__kernel void once(__global const long *x, __global float *y) {\n"
+                          "    y[0] = convert_float(x[0]);\n"
+                          "}\n";
+    const cls_array from = view_make(CLS_I64, 0, 1, in), to = view_make(CLS_F32, 0, 1, NULL);
+    const cls_arg args[] = {cls_arg_buffer(from.buffer), cls_arg_buffer(to.buffer)};
+    const cls_launch shape = cls_launch_1d(1);
+    cls_program program;
+    cls_kernel kernel;
+    OK(cls_program_from_source(NULL, source, "once.cl", NULL, &program));
+    OK(cls_kernel_create(program, "once", &kernel));
+    OK(cls_kernel_launch_async(kernel, &shape, args, 2, NULL));
+    float *result = view_take(to);
+    const bool twice = result[0] == ldexpf(1, 60);
+    free(result);
+    OK(cls_kernel_destroy(kernel));
+    OK(cls_program_destroy(program));
+    OK(cls_buffer_destroy(from.buffer));
+    return twice;
+}
+
+bool device_rounds_i64_twice(void) {
+    static int known = -1;
+    if (known < 0)
+        known = rounds_i64_twice();
+    return known == 1;
+}
+
 /* ---- values */
 
 /* clang-format off */

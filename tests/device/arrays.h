@@ -29,6 +29,9 @@ void prepare_tests(void);
 /* Whether the device is Oclgrind's, an interpreter with faults of its own. */
 bool device_is_oclgrind(void);
 
+/* Whether the driver's own convert_float rounds an i64 twice, by way of f64, as Oclgrind's does. */
+bool device_rounds_i64_twice(void);
+
 /* Fails the running test with the status, its detail and the call. */
 #define OK(call) expect_status(CLS_SUCCESS, (call), #call, __FILE__, __LINE__)
 #define EXPECT(status, call) expect_status((status), (call), #call, __FILE__, __LINE__)

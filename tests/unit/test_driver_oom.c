@@ -151,9 +151,10 @@ static void program_can_be_asked_for_again(void **state) {
     sweep(get_body, 4);
 }
 
+/* One allocation is for what the compiler says, where it says anything. */
 static void build_error_without_memory_is_still_an_error(void **state) {
     (void)state;
-    sweep(broken_body, 3);
+    sweep(broken_body, 2);
 }
 
 #define ON_DISK(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
