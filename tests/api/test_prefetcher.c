@@ -119,6 +119,18 @@ static void no_data_is_an_end(void **state) {
     run(2, 4, 0);
 }
 
+/* Whether the loader is called no more: for a while, since a busy machine may keep a thread back that has its
+ * batch already. */
+static bool calls_end(const struct data *data) {
+    bool ended = false;
+    for (int i = 0; i < 200 && !ended; i++) {
+        const unsigned calls = data->calls;
+        nap_ms(30);
+        ended = !data->at_work && data->calls == calls;
+    }
+    return ended;
+}
+
 static void an_error_comes_in_its_turn(void **state) {
     (void)state;
     struct data *data = data_new(100, true);
@@ -136,10 +148,8 @@ static void an_error_comes_in_its_turn(void **state) {
         assert_non_null(strstr(cls_last_error_detail(), "batch 7"));
     }
     assert_int_equal(batch.index, 6);
-    nap_ms(30);
-    const unsigned calls = data->calls;
-    nap_ms(30);
-    assert_int_equal(data->calls, calls); /* nothing is loaded behind an error */
+    assert_true(calls_end(data)); /* nothing more is loaded behind an error */
+    assert_true(data->calls <= 7 + 5);
     OK(cls_context_synchronize(rig.context));
     OK(cls_prefetcher_destroy(prefetcher));
 }
