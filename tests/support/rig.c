@@ -15,6 +15,7 @@ enum { WATCHDOG_S = 280, PATIENCE_MS = 60 * 1000 };
 /* Where a loop of one work-item ends early (llvmpipe), length comes from more work-items. */
 enum { SHORT_LOOP = 60000, LONGEST_LOOP = 1 << 30 };
 
+/* A factor of 0 reads nothing: the cell may never have been written. */
 static const char source[] =
     "uint churn(uint rounds, uint *done) {\n"
     "    uint x = rounds | 1u, n = 0;\n"
@@ -26,7 +27,7 @@ static const char source[] =
     "    return x;\n"
     "}\n"
     "kernel void advance(global uint *cells, uint i, uint factor, uint add, uint rounds) {\n"
-    "    uint n, first = get_global_id(0) == 0 ? cells[i] : 0;\n"
+    "    uint n, first = get_global_id(0) == 0 && factor ? cells[i] : 0;\n"
     "    uint x = churn(rounds, &n);\n"
     "    if (get_global_id(0) == 0) cells[i] = first * factor + add + (x == 0);\n"
     "}\n"
