@@ -59,8 +59,8 @@ run_thread() {
 }
 
 run_memcheck() {
-    timeout "$limit" valgrind -q --error-exitcode=99 --suppressions="$here/memcheck.supp" \
-        --gen-suppressions=no "$1"
+    timeout "$limit" valgrind -q --error-exitcode=99 --max-threads=2000 \
+        --suppressions="$here/memcheck.supp" --gen-suppressions=no "$1"
 }
 
 # One row of the table; the output is kept where something is wrong.
