@@ -83,9 +83,10 @@ static bool add_map(struct maps *maps, const struct evidence *evidence,
     struct device_map *grown = realloc(maps->items, (maps->count + 1) * sizeof *grown);
     if (!grown)
         return false;
+    struct device_map *added = &grown[maps->count++];
     maps->items = grown;
-    grown[maps->count].device = device;
-    return map_device(evidence, device, &grown[maps->count++].map);
+    *added = (struct device_map){.device = device}; /* freed though it is not built */
+    return map_device(evidence, device, &added->map);
 }
 
 static bool build_maps(struct maps *maps, const struct evidence *evidence) {
