@@ -150,9 +150,15 @@ struct staged {
     cl_mem memory;
     char *host;
     bool to_device;
+    bool unflushed;           /* the last flush failed */
     struct slot slots[DEPTH]; /* a ring, oldest at `first` */
     unsigned first, count;
 };
+
+/* A flush that fails is tried again by whoever waits, as everywhere. */
+static void flush(struct staged *staged) {
+    staged->unflushed = queue_flush(staged->device, staged->queue) != CLS_SUCCESS;
+}
 
 /* Transfers one piece between the buffer and its chunk, behind the piece before it. */
 static cls_status enqueue_piece(struct staged *staged, struct slot *slot, cl_event previous) {
@@ -174,14 +180,21 @@ static cls_status enqueue_piece(struct staged *staged, struct slot *slot, cl_eve
                                      waits, &slot->event)
                       : enqueue_read_rect(staged->device, staged->queue, staged->memory, &rect,
                                           chunk, waits, &slot->event);
-    return status ? status : queue_flush(staged->device, staged->queue);
+    if (!status)
+        flush(staged);
+    return status;
 }
 
 /* Waits for an event; the driver's code when it failed. */
-static cl_int await(const struct device *device, cl_event event) {
+static cl_int await(struct staged *staged, cl_event event) {
+    const struct device *device = staged->device;
     struct waiter *waiter = NULL;
     cl_int state;
     while ((state = event_state(device, event)) > 0) {
+        if (staged->unflushed)
+            flush(staged);
+        if (staged->unflushed) /* a wait flushes too */
+            event_verdict(device, 1, &event);
         if (!waiter) {
             waiter = waiter_get();
             if (waiter)
@@ -196,7 +209,7 @@ static cl_int await(const struct device *device, cl_event event) {
 /* Ends the oldest slot: its data arrives, its chunk is spare again. */
 static void end_oldest(struct staged *staged, struct run_result *result) {
     struct slot *slot = &staged->slots[staged->first];
-    cl_int state = await(staged->device, slot->event);
+    cl_int state = await(staged, slot->event);
     if (state <
         0) /* perhaps only the question failed: the chunk is the driver's until it is over */
         event_verdict(staged->device, 1, &slot->event);
