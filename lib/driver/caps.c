@@ -43,9 +43,10 @@ static bool must_flush(const struct caps *caps) {
     return !caps->unflushed_runs || (force && strcmp(force, "always") == 0);
 }
 
-/* Where commands share an event, a failure shows only if what follows it on the queue fails too. */
-static bool failures_show_later(const struct device *device) {
-    return !(device->quirks & QUIRK_STATUS_LIES);
+/* Where commands share an event, a failure shows only if what follows it on the queue fails too, and no event
+ * of an inner command is kept. */
+static bool may_share_events(const struct device *device) {
+    return !(device->quirks & (QUIRK_STATUS_LIES | QUIRK_FAILED_RELEASE_ABORTS));
 }
 
 void caps_choose(const struct device *device, struct caps *caps) {
@@ -53,7 +54,7 @@ void caps_choose(const struct device *device, struct caps *caps) {
     caps->prefer_in_order = in_order_is_better(caps);
     caps->flushes = must_flush(caps);
     caps->event_less =
-        caps->prefer_in_order && caps->event_cost_ratio > DEAR_EVENT && failures_show_later(device);
+        caps->prefer_in_order && caps->event_cost_ratio > DEAR_EVENT && may_share_events(device);
     /* Where pinned memory is much faster, the driver stages pageable copies itself, and does so in the
      * caller once they exceed its own buffers: NVIDIA returns from 256 MiB after 80% of the time. */
     bool staged = separate && caps->pinned_speedup > MUCH_FASTER;

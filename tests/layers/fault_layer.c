@@ -53,6 +53,7 @@ static void layer_object(enum layer_object kind, int change) {
     atomic_fetch_add(&live[kind], change);
 }
 
+#include "fault_device.h"
 #include "fault_hold.h"
 #include "fault_late.h"
 
@@ -63,12 +64,16 @@ static cl_int layer_before_enqueue(struct layer_enqueue *e) {
 
 static void layer_after_enqueue(struct layer_enqueue *e, cl_int code) {
     hold_after_enqueue(e);
+    if (device_is_discrete && e->event)
+        device_spend(DEVICE_EVENT_NS);
     if (!code && e->event && e->event != &e->own)
         layer_object(OBJECT_EVENT, 1);
     late_after_enqueue(e, code);
 }
 
 #include "tests/layers/layer_wrappers.h"
+
+#include "fault_device_calls.h"
 
 /* A driver that is known by its name: the library looks for its quirks. */
 static cl_int CL_API_CALL named_clGetPlatformInfo(cl_platform_id platform, cl_platform_info what,
@@ -131,6 +136,7 @@ static void layer_override(cl_icd_dispatch *table) {
     table->clFlush = held_clFlush;
     table->clFinish = held_clFinish;
     table->clReleaseCommandQueue = held_clReleaseCommandQueue;
+    device_override(table);
 }
 
 static const char *layer_name(void) { return "clstream fault layer"; }
@@ -236,6 +242,8 @@ __attribute__((constructor)) static void read_environment(void) {
         .persistence = (enum fault_persistence)number("CLS_FAULT_STICKY", FAULT_ONCE),
         .code = (cl_int)number("CLS_FAULT_CODE", CL_OUT_OF_HOST_MEMORY),
     };
+    const char *device = getenv("CLS_FAULT_DEVICE");
+    device_is_discrete = device && !strcmp(device, "discrete");
     if (plan.function && find(plan.function) == ANY) {
         fprintf(stderr, "# %s: no such function: %s\n", layer_name(), plan.function);
         abort();

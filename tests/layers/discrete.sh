@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The fault layer plays a GPU with memory of its own (fault_device.h), on which the library stages copies,
+# prefers in-order queues, lets commands share events and asks about many at once: programs of tests/api
+# there, and the sweeps over what copies, launches and waits.
+set -u
+# shellcheck source=tests/tap.sh
+. "$srcdir/tests/tap.sh"
+
+layer=$top_builddir/tests/layers/.libs/fault_layer.so
+cache=$(mktemp -d)
+trap 'rm -rf "$cache"' EXIT
+CLS_FAULT_DEVICE=discrete CLS_FAULT_PLATFORM='a made-up platform' CLSTREAM_CACHE_DIR=$cache
+export CLS_FAULT_DEVICE CLS_FAULT_PLATFORM CLSTREAM_CACHE_DIR
+
+# What the library did not choose. On a machine at work its probes may measure that rather than the device,
+# so they have a few tries.
+choices() {
+    for try in 1 2 3 4 5; do
+        rm -rf "${cache:?}"/*
+        OPENCL_LAYERS=$layer "$top_builddir/tools/clstream" info >"$cache/info" 2>&1
+        [ "$(grep -c -E '^ *(prefer_in_order|event_less|stage_writes|stage_reads) +yes' "$cache/info")" != 4 ] ||
+            return
+        echo "# try $try" >>"$cache/info"
+    done
+    for choice in prefer_in_order event_less stage_writes stage_reads; do
+        grep -q "^ *$choice  *yes" "$cache/info" || echo "no $choice"
+    done
+}
+
+# What is wrong with the run of a program.
+findings() {
+    CMOCKA_MESSAGE_OUTPUT=TAP "$@" >"$cache/out" 2>&1 || echo "it ends with $?"
+    grep -q '^# clstream fault layer' "$cache/out" || echo "no layer: $(cat "$cache/out")"
+    grep -B3 -A3 -e '^not ok [0-9]* -' -e '^# crashed' -e '^# hung' "$cache/out"
+}
+
+if [ -n "${OCL_ICD_VENDORS:-}" ]; then
+    skip 'a made-up device' 'what it costs is measured against the default driver'
+    finish
+    exit 0
+fi
+check 'it is seen as what it plays' "$(choices)"
+for program in test_async test_copies test_events test_host_functions test_memory \
+    test_order test_query test_threads test_batch; do
+    check "$program" "$(findings env OPENCL_LAYERS="$layer" "$top_builddir/tests/api/$program")"
+done
+for run in fault_sweep,large_copies resource_sweep,large_copies fault_sweep,user_kernel fault_sweep,bounded \
+    fault_sweep,in_order resource_sweep,in_order; do
+    check "$run" "$(findings env CLS_SCENARIO="${run#*,}" "$top_builddir/tests/layers/${run%,*}")"
+done
+finish

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of the made-up device (fault_device.h), over the generated wrappers. */
+
+static cl_int CL_API_CALL device_clGetDeviceInfo(cl_device_id device, cl_device_info what,
+                                                 size_t size, void *value, size_t *size_ret) {
+    const cl_device_type type = CL_DEVICE_TYPE_GPU;
+    const cl_bool unified = CL_FALSE;
+    cl_int code = wrap_clGetDeviceInfo(device, what, size, value, size_ret);
+    if (!code && value && what == CL_DEVICE_TYPE)
+        memcpy(value, &type, sizeof type);
+    if (!code && value && what == CL_DEVICE_HOST_UNIFIED_MEMORY)
+        memcpy(value, &unified, sizeof unified);
+    return code;
+}
+
+static cl_int CL_API_CALL device_clGetEventInfo(cl_event event, cl_event_info name, size_t size,
+                                                void *value, size_t *size_ret) {
+    device_spend(DEVICE_QUERY_NS);
+    return late_clGetEventInfo(event, name, size, value, size_ret);
+}
+
+static void *CL_API_CALL device_clEnqueueMapBuffer(cl_command_queue queue, cl_mem memory,
+                                                   cl_bool blocking, cl_map_flags flags,
+                                                   size_t offset, size_t bytes, cl_uint count,
+                                                   const cl_event *waits, cl_event *event,
+                                                   cl_int *code) {
+    void *host = wrap_clEnqueueMapBuffer(queue, memory, blocking, flags, offset, bytes, count,
+                                         waits, event, code);
+    if (host)
+        device_pin(NULL, host, bytes);
+    return host;
+}
+
+static cl_int CL_API_CALL device_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory,
+                                                         void *host, cl_uint count,
+                                                         const cl_event *waits, cl_event *event) {
+    device_pin(host, NULL, 0);
+    return wrap_clEnqueueUnmapMemObject(queue, memory, host, count, waits, event);
+}
+
+static cl_int CL_API_CALL device_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory,
+                                                      cl_bool blocking, size_t offset, size_t bytes,
+                                                      const void *host, cl_uint count,
+                                                      const cl_event *waits, cl_event *event) {
+    return wrap_clEnqueueWriteBuffer(queue, memory, blocking || device_blocks(host, bytes), offset,
+                                     bytes, host, count, waits, event);
+}
+
+static cl_int CL_API_CALL device_clEnqueueReadBuffer(cl_command_queue queue, cl_mem memory,
+                                                     cl_bool blocking, size_t offset, size_t bytes,
+                                                     void *host, cl_uint count,
+                                                     const cl_event *waits, cl_event *event) {
+    return wrap_clEnqueueReadBuffer(queue, memory, blocking || device_blocks(host, bytes), offset,
+                                    bytes, host, count, waits, event);
+}
+
+static void device_override(cl_icd_dispatch *table) {
+    if (!device_is_discrete)
+        return;
+    table->clGetDeviceInfo = device_clGetDeviceInfo;
+    table->clGetEventInfo = device_clGetEventInfo;
+    table->clEnqueueMapBuffer = device_clEnqueueMapBuffer;
+    table->clEnqueueUnmapMemObject = device_clEnqueueUnmapMemObject;
+    table->clEnqueueWriteBuffer = device_clEnqueueWriteBuffer;
+    table->clEnqueueReadBuffer = device_clEnqueueReadBuffer;
+}
