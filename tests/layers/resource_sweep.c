@@ -21,6 +21,8 @@
 
 #include <cmocka.h>
 
+#include "base/handle.h"
+
 #include "loading.h"
 
 enum caught {
@@ -35,6 +37,7 @@ enum caught {
     WRITE,
     RENAME,
     MKDIR,
+    HANDLE,
     CAUGHT,
     ANY = CAUGHT
 };
@@ -51,6 +54,7 @@ static const char *const names[CAUGHT] = {
     [WRITE] = "write",
     [RENAME] = "rename",
     [MKDIR] = "mkdir",
+    [HANDLE] = "object_create",
 };
 
 static _Atomic unsigned counts[CAUGHT], failed[CAUGHT], total, fired_in_all, nth;
@@ -91,6 +95,7 @@ int __real_open(const char *path, int flags, ...);
 ssize_t __real_write(int file, const void *bytes, size_t size);
 int __real_rename(const char *from, const char *to);
 int __real_mkdir(const char *path, mode_t mode);
+void *__real_object_create(struct object_pool *pool);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
@@ -106,6 +111,7 @@ int __wrap_open(const char *path, int flags, ...);
 ssize_t __wrap_write(int file, const void *bytes, size_t size);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_mkdir(const char *path, mode_t mode);
+void *__wrap_object_create(struct object_pool *pool);
 
 static void *counted(void *block) {
     atomic_fetch_add(&blocks, block != NULL);
@@ -181,6 +187,11 @@ int __wrap_rename(const char *from, const char *to) {
 
 int __wrap_mkdir(const char *path, mode_t mode) {
     return fails(MKDIR) ? with(ENOSPC) : __real_mkdir(path, mode);
+}
+
+/* A pool of objects seldom asks for memory; that it has none is played here. */
+void *__wrap_object_create(struct object_pool *pool) {
+    return fails(HANDLE) ? NULL : __real_object_create(pool);
 }
 
 /* --- the sweep's side --- */
