@@ -8,6 +8,7 @@
 #   DRIVER_INSTALL=1           installs what is missing (root; network)
 #   DRIVER_HOME=FOLDER         where Intel's runtime and the Debian roots are
 #   DRIVER_MAKE="make -j2"     how make is run
+#   DRIVER_RECORD=1            puts the counts into tests/drivers/recorded, from which README's table comes
 set -eu
 . "$srcdir/tests/drivers/rows.sh"
 results=$top_builddir/tests/driver-results
@@ -109,4 +110,4 @@ for name in ${DRIVERS:-$(driver_rows | cut -d'|' -f1)}; do
     esac
 done
 say ''
-exec sh "$srcdir/tests/drivers/table.sh" "$results"
+exec sh "$srcdir/tests/drivers/table.sh" "$results" ${DRIVER_RECORD:+record}

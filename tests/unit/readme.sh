@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The README shows a program that is built and run: examples/first.c.
+# The README shows a program that is built and run, examples/first.c, and the recorded rows of drivers.
 set -eu
 . "$srcdir/tests/tap.sh"
 
@@ -11,4 +11,8 @@ differences() {
 }
 
 check "the README's first program is examples/first.c" "$(differences)"
+
+missing_rows() { sh "$srcdir/tests/drivers/table.sh" | grep -vxFf "$srcdir/README.md" || true; }
+
+check "the README's table of drivers is tests/drivers/table.sh's" "$(missing_rows)"
 finish
