@@ -221,7 +221,9 @@ static unsigned times(void) {
     return text && atoi(text) > 0 ? (unsigned)atoi(text) : TIMES;
 }
 
-static void expect_clean_exits(const char *name) {
+/* `*state` names what the children do. */
+static void clean_exits(void **state) {
+    const char *name = *state;
     char program[4096] = "", option[] = "--child", scenario[32];
     char *arguments[] = {program, option, scenario, NULL};
     /* By its own name: NVIDIA's driver does not serve a process that is called "exe". */
@@ -243,51 +245,6 @@ static void expect_clean_exits(const char *name) {
         fail_msg("%u processes did not exit cleanly", bad);
 }
 
-static void test_exit_with_kernels_pending(void **state) {
-    (void)state;
-    expect_clean_exits("kernels");
-}
-
-static void test_exit_after_the_first_launch(void **state) {
-    (void)state;
-    expect_clean_exits("first");
-}
-
-static void test_exit_with_host_functions_pending(void **state) {
-    (void)state;
-    expect_clean_exits("host");
-}
-
-static void test_exit_with_library_threads_busy(void **state) {
-    (void)state;
-    expect_clean_exits("busy");
-}
-
-static void test_exit_with_everything_destroyed(void **state) {
-    (void)state;
-    expect_clean_exits("destroyed");
-}
-
-static void test_exit_when_idle(void **state) {
-    (void)state;
-    expect_clean_exits("idle");
-}
-
-static void test_exit_with_callbacks_held(void **state) {
-    (void)state;
-    expect_clean_exits("held");
-}
-
-static void test_exit_with_timelines_awaited(void **state) {
-    (void)state;
-    expect_clean_exits("timelines");
-}
-
-static void test_exit_with_callbacks_only(void **state) {
-    (void)state;
-    expect_clean_exits("held-only");
-}
-
 static int setup(void **state) {
     if (rig_setup(state))
         return -1;
@@ -296,19 +253,23 @@ static int setup(void **state) {
     return 0;
 }
 
+static struct CMUnitTest clean_exits_test(const char *name, const char *scenario) {
+    return (struct CMUnitTest){name, clean_exits, NULL, NULL, (void *)scenario};
+}
+
 int main(int argc, char **argv) {
     if (argc == 3 && !strcmp(argv[1], "--child"))
         return child(argv[2]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exit_with_kernels_pending),
-        cmocka_unit_test(test_exit_after_the_first_launch),
-        cmocka_unit_test(test_exit_with_host_functions_pending),
-        cmocka_unit_test(test_exit_with_library_threads_busy),
-        cmocka_unit_test(test_exit_with_everything_destroyed),
-        cmocka_unit_test(test_exit_when_idle),
-        cmocka_unit_test(test_exit_with_callbacks_held),
-        cmocka_unit_test(test_exit_with_callbacks_only),
-        cmocka_unit_test(test_exit_with_timelines_awaited),
+        clean_exits_test("exit_with_kernels_pending", "kernels"),
+        clean_exits_test("exit_after_the_first_launch", "first"),
+        clean_exits_test("exit_with_host_functions_pending", "host"),
+        clean_exits_test("exit_with_library_threads_busy", "busy"),
+        clean_exits_test("exit_with_everything_destroyed", "destroyed"),
+        clean_exits_test("exit_when_idle", "idle"),
+        clean_exits_test("exit_with_callbacks_held", "held"),
+        clean_exits_test("exit_with_callbacks_only", "held-only"),
+        clean_exits_test("exit_with_timelines_awaited", "timelines"),
     };
     return cmocka_run_group_tests(tests, setup, rig_teardown);
 }

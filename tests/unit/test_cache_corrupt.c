@@ -19,6 +19,7 @@
 #include "driver/program.h"
 #include "driver/program_disk.h"
 
+#include "one_item.h"
 #include "scratch.h"
 
 enum { LEAST_FILES = 100000, MAX_TRIES = 100 };
@@ -83,28 +84,7 @@ static struct blob blob_read(const char *from) {
 }
 
 /* Runs a program on 40. */
-static int result_of(cl_program program) {
-    const size_t one = 1;
-    int value = 40;
-    cl_int code;
-    cl_kernel kernel = NULL;
-    assert_int_equal(program_create_kernel(program, "plus", &kernel), CLS_SUCCESS);
-    cl_command_queue queue = clCreateCommandQueue(context, device->id, 0, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof value,
-                                   &value, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    assert_int_equal(clSetKernelArg(kernel, 0, sizeof memory, &memory), CL_SUCCESS);
-    assert_int_equal(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL),
-                     CL_SUCCESS);
-    assert_int_equal(
-        clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL),
-        CL_SUCCESS);
-    clReleaseMemObject(memory);
-    clReleaseCommandQueue(queue);
-    clReleaseKernel(kernel);
-    return value;
-}
+static int result_of(cl_program program) { return one_item(device, context, program, "plus", 40); }
 
 static void build(const struct program_spec *what, int result) {
     cl_program program;

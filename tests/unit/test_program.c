@@ -15,6 +15,7 @@
 #include "driver/program_disk.h"
 #include "driver/quirk.h"
 
+#include "one_item.h"
 #include "scratch.h"
 
 static struct device *device;
@@ -55,28 +56,7 @@ static void need_device(void) {
 }
 
 /* What `twice` makes of 21. */
-static int run_twice(cl_program program) {
-    const size_t one = 1;
-    int value = 21;
-    cl_int code;
-    cl_kernel kernel = NULL;
-    assert_int_equal(program_create_kernel(program, "twice", &kernel), CLS_SUCCESS);
-    cl_command_queue queue = clCreateCommandQueue(context, device->id, 0, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof value,
-                                   &value, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    assert_int_equal(clSetKernelArg(kernel, 0, sizeof memory, &memory), CL_SUCCESS);
-    assert_int_equal(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL),
-                     CL_SUCCESS);
-    assert_int_equal(
-        clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL),
-        CL_SUCCESS);
-    clReleaseMemObject(memory);
-    clReleaseCommandQueue(queue);
-    clReleaseKernel(kernel);
-    return value;
-}
+static int run_twice(cl_program program) { return one_item(device, context, program, "twice", 21); }
 
 static void built_program_runs(void **state) {
     cl_program program;
