@@ -223,11 +223,11 @@ static void test_sizes_count_where_nothing_is_known(void **state) {
     struct gate gate;
     gate_init(&gate);
     cls_stream a = get_for(pool, 0), b = get_for(pool, 0);
-    cls_buffer cells = rig_cells(BYTES / 4);
-    const cls_arg args[] = {cls_arg_buffer(cells), cls_arg_u32(0), cls_arg_u32(0), cls_arg_u32(0),
+    cls_buffer filled = rig_cells(BYTES / 4), stepped = rig_cells(1);
+    const cls_arg args[] = {cls_arg_buffer(stepped), cls_arg_u32(0), cls_arg_u32(0), cls_arg_u32(0),
                             cls_arg_u32(1)};
     hold(a, &gate, 1);
-    OK(cls_fill_async(cells, 0, BYTES, &zero, sizeof zero, a));
+    OK(cls_fill_async(filled, 0, BYTES, &zero, sizeof zero, a));
     assert_int_equal(outstanding(pool, a), 2 * 2000 + BYTES / 10);
     hold(b, &gate, 1);
     OK(cls_kernel_launch_async(rig.step, &shape, args, 5, b));
@@ -240,7 +240,8 @@ static void test_sizes_count_where_nothing_is_known(void **state) {
                     4000 + (uint64_t)ITEMS * 2 / compute_units() + 1);
     let_go(&gate, 2);
     assert_int_equal(outstanding(pool, a) + outstanding(pool, b), 0);
-    OK(cls_buffer_destroy(cells));
+    OK(cls_buffer_destroy(filled));
+    OK(cls_buffer_destroy(stepped));
     OK(cls_pool_destroy(pool));
     gate_destroy(&gate);
 }
