@@ -91,43 +91,28 @@ OUT partial_result(partial from, ulong count) {
 }
 
 #else /* integers: 64 bits, wrapping around */
-typedef struct { ulong sum; } partial;
-typedef struct { V(ulong) sum; } lanes;
+typedef ulong partial;
+typedef V(ulong) lanes;
 typedef union { lanes all; ulong element[W]; } split;
 #define WIDEN(x) GLUE(as_, V(ulong))(GLUE(convert_, V(long))(x))
 
-partial partial_at(const split *from, uint i) {
-    partial one = {from->element[i]};
-    return one;
-}
+partial partial_at(const split *from, uint i) { return from->element[i]; }
 
-lanes lanes_start(A any) {
-    lanes start = {(V(ulong))0};
-    return start;
-}
+lanes lanes_start(A any) { return (lanes)0; }
 
-lanes lanes_take(lanes to, T x, ulong index) {
-    to.sum += WIDEN(x);
-    return to;
-}
+lanes lanes_take(lanes to, T x, ulong index) { return to + WIDEN(x); }
 
 #ifdef OP_dot
-lanes lanes_take_product(lanes to, T x, T y) {
-    to.sum += WIDEN(x) * WIDEN(y);
-    return to;
-}
+lanes lanes_take_product(lanes to, T x, T y) { return to + WIDEN(x) * WIDEN(y); }
 #endif
 
-partial partial_merge(partial to, partial from) {
-    to.sum += from.sum;
-    return to;
-}
+partial partial_merge(partial to, partial from) { return to + from; }
 
 OUT partial_result(partial from, ulong count) {
 #ifdef OP_mean
-    return (OUT)as_long(from.sum) / (OUT)count;
+    return (OUT)as_long(from) / (OUT)count;
 #else
-    return as_long(from.sum);
+    return as_long(from);
 #endif
 }
 #endif
