@@ -59,7 +59,8 @@ bool rig_platform_is(const char *part);
 /* Whether commands run inside the flush, so that nothing is ever seen pending (Oclgrind). */
 bool rig_runs_inline(void);
 
-/* `count` on drivers with short launches, fewer where a launch is dear; at least `least`. */
+/* `count` on drivers with short launches, fewer where a launch is dear, and a 32nd under a checker, which follows
+ * every command; at least `least`. */
 unsigned rig_scale(unsigned count, unsigned least);
 
 /* --- streams, cells, and work of known effect --- */
