@@ -165,7 +165,7 @@ static void test_long_chains_and_many_arguments_are_cut(void **state) {
     struct graph graph = {.n = 0};
     uint32_t x = array(&graph, 100);
     (void)state;
-    for (int i = 0; i < REGION_OPERATIONS + 1; i++)
+    for (unsigned i = 0; i < REGION_OPERATIONS + 1; i++)
         x = unary(&graph, x);
     expect_regions(&graph, 2);
     graph.n = 0;
