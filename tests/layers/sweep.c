@@ -227,6 +227,10 @@ static unsigned count_calls(const struct sweep *sweep, const struct scenario *sc
 void sweep_scenario(const struct sweep *sweep, const struct scenario *scenario) {
     unsigned counts[MAX_FUNCTIONS], turn = 0, total = 0, swept = 0;
     struct tally tally = {0};
+    if (scenario->run == library_call && !cls_blas_available()) {
+        print_message("this library was built without CLBlast\n");
+        skip();
+    }
     unsigned functions = count_calls(sweep, scenario, counts);
     for (unsigned i = 0; i < functions; i++) {
         const char *function = sweep->function(i);
