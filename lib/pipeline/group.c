@@ -305,48 +305,44 @@ cls_status cls_device_group_copy_async(cls_device_group handle, cls_device_range
 
 /* --- scatter and gather --- */
 
-cls_status cls_device_group_scatter_async(cls_device_group handle, const void *host, size_t bytes,
-                                          const cls_buffer *buffers) {
+/* A device's slice: up `from` the host, or down `to` it where `from` is NULL. Under the lock. */
+static cls_status copy_slice(const struct member *member, cls_buffer buffer, const char *from,
+                             char *to, size_t bytes) {
+    const cls_stream stream = from ? member->streams.upload : member->streams.download;
+    cls_status status = enter(member, stream);
+    if (!status)
+        status = from ? cls_copy_h2d_async(buffer, 0, from, bytes, stream)
+                      : cls_copy_d2h_async(to, buffer, 0, bytes, stream);
+    return status ? status : leave(member, stream);
+}
+
+/* Slice d of the host's memory and buffer d, for each device. */
+static cls_status copy_slices(cls_device_group handle, const cls_buffer *buffers, const char *from,
+                              char *to, size_t bytes) {
     struct group *group;
-    if (!host || !buffers)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_device_group_scatter_async: a null pointer");
     cls_status status = group_get(handle, &group);
     if (status)
         return status;
     pthread_mutex_lock(&group->lock);
-    for (unsigned d = 0; d < group->n && !status; d++) {
-        const struct member *member = &group->members[d];
-        status = enter(member, member->streams.upload);
-        if (!status)
-            status = cls_copy_h2d_async(buffers[d], 0, (const char *)host + d * bytes, bytes,
-                                        member->streams.upload);
-        if (!status)
-            status = leave(member, member->streams.upload);
-    }
+    for (unsigned d = 0; d < group->n && !status; d++)
+        status = copy_slice(&group->members[d], buffers[d], from ? from + d * bytes : NULL,
+                            to ? to + d * bytes : NULL, bytes);
     pthread_mutex_unlock(&group->lock);
     return group_put(group, status);
 }
 
+cls_status cls_device_group_scatter_async(cls_device_group handle, const void *host, size_t bytes,
+                                          const cls_buffer *buffers) {
+    if (!host || !buffers)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_device_group_scatter_async: a null pointer");
+    return copy_slices(handle, buffers, host, NULL, bytes);
+}
+
 cls_status cls_device_group_gather_async(cls_device_group handle, const cls_buffer *buffers,
                                          size_t bytes, void *host) {
-    struct group *group;
     if (!host || !buffers)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_device_group_gather_async: a null pointer");
-    cls_status status = group_get(handle, &group);
-    if (status)
-        return status;
-    pthread_mutex_lock(&group->lock);
-    for (unsigned d = 0; d < group->n && !status; d++) {
-        const struct member *member = &group->members[d];
-        status = enter(member, member->streams.download);
-        if (!status)
-            status = cls_copy_d2h_async((char *)host + d * bytes, buffers[d], 0, bytes,
-                                        member->streams.download);
-        if (!status)
-            status = leave(member, member->streams.download);
-    }
-    pthread_mutex_unlock(&group->lock);
-    return group_put(group, status);
+    return copy_slices(handle, buffers, NULL, host, bytes);
 }
 
 /* --- all-reduce; under the lock --- */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Pools of streams: who is given which, leases, and what is learnt. */
 #include "../support/rig.h"
+#include "pools.h"
 
 #include <stdatomic.h>
 #include <string.h>
-
-#include <clstream/pool.h>
 
 static cls_pool make_pool(cls_pool_strategy strategy, unsigned min, unsigned max, unsigned busy) {
     cls_pool_config config = CLS_POOL_CONFIG_INIT;
@@ -18,27 +17,10 @@ static cls_pool make_pool(cls_pool_strategy strategy, unsigned min, unsigned max
     return pool;
 }
 
-static cls_pool_info info_of(cls_pool pool) {
-    cls_pool_info info = CLS_POOL_INFO_INIT;
-    OK(cls_pool_get_info(pool, &info));
-    return info;
-}
-
 static cls_stream get(cls_pool pool) {
     cls_stream stream = NULL;
     OK(cls_pool_get(pool, &stream));
     return stream;
-}
-
-static void hold(cls_stream stream, struct gate *gate, unsigned times) {
-    for (unsigned i = 0; i < times; i++)
-        OK(cls_stream_launch_host_async(stream, gate_hold, gate));
-}
-
-static void let_go(struct gate *gate, unsigned times) {
-    for (unsigned i = 0; i < times; i++)
-        gate_open(gate);
-    OK(cls_context_synchronize(rig.context));
 }
 
 static void test_round_robin_takes_turns(void **state) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Pools of streams: what counts as outstanding work, and how the pool grows and shrinks with it. */
 #include "../support/rig.h"
+#include "pools.h"
 
 #include <clstream/device.h>
-#include <clstream/pool.h>
 
 static uint64_t fake_now;
 static uint64_t fake_clock(void *arg) {
@@ -27,29 +27,12 @@ static cls_pool make_pool(unsigned min, unsigned max, unsigned busy) {
     return pool;
 }
 
-static cls_pool_info info_of(cls_pool pool) {
-    cls_pool_info info = CLS_POOL_INFO_INIT;
-    OK(cls_pool_get_info(pool, &info));
-    return info;
-}
-
 static cls_stream get_for(cls_pool pool, uint64_t cost_ns) {
     cls_pool_request request = CLS_POOL_REQUEST_INIT;
     cls_stream stream = NULL;
     request.cost_ns = cost_ns;
     OK(cls_pool_get_with(pool, &request, &stream));
     return stream;
-}
-
-static void hold(cls_stream stream, struct gate *gate, unsigned times) {
-    for (unsigned i = 0; i < times; i++)
-        OK(cls_stream_launch_host_async(stream, gate_hold, gate));
-}
-
-static void let_go(struct gate *gate, unsigned times) {
-    for (unsigned i = 0; i < times; i++)
-        gate_open(gate);
-    OK(cls_context_synchronize(rig.context));
 }
 
 static uint64_t outstanding(cls_pool pool, cls_stream stream) {
