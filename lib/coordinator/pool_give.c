@@ -114,12 +114,6 @@ static cls_status check_request(const cls_pool_request *request) {
     return CLS_SUCCESS;
 }
 
-static int clamp(int priority) {
-    if (priority < CLS_PRIORITY_HIGH)
-        return CLS_PRIORITY_HIGH;
-    return priority > CLS_PRIORITY_LOW ? CLS_PRIORITY_LOW : priority;
-}
-
 cls_status cls_pool_get_with(cls_pool handle, const cls_pool_request *request, cls_stream *out) {
     static const cls_pool_request any = CLS_POOL_REQUEST_INIT;
     struct pool *pool;
@@ -132,7 +126,7 @@ cls_status cls_pool_get_with(cls_pool handle, const cls_pool_request *request, c
     if (status)
         return status;
     cls_pool_request wish = request ? *request : any;
-    wish.priority = clamp(wish.priority);
+    wish.priority = priority_clamp(wish.priority);
     const uint64_t now = pool_now(pool);
     pthread_mutex_lock(&pool->lock);
     status = choose(pool, &wish, now, &chosen);

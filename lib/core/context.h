@@ -69,6 +69,13 @@ static inline void context_count_memory(struct context *context, int64_t bytes) 
     atomic_fetch_add_explicit(&context->memory_alive, (uint64_t)bytes, memory_order_relaxed);
 }
 
+/* The nearest of the three priorities. */
+static inline int priority_clamp(int priority) {
+    if (priority < CLS_PRIORITY_HIGH)
+        return CLS_PRIORITY_HIGH;
+    return priority > CLS_PRIORITY_LOW ? CLS_PRIORITY_LOW : priority;
+}
+
 /* How many streams of a priority hold commands. */
 static inline _Atomic unsigned *context_holding(struct context *context, int priority) {
     return &context->holding[priority - CLS_PRIORITY_HIGH];

@@ -199,12 +199,6 @@ static cls_status choose_order(const struct caps *caps, cls_order wish, bool *ou
     }
 }
 
-static int clamp_priority(int priority) {
-    if (priority < CLS_PRIORITY_HIGH)
-        return CLS_PRIORITY_HIGH;
-    return priority > CLS_PRIORITY_LOW ? CLS_PRIORITY_LOW : priority;
-}
-
 static cls_status check_config(const cls_stream_config *config) {
     if (config->size != sizeof *config)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_config.size is %zu, not %zu",
@@ -229,7 +223,7 @@ static bool init_sync(struct stream *stream) {
 
 static void set_options(struct stream *stream, const cls_stream_config *config) {
     stream->wait = config->wait;
-    stream->priority = clamp_priority(config->priority);
+    stream->priority = priority_clamp(config->priority);
     stream->max_in_flight = config->max_in_flight ? config->max_in_flight : DEFAULT_IN_FLIGHT;
     stream->fifo_limit = config->fifo_limit;
     stream->want_profiled = config->timing != 0;
@@ -262,7 +256,7 @@ static cls_status build(struct context *context, const cls_stream_config *config
 static cls_status find_queue(struct context *context, const cls_stream_config *config,
                              struct queue **out) {
     struct queue_traits traits = {.profiled = config->timing != 0,
-                                  .priority = clamp_priority(config->priority)};
+                                  .priority = priority_clamp(config->priority)};
     if (!context->caps->priorities)
         traits.priority = CLS_PRIORITY_NORMAL;
     cls_status status = choose_order(context->caps, config->order, &traits.out_of_order);
