@@ -135,6 +135,23 @@ static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *ev
     return count;
 }
 
+static bool is_timed(const struct command *command) {
+    return command->type == &type_marker && command->u.marker.event;
+}
+
+/* A mark behind one event alone needs no command of its own: it shares that event. A marker is no cheap
+ * command on every driver: PoCL's waits for all that its queue holds, so that a chain of pending ones takes
+ * time by its square. False where a marker it must be. */
+static bool share_event(const struct stream *stream, const struct command *command,
+                        struct wait_list waits, cl_event *event) {
+    bool mark = command->type == &type_marker && !is_timed(command) && !command->seen;
+    if (!mark || waits.count != 1 || !stream->queue->traits.out_of_order ||
+        !event_retain(stream->context->device, waits.events[0]))
+        return false;
+    *event = waits.events[0];
+    return true;
+}
+
 static cls_status enqueue(struct stream *stream, struct command *command, cl_event *event) {
     cl_event here[WAITS_ON_STACK], *events = here;
     if (command->deps.count + 1 > WAITS_ON_STACK)
@@ -145,7 +162,9 @@ static cls_status enqueue(struct stream *stream, struct command *command, cl_eve
                             !stream->queue->traits.out_of_order};
     struct wait_list waits = {fill_waits(stream, &command->deps, events), events};
     bool wanted = wants_event(stream, command);
-    cls_status status = command->type->enqueue(target, command, waits, wanted ? event : NULL);
+    cls_status status = CLS_SUCCESS;
+    if (!share_event(stream, command, waits, event))
+        status = command->type->enqueue(target, command, waits, wanted ? event : NULL);
     if (!status) {
         stream->since_ask++;
         stream->since_event = wanted ? 0 : stream->since_event + 1;
@@ -158,10 +177,6 @@ static cls_status enqueue(struct stream *stream, struct command *command, cl_eve
 static void see_handing(const struct stream *stream, struct sighting *seen) {
     seen->queue = stream->queue->number;
     seen->handing = clock_now_ns();
-}
-
-static bool is_timed(const struct command *command) {
-    return command->type == &type_marker && command->u.marker.event;
 }
 
 /* Whether the newest flight can go on to a command: neither has anything to itself. */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Records of a stream that only waits for another: on an out-of-order queue they are no commands of the
+ * driver's, on an in-order queue they are, and in both cases they order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <clstream.h>
+#include <clstream/opencl.h>
+
+enum { ROUNDS = 100, WORDS = 1 << 16 };
+
+static const char source[] = "kernel void slow(global uint *words, uint rounds) {\n"
+                             "    uint x = rounds | 1u;\n"
+                             "    for (uint i = 0; i < rounds; i++) {\n"
+                             "        x ^= x << 13; x ^= x >> 17; x ^= x << 5;\n"
+                             "    }\n"
+                             "    words[get_global_id(0)] = x | 1u;\n"
+                             "}\n";
+
+static atomic_uint markers;
+
+cl_int __real_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count,
+                                          const cl_event *events, cl_event *event);
+cl_int __wrap_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count,
+                                          const cl_event *events, cl_event *event);
+
+cl_int __wrap_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count,
+                                          const cl_event *events, cl_event *event) {
+    markers++;
+    return __real_clEnqueueMarkerWithWaitList(queue, count, events, event);
+}
+
+struct pair {
+    cls_context context;
+    cls_stream streams[2];
+    cls_event event;
+    cls_buffer words;
+    cls_program program;
+    cls_kernel kernel;
+};
+
+static void make_pair(struct pair *pair, cls_order order) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    config.order = order;
+    assert_int_equal(cls_context_create(NULL, &pair->context), CLS_SUCCESS);
+    cls_status status = cls_stream_create(pair->context, &config, &pair->streams[0]);
+    if (status == CLS_ERROR_UNSUPPORTED) {
+        assert_int_equal(cls_context_destroy(pair->context), CLS_SUCCESS);
+        print_message("this device has no out-of-order queues\n");
+        skip();
+    }
+    assert_int_equal(status, CLS_SUCCESS);
+    assert_int_equal(cls_stream_create(pair->context, &config, &pair->streams[1]), CLS_SUCCESS);
+    assert_int_equal(cls_event_create(pair->context, NULL, &pair->event), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_create(pair->context, WORDS * sizeof(uint32_t), &pair->words),
+                     CLS_SUCCESS);
+    assert_int_equal(
+        cls_program_from_source(pair->context, source, "slow.cl", NULL, &pair->program),
+        CLS_SUCCESS);
+    assert_int_equal(cls_kernel_create(pair->program, "slow", &pair->kernel), CLS_SUCCESS);
+}
+
+static void drop_pair(struct pair *pair) {
+    assert_int_equal(cls_kernel_destroy(pair->kernel), CLS_SUCCESS);
+    assert_int_equal(cls_program_destroy(pair->program), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_destroy(pair->words), CLS_SUCCESS);
+    assert_int_equal(cls_event_destroy(pair->event), CLS_SUCCESS);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(cls_stream_destroy(pair->streams[i]), CLS_SUCCESS);
+    assert_int_equal(cls_context_destroy(pair->context), CLS_SUCCESS);
+}
+
+static void work(struct pair *pair, uint32_t rounds) {
+    const cls_launch shape = cls_launch_1d(WORDS);
+    const cls_arg args[] = {cls_arg_buffer(pair->words), cls_arg_u32(rounds)};
+    assert_int_equal(cls_kernel_launch_async(pair->kernel, &shape, args, 2, pair->streams[0]),
+                     CLS_SUCCESS);
+}
+
+/* Each stream in turn waits for the other and records, behind a kernel of the first one; whether that was
+ * still at work when the last record was made. */
+static bool go_round(struct pair *pair) {
+    cls_stream *const streams = pair->streams;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        assert_int_equal(cls_event_record(pair->event, streams[i % 2]), CLS_SUCCESS);
+        assert_int_equal(cls_stream_wait_event(streams[(i + 1) % 2], pair->event), CLS_SUCCESS);
+    }
+    assert_int_equal(cls_event_record(pair->event, streams[ROUNDS % 2]), CLS_SUCCESS);
+    return cls_event_query(pair->event) == CLS_NOT_READY;
+}
+
+static void round_trip(cls_order order, unsigned low, unsigned high) {
+    struct pair pair;
+    uint32_t word = 0;
+    bool busy = false;
+    make_pair(&pair, order);
+    for (uint32_t rounds = 1 << 10; !busy; rounds *= 2) {
+        assert_true(rounds < 1u << 31);
+        assert_int_equal(cls_context_synchronize(pair.context), CLS_SUCCESS);
+        markers = 0;
+        work(&pair, rounds);
+        busy = go_round(&pair);
+    }
+    assert_in_range(markers, low, high);
+    assert_int_equal(cls_event_synchronize(pair.event), CLS_SUCCESS);
+    assert_int_equal(cls_stream_query(pair.streams[0]), CLS_SUCCESS);
+    assert_int_equal(cls_copy_d2h(&word, pair.words, 0, sizeof word, pair.streams[1]), CLS_SUCCESS);
+    assert_int_not_equal(word, 0);
+    drop_pair(&pair);
+}
+
+static void test_out_of_order(void **state) {
+    (void)state;
+    round_trip(CLS_ORDER_OUT_OF_ORDER, 0, 0);
+}
+
+static void test_in_order(void **state) {
+    (void)state;
+    round_trip(CLS_ORDER_IN_ORDER, ROUNDS - 1, 2 * ROUNDS);
+}
+
+int main(void) {
+    unsetenv("CLSTREAM_QUEUE_ORDER");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_out_of_order),
+        cmocka_unit_test(test_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
