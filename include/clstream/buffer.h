@@ -42,7 +42,7 @@ CLS_API cls_status cls_buffer_get_size(cls_buffer buffer, size_t *bytes);
 
 /**
  * Allocates pinned host memory: copies from and to it need no staging and run at the full speed of
- * the bus. Aligned to a page.
+ * the bus, those of other contexts too. Aligned to a page.
  * @retval CLS_ERROR_INVALID_VALUE null out, or 0 bytes
  * @retval CLS_ERROR_OUT_OF_MEMORY
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY one or the other, as the driver sees it

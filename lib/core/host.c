@@ -139,11 +139,9 @@ cls_status cls_host_alloc(cls_context handle, size_t bytes, void **out) {
     return status;
 }
 
-/* Copies may still be on their way from or to the block. */
-static void drain(struct context *context) {
+/* Copies may still be on their way from or to the block, to devices of other contexts too. */
+static void drain(void) {
     for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream)) {
-        if (stream->context != context)
-            continue;
         pthread_mutex_lock(&stream->lock);
         uint64_t position = stream->last_host_copy;
         pthread_mutex_unlock(&stream->lock);
@@ -161,7 +159,7 @@ cls_status cls_host_free(void *memory) {
         return status;
     if (!forget(memory, &block))
         return error_set(CLS_ERROR_INVALID_VALUE, "%p is no memory of cls_host_alloc", memory);
-    drain(block.context);
+    drain();
     if (!context_host_queue(block.context, &queue))
         pinned_release(block.context->device, queue, &block.pinned);
     context_put(block.context);

@@ -2,6 +2,7 @@
 /* Several contexts side by side, waits from one to another, and the default context. */
 #include "../support/rig.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,49 @@ static void test_waits_cross_contexts(void **state) {
     OK(cls_buffer_destroy(cells));
     OK(cls_buffer_destroy(copy));
     OK(cls_context_destroy(other));
+}
+
+struct freeing {
+    struct gate gate;
+    void *memory;
+    _Atomic bool opened;
+};
+
+static bool free_while_copied(void *arg, unsigned i) {
+    struct freeing *freeing = arg;
+    if (i)
+        return cls_host_free(freeing->memory) == CLS_SUCCESS && atomic_load(&freeing->opened);
+    nap_ms(30);
+    atomic_store(&freeing->opened, true);
+    gate_open(&freeing->gate);
+    return true;
+}
+
+/* A copy to a device of another context than the one that pinned the memory. */
+static void test_pinned_memory_serves_all_contexts_until_they_are_done(void **state) {
+    (void)state;
+    enum { BYTES = 1 << 20 };
+    struct freeing freeing = {.opened = false};
+    static unsigned char seen[BYTES];
+    cls_context other;
+    cls_stream there;
+    cls_buffer buffer;
+    gate_init(&freeing.gate);
+    OK(cls_context_create(NULL, &other));
+    OK(cls_stream_create(other, NULL, &there));
+    OK(cls_buffer_create(other, BYTES, &buffer));
+    OK(cls_host_alloc(rig.context, BYTES, &freeing.memory));
+    memset(freeing.memory, 42, BYTES);
+    OK(cls_stream_launch_host_async(there, gate_hold, &freeing.gate));
+    OK(cls_copy_h2d_async(buffer, 0, freeing.memory, BYTES, there));
+    assert_int_equal(team_run(2, free_while_copied, &freeing), 0);
+    OK(cls_copy_d2h(seen, buffer, 0, BYTES, there));
+    for (int i = 0; i < BYTES; i++)
+        assert_int_equal(seen[i], 42);
+    OK(cls_stream_destroy(there));
+    OK(cls_buffer_destroy(buffer));
+    OK(cls_context_destroy(other));
+    gate_destroy(&freeing.gate);
 }
 
 static void test_failure_crosses_contexts_along_a_wait(void **state) {
@@ -304,6 +348,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_contexts_work_side_by_side),
         cmocka_unit_test(test_waits_cross_contexts),
+        cmocka_unit_test(test_pinned_memory_serves_all_contexts_until_they_are_done),
         cmocka_unit_test(test_failure_crosses_contexts_along_a_wait),
         cmocka_unit_test(test_a_wait_outlives_the_context_it_came_from),
         cmocka_unit_test(test_all_objects_of_a_destroyed_context_say_so),
