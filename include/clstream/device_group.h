@@ -4,9 +4,11 @@
  * Device groups: several contexts, of several devices or of parts of one, with a set of streams each, and
  * what data-parallel work needs between them: copies, scatter, gather and all-reduce.
  *
- * The drivers' own copies between devices are slow or missing, so data goes through a ring of pinned
- * chunks, down on one device while it goes up on the other. All calls only submit. What moves data runs
- * behind the work that the compute streams of the devices concerned hold, and their later work behind it.
+ * The drivers' own copies between devices are slow or missing, so data goes through pinned chunks, of which
+ * each device has a ring, down on one device while it goes up on the other. All calls only submit. What moves
+ * data runs behind the work that the compute streams of the devices concerned hold, and their later work
+ * behind it. To overlap them, work on streams of your own and let the compute streams wait for those, as
+ * bench/parallel.c does with the gradients of a network's layers.
  *
  * All calls are safe from any thread. Statuses common to all: CLS_ERROR_INVALID_HANDLE,
  * CLS_ERROR_CONTEXT_DESTROYED.
@@ -36,8 +38,8 @@ typedef struct cls_device_streams {
 /** Options of cls_device_group_create. Start with CLS_DEVICE_GROUP_CONFIG_INIT. */
 typedef struct cls_device_group_config {
     size_t size;        /**< sizeof(cls_device_group_config) */
-    size_t chunk_bytes; /**< of the ring; 0: 4 MiB */
-    unsigned chunks;    /**< 1 to 64; 0: 8 */
+    size_t chunk_bytes; /**< of a ring; 0: 4 MiB */
+    unsigned chunks;    /**< of each device's ring, 1 to 64; 0: 8 */
 } cls_device_group_config;
 
 #define CLS_DEVICE_GROUP_CONFIG_INIT \
@@ -94,8 +96,9 @@ CLS_API cls_status cls_device_group_gather_async(cls_device_group group, const c
                                                  size_t bytes, void *host);
 
 /**
- * Replaces every device's array by the sum of all of them, element by element in the order of the devices,
- * so that devices of one kind come to the same bits.
+ * Replaces every device's array by the sum of all of them, added up in the order of the devices. Each element
+ * is added up once, on one of them, so all get the same bits. Whatever their number, each device sends and
+ * gets about twice the size of an array.
  * @retval CLS_ERROR_INVALID_VALUE null arrays
  * @retval CLS_ERROR_SIZE_MISMATCH unequal counts
  * @retval CLS_ERROR_TYPE_MISMATCH unequal types

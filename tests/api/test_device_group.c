@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Device groups, of parts of one device where it can be parted, else of two contexts of it. */
+/* Device groups: of two devices alike where there are, else of parts of one where it can be parted, else of two
+ * contexts of it. */
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +22,27 @@ static struct pair {
     cls_device_streams streams[DEVICES];
     cls_buffer buffers[DEVICES];
 } pair;
+
+/* The default device, and another one of its kind. */
+static bool take_two(void) {
+    cls_device_info info = CLS_DEVICE_INFO_INIT, other = CLS_DEVICE_INFO_INIT;
+    size_t index;
+    OK(cls_context_get_device(rig.context, &index));
+    OK(cls_device_get_info(index, &info));
+    for (size_t i = 0; cls_device_get_info(i, &other) == CLS_SUCCESS; i++) {
+        cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
+        char name[24];
+        if (i == index || strcmp(other.platform, info.platform) != 0 ||
+            strcmp(other.name, info.name) != 0)
+            continue;
+        snprintf(name, sizeof name, "%zu", i);
+        config.device = name;
+        OK(cls_context_create(NULL, &pair.contexts[0]));
+        OK(cls_context_create(&config, &pair.contexts[1]));
+        return true;
+    }
+    return false;
+}
 
 static bool part_device(void) {
     const cl_device_partition_property one_each[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
@@ -44,7 +68,7 @@ static bool part_device(void) {
 static int setup(void **state) {
     cls_device_group_config config = CLS_DEVICE_GROUP_CONFIG_INIT;
     (void)state;
-    if (!part_device())
+    if (!take_two() && !part_device())
         for (int d = 0; d < DEVICES; d++)
             OK(cls_context_create(NULL, &pair.contexts[d]));
     config.chunk_bytes = CHUNK;
@@ -193,6 +217,87 @@ static void all_reduce_gives_the_same_bits(void **state) {
         OK(cls_buffer_destroy(buffers[d]));
 }
 
+/* --- failure and end --- */
+
+static cls_status copy_over(int32_t first) {
+    static int32_t in[N];
+    fill(in, first);
+    cls_status status = cls_copy_h2d(pair.buffers[0], 0, in, BYTES, pair.streams[0].compute);
+    if (!status)
+        status = cls_device_group_copy_async(pair.group, (cls_device_range){1, pair.buffers[1], 0},
+                                             (cls_device_range){0, pair.buffers[0], 0}, BYTES);
+    return status;
+}
+
+static void reset_all(void) {
+    for (int d = 0; d < DEVICES; d++) {
+        OK(cls_stream_reset(pair.streams[d].upload));
+        OK(cls_stream_reset(pair.streams[d].compute));
+        OK(cls_stream_reset(pair.streams[d].download));
+    }
+}
+
+/* On the way down or up, with chunks of the ring still in the failed work. */
+static void copies_go_on_after_a_failure_and_a_reset(void **state) {
+    (void)state;
+    static int32_t out[N];
+    const cls_stream failing[] = {pair.streams[0].download, pair.streams[1].upload};
+    for (int i = 0; i < 2; i++) {
+        struct gate gate;
+        gate_init(&gate);
+        OK(cls_stream_launch_host_async(failing[i], gate_hold, &gate));
+        OK(rig_fail(failing[i], "a way between devices", CL_OUT_OF_RESOURCES));
+        OK(copy_over(1));
+        gate_open(&gate);
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_device_group_synchronize(pair.group));
+        reset_all();
+        for (int round = 0; round < 2; round++) {
+            OK(copy_over(10 * round));
+            OK(cls_copy_d2h(out, pair.buffers[1], 0, BYTES, pair.streams[1].compute));
+            for (int k = 0; k < N; k++)
+                assert_int_equal(out[k], 10 * round + k);
+        }
+        gate_destroy(&gate);
+        OK(cls_device_group_synchronize(pair.group));
+    }
+}
+
+static _Atomic bool opened;
+
+static bool open_later(void *arg, unsigned i) {
+    if (i)
+        return cls_device_group_destroy(pair.group) == CLS_SUCCESS && atomic_load(&opened);
+    nap_ms(30);
+    atomic_store(&opened, true);
+    gate_open(arg);
+    return true;
+}
+
+/* The ring is read by uploads of another device than the one whose memory it is. */
+static void destroying_waits_for_the_copies(void **state) {
+    (void)state;
+    cls_device_group_config config = CLS_DEVICE_GROUP_CONFIG_INIT;
+    int32_t got;
+    for (unsigned d = 0; d < DEVICES; d++) {
+        const unsigned from = d, to = 1 - d;
+        struct gate gate;
+        gate_init(&gate);
+        atomic_store(&opened, false);
+        OK(cls_stream_launch_host_async(pair.streams[to].upload, gate_hold, &gate));
+        OK(cls_fill(pair.buffers[from], 0, BYTES, &(int32_t){7}, sizeof(int32_t), NULL));
+        OK(cls_device_group_copy_async(pair.group, (cls_device_range){to, pair.buffers[to], 0},
+                                       (cls_device_range){from, pair.buffers[from], 0}, BYTES));
+        assert_int_equal(team_run(2, open_later, &gate), 0);
+        OK(cls_copy_d2h(&got, pair.buffers[to], BYTES - sizeof got, sizeof got, NULL));
+        assert_int_equal(got, 7);
+        gate_destroy(&gate);
+        config.chunk_bytes = CHUNK;
+        OK(cls_device_group_create(pair.contexts, DEVICES, &config, &pair.group));
+        for (unsigned k = 0; k < DEVICES; k++)
+            OK(cls_device_group_get_streams(pair.group, k, &pair.streams[k]));
+    }
+}
+
 static void bad_arguments(void **state) {
     (void)state;
     const cls_device_range here = {0, pair.buffers[0], 0}, there = {1, pair.buffers[1], 0};
@@ -222,6 +327,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(scatter_and_gather, setup, teardown),
         cmocka_unit_test_setup_teardown(all_reduce_sums_on_every_device, setup, teardown),
         cmocka_unit_test(all_reduce_gives_the_same_bits),
+        cmocka_unit_test_setup_teardown(copies_go_on_after_a_failure_and_a_reset, setup, teardown),
+        cmocka_unit_test_setup_teardown(destroying_waits_for_the_copies, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_arguments, setup, teardown),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

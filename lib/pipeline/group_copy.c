@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies between the devices of a group, and between them and the host. */
+#include <clstream/buffer.h>
+#include <clstream/event.h>
+#include <clstream/stream.h>
+
+#include "base/error.h"
+#include "core/mutant.h"
+#include "pipeline/group.h"
+
+/* --- order; under the lock --- */
+
+/* Later work of `waiter` runs behind what `stream` of the member holds now. */
+static cls_status follow(const struct member *member, cls_stream stream, cls_stream waiter) {
+    cls_status status = cls_event_record(member->event, stream);
+    return status ? status : cls_stream_wait_event(waiter, member->event);
+}
+
+cls_status group_enter(const struct member *member, cls_stream stream) {
+    return mutant(MUTANT_GROUP_ENTER) ? CLS_SUCCESS
+                                      : follow(member, member->streams.compute, stream);
+}
+
+cls_status group_leave(const struct member *member, cls_stream stream) {
+    return mutant(MUTANT_GROUP_LEAVE) ? CLS_SUCCESS
+                                      : follow(member, stream, member->streams.compute);
+}
+
+/* --- chunks; under the lock --- */
+
+static cls_status mark_upload(const struct group *group, struct chunk *chunk, unsigned device) {
+    cls_status status = cls_event_record(chunk->up[device], group->members[device].streams.upload);
+    if (!status)
+        chunk->unmarked &= ~(UINT32_C(1) << device);
+    return status;
+}
+
+/* Later work of `down` finds the chunk free of its upload to a device. One that failed is over, and no reason
+ * for others to fail. */
+static cls_status await_upload(const struct group *group, struct chunk *chunk, unsigned device,
+                               cls_stream down) {
+    cls_status status =
+        chunk->unmarked >> device & 1 ? mark_upload(group, chunk, device) : CLS_SUCCESS;
+    if (status || mutant(MUTANT_GROUP_CHUNK))
+        return status;
+    status = cls_event_query(chunk->up[device]);
+    return status == CLS_NOT_READY ? cls_stream_wait_event(down, chunk->up[device]) : CLS_SUCCESS;
+}
+
+/* The next chunk of a device's ring, with later work of its download stream behind its last uploads. */
+static cls_status take_chunk(struct group *group, struct member *member, struct chunk **out) {
+    struct chunk *chunk = &member->chunks[member->next_chunk];
+    cls_status status = CLS_SUCCESS;
+    for (unsigned d = 0; d < group->n && !status; d++)
+        if (chunk->uploaders >> d & 1)
+            status = await_upload(group, chunk, d, member->streams.download);
+    if (status)
+        return status;
+    chunk->uploaders = 0;
+    member->next_chunk = (member->next_chunk + 1) % group->n_chunks;
+    *out = chunk;
+    return CLS_SUCCESS;
+}
+
+static cls_status upload(const struct group *group, struct chunk *chunk, const cls_device_range *to,
+                         size_t bytes) {
+    const cls_stream up = group->members[to->device].streams.upload;
+    const uint32_t bit = UINT32_C(1) << to->device;
+    cls_status status =
+        mutant(MUTANT_GROUP_ARRIVAL) ? CLS_SUCCESS : cls_stream_wait_event(up, chunk->down);
+    if (!status)
+        status = cls_copy_h2d_async(to->buffer, to->offset, chunk->memory, bytes, up);
+    if (status)
+        return status;
+    chunk->uploaders |= bit;
+    chunk->unmarked |= bit;
+    return mark_upload(group, chunk, to->device);
+}
+
+cls_status group_send(struct group *group, const cls_device_range *from, const cls_device_range *to,
+                      unsigned n, size_t bytes) {
+    struct member *member = &group->members[from->device];
+    const cls_stream down = member->streams.download;
+    struct chunk *chunk;
+    cls_status status = take_chunk(group, member, &chunk);
+    if (!status)
+        status = cls_copy_d2h_async(chunk->memory, from->buffer, from->offset, bytes, down);
+    if (!status)
+        status = cls_event_record(chunk->down, down);
+    for (unsigned i = 0; i < n && !status; i++)
+        status = upload(group, chunk, &to[i], bytes);
+    return status;
+}
+
+/* --- one copy --- */
+
+cls_status group_check_range(cls_buffer buffer, size_t offset, size_t bytes) {
+    size_t size, end;
+    cls_status status = cls_buffer_get_size(buffer, &size);
+    if (!status && (__builtin_add_overflow(offset, bytes, &end) || end > size))
+        status = error_set(CLS_ERROR_OUT_OF_RANGE, "%zu bytes from %zu pass the end of %zu", bytes,
+                           offset, size);
+    return status;
+}
+
+/* Under the lock: cut to chunks. */
+static cls_status send_all(struct group *group, cls_device_range to, cls_device_range from,
+                           size_t bytes) {
+    cls_status status = CLS_SUCCESS;
+    while (bytes && !status) {
+        const size_t now = bytes < group->chunk_bytes ? bytes : group->chunk_bytes;
+        status = group_send(group, &from, &to, 1, now);
+        from.offset += now;
+        to.offset += now;
+        bytes -= now;
+    }
+    return status;
+}
+
+/* Under the lock. */
+static cls_status copy(struct group *group, const cls_device_range *to,
+                       const cls_device_range *from, size_t bytes) {
+    const struct member *source = &group->members[from->device];
+    const struct member *target = &group->members[to->device];
+    cls_status status = group_check_range(to->buffer, to->offset, bytes);
+    if (!status)
+        status = group_check_range(from->buffer, from->offset, bytes);
+    if (!status)
+        status = group_enter(source, source->streams.download);
+    if (!status)
+        status = group_enter(target, target->streams.upload);
+    if (!status)
+        status = send_all(group, *to, *from, bytes);
+    if (!status)
+        status = group_leave(source, source->streams.download);
+    return status ? status : group_leave(target, target->streams.upload);
+}
+
+cls_status cls_device_group_copy_async(cls_device_group handle, cls_device_range to,
+                                       cls_device_range from, size_t bytes) {
+    struct group *group;
+    cls_status status = group_get(handle, &group);
+    if (status)
+        return status;
+    status = group_check_device(group, to.device);
+    if (!status)
+        status = group_check_device(group, from.device);
+    if (!status) {
+        const cls_stream compute = group->members[to.device].streams.compute;
+        pthread_mutex_lock(&group->lock);
+        status = to.device == from.device ? cls_copy_d2d_async(to.buffer, to.offset, from.buffer,
+                                                               from.offset, bytes, compute)
+                                          : copy(group, &to, &from, bytes);
+        pthread_mutex_unlock(&group->lock);
+    }
+    return group_put(group, status);
+}
+
+/* --- scatter and gather --- */
+
+/* A device's slice: up `from` the host, or down `to` it where `from` is NULL. Under the lock. */
+static cls_status copy_slice(const struct member *member, cls_buffer buffer, const char *from,
+                             char *to, size_t bytes) {
+    const cls_stream stream = from ? member->streams.upload : member->streams.download;
+    cls_status status = group_enter(member, stream);
+    if (!status)
+        status = from ? cls_copy_h2d_async(buffer, 0, from, bytes, stream)
+                      : cls_copy_d2h_async(to, buffer, 0, bytes, stream);
+    return status ? status : group_leave(member, stream);
+}
+
+/* Slice d of the host's memory and buffer d, for each device. */
+static cls_status copy_slices(cls_device_group handle, const cls_buffer *buffers, const char *from,
+                              char *to, size_t bytes) {
+    struct group *group;
+    cls_status status = group_get(handle, &group);
+    if (status)
+        return status;
+    pthread_mutex_lock(&group->lock);
+    for (unsigned d = 0; d < group->n && !status; d++)
+        status = copy_slice(&group->members[d], buffers[d], from ? from + d * bytes : NULL,
+                            to ? to + d * bytes : NULL, bytes);
+    pthread_mutex_unlock(&group->lock);
+    return group_put(group, status);
+}
+
+cls_status cls_device_group_scatter_async(cls_device_group handle, const void *host, size_t bytes,
+                                          const cls_buffer *buffers) {
+    if (!host || !buffers)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_device_group_scatter_async: a null pointer");
+    return copy_slices(handle, buffers, host, NULL, bytes);
+}
+
+cls_status cls_device_group_gather_async(cls_device_group handle, const cls_buffer *buffers,
+                                         size_t bytes, void *host) {
+    if (!host || !buffers)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_device_group_gather_async: a null pointer");
+    return copy_slices(handle, buffers, NULL, host, bytes);
+}

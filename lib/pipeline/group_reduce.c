@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All-reduce: the arrays are cut to a slice for each device. A device gathers its slice of the others' arrays,
+ * adds it up, and sends the sum to all of them. So each device downloads an array's size and uploads at most
+ * twice that, however many there are, and all get the same bits.
+ */
+#include <clstream/binary.h>
+#include <clstream/buffer.h>
+
+#include "base/error.h"
+#include "pipeline/group.h"
+
+/* Elements: slices begin where the kernels like arrays to begin. */
+enum { SLICE_ALIGN = 64 };
+
+struct reduction {
+    struct group *group;
+    const cls_array *arrays;
+    cls_dtype dtype;
+    size_t size, count, per_slice; /* of an element in bytes, and elements */
+};
+
+static size_t slice_start(const struct reduction *r, unsigned slice) {
+    const size_t start = slice * r->per_slice;
+    return start < r->count ? start : r->count;
+}
+
+static size_t slice_count(const struct reduction *r, unsigned slice) {
+    return slice_start(r, slice + 1) - slice_start(r, slice);
+}
+
+/* A slice of a device's array, from `done` bytes on. */
+static cls_device_range range_of(const struct reduction *r, unsigned device, unsigned slice,
+                                 size_t done) {
+    const cls_array *array = &r->arrays[device];
+    return (cls_device_range){device, array->buffer,
+                              (array->offset + slice_start(r, slice)) * r->size + done};
+}
+
+static cls_status check_arrays(const struct group *group, const cls_array *arrays) {
+    const size_t size = cls_dtype_size(arrays[0].dtype);
+    cls_status status = CLS_SUCCESS;
+    if (!size)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_dtype", (int)arrays[0].dtype);
+    for (unsigned d = 0; d < group->n && !status; d++) {
+        size_t offset, bytes;
+        if (arrays[d].count != arrays[0].count)
+            return error_set(CLS_ERROR_SIZE_MISMATCH, "all-reduce: arrays of %zu and %zu elements",
+                             arrays[0].count, arrays[d].count);
+        if (arrays[d].dtype != arrays[0].dtype)
+            return error_set(CLS_ERROR_TYPE_MISMATCH, "all-reduce: arrays of %s and of %s",
+                             cls_dtype_name(arrays[0].dtype), cls_dtype_name(arrays[d].dtype));
+        if (__builtin_mul_overflow(arrays[d].offset, size, &offset) ||
+            __builtin_mul_overflow(arrays[d].count, size, &bytes))
+            return error_set(CLS_ERROR_OUT_OF_RANGE, "all-reduce: %zu elements from %zu",
+                             arrays[d].count, arrays[d].offset);
+        status = group_check_range(arrays[d].buffer, offset, bytes);
+    }
+    return status;
+}
+
+/* Room on a device for the others' slices. One that is too small is kept alive by who still uses it. */
+static cls_status make_room(struct member *member, size_t bytes) {
+    cls_buffer larger;
+    if (member->others_bytes >= bytes)
+        return CLS_SUCCESS;
+    cls_status status = cls_buffer_create(member->context, bytes, &larger);
+    if (status)
+        return status;
+    if (member->others)
+        cls_buffer_destroy(member->others);
+    member->others = larger;
+    member->others_bytes = bytes;
+    return CLS_SUCCESS;
+}
+
+/* --- what goes between the devices --- */
+
+static cls_status each_way(const struct group *group,
+                           cls_status (*pass)(const struct member *member, cls_stream stream)) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned d = 0; d < group->n && !status; d++) {
+        const struct member *member = &group->members[d];
+        status = pass(member, member->streams.download);
+        if (!status)
+            status = pass(member, member->streams.upload);
+    }
+    return status;
+}
+
+/* A device's array to the owner of a slice, into its place among the others' there. */
+static cls_status send_slice(const struct reduction *r, unsigned from, unsigned owner) {
+    const size_t bytes = slice_count(r, owner) * r->size, most = r->group->chunk_bytes;
+    const cls_buffer others = r->group->members[owner].others;
+    cls_status status = CLS_SUCCESS;
+    for (size_t done = 0; done < bytes && !status; done += most) {
+        const cls_device_range source = range_of(r, from, owner, done);
+        const cls_device_range target = {owner, others, from * r->per_slice * r->size + done};
+        status =
+            group_send(r->group, &source, &target, 1, bytes - done < most ? bytes - done : most);
+    }
+    return status;
+}
+
+/* In each round every device sends to another one. */
+static cls_status gather_slices(const struct reduction *r) {
+    const unsigned n = r->group->n;
+    cls_status status = each_way(r->group, group_enter);
+    for (unsigned round = 1; round < n && !status; round++)
+        for (unsigned d = 0; d < n && !status; d++)
+            status = send_slice(r, d, (d + round) % n);
+    return status ? status : each_way(r->group, group_leave);
+}
+
+/* A chunk's worth of an owner's slice, to everybody else's array. */
+static cls_status spread_chunk(const struct reduction *r, unsigned owner, size_t done) {
+    const size_t bytes = slice_count(r, owner) * r->size, most = r->group->chunk_bytes;
+    const cls_device_range from = range_of(r, owner, owner, done);
+    cls_device_range to[CLS_DEVICE_GROUP_MAX];
+    unsigned n = 0;
+    if (done >= bytes)
+        return CLS_SUCCESS;
+    for (unsigned d = 0; d < r->group->n; d++)
+        if (d != owner)
+            to[n++] = range_of(r, d, owner, done);
+    return group_send(r->group, &from, to, n, bytes - done < most ? bytes - done : most);
+}
+
+/* Chunks of all slices in turn, so that no device is without one to upload. */
+static cls_status spread_sums(const struct reduction *r) {
+    const size_t most = r->group->chunk_bytes;
+    cls_status status = each_way(r->group, group_enter);
+    for (size_t done = 0; done < r->per_slice * r->size && !status; done += most)
+        for (unsigned owner = 0; owner < r->group->n && !status; owner++)
+            status = spread_chunk(r, owner, done);
+    return status ? status : each_way(r->group, group_leave);
+}
+
+/* --- sums --- */
+
+/* Where an owner has a device's slice. */
+static cls_array slice_at(const struct reduction *r, unsigned owner, unsigned device) {
+    const size_t count = slice_count(r, owner);
+    const cls_array *own = &r->arrays[owner];
+    return device == owner
+               ? cls_array_at(own->buffer, r->dtype, own->offset + slice_start(r, owner), count)
+               : cls_array_at(r->group->members[owner].others, r->dtype, device * r->per_slice,
+                              count);
+}
+
+/* In the order of the devices: in the first one's place, at last in the owner's array. */
+static cls_status add_up(const struct reduction *r, unsigned owner) {
+    const unsigned n = r->group->n;
+    const cls_array sum = slice_at(r, owner, 0), own = slice_at(r, owner, owner);
+    cls_status status = CLS_SUCCESS;
+    for (unsigned k = 1; k < n && sum.count && !status; k++)
+        status = cls_binary_async(CLS_BINARY_ADD, sum, slice_at(r, owner, k),
+                                  k + 1 == n ? own : sum, r->group->members[owner].streams.compute);
+    return status;
+}
+
+static cls_status all_reduce(struct group *group, const cls_array *arrays) {
+    const size_t count = arrays[0].count, share = count / group->n + (count % group->n > 0);
+    const struct reduction r = {.group = group,
+                                .arrays = arrays,
+                                .dtype = arrays[0].dtype,
+                                .size = cls_dtype_size(arrays[0].dtype),
+                                .count = count,
+                                .per_slice = (share + SLICE_ALIGN - 1) / SLICE_ALIGN * SLICE_ALIGN};
+    cls_status status = check_arrays(group, arrays);
+    if (status || !count || group->n == 1)
+        return status;
+    for (unsigned d = 0; d < group->n && !status; d++)
+        if (slice_count(&r, d))
+            status = make_room(&group->members[d], group->n * r.per_slice * r.size);
+    if (!status)
+        status = gather_slices(&r);
+    for (unsigned d = 0; d < group->n && !status; d++)
+        status = add_up(&r, d);
+    return status ? status : spread_sums(&r);
+}
+
+cls_status cls_device_group_all_reduce_async(cls_device_group handle, const cls_array *arrays) {
+    struct group *group;
+    if (!arrays)
+        return error_set(CLS_ERROR_INVALID_VALUE, "all-reduce: arrays is null");
+    cls_status status = group_get(handle, &group);
+    if (status)
+        return status;
+    pthread_mutex_lock(&group->lock);
+    status = all_reduce(group, arrays);
+    pthread_mutex_unlock(&group->lock);
+    return group_put(group, status);
+}
