@@ -389,7 +389,7 @@ static void sum_row(const struct rig *rig, struct chain *chain) {
 
 static void on_device(const struct rig *rig) {
     const size_t count = rig_is_cpu(rig) ? (size_t)4 << 20 : (size_t)64 << 20;
-    struct chain chain = {.links = cheap, .n_links = 3, .repeats = rig_is_cpu(rig) ? 2 : 20};
+    struct chain chain = {.links = cheap, .n_links = 3, .repeats = rig_is_cpu(rig) ? 2 : 100};
     chain.a = cls_array_of(zeros(rig, count * sizeof(float)), CLS_F32, count);
     chain.b = cls_array_of(zeros(rig, count * sizeof(float)), CLS_F32, count);
     chain.out = cls_array_of(zeros(rig, count * sizeof(float)), CLS_F32, count);

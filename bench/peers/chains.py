@@ -9,10 +9,10 @@ pyopencl (its elementwise and reduction kernels, on the device that PYOPENCL_CTX
 elements, by default as in bench/batch.c; bytes are counted as there: every input read once, the output
 written once, whatever a library moves besides. A peer that is not installed is said to be missing.
 
-With --library a CPU peer and a batch of clStream, on the device that CLSTREAM_DEVICE names, take turns in
-this process on the same data; their results are compared first, and the ratio of their rates is the median
-over pairs of rounds, with its quartiles. Debian's packages: python3-numpy, python3-numexpr,
-python3-pyopencl."""
+With --library a peer and a batch of clStream, on the device that CLSTREAM_DEVICE names, take turns in this
+process on the same data; their results are compared first, and the ratio of their rates is the median over
+pairs of rounds, with its quartiles. Without, arrays on a GPU are zeros. Debian's packages:
+python3-numpy, python3-numexpr, python3-pyopencl."""
 
 import argparse
 import ctypes
@@ -46,7 +46,7 @@ def torch_peer(compiled):
     if compiled:
         formulas = {name: torch.compile(formula) for name, formula in formulas.items()}
     finish = torch.cuda.synchronize if device == "cuda" else (lambda: None)
-    return formulas, lambda n: torch.zeros(n, dtype=torch.float32, device=device), finish
+    return formulas, lambda data: torch.from_numpy(data).to(device), finish
 
 
 def cupy_peer():
@@ -69,7 +69,7 @@ def cupy_peer():
         "float32 a, float32 b", "float32 y", "(a <= 0 ? 0 : a) * 2 + b", "a + b", "y = a", "0", "total"
     )
     formulas = dict(zip(CHAINS, (chain, functions, mixed, total)))
-    return formulas, lambda n: cupy.zeros(n, dtype="float32"), cupy.cuda.Device().synchronize
+    return formulas, cupy.asarray, cupy.cuda.Device().synchronize
 
 
 def numpy_peer():
@@ -220,12 +220,12 @@ class ClStream:
     def total(self, batch):
         return self.make("batch_reduce", batch, self.SUM, self.scaled_sum(batch))
 
-    def formulas(self):
+    def formulas(self, fetch):
         chains = (self.scaled_sum, self.functions, self.mixed, self.total)
-        return {name: self.prepare(chain) for name, chain in zip(CHAINS, chains)}
+        return {name: self.prepare(chain, fetch) for name, chain in zip(CHAINS, chains)}
 
-    def prepare(self, chain):
-        """A function that runs the chain and one that gives its result."""
+    def prepare(self, chain, fetch):
+        """A function that runs the chain, and fetches a sum if so said, and one that gives its result."""
         import numpy
 
         batch = self.make("batch_create", None, None, of=ctypes.c_void_p)
@@ -236,7 +236,7 @@ class ClStream:
 
         def run(*_):
             self.call("batch_execute_async", batch, None)
-            if chain == self.total:
+            if fetch and chain == self.total:
                 self.call("batch_read", batch, value, pointer)
 
         def read():
@@ -258,6 +258,9 @@ PEERS = {
     "numexpr": numexpr_peer,
     "pyopencl": pyopencl_peer,
 }
+
+
+ON_GPU = ("torch", "compile", "cupy")
 
 
 def calls_of(formula, a, b, finish):
@@ -309,18 +312,18 @@ def made_up(count):
 def check(name, got, wanted):
     import numpy
 
-    got = got.get() if hasattr(got, "get") else got
+    got = got.get() if hasattr(got, "get") else got.cpu() if hasattr(got, "cpu") else got
     if not numpy.allclose(got, wanted, rtol=1e-4, atol=1e-6):
         raise SystemExit(f"{name}: the results differ")
 
 
 def compare(peer, options, count):
-    """A CPU peer against clStream on the same data."""
+    """A peer against clStream on the same data. Sums stay on a GPU, on both sides."""
     formulas, upload, finish = PEERS[peer]()
     data = made_up(count)
     a, b = map(upload, data)
     clstream = ClStream(options.library, *data)
-    for name, (run, read) in clstream.formulas().items():
+    for name, (run, read) in clstream.formulas(peer not in ON_GPU).items():
         if name not in formulas:
             continue
         check(name, formulas[name](a, b), read())
@@ -338,8 +341,10 @@ def compare(peer, options, count):
 
 
 def measure(peer, options, count, gpu):
+    import numpy
+
     formulas, upload, finish = PEERS[peer]()
-    a, b = (upload(count), upload(count)) if gpu else map(upload, made_up(count))
+    a, b = map(upload, (numpy.zeros(count, dtype="float32"),) * 2 if gpu else made_up(count))
     for name, formula in formulas.items():
         found = rate(formula, a, b, finish, CHAINS[name] * 4 * count, options.rounds)
         print(f"{peer:10} {name:36} {found:10.1f} GB/s", flush=True)
@@ -353,10 +358,10 @@ def main():
     parser.add_argument("peers", nargs="+", choices=sorted(PEERS))
     options = parser.parse_args()
     for peer in options.peers:
-        gpu = peer in ("torch", "compile", "cupy")
+        gpu = peer in ON_GPU
         count = options.count or (64 << 20 if gpu else 4 << 20)
         try:
-            if options.library and not gpu:
+            if options.library:
                 compare(peer, options, count)
             else:
                 measure(peer, options, count, gpu)
