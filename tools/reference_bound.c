@@ -17,13 +17,17 @@ static double gelu_u(cls_dtype type, double x) {
     return u < end ? u : end;
 }
 
+/* So near to overflow that drivers' e^x may be infinite already: it is within 2e-9 of that. */
+static bool may_overflow(cls_dtype type, double x) { return type == CLS_F64 && x > 709.782711; }
+
 double reference_unary_bound(cls_unary_op op, cls_dtype type, double x) {
     const double tail = fmin(fabs(x), tail_end(type));
     if (type != CLS_F32 && type != CLS_F64)
         return 0;
     switch (op) {
-    case CLS_UNARY_RECIP:
     case CLS_UNARY_EXP:
+        return may_overflow(type, x) ? 2e7 : 3;
+    case CLS_UNARY_RECIP:
     case CLS_UNARY_LOG:
     case CLS_UNARY_SQRT:
         return 3;

@@ -25,7 +25,8 @@ typedef enum cls_unary_op {
     CLS_UNARY_NEG = 2,
     /** 1 / x. 3 ULP. 1 / +-0 is +-infinity and back. */
     CLS_UNARY_RECIP = 3,
-    /** e^x. 3 ULP. -infinity gives 0. */
+    /** e^x. 3 ULP. -infinity gives 0. Of an f64 above 709.782711, where the largest number is 2e-9
+     * away, it may be infinite. */
     CLS_UNARY_EXP = 4,
     /** The natural logarithm. 3 ULP. +-0 gives -infinity, below 0 NaN. */
     CLS_UNARY_LOG = 5,
