@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "driver/event.h"
 
-static const uint64_t FIRST_SLEEP_NS = 50 * 1000, LAST_SLEEP_NS = 2 * 1000 * 1000;
-enum { SLEEP_SHARE = 32 };
+static const uint64_t FIRST_SLEEP_NS = 50 * 1000, LAST_SLEEP_NS = 250 * 1000;
+enum { SLEEP_SHARE = 128 };
 
 struct waiter {
     sem_t wake;
