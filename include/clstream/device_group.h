@@ -38,7 +38,7 @@ typedef struct cls_device_streams {
 /** Options of cls_device_group_create. Start with CLS_DEVICE_GROUP_CONFIG_INIT. */
 typedef struct cls_device_group_config {
     size_t size;        /**< sizeof(cls_device_group_config) */
-    size_t chunk_bytes; /**< of a ring; 0: 4 MiB */
+    size_t chunk_bytes; /**< of a ring, at most at once; 0: 16 MiB */
     unsigned chunks;    /**< of each device's ring, 1 to 64; 0: 8 */
 } cls_device_group_config;
 

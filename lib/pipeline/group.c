@@ -11,7 +11,7 @@
 
 enum { CHUNKS = 8 };
 
-static const size_t CHUNK_BYTES = (size_t)4 << 20;
+static const size_t CHUNK_BYTES = (size_t)16 << 20;
 
 /* --- life --- */
 

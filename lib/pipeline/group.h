@@ -52,6 +52,11 @@ cls_status group_check_device(const struct group *group, unsigned device);
 cls_status group_enter(const struct member *member, cls_stream stream);
 cls_status group_leave(const struct member *member, cls_stream stream);
 
+/* How much of so many bytes a chunk takes: so much that all of them are on their way at once, but no more than fits
+ * and no less than reaches the speed of a bus. A driver may tell the end of a way up only behind the ways down that
+ * it was given before, so that a ring gone round costs a pause for each chunk. */
+size_t group_piece(const struct group *group, size_t bytes);
+
 /* Sends at most a chunk from a device to others, to the places `to[0]` to `to[n - 1]`. Between entering the
  * streams concerned and leaving them. */
 cls_status group_send(struct group *group, const cls_device_range *from, const cls_device_range *to,

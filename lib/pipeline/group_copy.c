@@ -8,6 +8,8 @@
 #include "core/mutant.h"
 #include "pipeline/group.h"
 
+enum { PIECE_ALIGN = 64 << 10, LEAST_PIECE = 4 << 20 };
+
 /* --- order; under the lock --- */
 
 /* Later work of `waiter` runs behind what `stream` of the member holds now. */
@@ -77,6 +79,12 @@ static cls_status upload(const struct group *group, struct chunk *chunk, const c
     return mark_upload(group, chunk, to->device);
 }
 
+size_t group_piece(const struct group *group, size_t bytes) {
+    const size_t share = (bytes / group->n_chunks / PIECE_ALIGN + 1) * PIECE_ALIGN;
+    const size_t piece = share < LEAST_PIECE ? LEAST_PIECE : share;
+    return piece < group->chunk_bytes ? piece : group->chunk_bytes;
+}
+
 cls_status group_send(struct group *group, const cls_device_range *from, const cls_device_range *to,
                       unsigned n, size_t bytes) {
     struct member *member = &group->members[from->device];
@@ -106,9 +114,10 @@ cls_status group_check_range(cls_buffer buffer, size_t offset, size_t bytes) {
 /* Under the lock: cut to chunks. */
 static cls_status send_all(struct group *group, cls_device_range to, cls_device_range from,
                            size_t bytes) {
+    const size_t most = group_piece(group, bytes);
     cls_status status = CLS_SUCCESS;
     while (bytes && !status) {
-        const size_t now = bytes < group->chunk_bytes ? bytes : group->chunk_bytes;
+        const size_t now = bytes < most ? bytes : most;
         status = group_send(group, &from, &to, 1, now);
         from.offset += now;
         to.offset += now;

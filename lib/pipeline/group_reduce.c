@@ -18,6 +18,7 @@ struct reduction {
     const cls_array *arrays;
     cls_dtype dtype;
     size_t size, count, per_slice; /* of an element in bytes, and elements */
+    size_t piece;                  /* bytes that go at once */
 };
 
 static size_t slice_start(const struct reduction *r, unsigned slice) {
@@ -90,7 +91,7 @@ static cls_status each_way(const struct group *group,
 
 /* A device's array to the owner of a slice, into its place among the others' there. */
 static cls_status send_slice(const struct reduction *r, unsigned from, unsigned owner) {
-    const size_t bytes = slice_count(r, owner) * r->size, most = r->group->chunk_bytes;
+    const size_t bytes = slice_count(r, owner) * r->size, most = r->piece;
     const cls_buffer others = r->group->members[owner].others;
     cls_status status = CLS_SUCCESS;
     for (size_t done = 0; done < bytes && !status; done += most) {
@@ -114,7 +115,7 @@ static cls_status gather_slices(const struct reduction *r) {
 
 /* A chunk's worth of an owner's slice, to everybody else's array. */
 static cls_status spread_chunk(const struct reduction *r, unsigned owner, size_t done) {
-    const size_t bytes = slice_count(r, owner) * r->size, most = r->group->chunk_bytes;
+    const size_t bytes = slice_count(r, owner) * r->size, most = r->piece;
     const cls_device_range from = range_of(r, owner, owner, done);
     cls_device_range to[CLS_DEVICE_GROUP_MAX];
     unsigned n = 0;
@@ -128,7 +129,7 @@ static cls_status spread_chunk(const struct reduction *r, unsigned owner, size_t
 
 /* Chunks of all slices in turn, so that no device is without one to upload. */
 static cls_status spread_sums(const struct reduction *r) {
-    const size_t most = r->group->chunk_bytes;
+    const size_t most = r->piece;
     cls_status status = each_way(r->group, group_enter);
     for (size_t done = 0; done < r->per_slice * r->size && !status; done += most)
         for (unsigned owner = 0; owner < r->group->n && !status; owner++)
@@ -161,15 +162,16 @@ static cls_status add_up(const struct reduction *r, unsigned owner) {
 
 static cls_status all_reduce(struct group *group, const cls_array *arrays) {
     const size_t count = arrays[0].count, share = count / group->n + (count % group->n > 0);
-    const struct reduction r = {.group = group,
-                                .arrays = arrays,
-                                .dtype = arrays[0].dtype,
-                                .size = cls_dtype_size(arrays[0].dtype),
-                                .count = count,
-                                .per_slice = (share + SLICE_ALIGN - 1) / SLICE_ALIGN * SLICE_ALIGN};
+    struct reduction r = {.group = group,
+                          .arrays = arrays,
+                          .dtype = arrays[0].dtype,
+                          .size = cls_dtype_size(arrays[0].dtype),
+                          .count = count,
+                          .per_slice = (share + SLICE_ALIGN - 1) / SLICE_ALIGN * SLICE_ALIGN};
     cls_status status = check_arrays(group, arrays);
     if (status || !count || group->n == 1)
         return status;
+    r.piece = group_piece(group, r.per_slice * r.size * (group->n - 1));
     for (unsigned d = 0; d < group->n && !status; d++)
         if (slice_count(&r, d))
             status = make_room(&group->members[d], group->n * r.per_slice * r.size);
