@@ -30,6 +30,8 @@ static const double DEAR_QUERY_NS = 60;
 /* How long an unstarted command that has failed is given before it is taken for one that the driver will
  * never run. */
 static const uint64_t ABANDON_NS = 250 * 1000 * 1000;
+/* For so long the driver is asked anew about an event that it does not know the state of. */
+static const uint64_t MUTE_NS = 20 * 1000 * 1000;
 
 static bool grow(struct flights *flights) {
     unsigned capacity = flights->capacity ? 2 * flights->capacity : FIRST_CAPACITY;
@@ -138,6 +140,15 @@ static bool abandoned(struct stream *stream, const struct flight *flight, cl_int
 static void abandon(struct stream *stream, struct flight *flight) {
     wreck_leave(stream->context, flight);
     flight->lost = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+}
+
+/* A driver that cannot say how a command stands is asked again before the command counts as failed: that
+ * waits for the driver to be done with it, which may be for long. */
+static cl_int unanswered(struct flights *flights, cl_int code) {
+    uint64_t now = clock_now_ns();
+    if (!flights->mute_since)
+        flights->mute_since = now;
+    return now - flights->mute_since <= MUTE_NS ? CL_QUEUED : code;
 }
 
 static void tell_time(struct stream *stream, struct flight *flight) {
@@ -257,7 +268,10 @@ static struct stream *retire_span(struct stream *stream, unsigned telling, cl_in
 static cl_int flight_state(struct stream *stream, struct flight *flight) {
     if (flight->lost)
         return flight->lost;
-    cl_int state = event_state(stream->context->device, flight->event);
+    cl_int state, code = event_ask(stream->context->device, flight->event, &state);
+    if (code)
+        return unanswered(&stream->flights, code);
+    stream->flights.mute_since = 0;
     if (state > 0 && abandoned(stream, flight, state)) {
         abandon(stream, flight);
         return flight->lost;

@@ -4,12 +4,17 @@
 #include "driver/quirk.h"
 #include "driver/serial.h"
 
-cl_int event_state(const struct device *device, cl_event event) {
-    cl_int state = CL_COMPLETE;
+cl_int event_ask(const struct device *device, cl_event event, cl_int *state) {
     driver_enter(device);
     cl_int code =
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state, state, NULL);
     driver_leave(device);
+    return code;
+}
+
+cl_int event_state(const struct device *device, cl_event event) {
+    cl_int state = CL_COMPLETE;
+    cl_int code = event_ask(device, event, &state);
     return code == CL_SUCCESS ? state : code;
 }
 

@@ -9,6 +9,9 @@
  * cannot be read. Never blocks. */
 cl_int event_state(const struct device *device, cl_event event);
 
+/* The same with the two told apart: what the question itself came to; the state, when that is CL_SUCCESS. */
+cl_int event_ask(const struct device *device, cl_event event, cl_int *state);
+
 /* What waiting says of events whose state is CL_COMPLETE already: CL_SUCCESS or the failure. Some
  * drivers tell the truth here only (PLATFORMS: status CL_COMPLETE, wait -14). */
 cl_int event_verdict(const struct device *device, cl_uint count, const cl_event *events);
