@@ -82,6 +82,11 @@ static bool forget(const void *memory, struct block *out) {
         memmove(&blocks[i], &blocks[i + 1], (n_blocks - i - 1) * sizeof *blocks);
         n_blocks--;
     }
+    if (found && !n_blocks) {
+        free(blocks);
+        blocks = NULL;
+        n_allocated = 0;
+    }
     pthread_rwlock_unlock(&blocks_lock);
     return found;
 }
