@@ -41,7 +41,7 @@ static const struct {
     {"clBuildProgram", "the same, when it was the binary's; the results are checked"},
     {"clRetainEvent", "the wait goes through the FIFO instead"},
     {"clGetEventInfo",
-     "a look that fails while waiting is taken again; one that decides is reported"},
+     "a look that fails is taken again; a command that none is had of is reported"},
     {"clCreateKernelsInProgram", "a cached program that cannot be looked into is not used"},
     {"clGetKernelInfo", "the same, but for a kernel of the caller's, whose creation fails"},
     {"clWaitForEvents", "only asked of commands that are done; each is then asked by itself"},
@@ -68,5 +68,5 @@ int main(int argc, char **argv) {
     controls->hold(true, NULL, CL_SUCCESS);
     layer_leave_quirks_aside();
     const struct sweep sweep = {arm, fired, calls, function, live, codes, harmless};
-    return sweep_all(&sweep, "fault_sweep", NULL);
+    return sweep_all(&sweep, "fault_sweep", NULL, 0);
 }

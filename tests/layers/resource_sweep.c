@@ -14,10 +14,13 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -245,6 +248,62 @@ static const char *harmless(const char *name) {
     return "an error is reported or the results are right";
 }
 
+/* --- what is made once a process: in a fresh one for each failure --- */
+
+enum { COLD_GOOD, COLD_BAD, COLD_PAST };
+
+static const struct scenario *find_scenario(const char *name) {
+    unsigned i = 0;
+    while (i < n_scenarios && strcmp(scenarios[i].name, name) != 0)
+        i++;
+    return i < n_scenarios ? &scenarios[i] : NULL;
+}
+
+/* The fresh process: CLS_COLD is "pthread_create 2". */
+static int run_cold(const struct sweep *sweep, const char *what) {
+    char name[64];
+    bool came;
+    struct fault_plan plan = {.function = name, .code = CL_OUT_OF_HOST_MEMORY};
+    const struct scenario *scenario = find_scenario("host_functions");
+    if (sscanf(what, "%63s %u", name, &plan.nth) != 2 || !scenario || sweep_setup(NULL))
+        return COLD_BAD;
+    bool good = sweep_once(sweep, scenario, &plan, &came);
+    sweep_clean(sweep, scenario); /* what failed once is made now */
+    return sweep_teardown(NULL) || !good ? COLD_BAD : came ? COLD_GOOD : COLD_PAST;
+}
+
+static int start_cold(const char *name, unsigned number) {
+    char what[80];
+    int state;
+    snprintf(what, sizeof what, "%s %u", name, number);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (!pid) {
+        setenv("CLS_COLD", what, 1);
+        execl("/proc/self/exe", "resource_sweep", (char *)NULL);
+        _exit(COLD_BAD);
+    }
+    return pid > 0 && waitpid(pid, &state, 0) == pid && WIFEXITED(state) ? WEXITSTATUS(state)
+                                                                         : COLD_BAD;
+}
+
+static void test_first_use(void **state) {
+    enum { MOST = 40 };
+    static const enum caught once[] = {THREAD, SEMAPHORE, CONDITION};
+    unsigned came = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++)
+        for (unsigned number = 1, result = COLD_GOOD; result == COLD_GOOD && number <= MOST;
+             number++) {
+            result = (unsigned)start_cold(names[once[i]], number);
+            if (result == COLD_BAD)
+                fail_msg("in a fresh process with %s #%u failing", names[once[i]], number);
+            came += result == COLD_GOOD;
+        }
+    print_message("# %u failures in as many fresh processes\n", came);
+    assert_true(came > 0);
+}
+
 /* What the library keeps for good (labels, waiters, slots of handles) has a bound, so sweeping anew adds
  * next to nothing: a block lost in a hundred failures would show. */
 static void test_no_block_is_lost(void **state) {
@@ -266,7 +325,11 @@ int main(int argc, char **argv) {
     controls = layer_controls("fault_layer", FAULT_CONTROLS);
     layer_leave_quirks_aside();
     static const struct sweep sweep = {arm, fired, calls, function, live, codes, harmless};
-    const struct CMUnitTest last =
-        cmocka_unit_test_prestate(test_no_block_is_lost, (void *)(uintptr_t)&sweep);
-    return sweep_all(&sweep, "resource_sweep", &last);
+    if (getenv("CLS_COLD"))
+        return run_cold(&sweep, getenv("CLS_COLD"));
+    const struct CMUnitTest last[] = {
+        cmocka_unit_test(test_first_use),
+        cmocka_unit_test_prestate(test_no_block_is_lost, (void *)(uintptr_t)&sweep),
+    };
+    return sweep_all(&sweep, "resource_sweep", last, 2);
 }

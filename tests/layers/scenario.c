@@ -123,6 +123,44 @@ static void user_kernel(struct run *run) {
     world_close(run, &world);
 }
 
+static _Atomic unsigned host_calls, callback_calls;
+
+static void on_host(void *arg) {
+    (void)arg;
+    atomic_fetch_add(&host_calls, 1);
+}
+
+/* More buffers than a command keeps without memory of its own, on a stream that is full and behind a host
+ * function. */
+static void many_arguments(struct run *run) {
+    enum { ARGUMENTS = 7 };
+    static const char source[] =
+        "kernel void sum(global uint *to, global uint *a, global uint *b, global uint *c,\n"
+        "                global uint *d, global uint *e, global uint *f) {\n"
+        "    size_t i = get_global_id(0);\n"
+        "    to[i] = a[i] + b[i] + c[i] + d[i] + e[i] + f[i];\n"
+        "}\n";
+    struct world world;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    const cls_launch shape = cls_launch_1d(WORDS);
+    config.max_in_flight = 2;
+    if (world_open(run, &world, 0) && open_stream(run, &world, 0, &config) &&
+        ok(run, cls_program_from_source(world.context, source, "sum.cl", NULL, &world.program)) &&
+        ok(run, cls_kernel_create(world.program, "sum", &world.kernel))) {
+        cls_stream stream = world.streams[0];
+        cls_arg args[ARGUMENTS] = {cls_arg_buffer(world.b)};
+        for (int i = 1; i < ARGUMENTS; i++)
+            args[i] = cls_arg_buffer(world.a);
+        bool good = upload(run, &world, world.a, stream);
+        for (int i = 0; i < 6 && good; i++)
+            good = (i != 4 || ok(run, cls_stream_launch_host_async(stream, on_host, NULL))) &&
+                   ok(run, cls_kernel_launch_async(world.kernel, &shape, args, ARGUMENTS, stream));
+        if (good && download(run, &world, world.b, stream) && synchronize(run, stream))
+            expect_scaled(run, &world, ARGUMENTS - 1, 0);
+    }
+    world_close(run, &world);
+}
+
 static void timed_events(struct run *run) {
     struct world world;
     cls_event from = NULL, to = NULL;
@@ -161,13 +199,6 @@ static void cross_stream(struct run *run) {
             expect_scaled(run, &world, 1, 0);
     }
     world_close(run, &world);
-}
-
-static _Atomic unsigned host_calls, callback_calls;
-
-static void on_host(void *arg) {
-    (void)arg;
-    atomic_fetch_add(&host_calls, 1);
 }
 
 static void on_done(cls_stream stream, cls_status status, void *arg) {
@@ -288,6 +319,7 @@ const struct scenario scenarios[] = {
     {"large_copies", large_copies},
     {"fill_and_prefetch", fill_and_prefetch},
     {"user_kernel", user_kernel},
+    {"many_arguments", many_arguments},
     {"timed_events", timed_events},
     {"cross_stream", cross_stream},
     {"host_functions", host_functions},
@@ -298,10 +330,14 @@ const struct scenario scenarios[] = {
     {"bounded", bounded},
     {"stream_ordered_memory", stream_ordered_memory},
     {"crossed_frees", crossed_frees},
+    {"passed_and_fenced", passed_and_fenced},
+    {"too_much", too_much},
     {"unified_memory", unified_memory},
     {"interoperation", interoperation},
     {"foreign_call", foreign_call},
     {"library_call", library_call},
+    {"many_waits", many_waits},
+    {"failed_wait", failed_wait},
     {"triple_buffered", triple_buffered},
     {"coordinated", coordinated},
     {"prefetched", prefetched},

@@ -37,6 +37,8 @@ extern const unsigned n_scenarios;
 /* scenario_memory.c */
 void stream_ordered_memory(struct run *run);
 void crossed_frees(struct run *run);
+void passed_and_fenced(struct run *run);
+void too_much(struct run *run);
 void unified_memory(struct run *run);
 
 /* scenario_blocks.c */
@@ -49,6 +51,8 @@ void staged(struct run *run);
 void interoperation(struct run *run);
 void foreign_call(struct run *run);
 void library_call(struct run *run);
+void many_waits(struct run *run);
+void failed_wait(struct run *run);
 void reset_after_failure(struct run *run);
 void two_contexts(struct run *run);
 void timelines(struct run *run);

@@ -85,6 +85,88 @@ void crossed_frees(struct run *run) {
     world_close(run, &world);
 }
 
+/* Memory freed on a stream that has had none yet, and given back to whoever fails in that. */
+static bool pass_on(struct run *run, const struct world *world) {
+    cls_stream from = world->streams[0], to = world->streams[1];
+    cls_buffer x = NULL;
+    bool good = ok(run, cls_malloc_async(from, BYTES, &x)) && upload(run, world, x, from) &&
+                ok(run, cls_event_record(world->event, from)) &&
+                ok(run, cls_stream_wait_event(to, world->event)) && download(run, world, x, to);
+    if (x && !ok(run, cls_free_async(x, to)))
+        ok(run, cls_free_async(x, from));
+    return good;
+}
+
+/* Frees behind the work of three streams, of which one is destroyed with them. */
+static bool free_behind_all(struct run *run, struct world *world) {
+    cls_stream last = NULL;
+    cls_buffer x = NULL;
+    bool good = ok(run, cls_stream_create(world->context, NULL, &last)) &&
+                ok(run, cls_malloc_async(last, BYTES, &x));
+    for (int i = 0; i < STREAMS && good; i++)
+        good = ok(run, cls_stream_launch_host_async(world->streams[i], nap, NULL)) &&
+               ok(run, cls_event_record(world->event, world->streams[i])) &&
+               ok(run, cls_stream_frees_wait_event(last, world->event));
+    if (x)
+        ok(run, cls_free_async(x, last));
+    if (last)
+        ok(run, cls_stream_destroy(last));
+    return good;
+}
+
+void passed_and_fenced(struct run *run) {
+    struct world world;
+    if (world_open(run, &world, STREAMS)) {
+        bool good = pass_on(run, &world);
+        free_behind_all(run, &world);
+        for (int i = 0; i < STREAMS; i++)
+            good = synchronize(run, world.streams[i]) && good;
+        if (good)
+            expect_scaled(run, &world, 1, 0);
+    }
+    world_close(run, &world);
+}
+
+/* More than there may be is refused with a status of its own, whatever else fails. */
+static void refused(struct run *run, cls_status status) {
+    if (status == CLS_SUCCESS)
+        expect(run, false, "the refusal");
+    else if (status != CLS_ERROR_OUT_OF_DEVICE_MEMORY)
+        ok(run, status);
+}
+
+/* Unused memory of a pool goes back to the driver before a buffer is refused. */
+static void make_way(struct run *run, const struct world *world) {
+    cls_buffer x = NULL, y = NULL;
+    const uint32_t words[4] = {1, 2, 3, 4};
+    run->masked = true; /* then what failed once has succeeded */
+    if (ok(run, cls_malloc_async(world->streams[0], BYTES, &x)))
+        ok(run, cls_free_async(x, world->streams[0]));
+    if (synchronize(run, world->streams[0]) &&
+        ok(run, cls_buffer_from_host(world->context, words, sizeof words, &y)))
+        ok(run, cls_buffer_destroy(y));
+}
+
+void too_much(struct run *run) {
+    enum { LIMIT = 1 << 16 };
+    struct world world;
+    cls_mempool pool = NULL;
+    cls_buffer x = NULL;
+    cls_mempool_config config = CLS_MEMPOOL_CONFIG_INIT;
+    config.max_bytes = LIMIT;
+    if (world_open(run, &world, 1) && ok(run, cls_mempool_create(world.context, &config, &pool))) {
+        cls_stream stream = world.streams[0];
+        make_way(run, &world);
+        refused(run, cls_buffer_create(world.context, SIZE_MAX / 2, &x));
+        refused(run, cls_malloc_async(stream, SIZE_MAX / 2, &x));
+        refused(run, cls_managed_alloc(world.context, SIZE_MAX / 2, &x, NULL));
+        refused(run, cls_mempool_malloc_async(pool, stream, LIMIT + 1, &x));
+    }
+    if (pool)
+        ok(run, cls_mempool_destroy(pool));
+    world_close(run, &world);
+}
+
 /* By turns on every device, so that mapping and unmapping can fail. */
 void unified_memory(struct run *run) {
     struct world world;

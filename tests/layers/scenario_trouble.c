@@ -2,6 +2,9 @@
 /* Scenarios with the caller's own OpenCL objects, several contexts, failure and haste. */
 #include "scenario.h"
 
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <clstream/opencl.h>
@@ -42,12 +45,17 @@ static bool own_open(struct run *run, struct own *own) {
     return cl_ok(run, code);
 }
 
-static void own_close(struct own *own) {
-    scenario_relent(); /* a gate that cannot be opened would strand those who wait for it */
-    if (own->gate) {
+/* A gate that cannot be opened would strand those who wait for it. */
+static void own_open_gate(struct own *own) {
+    scenario_relent();
+    if (own->gate)
         clSetUserEventStatus(own->gate, CL_COMPLETE);
+}
+
+static void own_close(struct own *own) {
+    own_open_gate(own);
+    if (own->gate)
         clReleaseEvent(own->gate);
-    }
     if (own->memory)
         clReleaseMemObject(own->memory);
     if (own->queue)
@@ -69,7 +77,7 @@ static bool own_wrap(struct run *run, const struct own *own, struct world *world
 void interoperation(struct run *run) {
     struct world world;
     struct own own;
-    cl_event handed = NULL;
+    cl_event handed = NULL, completed = NULL;
     world_init(&world);
     if (own_open(run, &own) && own_wrap(run, &own, &world)) {
         cls_stream stream = world.streams[0];
@@ -78,11 +86,15 @@ void interoperation(struct run *run) {
             upload(run, &world, world.a, stream) &&
             ok(run, cls_event_record(world.event, stream)) &&
             ok(run, cls_event_wait_cl(world.event, 5000000000u, &handed)) &&
-            download(run, &world, world.a, stream) && synchronize(run, stream))
+            download(run, &world, world.a, stream) && synchronize(run, stream)) {
             expect_scaled(run, &world, 1, 0);
+            ok(run, cls_event_get_cl(world.event, &completed));
+        }
     }
     if (handed)
         clReleaseEvent(handed);
+    if (completed)
+        clReleaseEvent(completed);
     own_close(&own);
     world_close(run, &world);
 }
@@ -93,19 +105,151 @@ static cl_int foreign(cl_command_queue queue, void *arg) {
                                NULL);
 }
 
+/* Labels are kept for good: some runs see one that is new. */
+static const char *fresh_label(void) {
+    static char label[32];
+    static unsigned turn;
+    snprintf(label, sizeof label, "fill by hand %u", turn++ % 64);
+    return label;
+}
+
 void foreign_call(struct run *run) {
     struct world world;
     cl_mem memory;
     if (world_open(run, &world, 1)) {
         cls_stream stream = world.streams[0];
         if (ok(run, cls_buffer_get_cl(world.a, &memory)) && upload(run, &world, world.a, stream) &&
-            ok(run, cls_stream_foreign_async(stream, "fill by hand", foreign, memory))) {
+            ok(run, cls_stream_foreign_async(stream, fresh_label(), foreign, memory))) {
             /* Waits in any case: the memory is only borrowed. */
             bool good = download(run, &world, world.a, stream);
             if (synchronize(run, stream) && good)
                 expect(run, world.area->out[0] == 7 && world.area->out[WORDS - 1] == 7, "the fill");
         }
     }
+    world_close(run, &world);
+}
+
+/* --- more waits than a set or a wait list has room for --- */
+
+enum { SOURCES = 17 };
+
+static cl_int nothing_foreign(cl_command_queue queue, void *arg) {
+    (void)queue;
+    (void)arg;
+    return CL_SUCCESS;
+}
+
+static bool wait_for(struct run *run, const struct world *world, cls_stream source,
+                     cls_stream stream) {
+    return ok(run, cls_event_record(world->event, source)) &&
+           ok(run, cls_stream_wait_event(stream, world->event));
+}
+
+/* A stream that waits for all sources at once, and one for each kind of wait. */
+static bool gather(struct run *run, const struct own *own, const struct world *world,
+                   const cls_stream *sources, cl_event *handed) {
+    cls_stream all = world->streams[1], some = world->streams[2];
+    const uint32_t seven = 7;
+    bool good = true;
+    for (int i = 0; i < SOURCES && good; i++)
+        good = ok(run, cls_fill_async(world->a, 0, BYTES, &seven, sizeof seven, sources[i])) &&
+               wait_for(run, world, sources[i], all);
+    good = good && download(run, world, world->a, all);
+    for (int i = 0; i < 2 && good; i++)
+        good = wait_for(run, world, sources[0], some) && wait_for(run, world, sources[1], some) &&
+               (i == 0 || ok(run, cls_stream_wait_cl(some, own->gate))) &&
+               ok(run, cls_stream_foreign_async(some, NULL, nothing_foreign, NULL));
+    return good && ok(run, cls_event_record(world->event, all)) &&
+           ok(run, cls_event_wait_cl(world->event, 5000000000u, handed));
+}
+
+/* Opens the gate when told to, or after a while: a driver that cannot say how a command stands is waited for
+ * inside the library, which who should open the gate may be kept waiting by. */
+enum { PATIENCE_NS = 100 * 1000 * 1000 };
+
+struct porter {
+    struct own *own;
+    sem_t now;
+    pthread_t thread;
+    bool runs;
+};
+
+static void *open_in_time(void *arg) {
+    struct porter *porter = arg;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += PATIENCE_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    sem_timedwait(&porter->now, &until);
+    own_open_gate(porter->own);
+    return NULL;
+}
+
+static bool porter_start(struct run *run, struct porter *porter) {
+    porter->runs = !pthread_create(&porter->thread, NULL, open_in_time, porter);
+    return ok(run, porter->runs ? CLS_SUCCESS : CLS_ERROR_OUT_OF_MEMORY);
+}
+
+static void porter_end(struct porter *porter) {
+    sem_post(&porter->now);
+    if (porter->runs)
+        pthread_join(porter->thread, NULL);
+    else
+        own_open_gate(porter->own);
+    sem_destroy(&porter->now);
+}
+
+/* The sources share a queue that a gate holds until all who wait for them are with the driver. */
+void many_waits(struct run *run) {
+    struct world world;
+    struct own own;
+    struct porter porter = {.own = &own};
+    cls_stream sources[SOURCES] = {NULL};
+    cl_event handed = NULL;
+    bool good = false;
+    world_init(&world);
+    sem_init(&porter.now, 0, 0);
+    if (own_open(run, &own) && own_wrap(run, &own, &world) && open_stream(run, &world, 1, NULL) &&
+        open_stream(run, &world, 2, NULL) && porter_start(run, &porter) &&
+        cl_ok(run, clEnqueueMarkerWithWaitList(own.queue, 1, &own.gate, NULL))) {
+        good = true;
+        for (int i = 0; i < SOURCES && good; i++)
+            good = ok(run, cls_stream_wrap(world.context, own.queue, &sources[i]));
+        good = good && gather(run, &own, &world, sources, &handed);
+    }
+    porter_end(&porter);
+    for (int i = 1; i < STREAMS; i++)
+        if (world.streams[i])
+            good = synchronize(run, world.streams[i]) && good;
+    if (good)
+        expect(run, world.area->out[0] == 7 && world.area->out[WORDS - 1] == 7, "the fill");
+    if (handed)
+        clReleaseEvent(handed);
+    for (int i = 0; i < SOURCES; i++)
+        if (sources[i])
+            ok(run, cls_stream_destroy(sources[i]));
+    own_close(&own);
+    world_close(run, &world);
+}
+
+/* A wait that nothing follows fails: whoever asks takes the failure over. */
+void failed_wait(struct run *run) {
+    struct world world;
+    struct own own;
+    cls_status status = CLS_NOT_READY;
+    world_init(&world);
+    if (own_open(run, &own) && own_wrap(run, &own, &world) && open_stream(run, &world, 1, NULL) &&
+        ok(run, cls_stream_wait_cl(world.streams[1], own.gate)) &&
+        cl_ok(run, clSetUserEventStatus(own.gate, CL_OUT_OF_RESOURCES))) {
+        run->masked = true;
+        for (int i = 0; i < 2000 && status == CLS_NOT_READY; i++) {
+            status = cls_stream_query(world.streams[1]);
+            sleep_us(1000);
+        }
+        expect(run, status < 0, "the failure");
+    }
+    own_close(&own);
     world_close(run, &world);
 }
 
@@ -117,11 +261,13 @@ void library_call(struct run *run) {
     world_init(&world);
     config.order = CLS_ORDER_IN_ORDER;
     if (cls_blas_available() && world_open(run, &world, 0) &&
-        open_stream(run, &world, 0, &config)) {
+        open_stream(run, &world, 0, &config) && open_stream(run, &world, 1, NULL)) {
         const cls_vector x = {world.a, CLS_F32, 1, WORDS / 2, 2};
-        cls_stream stream = world.streams[0];
+        cls_stream stream = world.streams[0], other = world.streams[1];
         bool good = ok(run, cls_fill_async(world.a, 0, BYTES, &two, sizeof two, stream)) &&
                     ok(run, cls_scal_async(3, x, stream)) && synchronize(run, stream) &&
+                    ok(run, cls_fill_async(world.b, 0, BYTES, &two, sizeof two, other)) &&
+                    wait_for(run, &world, other, stream) &&
                     ok(run, cls_scal_async(0.5, x, stream)) &&
                     download(run, &world, world.a, stream);
         if (synchronize(run, stream) && good) {

@@ -44,6 +44,7 @@ static void say_and_die(int signal_number) {
     static const char crash[] = "# crashed in: ", hang[] = "# hung in: ";
     if (signal_number == SIGALRM && extensions && machine_is_busy()) {
         extensions--;
+        signal(SIGALRM, say_and_die); /* which its coming may have reset */
         alarm(HANG_S);
         return;
     }
@@ -176,6 +177,14 @@ static void try(const struct sweep *sweep, const struct scenario *scenario,
         fail_msg("%s: that is enough", scenario->name);
 }
 
+bool sweep_once(const struct sweep *sweep, const struct scenario *scenario,
+                const struct fault_plan *plan, bool *fired) {
+    struct tally tally = {0};
+    try(sweep, scenario, plan, &tally);
+    *fired = tally.fired != 0;
+    return !tally.findings;
+}
+
 static bool is_long(void) {
     const char *value = getenv("CLS_SWEEP");
     return value && !strcmp(value, "long");
@@ -286,17 +295,19 @@ static const struct sweep *group_sweep;
 
 static void test(void **state) { sweep_scenario(group_sweep, *state); }
 
-int sweep_all(const struct sweep *sweep, const char *name, const struct CMUnitTest *last) {
+int sweep_all(const struct sweep *sweep, const char *name, const struct CMUnitTest *more,
+              unsigned n_more) {
     struct CMUnitTest tests[64];
     const char *pick = getenv("CLS_SCENARIO");
     size_t n = 0;
     group_sweep = sweep;
-    for (unsigned i = 0; i < n_scenarios && n < 63; i++)
+    for (unsigned i = 0; i < n_scenarios && n < 60; i++)
         if (!pick || strstr(scenarios[i].name, pick))
             tests[n++] = (struct CMUnitTest){.name = scenarios[i].name,
                                              .test_func = test,
                                              .initial_state = (void *)(uintptr_t)&scenarios[i]};
-    if (last && !pick)
-        tests[n++] = *last;
+    for (unsigned i = 0; i < n_more; i++)
+        if (!pick || strstr(more[i].name, pick))
+            tests[n++] = more[i];
     return _cmocka_run_group_tests(name, tests, n, sweep_setup, sweep_teardown);
 }

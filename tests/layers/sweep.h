@@ -30,6 +30,11 @@ void sweep_scenario(const struct sweep *sweep, const struct scenario *scenario);
 /* The scenario as it is, to see that nothing is wrong before anything fails. */
 void sweep_clean(const struct sweep *sweep, const struct scenario *scenario);
 
+/* One run with one fault, for what happens once a process: whether it was as it should be, which is said
+ * otherwise, and whether the fault came. */
+bool sweep_once(const struct sweep *sweep, const struct scenario *scenario,
+                const struct fault_plan *plan, bool *fired);
+
 /* The kinds of objects that the library keeps on purpose on this driver, once something has failed. */
 const char *sweep_kept(void);
 
@@ -38,8 +43,9 @@ int sweep_setup(void **state);
 int sweep_teardown(void **state);
 
 /* Runs all scenarios as a group under `sweep`, those that CLS_SCENARIO (a part of a name) picks,
- * with the function that CLS_FUNCTION picks; then `last`, which may be NULL. */
+ * with the function that CLS_FUNCTION picks; then the caller's own tests, by the same pick. */
 struct CMUnitTest;
-int sweep_all(const struct sweep *sweep, const char *name, const struct CMUnitTest *last);
+int sweep_all(const struct sweep *sweep, const char *name, const struct CMUnitTest *more,
+              unsigned n_more);
 
 #endif
