@@ -13,6 +13,7 @@
  *     -DSTEPS=1        batches of a work-item, at most 65,535
  *     -DALIGNED        every array starts at a multiple of 16 bytes, or of its vector if that is
  *                      less
+ *     -DRUNS           the shape of CPUs: long runs of wide vectors, one work-item a group
  *
  * In place is allowed: a work-item reads an element before it writes it, and nobody else touches
  * it.
@@ -100,6 +101,14 @@
 #define AS_T GLUE(as_, V(A))
 #define AS_U GLUE(as_, V(WRAP(A)))
 #define TRUTH(test) CONVERT(OUT)((test) ? (M)1 : (M)0)
+/* What a fused kernel leaves is more than caches hold when its speed matters. */
+#define STORE(p, value) (*(p) = (value))
+#if defined(FUSED) && !defined(RUNS) && defined(__has_builtin)
+#if __has_builtin(__builtin_nontemporal_store)
+#undef STORE
+#define STORE(p, value) __builtin_nontemporal_store(value, p)
+#endif
+#endif
 #if W == 1
 #define ANY(test) (test)
 #else
@@ -154,6 +163,7 @@ static T FN(erf_of)(T x) {
     return z < (T)0.8f ? x * p : copysign((T)1 - FN(erfc_of)(z), x);
 }
 
+#ifdef RUNS
 static T FN(tanh_of)(T x) {
     const T z = fabs(x), s = x * x;
     T p = (T)-0.000455460744f;
@@ -165,6 +175,10 @@ static T FN(tanh_of)(T x) {
     p = p * s + (T)-0.333333224f;
     return z < (T)0.9f ? x * ((T)1 + s * p) : copysign((T)1 - (T)2 / (exp((T)2 * z) + (T)1), x);
 }
+#else
+/* A GPU's elements go each by itself: its own is shorter where neighbours go the same way. */
+static T FN(tanh_of)(T x) { return tanh(x); }
+#endif
 
 /* For x not above 0. */
 static T FN(expm1_of)(T x) {
@@ -428,7 +442,7 @@ static S FN(read_b)(global const B *p, long left) {
 
 static void FN(write_out)(R value, global OUT *p, long left) {
     if (left >= W) {
-        *(global FN(stored_out) *)p = value;
+        STORE((global FN(stored_out) *)p, value);
         return;
     }
     union { R vector; OUT element[W]; } part = {value};

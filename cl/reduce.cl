@@ -12,9 +12,10 @@
  *     -DW=4            elements in a vector: 1 (for argmax, but in a fused kernel), 2, 4, 8 or 16
  *     -DALIGNED        the inputs start at multiples of 16 bytes, or of the vector if that is less
  *
- * A fused kernel (lib/batch/generate.c) includes this file last, with FUSED and two macros of its
- * own: INPUTS, the parameters that its values are made from, and VALUES(i, left, x, y), which makes
- * the vectors from element i on, y for dot only; what is past the array's end is any value.
+ * A fused kernel (lib/batch/generate.c) includes this file last, with FUSED, with RUNS where it has the
+ * shape of CPUs, and two macros of its own: INPUTS, the parameters that its values are made from, and
+ * VALUES(i, left, x, y), which makes the vectors from element i on, y for dot only; what is past the
+ * array's end is any value.
  */
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
@@ -285,35 +286,70 @@ T padded(T x, long left) {
     return part.vector;
 }
 
-/* `steps` vectors a work-item, neighbours beside each other. */
+lanes lanes_begun(T x) {
+    union { T vector; A element[W]; } each = {x};
+    return lanes_start(each.element[0]);
+}
+
+/* The elements before `left` of vectors that begin at element i; what is behind them is padding. */
+lanes lanes_with(lanes to, T x, T y, ulong i, long left) {
+#if defined(OP_argmax)
+    union { T vector; A element[W]; } each = {x};
+    for (uint j = 0; j < W; j++)
+        if (j < left)
+            to = lanes_take(to, each.element[j], i + j);
+    return to;
+#elif defined(OP_dot)
+    return lanes_take_product(to, x, y);
+#else
+    return lanes_take(to, x, i);
+#endif
+}
+
+/*
+ * `steps` vectors a work-item, neighbours beside each other. A CPU's groups have their rows in one run
+ * each. A GPU's, which are all under way together, are dealt them in turn, so that they end together.
+ */
 kernel void reduce_part(INPUTS, global uchar *arena, ulong arena_offset, local partial *shared,
                         ulong count, uint steps) {
     global partial *partials = (global partial *)(arena + arena_offset);
     const ulong row = (ulong)get_local_size(0) * W;
-    const ulong start = get_group_id(0) * row * steps;
+#ifdef RUNS
+    const ulong start = get_group_id(0) * row * steps, next = row;
+#else
+    const ulong start = get_group_id(0) * row, next = get_num_groups(0) * row;
+#endif
     ulong i = start + get_local_id(0) * W;
+    uint k = 0;
     split mine;
     mine.all = lanes_start((A)0);
-    for (uint k = 0; k < steps && i < count; k++, i += row) {
+#ifndef RUNS
+    /* Two steps at once while the group's rows are whole: no read waits for a sum or asks for the end. */
+    const ulong rows = start + row <= count ? (count - start - row) / next + 1 : 0;
+    const uint whole = (uint)min(rows, (ulong)steps);
+    for (; k + 2 <= whole; k += 2, i += 2 * next) {
+        T x, y, x_next, y_next;
+        VALUES(i, (long)W, x, y);
+        VALUES(i + next, (long)W, x_next, y_next);
+        if (k == 0)
+            mine.all = lanes_begun(x);
+        mine.all = lanes_with(mine.all, x, y, i, W);
+        mine.all = lanes_with(mine.all, x_next, y_next, i + next, W);
+    }
+#endif
+    for (; k < steps && i < count; k++, i += next) {
         const long left = (long)(count - i);
         T x, y;
         VALUES(i, left, x, y);
-        if (left < W)
+        if (left < W) {
             x = padded(x, left);
-        union { T vector; A element[W]; } each = {x};
-        if (k == 0)
-            mine.all = lanes_start(each.element[0]);
-#if defined(OP_argmax)
-        for (uint j = 0; j < W; j++)
-            if (j < left)
-                mine.all = lanes_take(mine.all, each.element[j], i + j);
-#elif defined(OP_dot)
-        if (left < W)
+#ifdef OP_dot
             y = padded(y, left);
-        mine.all = lanes_take_product(mine.all, x, y);
-#else
-        mine.all = lanes_take(mine.all, x, i);
 #endif
+        }
+        if (k == 0)
+            mine.all = lanes_begun(x);
+        mine.all = lanes_with(mine.all, x, y, i, left);
     }
 
     partial total = partial_at(&mine, 0);

@@ -74,11 +74,11 @@ static size_t bytes_of_element(const struct node *nodes, const struct region *re
     return bytes;
 }
 
+/* Measured on a GPU: two reads of 16 bytes of each array under way (cl/reduce.cl), in large groups. */
 static struct region_shape shape_of_reduction(enum shape shape, size_t largest) {
-    struct region_shape out = {shape, RUN_VECTOR, 1, 1, shape == SHAPE_RUNS ? 1 : 256};
-    if (shape != SHAPE_RUNS)
-        out.vector = largest > 1 ? (unsigned)(32 / largest) : 16;
-    return out;
+    if (shape == SHAPE_RUNS)
+        return (struct region_shape){shape, RUN_VECTOR, 1, 1, 1};
+    return (struct region_shape){shape, (unsigned)(16 / largest), 1, 1, 512};
 }
 
 struct region_shape region_shape_of(const struct node *nodes, const struct region *region,
@@ -365,7 +365,9 @@ void generate_region(const struct node *nodes, const struct region *region,
                      const struct region_shape *shape, struct text *text) {
     struct writer writer = {nodes, region, shape, text, ""};
     text_printf(text, "#define FUSED\n#define W %u\n%s", shape->vector,
-                shape->shape == SHAPE_ALIGNED ? "#define ALIGNED\n" : "");
+                shape->shape == SHAPE_ALIGNED ? "#define ALIGNED\n"
+                : shape->shape == SHAPE_RUNS  ? "#define RUNS\n"
+                                              : "");
     put_functions(&writer);
     if (region->reduction == NO_NODE)
         put_map(&writer);

@@ -66,8 +66,9 @@ static cls_status build_kernels(struct batch *batch, const struct region *region
 
 static void cut_reduction(const struct batch *batch, const struct region *region,
                           struct step *step) {
-    const struct reduction_size size = {region->count, step->shape.vector, step->shape.local,
-                                        step->kernel->max_group, step->finish->max_group};
+    const struct reduction_size size = {region->count,           step->shape.vector,
+                                        step->shape.local,       step->kernel->max_group,
+                                        step->finish->max_group, step->shape.shape != SHAPE_RUNS};
     step->cut = reduction_cut_of(batch->context->device, &size);
 }
 

@@ -51,9 +51,12 @@ static cls_status plan_make(struct op_call *call, const struct reduction *work, 
     cls_status status = plan_kernels(call, work, plan);
     if (status)
         return status;
-    const struct reduction_size size = {work->count, plan->part->vector, plan->part->local,
+    const struct reduction_size size = {work->count,
+                                        plan->part->vector,
+                                        plan->part->local,
                                         op_max_group(call, plan->part_kernel),
-                                        op_max_group(call, plan->finish_kernel)};
+                                        op_max_group(call, plan->finish_kernel),
+                                        false};
     plan->cut = reduction_cut_of(call->device, &size);
     return CLS_SUCCESS;
 }

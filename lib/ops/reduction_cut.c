@@ -6,6 +6,7 @@ enum {
     CPU_GROUPS = 1024, /* a group is one work-item there */
     CPU_MIN_STEPS = 1024,
     GPU_GROUPS_PER_UNIT = 16,
+    GPU_ITEMS_PER_UNIT = 2048, /* as many as a unit has under way at once */
     GPU_MIN_STEPS = 4
 };
 
@@ -20,19 +21,31 @@ static size_t divide_up(size_t a, size_t b) { return a / b + (a % b != 0); }
 
 static size_t lesser(size_t a, size_t b) { return a < b ? a : b; }
 
+static size_t clamp(size_t value, size_t low, size_t high) {
+    return value < low ? low : lesser(value, high);
+}
+
+/* How many groups a device is to have. */
+static size_t wanted_groups(const struct device *device, const struct reduction_size *size,
+                            size_t local) {
+    const size_t units = device->info.compute_units ? device->info.compute_units : 1;
+    if (size->local == 1)
+        return CPU_GROUPS;
+    return units * (size->in_turn ? divide_up(GPU_ITEMS_PER_UNIT, local) : GPU_GROUPS_PER_UNIT);
+}
+
 struct reduction_cut reduction_cut_of(const struct device *device,
                                       const struct reduction_size *size) {
-    const bool cpu = size->local == 1;
-    const size_t target =
-        cpu ? CPU_GROUPS : (size_t)device->info.compute_units * GPU_GROUPS_PER_UNIT;
-    const size_t least = cpu ? CPU_MIN_STEPS : GPU_MIN_STEPS;
     struct reduction_cut cut;
     cut.local = power_of_two_below(lesser(size->part_limit, size->local));
     const size_t rows = divide_up(size->count, cut.local * size->vector);
-    size_t steps = divide_up(rows, target ? target : 1);
-    steps = steps < least ? least : lesser(steps, MAX_STEPS);
-    cut.steps = (uint32_t)steps;
+    const size_t target = wanted_groups(device, size, cut.local);
+    const size_t least = size->local == 1 ? CPU_MIN_STEPS : GPU_MIN_STEPS;
+    const size_t steps = clamp(divide_up(rows, target), least, MAX_STEPS);
     cut.groups = rows ? divide_up(rows, steps) : 1;
+    if (size->in_turn && steps > least && cut.groups < target)
+        cut.groups = target; /* so none has a step more than another */
+    cut.steps = (uint32_t)steps;
     const size_t finish = lesser(size->finish_limit, size->local);
     cut.finish_local = power_of_two_below(lesser(finish, cut.groups));
     return cut;

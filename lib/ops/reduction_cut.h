@@ -3,6 +3,8 @@
 #ifndef CLSTREAM_OPS_REDUCTION_CUT_H
 #define CLSTREAM_OPS_REDUCTION_CUT_H
 
+#include <stdbool.h>
+
 #include "driver/device.h"
 
 enum { REDUCTION_PARTIAL_BYTES = 16 /* no op's struct partial is larger */ };
@@ -14,6 +16,7 @@ struct reduction_size {
     size_t local;        /* wanted work-items of a group of the first stage; 1: one does all */
     size_t part_limit;   /* on the work-items of a group, of the first stage's kernel */
     size_t finish_limit; /* of the second's */
+    bool in_turn; /* groups are dealt rows of vectors in turn, instead of a run of them each */
 };
 
 struct reduction_cut {

@@ -104,7 +104,10 @@ cls_status spec_of_map(const struct op_row *row, cls_dtype a_dtype, cls_dtype ou
                  "-D%s -DOP=op_%s -DA=%s -DB=%s -DOUT=%s -DW=%u -DBATCH=%u -DSTEPS=%u%s",
                  family_names[row->family], row->name, a_name,
                  row->family == OP_WHERE ? out_name : a_name, out_name, spec->vector, spec->batch,
-                 spec->steps, shape == SHAPE_ALIGNED ? " -DALIGNED" : "");
+                 spec->steps,
+                 shape == SHAPE_ALIGNED ? " -DALIGNED"
+                 : shape == SHAPE_RUNS  ? " -DRUNS"
+                                        : "");
         known = publish(at, spec);
     }
     *out_spec = known;
