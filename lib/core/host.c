@@ -10,6 +10,7 @@
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/stream.h"
+#include "core/wreck.h"
 #include "driver/memory.h"
 
 struct block {
@@ -154,9 +155,32 @@ static void drain(void) {
     }
 }
 
+static void release(const struct block *block) {
+    cl_command_queue queue;
+    if (!context_host_queue(block->context, &queue))
+        pinned_release(block->context->device, queue, &block->pinned);
+    context_put(block->context);
+}
+
+static void release_later(void *block) {
+    if (block)
+        release(block);
+    free(block);
+}
+
+/* Commands that were given up may still write to it. Without memory it stays for good. */
+static bool leave_to_wrecks(const struct block *block) {
+    struct block *kept = malloc(sizeof *kept);
+    if (kept)
+        *kept = *block;
+    if (wrecks_defer(release_later, kept))
+        return true;
+    free(kept);
+    return false;
+}
+
 cls_status cls_host_free(void *memory) {
     struct block block;
-    cl_command_queue queue;
     if (!memory)
         return CLS_SUCCESS;
     cls_status status = check_may_block();
@@ -165,8 +189,7 @@ cls_status cls_host_free(void *memory) {
     if (!forget(memory, &block))
         return error_set(CLS_ERROR_INVALID_VALUE, "%p is no memory of cls_host_alloc", memory);
     drain();
-    if (!context_host_queue(block.context, &queue))
-        pinned_release(block.context->device, queue, &block.pinned);
-    context_put(block.context);
+    if (!leave_to_wrecks(&block))
+        release(&block);
     return CLS_SUCCESS;
 }
