@@ -342,6 +342,7 @@ const struct scenario scenarios[] = {
     {"coordinated", coordinated},
     {"prefetched", prefetched},
     {"staged", staged},
+    {"grouped", grouped},
     {"reset_after_failure", reset_after_failure},
     {"two_contexts", two_contexts},
     {"timelines", timelines},

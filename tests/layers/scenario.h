@@ -46,6 +46,7 @@ void triple_buffered(struct run *run);
 void coordinated(struct run *run);
 void prefetched(struct run *run);
 void staged(struct run *run);
+void grouped(struct run *run);
 
 /* scenario_trouble.c */
 void interoperation(struct run *run);

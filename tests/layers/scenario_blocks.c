@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenarios of the pipeline layer: a ring by hand, a coordinator with a ring, a prefetcher, stages. */
+/* Scenarios of the pipeline layer: a ring by hand, a coordinator with a ring, a prefetcher, stages, and a
+ * group of devices. */
 #include "scenario.h"
 
 #include <string.h>
@@ -167,4 +168,67 @@ void staged(struct run *run) {
     if (pipeline)
         ok(run, cls_pipeline_destroy(pipeline));
     world_close(run, &world);
+}
+
+/* --- devices --- */
+
+enum { DEVICES = 2 };
+
+static uint32_t shares[DEVICES][WORDS], sums[DEVICES][WORDS], copied[WORDS];
+
+static void start_shares(void) {
+    for (uint32_t i = 0; i < WORDS; i++) {
+        for (uint32_t d = 0; d < DEVICES; d++) {
+            shares[d][i] = 1000 * d + i;
+            sums[d][i] = 0xdeadbeef;
+        }
+        copied[i] = 0xdeadbeef;
+    }
+}
+
+static void expect_sums(struct run *run) {
+    bool right = true;
+    for (uint32_t i = 0; i < WORDS; i++) {
+        right = right && copied[i] == shares[0][i];
+        for (uint32_t d = 0; d < DEVICES; d++)
+            right = right && sums[d][i] == shares[0][i] + shares[1][i];
+    }
+    expect(run, right, "the sums");
+}
+
+/* Pieces go round a ring of two chunks. */
+static bool share_work(struct run *run, cls_device_group group, const struct world *worlds) {
+    const cls_buffer buffers[DEVICES] = {worlds[0].a, worlds[1].a};
+    const cls_array arrays[DEVICES] = {cls_array_of(buffers[0], CLS_U32, WORDS),
+                                       cls_array_of(buffers[1], CLS_U32, WORDS)};
+    cls_device_streams last;
+    return ok(run, cls_device_group_get_streams(group, 1, &last)) &&
+           ok(run, cls_device_group_scatter_async(group, shares, BYTES, buffers)) &&
+           ok(run, cls_device_group_copy_async(group, (cls_device_range){1, worlds[1].b, 0},
+                                               (cls_device_range){0, worlds[0].a, 0}, BYTES)) &&
+           ok(run, cls_device_group_all_reduce_async(group, arrays)) &&
+           ok(run, cls_device_group_gather_async(group, buffers, BYTES, sums)) &&
+           ok(run, cls_copy_d2h_async(copied, worlds[1].b, 0, BYTES, last.compute));
+}
+
+void grouped(struct run *run) {
+    struct world worlds[DEVICES];
+    cls_device_group group = NULL;
+    cls_device_group_config config = CLS_DEVICE_GROUP_CONFIG_INIT;
+    config.chunk_bytes = BYTES / 4;
+    config.chunks = 2;
+    start_shares();
+    world_init(&worlds[1]);
+    if (world_open(run, &worlds[0], 0) && world_open(run, &worlds[1], 0)) {
+        const cls_context contexts[DEVICES] = {worlds[0].context, worlds[1].context};
+        if (ok(run, cls_device_group_create(contexts, DEVICES, &config, &group))) {
+            const bool good = share_work(run, group, worlds);
+            if (ok(run, cls_device_group_synchronize(group)) && good)
+                expect_sums(run);
+        }
+    }
+    if (group)
+        ok(run, cls_device_group_destroy(group));
+    world_close(run, &worlds[1]);
+    world_close(run, &worlds[0]);
 }
