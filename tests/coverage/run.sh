@@ -7,9 +7,22 @@
 #   COVERED=...   these programs only
 #   KEEP=1        adds to what earlier runs have counted
 #   HTML=1        writes the pages coverage/html as well
+#   ERRORS=1      runs the tests of the fault layer only, and prints which part of the error branches of the
+#                 stream, event and allocator code they reach: `make coverage-errors`
 #
-# Fails when a test does, or when the whole suite runs less than LEAST per cent of the lines.
+# Fails when a test does, when the whole suite runs less than LEAST per cent of the lines, or when an error
+# branch is reached by no fault and tests/coverage/unreached has no reason for it.
 set -u
+
+# What ERRORS=1 runs, and looks at.
+faults='tests/layers/fault_sweep tests/layers/resource_sweep tests/layers/late_faults tests/layers/late_lies
+    tests/layers/lost_context tests/layers/unflushed tests/layers/checked.sh tests/layers/discrete.sh'
+core='block|buffer|command|context|copy|copy_rect|dep|drive|engine|event|exit|failure|fill|flight|flush'
+core="$core|foreign|handover|host|host_function|interop|known|magazine|malloc|managed|mempool|mempool_stats"
+core="$core|observe|queued|queues|reuse|run|staging|stream|stream_memory|submit|transfer|wait|wait_any|waiter"
+core="$core|worker|wreck"
+looked_at="^lib/core/($core)[.]c\$|^lib/driver/(event|memory|queue|shared)[.]c\$"
+[ -z "${ERRORS:-}" ] || COVERED=${COVERED:-$faults}
 
 complain() {
     echo "coverage: $*" >&2
@@ -53,6 +66,15 @@ quietly lcov --capture --directory lib --base-directory "$PWD" --gcov-tool "$GCO
     --output-file all.info
 quietly lcov --extract all.info "$top/lib/*" "$PWD/lib/*" --output-file lib.info
 [ -z "${HTML:-}" ] || quietly genhtml --prefix "$top" --output-directory html lib.info
+
+if [ -n "${ERRORS:-}" ]; then
+    "$AWK" -v files="$looked_at" -v top="$top/" -v missed=missed-errors \
+        -v reasons="$srcdir/tests/coverage/unreached" -f "$srcdir/tests/coverage/errors.awk" lib.info || {
+        cat missed-errors
+        failed=1
+    }
+    exit $failed
+fi
 
 least=${LEAST:-95}
 [ -z "${COVERED:-}" ] || least=0

@@ -152,7 +152,7 @@ static bool gather(struct run *run, const struct own *own, const struct world *w
     const uint32_t seven = 7;
     bool good = true;
     for (int i = 0; i < SOURCES && good; i++)
-        good = ok(run, cls_fill_async(world->a, 0, BYTES, &seven, sizeof seven, sources[i])) &&
+        good = ok(run, cls_fill_async(world->a, (size_t)i * 4, 4, &seven, 4, sources[i])) &&
                wait_for(run, world, sources[i], all);
     good = good && download(run, world, world->a, all);
     for (int i = 0; i < 2 && good; i++)
@@ -223,7 +223,7 @@ void many_waits(struct run *run) {
         if (world.streams[i])
             good = synchronize(run, world.streams[i]) && good;
     if (good)
-        expect(run, world.area->out[0] == 7 && world.area->out[WORDS - 1] == 7, "the fill");
+        expect(run, world.area->out[0] == 7 && world.area->out[SOURCES - 1] == 7, "the fills");
     if (handed)
         clReleaseEvent(handed);
     for (int i = 0; i < SOURCES; i++)
