@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* CLSTREAM_CHECK=race: memory that several buffers share, and what is freed and destroyed. */
+#include "race_pairs.h"
+
+#include <clstream/mempool.h>
+
+static cls_buffer wrap(cl_mem memory) {
+    cls_buffer buffer = NULL;
+    OK(cls_buffer_wrap(rig.context, memory, &buffer));
+    return buffer;
+}
+
+static void one_memory_two_buffers(bool clean) {
+    cl_mem memory;
+    OK(cls_buffer_get_cl(w.x, &memory));
+    cls_buffer same = wrap(memory);
+    write_x(w.a);
+    if (clean)
+        edge(w.a, w.b);
+    fill(same, 0, 4, w.b);
+    OK(cls_context_synchronize(rig.context));
+    OK(cls_buffer_destroy(same));
+}
+
+static void parts_of_one_buffer(bool clean) {
+    enum { APART = 1024 };
+    cls_buffer whole = rig_cells(APART), part;
+    cl_mem memory, below;
+    cl_buffer_region region = {0, APART};
+    OK(cls_check_clear());
+    OK(cls_buffer_get_cl(whole, &memory));
+    below = clCreateSubBuffer(memory, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, NULL);
+    assert_non_null(below);
+    part = wrap(below);
+    fill(part, APART - 4, 4, w.a);
+    fill(whole, clean ? APART : APART - 1, 4, w.b);
+    OK(cls_context_synchronize(rig.context));
+    OK(cls_buffer_destroy(part));
+    OK(cls_buffer_destroy(whole));
+    clReleaseMemObject(below);
+}
+
+static void destroyed_stream(bool clean) {
+    cls_stream gone = named("gone");
+    write_x(gone);
+    OK(cls_event_record(w.event, gone));
+    OK(cls_stream_destroy(gone));
+    if (clean)
+        OK(cls_stream_wait_event(w.b, w.event));
+    read_x(w.b);
+}
+
+/* A new buffer may get the memory of one that is destroyed with work pending. */
+static void destroyed_buffer(bool clean) {
+    cls_buffer more[4];
+    for (int i = 0; i < 4; i++) {
+        OK(cls_buffer_create(rig.context, BYTES, &more[i]));
+        fill(more[i], 0, BYTES, i % 2 ? w.a : w.b);
+        if (!clean)
+            fill(more[i], 0, BYTES, i % 2 ? w.b : w.a);
+        OK(cls_buffer_destroy(more[i]));
+    }
+}
+
+static void free_and_use(bool clean) {
+    cls_buffer memory = NULL;
+    fill(w.y, 0, 4, w.a);
+    OK(cls_malloc_async(w.a, BYTES, &memory));
+    edge(w.a, w.b);
+    fill(memory, 0, BYTES, w.b);
+    if (clean)
+        edge(w.b, w.a);
+    OK(cls_free_async(memory, w.a));
+}
+
+static void use_before_the_malloc(bool clean) {
+    cls_buffer memory = NULL;
+    fill(w.y, 0, 4, w.a);
+    OK(cls_event_record(w.event, w.a));
+    fill(w.y, 0, 4, w.a);
+    OK(cls_malloc_async(w.a, BYTES, &memory));
+    if (clean)
+        OK(cls_event_record(w.event, w.a));
+    OK(cls_stream_wait_event(w.b, w.event));
+    fill(memory, 0, BYTES, w.b);
+    OK(cls_free_async(memory, w.b));
+}
+
+static void reused_memory(bool clean) {
+    cls_buffer memory = NULL, again = NULL;
+    OK(cls_malloc_async(w.a, BYTES, &memory));
+    fill(memory, 0, BYTES, w.a);
+    OK(cls_free_async(memory, w.a));
+    OK(cls_malloc_async(w.a, BYTES, &again));
+    fill(again, 0, BYTES, w.a);
+    if (clean)
+        edge(w.a, w.b);
+    fill(again, 0, BYTES, w.b);
+    OK(cls_free_async(again, w.b));
+}
+
+static const struct CMUnitTest tests[] = {
+    PAIR("one memory, two buffers", one_memory_two_buffers, false, {"[0, 4) of a buffer of 256"}),
+    PAIR("parts of one buffer", parts_of_one_buffer, false, {"[1023, 1024) of a buffer of"}),
+    PAIR("destroyed stream", destroyed_stream, false, {"stream 'gone'"}),
+    PAIR("destroyed buffer", destroyed_buffer, false, {NULL}),
+    PAIR("free and use", free_and_use, false,
+         {"'fill' (stream 'second'", "'free' (stream 'first', command 1) writes"}),
+    PAIR("use before the malloc", use_before_the_malloc, false,
+         {"'malloc' (stream 'first', command 2) writes"}),
+    PAIR("reused memory", reused_memory, false, {"fill"}),
+};
+
+int main(void) { return cmocka_run_group_tests(tests, race_setup, race_teardown); }
