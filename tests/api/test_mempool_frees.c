@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* Stream-ordered memory: where a free is in the order, and what it waits for. */
+#include "mempools.h"
+
+/* A stream that waits and has submitted nothing since: the free comes after what it waits for. */
+static void test_a_free_comes_after_pending_waits(void **state) {
+    (void)state;
+    struct scene s;
+    cls_stream freeing = rig_stream();
+    scene_open(&s, CLS_REUSE_FOLLOW_DONE);
+    cls_buffer x = take_from(s.pool, s.held.stream, 4 * KIB);
+    cl_mem memory = memory_of(x);
+    OK(rig_set(s.held.stream, x, 0, 1, 0));
+    put_behind(freeing, s.held.stream);
+    OK(cls_free_async(x, freeing));
+    cls_buffer y = take_another(s.pool, s.other, memory);
+    let_go(&s.held);
+    cls_buffer z = take_again(s.pool, s.other, memory);
+    OK(cls_free_async(y, s.other));
+    OK(cls_free_async(z, s.other));
+    scene_close(&s);
+    OK(cls_stream_destroy(freeing));
+}
+
+static void test_asking_for_frees(void **state) {
+    (void)state;
+    struct held held;
+    cls_stream freeing = rig_stream();
+    hold(&held);
+    OK(cls_stream_query_frees(freeing));
+    put_behind(freeing, held.stream);
+    OK(cls_free_async(take(freeing, 4 * KIB), freeing));
+    EXPECT(CLS_NOT_READY, cls_stream_query_frees(freeing));
+    let_go(&held);
+    cls_status status;
+    while ((status = cls_stream_query_frees(freeing)) == CLS_NOT_READY)
+        nap_ms(1);
+    OK(status);
+    OK(cls_stream_destroy(held.stream));
+    OK(cls_stream_destroy(freeing));
+}
+
+static void test_free_on_another_stream(void **state) {
+    (void)state;
+    struct scene s;
+    scene_open(&s, CLS_REUSE_FOLLOW_DONE);
+    cls_buffer x = take_from(s.pool, s.other, 4 * KIB);
+    cl_mem memory = memory_of(x);
+    OK(rig_set(s.held.stream, x, 0, 1, 0));
+    OK(cls_free_async(x, s.held.stream));
+    cls_buffer y = take_another(s.pool, s.other, memory); /* its own once, but at work elsewhere */
+    cls_buffer z = take_again(s.pool, s.held.stream, memory);
+    OK(cls_free_async(y, s.other));
+    OK(cls_free_async(z, s.held.stream));
+    let_go(&s.held);
+    scene_close(&s);
+}
+
+/* A failed stream drops its waits: what it freed behind them may still be read by others. */
+static void test_failure_does_not_free_what_is_at_work(void **state) {
+    (void)state;
+    struct scene s;
+    scene_open(&s, CLS_REUSE_ALL);
+    cls_buffer x = take_from(s.pool, s.other, 4 * KIB);
+    cl_mem memory = memory_of(x);
+    OK(rig_set(s.held.stream, x, 0, 1, 0));
+    OK(rig_fail(s.other, "fails", -5));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(s.other));
+    put_behind(s.other, s.held.stream);
+    OK(cls_free_async(x, s.other));
+    OK(cls_stream_reset(s.other));
+    cls_buffer y = take_another(s.pool, s.other, memory);
+    OK(cls_free_async(y, s.other));
+    let_go(&s.held);
+    scene_close(&s);
+}
+
+static void test_free_all_of_a_stream(void **state) {
+    (void)state;
+    enum { COUNT = 50 };
+    cls_stream stream = rig_stream(), other = rig_stream();
+    cls_mempool pool = pool_of(CLS_REUSE_FOLLOW_DONE);
+    cls_buffer buffers[COUNT], kept = take_from(pool, other, 300);
+    cls_stream_memory memory = CLS_STREAM_MEMORY_INIT;
+    for (unsigned i = 0; i < COUNT; i++)
+        buffers[i] = i % 2 ? take_from(pool, stream, 300) : take(stream, 300);
+    OK(cls_free_async(buffers[3], stream));
+    OK(cls_stream_get_memory(stream, &memory));
+    assert_int_equal(memory.used, (COUNT - 1) * 512);
+    assert_int_equal(memory.peak, COUNT * 512);
+    OK(cls_stream_free_all_async(stream, CLS_FREE_IN_ORDER));
+    for (unsigned i = 0; i < COUNT; i++)
+        EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(buffers[i], stream));
+    OK(cls_stream_get_memory(stream, &memory));
+    assert_int_equal(memory.used, 0);
+    assert_int_equal(memory.frees, COUNT);
+    assert_int_equal(memory.cached, COUNT * 512);
+    OK(cls_stream_free_all_async(stream, CLS_FREE_IN_ORDER));
+    OK(rig_set(other, kept, 0, 1, 0)); /* not the stream's */
+    OK(cls_free_async(kept, other));
+    end_pool(pool);
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(other));
+}
+
+/* Deferred: not even the stream itself before its work so far is done. */
+static void test_free_all_when_done(void **state) {
+    (void)state;
+    struct scene s;
+    scene_open(&s, CLS_REUSE_FOLLOW_DONE);
+    cls_buffer x = take_from(s.pool, s.held.stream, 4 * KIB);
+    cl_mem memory = memory_of(x);
+    OK(cls_stream_free_all_async(s.held.stream, CLS_FREE_WHEN_DONE));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(x, s.held.stream));
+    EXPECT(CLS_NOT_READY, cls_stream_query_frees(s.held.stream));
+    take_another(s.pool, s.held.stream, memory);
+    let_go(&s.held);
+    OK(cls_stream_query_frees(s.held.stream));
+    take_again(s.pool, s.held.stream, memory);
+    OK(cls_stream_free_all_async(s.held.stream, CLS_FREE_WHEN_DONE));
+    scene_close(&s);
+}
+
+/* Frees wait for the reader; the stream's own work does not. */
+static void test_frees_wait_for_an_event(void **state) {
+    (void)state;
+    struct held reader;
+    cls_stream stream = rig_stream(), other = rig_stream();
+    cls_event read = rig_event();
+    cls_mempool pool = pool_of(CLS_REUSE_ALL);
+    hold(&reader);
+    cls_buffer x = take_from(pool, stream, 4 * KIB), unrelated = take_from(pool, stream, 4 * KIB);
+    cl_mem memory = memory_of(x), first = memory_of(unrelated);
+    OK(cls_free_async(unrelated, stream)); /* before the call: does not wait */
+    OK(rig_set(reader.stream, x, 0, 1, 0));
+    OK(cls_event_record(read, reader.stream));
+    OK(cls_stream_frees_wait_event(stream, read));
+    OK(cls_free_async(x, stream));
+    OK(cls_stream_synchronize(stream));
+    EXPECT(CLS_NOT_READY, cls_stream_query_frees(stream));
+    cls_buffer y = take_again(pool, stream, first), z = take_another(pool, other, memory);
+    OK(rig_set(stream, y, 0, 5, 0));
+    OK(cls_stream_synchronize(stream));
+    let_go(&reader);
+    OK(cls_stream_query_frees(stream));
+    for (int i = 0; i < 2; i++) /* the event is done: nothing waits any more */
+        OK(cls_free_async(take_again(pool, stream, memory), stream));
+    OK(cls_free_async(y, stream));
+    OK(cls_free_async(z, other));
+    OK(cls_event_destroy(read));
+    end_pool(pool);
+    OK(cls_stream_destroy(reader.stream));
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(other));
+}
+
+/* Two events, one after the other: the frees in between wait for the first only. */
+static void test_frees_wait_for_several_events(void **state) {
+    (void)state;
+    struct held first, second;
+    cls_stream stream = rig_stream();
+    cls_event events[2] = {rig_event(), rig_event()};
+    cls_mempool pool = pool_of(CLS_REUSE_ALL);
+    hold(&first);
+    hold(&second);
+    cls_buffer x = take_from(pool, stream, 4 * KIB), y = take_from(pool, stream, 4 * KIB);
+    cl_mem memories[2] = {memory_of(x), memory_of(y)};
+    OK(cls_event_record(events[0], first.stream));
+    OK(cls_event_record(events[1], second.stream));
+    OK(cls_stream_frees_wait_event(stream, events[0]));
+    OK(cls_free_async(x, stream));
+    OK(cls_stream_frees_wait_event(stream, events[1]));
+    OK(cls_free_async(y, stream));
+    let_go(&first);
+    take_again(pool, stream, memories[0]);
+    take_another(pool, stream, memories[1]);
+    EXPECT(CLS_NOT_READY, cls_stream_query_frees(stream));
+    let_go(&second);
+    OK(cls_stream_query_frees(stream));
+    OK(cls_stream_free_all_async(stream, CLS_FREE_IN_ORDER));
+    for (int i = 0; i < 2; i++)
+        OK(cls_event_destroy(events[i]));
+    end_pool(pool);
+    OK(cls_stream_destroy(first.stream));
+    OK(cls_stream_destroy(second.stream));
+    OK(cls_stream_destroy(stream));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_free_comes_after_pending_waits),
+        cmocka_unit_test(test_asking_for_frees),
+        cmocka_unit_test(test_free_on_another_stream),
+        cmocka_unit_test(test_failure_does_not_free_what_is_at_work),
+        cmocka_unit_test(test_free_all_of_a_stream),
+        cmocka_unit_test(test_free_all_when_done),
+        cmocka_unit_test(test_frees_wait_for_an_event),
+        cmocka_unit_test(test_frees_wait_for_several_events),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}
