@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* Timelines: failure goes from signal to wait; what is destroyed fails what waits for it. */
+#include "timelines.h"
+
+struct victims {
+    cls_stream failing, waiting, host;
+    cls_timeline timeline;
+    cls_buffer cells;
+};
+
+static struct victims open_victims(void) {
+    return (struct victims){rig_stream(), rig_stream(), rig_stream(), make("poisoned", 0, NULL),
+                            rig_cells(1)};
+}
+
+static void close_victims(struct victims *v) {
+    OK(cls_stream_destroy(v->failing));
+    OK(cls_stream_destroy(v->waiting));
+    OK(cls_stream_destroy(v->host));
+    OK(cls_timeline_destroy(v->timeline));
+    OK(cls_buffer_destroy(v->cells));
+}
+
+static void test_a_skipped_signal_advances_and_poisons(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    struct gate gate;
+    cls_timeline_info info = CLS_TIMELINE_INFO_INIT;
+    gate_init(&gate);
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 5));
+    OK(rig_set(v.waiting, v.cells, 0, 1, 0));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 2));
+    OK(cls_stream_launch_host_async(v.failing, gate_hold, &gate));
+    OK(rig_fail(v.failing, "the culprit", -5));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 5));
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(v.timeline, 5, UINT64_MAX));
+    expect_detail("the culprit");
+    expect_detail("poisoned");
+    assert_int_equal(cls_last_error_code(), -5);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.waiting));
+    expect_detail("the culprit");
+    assert_int_equal(rig_cell(v.cells, 0), 0);
+    OK(cls_timeline_get_info(v.timeline, &info));
+    assert_int_equal(info.value, 5);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, info.status);
+    OK(cls_timeline_query(v.timeline, 2)); /* reached well */
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_query(v.timeline, 4));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_query(v.timeline, 50));
+    close_victims(&v);
+    gate_destroy(&gate);
+}
+
+static void test_a_wait_for_a_poisoned_timeline_poisons(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    OK(cls_timeline_signal(v.timeline, 1));
+    OK(rig_fail(v.failing, "the culprit", -5));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.failing));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 2)); /* accepted, so that nobody hangs */
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(v.timeline, 2, UINT64_MAX));
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 1));
+    OK(cls_stream_query(v.waiting));
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 3));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, rig_set(v.waiting, v.cells, 0, 1, 0));
+    expect_detail("the culprit");
+    OK(cls_stream_query(v.host));
+    close_victims(&v);
+}
+
+static void test_a_timeline_is_reset(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    OK(cls_timeline_reset(v.timeline)); /* healthy: nothing to do */
+    OK(rig_fail(v.failing, "the culprit", -5));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 2));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(v.timeline, 2, UINT64_MAX));
+    OK(cls_timeline_reset(v.timeline));
+    OK(cls_stream_reset(v.failing));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_query(v.timeline, 2));
+    EXPECT(CLS_NOT_READY, cls_timeline_query(v.timeline, 3));
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 3));
+    OK(rig_set(v.waiting, v.cells, 0, 1, 0));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 3));
+    OK(cls_stream_synchronize(v.waiting));
+    assert_int_equal(rig_cell(v.cells, 0), 1);
+    for (uint64_t round = 4; round < 20; round += 2) {
+        OK(rig_fail(v.failing, "again", -5));
+        OK(cls_stream_signal_timeline(v.failing, v.timeline, round));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(v.timeline, round, UINT64_MAX));
+        OK(cls_stream_reset(v.failing));
+        OK(cls_timeline_reset(v.timeline));
+        OK(cls_stream_signal_timeline(v.failing, v.timeline, round + 1));
+        OK(cls_timeline_wait(v.timeline, round + 1, UINT64_MAX));
+    }
+    close_victims(&v);
+}
+
+/* The signal is with the device when its stream's work fails: the wait was the device's own. */
+static void test_failure_comes_through_a_wait_of_the_device(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    OK(rig_set(v.failing, v.cells, 0, 1, 20));
+    OK(rig_fail(v.failing, "the culprit", -5));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 1));
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 1));
+    cls_status status = rig_set(v.waiting, v.cells, 0, 2, 0);
+    if (status)
+        EXPECT(CLS_ERROR_COMMAND_FAILED, status);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.waiting));
+    expect_detail("the culprit");
+    close_victims(&v);
+}
+
+static void test_destroyed_with_waits_pending(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    cls_timeline timeline = make("short-lived", 0, NULL);
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(v.host, gate_hold, &gate));
+    OK(cls_stream_signal_timeline(v.host, timeline, 4));
+    OK(cls_stream_wait_timeline(v.waiting, timeline, 4)); /* a signal for it is queued */
+    OK(rig_set(v.waiting, v.cells, 0, 4, 0));
+    OK(cls_stream_wait_timeline(v.failing, timeline, 5)); /* and none for this */
+    OK(rig_set(v.failing, v.cells, 0, 5, 0));
+    OK(cls_timeline_destroy(timeline));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_timeline_signal(timeline, 5));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.failing));
+    expect_detail("destroyed timeline");
+    EXPECT(CLS_NOT_READY, cls_stream_query(v.waiting));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(v.waiting));
+    assert_int_equal(rig_cell(v.cells, 0), 4);
+    close_victims(&v);
+    gate_destroy(&gate);
+}
+
+static void test_a_destroyed_signaller_fails_the_waits(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    cls_stream owner = rig_stream();
+    cls_timeline timeline = make("orphan", 0, owner);
+    OK(cls_stream_wait_timeline(v.waiting, timeline, 1));
+    OK(rig_set(v.waiting, v.cells, 0, 4, 0));
+    OK(cls_stream_wait_timeline(v.failing, timeline, 2));
+    OK(rig_set(v.failing, v.cells, 0, 5, 0));
+    OK(rig_set(owner, v.cells, 0, 3, 20));
+    OK(cls_stream_signal_timeline(owner, timeline, 1));
+    OK(cls_stream_destroy(owner));
+    OK(cls_stream_synchronize(v.waiting));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.failing));
+    expect_detail("destroyed signaller");
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(timeline, 2, UINT64_MAX));
+    OK(cls_timeline_query(timeline, 1));
+    assert_int_equal(rig_cell(v.cells, 0), 4);
+    OK(cls_timeline_destroy(timeline));
+    close_victims(&v);
+}
+
+/* A waiter that holds its timeline, and a timeline that holds its waiter. */
+static void test_streams_with_waits_are_destroyed(void **state) {
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        cls_stream stream = rig_stream();
+        cls_timeline timeline = make(NULL, 0, round % 2 ? stream : NULL);
+        OK(cls_stream_signal_timeline(stream, timeline, 1));
+        if (!(round % 2))
+            OK(cls_stream_wait_timeline(stream, timeline, 2));
+        OK(round % 3 ? cls_stream_destroy(stream) : cls_timeline_destroy(timeline));
+        OK(round % 3 ? cls_timeline_destroy(timeline) : cls_stream_destroy(stream));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_skipped_signal_advances_and_poisons),
+        cmocka_unit_test(test_a_wait_for_a_poisoned_timeline_poisons),
+        cmocka_unit_test(test_a_timeline_is_reset),
+        cmocka_unit_test(test_failure_comes_through_a_wait_of_the_device),
+        cmocka_unit_test(test_destroyed_with_waits_pending),
+        cmocka_unit_test(test_a_destroyed_signaller_fails_the_waits),
+        cmocka_unit_test(test_streams_with_waits_are_destroyed),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}
