@@ -71,7 +71,6 @@ static cls_status batch_new(struct context *context, unsigned streams, struct ba
     while (batch->serial == 0);
     batch->context = context;
     batch->max_streams = streams;
-    batch->bindings = 1;
     batch->totals.size = sizeof batch->totals;
     *out = batch;
     return CLS_SUCCESS;
@@ -167,7 +166,8 @@ void batch_replan(struct batch *batch) {
 }
 
 void batch_rebind(struct batch *batch) {
-    batch->bindings++;
+    if (batch->plan)
+        plan_unbind(batch->plan);
     batch->overlaps_checked = false;
 }
 

@@ -37,7 +37,6 @@ struct batch {
     uint32_t n_nodes, node_room;
 
     struct plan *plan;     /* NULL: something was recorded since */
-    uint64_t bindings;     /* counts what changes arguments of kernels; never 0 */
     bool overlaps_checked; /* of this plan, since an array was bound or stored */
     struct buffer *arena;  /* stream-ordered memory of the execution being submitted */
 

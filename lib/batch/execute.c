@@ -9,7 +9,6 @@
 #include "batch/plan.h"
 #include "core/buffer.h"
 #include "core/context.h"
-#include "core/kernel.h"
 #include "core/mutant.h"
 #include "core/op.h"
 #include "core/stream.h"
@@ -18,8 +17,8 @@
 struct execution {
     struct batch *batch;
     struct plan *plan;
-    struct op_call call;                 /* its stream is the lane's */
-    struct stream *lanes[BATCH_STREAMS]; /* NULL: not begun */
+    struct stream *stream;               /* the lane's */
+    struct stream *lanes[BATCH_STREAMS]; /* those of the plan; NULL: not begun */
     uint64_t ends[BATCH_STREAMS];        /* the last position of each */
     uint64_t begin;                      /* what the other lanes wait for, in lane 0 */
 };
@@ -63,14 +62,14 @@ static cls_status enter_lane(struct execution *execution, unsigned lane) {
             return status;
         execution->lanes[lane] = stream;
     }
-    execution->call.stream = execution->lanes[lane];
+    execution->stream = execution->lanes[lane];
     return status;
 }
 
 static cls_status follow_lane(struct execution *execution, unsigned lane, uint64_t position) {
     if (!position || mutant(MUTANT_BATCH_LANE))
         return CLS_SUCCESS;
-    return stream_wait_for(execution->call.stream, execution->lanes[lane], position);
+    return stream_wait_for(execution->stream, execution->lanes[lane], position);
 }
 
 /* ---- inputs */
@@ -83,9 +82,9 @@ static cls_status upload(struct execution *execution, uint32_t node, unsigned la
     if (bytes) {
         cls_status status =
             cls_copy_h2d_async(object_handle(&at->place.buffer->object), 0, at->host, bytes,
-                               object_handle(&execution->call.stream->object));
+                               object_handle(&execution->stream->object));
         if (!status)
-            status = stream_mark(execution->call.stream, &mark->position);
+            status = stream_mark(execution->stream, &mark->position);
         if (status)
             return status;
         execution->ends[lane] = mark->position;
@@ -118,101 +117,6 @@ static cls_status await_inputs(struct execution *execution, const struct region 
 
 /* ---- launches */
 
-/* A value's place as an argument of its own bytes alone: lanes share the arena. */
-static struct op_arg place_arg(const struct batch *batch, uint32_t index, struct place place,
-                               bool writes) {
-    const struct node *node = &batch->nodes[index];
-    const size_t size = cls_dtype_size(node->dtype);
-    return op_arg_part(place.buffer, writes, place.offset * size, node->count * size);
-}
-
-static struct op_arg partials_arg(const struct batch *batch, const struct step *step, bool writes) {
-    return op_arg_part(batch->arena, writes, step->partials,
-                       step->cut.groups * REDUCTION_PARTIAL_BYTES);
-}
-
-/* The parameters that all kernels of a region begin with; there is room for them. */
-static unsigned region_args(const struct batch *batch, const struct region *region,
-                            struct op_arg *args) {
-    unsigned n = 0;
-    for (unsigned i = 0; i < region->inputs.count; i++) {
-        const struct place place = plan_place(batch, region->inputs.at[i]);
-        args[n++] = place_arg(batch, region->inputs.at[i], place, false);
-        args[n++] = op_arg_u64(place.offset);
-    }
-    for (unsigned i = 0; i < region->constants.count; i++) {
-        const struct node *node = &batch->nodes[region->constants.at[i]];
-        args[n++] = op_arg_value(node->element.bytes, cls_dtype_size(node->dtype));
-    }
-    for (unsigned i = 0; i < region->outputs.count; i++) {
-        const struct place place = plan_place(batch, region->outputs.at[i]);
-        args[n++] = place_arg(batch, region->outputs.at[i], place, true);
-        args[n++] = op_arg_u64(place.offset);
-    }
-    return n;
-}
-
-static size_t lesser(size_t a, size_t b) { return a < b ? a : b; }
-
-/* Whether the kernel's arguments stay what they are from one execution to the next. */
-static bool arguments_last(const struct batch *batch, const struct op_arg *args, unsigned n) {
-    for (unsigned i = 0; i < n; i++)
-        if (args[i].kind == OP_ARG_BUFFER && args[i].u.part.buffer == batch->arena)
-            return false;
-    return true;
-}
-
-static cls_status launch_map(struct execution *execution, const struct region *region,
-                             struct step *step, struct op_arg *args, unsigned n) {
-    const struct region_shape *shape = &step->shape;
-    const size_t local = lesser(step->kernel->max_group, shape->local);
-    const size_t per_group = local * shape->vector * shape->batch * shape->steps;
-    const size_t groups = region->count / per_group + (region->count % per_group != 0);
-    args[n++] = op_arg_u64(region->count);
-    if (!groups)
-        return CLS_SUCCESS;
-    if (!arguments_last(execution->batch, args, n))
-        step->setting = (struct op_setting){NULL, 0};
-    execution->batch->totals.kernels++;
-    return op_launch_again(&execution->call, step->kernel, args, n, groups * local, local,
-                           &step->setting, execution->batch->bindings);
-}
-
-static cls_status launch_finish(struct execution *execution, const struct region *region,
-                                const struct step *step) {
-    struct batch *batch = execution->batch;
-    const struct reduction_cut *cut = &step->cut;
-    const uint32_t n_partials = (uint32_t)cut->groups;
-    const struct place result = plan_place(batch, region->reduction);
-    const struct op_arg args[] = {
-        partials_arg(batch, step, false),
-        op_arg_u64(step->partials),
-        op_arg_value(&n_partials, sizeof n_partials),
-        place_arg(batch, region->reduction, result, true),
-        op_arg_u64(result.offset),
-        op_arg_local(cut->finish_local * REDUCTION_PARTIAL_BYTES),
-        op_arg_u64(region->count),
-    };
-    batch->totals.kernels++;
-    return op_launch(&execution->call, step->finish, args, sizeof args / sizeof *args,
-                     cut->finish_local, cut->finish_local);
-}
-
-static cls_status launch_reduction(struct execution *execution, const struct region *region,
-                                   const struct step *step, struct op_arg *args, unsigned n) {
-    struct batch *batch = execution->batch;
-    const struct reduction_cut *cut = &step->cut;
-    args[n++] = partials_arg(batch, step, true);
-    args[n++] = op_arg_u64(step->partials);
-    args[n++] = op_arg_local(cut->local * REDUCTION_PARTIAL_BYTES);
-    args[n++] = op_arg_u64(region->count);
-    args[n++] = op_arg_value(&cut->steps, sizeof cut->steps);
-    batch->totals.kernels++;
-    cls_status status =
-        op_launch(&execution->call, step->kernel, args, n, cut->groups * cut->local, cut->local);
-    return status ? status : launch_finish(execution, region, step);
-}
-
 /* A dense matrix of a value; transposed it lies the other way round. */
 static cls_matrix matrix_of(const struct batch *batch, uint32_t node, size_t rows, size_t columns,
                             bool transposed) {
@@ -221,7 +125,7 @@ static cls_matrix matrix_of(const struct batch *batch, uint32_t node, size_t row
                          place.offset, transposed ? columns : rows, transposed ? rows : columns);
 }
 
-static cls_status launch_product(struct execution *execution, uint32_t node) {
+static cls_status launch_product(struct execution *execution, uint32_t node, uint64_t *position) {
     struct batch *batch = execution->batch;
     const struct node *at = &batch->nodes[node];
     const struct product *shape = &at->product;
@@ -230,34 +134,37 @@ static cls_status launch_product(struct execution *execution, uint32_t node) {
     const cls_matrix b =
         matrix_of(batch, at->inputs[1], shape->inner, shape->columns, shape->config.transpose_b);
     const cls_matrix c = matrix_of(batch, node, shape->rows, shape->columns, false);
-    struct stream *stream = execution->call.stream;
+    struct stream *stream = execution->stream;
     if (!at->count)
         return CLS_SUCCESS;
     batch->totals.kernels++;
     cls_status status = cls_gemm_async(a, b, c, &shape->config, object_handle(&stream->object));
-    return status ? status : stream_mark(stream, &execution->call.last_position);
+    return status ? status : stream_mark(stream, position);
 }
 
-enum { MAX_REGION_ARGS = REGION_ARGUMENT_BYTES / 8 + 8 };
+static cls_status launch(struct execution *execution, struct step *step) {
+    struct batch *batch = execution->batch;
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < step->n_launches && !status; i++) {
+        batch->totals.kernels++;
+        status =
+            op_launch_repeat(execution->stream, &step->launches[i], batch->arena, &step->position);
+    }
+    return status;
+}
 
 static cls_status run_step(struct execution *execution, unsigned i) {
     const struct region *region = &execution->plan->regions.at[i];
     struct step *step = &execution->plan->steps[i];
-    struct op_arg args[MAX_REGION_ARGS];
     cls_status status = enter_lane(execution, step->lane);
-    if (!status)
+    if (!status && !step->alone)
         status = await_inputs(execution, region, step->lane);
     if (status)
         return status;
-    execution->call.last_position = 0;
-    if (region->product != NO_NODE) {
-        status = launch_product(execution, region->product);
-    } else {
-        const unsigned n = region_args(execution->batch, region, args);
-        status = step->finish ? launch_reduction(execution, region, step, args, n)
-                              : launch_map(execution, region, step, args, n);
-    }
-    step->position = execution->call.last_position;
+    step->position = 0;
+    status = region->product != NO_NODE
+                 ? launch_product(execution, region->product, &step->position)
+                 : launch(execution, step);
     if (step->position)
         execution->ends[step->lane] = step->position;
     return status;
@@ -336,12 +243,20 @@ static void free_arena(struct batch *batch, struct stream *stream, cls_buffer ha
         cls_buffer_destroy(handle); /* the stream was destroyed meanwhile */
 }
 
+static void begin(struct execution *execution, struct batch *batch, struct stream *stream) {
+    execution->batch = batch;
+    execution->plan = batch->plan;
+    execution->begin = 0;
+    for (unsigned i = 0; i < batch->plan->n_lanes; i++) {
+        execution->lanes[i] = i ? NULL : stream;
+        execution->ends[i] = 0;
+    }
+}
+
 /* In which the batch has its arena. */
 static cls_status submit_steps(struct batch *batch, struct stream *stream, uint64_t *position) {
-    struct execution execution = {.batch = batch, .plan = batch->plan, .lanes = {stream}};
-    execution.call.context = batch->context;
-    execution.call.device = batch->context->device;
-    execution.call.caps = batch->context->caps;
+    struct execution execution;
+    begin(&execution, batch, stream);
     cls_status status = CLS_SUCCESS;
     batch->plan->executions++;
     for (unsigned i = 0; i < batch->plan->regions.count && !status; i++)
@@ -373,6 +288,8 @@ static cls_status execute(struct batch *batch, struct stream *stream, uint64_t *
     cls_status status = plan_prepare(batch);
     if (!status && !batch->overlaps_checked)
         status = plan_check_overlaps(batch);
+    if (!status)
+        status = plan_bind(batch);
     if (status)
         return status;
     batch->overlaps_checked = true;
@@ -380,22 +297,33 @@ static cls_status execute(struct batch *batch, struct stream *stream, uint64_t *
     return submit(batch, stream, position);
 }
 
+/* The stream of a handle if the batch ran on it last: under the batch's lock it is then the batch's, and
+ * needs no reference more. */
+static struct stream *known_stream(const struct batch *batch, cls_stream handle) {
+    struct stream *latest = batch->latest.stream;
+    const bool known = latest && object_handle(&latest->object) == (void *)handle;
+    return known && object_is(&latest->object, handle) ? latest : NULL;
+}
+
 static cls_status execute_on(cls_batch handle, cls_stream stream_handle, bool blocking) {
     struct batch *batch;
-    struct stream *stream;
     uint64_t position = 0;
     cls_status status = blocking ? check_may_block() : CLS_SUCCESS;
     if (!status)
         status = batch_enter(handle, &batch);
     if (status)
         return status;
-    status = stream_get(stream_handle, batch->context, &stream);
+    struct stream *stream = blocking ? NULL : known_stream(batch, stream_handle);
+    const bool held = !stream;
+    if (held)
+        status = stream_get(stream_handle, batch->context, &stream);
     if (status)
         return batch_leave(batch, status);
     status = batch_leave(batch, execute(batch, stream, &position));
     if (!status && blocking)
         status = stream_wait(stream, position, WAIT_FOREVER);
-    stream_put(stream);
+    if (held)
+        stream_put(stream);
     return status;
 }
 

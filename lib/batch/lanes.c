@@ -34,6 +34,18 @@ static unsigned idlest(const struct lanes *lanes) {
     return best;
 }
 
+/* Whether all that a region reads comes from its own lane, or is there before the execution. */
+static bool is_alone(const struct batch *batch, const struct plan *plan, unsigned step) {
+    const struct region *region = &plan->regions.at[step];
+    for (unsigned i = 0; i < region->inputs.count; i++) {
+        const uint32_t node = region->inputs.at[i], from = plan->regions.of_node[node];
+        if (from == NO_NODE ? batch->nodes[node].kind == NODE_UPLOAD
+                            : plan->steps[from].lane != plan->steps[step].lane)
+            return false;
+    }
+    return true;
+}
+
 void plan_lanes(struct batch *batch, struct plan *plan) {
     struct lanes lanes = {.limit = batch->max_streams};
     for (unsigned i = 0; i < plan->regions.count; i++) {
@@ -47,6 +59,7 @@ void plan_lanes(struct batch *batch, struct plan *plan) {
         lanes.tail[lane] = i;
         lanes.load[lane]++;
         plan->steps[i].lane = lane;
+        plan->steps[i].alone = is_alone(batch, plan, i);
     }
     plan->n_lanes = lanes.count ? lanes.count : 1;
 }

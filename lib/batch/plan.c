@@ -18,6 +18,7 @@ static cls_status no_memory(void) {
 }
 
 void plan_free(struct plan *plan) {
+    plan_unbind(plan);
     for (unsigned i = 0; plan->steps && i < plan->regions.count; i++) {
         struct step *step = &plan->steps[i];
         free(step->source);

@@ -7,17 +7,22 @@
 #include "batch/generate.h"
 #include "ops/reduction_cut.h"
 
+enum { STEP_LAUNCHES = 2 };
+
 /* One region's kernels and its place among the others. */
 struct step {
     struct region_shape shape;
-    char *source;              /* the readable form */
-    struct kernel *kernel;     /* owned, as `finish` is */
-    struct kernel *finish;     /* of a reduction, or NULL */
-    struct op_setting setting; /* of the kernel of a region without reduction */
+    char *source;          /* the readable form */
+    struct kernel *kernel; /* owned, as `finish` is */
+    struct kernel *finish; /* of a reduction, or NULL */
     struct reduction_cut cut;
     size_t partials;   /* of a reduction: their offset in the arena, in bytes */
     unsigned lane;     /* 0 is the caller's stream */
+    bool alone;        /* what it reads comes from its lane, or is there: nothing to wait for */
     uint64_t position; /* of the latest execution, in the lane's stream */
+    /* bind.c; none of a product, nor of no elements. */
+    struct op_repeat launches[STEP_LAUNCHES];
+    unsigned n_launches;
 };
 
 /* Where the latest execution uploaded an input. */
@@ -33,7 +38,8 @@ struct plan {
     size_t *offsets;             /* of each node in the arena, in bytes; SIZE_MAX: not there */
     struct upload_mark *uploads; /* one for each node */
     uint64_t executions;
-    bool results_noted; /* as ready, after the first execution */
+    bool results_noted;    /* as ready, after the first execution */
+    struct object *keeper; /* of the buffers that the launches name; NULL: not bound */
     unsigned n_lanes;
     unsigned n_kernels;
     size_t arena_bytes;
@@ -50,6 +56,10 @@ struct place plan_place(const struct batch *batch, uint32_t node);
 
 /* CLS_ERROR_OVERLAP where a result would be written over what others still read. */
 cls_status plan_check_overlaps(const struct batch *batch);
+
+/* bind.c: gives every launch its arguments, but for the arena's buffer, where they have none. */
+cls_status plan_bind(struct batch *batch);
+void plan_unbind(struct plan *plan);
 
 /* lanes.c: gives every step its lane. */
 void plan_lanes(struct batch *batch, struct plan *plan);

@@ -163,9 +163,8 @@ struct op_arg op_arg_local(size_t bytes) {
     return (struct op_arg){.kind = OP_ARG_LOCAL, .size = bytes};
 }
 
-static cls_status set_arg(struct op_call *call, cl_kernel instance, unsigned i,
+static cls_status set_arg(const struct device *device, cl_kernel instance, unsigned i,
                           const struct op_arg *arg) {
-    const struct device *device = call->device;
     if (arg->kind == OP_ARG_LOCAL)
         return kernel_set_arg(device, instance, i, arg->size, NULL);
     if (arg->kind == OP_ARG_VALUE)
@@ -174,17 +173,11 @@ static cls_status set_arg(struct op_call *call, cl_kernel instance, unsigned i,
     return kernel_set_arg(device, instance, i, sizeof memory, &memory);
 }
 
-static cls_status set_args(struct op_call *call, cl_kernel instance, const struct op_arg *args,
-                           unsigned n_args, struct op_setting *setting, uint64_t version) {
+static cls_status set_args(const struct device *device, cl_kernel instance,
+                           const struct op_arg *args, unsigned n_args) {
     cls_status status = CLS_SUCCESS;
-    if (setting && setting->instance == instance && setting->version == version)
-        return CLS_SUCCESS;
-    if (setting)
-        setting->instance = NULL;
     for (unsigned i = 0; i < n_args && !status; i++)
-        status = set_arg(call, instance, i, &args[i]);
-    if (setting && !status)
-        *setting = (struct op_setting){instance, version};
+        status = set_arg(device, instance, i, &args[i]);
     return status;
 }
 
@@ -204,35 +197,90 @@ static cls_status keep_buffers(struct command *command, const struct op_arg *arg
     return CLS_SUCCESS;
 }
 
-cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
-                     unsigned n_args, size_t global, size_t local) {
-    return op_launch_again(call, kernel, args, n_args, global, local, NULL, 0);
+static cls_status check_count(const struct kernel *kernel, unsigned n_args) {
+    if (n_args == kernel->n_parameters)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_INVALID_VALUE, "kernel '%s' has %u parameters, not %u",
+                     kernel->label, kernel->n_parameters, n_args);
 }
 
-cls_status op_launch_again(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
-                           unsigned n_args, size_t global, size_t local, struct op_setting *setting,
-                           uint64_t version) {
+/* With the stream entered, which it leaves. */
+static cls_status submit(struct stream *stream, cls_status status, struct command *command,
+                         const struct op_arg *args, unsigned n_args, uint64_t *position) {
+    const struct race_args known = {.op_args = args, .count = n_args};
+    if (!status)
+        return stream_submit_entered(stream, command, &known, position);
+    pthread_mutex_unlock(&stream->lock);
+    command_drop(command);
+    return status;
+}
+
+cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
+                     unsigned n_args, size_t global, size_t local) {
     struct command command;
     struct kernel_slot *slot;
-    if (n_args != kernel->n_parameters)
-        return error_set(CLS_ERROR_INVALID_VALUE, "kernel '%s' has %u parameters, not %u",
-                         kernel->label, kernel->n_parameters, n_args);
+    cls_status status = check_count(kernel, n_args);
+    if (status)
+        return status;
     pthread_mutex_lock(&call->stream->lock);
-    cls_status status = kernel_slots_of(call->stream, kernel, &slot);
+    status = kernel_slots_of(call->stream, kernel, &slot);
     if (status) {
         pthread_mutex_unlock(&call->stream->lock);
         return status;
     }
     kernel_command(slot, 1, &global, local ? &local : NULL, &command);
-    status = set_args(call, slot->instance, args, n_args, setting, version);
+    status = set_args(call->device, slot->instance, args, n_args);
     if (!status)
         status = keep_buffers(&command, args, n_args);
-    const struct race_args known = {.op_args = args, .count = n_args};
-    if (!status)
-        return stream_submit_entered(call->stream, &command, &known, &call->last_position);
-    pthread_mutex_unlock(&call->stream->lock);
-    command_drop(&command);
+    return submit(call->stream, status, &command, args, n_args, &call->last_position);
+}
+
+/* --- repeated launches --- */
+
+/* Tells an instance the arguments that it has not been told. */
+static cls_status set_repeat(struct op_repeat *repeat, cl_kernel instance, struct buffer *fresh) {
+    const struct device *device = repeat->kernel->context->device;
+    const bool all = repeat->instance != instance;
+    cls_status status = CLS_SUCCESS;
+    repeat->instance = NULL;
+    for (unsigned i = 0; i < repeat->n_args && !status; i++) {
+        struct op_arg *arg = &repeat->args[i];
+        if (arg->fresh)
+            arg->u.part.buffer = fresh;
+        if (all || arg->fresh)
+            status = set_arg(device, instance, i, arg);
+    }
+    repeat->instance = status ? NULL : instance;
     return status;
+}
+
+/* A command without references has room for these two. */
+static void keep_repeat(struct command *command, const struct op_repeat *repeat,
+                        struct buffer *fresh) {
+    object_retain(repeat->keeper);
+    command_keep(command, repeat->keeper);
+    if (!repeat->n_fresh)
+        return;
+    object_retain(&fresh->object);
+    command_keep(command, &fresh->object);
+}
+
+cls_status op_launch_repeat(struct stream *stream, struct op_repeat *repeat, struct buffer *fresh,
+                            uint64_t *position) {
+    struct command command;
+    struct kernel_slot *slot;
+    pthread_mutex_lock(&stream->lock);
+    cls_status status = kernel_slots_of(stream, repeat->kernel, &slot);
+    if (status) {
+        pthread_mutex_unlock(&stream->lock);
+        return status;
+    }
+    kernel_command(slot, 1, &repeat->global, &repeat->local, &command);
+    if (repeat->n_fresh || repeat->instance != slot->instance)
+        status = set_repeat(repeat, slot->instance, fresh);
+    if (!status)
+        keep_repeat(&command, repeat, fresh);
+    return submit(stream, status, &command, repeat->args, repeat->n_args, position);
 }
 
 cls_status op_read_back(struct op_call *call, struct buffer *from, size_t offset, void *to,

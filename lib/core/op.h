@@ -85,6 +85,7 @@ cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out);
 struct op_arg {
     enum { OP_ARG_BUFFER, OP_ARG_VALUE, OP_ARG_LOCAL } kind;
     bool writes; /* for a buffer */
+    bool fresh;  /* of a repeated launch: each one's buffer is another */
     size_t size; /* of a value (at most 16), of local memory, or of the part of a buffer */
     union {
         struct {
@@ -126,18 +127,22 @@ cls_status op_library(struct op_call *call, const struct op_library_call *librar
 /* A queue to ask the device's properties with; nothing may be enqueued on it. */
 cls_status op_any_queue(const struct op_call *call, cl_command_queue *out);
 
-/* What an instance of a kernel was last told, by a caller that launches the same again and again; all zero:
- * nothing. A kernel that is launched with one must not be launched without. */
-struct op_setting {
-    cl_kernel instance;
-    uint64_t version;
+/* A launch that is made again and again; all zero but for what the caller fills in. Its kernel is launched
+ * in no other way, and the caller serializes its use. */
+struct op_repeat {
+    struct kernel *kernel;
+    struct op_arg *args;
+    unsigned n_args;
+    unsigned n_fresh; /* of the arguments */
+    size_t global, local;
+    struct object *keeper; /* keeps the buffers of the arguments that are not fresh */
+    cl_kernel instance;    /* that has been told the arguments; NULL: none */
 };
 
-/* As op_launch; arguments are set only where the version, which is not 0, or the instance is another one
- * than the last time. The caller serializes calls with one setting. */
-cls_status op_launch_again(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
-                           unsigned n_args, size_t global, size_t local, struct op_setting *setting,
-                           uint64_t version);
+/* As op_launch; `fresh` is the buffer of the arguments that are so marked. What has not changed since the
+ * last time is not told again. */
+cls_status op_launch_repeat(struct stream *stream, struct op_repeat *repeat, struct buffer *fresh,
+                            uint64_t *position);
 
 /* Downloads to the host at the end of a blocking reduction: submits the read, waits for it. */
 cls_status op_read_back(struct op_call *call, struct buffer *from, size_t offset, void *to,

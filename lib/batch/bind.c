@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What stays the same from one execution to the next: the arguments of every launch, made when arrays and
+ * scalars are bound, and one object that keeps the buffers among them for as long as commands use them.
+ * The arena's buffer is another one in every execution.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "batch/plan.h"
+#include "core/buffer.h"
+#include "core/kernel.h"
+
+/* Shared by the commands of executions. */
+struct keeper {
+    struct object object;
+    unsigned count;
+    struct buffer **buffers; /* retained */
+};
+
+static void keeper_finalize(struct object *object) {
+    struct keeper *keeper = (struct keeper *)(void *)object;
+    for (unsigned i = 0; i < keeper->count; i++)
+        buffer_put(keeper->buffers[i]);
+    free(keeper->buffers);
+}
+
+static struct object_pool keeper_pool =
+    OBJECT_POOL(26, sizeof(struct keeper), "batch's buffers", keeper_finalize);
+
+static cls_status no_memory(void) {
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for the arguments of a batch");
+}
+
+/* ---- arguments */
+
+enum { MAX_ARGS = REGION_ARGUMENT_BYTES / 8 + 8 };
+
+struct arguments {
+    unsigned count;
+    struct op_arg at[MAX_ARGS];
+};
+
+static void add(struct arguments *to, struct op_arg arg) {
+    arg.fresh = arg.kind == OP_ARG_BUFFER && !arg.u.part.buffer;
+    to->at[to->count++] = arg;
+}
+
+/* A value's place: its bytes alone, since lanes share the arena, and where they begin. */
+static void add_place(struct arguments *to, const struct batch *batch, uint32_t index,
+                      bool writes) {
+    const struct node *node = &batch->nodes[index];
+    const struct place place = plan_place(batch, index);
+    const size_t size = cls_dtype_size(node->dtype);
+    add(to, op_arg_part(place.buffer, writes, place.offset * size, node->count * size));
+    add(to, op_arg_u64(place.offset));
+}
+
+static void add_partials(struct arguments *to, const struct step *step, bool writes) {
+    const size_t bytes = step->cut.groups * REDUCTION_PARTIAL_BYTES;
+    add(to, op_arg_part(NULL, writes, step->partials, bytes));
+    add(to, op_arg_u64(step->partials));
+}
+
+/* The parameters that all kernels of a region begin with (batch/generate.h); there is room for them. */
+static void add_region(struct arguments *to, const struct batch *batch,
+                       const struct region *region) {
+    for (unsigned i = 0; i < region->inputs.count; i++)
+        add_place(to, batch, region->inputs.at[i], false);
+    for (unsigned i = 0; i < region->constants.count; i++) {
+        const struct node *node = &batch->nodes[region->constants.at[i]];
+        add(to, op_arg_value(node->element.bytes, cls_dtype_size(node->dtype)));
+    }
+    for (unsigned i = 0; i < region->outputs.count; i++)
+        add_place(to, batch, region->outputs.at[i], true);
+}
+
+/* ---- launches */
+
+static cls_status add_launch(struct step *step, struct kernel *kernel,
+                             const struct arguments *arguments, size_t groups, size_t local) {
+    struct op_repeat *launch = &step->launches[step->n_launches];
+    const size_t bytes = arguments->count * sizeof *launch->args;
+    struct op_arg *args = malloc(bytes);
+    if (!args)
+        return no_memory();
+    memcpy(args, arguments->at, bytes);
+    *launch = (struct op_repeat){.kernel = kernel,
+                                 .args = args,
+                                 .n_args = arguments->count,
+                                 .global = groups * local,
+                                 .local = local};
+    for (unsigned i = 0; i < arguments->count; i++)
+        launch->n_fresh += args[i].fresh;
+    step->n_launches++;
+    return CLS_SUCCESS;
+}
+
+static cls_status bind_map(struct step *step, const struct region *region,
+                           struct arguments *arguments) {
+    const struct region_shape *shape = &step->shape;
+    const size_t most = step->kernel->max_group, local = most < shape->local ? most : shape->local;
+    const size_t per_group = local * shape->vector * shape->batch * shape->steps;
+    const size_t groups = region->count / per_group + (region->count % per_group != 0);
+    add(arguments, op_arg_u64(region->count));
+    return groups ? add_launch(step, step->kernel, arguments, groups, local) : CLS_SUCCESS;
+}
+
+static cls_status bind_finish(const struct batch *batch, struct step *step,
+                              const struct region *region) {
+    const struct reduction_cut *cut = &step->cut;
+    const uint32_t n_partials = (uint32_t)cut->groups;
+    struct arguments arguments = {.count = 0};
+    add_partials(&arguments, step, false);
+    add(&arguments, op_arg_value(&n_partials, sizeof n_partials));
+    add_place(&arguments, batch, region->reduction, true);
+    add(&arguments, op_arg_local(cut->finish_local * REDUCTION_PARTIAL_BYTES));
+    add(&arguments, op_arg_u64(region->count));
+    return add_launch(step, step->finish, &arguments, 1, cut->finish_local);
+}
+
+static cls_status bind_reduction(const struct batch *batch, struct step *step,
+                                 const struct region *region, struct arguments *arguments) {
+    const struct reduction_cut *cut = &step->cut;
+    add_partials(arguments, step, true);
+    add(arguments, op_arg_local(cut->local * REDUCTION_PARTIAL_BYTES));
+    add(arguments, op_arg_u64(region->count));
+    add(arguments, op_arg_value(&cut->steps, sizeof cut->steps));
+    cls_status status = add_launch(step, step->kernel, arguments, cut->groups, cut->local);
+    return status ? status : bind_finish(batch, step, region);
+}
+
+static cls_status bind_step(const struct batch *batch, struct step *step,
+                            const struct region *region) {
+    struct arguments arguments;
+    if (region->product != NO_NODE)
+        return CLS_SUCCESS;
+    arguments.count = 0;
+    add_region(&arguments, batch, region);
+    return step->finish ? bind_reduction(batch, step, region, &arguments)
+                        : bind_map(step, region, &arguments);
+}
+
+/* ---- the plan */
+
+static unsigned count_args(const struct plan *plan) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < plan->regions.count; i++)
+        for (unsigned k = 0; k < plan->steps[i].n_launches; k++)
+            count += plan->steps[i].launches[k].n_args;
+    return count;
+}
+
+static void keep(struct keeper *keeper, struct op_repeat *launch) {
+    launch->keeper = &keeper->object;
+    for (unsigned i = 0; i < launch->n_args; i++) {
+        const struct op_arg *arg = &launch->args[i];
+        if (arg->kind != OP_ARG_BUFFER || arg->fresh)
+            continue;
+        object_retain(&arg->u.part.buffer->object);
+        keeper->buffers[keeper->count++] = arg->u.part.buffer;
+    }
+}
+
+static cls_status keep_all(struct plan *plan) {
+    struct keeper *keeper = object_create(&keeper_pool);
+    if (!keeper)
+        return no_memory();
+    keeper->buffers = malloc((count_args(plan) + 1) * sizeof *keeper->buffers);
+    if (!keeper->buffers) {
+        object_abandon(&keeper->object);
+        return no_memory();
+    }
+    for (unsigned i = 0; i < plan->regions.count; i++)
+        for (unsigned k = 0; k < plan->steps[i].n_launches; k++)
+            keep(keeper, &plan->steps[i].launches[k]);
+    plan->keeper = &keeper->object;
+    return CLS_SUCCESS;
+}
+
+cls_status plan_bind(struct batch *batch) {
+    struct plan *plan = batch->plan;
+    cls_status status = CLS_SUCCESS;
+    if (plan->keeper)
+        return CLS_SUCCESS;
+    for (unsigned i = 0; i < plan->regions.count && !status; i++)
+        status = bind_step(batch, &plan->steps[i], &plan->regions.at[i]);
+    if (!status)
+        status = keep_all(plan);
+    if (status)
+        plan_unbind(plan);
+    return status;
+}
+
+void plan_unbind(struct plan *plan) {
+    for (unsigned i = 0; plan->steps && i < plan->regions.count; i++) {
+        struct step *step = &plan->steps[i];
+        for (unsigned k = 0; k < step->n_launches; k++)
+            free(step->launches[k].args);
+        step->n_launches = 0;
+    }
+    if (plan->keeper)
+        object_release(plan->keeper);
+    plan->keeper = NULL;
+}
