@@ -36,6 +36,13 @@ typedef struct cls_prefetcher_handle *cls_prefetcher;
 typedef cls_status (*cls_load_fn)(void *arg, uint64_t index, void *memory, size_t capacity,
                                   size_t *bytes);
 
+/**
+ * Called once for a prefetcher that was destroyed, when no loader is at work any more: from then on the
+ * library does not use `arg`. On a thread of the library, without a lock held; at the latest when the process
+ * exits.
+ */
+typedef void (*cls_load_end_fn)(void *arg);
+
 /** What a prefetcher may have at most. */
 enum {
     CLS_PREFETCHER_MAX_WORKERS = 64, /**< loader threads */
@@ -44,13 +51,14 @@ enum {
 
 /** Options of cls_prefetcher_create. Start with CLS_PREFETCHER_CONFIG_INIT. */
 typedef struct cls_prefetcher_config {
-    size_t size;      /**< sizeof(cls_prefetcher_config) */
-    unsigned workers; /**< loader threads; 0: 2 */
-    unsigned depth;   /**< batches held at once, the caller's among them; 0: workers + 2 */
+    size_t size;         /**< sizeof(cls_prefetcher_config) */
+    unsigned workers;    /**< loader threads; 0: 2 */
+    unsigned depth;      /**< batches held at once, the caller's among them; 0: workers + 2 */
+    cls_load_end_fn end; /**< called when `arg` is the caller's again; NULL: nothing is */
 } cls_prefetcher_config;
 
 #define CLS_PREFETCHER_CONFIG_INIT \
-    { sizeof(cls_prefetcher_config), 0, 0 }
+    { sizeof(cls_prefetcher_config), 0, 0, NULL }
 
 /** A batch as next hands it out. */
 typedef struct cls_prefetched {
@@ -60,7 +68,8 @@ typedef struct cls_prefetched {
 } cls_prefetched;
 
 /**
- * Creates a prefetcher and starts loading. `config` may be NULL; `capacity` bounds a batch's bytes.
+ * Creates a prefetcher and starts loading. `config` may be NULL; `capacity` bounds a batch's bytes. Where it
+ * fails, neither `load` nor config's end is called.
  * @retval CLS_ERROR_INVALID_VALUE null out or load, 0 bytes, too many workers or batches, a wrong size
  * @retval CLS_ERROR_OUT_OF_MEMORY also for want of threads
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
@@ -70,8 +79,8 @@ CLS_API cls_status cls_prefetcher_create(cls_context context, size_t capacity, c
                                          cls_prefetcher *out);
 
 /**
- * Stops loading and returns at once. A loader that is at work is not disturbed and `arg` must live until
- * it returns; work submitted with batches still completes.
+ * Stops loading and returns at once; work submitted with batches still completes. A loader that is at work
+ * is not disturbed, and `arg` must live until config's end is called.
  */
 CLS_API cls_status cls_prefetcher_destroy(cls_prefetcher prefetcher);
 

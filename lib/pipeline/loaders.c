@@ -90,7 +90,7 @@ static void *run(void *arg) {
     struct loaders *loaders = arg;
     pthread_mutex_lock(&loaders->lock);
     while (!loaders->quit)
-        if (!loaders->type->step(loaders))
+        if (!loaders->go || !loaders->type->step(loaders))
             pthread_cond_wait(&loaders->work, &loaders->lock);
     pthread_mutex_unlock(&loaders->lock);
     leave(loaders);
@@ -124,4 +124,11 @@ cls_status loaders_start(struct loaders *loaders, unsigned workers) {
         return CLS_SUCCESS;
     loaders_quit(loaders);
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no threads for a prefetcher");
+}
+
+void loaders_go(struct loaders *loaders) {
+    pthread_mutex_lock(&loaders->lock);
+    loaders->go = true;
+    pthread_cond_broadcast(&loaders->work);
+    pthread_mutex_unlock(&loaders->lock);
 }

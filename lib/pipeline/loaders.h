@@ -29,7 +29,7 @@ struct loaders {
     pthread_mutex_t lock;
     pthread_cond_t work;
     unsigned workers;
-    bool quit;
+    bool go, quit;
     struct loaders *previous, *next; /* of those that have threads */
 };
 
@@ -37,8 +37,12 @@ struct loaders {
 bool loaders_init(struct loaders *loaders, const struct loader_type *type);
 void loaders_fini(struct loaders *loaders);
 
-/* CLS_ERROR_OUT_OF_MEMORY without threads; `at_end` has then been called, or is by those there are. */
+/* Makes the threads, which do nothing yet. CLS_ERROR_OUT_OF_MEMORY without them; `at_end` has then been
+ * called, or is by those there are. */
 cls_status loaders_start(struct loaders *loaders, unsigned workers);
+
+/* Sets them to work. */
+void loaders_go(struct loaders *loaders);
 
 /* Under the lock: there may be work. */
 static inline void loaders_wake(struct loaders *loaders) { pthread_cond_broadcast(&loaders->work); }

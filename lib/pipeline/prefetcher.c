@@ -35,6 +35,7 @@ struct prefetcher {
     cls_context context;
     cls_stream default_stream, upload;
     cls_load_fn load;
+    cls_load_end_fn end; /* NULL until creation has succeeded */
     void *arg;
     size_t capacity;
     unsigned depth;
@@ -130,14 +131,21 @@ static bool load_one(struct loaders *loaders) {
     return true;
 }
 
-static void free_pinned(struct loaders *loaders) {
-    struct prefetcher *prefetcher = (struct prefetcher *)(void *)loaders;
+static void free_pinned(struct prefetcher *prefetcher) {
     for (unsigned i = 0; i < prefetcher->depth; i++)
         if (prefetcher->slots[i].memory)
             cls_host_free(prefetcher->slots[i].memory);
 }
 
-static const struct loader_type loader_type = {load_one, free_pinned};
+/* By the last worker. */
+static void end(struct loaders *loaders) {
+    struct prefetcher *prefetcher = (struct prefetcher *)(void *)loaders;
+    free_pinned(prefetcher);
+    if (prefetcher->end)
+        prefetcher->end(prefetcher->arg);
+}
+
+static const struct loader_type loader_type = {load_one, end};
 
 /* --- life --- */
 
@@ -168,10 +176,16 @@ static cls_status start(struct prefetcher *prefetcher, const cls_prefetcher_conf
         status = cls_stream_create(prefetcher->context, &stream, &prefetcher->upload);
     if (!status)
         status = open_slots(prefetcher, depth);
-    if (!status)
-        return loaders_start(&prefetcher->loaders, workers);
-    free_pinned(&prefetcher->loaders);
-    return status;
+    if (status) {
+        free_pinned(prefetcher);
+        return status;
+    }
+    status = loaders_start(&prefetcher->loaders, workers);
+    if (status)
+        return status;
+    prefetcher->end = config->end;
+    loaders_go(&prefetcher->loaders);
+    return CLS_SUCCESS;
 }
 
 static bool fits(const cls_prefetcher_config *config) {

@@ -252,6 +252,64 @@ static void destroyed_in_the_middle(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+/* --- the end --- */
+
+struct owned {
+    sem_t entered, open, ended;
+    _Atomic unsigned at_work, ends, late;
+};
+
+static cls_status load_held(void *arg, uint64_t index, void *memory, size_t capacity,
+                            size_t *bytes) {
+    struct owned *owned = arg;
+    (void)index;
+    (void)memory;
+    (void)capacity;
+    owned->late += owned->ends;
+    owned->at_work++;
+    sem_post(&owned->entered);
+    sem_wait(&owned->open);
+    owned->at_work--;
+    *bytes = 4;
+    return CLS_SUCCESS;
+}
+
+static void count_end(void *arg) {
+    struct owned *owned = arg;
+    owned->late += owned->at_work;
+    owned->ends++;
+    sem_post(&owned->ended);
+}
+
+/* The end comes once, when the last loader that was at work has returned, and not before. */
+static void the_end_is_told(void **state) {
+    enum { WORKERS = 3 };
+    cls_prefetcher_config config = CLS_PREFETCHER_CONFIG_INIT;
+    cls_prefetcher prefetcher;
+    struct owned owned = {.ends = 0};
+    (void)state;
+    sem_init(&owned.entered, 0, 0);
+    sem_init(&owned.open, 0, 0);
+    sem_init(&owned.ended, 0, 0);
+    config.workers = WORKERS;
+    config.end = count_end;
+    OK(cls_prefetcher_create(rig.context, CAPACITY, load_held, &owned, &config, &prefetcher));
+    for (int i = 0; i < WORKERS; i++)
+        assert_true(sem_comes(&owned.entered));
+    OK(cls_prefetcher_destroy(prefetcher));
+    for (int i = 0; i < WORKERS; i++) {
+        nap_ms(5);
+        assert_int_equal(owned.ends, 0);
+        sem_post(&owned.open);
+    }
+    assert_true(sem_comes(&owned.ended));
+    assert_int_equal(owned.ends, 1);
+    assert_int_equal(owned.late, 0);
+    sem_destroy(&owned.entered);
+    sem_destroy(&owned.open);
+    sem_destroy(&owned.ended);
+}
+
 /* --- several consumers --- */
 
 struct crowd {
@@ -344,6 +402,7 @@ int main(void) {
         cmocka_unit_test(looking_does_not_wait),
         cmocka_unit_test(stop_ends_every_wait),
         cmocka_unit_test(destroyed_in_the_middle),
+        cmocka_unit_test(the_end_is_told),
         cmocka_unit_test(each_batch_goes_to_one_thread),
         cmocka_unit_test(next_is_refused_in_a_host_function),
         cmocka_unit_test(bad_arguments),
