@@ -167,32 +167,34 @@ cls_status cls_pool_lease(cls_pool pool, cls_stream *out) {
 
 /* --- taking back --- */
 
-static struct pooled *find(struct pool *pool, cls_stream stream) {
+/* Under the lock: the pool's entry for the stream, or why there is none. */
+static cls_status find(struct pool *pool, cls_stream handle, struct pooled **out) {
+    struct stream *stream;
     for (unsigned i = 0; i < pool->count; i++)
-        if (pool->streams[i].handle == stream)
-            return &pool->streams[i];
-    return NULL;
+        if (pool->streams[i].handle == handle) {
+            *out = &pool->streams[i];
+            return CLS_SUCCESS;
+        }
+    cls_status status = stream_get(handle, pool->context, &stream);
+    if (status)
+        return status;
+    stream_put(stream);
+    return error_set(CLS_ERROR_NOT_FOUND, "the stream is not of this pool");
 }
 
 cls_status cls_pool_release(cls_pool handle, cls_stream stream) {
     struct pool *pool;
-    struct stream *found;
+    struct pooled *pooled;
     cls_status status = pool_get(handle, &pool);
     if (status)
         return status;
-    status = stream_get(stream, pool->context, &found);
-    if (status) {
-        pool_put(pool);
-        return status;
-    }
-    stream_put(found);
     const uint64_t now = pool_now(pool);
     pthread_mutex_lock(&pool->lock);
-    struct pooled *pooled = find(pool, stream);
-    if (pooled && pooled->holders)
+    status = find(pool, stream, &pooled);
+    if (!status && !pooled->holders)
+        status = error_set(CLS_ERROR_NOT_FOUND, "the stream is not held");
+    if (!status)
         pooled_release(pool, pooled);
-    else
-        status = error_set(CLS_ERROR_NOT_FOUND, "the stream is not held, or not of this pool");
     pthread_mutex_unlock(&pool->lock);
     pool_shrink(pool, now);
     pool_put(pool);
@@ -201,24 +203,18 @@ cls_status cls_pool_release(cls_pool handle, cls_stream stream) {
 
 cls_status cls_pool_get_outstanding(cls_pool handle, cls_stream stream, uint64_t *ns) {
     struct pool *pool;
-    struct stream *found;
+    struct pooled *pooled;
     struct load load = {0, 0};
     if (!ns)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_pool_get_outstanding: ns is null");
     cls_status status = pool_get(handle, &pool);
     if (status)
         return status;
-    status = stream_get(stream, pool->context, &found);
-    if (!status) {
-        stream_put(found);
-        pthread_mutex_lock(&pool->lock);
-        struct pooled *pooled = find(pool, stream);
-        if (pooled)
-            load = pooled_load(pool, pooled);
-        else
-            status = error_set(CLS_ERROR_NOT_FOUND, "the stream is not of this pool");
-        pthread_mutex_unlock(&pool->lock);
-    }
+    pthread_mutex_lock(&pool->lock);
+    status = find(pool, stream, &pooled);
+    if (!status)
+        load = pooled_load(pool, pooled);
+    pthread_mutex_unlock(&pool->lock);
     if (!status)
         *ns = load.ns < 1.8e19 ? (uint64_t)load.ns : UINT64_MAX;
     pool_put(pool);
