@@ -24,6 +24,7 @@ struct run {
     bool masked; /* a fault may go unreported: behind a failure that is expected, or unwaited for */
     bool wrong;  /* a result is not what the calls' success promised */
     const char *what;
+    const char *nothing; /* why there is nothing to be done here */
 };
 
 struct scenario {

@@ -186,6 +186,8 @@ void unified_memory(struct run *run) {
         if (synchronize(run, stream) && good)
             expect(run, words[WORDS - 1] == 3 * (WORDS - 1) + 1, "the host's view");
     }
+    if (kind == CLS_MANAGED_NONE)
+        run->nothing = "the device shares no memory with the host";
     if (shared)
         ok(run, cls_buffer_destroy(shared));
     world_close(run, &world);

@@ -124,7 +124,7 @@ static void describe(const struct scenario *scenario, const struct fault_plan *p
              plan->nth ? how[plan->persistence] : "never");
 }
 
-void sweep_clean(const struct sweep *sweep, const struct scenario *scenario) {
+const char *sweep_clean(const struct sweep *sweep, const struct scenario *scenario) {
     static const struct fault_plan none = {0};
     describe(scenario, &none);
     struct sweep_run result = run_once(sweep, scenario, &none);
@@ -135,6 +135,7 @@ void sweep_clean(const struct sweep *sweep, const struct scenario *scenario) {
         fail_msg("%s without a fault: %s wrong", scenario->name, result.run.what);
     if (result.left)
         fail_msg("%s without a fault leaves %s", scenario->name, result.live);
+    return result.run.nothing;
 }
 
 /* --- the sweep --- */
@@ -236,8 +237,9 @@ static unsigned count_calls(const struct sweep *sweep, const struct scenario *sc
 void sweep_scenario(const struct sweep *sweep, const struct scenario *scenario) {
     unsigned counts[MAX_FUNCTIONS], turn = 0, total = 0, swept = 0;
     struct tally tally = {0};
-    if (scenario->run == library_call && !cls_blas_available()) {
-        print_message("this library was built without CLBlast\n");
+    const char *nothing = sweep_clean(sweep, scenario);
+    if (nothing) {
+        print_message("%s\n", nothing);
         skip();
     }
     unsigned functions = count_calls(sweep, scenario, counts);

@@ -27,8 +27,9 @@ struct sweep {
  * combination, else they take turns. */
 void sweep_scenario(const struct sweep *sweep, const struct scenario *scenario);
 
-/* The scenario as it is, to see that nothing is wrong before anything fails. */
-void sweep_clean(const struct sweep *sweep, const struct scenario *scenario);
+/* The scenario as it is, to see that nothing is wrong before anything fails. Returns why there was nothing to
+ * be done, or NULL. */
+const char *sweep_clean(const struct sweep *sweep, const struct scenario *scenario);
 
 /* One run with one fault, for what happens once a process: whether it was as it should be, which is said
  * otherwise, and whether the fault came. */
