@@ -4,8 +4,8 @@
 # shellcheck source=tests/tap.sh
 . "$srcdir/tests/tap.sh"
 
-programs='test_order test_events test_failure test_destroy test_query test_host_functions
-    test_threads test_criss_cross test_interop test_contexts'
+programs='test_order test_events test_failure test_failure_events test_destroy test_query
+    test_host_functions test_threads test_criss_cross test_interop test_contexts'
 
 # yes or no: whether the default device has out-of-order queues.
 has_out_of_order() {
