@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Profilers: ranges and records of the program's own, the ring that they are kept in, and files of them. */
+#include "profilers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static unsigned count_labelled(cls_profile profile, const char *label) {
+    unsigned found = 0;
+    for (size_t i = 0; i < summary_of(profile).records; i++)
+        found += strcmp(record_at(profile, i).label, label) == 0;
+    return found;
+}
+
+static bool push_and_pop(void *arg, unsigned i) {
+    char name[32];
+    (void)arg;
+    snprintf(name, sizeof name, "thread %u", i);
+    return !cls_range_push(name) && !cls_range_push("inner") && !cls_range_pop() &&
+           !cls_range_pop() && cls_range_pop() == CLS_ERROR_INVALID_STATE;
+}
+
+static void test_ranges_nest_on_each_thread(void **state) {
+    uint64_t threads[3] = {0};
+    cls_profiler profiler = started();
+    (void)state;
+    assert_int_equal(team_run(3, push_and_pop, NULL), 0);
+    OK(cls_profiler_stop(profiler));
+    cls_profile profile = snapshot(profiler);
+    assert_int_equal(summary_of(profile).records, 6);
+    assert_int_equal(count_labelled(profile, "inner"), 3);
+    for (size_t i = 0; i < 6; i++) {
+        cls_profile_record record = record_at(profile, i);
+        unsigned n;
+        assert_int_equal(record.type, CLS_RECORD_RANGE);
+        assert_true(record.thread > 0);
+        if (sscanf(record.label, "thread %u", &n) == 1)
+            threads[n] = record.thread;
+    }
+    assert_true(threads[0] != threads[1] && threads[1] != threads[2] && threads[0] != threads[2]);
+    end(profile, profiler);
+}
+
+static void test_ranges_opened_while_nothing_ran_are_not_recorded(void **state) {
+    cls_profiler profiler = new_profiler(0);
+    (void)state;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_range_push(NULL));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_range_pop());
+    OK(cls_range_push("before"));
+    OK(cls_profiler_start(profiler));
+    for (unsigned i = 0; i < 40; i++)
+        OK(cls_range_push("deep"));
+    for (unsigned i = 0; i < 41; i++)
+        OK(cls_range_pop());
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_range_pop());
+    cls_profile profile = snapshot(profiler);
+    assert_int_equal(count_labelled(profile, "before"), 0);
+    assert_int_equal(count_labelled(profile, "deep"), 31);
+    end(profile, profiler);
+}
+
+static void test_own_records_and_drops(void **state) {
+    cls_profiler profiler = new_profiler(8);
+    char label[80];
+    (void)state;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_profiler_add(profiler, NULL, 1, 2, 0));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_profiler_add(profiler, "backwards", 2, 1, 0));
+    for (unsigned i = 0; i < 20; i++) {
+        snprintf(label, sizeof label, "own %u", i);
+        OK(cls_profiler_add(profiler, label, 100 + i, 200 + i, i));
+    }
+    cls_profile profile = snapshot(profiler);
+    assert_int_equal(summary_of(profile).records, 8);
+    assert_int_equal(summary_of(profile).dropped, 12);
+    for (unsigned i = 0; i < 8; i++) {
+        cls_profile_record record = record_at(profile, i);
+        assert_int_equal(record.type, CLS_RECORD_USER);
+        assert_int_equal(record.start_ns, 112 + i);
+        assert_int_equal(record.bytes, 12 + i);
+    }
+    OK(cls_profile_destroy(profile));
+    OK(cls_profiler_clear(profiler));
+    memset(label, 'x', sizeof label - 1);
+    label[sizeof label - 1] = '\0';
+    OK(cls_profiler_add(profiler, label, 5, 5, 0));
+    profile = snapshot(profiler);
+    assert_int_equal(summary_of(profile).records, 1);
+    assert_int_equal(summary_of(profile).dropped, 0);
+    assert_int_equal(strlen(record_at(profile, 0).label), 63);
+    end(profile, profiler);
+}
+
+static void test_commands_beyond_the_ring_are_counted(void **state) {
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    cls_profiler profiler = new_profiler(16);
+    (void)state;
+    OK(cls_profiler_start(profiler));
+    for (unsigned i = 0; i < 50; i++)
+        OK(rig_step(stream, cells, 0, 1, 1, 0));
+    OK(cls_stream_synchronize(stream));
+    cls_profile profile = snapshot(profiler);
+    assert_int_equal(summary_of(profile).records, 16);
+    assert_int_equal(summary_of(profile).dropped, 34);
+    assert_int_equal(command_of(profile, stream, 0).position, 35);
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+    end(profile, profiler);
+}
+
+static void test_exports_are_written_whole_or_not_at_all(void **state) {
+    static const char *const names[] = {"t.json", "t.html", "t.svg", "t.csv", "t.txt"};
+    static const char *const begins[] = {"{", "<!DOCTYPE html>", "<svg", "type,kind", "1 records"};
+    char folder[] = "/tmp/clstream-profile-XXXXXX", path[128], start[32];
+    cls_profiler profiler = new_profiler(0);
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    OK(cls_profiler_add(profiler, "own", 1000, 2000, 64));
+    cls_profile profile = snapshot(profiler);
+    for (unsigned i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        OK(cls_profile_export(profile, path, CLS_PROFILE_AUTO));
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        assert_non_null(fgets(start, sizeof start, file));
+        fclose(file);
+        assert_int_equal(strncmp(start, begins[i], strlen(begins[i])), 0);
+        assert_int_equal(unlink(path), 0);
+    }
+    snprintf(path, sizeof path, "%s/t.png", folder);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_profile_export(profile, path, CLS_PROFILE_AUTO));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_profile_export(profile, path, (cls_profile_format)9));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_profile_export(profile, NULL, CLS_PROFILE_JSON));
+    OK(cls_profile_export(profile, path, CLS_PROFILE_SVG));
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/no/t.json", folder);
+    EXPECT(CLS_ERROR_IO, cls_profile_export(profile, path, CLS_PROFILE_AUTO));
+    assert_int_equal(rmdir(folder), 0);
+    end(profile, profiler);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ranges_nest_on_each_thread),
+        cmocka_unit_test(test_ranges_opened_while_nothing_ran_are_not_recorded),
+        cmocka_unit_test(test_own_records_and_drops),
+        cmocka_unit_test(test_commands_beyond_the_ring_are_counted),
+        cmocka_unit_test(test_exports_are_written_whole_or_not_at_all),
+    };
+    return cmocka_run_group_tests_name("profiler records", tests, rig_setup, rig_teardown);
+}
