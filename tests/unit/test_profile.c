@@ -1,193 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles of made-up commands: clocks, statistics, overlap, and what held commands back. No device. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+/* Profiles of made-up commands: statistics and overlap, also against brute force. */
+#include "made_up_commands.h"
 
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "trace/clock_map.h"
-#include "trace/profile.h"
-
-enum { MAX_RAWS = 4000 };
-
-#define US 1000ull
-#define MS 1000000ull
-
-static struct device device;
-static struct raw raws[MAX_RAWS];
-static size_t n_raws;
-static struct profile profile;
-
-/* Device times are the host's less this. */
-static int64_t offset;
-
-static void build(void) {
-    const struct evidence evidence = {.raws = raws, .count = n_raws};
-    profile_free(&profile);
-    memset(&profile, 0, sizeof profile);
-    assert_int_equal(profile_build(&profile, &evidence), CLS_SUCCESS);
-}
-
-static int reset(void **state) {
-    (void)state;
-    n_raws = 0;
-    offset = 5 * (int64_t)MS;
-    memset(raws, 0, sizeof raws);
-    return 0;
-}
-
-static int release(void **state) {
-    (void)state;
-    profile_free(&profile);
-    memset(&profile, 0, sizeof profile);
-    return 0;
-}
-
-/* A kernel "k" of a stream: submitted and handed over at `queued`, on the device from `start` to `end`; all
- * from 1 ms on. Its driver queue has the stream's number. */
-static struct sighting *add(uint64_t stream, uint64_t queued, uint64_t start, uint64_t end) {
-    struct raw *raw = &raws[n_raws++];
-    uint64_t position = 1;
-    for (size_t i = 0; i + 1 < n_raws; i++)
-        position += raws[i].stream == stream;
-    *raw = (struct raw){.type = CLS_RECORD_COMMAND, .stream = stream, .device = &device};
-    snprintf(raw->stream_name, sizeof raw->stream_name, "s%u", (unsigned)stream);
-    raw->u.command = (struct sighting){
-        .label = "k",
-        .kind = CLS_COMMAND_KERNEL,
-        .position = position,
-        .queue = (unsigned)stream,
-        .submitted = MS + queued,
-        .handing = MS + queued,
-        .handed = MS + queued,
-        .retired = MS + end + 10 * MS,
-    };
-    raw->u.command.device = (struct event_times){
-        .queued = (uint64_t)((int64_t)(MS + queued) - offset),
-        .submitted = (uint64_t)((int64_t)(MS + queued) - offset),
-        .started = (uint64_t)((int64_t)(MS + start) - offset),
-        .ended = (uint64_t)((int64_t)(MS + end) - offset),
-    };
-    return &raw->u.command;
-}
-
-static void wait_for(struct sighting *command, uint64_t stream, uint64_t position) {
-    command->deps[command->n_deps++] = (struct sighting_dep){stream, position};
-}
-
-/* The record of a stream's command. */
-static const cls_profile_record *find(uint64_t stream, uint64_t position) {
-    for (size_t i = 0; i < profile.count; i++)
-        if (profile.records[i].stream == stream && profile.records[i].position == position)
-            return &profile.records[i];
-    fail_msg("no command %u of stream %u", (unsigned)position, (unsigned)stream);
-    return NULL;
-}
-
-static uint64_t distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
-
-/* --- clocks --- */
-
-static void test_device_times_are_mapped(void **state) {
-    (void)state;
-    offset = -77 * (int64_t)MS;
-    add(1, 0, 100 * US, 300 * US);
-    add(1, 10 * US, 300 * US, 350 * US);
-    build();
-    assert_int_equal(profile.records[0].clock, CLS_CLOCK_DEVICE);
-    assert_int_equal(profile.records[0].start_ns, MS + 100 * US);
-    assert_int_equal(profile.records[1].end_ns, MS + 350 * US);
-}
-
-static void test_a_clock_that_drifts_is_followed(void **state) {
-    (void)state;
-    for (unsigned i = 0; i < 1000; i++) {
-        offset = 3 * (int64_t)MS + i * (int64_t)US; /* 100 ppm over 10 s */
-        add(1, i * 10 * MS, i * 10 * MS + 50 * US, i * 10 * MS + 80 * US);
-    }
-    build();
-    for (unsigned i = 0; i < 1000; i++)
-        assert_true(distance(profile.records[i].start_ns, MS + i * 10 * MS + 50 * US) < 4 * US);
-}
-
-static void test_a_driver_that_lies_is_not_believed(void **state) {
-    (void)state;
-    struct sighting *backwards = add(1, 0, 100 * US, 300 * US);
-    struct sighting *zero = add(1, 0, 300 * US, 400 * US);
-    struct sighting *half = add(1, 0, 400 * US, 500 * US);
-    backwards->device.started = backwards->device.ended + 1;
-    zero->device = (struct event_times){0, 0, 0, 0};
-    half->device.started = 0;
-    backwards->retired = MS + 350 * US;
-    zero->retired = MS + 450 * US;
-    half->retired = MS + 550 * US;
-    build();
-    for (unsigned i = 0; i < 3; i++) {
-        const cls_profile_record *record = find(1, i + 1);
-        assert_int_equal(record->clock, CLS_CLOCK_NOTICED);
-        assert_int_equal(record->end_ns, MS + 350 * US + i * 100 * US);
-        assert_true(record->queued_ns <= record->submitted_ns);
-        assert_true(record->submitted_ns <= record->start_ns);
-    }
-    assert_int_equal(find(1, 2)->start_ns, find(1, 1)->end_ns);
-    assert_int_equal(find(1, 3)->start_ns, find(1, 2)->end_ns);
-}
-
-static void test_brackets_are_intersected(void **state) {
-    struct bracket brackets[] = {bracket_of(1000, 1500, 1900), bracket_of(2000, 2700, 3300),
-                                 bracket_of(3000, 3100, 3800)};
-    struct clock_map map;
-    (void)state;
-    assert_true(clock_map_build(&map, brackets, 3));
-    assert_int_equal(clock_map_host(&map, 5000), 5000 + 750); /* [700, 800] */
-    clock_map_free(&map);
-    assert_true(clock_map_build(&map, brackets, 0));
-    assert_int_equal(clock_map_host(&map, 5000), 5000);
-    clock_map_free(&map);
-}
-
-static void test_a_timer_counts_where_it_agrees(void **state) {
-    struct bracket wide[] = {bracket_of(1000, 1000, 9000), bracket_of(1000, 4500, 4600)};
-    struct bracket lie[] = {bracket_of(1000, 1000, 9000), bracket_of(1000, 900000, 900100)};
-    struct bracket alone[] = {bracket_of(1000, 4500, 4600)};
-    struct clock_map map;
-    (void)state;
-    wide[1].timer = lie[1].timer = alone[0].timer = true;
-    assert_true(clock_map_build(&map, wide, 2));
-    assert_int_equal(clock_map_host(&map, 1000), 4550);
-    clock_map_free(&map);
-    assert_true(clock_map_build(&map, lie, 2));
-    assert_int_equal(clock_map_host(&map, 1000), 5000);
-    clock_map_free(&map);
-    assert_true(clock_map_build(&map, alone, 1));
-    assert_int_equal(clock_map_host(&map, 1000), 1000);
-    clock_map_free(&map);
-}
-
-/* What a foreign call enqueued is timed at its end alone: it lasts from the stream's earlier work on. */
-static void test_foreign_calls_begin_behind_earlier_work(void **state) {
-    (void)state;
-    add(1, 0, 0, 100 * US)->retired = MS + 150 * US;
-    struct sighting *worker = add(1, 10 * US, 200 * US, 300 * US);
-    struct sighting *in_place = add(1, 10 * US, 500 * US, 600 * US);
-    worker->kind = in_place->kind = CLS_COMMAND_FOREIGN;
-    worker->began = MS + 20 * US;
-    worker->ended = MS + 40 * US;
-    worker->handing = worker->handed = 0;
-    build();
-    assert_int_equal(find(1, 2)->start_ns, MS + 100 * US);
-    assert_int_equal(find(1, 2)->end_ns, MS + 300 * US);
-    assert_int_equal(find(1, 3)->start_ns, MS + 300 * US);
-    assert_int_equal(find(1, 3)->end_ns, MS + 600 * US);
-}
-
-/* --- statistics --- */
 
 static void test_operations(void **state) {
     (void)state;
@@ -233,15 +48,6 @@ static void test_latency_and_memory_of_a_stream(void **state) {
     assert_int_equal(profile.streams[1].memory_peak, 100);
     assert_int_equal(profile.summary.memory_peak, 900);
     assert_string_equal(profile.streams[1].name, "s2");
-}
-
-/* --- overlap --- */
-
-static cls_profile_overlap overlap(int a, int b) {
-    cls_profile_overlap out = CLS_PROFILE_OVERLAP_INIT;
-    const struct group left = {(uint32_t)a, -1}, right = {(uint32_t)b, -1};
-    assert_int_equal(group_overlap(&profile, &left, &right, &out), CLS_SUCCESS);
-    return out;
 }
 
 static void test_overlap_of_two_streams(void **state) {
@@ -306,108 +112,6 @@ static void test_overlap_of_kinds(void **state) {
     assert_int_equal(out.possible_ns, 100 * US);
     assert_int_equal(profile.summary.busy_ns, 180 * US);
 }
-
-/* --- what held commands back --- */
-
-static void expect_hold(uint64_t stream, uint64_t position, cls_hold hold, uint64_t gap) {
-    const cls_profile_record *record = find(stream, position);
-    assert_string_equal(cls_hold_name(record->hold), cls_hold_name(hold));
-    assert_int_equal(record->held_ns, gap);
-}
-
-static void test_held_by_nothing(void **state) {
-    (void)state;
-    add(1, 0, 0, 100 * US);
-    add(1, 0, 100 * US, 200 * US);
-    build();
-    expect_hold(1, 2, CLS_HOLD_NONE, 0);
-}
-
-static void test_held_by_a_dependency(void **state) {
-    (void)state;
-    add(1, 0, 0, 900 * US);
-    add(2, 0, 0, 100 * US);
-    wait_for(add(2, 1 * US, 900 * US, 950 * US), 1, 1);
-    build();
-    expect_hold(2, 2, CLS_HOLD_DEPENDENCY, 800 * US);
-    assert_int_equal(profile.streams[1].held_ns[CLS_HOLD_DEPENDENCY], 800 * US);
-}
-
-/* What a timeline holds back is handed over late. */
-static void test_held_by_a_timeline(void **state) {
-    (void)state;
-    add(1, 0, 0, 100 * US);
-    struct sighting *command = add(1, 10 * US, 400 * US, 500 * US);
-    wait_for(command, 0, 7);
-    command->handing = command->handed = MS + 390 * US;
-    command->device.queued = 0;
-    build();
-    expect_hold(1, 2, CLS_HOLD_DEPENDENCY, 300 * US);
-}
-
-static void test_held_by_the_host(void **state) {
-    (void)state;
-    add(1, 0, 0, 100 * US);
-    add(1, 400 * US, 401 * US, 500 * US);
-    build();
-    expect_hold(1, 2, CLS_HOLD_HOST, 301 * US);
-    assert_int_equal(profile.summary.held_ns[CLS_HOLD_HOST], 300 * US);
-    assert_int_equal(profile.summary.held_ns[CLS_HOLD_LATENCY], US);
-}
-
-static void test_held_by_the_width_of_the_device(void **state) {
-    (void)state;
-    add(1, 0, 0, 500 * US);
-    add(2, 0, 0, 100 * US);
-    add(2, 0, 500 * US, 600 * US);
-    build();
-    expect_hold(2, 2, CLS_HOLD_WIDTH, 400 * US);
-}
-
-static void test_held_by_a_shared_queue(void **state) {
-    (void)state;
-    add(1, 0, 0, 500 * US);
-    add(2, 0, 0, 100 * US)->queue = 1;
-    add(2, 0, 500 * US, 600 * US)->queue = 1;
-    add(3, 0, 0, 300 * US);
-    build();
-    expect_hold(2, 2, CLS_HOLD_QUEUE, 400 * US);
-    assert_int_equal(profile.summary.held_ns[CLS_HOLD_WIDTH], 0);
-}
-
-static void test_held_by_latency(void **state) {
-    (void)state;
-    add(1, 0, 10 * US, 100 * US);
-    add(1, 0, 250 * US, 300 * US);
-    build();
-    expect_hold(1, 2, CLS_HOLD_LATENCY, 150 * US);
-}
-
-/* Another device's work takes no room on this one. */
-static void test_other_devices_take_no_room(void **state) {
-    static struct device second = {.index = 1};
-    (void)state;
-    add(1, 0, 0, 500 * US);
-    raws[0].device = &second;
-    add(2, 0, 0, 100 * US);
-    add(2, 0, 500 * US, 600 * US);
-    build();
-    expect_hold(2, 2, CLS_HOLD_LATENCY, 400 * US);
-}
-
-static void test_markers_and_failed_commands_hold_nothing(void **state) {
-    (void)state;
-    add(1, 0, 0, 100 * US);
-    add(1, 0, 300 * US, 300 * US)->kind = CLS_COMMAND_MARKER;
-    add(1, 0, 400 * US, 500 * US)->outcome = CLS_ERROR_COMMAND_FAILED;
-    add(1, 0, 100 * US, 200 * US);
-    build();
-    expect_hold(1, 2, CLS_HOLD_NONE, 0);
-    expect_hold(1, 3, CLS_HOLD_NONE, 0);
-    expect_hold(1, 4, CLS_HOLD_NONE, 0);
-}
-
-/* --- all of it, at random --- */
 
 static unsigned seed;
 static unsigned below(unsigned n) {
@@ -485,53 +189,15 @@ static void test_sums_agree_with_brute_force(void **state) {
     }
 }
 
-/* --- the ring --- */
-
-static void test_the_ring_keeps_the_latest(void **state) {
-    struct raw out[4];
-    struct ring ring;
-    (void)state;
-    assert_true(raw_ring_init(&ring, 4));
-    for (uint64_t i = 1; i <= 3; i++)
-        raw_ring_put(&ring)->thread = i;
-    raw_ring_copy(&ring, out);
-    assert_true(ring.count == 3 && out[0].thread == 1 && out[2].thread == 3 && !ring.dropped);
-    for (uint64_t i = 4; i <= 10; i++)
-        raw_ring_put(&ring)->thread = i;
-    raw_ring_copy(&ring, out);
-    for (uint64_t i = 0; i < 4; i++)
-        assert_int_equal(out[i].thread, 7 + i);
-    assert_int_equal(ring.dropped, 6);
-    raw_ring_free(&ring);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, reset, release)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_device_times_are_mapped),
-        TEST(test_a_clock_that_drifts_is_followed),
-        TEST(test_a_driver_that_lies_is_not_believed),
-        TEST(test_brackets_are_intersected),
-        TEST(test_a_timer_counts_where_it_agrees),
-        TEST(test_foreign_calls_begin_behind_earlier_work),
         TEST(test_operations),
         TEST(test_latency_and_memory_of_a_stream),
         TEST(test_overlap_of_two_streams),
         TEST(test_what_depends_cannot_overlap),
         TEST(test_dependencies_go_to_the_last_recorded_command),
         TEST(test_overlap_of_kinds),
-        TEST(test_held_by_nothing),
-        TEST(test_held_by_a_dependency),
-        TEST(test_held_by_a_timeline),
-        TEST(test_held_by_the_host),
-        TEST(test_held_by_the_width_of_the_device),
-        TEST(test_held_by_a_shared_queue),
-        TEST(test_held_by_latency),
-        TEST(test_other_devices_take_no_room),
-        TEST(test_markers_and_failed_commands_hold_nothing),
         TEST(test_sums_agree_with_brute_force),
-        TEST(test_the_ring_keeps_the_latest),
     };
     return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
 }
