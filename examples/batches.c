@@ -10,7 +10,7 @@ void batches_open(struct batches *batches, bool quick) {
     batches->kernel = busy_kernel(batches->context);
     batches->n = quick ? 8 : MOST_BATCHES;
     batches->count = quick ? 4096 : 1 << 20;
-    batches->rounds = 50;
+    batches->rounds = 10;
     for (unsigned i = 0; i < batches->n; i++) {
         const size_t bytes = batches->count * sizeof(float);
         void *in, *out;

@@ -7,7 +7,7 @@
 enum { COUNT = 1 << 14, ROUNDS = 500 };
 
 int main(int argc, char **argv) {
-    const unsigned launches = is_quick(argc, argv) ? 4 : 200;
+    const unsigned launches = is_quick(argc, argv) ? 4 : 50;
     const float one = 1;
     cls_context context;
     cls_stream stream;

@@ -18,7 +18,7 @@ run() {
 }
 
 for name in sequential double_buffering triple_buffering four_streams query loader stages fork_join \
-    inference images analysis fusion; do
+    inference images analysis fusion data_parallel; do
     run "$name"
 done
 picture=$(mktemp)
