@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/error.h"
 #include "coordinator/deadlock.h"
 #include "coordinator/timeline.h"
@@ -23,12 +24,7 @@ static const uint64_t SLICE_NS = 10 * CLOCK_MS, SHORT_SLICE_NS = CLOCK_MS;
 static _Atomic unsigned long long names;
 
 static bool init_sync(struct timeline *timeline) {
-    pthread_condattr_t attributes;
-    if (pthread_condattr_init(&attributes))
-        return false;
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    bool made = !pthread_cond_init(&timeline->progress, &attributes);
-    pthread_condattr_destroy(&attributes);
+    bool made = condition_init(&timeline->progress);
     if (made && pthread_mutex_init(&timeline->lock, NULL)) {
         pthread_cond_destroy(&timeline->progress);
         return false;
@@ -191,7 +187,6 @@ cls_status cls_timeline_query(cls_timeline handle, uint64_t value) {
 
 /* Sleeps until something is signalled or queued, or a while. */
 static void sleep_on(struct timeline *timeline, uint64_t value, uint64_t until) {
-    struct timespec when = {(time_t)(until / CLOCK_SECOND), (long)(until % CLOCK_SECOND)};
     unsigned cursor = 0;
     pthread_mutex_lock(&timeline->lock);
     timeline_settle(timeline);
@@ -199,7 +194,7 @@ static void sleep_on(struct timeline *timeline, uint64_t value, uint64_t until) 
     for (; cursor < timeline->lanes.count && !queued; cursor++)
         queued = lane_reaching(&timeline->lanes.items[cursor], value) != NULL;
     if (timeline->value < value && !queued && !gate_failure(&timeline->gate, value))
-        pthread_cond_timedwait(&timeline->progress, &timeline->lock, &when);
+        condition_wait(&timeline->progress, &timeline->lock, until);
     pthread_mutex_unlock(&timeline->lock);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/condition.h"
 #include "base/error.h"
 #include "core/buffer.h"
 #include "core/context.h"
@@ -211,16 +212,6 @@ static cls_status check_config(const cls_stream_config *config) {
     return CLS_SUCCESS;
 }
 
-static bool init_sync(struct stream *stream) {
-    pthread_condattr_t attributes;
-    if (pthread_condattr_init(&attributes))
-        return false;
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    bool made = !pthread_cond_init(&stream->progress, &attributes);
-    pthread_condattr_destroy(&attributes);
-    return made;
-}
-
 static void set_options(struct stream *stream, const cls_stream_config *config) {
     stream->wait = config->wait;
     stream->priority = priority_clamp(config->priority);
@@ -234,7 +225,7 @@ static void set_options(struct stream *stream, const cls_stream_config *config) 
 static cls_status build(struct context *context, const cls_stream_config *config,
                         struct queue *queue, struct failure *spare, struct stream **out) {
     struct stream *stream = object_create(&stream_pool);
-    if (!stream || !init_sync(stream)) {
+    if (!stream || !condition_init(&stream->progress)) {
         if (stream)
             object_abandon(&stream->object);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream");

@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/error.h"
 #include "core/context.h"
 #include "core/engine.h"
@@ -203,9 +204,8 @@ static void spin_for_turn(struct stream *stream, struct host_wait *wait) {
 /* Under the lock: sleeps until a position that is in the FIFO moves, for a while. */
 static void sleep_for_turn(struct stream *stream, const struct host_wait *wait) {
     uint64_t until = clock_now_ns() + waiter_span(wait->start, wait->deadline);
-    struct timespec when = {(time_t)(until / CLOCK_SECOND), (long)(until % CLOCK_SECOND)};
     stream->waiters++;
-    pthread_cond_timedwait(&stream->progress, &stream->lock, &when);
+    condition_wait(&stream->progress, &stream->lock, until);
     stream->waiters--;
 }
 

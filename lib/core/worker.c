@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/worker.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/error.h"
 #include "core/run.h"
 #include "core/stream.h"
@@ -37,17 +37,8 @@ void worker_enter_user_code(const struct stream *stream) { user_code_of = stream
 void worker_leave_user_code(void) { user_code_of = NULL; }
 
 static void make_conditions(void) {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&work_came, &attributes);
-    pthread_cond_init(&thread_went, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
-static int wait_until(pthread_cond_t *condition, uint64_t until) {
-    struct timespec when = {(time_t)(until / CLOCK_SECOND), (long)(until % CLOCK_SECOND)};
-    return pthread_cond_timedwait(condition, &pool_lock, &when);
+    condition_init(&work_came);
+    condition_init(&thread_went);
 }
 
 /* Under the lock, which it leaves meanwhile. */
@@ -79,7 +70,7 @@ static struct stream *next_task(void) {
         bool spare = threads > reserved;
         if (stop && spare)
             return NULL;
-        if (wait_until(&work_came, until) == ETIMEDOUT) {
+        if (!condition_wait(&work_came, &pool_lock, until)) {
             if (!first_task && threads > reserved)
                 return NULL;
             until = clock_now_ns() + IDLE_NS;
@@ -160,7 +151,7 @@ void workers_stop(uint64_t deadline) {
     pthread_mutex_lock(&pool_lock);
     stop = true;
     pthread_cond_broadcast(&work_came);
-    while (threads && wait_until(&thread_went, deadline) != ETIMEDOUT)
+    while (threads && condition_wait(&thread_went, &pool_lock, deadline))
         continue;
     pthread_mutex_unlock(&pool_lock);
 }
