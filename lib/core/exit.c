@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/mover.h"
 #include "core/engine.h"
 #include "core/observe.h"
 #include "core/stream.h"
@@ -54,6 +55,7 @@ static void at_exit(void) {
     drop_queued();
     drain(deadline);
     workers_stop(deadline);
+    movers_stop(deadline);
     engine_stop();
     if (observer())
         observer()->drained();

@@ -2,9 +2,9 @@
 #include "core/staging.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
+#include "base/mover.h"
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/handover.h"
@@ -123,15 +123,21 @@ static bool next_piece(struct cut *cut, struct rect_2d *piece) {
 }
 
 static void pack(char *chunk, const char *host, const struct rect_2d *piece) {
-    for (size_t row = 0; row < piece->height; row++)
-        memcpy(chunk + row * piece->width, host + piece->other_offset + row * piece->other_pitch,
-               piece->width);
+    move_rows(&(struct rows){.to = chunk,
+                             .from = host + piece->other_offset,
+                             .to_pitch = piece->width,
+                             .from_pitch = piece->other_pitch,
+                             .width = piece->width,
+                             .height = piece->height});
 }
 
 static void unpack(char *host, const char *chunk, const struct rect_2d *piece) {
-    for (size_t row = 0; row < piece->height; row++)
-        memcpy(host + piece->other_offset + row * piece->other_pitch, chunk + row * piece->width,
-               piece->width);
+    move_rows(&(struct rows){.to = host + piece->other_offset,
+                             .from = chunk,
+                             .to_pitch = piece->other_pitch,
+                             .from_pitch = piece->width,
+                             .width = piece->width,
+                             .height = piece->height});
 }
 
 /* --- the transfer of one command --- */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/mover.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/condition.h"
+
+enum {
+    MOST_PARTS = 4, /* memory is busy with four cores */
+    LEAST_PART =
+        512 * 1024, /* bytes; a smaller part is copied in the time that waking a thread takes */
+    PART_ALIGNMENT = 64
+};
+
+static const uint64_t IDLE_NS = 5 * CLOCK_SECOND;
+
+/* On the stack of who moves, and in the list until its last part is taken. */
+struct move {
+    const struct rows *rows;
+    size_t bytes, part_bytes;
+    unsigned parts, taken, finished;
+    struct move *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static pthread_cond_t came, ended;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct move *moves;
+static unsigned threads, most_threads;
+static bool stop;
+
+static void begin(void) {
+    bool made = condition_init(&came) && condition_init(&ended);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (made && cores > 1)
+        most_threads = (cores < MOST_PARTS ? (unsigned)cores : MOST_PARTS) - 1;
+}
+
+/* Copies the bytes [from, to) of the rows, counted as if they lay packed. */
+static void copy_span(const struct rows *rows, size_t from, size_t to) {
+    size_t row = from / rows->width, column = from % rows->width;
+    while (from < to) {
+        size_t bytes = rows->width - column;
+        if (bytes > to - from)
+            bytes = to - from;
+        memcpy(rows->to + row * rows->to_pitch + column,
+               rows->from + row * rows->from_pitch + column, bytes);
+        from += bytes;
+        column = 0;
+        row++;
+    }
+}
+
+/* Under the lock, which it leaves meanwhile: takes and copies one part. */
+static void do_part(struct move *move) {
+    size_t from = move->taken++ * move->part_bytes;
+    size_t to = from + move->part_bytes < move->bytes ? from + move->part_bytes : move->bytes;
+    if (move->taken == move->parts) {
+        struct move **link = &moves;
+        while (*link != move)
+            link = &(*link)->next;
+        *link = move->next;
+    }
+    pthread_mutex_unlock(&lock);
+    copy_span(move->rows, from, to);
+    pthread_mutex_lock(&lock);
+    if (++move->finished == move->parts)
+        pthread_cond_broadcast(&ended);
+}
+
+static void *help(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    bool idle = false;
+    while (!stop && !idle) {
+        if (moves)
+            do_part(moves);
+        else
+            idle = !condition_wait(&came, &lock, clock_now_ns() + IDLE_NS) && !moves;
+    }
+    threads--;
+    pthread_cond_broadcast(&ended);
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+/* Under the lock: makes the threads that the move could use, as far as they can be had. */
+static void add_threads(unsigned wanted) {
+    pthread_t thread;
+    while (threads < wanted && threads < most_threads && !stop) {
+        if (pthread_create(&thread, NULL, help, NULL))
+            return;
+        pthread_detach(thread);
+        threads++;
+    }
+}
+
+static void move_together(struct move *move) {
+    pthread_mutex_lock(&lock);
+    add_threads(move->parts - 1);
+    move->next = moves;
+    moves = move;
+    pthread_cond_broadcast(&came);
+    while (move->taken < move->parts)
+        do_part(move);
+    while (move->finished < move->parts)
+        pthread_cond_wait(&ended, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+void move_rows(const struct rows *rows) {
+    pthread_once(&once, begin);
+    size_t bytes = rows->width * rows->height, parts = bytes / LEAST_PART;
+    if (parts > most_threads + 1)
+        parts = most_threads + 1;
+    if (parts < 2) {
+        if (bytes)
+            copy_span(rows, 0, bytes);
+        return;
+    }
+    size_t part_bytes = (bytes / parts + PART_ALIGNMENT) / PART_ALIGNMENT * PART_ALIGNMENT;
+    struct move move = {.rows = rows,
+                        .bytes = bytes,
+                        .part_bytes = part_bytes,
+                        .parts = (unsigned)((bytes + part_bytes - 1) / part_bytes)};
+    move_together(&move);
+}
+
+void movers_stop(uint64_t deadline) {
+    pthread_once(&once, begin);
+    pthread_mutex_lock(&lock);
+    stop = true;
+    pthread_cond_broadcast(&came);
+    while (threads && condition_wait(&ended, &lock, deadline))
+        continue;
+    pthread_mutex_unlock(&lock);
+}
