@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <clstream/batch.h>
+#include <clstream/mempool.h>
 
 enum { COUNT = 1000, BIG = 100000 };
 
@@ -486,6 +487,70 @@ static void test_executions_keep_their_order_on_any_streams(void **state) {
     OK(cls_stream_destroy(third));
 }
 
+/* The first execution's arena is free again, and somebody else's, when the second one is submitted. */
+static void test_the_arena_may_lie_elsewhere_each_time(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_batch batch = make_batch();
+    cls_value total = sum_of(batch, scaled(batch, upload(batch, ramp, BIG), 2));
+    const uint32_t pattern = 0x5a5a5a5a;
+    uint32_t *seen;
+    cls_buffer held;
+    float first, second;
+    OK(cls_batch_execute_async(batch, stream));
+    OK(cls_batch_read(batch, total, &first));
+    const size_t bytes = statistics_of(batch).arena_bytes;
+    assert_true(bytes >= sizeof pattern);
+    OK(cls_malloc_async(stream, bytes, &held));
+    OK(cls_fill_async(held, 0, bytes, &pattern, sizeof pattern, stream));
+    OK(cls_batch_execute_async(batch, stream));
+    OK(cls_batch_read(batch, total, &second));
+    assert_true(first == second);
+    seen = malloc(bytes);
+    assert_non_null(seen);
+    OK(cls_copy_d2h(seen, held, 0, bytes, stream));
+    for (size_t i = 0; i < bytes / sizeof pattern; i++)
+        assert_int_equal(seen[i], pattern);
+    free(seen);
+    OK(cls_free_async(held, stream));
+    OK(cls_batch_destroy(batch));
+    OK(cls_stream_destroy(stream));
+}
+
+static void test_an_array_stays_for_what_was_submitted_with_it(void **state) {
+    (void)state;
+    enum { OTHERS = 8 };
+    cls_stream stream = rig_stream();
+    cls_batch batch = make_batch();
+    cls_buffer array = buffer_of(ramp, COUNT), others[OTHERS];
+    cls_value x, y;
+    static float out[COUNT], zeros[COUNT];
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_batch_array(batch, cls_array_of(array, CLS_F32, COUNT), &x));
+    y = scaled(batch, x, 2);
+    OK(cls_batch_prepare(batch));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(cls_batch_execute_async(batch, stream));
+    OK(cls_batch_read_async(batch, y, out, stream));
+    gate_await(&gate);
+    for (int i = 0; i < OTHERS; i++) {
+        others[i] = buffer_of(zeros, COUNT);
+        OK(cls_batch_bind_array(batch, x, cls_array_of(others[i], CLS_F32, COUNT)));
+        if (i == 0)
+            OK(cls_buffer_destroy(array));
+    }
+    gate_open(&gate);
+    OK(cls_stream_synchronize(stream));
+    for (int i = 0; i < COUNT; i++)
+        assert_true(out[i] == 2 * ramp[i]);
+    gate_destroy(&gate);
+    OK(cls_batch_destroy(batch));
+    for (int i = 0; i < OTHERS; i++)
+        OK(cls_buffer_destroy(others[i]));
+    OK(cls_stream_destroy(stream));
+}
+
 static void test_a_batch_destroyed_at_work_completes(void **state) {
     (void)state;
     cls_stream stream = rig_stream();
@@ -663,6 +728,8 @@ int main(void) {
         cmocka_unit_test(test_the_generated_source_can_be_read),
         cmocka_unit_test(test_independent_regions_run_on_several_streams),
         cmocka_unit_test(test_executions_keep_their_order_on_any_streams),
+        cmocka_unit_test(test_the_arena_may_lie_elsewhere_each_time),
+        cmocka_unit_test(test_an_array_stays_for_what_was_submitted_with_it),
         cmocka_unit_test(test_a_batch_destroyed_at_work_completes),
         cmocka_unit_test(test_a_failed_stream_refuses_and_the_batch_goes_on_elsewhere),
         cmocka_unit_test(test_blocking_calls_inside_host_functions_are_refused),
