@@ -5,6 +5,7 @@
  */
 #include "schedule.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,6 +107,64 @@ static void test_one_missing_wait_shows(void **state) {
         assert_true(with >= graphs * 4 / 5);
 }
 
+/* A host that waits in the driver is let go though gates are held, also by what another thread enqueues in
+ * the meantime: on an in-order queue that may come before what the host waits for. */
+enum { WAITS = 300 };
+
+struct desk {
+    cl_command_queue queue;
+    cl_mem memory;
+    _Atomic bool over;
+};
+
+static void *keep_filling(void *arg) {
+    struct desk *desk = arg;
+    const struct timespec moment = {0, 50000};
+    const cl_uint zero = 0;
+    while (!desk->over) {
+        if (clEnqueueFillBuffer(desk->queue, desk->memory, &zero, 4, 0, 64, 0, NULL, NULL))
+            break;
+        nanosleep(&moment, NULL);
+    }
+    return NULL;
+}
+
+static void map_and_unmap(const struct desk *desk) {
+    cl_int code;
+    void *at = clEnqueueMapBuffer(desk->queue, desk->memory, CL_TRUE, CL_MAP_READ, 0, 64, 0, NULL,
+                                  NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    assert_int_equal(clEnqueueUnmapMemObject(desk->queue, desk->memory, at, 0, NULL, NULL),
+                     CL_SUCCESS);
+}
+
+static void test_a_host_that_waits_is_let_go(void **state) {
+    struct desk desk = {.over = false};
+    pthread_t thread;
+    cl_context cl;
+    cl_device_id device;
+    cl_int code;
+    (void)state;
+    assert_int_equal(cls_context_get_cl(context, &cl, &device), CLS_SUCCESS);
+    desk.queue = clCreateCommandQueue(cl, device, 0, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    desk.memory = clCreateBuffer(cl, CL_MEM_READ_WRITE, 64, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    controls->choose(SCHEDULE_LAST_FIRST, 0);
+    alarm(HANG_S);
+    hold(true);
+    assert_int_equal(pthread_create(&thread, NULL, keep_filling, &desk), 0);
+    for (int i = 0; i < WAITS; i++)
+        map_and_unmap(&desk);
+    desk.over = true;
+    pthread_join(thread, NULL);
+    assert_int_equal(clFinish(desk.queue), CL_SUCCESS);
+    hold(false);
+    alarm(0);
+    assert_int_equal(clReleaseMemObject(desk.memory), CL_SUCCESS);
+    assert_int_equal(clReleaseCommandQueue(desk.queue), CL_SUCCESS);
+}
+
 /* --- the library --- */
 
 static void compute(enum schedule_order order, enum policy policy, uint64_t few, uint64_t many) {
@@ -162,6 +221,7 @@ int main(int argc, char **argv) {
     static const enum policy policies[POLICIES] = {POLICY_OUT_OF_ORDER, POLICY_IN_ORDER,
                                                    POLICY_EVENT_LESS};
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_host_that_waits_is_let_go),
         WITH(test_one_missing_wait_shows, POLICY_OUT_OF_ORDER),
         WITH(test_one_missing_wait_shows, POLICY_IN_ORDER),
         WITH(test_one_missing_wait_shows, POLICY_EVENT_LESS),

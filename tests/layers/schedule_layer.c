@@ -33,6 +33,7 @@ static unsigned n_gates, capacity, widest, unflushed;
 static uint64_t total, last_came, random_state = 1, salt;
 static enum schedule_order order;
 static bool held, wanted, running, stop;
+static unsigned waiting; /* hosts that wait in the driver */
 static pthread_t thread;
 
 static uint64_t now_ns(void) {
@@ -155,7 +156,7 @@ static void *open_gates(void *unused) {
     pthread_mutex_lock(&lock);
     while (!stop || n_gates) {
         bool quiet = !held && now_ns() - last_came > QUIET_NS;
-        if (n_gates && (stop || wanted || quiet)) {
+        if (n_gates && (stop || wanted || waiting || quiet)) {
             struct gated *gated = take();
             pthread_mutex_unlock(&lock);
             if (gated)
@@ -175,9 +176,11 @@ static void *open_gates(void *unused) {
     return NULL;
 }
 
-static void want(void) {
+/* While a host waits in the driver all that comes is let go: what it waits for may be behind a command that
+ * is on its way here just now, or that another thread enqueues before the wait itself is in its queue. */
+static void host_waits(bool begins) {
     pthread_mutex_lock(&lock);
-    wanted = n_gates != 0;
+    waiting += begins ? 1u : -1u;
     pthread_cond_signal(&changed);
     pthread_mutex_unlock(&lock);
 }
@@ -206,7 +209,7 @@ static cl_int layer_before_enqueue(struct layer_enqueue *e) {
     bool open = order == SCHEDULE_OPEN;
     pthread_mutex_unlock(&lock);
     if (e->blocking)
-        want();
+        host_waits(true);
     if (e->blocking || open)
         return CL_SUCCESS;
     cl_event gate = make_gate(e->queue);
@@ -250,6 +253,8 @@ static void keep(struct gated *gated) {
 
 static void layer_after_enqueue(struct layer_enqueue *e, cl_int code) {
     struct passage *passage = e->note;
+    if (e->blocking)
+        host_waits(false);
     if (!passage)
         return;
     struct gated *gated = passage->gated;
@@ -280,8 +285,10 @@ static void layer_after_enqueue(struct layer_enqueue *e, cl_int code) {
 /* --- the host waits --- */
 
 static cl_int CL_API_CALL waiting_clWaitForEvents(cl_uint n, const cl_event *events) {
-    want();
-    return next.clWaitForEvents(n, events);
+    host_waits(true);
+    cl_int code = next.clWaitForEvents(n, events);
+    host_waits(false);
+    return code;
 }
 
 static cl_int CL_API_CALL noting_clFlush(cl_command_queue queue) {
@@ -291,8 +298,10 @@ static cl_int CL_API_CALL noting_clFlush(cl_command_queue queue) {
 
 static cl_int CL_API_CALL waiting_clFinish(cl_command_queue queue) {
     note_flush(queue);
-    want();
-    return next.clFinish(queue);
+    host_waits(true);
+    cl_int code = next.clFinish(queue);
+    host_waits(false);
+    return code;
 }
 
 /* --- queues come and go --- */
