@@ -60,10 +60,8 @@ cls_status cls_device_find(const char *spec, size_t *index) {
 
 cls_status cls_device_get_capability(size_t index, size_t i, cls_capability *out) {
     static const char call[] = "cls_device_get_capability";
-    if (!out)
-        return null_argument(call, "out");
     struct device *device;
-    cls_status status = at_index(call, index, &device);
+    cls_status status = out ? at_index(call, index, &device) : null_argument(call, "out");
     if (status)
         return status;
     if (i >= caps_figures)
@@ -78,10 +76,8 @@ cls_status cls_device_get_capability(size_t index, size_t i, cls_capability *out
 
 cls_status cls_device_get_quirk(size_t index, size_t i, cls_quirk *out) {
     static const char call[] = "cls_device_get_quirk";
-    if (!out)
-        return null_argument(call, "out");
     struct device *device;
-    cls_status status = at_index(call, index, &device);
+    cls_status status = out ? at_index(call, index, &device) : null_argument(call, "out");
     if (status)
         return status;
     const struct quirk_row *row = quirk_at(device, i);

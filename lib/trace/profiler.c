@@ -202,40 +202,39 @@ static void stop(struct profiler *profiler) {
         profiler_put(profiler);
 }
 
-cls_status cls_profiler_start(cls_profiler handle) {
+/* Does that to the profiler of a handle. */
+static cls_status change(cls_profiler handle, void (*how)(struct profiler *profiler)) {
     struct profiler *profiler;
     cls_status status = profiler_get(handle, &profiler);
     if (status)
         return status;
+    how(profiler);
+    profiler_put(profiler);
+    return CLS_SUCCESS;
+}
+
+static void start_looking(struct profiler *profiler) {
     start(profiler);
     look_at_devices(profiler);
-    profiler_put(profiler);
-    return CLS_SUCCESS;
 }
 
-cls_status cls_profiler_stop(cls_profiler handle) {
-    struct profiler *profiler;
-    cls_status status = profiler_get(handle, &profiler);
-    if (status)
-        return status;
+cls_status cls_profiler_start(cls_profiler handle) { return change(handle, start_looking); }
+
+static void look_and_stop(struct profiler *profiler) {
     look_at_devices(profiler);
     stop(profiler);
-    profiler_put(profiler);
-    return CLS_SUCCESS;
 }
 
-cls_status cls_profiler_clear(cls_profiler handle) {
-    struct profiler *profiler;
-    cls_status status = profiler_get(handle, &profiler);
-    if (status)
-        return status;
+cls_status cls_profiler_stop(cls_profiler handle) { return change(handle, look_and_stop); }
+
+static void clear(struct profiler *profiler) {
     pthread_mutex_lock(&trace_lock);
     raw_ring_clear(&profiler->ring);
     profiler->missed = 0;
     pthread_mutex_unlock(&trace_lock);
-    profiler_put(profiler);
-    return CLS_SUCCESS;
 }
+
+cls_status cls_profiler_clear(cls_profiler handle) { return change(handle, clear); }
 
 /* --- snapshots --- */
 

@@ -34,11 +34,16 @@ static cls_status check_size(const char *call, const size_t *size, size_t wanted
     return error_set(CLS_ERROR_INVALID_VALUE, "%s: out is null or of a wrong size", call);
 }
 
+/* The profile, for a call that fills a struct of `wanted` bytes; its size is null when the struct is. */
+static cls_status open_for(const char *call, const size_t *size, size_t wanted, cls_profile handle,
+                           struct profile **out) {
+    cls_status status = check_size(call, size, wanted);
+    return status ? status : profile_get(handle, out);
+}
+
 cls_status cls_profile_get_record(cls_profile handle, size_t i, cls_profile_record *out) {
     struct profile *profile;
-    cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
-    if (!status)
-        status = profile_get(handle, &profile);
+    cls_status status = open_for(__func__, out ? &out->size : NULL, sizeof *out, handle, &profile);
     if (status)
         return status;
     status =
@@ -49,9 +54,7 @@ cls_status cls_profile_get_record(cls_profile handle, size_t i, cls_profile_reco
 
 cls_status cls_profile_get_summary(cls_profile handle, cls_profile_summary *out) {
     struct profile *profile;
-    cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
-    if (!status)
-        status = profile_get(handle, &profile);
+    cls_status status = open_for(__func__, out ? &out->size : NULL, sizeof *out, handle, &profile);
     if (status)
         return status;
     *out = profile->summary;
@@ -61,9 +64,7 @@ cls_status cls_profile_get_summary(cls_profile handle, cls_profile_summary *out)
 
 cls_status cls_profile_get_stream(cls_profile handle, size_t i, cls_profile_stream *out) {
     struct profile *profile;
-    cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
-    if (!status)
-        status = profile_get(handle, &profile);
+    cls_status status = open_for(__func__, out ? &out->size : NULL, sizeof *out, handle, &profile);
     if (status)
         return status;
     status = copy_item(__func__, (struct items){profile->streams, profile->n_streams, sizeof *out},
@@ -95,18 +96,22 @@ cls_status cls_profile_find_stream(cls_profile handle, cls_stream stream_handle,
     return status;
 }
 
+static cls_status check_stream(const struct profile *profile, size_t stream) {
+    if (stream < profile->n_streams)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OUT_OF_RANGE, "stream %zu of %zu", stream, profile->n_streams);
+}
+
 cls_status cls_profile_get_operation(cls_profile handle, size_t stream, size_t i,
                                      cls_profile_operation *out) {
     struct profile *profile;
-    cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
-    if (!status)
-        status = profile_get(handle, &profile);
+    cls_status status = open_for(__func__, out ? &out->size : NULL, sizeof *out, handle, &profile);
     if (status)
         return status;
     size_t row = stream == CLS_PROFILE_ALL ? profile->n_streams : stream;
-    if (row >= profile->n_streams && stream != CLS_PROFILE_ALL)
-        status = error_set(CLS_ERROR_OUT_OF_RANGE, "stream %zu of %zu", stream, profile->n_streams);
-    else
+    if (stream != CLS_PROFILE_ALL)
+        status = check_stream(profile, stream);
+    if (!status)
         status = copy_item(__func__,
                            (struct items){profile->operations[row].items,
                                           profile->operations[row].count, sizeof *out},
@@ -127,15 +132,11 @@ static cls_status overlap(struct profile *profile, const struct group *a, const 
 cls_status cls_profile_get_stream_overlap(cls_profile handle, size_t a, size_t b,
                                           cls_profile_overlap *out) {
     struct profile *profile;
-    cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
-    if (!status)
-        status = profile_get(handle, &profile);
+    cls_status status = open_for(__func__, out ? &out->size : NULL, sizeof *out, handle, &profile);
     if (status)
         return status;
-    if (a >= profile->n_streams || b >= profile->n_streams)
-        status = error_set(CLS_ERROR_OUT_OF_RANGE, "stream %zu of %zu", a > b ? a : b,
-                           profile->n_streams);
-    else
+    status = check_stream(profile, a > b ? a : b);
+    if (!status)
         status = overlap(profile, &(struct group){(uint32_t)a, -1},
                          &(struct group){(uint32_t)b, -1}, out);
     profile_put(profile);
