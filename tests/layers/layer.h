@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "tests/layers/layer_calls.h"
 
@@ -54,6 +55,18 @@ struct layer_enqueue {
 };
 
 static cl_icd_dispatch next;
+
+/* What a query answers: `needed` bytes, where there is room for them. */
+static inline cl_int layer_answer(const void *from, size_t needed, size_t size, void *value,
+                                  size_t *size_ret) {
+    if (value && size < needed)
+        return CL_INVALID_VALUE;
+    if (value)
+        memcpy(value, from, needed);
+    if (size_ret)
+        *size_ret = needed;
+    return CL_SUCCESS;
+}
 
 /* Before a call: a code to fail it with, or CL_SUCCESS. */
 static cl_int layer_enter(enum layer_call call);
