@@ -191,6 +191,25 @@ struct relay {
     sem_t done;
 };
 
+/* How often it is passed on. */
+static unsigned relay_start(struct relay *relay) {
+    *relay = (struct relay){
+        rig_stream(), rig_stream(), rig_cells(1), rig_event(), rig_scale(500, 20), 0, {{0}}};
+    assert_int_equal(sem_init(&relay->done, 0, 0), 0);
+    return relay->left;
+}
+
+static void relay_finish(struct relay *relay, unsigned count) {
+    assert_true(sem_comes(&relay->done));
+    OK(cls_context_synchronize(rig.context));
+    assert_int_equal(relay->refused, 0);
+    assert_int_equal(rig_cell(relay->cells, 0), count + 1);
+    OK(cls_stream_destroy(relay->stream));
+    OK(cls_stream_destroy(relay->other));
+    OK(cls_event_destroy(relay->event));
+    OK(cls_buffer_destroy(relay->cells));
+}
+
 /* Submits to its own stream and to another, and passes itself on. */
 static void pass_on(void *arg) {
     struct relay *relay = arg;
@@ -210,18 +229,10 @@ static void pass_on(void *arg) {
 
 static void test_submitting_inside_works(void **state) {
     (void)state;
-    struct relay relay = {rig_stream(), rig_stream(), rig_cells(1), rig_event(), 0, 0, {{0}}};
-    unsigned count = relay.left = rig_scale(500, 20);
-    assert_int_equal(sem_init(&relay.done, 0, 0), 0);
+    struct relay relay;
+    unsigned count = relay_start(&relay);
     OK(cls_stream_launch_host_async(relay.stream, pass_on, &relay));
-    assert_true(sem_comes(&relay.done));
-    OK(cls_context_synchronize(rig.context));
-    assert_int_equal(relay.refused, 0);
-    assert_int_equal(rig_cell(relay.cells, 0), count + 1);
-    OK(cls_stream_destroy(relay.stream));
-    OK(cls_stream_destroy(relay.other));
-    OK(cls_event_destroy(relay.event));
-    OK(cls_buffer_destroy(relay.cells));
+    relay_finish(&relay, count);
 }
 
 /* Passes itself on from stream to stream, with work in between; its own stream's work is done by then. */
@@ -235,17 +246,10 @@ static void enqueue_back(cls_stream stream, cls_status status, void *arg) {
 
 static void test_callbacks_may_enqueue(void **state) {
     (void)state;
-    struct relay relay = {rig_stream(), rig_stream(), rig_cells(1), NULL, 0, 0, {{0}}};
-    unsigned count = relay.left = rig_scale(500, 20);
-    assert_int_equal(sem_init(&relay.done, 0, 0), 0);
+    struct relay relay;
+    unsigned count = relay_start(&relay);
     OK(cls_stream_add_callback(relay.stream, enqueue_back, &relay));
-    assert_true(sem_comes(&relay.done));
-    OK(cls_context_synchronize(rig.context));
-    assert_int_equal(relay.refused, 0);
-    assert_int_equal(rig_cell(relay.cells, 0), count + 1);
-    OK(cls_stream_destroy(relay.stream));
-    OK(cls_stream_destroy(relay.other));
-    OK(cls_buffer_destroy(relay.cells));
+    relay_finish(&relay, count);
 }
 
 struct aftermath {

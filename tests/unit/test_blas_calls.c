@@ -33,19 +33,8 @@ static struct {
     CLBlastStatusCode code; /* to fail with */
 } spy;
 
-CLBlastStatusCode __real_CLBlastSgemmWithTempBuffer(
-    const CLBlastLayout layout, const CLBlastTranspose ta, const CLBlastTranspose tb,
-    const size_t m, const size_t n, const size_t k, const float alpha, const cl_mem a,
-    const size_t a_offset, const size_t a_ld, const cl_mem b, const size_t b_offset,
-    const size_t b_ld, const float beta, cl_mem c, const size_t c_offset, const size_t c_ld,
-    cl_command_queue *queue, cl_event *event, cl_mem temporary);
-
-CLBlastStatusCode __wrap_CLBlastSgemmWithTempBuffer(
-    const CLBlastLayout layout, const CLBlastTranspose ta, const CLBlastTranspose tb,
-    const size_t m, const size_t n, const size_t k, const float alpha, const cl_mem a,
-    const size_t a_offset, const size_t a_ld, const cl_mem b, const size_t b_offset,
-    const size_t b_ld, const float beta, cl_mem c, const size_t c_offset, const size_t c_ld,
-    cl_command_queue *queue, cl_event *event, cl_mem temporary);
+__typeof__(CLBlastSgemmWithTempBuffer) __real_CLBlastSgemmWithTempBuffer;
+__typeof__(CLBlastSgemmWithTempBuffer) __wrap_CLBlastSgemmWithTempBuffer;
 
 CLBlastStatusCode __wrap_CLBlastSgemmWithTempBuffer(
     const CLBlastLayout layout, const CLBlastTranspose ta, const CLBlastTranspose tb,

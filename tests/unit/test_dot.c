@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The dependency graph as DOT, to the letter. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "coordinator/dot.h"
 
 #include "failing_memory.h"
-
-static struct graph *make(bool permissive, uint32_t nodes) {
-    static const char *const labels[] = {"a", "b", "c", "d", "e", "f"};
-    struct graph *graph = NULL;
-    uint32_t node;
-    assert_int_equal(graph_create(permissive, &graph), CLS_SUCCESS);
-    for (uint32_t i = 0; i < nodes; i++) {
-        const char *label = i < 6 ? labels[i] : NULL;
-        assert_int_equal(graph_add_node(graph, NULL, label, &node), CLS_SUCCESS);
-        assert_int_equal(node, i);
-    }
-    return graph;
-}
-
-static void edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
-    assert_int_equal(graph_add_edge(graph, dependent, prerequisite), CLS_SUCCESS);
-}
+#include "labelled_graph.h"
 
 struct drawn {
     char *text;

@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What each call of the dependency graph promises, one by one, and without memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/error.h"
 
 #include "failing_memory.h"
 #include "graph_model.h"
-
-static struct graph *make(bool permissive, uint32_t nodes) {
-    static const char *const labels[] = {"a", "b", "c", "d", "e", "f"};
-    struct graph *graph = NULL;
-    uint32_t node;
-    assert_int_equal(graph_create(permissive, &graph), CLS_SUCCESS);
-    for (uint32_t i = 0; i < nodes; i++) {
-        const char *label = i < 6 ? labels[i] : NULL;
-        assert_int_equal(graph_add_node(graph, NULL, label, &node), CLS_SUCCESS);
-        assert_int_equal(node, i);
-    }
-    return graph;
-}
-
-static void edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
-    assert_int_equal(graph_add_edge(graph, dependent, prerequisite), CLS_SUCCESS);
-}
+#include "labelled_graph.h"
 
 static void refusal_names_the_cycle(void **state) {
     struct graph *graph = make(false, 8);
