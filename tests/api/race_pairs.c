@@ -10,18 +10,10 @@ static const char source[] = "kernel void blur(global const uint *in, global uin
                              "    out[get_global_id(0)] = in[get_global_id(0)] + 1;\n"
                              "}\n";
 
-cls_stream named(const char *name) {
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    cls_stream stream = NULL;
-    config.name = name;
-    OK(cls_stream_create(rig.context, &config, &stream));
-    return stream;
-}
-
 void world_begin(void) {
-    w.a = named("first");
-    w.b = named("second");
-    w.c = named("third");
+    w.a = rig_named("first");
+    w.b = rig_named("second");
+    w.c = rig_named("third");
     w.event = rig_event();
     w.other = rig_event();
     w.x = rig_cells(CELLS);

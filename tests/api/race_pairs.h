@@ -26,8 +26,6 @@ extern struct world {
 void world_begin(void);
 void world_end(void);
 
-cls_stream named(const char *name);
-
 /* What the checker found since world_begin. */
 cls_check_counts found(void);
 

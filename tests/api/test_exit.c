@@ -115,11 +115,7 @@ static void exit_when_idle(void) {
 
 /* Callbacks behind a user event that is never set: the process must not hang, and each is called. */
 static void exit_with_callbacks_held(void) {
-    cl_context context;
-    cl_int code;
-    OK(cls_context_get_cl(rig.context, &context, NULL));
-    cl_event never = clCreateUserEvent(context, &code);
-    assert_int_equal(code, CL_SUCCESS);
+    cl_event never = rig_user_event();
     cls_stream stream = rig_stream();
     cls_buffer cells = rig_cells(1);
     OK(rig_set(stream, cells, 0, 1, 1));
@@ -156,11 +152,7 @@ static void exit_with_timelines_awaited(void) {
 
 /* As exit_with_callbacks_held, without any device work. */
 static void exit_with_callbacks_only(void) {
-    cl_context context;
-    cl_int code;
-    OK(cls_context_get_cl(rig.context, &context, NULL));
-    cl_event never = clCreateUserEvent(context, &code);
-    assert_int_equal(code, CL_SUCCESS);
+    cl_event never = rig_user_event();
     cls_stream stream = rig_stream();
     OK(cls_stream_wait_cl(stream, never));
     for (int i = 0; i < 10; i++)

@@ -10,14 +10,6 @@
 
 static const uint64_t MS = 1000000;
 
-static cls_stream named(const char *name) {
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    cls_stream stream = NULL;
-    config.name = name;
-    OK(cls_stream_create(rig.context, &config, &stream));
-    return stream;
-}
-
 static cls_timeline timeline_of(const char *name, cls_stream signaller) {
     const cls_timeline_config config = {sizeof config, name, 3, signaller};
     cls_timeline timeline = NULL;
@@ -56,7 +48,7 @@ static void expect_in_report(const char *stream, const char *part) {
 
 static void test_idle_streams(void **state) {
     (void)state;
-    cls_stream stream = named("idle");
+    cls_stream stream = rig_named("idle");
     expect_in_report("idle", "nothing to do after 0 commands");
     expect_in_report("default stream", "nothing to do");
     OK(cls_stream_destroy(stream));
@@ -64,7 +56,7 @@ static void test_idle_streams(void **state) {
 
 static void test_work_with_the_driver(void **state) {
     (void)state;
-    cls_stream stream = named("busy");
+    cls_stream stream = rig_named("busy");
     cls_buffer cells = rig_cells(1);
     char *text = NULL;
     if (rig_runs_inline())
@@ -85,7 +77,7 @@ static void test_work_with_the_driver(void **state) {
 
 static void test_a_host_function_that_runs(void **state) {
     (void)state;
-    cls_stream stream = named("host"), behind = named("behind");
+    cls_stream stream = rig_named("host"), behind = rig_named("behind");
     cls_buffer cells = rig_cells(1);
     cls_event event = rig_event();
     struct gate gate;
@@ -115,7 +107,7 @@ static void test_a_host_function_that_runs(void **state) {
 
 static void test_timelines(void **state) {
     (void)state;
-    cls_stream owner = named("owner"), waiter = named("waiter"), lost = named("lost");
+    cls_stream owner = rig_named("owner"), waiter = rig_named("waiter"), lost = rig_named("lost");
     cls_timeline owned = timeline_of("owned", owner), open = timeline_of("open", NULL);
     cls_buffer cells = rig_cells(2);
     struct gate gate;
@@ -155,7 +147,7 @@ static void test_another_context(void **state) {
     (void)state;
     cls_context other;
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    cls_stream stream = named("here"), there;
+    cls_stream stream = rig_named("here"), there;
     cls_timeline timeline;
     cls_buffer cells = rig_cells(1);
     config.name = "there";
@@ -176,7 +168,7 @@ static void test_another_context(void **state) {
 
 static void test_failure(void **state) {
     (void)state;
-    cls_stream failed = named("failed");
+    cls_stream failed = rig_named("failed");
     OK(rig_fail(failed, "the culprit", -5));
     EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(failed));
     expect_in_report("failed", "poisoned by 'the culprit' (CLS_ERROR_COMMAND_FAILED)");

@@ -2,15 +2,6 @@
 /* Failure that comes by events: a user's cl_event that is set to an error, a command that the driver fails late. */
 #include "failures.h"
 
-static cl_event user_event(void) {
-    cl_context context;
-    cl_int code;
-    OK(cls_context_get_cl(rig.context, &context, NULL));
-    cl_event event = clCreateUserEvent(context, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    return event;
-}
-
 static void test_a_failed_user_event_poisons(void **state) {
     (void)state;
     cls_stream a = rig_stream(), b = rig_stream();
@@ -18,7 +9,7 @@ static void test_a_failed_user_event_poisons(void **state) {
     cls_event event = rig_event();
     struct outcome outcome;
     unsigned ran = 0;
-    cl_event gate = user_event();
+    cl_event gate = rig_user_event();
     outcome_init(&outcome);
     OK(cls_stream_wait_cl(a, gate));
     OK(rig_set(a, cells, 0, 1, 0));
@@ -51,7 +42,7 @@ static void test_a_user_event_that_failed_before_poisons(void **state) {
     (void)state;
     cls_stream stream = rig_stream();
     cls_buffer cells = rig_cells(1);
-    cl_event gate = user_event();
+    cl_event gate = rig_user_event();
     assert_int_equal(clSetUserEventStatus(gate, -7), CL_SUCCESS);
     cls_status status = cls_stream_wait_cl(stream, gate);
     assert_int_equal(clReleaseEvent(gate), CL_SUCCESS);
@@ -70,7 +61,7 @@ static void test_a_failed_user_event_poisons_a_stream_without_commands(void **st
     (void)state;
     for (int first = 0; first < 2; first++) {
         cls_stream stream = rig_stream();
-        cl_event gate = user_event();
+        cl_event gate = rig_user_event();
         OK(cls_stream_wait_cl(stream, gate));
         EXPECT(CLS_NOT_READY, cls_stream_query(stream));
         assert_int_equal(clSetUserEventStatus(gate, -7), CL_SUCCESS);
@@ -110,7 +101,7 @@ static bool driver_tells_of_late_failure(void) {
     cl_context context;
     cl_device_id device;
     cl_int code, status;
-    cl_event gate = user_event(), first, second;
+    cl_event gate = rig_user_event(), first, second;
     OK(cls_context_get_cl(rig.context, &context, &device));
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
     assert_int_equal(code, CL_SUCCESS);
@@ -145,7 +136,7 @@ static void test_a_chain_that_the_driver_fails_late(void **state) {
         cls_event event = rig_event();
         struct outcome told;
         unsigned ran = 0;
-        struct late late = {user_event(), NULL};
+        struct late late = {rig_user_event(), NULL};
         outcome_init(&told);
         OK(rig_set(a, cells, 0, 1, 1));
         OK(cls_stream_foreign_async(a, "late failure", enqueue_gated, &late));

@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Stream-ordered memory from many threads: nobody is given what another still uses. */
-#include "../support/rig.h"
+#include "threads.h"
 
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include <clstream/mempool.h>
-
-enum { THREADS = 8 };
-
-#define CHECK(condition)                                                                     \
-    do {                                                                                     \
-        if (!(condition)) {                                                                  \
-            print_error("line %d: %s: %s\n", __LINE__, #condition, cls_last_error_detail()); \
-            return false;                                                                    \
-        }                                                                                    \
-    } while (0)
-
-#define SKIP_ON_SINGLE_THREADED_DRIVERS() \
-    if (rig_runs_inline())                \
-    SKIP_BECAUSE("this driver is for single-threaded use")
 
 static uint32_t next_number(uint64_t *random, uint32_t below) {
     *random ^= *random << 13;

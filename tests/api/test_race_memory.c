@@ -41,7 +41,7 @@ static void parts_of_one_buffer(bool clean) {
 }
 
 static void destroyed_stream(bool clean) {
-    cls_stream gone = named("gone");
+    cls_stream gone = rig_named("gone");
     write_x(gone);
     OK(cls_event_record(w.event, gone));
     OK(cls_stream_destroy(gone));

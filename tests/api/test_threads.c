@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Every call is safe from any thread. */
-#include "../support/rig.h"
+#include "threads.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-
-enum { THREADS = 8 };
-
-#define CHECK(condition)                                                                     \
-    do {                                                                                     \
-        if (!(condition)) {                                                                  \
-            print_error("line %d: %s: %s\n", __LINE__, #condition, cls_last_error_detail()); \
-            return false;                                                                    \
-        }                                                                                    \
-    } while (0)
-
-static bool single_threaded_driver(void) { return rig_runs_inline(); }
-
-#define SKIP_ON_SINGLE_THREADED_DRIVERS() \
-    if (single_threaded_driver())         \
-    SKIP_BECAUSE("this driver is for single-threaded use")
 
 /* --- one stream, many threads --- */
 

@@ -224,6 +224,23 @@ cls_stream rig_stream(void) {
     return stream;
 }
 
+cls_stream rig_named(const char *name) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream = NULL;
+    config.name = name;
+    OK(cls_stream_create(rig.context, &config, &stream));
+    return stream;
+}
+
+cl_event rig_user_event(void) {
+    cl_context context;
+    cl_int code;
+    OK(cls_context_get_cl(rig.context, &context, NULL));
+    cl_event event = clCreateUserEvent(context, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    return event;
+}
+
 cls_event rig_event(void) {
     cls_event event = NULL;
     OK(cls_event_create(rig.context, NULL, &event));

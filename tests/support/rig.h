@@ -66,6 +66,7 @@ unsigned rig_scale(unsigned count, unsigned least);
 /* --- streams, cells, and work of known effect --- */
 
 cls_stream rig_stream(void);
+cls_stream rig_named(const char *name);
 cls_event rig_event(void);
 
 /* A buffer of `n` 32-bit cells, all 0. */
@@ -113,6 +114,9 @@ bool counter_comes(const _Atomic unsigned *counter, unsigned value);
 
 /* Submits a foreign call, labelled `label`, that returns `code`. */
 cls_status rig_fail(cls_stream stream, const char *label, cl_int code);
+
+/* A user event of the rig's context. */
+cl_event rig_user_event(void);
 
 /* --- threads --- */
 
