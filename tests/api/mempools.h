@@ -119,4 +119,20 @@ static inline cls_buffer take_another(cls_mempool pool, cls_stream stream, cl_me
     return buffer;
 }
 
+/* A buffer that a stream allocated and the held one writes. */
+static inline cls_buffer take_to_work(const struct scene *scene, cls_stream maker) {
+    cls_buffer buffer = take_from(scene->pool, maker, 4 * KIB);
+    OK(rig_set(scene->held.stream, buffer, 0, 1, 0));
+    return buffer;
+}
+
+/* The other stream is given the memory once the held one is done, and not before. */
+static inline void expect_given_when_done(struct scene *scene, cl_mem memory) {
+    cls_buffer before = take_another(scene->pool, scene->other, memory);
+    let_go(&scene->held);
+    cls_buffer after = take_again(scene->pool, scene->other, memory);
+    OK(cls_free_async(before, scene->other));
+    OK(cls_free_async(after, scene->other));
+}
+
 #endif

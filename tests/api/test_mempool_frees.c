@@ -8,16 +8,11 @@ static void test_a_free_comes_after_pending_waits(void **state) {
     struct scene s;
     cls_stream freeing = rig_stream();
     scene_open(&s, CLS_REUSE_FOLLOW_DONE);
-    cls_buffer x = take_from(s.pool, s.held.stream, 4 * KIB);
+    cls_buffer x = take_to_work(&s, s.held.stream);
     cl_mem memory = memory_of(x);
-    OK(rig_set(s.held.stream, x, 0, 1, 0));
     put_behind(freeing, s.held.stream);
     OK(cls_free_async(x, freeing));
-    cls_buffer y = take_another(s.pool, s.other, memory);
-    let_go(&s.held);
-    cls_buffer z = take_again(s.pool, s.other, memory);
-    OK(cls_free_async(y, s.other));
-    OK(cls_free_async(z, s.other));
+    expect_given_when_done(&s, memory);
     scene_close(&s);
     OK(cls_stream_destroy(freeing));
 }
@@ -44,9 +39,8 @@ static void test_free_on_another_stream(void **state) {
     (void)state;
     struct scene s;
     scene_open(&s, CLS_REUSE_FOLLOW_DONE);
-    cls_buffer x = take_from(s.pool, s.other, 4 * KIB);
+    cls_buffer x = take_to_work(&s, s.other);
     cl_mem memory = memory_of(x);
-    OK(rig_set(s.held.stream, x, 0, 1, 0));
     OK(cls_free_async(x, s.held.stream));
     cls_buffer y = take_another(s.pool, s.other, memory); /* its own once, but at work elsewhere */
     cls_buffer z = take_again(s.pool, s.held.stream, memory);
@@ -61,9 +55,8 @@ static void test_failure_does_not_free_what_is_at_work(void **state) {
     (void)state;
     struct scene s;
     scene_open(&s, CLS_REUSE_ALL);
-    cls_buffer x = take_from(s.pool, s.other, 4 * KIB);
+    cls_buffer x = take_to_work(&s, s.other);
     cl_mem memory = memory_of(x);
-    OK(rig_set(s.held.stream, x, 0, 1, 0));
     OK(rig_fail(s.other, "fails", -5));
     EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(s.other));
     put_behind(s.other, s.held.stream);

@@ -31,12 +31,8 @@ static void test_memory_at_work_is_for_nobody_else(void **state) {
     struct scene s;
     scene_open(&s, CLS_REUSE_FOLLOW_DONE);
     cl_mem memory = use_and_free(s.pool, s.held.stream);
-    cls_buffer y = take_another(s.pool, s.other, memory);
-    let_go(&s.held);
-    cls_buffer z = take_again(s.pool, s.other, memory); /* done: opportunistic */
+    expect_given_when_done(&s, memory);
     assert_int_equal(stats_of(s.pool).done, 1);
-    OK(cls_free_async(y, s.other));
-    OK(cls_free_async(z, s.other));
     scene_close(&s);
 }
 
@@ -147,17 +143,12 @@ static void test_destroying_instead_of_freeing(void **state) {
     (void)state;
     struct scene s;
     scene_open(&s, CLS_REUSE_NONE);
-    cls_buffer x = take_from(s.pool, s.other, 4 * KIB);
+    cls_buffer x = take_to_work(&s, s.other);
     cl_mem memory = memory_of(x);
-    OK(rig_set(s.held.stream, x, 0, 1, 0));
     OK(cls_buffer_destroy(x));
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_buffer_destroy(x));
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(x, s.other));
-    cls_buffer y = take_another(s.pool, s.other, memory);
-    let_go(&s.held);
-    cls_buffer z = take_again(s.pool, s.other, memory);
-    OK(cls_free_async(y, s.other));
-    OK(cls_free_async(z, s.other));
+    expect_given_when_done(&s, memory);
     scene_close(&s);
 }
 
