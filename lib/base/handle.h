@@ -126,6 +126,6 @@ static inline uint32_t object_references(const struct object *object) {
 void object_revive(struct object *object);
 
 /* Reports CLS_ERROR_INVALID_HANDLE for a handle, saying which kind was wanted and what is wrong. */
-cls_status object_invalid(const struct object_pool *pool, const void *handle);
+cls_status object_invalid(const struct object_pool *pool, const void *handle) __attribute__((cold));
 
 #endif

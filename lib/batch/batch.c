@@ -33,11 +33,16 @@ static void batch_finalize(struct object *object) {
             cls_stream_destroy(object_handle(&batch->streams[i]->object));
             stream_put(batch->streams[i]);
         }
-    pthread_mutex_destroy(&batch->lock);
     context_put(batch->context);
 }
 
-struct object_pool batch_pool = OBJECT_POOL(20, sizeof(struct batch), "batch", batch_finalize);
+static bool make_lock(struct object *object) {
+    return !pthread_mutex_init(&((struct batch *)(void *)object)->lock, NULL);
+}
+
+struct object_pool batch_pool = OBJECT_POOL_LASTING(
+    20, sizeof(struct batch), "batch", batch_finalize, sizeof(pthread_mutex_t), make_lock);
+_Static_assert(offsetof(struct batch, lock) == sizeof(struct object), "the lock lasts");
 
 static _Atomic uint32_t last_serial;
 
@@ -62,10 +67,6 @@ static cls_status batch_new(struct context *context, unsigned streams, struct ba
     struct batch *batch = object_create(&batch_pool);
     if (!batch)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a batch");
-    if (pthread_mutex_init(&batch->lock, NULL) != 0) {
-        object_abandon(&batch->object);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no lock for a batch");
-    }
     do
         batch->serial = atomic_fetch_add(&last_serial, 1) + 1;
     while (batch->serial == 0);
@@ -95,27 +96,34 @@ cls_status cls_batch_create(cls_context handle, const cls_batch_config *config, 
     return status;
 }
 
+/* Finalized without the lock: whoever waits for it finds the handle stale. */
 cls_status cls_batch_destroy(cls_batch handle) {
-    return object_destroy(&batch_pool, handle) ? CLS_SUCCESS : object_invalid(&batch_pool, handle);
-}
-
-cls_status batch_enter(cls_batch handle, struct batch **out) {
     struct batch *batch = object_acquire(&batch_pool, handle);
     if (!batch)
         return object_invalid(&batch_pool, handle);
-    cls_status status = context_check(batch->context);
-    if (status) {
-        object_release(&batch->object);
-        return status;
-    }
     pthread_mutex_lock(&batch->lock);
-    *out = batch;
-    return CLS_SUCCESS;
+    const bool destroyed = object_destroy(&batch_pool, handle);
+    pthread_mutex_unlock(&batch->lock);
+    object_release(&batch->object);
+    return destroyed ? CLS_SUCCESS : object_invalid(&batch_pool, handle);
+}
+
+cls_status batch_enter(cls_batch handle, struct batch **out) {
+    struct batch *batch = object_peek(&batch_pool, handle);
+    if (!batch)
+        return object_invalid(&batch_pool, handle);
+    pthread_mutex_lock(&batch->lock);
+    cls_status status = object_is(&batch->object, handle) ? context_check(batch->context)
+                                                          : object_invalid(&batch_pool, handle);
+    if (status)
+        pthread_mutex_unlock(&batch->lock);
+    else
+        *out = batch;
+    return status;
 }
 
 cls_status batch_leave(struct batch *batch, cls_status status) {
     pthread_mutex_unlock(&batch->lock);
-    object_release(&batch->object);
     return status;
 }
 

@@ -28,11 +28,12 @@ struct use {
 
 struct batch {
     struct object object;
+    pthread_mutex_t lock;    /* of the slot: it outlives the batch, which is destroyed under it */
     struct context *context; /* retained */
     uint32_t serial;         /* in the ids of its values; never 0 */
     unsigned max_streams;
 
-    pthread_mutex_t lock; /* guards what follows */
+    /* guarded by the lock */
     struct node *nodes;
     uint32_t n_nodes, node_room;
 
@@ -52,9 +53,9 @@ struct batch {
 
 extern struct object_pool batch_pool;
 
-/* Looks up a handle and locks the batch; on failure nothing is held. */
+/* Looks up a handle and locks the batch, which stays until it is left; on failure nothing is held. */
 cls_status batch_enter(cls_batch handle, struct batch **out);
-/* Unlocks and releases; returns `status`. */
+/* Unlocks; returns `status`. */
 cls_status batch_leave(struct batch *batch, cls_status status);
 
 /* The node of a value; `what` names the call or operation, and `role` its argument. */

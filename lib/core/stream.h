@@ -235,7 +235,8 @@ void stream_inherit(struct stream *stream, const struct failure *failure);
 void stream_inherit_locked(struct stream *stream, const struct failure *failure);
 
 /* Reports a failure to this thread's detail; returns its status. */
-cls_status failure_report(const struct stream *stream, const struct failure *failure);
+cls_status failure_report(const struct stream *stream, const struct failure *failure)
+    __attribute__((cold));
 
 /* Poisons every stream that has come to depend on failed work; without locks. */
 void failures_propagate(void);
