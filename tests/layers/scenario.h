@@ -47,7 +47,10 @@ void triple_buffered(struct run *run);
 void coordinated(struct run *run);
 void prefetched(struct run *run);
 void staged(struct run *run);
-void grouped(struct run *run);
+void stepped(struct run *run);
+void managed_on_streams(struct run *run);
+void managed_in_place(struct run *run);
+void devices_grouped(struct run *run);
 
 /* scenario_trouble.c */
 void interoperation(struct run *run);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenarios of the pipeline layer: a ring by hand, a coordinator with a ring, a prefetcher, stages, and a
- * group of devices. */
+/* Scenarios of the pipeline layer: a ring by hand, a coordinator with a ring, a prefetcher, stages, lists of
+ * functions, managed contexts, and a group of devices. */
 #include "scenario.h"
 
 #include <string.h>
@@ -170,6 +170,70 @@ void staged(struct run *run) {
     world_close(run, &world);
 }
 
+/* --- lists of functions --- */
+
+static cls_status step_up(cls_stream stream, uint64_t input, void *buffer) {
+    return cls_copy_h2d_async(buffer, 4 * input, &from[input], 4, stream);
+}
+
+static cls_status step_down(cls_stream stream, uint64_t input, void *buffer) {
+    return cls_copy_d2h_async(&to[input], buffer, 4 * input, 4, stream);
+}
+
+void stepped(struct run *run) {
+    struct world world;
+    start_rounds();
+    if (world_open(run, &world, 2)) {
+        const cls_step steps[] = {{step_up, world.streams[0], world.a},
+                                  {step_down, world.streams[1], world.a}};
+        if (ok(run, cls_pipeline_run(steps, 2, ROUNDS)))
+            expect_rounds(run, 1);
+    }
+    world_close(run, &world);
+}
+
+/* --- managed contexts --- */
+
+static bool managed_rounds(struct run *run, cls_managed_context managed, cls_triple_buffer ring) {
+    cls_compute compute = CLS_COMPUTE_INIT;
+    cls_buffered_step step = CLS_BUFFERED_STEP_INIT;
+    bool good = true;
+    compute.fn = double_it;
+    step.slots = ring;
+    step.in_bytes = step.out_bytes = 4;
+    step.compute = &compute;
+    for (unsigned i = 0; i < ROUNDS && good; i++) {
+        cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
+        step.in = &from[i];
+        step.out = &to[i];
+        good = ok(run, cls_managed_context_triple_buffered_step(managed, &step, &told));
+    }
+    return good;
+}
+
+static void manage(struct run *run, bool with_streams) {
+    cls_managed_context managed = NULL;
+    cls_async_coordinator coordinator;
+    cls_triple_buffer ring = NULL;
+    start_rounds();
+    if (ok(run, cls_managed_context_create(NULL, with_streams, &managed)) &&
+        ok(run, cls_managed_context_make_triple_buffer(managed, BYTES, NULL, &ring))) {
+        bool good = managed_rounds(run, managed, ring);
+        if (with_streams)
+            good = ok(run, cls_managed_context_get_coordinator(managed, &coordinator)) &&
+                   ok(run, cls_async_coordinator_synchronize_all(coordinator)) && good;
+        if (good)
+            expect_rounds(run, 2);
+    }
+    if (ring)
+        ok(run, cls_triple_buffer_destroy(ring));
+    if (managed)
+        ok(run, cls_managed_context_destroy(managed));
+}
+
+void managed_on_streams(struct run *run) { manage(run, true); }
+void managed_in_place(struct run *run) { manage(run, false); }
+
 /* --- devices --- */
 
 enum { DEVICES = 2 };
@@ -211,7 +275,7 @@ static bool share_work(struct run *run, cls_device_group group, const struct wor
            ok(run, cls_copy_d2h_async(copied, worlds[1].b, 0, BYTES, last.compute));
 }
 
-void grouped(struct run *run) {
+void devices_grouped(struct run *run) {
     struct world worlds[DEVICES];
     cls_device_group group = NULL;
     cls_device_group_config config = CLS_DEVICE_GROUP_CONFIG_INIT;
