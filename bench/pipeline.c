@@ -365,11 +365,10 @@ static double raw_run(void *arg, double *also) {
     }
     for (int i = 0; i < STAGES; i++)
         CL(clFinish(q->queues[i]));
-    const double end = now_seconds();
     for (int i = 0; i < OPS; i++)
         for (int stage = 0; stage < STAGES; stage++)
             CL(clReleaseEvent(events[i][stage]));
-    return 1e6 * (end - start) / (OPS * STAGES);
+    return 1e6 * (now_seconds() - start) / (OPS * STAGES);
 }
 
 static void queueing(const struct rig *rig) {
