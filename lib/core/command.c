@@ -45,10 +45,9 @@ void command_drop(struct command *command) {
 
 static cls_status launch(struct target target, const struct command *command,
                          struct wait_list waits, cl_event *event) {
-    return enqueue_kernel(target.device, target.queue, command->u.launch.instance,
-                          command->u.launch.dims, command->u.launch.global,
-                          command->u.launch.has_local ? command->u.launch.local : NULL, waits,
-                          event);
+    const struct launch_shape *shape = &command->u.launch.shape;
+    return enqueue_kernel(target.device, target.queue, command->u.launch.instance, shape->dims,
+                          shape->global, shape->has_local ? shape->local : NULL, waits, event);
 }
 
 static void launch_discard(struct command *command) {

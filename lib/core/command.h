@@ -62,6 +62,19 @@ struct command_type {
     cls_status (*own)(struct command *command);
 };
 
+/* A launch's work-items; `local` counts where there is one. */
+struct launch_shape {
+    cl_uint dims;
+    bool has_local;
+    size_t items; /* in all */
+    size_t global[3], local[3];
+};
+
+/* `local` 0: chosen by the driver. */
+static inline struct launch_shape launch_shape_1d(size_t global, size_t local) {
+    return (struct launch_shape){1, local != 0, global, {global}, {local}};
+}
+
 enum { COMMAND_REFS = 6 };
 
 /* References that a command keeps until it is retired. */
@@ -86,9 +99,7 @@ struct command {
             struct kernel_slot *slot; /* where the instance is borrowed from; NULL: it is owned */
             struct kernel *kernel; /* in refs, and given the instance back by discard; if owned */
             cl_kernel instance;    /* with its arguments set */
-            cl_uint dims;
-            bool has_local;
-            size_t global[3], local[3];
+            struct launch_shape shape;
         } launch;
         struct {
             cl_mem to, from;

@@ -79,13 +79,17 @@ static bool holds(const struct refs *refs, const struct object *object) {
     return false;
 }
 
+static bool has_room(const struct refs *to, const struct refs *from) {
+    unsigned sum = to->count + from->count;
+    for (unsigned i = 0; i < from->count && sum > COMMAND_REFS; i++)
+        sum -= holds(to, from->here[i]);
+    return !from->more_count && sum <= COMMAND_REFS;
+}
+
 bool flights_extend(struct flights *flights, struct command *command) {
     struct flight *flight = flight_last(flights);
     struct refs *from = &command->refs, *to = &flight->refs;
-    unsigned fresh = 0;
-    for (unsigned i = 0; i < from->count; i++)
-        fresh += !holds(to, from->here[i]);
-    if (from->more_count || to->count + fresh > COMMAND_REFS)
+    if (!has_room(to, from))
         return false;
     for (unsigned i = 0; i < from->count; i++)
         if (holds(to, from->here[i]))

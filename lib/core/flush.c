@@ -24,9 +24,9 @@ bool streams_unflushed(void) {
 }
 
 void stream_note_unflushed(struct stream *stream) {
-    const struct flight *last = flight_last(&stream->flights);
     if (stream->unflushed || !stream->context->caps->flushes)
         return;
+    const struct flight *last = flight_last(&stream->flights);
     atomic_fetch_add_explicit(&unflushed_streams, 1, memory_order_relaxed);
     stream->unflushed = true;
     stream->unflushed_from = last ? last->position : stream->submitted;

@@ -50,10 +50,11 @@ cls_status kernel_get(cls_kernel handle, struct kernel **out);
 
 struct command;
 struct kernel_slot;
+struct launch_shape;
 
 /* Makes a launch of a slot's kernel, which it borrows: the arguments are to be set, and the launch is to be
- * submitted, before the stream's lock is left. `local` may be NULL. */
-void kernel_command(struct kernel_slot *slot, unsigned dims, const size_t *global,
-                    const size_t *local, struct command *out);
+ * submitted, before the stream's lock is left. */
+void kernel_command(struct kernel_slot *slot, const struct launch_shape *shape,
+                    struct command *out);
 
 #endif

@@ -9,36 +9,24 @@
 #include "core/stream.h"
 #include "core/transfer.h"
 
-void kernel_command(struct kernel_slot *slot, unsigned dims, const size_t *global,
-                    const size_t *local, struct command *out) {
+void kernel_command(struct kernel_slot *slot, const struct launch_shape *shape,
+                    struct command *out) {
     command_init(out, &type_launch, slot->kernel->label);
     out->u.launch.slot = slot;
     out->u.launch.instance = slot->instance;
-    out->u.launch.dims = dims;
-    out->u.launch.has_local = local != NULL;
-    for (unsigned i = 0; i < dims; i++) {
-        out->u.launch.global[i] = global[i];
-        out->u.launch.local[i] = local ? local[i] : 0;
-    }
+    out->u.launch.shape = *shape;
 }
 
 /* --- shape --- */
 
-static bool has_local(const cls_launch *launch) {
-    bool any = false;
-    for (unsigned i = 0; i < launch->dims; i++)
-        any = any || launch->local[i];
-    return any;
-}
-
-static cls_status check_local(const struct kernel *kernel, const cls_launch *launch) {
+static cls_status check_local(const struct kernel *kernel, const struct launch_shape *shape) {
     size_t group = 1;
-    for (unsigned i = 0; i < launch->dims; i++) {
-        size_t local = launch->local[i];
-        if (!local || launch->global[i] % local)
+    for (unsigned i = 0; i < shape->dims; i++) {
+        size_t local = shape->local[i];
+        if (!local || shape->global[i] % local)
             return error_set(CLS_ERROR_INVALID_VALUE,
                              "local size %zu does not divide global size %zu in dimension %u",
-                             local, launch->global[i], i);
+                             local, shape->global[i], i);
         if (__builtin_mul_overflow(group, local, &group) || group > kernel->max_group)
             return error_set(CLS_ERROR_INVALID_VALUE,
                              "'%s' takes at most %zu work-items in a group", kernel->label,
@@ -47,20 +35,29 @@ static cls_status check_local(const struct kernel *kernel, const cls_launch *lau
     return CLS_SUCCESS;
 }
 
-static cls_status check_shape(const struct kernel *kernel, const cls_launch *launch, bool *empty) {
-    size_t items = 1;
+/* 0 items in one dimension are none in all, however many there are in the others. */
+static cls_status read_shape(const struct kernel *kernel, const cls_launch *launch,
+                             struct launch_shape *out) {
+    size_t locals = 0;
+    bool empty = false, overflows = false;
     if (!launch || launch->dims < 1 || launch->dims > 3)
         return error_set(CLS_ERROR_INVALID_VALUE, "a launch has 1 to 3 dimensions, not %u",
                          launch ? launch->dims : 0);
-    *empty = false;
-    for (unsigned i = 0; i < launch->dims; i++)
-        *empty = *empty || !launch->global[i];
-    for (unsigned i = 0; i < launch->dims && !*empty; i++)
-        if (__builtin_mul_overflow(items, launch->global[i], &items))
-            return error_set(CLS_ERROR_INVALID_VALUE, "the number of work-items overflows");
-    if (*empty || !has_local(launch))
-        return CLS_SUCCESS;
-    return check_local(kernel, launch);
+    out->dims = launch->dims;
+    out->items = 1;
+    for (unsigned i = 0; i < launch->dims; i++) {
+        out->global[i] = launch->global[i];
+        out->local[i] = launch->local[i];
+        locals |= launch->local[i];
+        empty |= !launch->global[i];
+        overflows |= __builtin_mul_overflow(out->items, launch->global[i], &out->items);
+    }
+    out->has_local = locals != 0;
+    if (empty)
+        out->items = 0;
+    else if (overflows)
+        return error_set(CLS_ERROR_INVALID_VALUE, "the number of work-items overflows");
+    return out->items && locals ? check_local(kernel, out) : CLS_SUCCESS;
 }
 
 /* --- arguments --- */
@@ -134,29 +131,28 @@ static cls_status set_all(const struct kernel *kernel, cl_kernel instance, const
     return status;
 }
 
-static cls_status check_call(const struct kernel *kernel, const cls_launch *shape,
-                             const cls_arg *args, unsigned n_args, bool *empty) {
+static cls_status check_call(const struct kernel *kernel, const cls_launch *launch,
+                             const cls_arg *args, unsigned n_args, struct launch_shape *shape) {
     if (n_args != kernel->n_parameters || (n_args && !args))
         return error_set(CLS_ERROR_INVALID_VALUE, "'%s' has %u parameters, not %u", kernel->label,
                          kernel->n_parameters, args ? n_args : 0);
-    return check_shape(kernel, shape, empty);
+    return read_shape(kernel, launch, shape);
 }
 
 /* With the stream entered; leaves it. */
-static cls_status launch(struct stream *stream, cls_kernel kernel, const cls_launch *shape,
+static cls_status launch(struct stream *stream, cls_kernel kernel, const cls_launch *how,
                          const cls_arg *args, unsigned n_args, uint64_t *position) {
     struct command command;
     struct kernel_slot *slot;
-    bool empty = false;
+    struct launch_shape shape;
     cls_status status = kernel_slots_get(stream, kernel, &slot);
     if (!status)
-        status = check_call(slot->kernel, shape, args, n_args, &empty);
-    if (status || empty) {
+        status = check_call(slot->kernel, how, args, n_args, &shape);
+    if (status || !shape.items) {
         pthread_mutex_unlock(&stream->lock);
         return status;
     }
-    kernel_command(slot, shape->dims, shape->global, has_local(shape) ? shape->local : NULL,
-                   &command);
+    kernel_command(slot, &shape, &command);
     status = set_all(slot->kernel, slot->instance, args, n_args, &command);
     const struct race_args known = {.args = args, .count = n_args};
     if (!status)

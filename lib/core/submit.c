@@ -25,18 +25,11 @@
 /* How long a submission helps the device along before it goes to the FIFO for want of room. */
 static const uint64_t HELP_NS = 50 * 1000;
 
-static uint64_t work_items(const struct command *command) {
-    uint64_t items = 1;
-    for (cl_uint i = 0; i < command->u.launch.dims; i++)
-        items *= command->u.launch.global[i];
-    return items;
-}
-
 static void count(struct stream *stream, const struct command *command) {
     cls_command_kind kind = command->type->kind;
     stream->counters.commands[kind]++;
     if (command->type == &type_launch)
-        stream->counters.work_items += work_items(command);
+        stream->counters.work_items += command->u.launch.shape.items;
     if (kind == CLS_COMMAND_COPY_H2D || kind == CLS_COMMAND_COPY_D2H)
         stream->last_host_copy = command->position;
     if (kind == CLS_COMMAND_COPY_H2D)
@@ -222,7 +215,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
         engine_rouse();
     if (drive)
         stream_drive(stream);
-    if (!status && blocking_launches() && !worker_in_user_code() &&
+    if (!status && held && blocking_launches() && !worker_in_user_code() &&
         !(deferred && is_behind_gate(stream, command->position)))
         status = stream_wait(stream, command->position, WAIT_FOREVER);
     if (held)
