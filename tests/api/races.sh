@@ -38,7 +38,7 @@ findings() {
     grep 'race check:.*[1-9][0-9]* forgotten' "$log"
 }
 
-log=$top_builddir/tests/cache/races.$$
+log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if [ ! -x "$top_builddir/tests/api/test_order" ]; then
     echo '1..0 # SKIP the programs were not built: cmocka is missing'
