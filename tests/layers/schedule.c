@@ -6,6 +6,7 @@
 #include "schedule.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,22 +110,26 @@ static void test_one_missing_wait_shows(void **state) {
 
 /* A host that waits in the driver is let go though gates are held, also by what another thread enqueues in
  * the meantime: on an in-order queue that may come before what the host waits for. */
-enum { WAITS = 300 };
+enum { WAITS = 200, FILLS = 4 /* for each wait: the gates are to keep up */ };
 
 struct desk {
     cl_command_queue queue;
     cl_mem memory;
+    _Atomic unsigned wanted;
     _Atomic bool over;
 };
 
 static void *keep_filling(void *arg) {
     struct desk *desk = arg;
-    const struct timespec moment = {0, 50000};
     const cl_uint zero = 0;
-    while (!desk->over) {
+    for (unsigned filled = 0; !desk->over;) {
+        if (filled == desk->wanted) {
+            sched_yield();
+            continue;
+        }
         if (clEnqueueFillBuffer(desk->queue, desk->memory, &zero, 4, 0, 64, 0, NULL, NULL))
             break;
-        nanosleep(&moment, NULL);
+        filled++;
     }
     return NULL;
 }
@@ -154,8 +159,10 @@ static void test_a_host_that_waits_is_let_go(void **state) {
     alarm(HANG_S);
     hold(true);
     assert_int_equal(pthread_create(&thread, NULL, keep_filling, &desk), 0);
-    for (int i = 0; i < WAITS; i++)
+    for (int i = 0; i < WAITS; i++) {
+        desk.wanted += FILLS;
         map_and_unmap(&desk);
+    }
     desk.over = true;
     pthread_join(thread, NULL);
     assert_int_equal(clFinish(desk.queue), CL_SUCCESS);
