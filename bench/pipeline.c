@@ -14,11 +14,13 @@
 #include <time.h>
 
 #include "harness.h"
+#include "queueing.h"
 #include "rig.h"
-
-enum { STAGES = 3, UPLOAD = 0, COMPUTE = 1, DOWNLOAD = 2, SLOTS = 4, ITERATIONS = 60 };
+#include "work.h"
 
 static const double EFFICIENCY = 0.95;
+
+enum { SLOTS = 4, ITERATIONS = 60 };
 
 /* --- three stages on the device --- */
 
@@ -35,12 +37,6 @@ struct task {
     cl_kernel by_hand;
     cl_mem slots[SLOTS];
 };
-
-static const char source[] = "kernel void work(global float4 *x, uint rounds) {\n"
-                             "    float4 y = x[get_global_id(0)];\n"
-                             "    for (uint i = 0; i < rounds; i++) y = y * 0.999f + 0.5f;\n"
-                             "    x[get_global_id(0)] = y;\n"
-                             "}\n";
 
 static void submit(const struct task *task, int stage, cls_buffer buffer) {
     const cls_launch shape = cls_launch_1d(task->bytes[COMPUTE] / 16);
@@ -147,21 +143,8 @@ static double sequential(const struct task *task) {
     return 1e3 * (now_seconds() - start) / ITERATIONS;
 }
 
-static cl_kernel kernel_by_hand(const struct rig *rig) {
-    const char *text = source;
-    cl_int code;
-    cl_program program = clCreateProgramWithSource(rig->cl, 1, &text, NULL, &code);
-    check_cl(code, "clCreateProgramWithSource");
-    CL(clBuildProgram(program, 1, &rig->device, "", NULL, NULL));
-    cl_kernel kernel = clCreateKernel(program, "work", &code);
-    check_cl(code, "clCreateKernel");
-    CL(clReleaseProgram(program));
-    return kernel;
-}
-
 static void task_open(struct task *task, const struct rig *rig, const size_t bytes[STAGES]) {
     size_t most = 0;
-    cls_program program;
     cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
     *task = (struct task){.rig = rig, .rounds = 1};
     for (int i = 0; i < STAGES; i++) {
@@ -172,11 +155,9 @@ static void task_open(struct task *task, const struct rig *rig, const size_t byt
     }
     for (int i = 0; i < SLOTS; i++)
         task->slots[i] = rig_memory(rig, most);
-    task->by_hand = kernel_by_hand(rig);
+    task->by_hand = work_kernel_by_hand(rig);
     config.slots = SLOTS;
-    CLS(cls_program_from_source(rig->context, source, "work.cl", NULL, &program));
-    CLS(cls_kernel_create(program, "work", &task->kernel));
-    CLS(cls_program_destroy(program));
+    task->kernel = work_kernel(rig);
     CLS(cls_buffer_create(rig->context, most, &task->alone));
     CLS(cls_buffer_create(rig->context, most, &task->beside));
     CLS(cls_triple_buffer_create(rig->context, most, &config, &task->ring));
@@ -301,103 +282,6 @@ static void waiting_stages(const struct rig *rig, const char *name, double *leng
     double ms = 1e3 * (now_seconds() - start) / iterations;
     bench_values(name, "ms", &ms, 1, bar);
     CLS(cls_pipeline_destroy(pipeline));
-}
-
-/* --- what the coordinator adds --- */
-
-enum { OPS = 300, RING = 4, WORDS = 1024 };
-
-struct queueing {
-    cls_async_coordinator coordinator;
-    cls_buffer buffers[RING];
-    cls_kernel kernel;
-    cl_command_queue queues[STAGES];
-    cl_mem memory[RING];
-    cl_kernel raw_kernel;
-    void *in, *out;
-};
-
-static double coordinator_run(void *arg, double *also) {
-    const struct queueing *q = arg;
-    const cls_launch shape = cls_launch_1d(WORDS / 4);
-    cls_compute compute = CLS_COMPUTE_INIT;
-    compute.kernel = q->kernel;
-    compute.launch = &shape;
-    compute.n_args = 2;
-    *also = 0;
-    const double start = now_seconds();
-    for (int i = 0; i < OPS; i++) {
-        const cls_place place = cls_place_buffer(q->buffers[i % RING]);
-        const cls_arg args[] = {cls_arg_buffer(q->buffers[i % RING]), cls_arg_u32(1)};
-        compute.args = args;
-        CLS(cls_async_coordinator_queue_upload(q->coordinator, q->in, WORDS * 4, place, NULL, 0,
-                                               NULL));
-        CLS(cls_async_coordinator_queue_compute(q->coordinator, &compute, NULL, 0, NULL));
-        CLS(cls_async_coordinator_queue_download(q->coordinator, place, q->out, WORDS * 4, NULL, 0,
-                                                 NULL));
-    }
-    CLS(cls_async_coordinator_synchronize_all(q->coordinator));
-    return 1e6 * (now_seconds() - start) / (OPS * STAGES);
-}
-
-/* The same by hand: in-order queues, an event each, waited for across queues and flushed before. */
-static double raw_run(void *arg, double *also) {
-    const struct queueing *q = arg;
-    static cl_event events[OPS][STAGES];
-    const size_t items = WORDS / 4;
-    const cl_uint rounds = 1;
-    *also = 0;
-    const double start = now_seconds();
-    for (int i = 0; i < OPS; i++) {
-        cl_event *e = events[i];
-        const cl_mem memory = q->memory[i % RING];
-        CL(clEnqueueWriteBuffer(q->queues[UPLOAD], memory, CL_FALSE, 0, WORDS * 4, q->in, i >= RING,
-                                i >= RING ? &events[i - RING][DOWNLOAD] : NULL, &e[UPLOAD]));
-        CL(clFlush(q->queues[UPLOAD]));
-        CL(clSetKernelArg(q->raw_kernel, 0, sizeof memory, &memory));
-        CL(clSetKernelArg(q->raw_kernel, 1, sizeof rounds, &rounds));
-        CL(clEnqueueNDRangeKernel(q->queues[COMPUTE], q->raw_kernel, 1, NULL, &items, NULL, 1,
-                                  &e[UPLOAD], &e[COMPUTE]));
-        CL(clFlush(q->queues[COMPUTE]));
-        CL(clEnqueueReadBuffer(q->queues[DOWNLOAD], memory, CL_FALSE, 0, WORDS * 4, q->out, 1,
-                               &e[COMPUTE], &e[DOWNLOAD]));
-        CL(clFlush(q->queues[DOWNLOAD]));
-    }
-    for (int i = 0; i < STAGES; i++)
-        CL(clFinish(q->queues[i]));
-    for (int i = 0; i < OPS; i++)
-        for (int stage = 0; stage < STAGES; stage++)
-            CL(clReleaseEvent(events[i][stage]));
-    return 1e6 * (now_seconds() - start) / (OPS * STAGES);
-}
-
-static void queueing(const struct rig *rig) {
-    struct queueing q;
-    cls_program program;
-    if (!bench_wants("async coordinator, an operation"))
-        return;
-    CLS(cls_async_coordinator_create(rig->context, NULL, &q.coordinator));
-    CLS(cls_program_from_source(rig->context, source, "work.cl", NULL, &program));
-    CLS(cls_kernel_create(program, "work", &q.kernel));
-    q.raw_kernel = kernel_by_hand(rig);
-    for (int i = 0; i < STAGES; i++)
-        q.queues[i] = rig_queue(rig, false);
-    for (int i = 0; i < RING; i++) {
-        CLS(cls_buffer_create(rig->context, WORDS * 4, &q.buffers[i]));
-        q.memory[i] = rig_memory(rig, WORDS * 4);
-    }
-    CLS(cls_host_alloc(rig->context, WORDS * 4, &q.in));
-    CLS(cls_host_alloc(rig->context, WORDS * 4, &q.out));
-    memset(q.in, 0, WORDS * 4);
-    const struct way by_hand = {"queues and events by hand", raw_run, &q};
-    bench_contest(&(struct contest){.name = "async coordinator, an operation",
-                                    .unit = "us",
-                                    .ours = {"clstream", coordinator_run, &q},
-                                    .rivals = &by_hand,
-                                    .n_rivals = 1,
-                                    .bar = 1.10});
-    CLS(cls_async_coordinator_destroy(q.coordinator));
-    CL(clReleaseKernel(q.raw_kernel));
 }
 
 int main(int argc, char **argv) {
