@@ -6,13 +6,13 @@
  * Beside it the same graph without any detection, and a depth-first search for each edge. Nothing here
  * waits, so processor time is what is measured: other programs on the machine do not count.
  *
- * White box, for the graph is no part of the interface; built and run with the benchmarks.
+ * White box, for the graph is no part of the interface; so this alone of the benchmarks links what is inside.
  */
 #include <stdlib.h>
 #include <time.h>
 
 #include "coordinator/graph.h"
-#include "harness.h"
+#include "../../bench/harness.h"
 
 enum { NODES = 100000, EDGES = 1000000, EARLY = 200000, SAMPLE = 50, ROUNDS = 5, QUICK_ROUNDS = 2 };
 
@@ -162,7 +162,7 @@ static void search_row(const char *name, uint32_t first, uint32_t edges, unsigne
 }
 
 int main(int argc, char **argv) {
-    bench_begin(argc, argv, "bench_graph");
+    bench_begin(argc, argv, "graph");
     const unsigned rounds = bench_options()->quick ? QUICK_ROUNDS : ROUNDS;
     make_edges();
     bench_section("dependency graph, time an edge");
