@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "coordinator/graph.h"
 #include "../../bench/harness.h"
+#include "coordinator/graph.h"
 
 enum { NODES = 100000, EDGES = 1000000, EARLY = 200000, SAMPLE = 50, ROUNDS = 5, QUICK_ROUNDS = 2 };
 
