@@ -17,7 +17,7 @@ static unsigned number(const char *name, unsigned otherwise) {
 
 static void graphs_agree(void **state) {
     const struct graph_style style = {1, 12, 200, number("BATCH_EXACT", 0) != 0};
-    const unsigned graphs = number("BATCH_GRAPHS", 240), first = number("BATCH_SEED", 1);
+    const unsigned graphs = number("BATCH_GRAPHS", 120), first = number("BATCH_SEED", 1);
     const unsigned variants = number("BATCH_VARIANTS", 8);
     struct graph_totals totals = {0};
     (void)state;
