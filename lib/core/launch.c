@@ -38,26 +38,23 @@ static cls_status check_local(const struct kernel *kernel, const struct launch_s
 /* 0 items in one dimension are none in all, however many there are in the others. */
 static cls_status read_shape(const struct kernel *kernel, const cls_launch *launch,
                              struct launch_shape *out) {
-    size_t locals = 0;
     bool empty = false, overflows = false;
     if (!launch || launch->dims < 1 || launch->dims > 3)
         return error_set(CLS_ERROR_INVALID_VALUE, "a launch has 1 to 3 dimensions, not %u",
                          launch ? launch->dims : 0);
     out->dims = launch->dims;
+    out->has_local = false;
     out->items = 1;
     for (unsigned i = 0; i < launch->dims; i++) {
         out->global[i] = launch->global[i];
         out->local[i] = launch->local[i];
-        locals |= launch->local[i];
+        out->has_local |= launch->local[i] != 0;
         empty |= !launch->global[i];
         overflows |= __builtin_mul_overflow(out->items, launch->global[i], &out->items);
     }
-    out->has_local = locals != 0;
-    if (empty)
-        out->items = 0;
-    else if (overflows)
+    if (!empty && overflows)
         return error_set(CLS_ERROR_INVALID_VALUE, "the number of work-items overflows");
-    return out->items && locals ? check_local(kernel, out) : CLS_SUCCESS;
+    return !empty && out->has_local ? check_local(kernel, out) : CLS_SUCCESS;
 }
 
 /* --- arguments --- */
