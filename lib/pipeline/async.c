@@ -3,10 +3,12 @@
 #include "pipeline/async.h"
 
 #include <clstream/context.h>
-#include <clstream/event.h>
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "core/context.h"
+#include "core/mempool.h"
+#include "core/stream.h"
 #include "pipeline/pipeline.h"
 
 enum { REPORTS = 65536 };
@@ -15,8 +17,10 @@ static void async_finalize(struct object *object) {
     struct async *async = (struct async *)(void *)object;
     async_free(async);
     for (int kind = 0; kind < KINDS; kind++)
-        if (async->streams[kind])
-            cls_stream_destroy(async->streams[kind]);
+        if (async->lanes[kind].stream) {
+            cls_stream_destroy(async->lanes[kind].handle);
+            stream_put(async->lanes[kind].stream);
+        }
     pthread_mutex_destroy(&async->lock);
 }
 
@@ -27,7 +31,7 @@ cls_status async_get(cls_async_coordinator handle, struct async **out) {
     struct async *async = object_acquire(&async_pool, handle);
     if (!async)
         return object_invalid(&async_pool, handle);
-    cls_status status = pipeline_check_stream(async->streams[0], async->context);
+    cls_status status = context_check(async->lanes[0].stream->context);
     if (status)
         object_release(&async->object);
     else
@@ -40,6 +44,12 @@ static cls_status async_put(struct async *async, cls_status status) {
     return status;
 }
 
+static cls_status open_lane(cls_context context, const cls_stream_config *config,
+                            struct lane *lane) {
+    cls_status status = cls_stream_create(context, config, &lane->handle);
+    return status ? status : stream_get(lane->handle, NULL, &lane->stream);
+}
+
 static cls_status open_streams(struct async *async) {
     static const char *const names[KINDS] = {"upload", "compute", "download"};
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
@@ -47,7 +57,7 @@ static cls_status open_streams(struct async *async) {
     cls_status status = pipeline_context(async->context, &async->context, &ignored);
     for (int kind = 0; kind < KINDS && !status; kind++) {
         config.name = names[kind];
-        status = cls_stream_create(async->context, &config, &async->streams[kind]);
+        status = open_lane(async->context, &config, &async->lanes[kind]);
     }
     return status;
 }
@@ -86,7 +96,7 @@ cls_status cls_async_coordinator_get_stream(cls_async_coordinator handle, cls_op
     cls_status status = async_get(handle, &async);
     if (status)
         return status;
-    *out = async->streams[kind];
+    *out = async->lanes[kind].handle;
     return async_put(async, CLS_SUCCESS);
 }
 
@@ -103,51 +113,40 @@ cls_status cls_async_coordinator_poll(cls_async_coordinator handle, cls_completi
         return status;
     pthread_mutex_lock(&async->lock);
     async_progress(async);
-    struct reports *reports = &async->reports;
-    for (; n < capacity && reports->count; n++, reports->count--) {
-        completions[n] = reports->ring[reports->first];
-        reports->first = (reports->first + 1) % reports->capacity;
-    }
+    while (n < capacity && async_take_report(async, &completions[n]))
+        n++;
     pthread_mutex_unlock(&async->lock);
     *count = n;
     return async_put(async, CLS_SUCCESS);
 }
 
-/* The operation stays, and its event is not recorded for another one, while it is pinned. */
-static cls_status pin(struct async *async, cls_op id, struct op **out) {
+/* Where the operation ends; `*forgotten`: it is done and went well. */
+static cls_status look_up(struct async *async, cls_op id, struct end *end, bool *forgotten) {
     cls_status status = CLS_SUCCESS;
-    *out = NULL;
     pthread_mutex_lock(&async->lock);
     if (!id || id > async->issued)
         status = error_set(CLS_ERROR_INVALID_VALUE, "operation %llu was never issued",
                            (unsigned long long)id);
     else
-        *out = async_find(async, id);
-    if (*out)
-        (*out)->pins++;
+        *forgotten = !async_find(async, id, end);
     pthread_mutex_unlock(&async->lock);
     return status;
 }
 
-static void unpin(struct async *async, struct op *op) {
-    pthread_mutex_lock(&async->lock);
-    if (--op->pins == 0 && op->done && !op->status)
-        async_forget(async, op);
-    pthread_mutex_unlock(&async->lock);
-}
-
 cls_status cls_async_coordinator_wait(cls_async_coordinator handle, cls_op id) {
     struct async *async;
-    struct op *op;
+    struct end end;
+    bool forgotten = false;
     cls_status status = pipeline_may_block();
     if (!status)
         status = async_get(handle, &async);
     if (status)
         return status;
-    status = pin(async, id, &op);
-    if (op) {
-        status = cls_event_synchronize(op->event);
-        unpin(async, op);
+    status = look_up(async, id, &end, &forgotten);
+    if (!status && !forgotten) {
+        struct stream *stream = async->lanes[end.kind].stream;
+        status = stream_wait(stream, end.position, WAIT_FOREVER);
+        stream_memory_waited(stream);
     }
     return async_put(async, status);
 }
@@ -155,7 +154,7 @@ cls_status cls_async_coordinator_wait(cls_async_coordinator handle, cls_op id) {
 static cls_status for_all_streams(struct async *async, cls_status (*call)(cls_stream)) {
     cls_status first = CLS_SUCCESS;
     for (int kind = 0; kind < KINDS; kind++) {
-        const cls_status status = call(async->streams[kind]);
+        const cls_status status = call(async->lanes[kind].handle);
         first = first ? first : status;
     }
     return first;
@@ -169,14 +168,6 @@ cls_status cls_async_coordinator_synchronize_all(cls_async_coordinator handle) {
     return status ? status : async_put(async, for_all_streams(async, cls_stream_synchronize));
 }
 
-/* A failed one that somebody still waits for is forgotten by the next reset. */
-static void forget_failed(struct async *async) {
-    struct op *op, *next;
-    HASH_ITER(hh, async->by_id, op, next)
-    if (op->done && !op->pins)
-        async_forget(async, op);
-}
-
 cls_status cls_async_coordinator_reset(cls_async_coordinator handle) {
     struct async *async;
     cls_status status = pipeline_may_block();
@@ -187,7 +178,7 @@ cls_status cls_async_coordinator_reset(cls_async_coordinator handle) {
     for_all_streams(async, cls_stream_synchronize);
     pthread_mutex_lock(&async->lock);
     async_progress(async);
-    forget_failed(async);
+    async_forget_failed(async);
     pthread_mutex_unlock(&async->lock);
     return async_put(async, for_all_streams(async, cls_stream_reset));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An async coordinator inside. An operation lives from its record on the stream until it is known to be
- * done; then a report of it stays for poll, and the operation itself only if it failed. Operations of one
- * stream are recorded in the order of its list, so they are done in that order.
+ * An async coordinator inside. An operation is a position of its kind's stream, the last one of its work.
+ * It is kept until it is known to be done; then a report of it stays for poll, and the operation itself
+ * only if it failed. Operations of one stream are done in their order.
  */
 #ifndef CLSTREAM_PIPELINE_ASYNC_H
 #define CLSTREAM_PIPELINE_ASYNC_H
@@ -20,19 +20,30 @@ enum { KINDS = 3 };
 
 struct op {
     cls_op id;
+    uint64_t position;
+};
+
+/* The operations of one kind, by number: first those that failed, then those not known to be done. */
+struct lane {
+    cls_stream handle;
+    struct stream *stream; /* retained */
+    struct op *ring;
+    size_t capacity, first, count; /* the capacity is a power of two, or 0 */
+    size_t failed;                 /* of the count */
+    size_t reserved;               /* operations that are being submitted */
+};
+
+/* What can be waited for: the work of an operation. */
+struct end {
     cls_op_kind kind;
-    cls_event event;
-    cls_status status; /* once done */
-    bool done;
-    unsigned pins; /* threads that wait for it */
-    struct op *next;
-    UT_hash_handle hh; /* by id */
+    uint64_t position; /* 0: nothing */
 };
 
 /* The last operation on a buffer, which is behind all the earlier ones on it. */
 struct touched {
     cls_buffer buffer;
-    cls_op last;
+    struct end last;
+    unsigned users; /* operations on it that are being submitted: the entry stays */
     UT_hash_handle hh;
 };
 
@@ -44,42 +55,43 @@ struct reports {
 struct async {
     struct object object;
     cls_context context;
-    cls_stream streams[KINDS];
-    pthread_mutex_t lock; /* guards what follows */
-    cls_op issued;        /* the last number given */
-    struct op *head[KINDS], *tail[KINDS];
-    struct op *by_id; /* live and failed ones */
-    struct op *spare;
+    pthread_mutex_t lock; /* guards what follows, but for the lanes' streams */
+    struct lane lanes[KINDS];
+    cls_op issued; /* the last number given */
     struct touched *touched;
-    cls_op unknown; /* the last compute that may have written anything */
-    size_t live;    /* not known to be done */
-    unsigned since_look;
+    struct end unknown; /* the last compute that may have written anything */
     struct reports reports;
 };
 
 /* --- all under the lock (async_state.c) --- */
 
-/* Notices what is done. */
+/* Asks the streams what is done, and notices it. */
 void async_progress(struct async *async);
 
-/* The live or failed operation of a number; NULL: none, or forgotten. */
-struct op *async_find(struct async *async, cls_op id);
+/* The work of a live or failed operation. False: there is none of the number, or it is forgotten. */
+bool async_find(const struct async *async, cls_op id, struct end *out);
 
-/* Makes the stream of `kind` wait for an operation, unless its order does or it is satisfied. */
-cls_status async_wait_for(struct async *async, cls_op_kind kind, cls_op id);
+/* Makes the stream of `kind` wait for that, unless its order does. */
+cls_status async_wait_for(struct async *async, cls_op_kind kind, struct end end);
 
-/* The entry of a buffer, made when there is none. NULL: no memory. */
+/* The entry of a buffer for one more user, made when there is none. NULL: no memory. */
 struct touched *async_touch(struct async *async, cls_buffer buffer);
 
-/* An operation to be recorded; NULL without memory or event, reported. */
-struct op *async_take(struct async *async);
-void async_give_back(struct async *async, struct op *op);
+/* A user is done; `last` is its operation, or NULL when there is none. */
+void async_touched(struct async *async, cls_buffer buffer, const struct end *last);
 
-/* Records `op` behind what was submitted to its kind's stream; from here on it has a number. */
-cls_status async_record(struct async *async, struct op *op, cls_op_kind kind);
+/* Makes room for an operation of a kind, for async_record or async_unreserve. */
+cls_status async_reserve(struct async *async, cls_op_kind kind);
+void async_unreserve(struct async *async, cls_op_kind kind);
 
-/* Forgets a failed operation, or one that nobody waits for any more. */
-void async_forget(struct async *async, struct op *op);
+/* Gives a number to what was submitted to the stream of `kind`; `end` is its work. */
+cls_status async_record(struct async *async, cls_op_kind kind, cls_op *id, struct end *end);
+
+/* Takes the oldest report, if there is one. */
+bool async_take_report(struct async *async, cls_completion *out);
+
+/* Forgets failed operations, and for buffers all that is over. */
+void async_forget_failed(struct async *async);
 
 void async_free(struct async *async);
 

@@ -34,39 +34,31 @@ struct request {
 
 static cls_status wait_for_named(struct async *async, const struct request *request) {
     cls_status status = CLS_SUCCESS;
+    struct end end;
     for (unsigned i = 0; i < request->n_deps; i++)
         if (!request->deps[i] || request->deps[i] > async->issued)
             return error_set(CLS_ERROR_INVALID_VALUE, "operation %llu was never issued",
                              (unsigned long long)request->deps[i]);
     for (unsigned i = 0; i < request->n_deps && !status; i++)
-        status = async_wait_for(async, request->kind, request->deps[i]);
+        if (async_find(async, request->deps[i], &end))
+            status = async_wait_for(async, request->kind, end);
     return status;
 }
 
-/* Entries are made here, so that nothing can fail once the operation is recorded. */
-static cls_status wait_for_buffers(struct async *async, const struct request *request) {
+/* `*touched` counts the buffers whose entries the request uses from here on. */
+static cls_status wait_for_buffers(struct async *async, const struct request *request,
+                                   unsigned *touched) {
     cls_status status = CLS_SUCCESS;
-    for (unsigned i = 0; i < request->n_buffers; i++) {
-        const struct touched *touched = async_touch(async, request->buffers[i]);
-        if (!touched)
+    for (*touched = 0; *touched < request->n_buffers && !status;) {
+        const struct touched *entry = async_touch(async, request->buffers[*touched]);
+        if (!entry)
             return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a buffer's order");
-        status = async_wait_for(async, request->kind, touched->last);
-        if (status)
-            return status;
+        ++*touched;
+        status = async_wait_for(async, request->kind, entry->last);
     }
-    if (request->kind == CLS_OP_DOWNLOAD)
+    if (!status && request->kind == CLS_OP_DOWNLOAD)
         status = async_wait_for(async, request->kind, async->unknown);
     return status;
-}
-
-static void note_buffers(struct async *async, const struct request *request, cls_op id) {
-    for (unsigned i = 0; i < request->n_buffers; i++) {
-        struct touched *touched = async_touch(async, request->buffers[i]);
-        if (touched)
-            touched->last = id;
-    }
-    if (request->unknown)
-        async->unknown = id;
 }
 
 /* --- slots --- */
@@ -95,47 +87,68 @@ static cls_status pass_slot(const struct request *request, const cls_slot *slot)
 /* --- the whole of it --- */
 
 static cls_status submit(struct async *async, const struct request *request, const cls_slot *slot) {
+    const cls_stream stream = async->lanes[request->kind].handle;
     if (!request->is_fn)
-        return request->submit(request, async->streams[request->kind], slot);
+        return request->submit(request, stream, slot);
     pthread_mutex_unlock(&async->lock);
-    const cls_status status = request->submit(request, async->streams[request->kind], slot);
+    const cls_status status = request->submit(request, stream, slot);
     pthread_mutex_lock(&async->lock);
     return status;
 }
 
-static cls_status queue_locked(struct async *async, const struct request *request, struct op *op) {
-    cls_slot slot, *taken = request->slots ? &slot : NULL;
+static cls_status submit_with_slot(struct async *async, const struct request *request) {
+    cls_slot slot;
+    if (!request->slots)
+        return submit(async, request, NULL);
+    cls_status status = take_slot(request, async->lanes[request->kind].handle, &slot);
+    if (!status)
+        status = submit(async, request, &slot);
+    return status ? status : pass_slot(request, &slot);
+}
+
+/* Behind the operations that it is to wait for, which are named or have touched its buffers. */
+static cls_status queue_behind(struct async *async, const struct request *request, cls_op *id) {
+    struct end end, *recorded = NULL;
+    unsigned touched = 0;
     cls_status status = wait_for_named(async, request);
     if (!status)
-        status = wait_for_buffers(async, request);
-    if (!status && taken)
-        status = take_slot(request, async->streams[request->kind], taken);
+        status = wait_for_buffers(async, request, &touched);
     if (!status)
-        status = submit(async, request, taken);
-    if (!status && taken)
-        status = pass_slot(request, taken);
+        status = submit_with_slot(async, request);
     if (!status)
-        status = async_record(async, op, request->kind);
+        status = async_record(async, request->kind, id, &end);
     if (!status)
-        note_buffers(async, request, op->id);
+        recorded = &end;
+    for (unsigned i = 0; i < touched; i++)
+        async_touched(async, request->buffers[i], recorded);
+    if (recorded && request->unknown)
+        async->unknown = end;
+    return status;
+}
+
+static cls_status queue_locked(struct async *async, const struct request *request, cls_op *id) {
+    cls_status status = async_reserve(async, request->kind);
+    if (status)
+        return status;
+    status = queue_behind(async, request, id);
+    if (status)
+        async_unreserve(async, request->kind);
     return status;
 }
 
 static cls_status queue(cls_async_coordinator handle, const struct request *request, cls_op *out) {
     struct async *async;
+    cls_op id;
     if (!request->deps && request->n_deps)
         return error_set(CLS_ERROR_INVALID_VALUE, "an operation's deps are null");
     cls_status status = async_get(handle, &async);
     if (status)
         return status;
     pthread_mutex_lock(&async->lock);
-    struct op *op = async_take(async);
-    status = op ? queue_locked(async, request, op) : CLS_ERROR_OUT_OF_MEMORY;
-    if (!status && out)
-        *out = op->id;
-    if (status && op)
-        async_give_back(async, op);
+    status = queue_locked(async, request, &id);
     pthread_mutex_unlock(&async->lock);
+    if (!status && out)
+        *out = id;
     object_release(&async->object);
     return status;
 }

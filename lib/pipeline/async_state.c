@@ -2,16 +2,24 @@
 /* The operations, buffers and reports of an async coordinator. */
 #include <stdlib.h>
 
-#include <clstream/event.h>
-#include <clstream/stream.h>
-
 #include "base/error.h"
 #include "core/mutant.h"
+#include "core/stream.h"
 #include "pipeline/async.h"
 
-enum { LOOK_AT = 256, LOOK_EVERY = 64, FEW_BUFFERS = 64 };
+enum { FIRST_CAPACITY = 256, FEW_BUFFERS = 64 };
 
 /* --- reports --- */
+
+static cls_completion *report_at(const struct reports *reports, size_t i) {
+    const size_t place = reports->first + i;
+    return &reports->ring[place < reports->capacity ? place : place - reports->capacity];
+}
+
+static void drop_report(struct reports *reports) {
+    reports->first = reports->first + 1 < reports->capacity ? reports->first + 1 : 0;
+    reports->count--;
+}
 
 /* Without memory for another one the oldest goes. */
 static void report(struct reports *reports, const cls_completion *completion) {
@@ -21,7 +29,7 @@ static void report(struct reports *reports, const cls_completion *completion) {
         cls_completion *ring = malloc(capacity * sizeof *ring);
         if (ring) {
             for (size_t i = 0; i < reports->count; i++)
-                ring[i] = reports->ring[(reports->first + i) % reports->capacity];
+                ring[i] = *report_at(reports, i);
             free(reports->ring);
             reports->ring = ring;
             reports->capacity = capacity;
@@ -30,166 +38,226 @@ static void report(struct reports *reports, const cls_completion *completion) {
     }
     if (!reports->capacity)
         return;
-    if (reports->count == reports->capacity) {
-        reports->first = (reports->first + 1) % reports->capacity;
-        reports->count--;
-    }
-    reports->ring[(reports->first + reports->count++) % reports->capacity] = *completion;
+    if (reports->count == reports->capacity)
+        drop_report(reports);
+    *report_at(reports, reports->count++) = *completion;
+}
+
+bool async_take_report(struct async *async, cls_completion *out) {
+    struct reports *reports = &async->reports;
+    if (!reports->count)
+        return false;
+    *out = *report_at(reports, 0);
+    drop_report(reports);
+    return true;
 }
 
 /* --- operations --- */
 
-struct op *async_find(struct async *async, cls_op id) {
-    struct op *op = NULL;
-    HASH_FIND(hh, async->by_id, &id, sizeof id, op);
-    return op;
+static struct op *op_at(const struct lane *lane, size_t i) {
+    return &lane->ring[(lane->first + i) & (lane->capacity - 1)];
 }
 
-void async_forget(struct async *async, struct op *op) {
-    HASH_DEL(async->by_id, op);
-    async_give_back(async, op);
+/* The first `n` are forgotten. */
+static void drop_ops(struct lane *lane, size_t n) {
+    lane->first += n;
+    lane->count -= n;
 }
 
-static void complete(struct async *async, cls_op_kind kind, cls_status status) {
-    struct op *op = async->head[kind];
-    const cls_completion completion = {op->id, kind, status};
-    async->head[kind] = op->next;
-    if (!op->next)
-        async->tail[kind] = NULL;
-    async->live--;
-    op->done = true;
-    op->status = status;
+/* Where failed ones are kept before it, they move up to its place. */
+static void complete_oldest(struct async *async, cls_op_kind kind, cls_status status) {
+    struct lane *lane = &async->lanes[kind];
+    const cls_completion completion = {op_at(lane, lane->failed)->id, kind, status};
     report(&async->reports, &completion);
-    if (!status && !op->pins)
-        async_forget(async, op);
+    if (status) {
+        lane->failed++;
+        return;
+    }
+    for (size_t i = lane->failed; i > 0; i--)
+        *op_at(lane, i) = *op_at(lane, i - 1);
+    drop_ops(lane, 1);
+}
+
+/* `ask`: also where the stream does not know yet. */
+static void notice(struct async *async, cls_op_kind kind, bool ask) {
+    struct lane *lane = &async->lanes[kind];
+    struct stream *stream = lane->stream;
+    while (lane->count > lane->failed) {
+        const uint64_t position = op_at(lane, lane->failed)->position;
+        if (!ask && atomic_load(&stream->retired) < position)
+            return;
+        if (!stream_failure_at(stream, position) && stream_progress(stream, position))
+            return;
+        const struct failure *failure = stream_failure_at(stream, position);
+        complete_oldest(async, kind, failure ? failure->status : CLS_SUCCESS);
+    }
 }
 
 void async_progress(struct async *async) {
     for (int kind = 0; kind < KINDS; kind++)
-        while (async->head[kind]) {
-            const cls_status status = cls_event_query(async->head[kind]->event);
-            if (status == CLS_NOT_READY)
-                break;
-            complete(async, (cls_op_kind)kind, status);
-        }
-    async->since_look = 0;
+        notice(async, (cls_op_kind)kind, true);
 }
 
-struct op *async_take(struct async *async) {
-    if (++async->since_look >= LOOK_EVERY && async->live >= LOOK_AT)
-        async_progress(async);
-    struct op *op = async->spare;
-    if (op) {
-        async->spare = op->next;
-        return op;
+/* The place of the first operation whose number is not below `id`. */
+static size_t lower_bound(const struct lane *lane, cls_op id) {
+    size_t low = 0, high = lane->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (op_at(lane, middle)->id < id)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    op = calloc(1, sizeof *op);
-    if (!op) {
-        error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an operation");
-        return NULL;
-    }
-    if (cls_event_create(async->context, NULL, &op->event)) {
-        free(op);
-        return NULL;
-    }
-    return op;
+    return low;
 }
 
-void async_give_back(struct async *async, struct op *op) {
-    op->next = async->spare;
-    async->spare = op;
-}
-
-static cls_status file(struct async *async, struct op *op, cls_op_kind kind) {
-    op->id = async->issued + 1;
-    op->kind = kind;
-    op->done = false;
-    op->pins = 0;
-    op->next = NULL;
-    HASH_ADD(hh, async->by_id, id, sizeof op->id, op);
-    return op->hh.tbl ? CLS_SUCCESS
-                      : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an operation's number");
-}
-
-cls_status async_record(struct async *async, struct op *op, cls_op_kind kind) {
-    cls_status status = file(async, op, kind);
-    if (status)
-        return status;
-    status = cls_event_record(op->event, async->streams[kind]);
-    if (status) {
-        HASH_DEL(async->by_id, op);
-        return status;
+bool async_find(const struct async *async, cls_op id, struct end *out) {
+    for (int kind = 0; kind < KINDS; kind++) {
+        const struct lane *lane = &async->lanes[kind];
+        const size_t place = lower_bound(lane, id);
+        if (place == lane->count || op_at(lane, place)->id != id)
+            continue;
+        *out = (struct end){(cls_op_kind)kind, op_at(lane, place)->position};
+        return true;
     }
-    async->issued++;
-    if (async->tail[kind])
-        async->tail[kind]->next = op;
-    else
-        async->head[kind] = op;
-    async->tail[kind] = op;
-    async->live++;
+    return false;
+}
+
+static cls_status grow(struct lane *lane) {
+    const size_t capacity = lane->capacity ? 2 * lane->capacity : FIRST_CAPACITY;
+    struct op *ring = malloc(capacity * sizeof *ring);
+    if (!ring)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an operation");
+    for (size_t i = 0; i < lane->count; i++)
+        ring[i] = *op_at(lane, i);
+    free(lane->ring);
+    lane->ring = ring;
+    lane->capacity = capacity;
+    lane->first = 0;
     return CLS_SUCCESS;
 }
 
-cls_status async_wait_for(struct async *async, cls_op_kind kind, cls_op id) {
-    const struct op *op = id ? async_find(async, id) : NULL;
-    if (!op || op->kind == kind || (op->done && !op->status) || mutant(MUTANT_OPERATION))
+cls_status async_reserve(struct async *async, cls_op_kind kind) {
+    struct lane *lane = &async->lanes[kind];
+    cls_status status = CLS_SUCCESS;
+    if (lane->count + lane->reserved == lane->capacity)
+        notice(async, kind, false);
+    if (lane->count + lane->reserved == lane->capacity)
+        status = grow(lane);
+    lane->reserved += !status;
+    return status;
+}
+
+void async_unreserve(struct async *async, cls_op_kind kind) { async->lanes[kind].reserved--; }
+
+cls_status async_record(struct async *async, cls_op_kind kind, cls_op *id, struct end *end) {
+    struct lane *lane = &async->lanes[kind];
+    end->kind = kind;
+    cls_status status = stream_mark(lane->stream, &end->position);
+    if (status)
+        return status;
+    *id = ++async->issued;
+    lane->reserved--;
+    *op_at(lane, lane->count++) = (struct op){*id, end->position};
+    return CLS_SUCCESS;
+}
+
+cls_status async_wait_for(struct async *async, cls_op_kind kind, struct end end) {
+    if (!end.position || end.kind == kind || mutant(MUTANT_OPERATION))
         return CLS_SUCCESS;
-    return cls_stream_wait_event(async->streams[kind], op->event);
+    return stream_wait_for(async->lanes[kind].stream, async->lanes[end.kind].stream, end.position);
 }
 
 /* --- buffers --- */
 
+/* Fibonacci hashing: the bits that differ between handles are the middle ones. */
+static unsigned hash_of(cls_buffer buffer) {
+    return (unsigned)((uint64_t)(uintptr_t)buffer * 0x9e3779b97f4a7c15u >> 32);
+}
+
+static struct touched *find_touched(const struct async *async, cls_buffer buffer) {
+    struct touched *touched;
+    HASH_FIND_BYHASHVALUE(hh, async->touched, &buffer, sizeof buffer, hash_of(buffer), touched);
+    return touched;
+}
+
+static bool is_over(const struct async *async, struct end end) {
+    return atomic_load(&async->lanes[end.kind].stream->retired) >= end.position;
+}
+
+/* Drops the entries of buffers that nothing has to wait for any more. */
 static void drop_settled(struct async *async) {
     struct touched *touched, *next;
     HASH_ITER(hh, async->touched, touched, next) {
-        if (touched->last && async_find(async, touched->last))
+        const struct end last = touched->last;
+        if (touched->users || !is_over(async, last) ||
+            stream_failure_at(async->lanes[last.kind].stream, last.position))
             continue;
         HASH_DEL(async->touched, touched);
         free(touched);
     }
 }
 
-struct touched *async_touch(struct async *async, cls_buffer buffer) {
-    struct touched *touched = NULL;
-    HASH_FIND(hh, async->touched, &buffer, sizeof buffer, touched);
-    if (touched)
-        return touched;
-    if (HASH_COUNT(async->touched) >= FEW_BUFFERS + 2 * async->live)
+static size_t live(const struct async *async) {
+    size_t sum = 0;
+    for (int kind = 0; kind < KINDS; kind++)
+        sum += async->lanes[kind].count;
+    return sum;
+}
+
+static struct touched *add_touched(struct async *async, cls_buffer buffer) {
+    if (HASH_COUNT(async->touched) >= FEW_BUFFERS + 2 * live(async))
         drop_settled(async);
-    touched = calloc(1, sizeof *touched);
+    struct touched *touched = calloc(1, sizeof *touched);
     if (!touched)
         return NULL;
     touched->buffer = buffer;
-    HASH_ADD(hh, async->touched, buffer, sizeof buffer, touched);
-    if (!touched->hh.tbl) {
-        free(touched);
-        return NULL;
-    }
+    HASH_ADD_BYHASHVALUE(hh, async->touched, buffer, sizeof buffer, hash_of(buffer), touched);
+    if (touched->hh.tbl)
+        return touched;
+    free(touched);
+    return NULL;
+}
+
+struct touched *async_touch(struct async *async, cls_buffer buffer) {
+    struct touched *touched = find_touched(async, buffer);
+    if (!touched)
+        touched = add_touched(async, buffer);
+    if (touched)
+        touched->users++;
     return touched;
 }
 
-/* --- the end --- */
+void async_touched(struct async *async, cls_buffer buffer, const struct end *last) {
+    struct touched *touched = find_touched(async, buffer);
+    touched->users--;
+    if (last)
+        touched->last = *last;
+}
 
-static void free_op(struct op *op) {
-    cls_event_destroy(op->event);
-    free(op);
+/* --- failure and the end --- */
+
+/* What is over has failed or not, and after the reset nobody is to fail because of it. */
+void async_forget_failed(struct async *async) {
+    struct touched *touched, *next;
+    for (int kind = 0; kind < KINDS; kind++) {
+        drop_ops(&async->lanes[kind], async->lanes[kind].failed);
+        async->lanes[kind].failed = 0;
+    }
+    HASH_ITER(hh, async->touched, touched, next)
+    if (is_over(async, touched->last))
+        touched->last.position = 0;
+    if (is_over(async, async->unknown))
+        async->unknown.position = 0;
 }
 
 void async_free(struct async *async) {
-    struct op *op, *next_op;
     struct touched *touched, *next;
-    HASH_ITER(hh, async->by_id, op, next_op) {
-        HASH_DEL(async->by_id, op);
-        free_op(op);
-    }
-    while (async->spare) {
-        op = async->spare;
-        async->spare = op->next;
-        free_op(op);
-    }
     HASH_ITER(hh, async->touched, touched, next) {
         HASH_DEL(async->touched, touched);
         free(touched);
     }
+    for (int kind = 0; kind < KINDS; kind++)
+        free(async->lanes[kind].ring);
     free(async->reports.ring);
 }

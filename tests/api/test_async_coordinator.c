@@ -363,6 +363,47 @@ static void failure_reaches_what_depends_on_it(void **state) {
     OK(cls_buffer_destroy(cells));
 }
 
+/* A stream that is reset by itself goes on; what failed is known by its number until the coordinator's reset. */
+static void failed_operations_stay_beside_later_ones(void **state) {
+    (void)state;
+    enum { LATER = 600 };
+    cls_async_coordinator c = coordinator_make();
+    cls_buffer cells = rig_cells(1);
+    cls_stream stream;
+    cls_compute what = CLS_COMPUTE_INIT;
+    cls_op first, failed[2], later[LATER];
+    struct step step = {cells, 1, 1, 0};
+    what.fn = fail_later;
+    what.buffers = &cells;
+    what.n_buffers = 1;
+    OK(cls_async_coordinator_get_stream(c, CLS_OP_COMPUTE, &stream));
+    for (int i = 0; i < 2; i++) {
+        first = compute(c, &step, NULL, 0);
+        OK(cls_async_coordinator_queue_compute(c, &what, NULL, 0, &failed[i]));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_async_coordinator_wait(c, failed[i]));
+        OK(cls_async_coordinator_wait(c, first));
+        OK(cls_stream_reset(stream));
+    }
+    for (int i = 0; i < LATER; i++)
+        later[i] = compute(c, &step, NULL, 0);
+    OK(cls_async_coordinator_synchronize_all(c));
+    for (int i = 0; i < LATER; i++)
+        OK(cls_async_coordinator_wait(c, later[i]));
+    cls_completion done[LATER];
+    size_t n;
+    OK(cls_async_coordinator_poll(c, done, LATER, &n));
+    assert_true(n > 0);
+    for (int i = 0; i < 2; i++)
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_async_coordinator_wait(c, failed[i]));
+    for (int i = 0; i < LATER; i++)
+        OK(cls_async_coordinator_wait(c, later[i]));
+    OK(cls_async_coordinator_reset(c));
+    for (int i = 0; i < 2; i++)
+        OK(cls_async_coordinator_wait(c, failed[i]));
+    OK(cls_async_coordinator_destroy(c));
+    OK(cls_buffer_destroy(cells));
+}
+
 /* --- bounds --- */
 
 static long resident_kb(void) {
@@ -440,6 +481,7 @@ int main(void) {
         cmocka_unit_test(each_report_is_given_once_across_threads),
         cmocka_unit_test(reports_say_what_was_done),
         cmocka_unit_test(failure_reaches_what_depends_on_it),
+        cmocka_unit_test(failed_operations_stay_beside_later_ones),
         cmocka_unit_test(memory_stays_flat_over_a_million),
         cmocka_unit_test(destroy_with_work_pending),
     };
