@@ -4,56 +4,87 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The last three: a driver may crash. */
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS};
-enum { N_SIGNALS = sizeof signals / sizeof signals[0] };
+/* What ends the process from outside is taken by a thread that waits for it; a driver that crashes, by a
+ * handler. Handlers would not do for both: the driver's compiler puts its own in front of them, and those
+ * give way to the default action while they run, so that a second Ctrl-C could come before the removal. */
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS};
+enum {
+    N_ENDINGS = sizeof endings / sizeof endings[0],
+    N_CRASHES = sizeof crashes / sizeof crashes[0]
+};
 
-/* Read by the handler, which may run on any thread: the name stays allocated for the life of the
- * process, and only `armed` says whether a file of that name is there to be removed. */
+/* The name stays allocated for the life of the process, and only `armed` says whether a file of that name
+ * is there to be removed. */
 static char *name_copy;
-static volatile sig_atomic_t armed;
+static atomic_bool armed;
 
-static void remove_and_end(int signal_number) {
+static bool has_default_action(int signal_number) {
+    struct sigaction present;
+    return sigaction(signal_number, NULL, &present) == 0 && present.sa_handler == SIG_DFL;
+}
+
+/* What the waiter takes. A signal that the parent chose to ignore (nohup) stays ignored, and a handler that
+ * somebody installed (a sanitizer) stays in place. */
+static sigset_t taken;
+
+static void choose_endings(void) {
+    sigemptyset(&taken);
+    for (unsigned i = 0; i < N_ENDINGS; i++)
+        if (has_default_action(endings[i]))
+            sigaddset(&taken, endings[i]);
+}
+
+static void *await_ending(void *arg) {
+    int signal_number;
+    if (sigwait(&taken, &signal_number) != 0)
+        return arg;
     if (armed)
         unlink(name_copy);
-    /* SA_RESETHAND has put the default action back; it takes effect when this handler returns. */
+    pthread_sigmask(SIG_UNBLOCK, &taken, NULL);
     raise(signal_number);
+    return arg;
 }
 
-static void block(sigset_t *before) {
-    sigset_t set;
-    sigemptyset(&set);
-    for (unsigned i = 0; i < N_SIGNALS; i++)
-        sigaddset(&set, signals[i]);
-    pthread_sigmask(SIG_BLOCK, &set, before);
+static void remove_and_crash(int signal_number) {
+    if (armed)
+        unlink(name_copy);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number); /* when this handler returns */
 }
 
-static void restore(const sigset_t *before) {
-    const int code = errno;
-    pthread_sigmask(SIG_SETMASK, before, NULL);
-    errno = code;
-}
-
-/* A signal that the parent chose to ignore (nohup) stays ignored, and a handler that somebody
- * installed (a sanitizer) stays in place. */
 static void install_handlers(void) {
-    struct sigaction action = {.sa_handler = remove_and_end, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = remove_and_crash};
     sigemptyset(&action.sa_mask);
-    for (unsigned i = 0; i < N_SIGNALS; i++) {
-        struct sigaction present;
-        if (sigaction(signals[i], NULL, &present) == 0 && present.sa_handler == SIG_DFL)
-            sigaction(signals[i], &action, NULL);
-    }
+    for (unsigned i = 0; i < N_CRASHES; i++)
+        if (has_default_action(crashes[i]))
+            sigaction(crashes[i], &action, NULL);
     action.sa_handler = SIG_IGN; /* a file-size limit is then a failed write like any other */
     sigaction(SIGXFSZ, &action, NULL);
 }
 
+/* 0, or an error number. */
+static int guard(char *name) {
+    pthread_t waiter;
+    name_copy = name;
+    armed = true;
+    install_handlers();
+    const int code = pthread_create(&waiter, NULL, await_ending, NULL);
+    if (code == 0)
+        pthread_detach(waiter);
+    return code;
+}
+
+/* The endings stay blocked, in the threads to come as well: all but the waiter leave them alone. */
 const char *temporary_create(const char *target, int *fd) {
     static const char suffix[] = ".part-XXXXXX";
     const size_t length = strlen(target);
@@ -66,29 +97,34 @@ const char *temporary_create(const char *target, int *fd) {
         return NULL;
     memcpy(name, target, length);
     memcpy(name + length, suffix, sizeof suffix);
-    block(&before);
+    choose_endings();
+    pthread_sigmask(SIG_BLOCK, &taken, &before);
     *fd = mkstemp(name);
-    if (*fd >= 0) {
-        name_copy = name;
-        armed = 1;
-        install_handlers();
+    int code = *fd < 0 ? errno : guard(name);
+    if (code == 0) {
         fcntl(*fd, F_SETFD, FD_CLOEXEC);
+        return name_copy;
     }
-    restore(&before);
-    if (*fd < 0)
-        free(name);
-    return name_copy;
+    if (*fd >= 0) {
+        temporary_remove();
+        close(*fd);
+        *fd = -1;
+    }
+    name_copy = NULL;
+    free(name);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return errno = code, NULL;
 }
 
 int temporary_rename(const char *target) {
     if (rename(name_copy, target) != 0)
         return -1;
-    armed = 0;
+    armed = false;
     return 0;
 }
 
 void temporary_remove(void) {
     if (armed)
         unlink(name_copy);
-    armed = 0;
+    armed = false;
 }

@@ -8,8 +8,9 @@ mkdir "$work/here"
 # A sparse gigabyte in small chunks takes far longer than the signal.
 dd if=/dev/zero of="$work/in" bs=1 count=0 seek=1073741824 2>"$work/said"
 
-# interrupted SIGNAL STATUS
+# interrupted SIGNAL STATUS [TIMES]: the signal is sent once, or as often as there are words in TIMES.
 interrupted() {
+    rm -f "$work"/here/*
     echo precious >"$work/here/out"
     "$clstream" run -q --dtype f32 -i "$work/in" -o "$work/here/out" --chunk 4K 'exp | log | tanh' \
         >"$work/said" 2>&1 &
@@ -21,7 +22,9 @@ interrupted() {
         kill -0 $pid 2>/dev/null || { echo 'it ended by itself'; cat "$work/said"; break; }
         sleep 0.1
     done
-    kill "-$1" $pid 2>/dev/null || true
+    for _ in ${3:-once}; do
+        kill "-$1" $pid 2>/dev/null || true
+    done
     rc=0
     wait $pid || rc=$?
     [ $rc = "$2" ] || echo "exit status $rc, not $2"
@@ -31,6 +34,8 @@ interrupted() {
 
 check "SIGTERM" "$(interrupted TERM 143)"
 check "SIGHUP" "$(interrupted HUP 129)"
+# Its threads may each take one.
+check "SIGTERM, again and again" "$(interrupted TERM 143 '1 2 3 4 5 6 7 8')"
 # A shell without job control starts background commands with SIGINT ignored, and ignored it stays; so
 # this one is sent by a command in the foreground, and the whole test may have been started like that too.
 heed=
