@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../support/patience.h"
 #include "block_orders.h"
 #include "dag.h"
 #include "loading.h"
@@ -46,7 +47,7 @@ static int play(cls_context context, cls_order order) {
     struct dag_result result;
     uint64_t commands = 0;
     for (uint64_t i = 0; i < ROUNDS; i++) {
-        alarm(HANG_S);
+        watchdog(HANG_S);
         const struct dag_plan plan = {.seed = i + 1,
                                       .commands = COMMANDS,
                                       .order = order,
@@ -73,7 +74,7 @@ static int play(cls_context context, cls_order order) {
 static int play_blocks(cls_context context) {
     const char *what;
     for (uint64_t i = 0; i < BLOCK_ROUNDS; i++) {
-        alarm(HANG_S);
+        watchdog(HANG_S);
         controls->choose(i % 2 ? SCHEDULE_RANDOM : SCHEDULE_LAST_FIRST, i);
         if (!block_orders(context, hold, &what)) {
             printf("caught: %s\n", what);

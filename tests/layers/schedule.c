@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "../support/patience.h"
 #include "dag.h"
 #include "loading.h"
 #include "policy.h"
@@ -50,11 +51,11 @@ static uint64_t commands(uint64_t few, uint64_t many) {
 
 static struct dag_result run(enum schedule_order order, uint64_t schedule, struct dag_plan plan) {
     struct dag_result result;
-    alarm(HANG_S + (unsigned)(plan.commands / COMMANDS_A_SECOND));
+    watchdog(HANG_S + (unsigned)(plan.commands / COMMANDS_A_SECOND));
     controls->choose(order, schedule);
     plan.hold = order == SCHEDULE_OPEN ? NULL : hold;
     dag_run(context, &plan, &result);
-    alarm(0);
+    watchdog(0);
     if (result.failed)
         fail_msg("seed %llu: %s", (unsigned long long)plan.seed, result.what);
     return result;
@@ -156,7 +157,7 @@ static void test_a_host_that_waits_is_let_go(void **state) {
     desk.memory = clCreateBuffer(cl, CL_MEM_READ_WRITE, 64, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
     controls->choose(SCHEDULE_LAST_FIRST, 0);
-    alarm(HANG_S);
+    watchdog(HANG_S);
     hold(true);
     assert_int_equal(pthread_create(&thread, NULL, keep_filling, &desk), 0);
     for (int i = 0; i < WAITS; i++) {
@@ -167,7 +168,7 @@ static void test_a_host_that_waits_is_let_go(void **state) {
     pthread_join(thread, NULL);
     assert_int_equal(clFinish(desk.queue), CL_SUCCESS);
     hold(false);
-    alarm(0);
+    watchdog(0);
     assert_int_equal(clReleaseMemObject(desk.memory), CL_SUCCESS);
     assert_int_equal(clReleaseCommandQueue(desk.queue), CL_SUCCESS);
 }

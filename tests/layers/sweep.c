@@ -13,11 +13,13 @@
 
 #include <cmocka.h>
 
+#include "../support/patience.h"
+
 enum {
-    HANG_S = 10,      /* for one run, on a machine that has nothing else to do */
-    EXTENSIONS = 8,   /* so many times that, where it has */
-    SETTLE_MS = 5000, /* for the library to give back what was destroyed */
-    POLLS = 24,       /* calls swept of a function that is called until something has happened */
+    HANG_S = 10,    /* for one run, on a machine that has nothing else to do */
+    EXTENSIONS = 8, /* so many times that, where it has */
+    SETTLE_S = 5,   /* for the library to give back what was destroyed */
+    POLLS = 24,     /* calls swept of a function that is called until something has happened */
     MAX_FINDINGS = 20
 };
 
@@ -45,7 +47,7 @@ static void say_and_die(int signal_number) {
     if (signal_number == SIGALRM && extensions && machine_is_busy()) {
         extensions--;
         signal(SIGALRM, say_and_die); /* which its coming may have reset */
-        alarm(HANG_S);
+        watchdog(HANG_S);
         return;
     }
     const char *head = signal_number == SIGALRM ? hang : crash;
@@ -77,7 +79,7 @@ struct sweep_run {
 /* Waits until nothing is alive: what is destroyed is freed by the library's threads. */
 static long settle(const struct sweep *sweep, char *text) {
     long left = sweep->live(text);
-    for (int ms = 0; left && ms < SETTLE_MS; ms++) {
+    for (unsigned ms = 0; left && ms < 1000 * patience(SETTLE_S); ms++) {
         sleep_us(1000);
         left = sweep->live(text);
     }
@@ -104,16 +106,16 @@ static struct sweep_run run_once(const struct sweep *sweep, const struct scenari
     scenario_relent = relent;
     guard();
     extensions = EXTENSIONS;
-    alarm(HANG_S);
+    watchdog(HANG_S);
     sweep->arm(plan);
     scenario->run(&result.run);
     result.fired = sweep->fired(NULL);
     result.serious = result.fired && is_serious(sweep);
     sweep->arm(NULL);
     extensions = EXTENSIONS;
-    alarm(HANG_S);
+    watchdog(HANG_S);
     result.left = settle(sweep, result.live);
-    alarm(0);
+    watchdog(0);
     return result;
 }
 

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <clstream/check.h>
 
-enum { WATCHDOG_S = 280, PATIENCE_MS = 60 * 1000 };
+enum { WATCHDOG_S = 280, COMES_S = 60 };
 
 /* Where a loop of one work-item ends early (llvmpipe), length comes from more work-items. */
 enum { SHORT_LOOP = 60000, LONGEST_LOOP = 1 << 30 };
@@ -43,8 +42,6 @@ static struct pace {
     double rounds, items;
     double launch_ms;
 } pace;
-
-void watchdog(unsigned seconds) { alarm(seconds); }
 
 void rig_expect(cls_status wanted, cls_status got, const char *call, const char *file, int line) {
     if (got == wanted)
@@ -293,7 +290,7 @@ void gate_destroy(struct gate *gate) {
 bool sem_comes(sem_t *sem) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_MS / 1000;
+    until.tv_sec += patience(COMES_S);
     return sem_timedwait(sem, &until) == 0 && cls_check_acquire(sem) == CLS_SUCCESS;
 }
 
@@ -309,7 +306,7 @@ void gate_open(struct gate *gate) { sem_post(&gate->open); }
 void gate_await(struct gate *gate) { assert_true(sem_comes(&gate->entered)); }
 
 bool counter_comes(const _Atomic unsigned *counter, unsigned value) {
-    double until = now_ms() + PATIENCE_MS;
+    double until = now_ms() + 1e3 * patience(COMES_S);
     while (*counter < value && now_ms() < until)
         nap_ms(1);
     return *counter >= value && cls_check_acquire((const void *)counter) == CLS_SUCCESS;

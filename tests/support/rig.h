@@ -23,6 +23,8 @@
 #include <clstream/opencl.h>
 #include <clstream/stream.h>
 
+#include "patience.h"
+
 /* For all tests of one program; made by rig_setup, a group's set-up function. */
 extern struct rig {
     cls_context context;
@@ -34,9 +36,6 @@ int rig_teardown(void **state);
 
 /* Leaves the measured pace in the environment, so that the rig of a child process needs no launches. */
 void rig_pass_on_pace(void);
-
-/* Ends the process after `seconds`, hung or not: no test waits for ever. */
-void watchdog(unsigned seconds);
 
 /* --- checks --- */
 

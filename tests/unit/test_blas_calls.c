@@ -14,9 +14,10 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <clstream.h>
+
+#include "../support/patience.h"
 
 #ifdef HAVE_CLBLAST
 
@@ -72,7 +73,7 @@ static int setup(void **state) {
     memset(&spy, 0, sizeof spy);
     sem_init(&spy.entered, 0, 0);
     sem_init(&spy.go, 0, 0);
-    alarm(WATCHDOG_S);
+    watchdog(WATCHDOG_S);
     config.order = CLS_ORDER_IN_ORDER;
     OK(cls_context_create(NULL, &rig.context));
     OK(cls_stream_create(rig.context, &config, &rig.in_order));

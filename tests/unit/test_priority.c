@@ -16,11 +16,12 @@
 
 #include <clstream.h>
 
+#include "../support/patience.h"
 #include "base/clock.h"
 #include "core/observe.h"
 #include "core/stream.h"
 
-enum { STREAMS = 9, EACH = 4, MANY = 100, PATIENCE_MS = 60000 };
+enum { STREAMS = 9, EACH = 4, MANY = 100, COMES_S = 60 };
 
 static struct {
     struct {
@@ -47,7 +48,7 @@ static const struct observer watcher = {note, nothing, nothing};
 
 static void await_fills(unsigned count) {
     for (int ms = 0; atomic_load(&notes.count) < count; ms++) {
-        assert_true(ms < PATIENCE_MS);
+        assert_true((unsigned)ms < 1000 * patience(COMES_S));
         clock_sleep_ns(CLOCK_MS);
     }
 }
