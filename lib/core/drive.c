@@ -311,16 +311,19 @@ bool fifo_drain(struct stream *stream) {
     do
         next = move_head(stream, &since_look);
     while (next == STEP_AGAIN);
-    stream->draining = false;
     stream->running = next == STEP_WORKER;
     fifo_settle_reservation(stream);
     bool moved = atomic_load(&stream->popped) != popped;
     stream_flush_locked(stream);
     bool run = stream->running;
+    bool left = stream->unflushed || (stream->fifo_head && !run);
+    stream->draining = false;
     pthread_mutex_unlock(&stream->lock);
     tell_failure(stream);
     if (moved)
         engine_notice();
+    if (left)
+        engine_rouse();
     return run;
 }
 

@@ -84,15 +84,17 @@ bool engine_is_down(void) { return atomic_load_explicit(&down, memory_order_rela
 
 enum need { NEED_NOTHING, NEED_LONG, NEED_TICK };
 
-/* Whether commands came in since the last look, none of them deferred. Then the submitter polls, and should
- * neither wait for the lock while somebody is in the driver nor have to wake this thread when leaving it. */
-static bool is_busy(struct stream *stream) {
+/* Whether commands came in since the last look: more may come, and should not have to wake this thread. Where
+ * none of them was deferred, the stream is busy: the submitter polls, and should not wait for the lock either. */
+static bool has_news(struct stream *stream, bool *busy) {
+    *busy = true;
     if (pthread_mutex_trylock(&stream->lock))
         return true;
-    bool busy = stream->submitted != stream->looked_at && !stream->fifo_head;
+    bool news = stream->submitted != stream->looked_at;
+    *busy = news && !stream->fifo_head;
     stream->looked_at = stream->submitted;
     pthread_mutex_unlock(&stream->lock);
-    return busy;
+    return news;
 }
 
 /* Flushes, and has the newest command covered by an event, unless more are coming. True when there was
@@ -110,7 +112,7 @@ static bool tend(struct stream *stream, bool busy) {
 
 /* Looks after one stream; NEED_NOTHING when it is idle and was so at the last tick. */
 static enum need look_after(struct stream *stream, bool urgent) {
-    bool busy = is_busy(stream);
+    bool busy, news = has_news(stream, &busy);
     if (busy && !urgent && stream->context->caps->unflushed_progresses)
         return engine_ticks_for(stream) ? NEED_TICK : NEED_LONG;
     stream_poll(stream);
@@ -120,8 +122,8 @@ static enum need look_after(struct stream *stream, bool urgent) {
     bool pending = stream->flights.count || stream->fifo_head;
     bool deferred = stream->fifo_head && !stream->running;
     pthread_mutex_unlock(&stream->lock);
-    /* A long sleep would be cut short by the next command of a stream that is busy. */
-    if (fresh || deferred || (busy && engine_ticks_for(stream)))
+    /* A long sleep would be cut short by the next command. */
+    if (fresh || deferred || (news && engine_ticks_for(stream)))
         return NEED_TICK;
     return pending ? NEED_LONG : NEED_NOTHING;
 }

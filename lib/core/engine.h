@@ -31,7 +31,8 @@ extern const struct hint engine_hint;
  * cores, as a scheduler moves none to a core that rests for less than the move costs. */
 bool engine_ticks_for(const struct stream *stream);
 
-/* A kick only when the thread sleeps for long: for work that must be flushed within a millisecond. */
+/* A kick only when the thread sleeps for long: for work that must be flushed within a millisecond, and for a
+ * head that has to wait. Not for what is behind a worker: that hands it over itself. */
 void engine_rouse(void);
 
 /* A stream's head waits for something of another stream, until engine_unblocked. The count is up before

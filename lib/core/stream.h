@@ -68,9 +68,9 @@ struct stream {
 
     struct command *fifo_head, *fifo_tail;
     size_t fifo_count;
-    bool draining; /* somebody is handing over the head: it counts as ahead of everything */
-    bool running;  /* the head is with a worker */
-    bool blocked;  /* the head waits for another stream's work or a gate */
+    _Atomic bool draining; /* somebody is handing over the head: it counts as ahead of everything */
+    bool running;          /* the head is with a worker */
+    bool blocked;          /* the head waits for another stream's work or a gate */
     _Atomic uint64_t popped;        /* the last position that has left the FIFO */
     _Atomic uint64_t running_since; /* the head's own code, on the host's clock; 0: it does not */
     bool reserved;                  /* a worker is reserved for this stream */

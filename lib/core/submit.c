@@ -203,7 +203,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     bool deferred = false, held = false;
     cls_status status = race_on() ? admit_checked(stream, command, args, &deferred, &held)
                                   : admit(stream, command, &deferred, &held);
-    bool rouse = deferred || engine_ticks_for(stream);
+    bool rouse = !deferred && engine_ticks_for(stream);
     if (!status && position)
         *position = command->position;
     /* Who has the head goes on with what is behind it. */

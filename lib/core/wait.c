@@ -188,10 +188,17 @@ static bool spins_always(const struct stream *stream) {
     return stream->wait == CLS_WAIT_SPIN || stream->wait == CLS_WAIT_YIELD;
 }
 
-/* Spins until a position leaves the FIFO, for a while. Without the lock. */
+/* Whether a position has left the FIFO, and the lock with whoever handed it over: to wait for that lock is to
+ * sleep. Without the lock. */
+static bool has_turn(struct stream *stream, uint64_t position) {
+    return atomic_load_explicit(&stream->popped, memory_order_acquire) >= position &&
+           !atomic_load_explicit(&stream->draining, memory_order_relaxed);
+}
+
+/* Spins until a position's turn has come, for a while. Without the lock. */
 static void spin_for_turn(struct stream *stream, struct host_wait *wait) {
     uint64_t until = clock_now_ns() + spin_span(stream->context->device, stream->wait);
-    while (atomic_load_explicit(&stream->popped, memory_order_acquire) < wait->position) {
+    while (!has_turn(stream, wait->position)) {
         if (clock_now_ns() >= until || expired(wait->deadline)) {
             wait->turn_spun = !spins_always(stream);
             return;

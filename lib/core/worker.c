@@ -9,13 +9,14 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/error.h"
+#include "core/context.h"
 #include "core/run.h"
 #include "core/stream.h"
 
 static const uint64_t IDLE_NS = 5 * CLOCK_SECOND;
 
 /* A thread that has just run something looks out for more this long before it sleeps: host functions come
- * in rows, and waking a thread costs more than most of them. */
+ * in rows, and waking a thread costs more than most of them. Not for a CPU device: the cores are its own. */
 static const uint64_t LOOK_OUT_NS = 60 * 1000;
 
 /* Guards what follows. threads >= reserved, so a stream with a reservation always finds a thread: one
@@ -88,9 +89,10 @@ static void *serve(void *unused) {
             break;
         pthread_mutex_unlock(&pool_lock);
         run_heads(stream);
+        bool beside = stream->context->device->info.type != CLS_DEVICE_CPU;
         object_release(&stream->object);
         pthread_mutex_lock(&pool_lock);
-        if (!first_task)
+        if (!first_task && beside)
             look_out();
     }
     threads--;
