@@ -111,9 +111,9 @@ cls_status command_migrate(struct target target, const struct migration *migrati
         return enqueue_migrate(target.device, target.queue, migration->memory, migration->to_host,
                                waits, event);
     if (migration->to_host)
-        return enqueue_map(target.device, target.queue, migration->memory, migration->bytes, waits,
+        return enqueue_map(target.device, target.queue, *migration->memory, migration->bytes, waits,
                            event);
-    return enqueue_unmap(target.device, target.queue, migration->memory, migration->mapped, waits,
+    return enqueue_unmap(target.device, target.queue, *migration->memory, migration->mapped, waits,
                          event);
 }
 

@@ -119,7 +119,7 @@ struct command {
             unsigned char pattern[16];
         } fill;
         struct migration {
-            cl_mem memory;
+            const cl_mem *memory; /* in the buffer, which the command keeps */
             bool to_host;
             void *mapped; /* coarse unified memory: mapped for the host, or unmapped; else NULL */
             size_t bytes;

@@ -73,7 +73,7 @@ static cls_status prefetch(cls_buffer handle, cls_location where, cls_stream str
         return status;
     struct buffer *buffer = t.to;
     bool late = t.stream->context->caps->migrate_blocks;
-    t.command.u.migrate.memory = buffer->memory;
+    t.command.u.migrate.memory = &buffer->memory;
     t.command.u.migrate.to_host = where == CLS_TO_HOST;
     t.command.type = late ? &type_late_migrate : &type_migrate;
     if (!buffer->is_coarse)

@@ -104,7 +104,7 @@ void race_add_whole(struct race_touches *touches, const struct device *device, c
 void race_touch_migrate(struct race_touches *touches, const struct device *device,
                         const struct command *command, const struct race_args *args) {
     (void)args;
-    race_add_whole(touches, device, command->u.migrate.memory, false, false);
+    race_add_whole(touches, device, *command->u.migrate.memory, false, false);
 }
 
 /* The buffer of a handle that another thread may be destroying: then its last use is that thread's. */

@@ -227,11 +227,12 @@ cls_status enqueue_fill(const struct device *device, cl_command_queue queue, cl_
                 "clEnqueueFillBuffer");
 }
 
-cls_status enqueue_migrate(const struct device *device, cl_command_queue queue, cl_mem memory,
-                           bool to_host, struct wait_list waits, cl_event *event) {
+cls_status enqueue_migrate(const struct device *device, cl_command_queue queue,
+                           const cl_mem *memory, bool to_host, struct wait_list waits,
+                           cl_event *event) {
     driver_enter(device);
     return left(device,
-                clEnqueueMigrateMemObjects(queue, 1, &memory,
+                clEnqueueMigrateMemObjects(queue, 1, memory,
                                            to_host ? CL_MIGRATE_MEM_OBJECT_HOST : 0, waits.count,
                                            events_of(waits), event),
                 "clEnqueueMigrateMemObjects");

@@ -70,8 +70,12 @@ cls_status enqueue_copy_rect(const struct device *device, cl_command_queue queue
 cls_status enqueue_fill(const struct device *device, cl_command_queue queue, cl_mem to,
                         struct range_1d range, const void *pattern, size_t pattern_bytes,
                         struct wait_list waits, cl_event *event);
-cls_status enqueue_migrate(const struct device *device, cl_command_queue queue, cl_mem memory,
-                           bool to_host, struct wait_list waits, cl_event *event);
+
+/* `memory` points to memory that lasts until the command is done: NVIDIA's driver looks there again when a
+ * migration that had to wait begins, and crashes on what it finds. */
+cls_status enqueue_migrate(const struct device *device, cl_command_queue queue,
+                           const cl_mem *memory, bool to_host, struct wait_list waits,
+                           cl_event *event);
 
 /* Maps all of a buffer, for the host to use at the address that it was made with; and the end of that. */
 cls_status enqueue_map(const struct device *device, cl_command_queue queue, cl_mem memory,
