@@ -126,7 +126,8 @@ typedef enum cls_location {
 } cls_location;
 
 /** Moves a buffer's memory to the stream's device, or to the host, ahead of its use. A hint, but for unified
- * memory on a coarse-grained device: see managed.h. */
+ * memory on a coarse-grained device: see managed.h. Where a driver cannot be trusted with the way to the host
+ * (`clstream info` says so among its quirks) that one moves nothing. */
 CLS_API cls_status cls_prefetch_async(cls_buffer buffer, cls_location where, cls_stream stream);
 /** As cls_prefetch_async, and waits for it. */
 CLS_API cls_status cls_prefetch(cls_buffer buffer, cls_location where, cls_stream stream);

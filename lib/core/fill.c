@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "core/context.h"
 #include "core/transfer.h"
+#include "driver/quirk.h"
 
 enum { PATTERN_MAX = 16 };
 
@@ -63,6 +64,10 @@ static bool change_hands(struct transfer *t) {
            t->command.u.migrate.to_host;
 }
 
+static bool can_migrate_to_host(const struct transfer *t) {
+    return !(t->stream->context->device->quirks & QUIRK_HOST_MIGRATION_CORRUPTS);
+}
+
 static cls_status prefetch(cls_buffer handle, cls_location where, cls_stream stream,
                            bool blocking) {
     struct transfer t;
@@ -72,6 +77,10 @@ static cls_status prefetch(cls_buffer handle, cls_location where, cls_stream str
     if (status)
         return status;
     struct buffer *buffer = t.to;
+    if (where == CLS_TO_HOST && !buffer->is_coarse && !can_migrate_to_host(&t)) {
+        command_init(&t.command, &type_marker, "prefetch");
+        return transfer_submit(&t, blocking);
+    }
     bool late = t.stream->context->caps->migrate_blocks;
     t.command.u.migrate.memory = &buffer->memory;
     t.command.u.migrate.to_host = where == CLS_TO_HOST;

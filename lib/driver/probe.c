@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "driver/program.h"
 #include "driver/queue.h"
+#include "driver/quirk.h"
 #include "driver/serial.h"
 
 enum {
@@ -198,10 +199,12 @@ static void probe_timestamps(struct probe *probe, struct caps *caps) {
 }
 
 /* Behind a kernel of a millisecond that uses the memory: a call that takes more than half of that has waited
- * for it. To the host, which NVIDIA's does wait for. */
+ * for it. To the host, which NVIDIA's does wait for; where that must not be tried, it is taken to wait. */
 static void probe_migration(struct probe *probe, struct caps *caps) {
     cl_event event = NULL;
-    if (probe->stuck || !probe_enqueue(probe, probe->queues[0], 0, probe->rounds, NULL, NULL))
+    caps->migrate_blocks = (probe->device->quirks & QUIRK_HOST_MIGRATION_CORRUPTS) != 0;
+    if (caps->migrate_blocks || probe->stuck ||
+        !probe_enqueue(probe, probe->queues[0], 0, probe->rounds, NULL, NULL))
         return;
     clFlush(probe->queues[0]);
     uint64_t start = clock_now_ns();

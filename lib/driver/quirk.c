@@ -173,6 +173,12 @@ static const struct quirk_row rows[] = {
               "A program with a kernel without parameters does not build with "
               "-cl-kernel-arg-info; the library builds it without, and finds out how parameters "
               "are passed by trying."}},
+    {.bit = QUIRK_HOST_MIGRATION_CORRUPTS,
+     .platform = NVIDIA,
+     .text = {"migration_to_host_corrupts",
+              "Migrating a buffer to the host among writes, reads or fills of it, while another "
+              "thread looks at their events, ends the process in the driver; a prefetch to the "
+              "host, a hint, moves nothing there."}},
     {.bit = QUIRK_COVERED,
      .platform = NVIDIA,
      .text = {"completions_told_in_order",

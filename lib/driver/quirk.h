@@ -38,7 +38,10 @@ enum quirk {
      * process, so the events of failed commands are never given back. */
     QUIRK_FAILED_RELEASE_ABORTS = 1u << 9,
     /* Programs with a kernel without parameters do not build with -cl-kernel-arg-info. */
-    QUIRK_ARG_INFO_BREAKS_BUILD = 1u << 10
+    QUIRK_ARG_INFO_BREAKS_BUILD = 1u << 10,
+    /* Migrating a buffer to the host among other commands corrupts the driver's own memory: a prefetch there
+     * is a marker. */
+    QUIRK_HOST_MIGRATION_CORRUPTS = 1u << 11
 };
 
 struct quirk_row {

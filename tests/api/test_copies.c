@@ -222,6 +222,28 @@ static void test_prefetch_changes_nothing(void **state) {
     expect_model();
 }
 
+/* Prefetches between commands of every other kind, with nothing waited for: NVIDIA's own migration to the
+ * host ends the process here. */
+static void test_prefetches_among_others(void **state) {
+    const unsigned char pattern = 7;
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        OK(cls_copy_h2d_async(scene.device, 0, scene.model, BYTES, scene.stream));
+        OK(cls_prefetch_async(scene.device, CLS_TO_HOST, scene.stream));
+        OK(cls_fill_async(scene.device, 0, BYTES / 2, &pattern, 1, scene.stream));
+        OK(cls_prefetch_async(scene.device, CLS_TO_DEVICE, scene.stream));
+        OK(cls_copy_d2d_async(scene.second, 0, scene.device, 0, BYTES, scene.stream));
+        OK(cls_prefetch_async(scene.second, CLS_TO_HOST, scene.stream));
+        OK(cls_copy_d2h_async(scene.seen, scene.second, 0, BYTES, scene.stream));
+    }
+    OK(cls_stream_synchronize(scene.stream));
+    memset(scene.other, pattern, BYTES / 2);
+    memcpy(scene.other + BYTES / 2, scene.model + BYTES / 2, BYTES - BYTES / 2);
+    assert_memory_equal(scene.seen, scene.other, BYTES);
+    memcpy(scene.model, scene.other, BYTES);
+    expect_model();
+}
+
 /* More than one chunk of any staging ring, at odd addresses, both ways at once. */
 static void test_big_copies(void **state) {
     (void)state;
@@ -304,6 +326,7 @@ int main(void) {
         cmocka_unit_test(test_fills),
         cmocka_unit_test(test_nothing_is_nothing),
         cmocka_unit_test(test_prefetch_changes_nothing),
+        cmocka_unit_test(test_prefetches_among_others),
         cmocka_unit_test(test_big_copies),
         cmocka_unit_test(test_sizes_are_kept),
         cmocka_unit_test(test_counters_tell_the_bytes),
