@@ -46,7 +46,7 @@ for program in test_async test_copies test_events test_host_functions test_memor
     check "$program" "$(findings env OPENCL_LAYERS="$layer" "$top_builddir/tests/api/$program")"
 done
 for run in fault_sweep,large_copies resource_sweep,large_copies fault_sweep,user_kernel fault_sweep,bounded \
-    fault_sweep,in_order resource_sweep,in_order; do
+    fault_sweep,in_order resource_sweep,in_order fault_sweep,fill_and_prefetch; do
     check "$run" "$(findings env CLS_SCENARIO="${run#*,}" "$top_builddir/tests/layers/${run%,*}")"
 done
 finish

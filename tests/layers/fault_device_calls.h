@@ -54,6 +54,18 @@ static cl_int CL_API_CALL device_clEnqueueReadBuffer(cl_command_queue queue, cl_
                                     bytes, host, count, waits, event);
 }
 
+/* As NVIDIA's, which reads the list when the migration begins. */
+static cl_int CL_API_CALL device_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint n,
+                                                            const cl_mem *list,
+                                                            cl_mem_migration_flags flags,
+                                                            cl_uint count, const cl_event *waits,
+                                                            cl_event *event) {
+    cl_int code = wrap_clEnqueueMigrateMemObjects(queue, n, list, flags, count, waits, event);
+    if (!code)
+        hold_list(queue, list);
+    return code;
+}
+
 static void device_override(cl_icd_dispatch *table) {
     if (!device_is_discrete)
         return;
@@ -61,6 +73,7 @@ static void device_override(cl_icd_dispatch *table) {
     table->clGetEventInfo = device_clGetEventInfo;
     table->clEnqueueMapBuffer = device_clEnqueueMapBuffer;
     table->clEnqueueUnmapMemObject = device_clEnqueueUnmapMemObject;
+    table->clEnqueueMigrateMemObjects = device_clEnqueueMigrateMemObjects;
     table->clEnqueueWriteBuffer = device_clEnqueueWriteBuffer;
     table->clEnqueueReadBuffer = device_clEnqueueReadBuffer;
 }

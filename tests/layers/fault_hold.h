@@ -6,6 +6,7 @@
  * fail is owed: it is made up for when the faults are over, held or not.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@ struct held {
     cl_command_queue queue; /* NULL: an empty entry */
     cl_event gate;          /* of what was enqueued since the last flush, or NULL */
     bool owed;              /* then the queue is retained */
+    const cl_mem *list;     /* of the last migration behind the gate, or NULL */
+    cl_mem listed;          /* what it held at the call */
 };
 
 static pthread_mutex_t hold_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
@@ -67,12 +70,32 @@ static cl_event hold_gate(cl_command_queue queue) {
     return gate;
 }
 
+/* A migration on the queue has been enqueued: if it is held, its list is to be as it was when it begins. */
+static void hold_list(cl_command_queue queue, const cl_mem *list) {
+    pthread_mutex_lock(&hold_lock);
+    struct held *entry = hold_find(queue, false);
+    if (entry && entry->gate) {
+        entry->list = list;
+        entry->listed = *list;
+    }
+    pthread_mutex_unlock(&hold_lock);
+}
+
+static void hold_check_list(const struct held *entry) {
+    if (!entry->list || *entry->list == entry->listed)
+        return;
+    fprintf(stderr, "# the list of a migration is gone before it begins\n");
+    abort();
+}
+
 /* The queue is flushed. */
 static void hold_open(cl_command_queue queue) {
     pthread_mutex_lock(&hold_lock);
     struct held *entry = hold_find(queue, false);
     cl_event gate = entry ? entry->gate : NULL;
     if (entry) {
+        hold_check_list(entry);
+        entry->list = NULL;
         entry->gate = NULL;
         hold_tidy(entry);
     }
