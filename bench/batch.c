@@ -33,15 +33,6 @@ static double prepared_run(void *arg, double *also) {
     return 1e6 * (now_seconds() - start) / prepared->launches;
 }
 
-/* The kernel that the batch has, as one would write it by hand for 16 elements. */
-static const char raw_source[] =
-    "kernel void by_hand(global const float *a, ulong a_offset, global const float *b, ulong b_offset,\n"
-    "                    float c, global float *out, ulong out_offset, ulong count) {\n"
-    "    const float16 x = vload16(0, a + a_offset);\n"
-    "    const float16 y = (x <= 0 ? (float16)0 : x) * c + vload16(0, b + b_offset);\n"
-    "    vstore16(y, 0, out + out_offset);\n"
-    "}\n";
-
 struct raw {
     cl_command_queue queue;
     cl_kernel kernel;
@@ -91,18 +82,6 @@ static double raw_run(void *arg, double *also) {
     return 1e6 * (now_seconds() - start) / raw->launches;
 }
 
-static cl_kernel raw_kernel(const struct rig *rig) {
-    const char *source = raw_source;
-    cl_int code;
-    cl_program program = clCreateProgramWithSource(rig->cl, 1, &source, NULL, &code);
-    check_cl(code, "clCreateProgramWithSource");
-    CL(clBuildProgram(program, 1, &rig->device, "", NULL, NULL));
-    cl_kernel kernel = clCreateKernel(program, "by_hand", &code);
-    check_cl(code, "clCreateKernel");
-    CL(clReleaseProgram(program));
-    return kernel;
-}
-
 /* relu(x) * 2 + b, all on the device. */
 static cls_batch scaled_sum(const struct rig *rig, cls_buffer a, cls_buffer b, cls_buffer out,
                             size_t count) {
@@ -131,7 +110,7 @@ static void raw_ways(const struct rig *rig, const struct prepared *prepared,
                      const cls_buffer memory[3], struct raw raws[3]) {
     for (int i = 0; i < 3; i++) {
         raws[i].queue = rig_queue(rig, i == 2);
-        raws[i].kernel = raw_kernel(rig);
+        raws[i].kernel = rig_raw_kernel(rig, "scaled_sum");
         raws[i].a = rig_mem_of(memory[0]);
         raws[i].b = rig_mem_of(memory[1]);
         raws[i].out = rig_mem_of(memory[2]);

@@ -16,7 +16,6 @@
 #include "harness.h"
 #include "queueing.h"
 #include "rig.h"
-#include "work.h"
 
 static const double EFFICIENCY = 0.95;
 
@@ -155,9 +154,9 @@ static void task_open(struct task *task, const struct rig *rig, const size_t byt
     }
     for (int i = 0; i < SLOTS; i++)
         task->slots[i] = rig_memory(rig, most);
-    task->by_hand = work_kernel_by_hand(rig);
+    task->by_hand = rig_raw_kernel(rig, "work");
     config.slots = SLOTS;
-    task->kernel = work_kernel(rig);
+    task->kernel = rig_kernel(rig, "work");
     CLS(cls_buffer_create(rig->context, most, &task->alone));
     CLS(cls_buffer_create(rig->context, most, &task->beside));
     CLS(cls_triple_buffer_create(rig->context, most, &config, &task->ring));

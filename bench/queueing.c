@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "harness.h"
-#include "work.h"
 
 enum { OPS = 300, RING = 4, WORDS = 1024 };
 
@@ -77,8 +76,8 @@ void queueing(const struct rig *rig) {
     if (!bench_wants("async coordinator, an operation"))
         return;
     CLS(cls_async_coordinator_create(rig->context, NULL, &q.coordinator));
-    q.kernel = work_kernel(rig);
-    q.raw_kernel = work_kernel_by_hand(rig);
+    q.kernel = rig_kernel(rig, "work");
+    q.raw_kernel = rig_raw_kernel(rig, "work");
     for (int i = 0; i < STAGES; i++)
         q.queues[i] = rig_queue(rig, false);
     for (int i = 0; i < RING; i++) {

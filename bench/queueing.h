@@ -5,6 +5,9 @@
 
 #include "rig.h"
 
+/* The three kinds of work of a pipeline. */
+enum { STAGES = 3, UPLOAD = 0, COMPUTE = 1, DOWNLOAD = 2 };
+
 void queueing(const struct rig *rig);
 
 #endif

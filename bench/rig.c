@@ -5,18 +5,32 @@
 
 #include "harness.h"
 
-const char bench_kernels[] = "kernel void nothing(global uint *p, uint v) { }\n"
-                             "kernel void advance(global uint *p, uint v) { p[0] += v; }\n"
-                             "kernel void spin(global uint *p, uint v) {\n"
-                             "    uint x = get_global_id(0) + p[0];\n"
-                             "    for (uint i = 0; i < v; i++)\n"
-                             "        for (uint j = 0; j < 256; j++) {\n"
-                             "            x ^= x << 13;\n"
-                             "            x ^= x >> 17;\n"
-                             "            x ^= x << 5;\n"
-                             "        }\n"
-                             "    p[1 + get_global_id(0)] = x;\n"
-                             "}\n";
+const char bench_kernels[] =
+    "kernel void nothing(global uint *p, uint v) { }\n"
+    "kernel void advance(global uint *p, uint v) { p[0] += v; }\n"
+    "kernel void spin(global uint *p, uint v) {\n"
+    "    uint x = get_global_id(0) + p[0];\n"
+    "    for (uint i = 0; i < v; i++)\n"
+    "        for (uint j = 0; j < 256; j++) {\n"
+    "            x ^= x << 13;\n"
+    "            x ^= x >> 17;\n"
+    "            x ^= x << 5;\n"
+    "        }\n"
+    "    p[1 + get_global_id(0)] = x;\n"
+    "}\n"
+    "kernel void work(global float4 *x, uint rounds) {\n"
+    "    float4 y = x[get_global_id(0)];\n"
+    "    for (uint i = 0; i < rounds; i++) y = y * 0.999f + 0.5f;\n"
+    "    x[get_global_id(0)] = y;\n"
+    "}\n"
+    /* As the one that the prepared batch of bench/batch has, by hand for 16 elements. */
+    "kernel void scaled_sum(global const float *a, ulong a_offset,\n"
+    "                       global const float *b, ulong b_offset, float c,\n"
+    "                       global float *out, ulong out_offset, ulong count) {\n"
+    "    const float16 x = vload16(0, a + a_offset);\n"
+    "    const float16 y = (x <= 0 ? (float16)0 : x) * c + vload16(0, b + b_offset);\n"
+    "    vstore16(y, 0, out + out_offset);\n"
+    "}\n";
 
 static enum vendor vendor_of(const cls_device_info *info) {
     if (strstr(info->platform, "Portable Computing Language"))

@@ -39,7 +39,7 @@ cl_mem rig_mem_of(cls_buffer buffer);
 
 cls_stream rig_stream(const struct rig *rig, cls_order order);
 
-/* A kernel of kernels.c, once for each side. */
+/* A kernel of bench_kernels, once for each side. */
 cl_kernel rig_raw_kernel(const struct rig *rig, const char *name);
 cls_kernel rig_kernel(const struct rig *rig, const char *name);
 
