@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/error.h"
+#include "base/range.h"
 #include "core/context.h"
 
 enum { SMALL_COPY = 64 << 10 };
@@ -52,11 +52,7 @@ bool transfer_is_staged(const struct transfer *transfer, bool to_device, const v
 }
 
 cls_status transfer_check_range(const struct buffer *buffer, size_t offset, size_t bytes) {
-    if (offset > buffer->bytes || bytes > buffer->bytes - offset)
-        return error_set(CLS_ERROR_OUT_OF_RANGE,
-                         "%zu bytes from offset %zu pass the end of a buffer of %zu", bytes, offset,
-                         buffer->bytes);
-    return CLS_SUCCESS;
+    return range_check(offset, bytes, buffer->bytes);
 }
 
 cls_status transfer_check_host(const void *host, size_t bytes) {

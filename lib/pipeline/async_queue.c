@@ -5,7 +5,7 @@
 #include <clstream/buffer.h>
 #include <clstream/stream.h>
 
-#include "base/error.h"
+#include "base/range.h"
 #include "pipeline/async.h"
 
 enum { MOST_ARGS = 64 };
@@ -157,19 +157,14 @@ static cls_status queue(cls_async_coordinator handle, const struct request *requ
 
 /* A slot is taken for good, so what can be known to be wrong is found before. */
 static cls_status check_place(const cls_place *place, const void *host, size_t bytes) {
-    size_t room, end;
+    size_t room;
     if (!host || !bytes)
         return error_set(CLS_ERROR_INVALID_VALUE, "a copy of %zu bytes, host memory %s", bytes,
                          host ? "given" : "null");
     cls_status status = place->buffer || !place->slots
                             ? cls_buffer_get_size(place->buffer, &room)
                             : cls_triple_buffer_get_size(place->slots, &room);
-    if (status)
-        return status;
-    if (__builtin_add_overflow(place->offset, bytes, &end) || end > room)
-        return error_set(CLS_ERROR_OUT_OF_RANGE, "%zu bytes from %zu pass the end of %zu", bytes,
-                         place->offset, room);
-    return CLS_SUCCESS;
+    return status ? status : range_check(place->offset, bytes, room);
 }
 
 static cls_status submit_upload(const struct request *request, cls_stream stream,

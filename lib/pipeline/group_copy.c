@@ -4,7 +4,7 @@
 #include <clstream/event.h>
 #include <clstream/stream.h>
 
-#include "base/error.h"
+#include "base/range.h"
 #include "core/mutant.h"
 #include "pipeline/group.h"
 
@@ -103,12 +103,9 @@ cls_status group_send(struct group *group, const cls_device_range *from, const c
 /* --- one copy --- */
 
 cls_status group_check_range(cls_buffer buffer, size_t offset, size_t bytes) {
-    size_t size, end;
+    size_t size;
     cls_status status = cls_buffer_get_size(buffer, &size);
-    if (!status && (__builtin_add_overflow(offset, bytes, &end) || end > size))
-        status = error_set(CLS_ERROR_OUT_OF_RANGE, "%zu bytes from %zu pass the end of %zu", bytes,
-                           offset, size);
-    return status;
+    return status ? status : range_check(offset, bytes, size);
 }
 
 /* Under the lock: cut to chunks. */
