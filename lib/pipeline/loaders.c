@@ -2,17 +2,17 @@
 #include "pipeline/loaders.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/condition.h"
 #include "base/error.h"
 
-enum { EXIT_PATIENCE_S = 5 };
+static const uint64_t EXIT_PATIENCE_NS = 5 * CLOCK_SECOND;
 
 static struct {
     pthread_mutex_t lock; /* a loaders' lock is taken inside it */
-    pthread_cond_t gone;
     struct loaders *first;
-} all = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL};
+    pthread_cond_t gone; /* from the first loaders on */
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void loaders_quit(struct loaders *loaders) {
     pthread_mutex_lock(&loaders->lock);
@@ -22,18 +22,19 @@ void loaders_quit(struct loaders *loaders) {
 }
 
 static void at_exit(void) {
-    struct timespec deadline;
-    clock_gettime(CLOCK_REALTIME, &deadline);
-    deadline.tv_sec += EXIT_PATIENCE_S;
+    const uint64_t deadline = clock_now_ns() + EXIT_PATIENCE_NS;
     pthread_mutex_lock(&all.lock);
     for (struct loaders *one = all.first; one; one = one->next)
         loaders_quit(one);
-    while (all.first && !pthread_cond_timedwait(&all.gone, &all.lock, &deadline))
+    while (all.first && condition_wait(&all.gone, &all.lock, deadline))
         continue;
     pthread_mutex_unlock(&all.lock);
 }
 
-static void register_exit(void) { atexit(at_exit); }
+static void register_exit(void) {
+    if (condition_init(&all.gone))
+        atexit(at_exit);
+}
 
 static void enlist(struct loaders *loaders) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
