@@ -364,10 +364,8 @@ static void put_reduction(struct writer *writer) {
 void generate_region(const struct node *nodes, const struct region *region,
                      const struct region_shape *shape, struct text *text) {
     struct writer writer = {nodes, region, shape, text, ""};
-    text_printf(text, "#define FUSED\n#define W %u\n%s", shape->vector,
-                shape->shape == SHAPE_ALIGNED ? "#define ALIGNED\n"
-                : shape->shape == SHAPE_RUNS  ? "#define RUNS\n"
-                                              : "");
+    text_printf(text, "#define FUSED\n#define W %u\n#define %s\n", shape->vector,
+                shape_macros[shape->shape]);
     put_functions(&writer);
     if (region->reduction == NO_NODE)
         put_map(&writer);

@@ -8,6 +8,9 @@
 #include "base/error.h"
 #include "base/types.h"
 
+const char *const shape_macros[SHAPES] = {
+    [SHAPE_ALIGNED] = "ALIGNED", [SHAPE_ANYWHERE] = "ANYWHERE", [SHAPE_RUNS] = "RUNS"};
+
 /* A run of a CPU: 8,192 elements are a few microseconds of work, and 512 steps far from the
  * 65,535 at which a driver stops counting. */
 enum { RUN_VECTOR = 16, RUN_STEPS = 512 };
@@ -101,13 +104,10 @@ cls_status spec_of_map(const struct op_row *row, cls_dtype a_dtype, cls_dtype ou
         const char *out_name = copies || row->family == OP_WHERE ? out->bits : out->opencl;
         const char *a_name = copies ? a->bits : a->opencl;
         snprintf(spec->options, sizeof spec->options,
-                 "-D%s -DOP=op_%s -DA=%s -DB=%s -DOUT=%s -DW=%u -DBATCH=%u -DSTEPS=%u%s",
+                 "-D%s -DOP=op_%s -DA=%s -DB=%s -DOUT=%s -DW=%u -DBATCH=%u -DSTEPS=%u -D%s",
                  family_names[row->family], row->name, a_name,
                  row->family == OP_WHERE ? out_name : a_name, out_name, spec->vector, spec->batch,
-                 spec->steps,
-                 shape == SHAPE_ALIGNED ? " -DALIGNED"
-                 : shape == SHAPE_RUNS  ? " -DRUNS"
-                                        : "");
+                 spec->steps, shape_macros[shape]);
         known = publish(at, spec);
     }
     *out_spec = known;

@@ -21,6 +21,9 @@ enum shape {
     SHAPES
 };
 
+/* The macros by which the kernels' sources know it. */
+extern const char *const shape_macros[SHAPES];
+
 struct spec {
     struct op_kernel_spec kernel;
     unsigned vector; /* elements */
