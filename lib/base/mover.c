@@ -11,8 +11,8 @@
 
 enum {
     MOST_PARTS = 4, /* memory is busy with four cores */
-    LEAST_PART =
-        512 * 1024, /* bytes; a smaller part is copied in the time that waking a thread takes */
+    /* Bytes; a smaller part is copied in the time that waking a thread takes. */
+    LEAST_PART = 512 * 1024,
     PART_ALIGNMENT = 64
 };
 

@@ -42,8 +42,8 @@ struct flights {
     unsigned count;
     unsigned commands; /* in all flights */
     unsigned poll_at;  /* look for completions when there are so many commands */
-    uint64_t
-        mute_since; /* when the driver was first asked in vain about the oldest event; 0: it was not */
+    /* When the driver was first asked in vain about the oldest event; 0: it was not. */
+    uint64_t mute_since;
     uint64_t stuck_since; /* when a failed stream's oldest flight was first seen unstarted */
 };
 
