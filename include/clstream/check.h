@@ -66,12 +66,14 @@ CLS_API cls_status cls_check_acquire(const void *tag);
 
 /** What the checker has seen. Start with CLS_CHECK_COUNTS_INIT. */
 typedef struct cls_check_counts {
-    size_t size;        /**< sizeof(cls_check_counts) */
-    int on;             /**< nonzero: the checker runs */
-    uint64_t commands;  /**< followed */
-    uint64_t races;     /**< pairs of commands, or of a command and a declared access */
-    uint64_t possible;  /**< pairs of which one is known by its buffer only */
-    uint64_t forgotten; /**< times that accesses were dropped unchecked, to stay within memory */
+    size_t size;       /**< sizeof(cls_check_counts) */
+    int on;            /**< nonzero: the checker runs */
+    uint64_t commands; /**< followed */
+    uint64_t races;    /**< pairs of commands, or of a command and a declared access */
+    uint64_t possible; /**< pairs of which one is known by its buffer only */
+    /** Times that accesses were dropped unchecked, to stay within memory. Where an order could not be
+     * remembered for want of memory, nothing is compared until the streams of that time are gone. */
+    uint64_t forgotten;
 } cls_check_counts;
 
 #define CLS_CHECK_COUNTS_INIT \

@@ -16,6 +16,8 @@ _Atomic bool race_is_on;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 struct race_clock race_known;
 static struct race_stream *streams;
+static unsigned living; /* streams of the process, known here or not */
+static bool lost;       /* an order, for want of memory */
 
 /* The command whose user code this thread runs. */
 static _Thread_local struct actor {
@@ -25,7 +27,15 @@ static _Thread_local struct actor {
 } actor;
 
 void race_lock(void) { pthread_mutex_lock(&lock); }
-void race_unlock(void) { pthread_mutex_unlock(&lock); }
+
+/* What an order is lost of must not be compared: all accesses go, here, where nothing looks at them. */
+void race_unlock(void) {
+    if (lost)
+        race_forget_all();
+    pthread_mutex_unlock(&lock);
+}
+
+bool race_has_lost(void) { return lost; }
 
 static void prepare(void) {
     const char *check = getenv("CLSTREAM_CHECK");
@@ -62,17 +72,16 @@ void race_hold(struct race_stream *by, int more) {
 
 static struct race_stream *make_record(uint64_t id) {
     struct race_stream *by = calloc(1, sizeof *by);
-    if (!by) {
-        race_count_forgotten();
+    race_note(by != NULL);
+    if (!by)
         return NULL;
-    }
     by->id = id;
     by->holds = 1;
     HASH_ADD(hh, streams, id, sizeof by->id, by);
     if (by->hh.tbl)
         return by;
     free(by);
-    race_count_forgotten();
+    race_note(false);
     return NULL;
 }
 
@@ -91,8 +100,10 @@ struct race_stream *race_find(uint64_t id) {
 }
 
 void race_note(bool well) {
-    if (!well)
-        race_count_forgotten();
+    if (well)
+        return;
+    lost = true;
+    race_count_forgotten();
 }
 
 void race_learn(struct race_clock *clock, const struct race_stream *by, uint64_t position) {
@@ -259,6 +270,12 @@ void race_leave(void) {
     race_unlock();
 }
 
+void race_meet_stream(void) {
+    race_lock();
+    living++;
+    race_unlock();
+}
+
 void race_forget_stream(struct stream *stream) {
     race_lock();
     if (stream->race) {
@@ -266,5 +283,6 @@ void race_forget_stream(struct stream *stream) {
         race_hold(stream->race, -1);
     }
     stream->race = NULL;
+    lost = --living && lost;
     race_unlock();
 }

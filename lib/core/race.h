@@ -146,6 +146,9 @@ void race_frees_wait(struct stream *stream, struct stream *other, uint64_t posit
 
 /* The memory goes, or is new again. */
 void race_forget_memory(const struct device *device, cl_mem memory);
+
+/* A stream begins, and ends. */
+void race_meet_stream(void);
 void race_forget_stream(struct stream *stream);
 
 #endif

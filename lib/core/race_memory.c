@@ -110,6 +110,8 @@ static void visit_one(struct visit *visit) {
 }
 
 void race_visit(const struct race_visitor *visitor, const struct race_touches *touches) {
+    if (race_has_lost())
+        return;
     struct visit visit = {.visitor = visitor, .n_pairs = 0};
     visit.access = (struct race_access){
         .by = visitor->by, .position = visitor->position, .label = visitor->label};
@@ -121,16 +123,28 @@ void race_visit(const struct race_visitor *visitor, const struct race_touches *t
     }
     for (size_t i = 0; i < visit.n_pairs; i++)
         race_report(&visit.pairs[i]);
-    race_note(!touches->failed);
+    if (touches->failed)
+        race_count_forgotten();
+}
+
+static const struct race_rules forgetting = {.settled = settled, .hold = race_hold};
+
+void race_forget_all(void) {
+    struct memory *memory, *next;
+    race_shadow_forget(&host_memory, 0, SIZE_MAX, &forgetting);
+    HASH_ITER(hh, memories, memory, next) {
+        race_shadow_forget(&memory->shadow, 0, SIZE_MAX, &forgetting);
+        HASH_DEL(memories, memory);
+        free(memory);
+    }
 }
 
 void race_forget_bytes(cl_mem root, size_t start, size_t end) {
-    const struct race_rules rules = {.settled = settled, .hold = race_hold};
     struct memory *found;
     HASH_FIND_PTR(memories, &root, found);
     if (!found)
         return;
-    race_shadow_forget(&found->shadow, start, end, &rules);
+    race_shadow_forget(&found->shadow, start, end, &forgetting);
     if (found->shadow.count)
         return;
     HASH_DEL(memories, found);

@@ -104,8 +104,10 @@ bool race_actor(struct race_stream **by, uint64_t *position);
 /* A reference more or less; the last one frees the record. */
 void race_hold(struct race_stream *by, int more);
 
-/* Counts what could not be remembered for want of memory. */
+/* Not well: what orders accesses could not be remembered for want of memory. What it ordered is not known, so
+ * that nothing is compared, and no access remembered, until every stream that there is now is gone. */
 void race_note(bool well);
+bool race_has_lost(void);
 
 /* --- values that are signalled (core/race_signal.c) --- */
 
@@ -137,5 +139,8 @@ struct race_visitor {
 void race_visit(const struct race_visitor *visitor, const struct race_touches *touches);
 
 void race_forget_bytes(cl_mem root, size_t start, size_t end);
+
+/* Of all memory. */
+void race_forget_all(void);
 
 #endif

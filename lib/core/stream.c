@@ -236,6 +236,8 @@ static cls_status build(struct context *context, const cls_stream_config *config
     stream->spare = spare;
     set_options(stream, config);
     registry_add(stream);
+    if (race_on())
+        race_meet_stream();
     if (config->name)
         snprintf(stream->name, sizeof stream->name, "%s", config->name);
     else
