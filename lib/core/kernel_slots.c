@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/kernel_slots.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "core/context.h"
 #include "core/kernel.h"
 #include "core/stream.h"
+#include "driver/kernel.h"
 
 /* The kernel stays until the commands that were launched from the slot have retired: its reference goes to
  * the newest flight. Where that cannot be kept, OpenCL's own rule that a queued command keeps its kernel
@@ -36,6 +39,7 @@ cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct 
     for (unsigned i = 0; i < KERNEL_SLOTS; i++)
         if (stream->kernels.slot[i].kernel == kernel) {
             *out = &stream->kernels.slot[i];
+            (*out)->n_told = 0;
             return CLS_SUCCESS;
         }
     if (stream->context != kernel->context)
@@ -46,7 +50,10 @@ cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct 
     struct kernel_slot *slot = choose(&stream->kernels);
     free_slot(stream, slot);
     object_retain(&kernel->object);
-    *slot = (struct kernel_slot){object_handle(&kernel->object), kernel, instance};
+    slot->handle = object_handle(&kernel->object);
+    slot->kernel = kernel;
+    slot->instance = instance;
+    slot->n_told = 0;
     *out = slot;
     return CLS_SUCCESS;
 }
@@ -66,6 +73,29 @@ cls_status kernel_slots_get(struct stream *stream, cls_kernel handle, struct ker
     status = kernel_slots_of(stream, kernel, out);
     object_release(&kernel->object);
     return status;
+}
+
+static bool is_told(const struct told_arg *known, const struct told_arg *told) {
+    if (!told->size || known->size != told->size || known->kind != told->kind)
+        return false;
+    if (told->kind == CLS_ARG_BUFFER)
+        return known->u.buffer == told->u.buffer;
+    return told->kind == CLS_ARG_LOCAL || memcmp(known->u.bytes, told->u.bytes, told->size) == 0;
+}
+
+cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const struct told_arg *told,
+                            size_t size, const void *value) {
+    if (i < slot->n_told && is_told(&slot->told[i], told))
+        return CLS_SUCCESS;
+    if (i < slot->n_told)
+        slot->told[i].size = 0;
+    cls_status status =
+        kernel_set_arg(slot->kernel->context->device, slot->instance, i, size, value);
+    if (status || i >= TOLD_ARGS || i > slot->n_told)
+        return status;
+    slot->told[i] = *told;
+    slot->n_told += i == slot->n_told;
+    return CLS_SUCCESS;
 }
 
 cls_status kernel_slot_give(struct kernel_slot *slot, struct command *launch) {

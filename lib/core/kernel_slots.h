@@ -15,12 +15,24 @@ struct stream;
 struct kernel;
 struct command;
 
-enum { KERNEL_SLOTS = 4 };
+enum { KERNEL_SLOTS = 4, TOLD_ARGS = 8 };
+
+/* What an argument was last set to: some drivers take 50 ns to be told the same again. */
+struct told_arg {
+    cls_arg_kind kind;
+    size_t size; /* 0: not known */
+    union {
+        cls_buffer buffer; /* whose memory stays the same as long as this names it */
+        unsigned char bytes[16];
+    } u;
+};
 
 struct kernel_slot {
     const void *handle;
     struct kernel *kernel; /* retained; NULL: free */
     cl_kernel instance;
+    unsigned n_told; /* of those that follow; none where somebody else has set them */
+    struct told_arg told[TOLD_ARGS];
 };
 
 struct kernel_slots {
@@ -32,8 +44,13 @@ struct kernel_slots {
  * kernel of another context than the stream's. */
 cls_status kernel_slots_get(struct stream *stream, cls_kernel handle, struct kernel_slot **out);
 
-/* The same for a kernel that the caller keeps alive. */
+/* The same for a kernel that the caller keeps alive and sets the arguments of by itself. */
 cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct kernel_slot **out);
+
+/* Sets an argument of the slot's instance to `value`, which for a buffer is its memory, unless it was told
+ * that already. `told` has what of it can be remembered. */
+cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const struct told_arg *told,
+                            size_t size, const void *value);
 
 /* A launch that borrows from a slot comes to own what it uses, and the slot is free: for launches that are
  * not handed over at once. CLS_ERROR_OUT_OF_MEMORY changes nothing. */

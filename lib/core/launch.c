@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Launching the caller's kernels: arguments are checked and set, and the launch submitted. */
+#include <string.h>
+
 #include "base/error.h"
 #include "core/buffer.h"
 #include "core/context.h"
@@ -82,23 +84,23 @@ static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_
 }
 
 /* Sets a buffer argument; the reference goes into the command. */
-static cls_status set_buffer(const struct kernel *kernel, cl_kernel instance, unsigned i,
-                             const cls_arg *arg, struct command *command) {
-    const struct device *device = kernel->context->device;
+static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                             struct command *command) {
+    const struct told_arg told = {CLS_ARG_BUFFER, sizeof(cl_mem), {.buffer = arg->u.buffer}};
     cl_mem none = NULL;
     struct buffer *buffer;
     if (!arg->u.buffer)
-        return kernel_set_arg(device, instance, i, sizeof none, &none);
+        return kernel_slot_tell(slot, i, &told, sizeof none, &none);
     cls_status status = buffer_get(arg->u.buffer, &buffer);
     if (status)
         return status;
-    if (buffer->context != kernel->context)
+    if (buffer->context != slot->kernel->context)
         status =
             error_set(CLS_ERROR_WRONG_CONTEXT, "argument %u is a buffer of another context", i);
     if (!status && arg->access)
         status = transfer_check_range(buffer, arg->u.part.offset, arg->size);
     if (!status)
-        status = kernel_set_arg(device, instance, i, sizeof buffer->memory, &buffer->memory);
+        status = kernel_slot_tell(slot, i, &told, sizeof buffer->memory, &buffer->memory);
     if (!status)
         status = command_keep(command, &buffer->object);
     if (status)
@@ -106,25 +108,33 @@ static cls_status set_buffer(const struct kernel *kernel, cl_kernel instance, un
     return status;
 }
 
-static cls_status set_one(const struct kernel *kernel, cl_kernel instance, unsigned i,
-                          const cls_arg *arg, struct command *command) {
-    const struct device *device = kernel->context->device;
-    cls_status status = check_kind(kernel, i, arg);
+static cls_status set_value(struct kernel_slot *slot, unsigned i, const cls_arg *arg) {
+    struct told_arg told = {.kind = CLS_ARG_VALUE};
+    if (arg->size > sizeof arg->u.bytes)
+        return kernel_slot_tell(slot, i, &told, arg->size, arg->u.pointer);
+    told.size = arg->size;
+    memcpy(told.u.bytes, arg->u.bytes, arg->size);
+    return kernel_slot_tell(slot, i, &told, arg->size, arg->u.bytes);
+}
+
+static cls_status set_one(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                          struct command *command) {
+    cls_status status = check_kind(slot->kernel, i, arg);
     if (status)
         return status;
     if (arg->kind == CLS_ARG_BUFFER)
-        return set_buffer(kernel, instance, i, arg, command);
-    if (arg->kind == CLS_ARG_LOCAL)
-        return kernel_set_arg(device, instance, i, arg->size, NULL);
-    const void *value = arg->size <= sizeof arg->u.bytes ? arg->u.bytes : arg->u.pointer;
-    return kernel_set_arg(device, instance, i, arg->size, value);
+        return set_buffer(slot, i, arg, command);
+    if (arg->kind == CLS_ARG_VALUE)
+        return set_value(slot, i, arg);
+    const struct told_arg told = {CLS_ARG_LOCAL, arg->size, {NULL}};
+    return kernel_slot_tell(slot, i, &told, arg->size, NULL);
 }
 
-static cls_status set_all(const struct kernel *kernel, cl_kernel instance, const cls_arg *args,
-                          unsigned n_args, struct command *command) {
+static cls_status set_all(struct kernel_slot *slot, const cls_arg *args, unsigned n_args,
+                          struct command *command) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < n_args && !status; i++)
-        status = set_one(kernel, instance, i, &args[i], command);
+        status = set_one(slot, i, &args[i], command);
     return status;
 }
 
@@ -150,7 +160,7 @@ static cls_status launch(struct stream *stream, cls_kernel kernel, const cls_lau
         return status;
     }
     kernel_command(slot, &shape, &command);
-    status = set_all(slot->kernel, slot->instance, args, n_args, &command);
+    status = set_all(slot, args, n_args, &command);
     const struct race_args known = {.args = args, .count = n_args};
     if (!status)
         return stream_submit_entered(stream, &command, &known, position);

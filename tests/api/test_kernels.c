@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <clstream/cast.h>
+#include <clstream/mempool.h>
 #include <clstream/unary.h>
 #include <clstream/where.h>
 
@@ -147,6 +148,46 @@ static void test_values_of_any_size_are_copied_by_the_call(void **state) {
     OK(cls_buffer_destroy(out));
     OK(cls_kernel_destroy(by_value));
     gate_destroy(&gate);
+}
+
+/* What a kernel is told again it may have been told already: each launch has its own arguments all the same,
+ * also after one that was refused, and where a buffer's memory comes back under another handle. */
+static void test_each_launch_has_its_own_arguments(void **state) {
+    (void)state;
+    cls_kernel maybe = kernel_of("maybe"), place = kernel_of("place");
+    cls_launch shape = cls_launch_1d(1), two = cls_launch_1d(2);
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(2), dead = rig_cells(1);
+    for (uint32_t i = 0; i < 40; i++) {
+        uint32_t number = 100 + i;
+        cls_buffer from;
+        OK(cls_malloc_async(stream, sizeof number, &from));
+        OK(cls_copy_h2d_async(from, 0, &number, sizeof number, stream));
+        cls_arg args[] = {cls_arg_buffer(cells), cls_arg_buffer(from)};
+        OK(cls_kernel_launch_async(maybe, &shape, args, 2, stream));
+        if (i % 4 == 3) {
+            args[1] = cls_arg_buffer(NULL);
+            OK(cls_kernel_launch_async(maybe, &shape, args, 2, stream));
+        }
+        OK(cls_free_async(from, stream));
+        OK(cls_stream_synchronize(stream));
+        assert_int_equal(rig_cell(cells, 0), i % 4 == 3 ? 77 : number);
+    }
+    OK(cls_buffer_destroy(dead));
+    for (uint32_t width = 1; width <= 3; width++) {
+        uint32_t zero[2] = {0, 0};
+        OK(cls_copy_h2d(cells, 0, zero, sizeof zero, NULL));
+        cls_arg args[] = {cls_arg_buffer(cells), cls_arg_u32(2), cls_arg_u32(width)};
+        cls_arg refused[] = {cls_arg_buffer(dead), cls_arg_u32(7), cls_arg_u32(7)};
+        OK(cls_kernel_launch(place, &two, args, 3, stream));
+        EXPECT(CLS_ERROR_INVALID_HANDLE, cls_kernel_launch(place, &two, refused, 3, stream));
+        OK(cls_kernel_launch(place, &two, args, 3, stream));
+        assert_int_equal(rig_cell(cells, 1), 2);
+    }
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_kernel_destroy(maybe));
+    OK(cls_kernel_destroy(place));
 }
 
 static void test_null_and_constant_buffers(void **state) {
@@ -394,6 +435,40 @@ static void test_a_registered_kernel_serves_by_its_name(void **state) {
     OK(cls_buffer_destroy(b));
 }
 
+/* The user's launches and the library's set the arguments of one kernel in turns. */
+static void test_a_registered_kernel_is_launched_by_its_user_too(void **state) {
+    (void)state;
+    cls_program own;
+    cls_kernel half_of;
+    float in[] = {2, 4}, out[2], zero[] = {0, 0};
+    cls_buffer a, b, c;
+    cls_stream stream = rig_stream();
+    OK(cls_program_from_source(rig.context, generic, NULL, NULL, &own));
+    OK(cls_kernel_create(own, "half_of", &half_of));
+    OK(cls_buffer_from_host(rig.context, in, sizeof in, &a));
+    OK(cls_buffer_from_host(rig.context, zero, sizeof zero, &b));
+    OK(cls_buffer_from_host(rig.context, zero, sizeof zero, &c));
+    cls_array from = cls_array_of(a, CLS_F32, 2), to = cls_array_of(c, CLS_F32, 2);
+    cls_arg args[] = {cls_arg_buffer(a), cls_arg_u64(0), cls_arg_buffer(b), cls_arg_u64(0),
+                      cls_arg_u64(2)};
+    cls_launch shape = cls_launch_1d(2);
+    OK(cls_kernel_register(half_of, "half"));
+    for (int turn = 0; turn < 3; turn++) {
+        OK(cls_copy_h2d(b, 0, zero, sizeof zero, stream));
+        OK(cls_kernel_launch_async(half_of, &shape, args, 5, stream));
+        OK(cls_unary_named("half", from, to, stream));
+        OK(cls_copy_d2h(out, b, 0, sizeof out, stream));
+        assert_true(out[0] == 1 && out[1] == 2);
+    }
+    OK(cls_kernel_unregister(rig.context, "half"));
+    OK(cls_kernel_destroy(half_of));
+    OK(cls_program_destroy(own));
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(a));
+    OK(cls_buffer_destroy(b));
+    OK(cls_buffer_destroy(c));
+}
+
 /* A name of the library's own is taken over, and comes back when it is taken away. */
 static void test_a_registered_kernel_comes_before_the_librarys(void **state) {
     (void)state;
@@ -426,6 +501,7 @@ int main(void) {
         cmocka_unit_test(test_the_local_size_is_the_callers),
         cmocka_unit_test(test_local_memory),
         cmocka_unit_test(test_values_of_any_size_are_copied_by_the_call),
+        cmocka_unit_test(test_each_launch_has_its_own_arguments),
         cmocka_unit_test(test_null_and_constant_buffers),
         cmocka_unit_test(test_wrong_arguments_are_refused),
         cmocka_unit_test(test_structs_of_a_wrong_size_are_refused),
@@ -434,6 +510,7 @@ int main(void) {
         cmocka_unit_test(test_programs_load_from_files),
         cmocka_unit_test(test_threads_launch_one_kernel),
         cmocka_unit_test(test_a_registered_kernel_serves_by_its_name),
+        cmocka_unit_test(test_a_registered_kernel_is_launched_by_its_user_too),
         cmocka_unit_test(test_a_registered_kernel_comes_before_the_librarys),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
