@@ -18,8 +18,11 @@
 enum {
     FIRST_CAPACITY = 32,
     VERDICT_BATCH = 128,
-    /* Commands from look to look: cheap ones, dear ones, and where few of the commands have an event. */
+    /* Commands from look to look: cheap ones, dear ones, and where few of the commands have an event; and where
+     * each event is waited for anyhow, so that a batch costs the same by the event, and what was given back is
+     * taken again while it is in the cache. */
     POLL_STEP = 32,
+    POLL_STEP_VERDICTS = 8,
     POLL_STEP_DEAR = 64,
     POLL_STEP_SPANS = 256
 };
@@ -384,7 +387,17 @@ static cl_int look(struct stream *stream, struct flight *flight, bool trim, bool
 static unsigned poll_step(const struct stream *stream) {
     if (stream->event_less)
         return POLL_STEP_SPANS;
+    if (stream->context->device->quirks & QUIRK_STATUS_LIES)
+        return POLL_STEP_VERDICTS;
     return polls_in_batches(stream) ? POLL_STEP_DEAR : POLL_STEP;
+}
+
+/* Streams that wait for each other retire in turns: one command with each that they submit, as long as no
+ * driver need be asked. */
+static unsigned next_look(const struct stream *stream, bool unsettled) {
+    const struct flights *flights = &stream->flights;
+    bool known = unsettled && flights->count > 1 && flight_at(flights, 1)->well;
+    return known ? 1 : poll_step(stream);
 }
 
 static struct stream *retire_done(struct stream *stream, bool trim) {
@@ -400,7 +413,7 @@ static struct stream *retire_done(struct stream *stream, bool trim) {
             break;
         other = retire_span(stream, telling, state);
     }
-    flights->poll_at = flights->commands + poll_step(stream);
+    flights->poll_at = flights->commands + next_look(stream, other != NULL);
     return other;
 }
 
