@@ -4,26 +4,60 @@
 #include "core/context.h"
 #include "core/transfer.h"
 
+static cls_status fill_h2d(struct transfer *t, size_t offset, const void *src, size_t bytes) {
+    cls_status status = transfer_check_range(t->to, offset, bytes);
+    if (!status)
+        status = transfer_check_host(src, bytes);
+    if (status)
+        return status;
+    bool stage = transfer_is_staged(t, true, src, bytes);
+    t->command.type = stage ? &type_staged_write : &type_write;
+    t->command.bytes = bytes;
+    t->command.u.copy.to = t->to->memory;
+    t->command.u.copy.host = (void *)(uintptr_t)src;
+    t->command.u.copy.range = (struct range_1d){offset, bytes};
+    return CLS_SUCCESS;
+}
+
+static cls_status fill_d2h(struct transfer *t, void *dst, size_t offset, size_t bytes) {
+    cls_status status = transfer_check_range(t->from, offset, bytes);
+    if (!status)
+        status = transfer_check_host(dst, bytes);
+    if (status)
+        return status;
+    bool stage = transfer_is_staged(t, false, dst, bytes);
+    t->command.type = stage ? &type_staged_read : &type_read;
+    t->command.bytes = bytes;
+    t->command.u.copy.from = t->from->memory;
+    t->command.u.copy.host = dst;
+    t->command.u.copy.range = (struct range_1d){offset, bytes};
+    return CLS_SUCCESS;
+}
+
+cls_status transfer_prepare_h2d(struct transfer *transfer, struct stream *stream, cls_buffer dst,
+                                size_t offset, const void *src, size_t bytes) {
+    cls_status status = transfer_begin_on(transfer, stream, &dst, NULL);
+    if (!status && (status = fill_h2d(transfer, offset, src, bytes)) != CLS_SUCCESS)
+        transfer_drop(transfer);
+    return status;
+}
+
+cls_status transfer_prepare_d2h(struct transfer *transfer, struct stream *stream, cls_buffer src,
+                                size_t offset, void *dst, size_t bytes) {
+    cls_status status = transfer_begin_on(transfer, stream, NULL, &src);
+    if (!status && (status = fill_d2h(transfer, dst, offset, bytes)) != CLS_SUCCESS)
+        transfer_drop(transfer);
+    return status;
+}
+
 static cls_status h2d(cls_buffer dst, size_t offset, const void *src, size_t bytes,
                       cls_stream stream, bool blocking) {
     struct transfer t;
     cls_status status = transfer_begin(&t, stream, &dst, NULL);
     if (status)
         return status;
-    status = transfer_check_range(t.to, offset, bytes);
-    if (!status)
-        status = transfer_check_host(src, bytes);
-    if (status)
-        return transfer_end(&t, status);
-    if (!bytes)
-        return transfer_end(&t, CLS_SUCCESS);
-    bool stage = transfer_is_staged(&t, true, src, bytes);
-    t.command.type = stage ? &type_staged_write : &type_write;
-    t.command.bytes = bytes;
-    t.command.u.copy.to = t.to->memory;
-    t.command.u.copy.host = (void *)(uintptr_t)src;
-    t.command.u.copy.range = (struct range_1d){offset, bytes};
-    return transfer_submit(&t, blocking);
+    status = fill_h2d(&t, offset, src, bytes);
+    return status || !bytes ? transfer_end(&t, status) : transfer_submit(&t, blocking);
 }
 
 static cls_status d2h(void *dst, cls_buffer src, size_t offset, size_t bytes, cls_stream stream,
@@ -32,20 +66,8 @@ static cls_status d2h(void *dst, cls_buffer src, size_t offset, size_t bytes, cl
     cls_status status = transfer_begin(&t, stream, NULL, &src);
     if (status)
         return status;
-    status = transfer_check_range(t.from, offset, bytes);
-    if (!status)
-        status = transfer_check_host(dst, bytes);
-    if (status)
-        return transfer_end(&t, status);
-    if (!bytes)
-        return transfer_end(&t, CLS_SUCCESS);
-    bool stage = transfer_is_staged(&t, false, dst, bytes);
-    t.command.type = stage ? &type_staged_read : &type_read;
-    t.command.bytes = bytes;
-    t.command.u.copy.from = t.from->memory;
-    t.command.u.copy.host = dst;
-    t.command.u.copy.range = (struct range_1d){offset, bytes};
-    return transfer_submit(&t, blocking);
+    status = fill_d2h(&t, dst, offset, bytes);
+    return status || !bytes ? transfer_end(&t, status) : transfer_submit(&t, blocking);
 }
 
 static cls_status d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t src_offset,

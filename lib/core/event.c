@@ -287,12 +287,14 @@ static cls_status wait_here(struct stream *stream, const struct stream *other, u
     return status;
 }
 
-cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position) {
+cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint64_t position) {
     struct learned learned;
     struct dep dep;
     bool done;
-    if (other == stream)
+    if (!other || other == stream) {
+        pthread_mutex_lock(&stream->lock);
         return CLS_SUCCESS;
+    }
     known_gather(other, position, &learned);
     stream_dep(other, position, stream, &dep, &done);
     bool add = !done && !mutant(MUTANT_WAIT_EVENT), check = add && wait_check_wanted(&dep);
@@ -307,11 +309,19 @@ cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t
         race_waits(stream, other, position);
     pthread_mutex_lock(&stream->lock);
     status = wait_here(stream, other, position, add ? &dep : NULL, &learned);
-    pthread_mutex_unlock(&stream->lock);
     if (check)
         wait_check_unlock();
+    if (status)
+        pthread_mutex_unlock(&stream->lock);
     if (!done && (status || !add))
         dep_release(&dep);
+    return status;
+}
+
+cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position) {
+    cls_status status = stream_enter_behind(stream, other, position);
+    if (!status)
+        pthread_mutex_unlock(&stream->lock);
     return status;
 }
 

@@ -51,6 +51,12 @@ cls_status kernel_get(cls_kernel handle, struct kernel **out);
 struct command;
 struct kernel_slot;
 struct launch_shape;
+struct stream;
+
+/* cls_kernel_launch_async with the stream entered (core/stream.h), which it leaves in every case. `position`
+ * may be NULL, and stays as it is where there are no work-items. */
+cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_launch *how,
+                          const cls_arg *args, unsigned n_args, uint64_t *position);
 
 /* Makes a launch of a slot's kernel, which it borrows: the arguments are to be set, and the launch is to be
  * submitted, before the stream's lock is left. */

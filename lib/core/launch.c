@@ -146,9 +146,8 @@ static cls_status check_call(const struct kernel *kernel, const cls_launch *laun
     return read_shape(kernel, launch, shape);
 }
 
-/* With the stream entered; leaves it. */
-static cls_status launch(struct stream *stream, cls_kernel kernel, const cls_launch *how,
-                         const cls_arg *args, unsigned n_args, uint64_t *position) {
+cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_launch *how,
+                          const cls_arg *args, unsigned n_args, uint64_t *position) {
     struct command command;
     struct kernel_slot *slot;
     struct launch_shape shape;
@@ -189,9 +188,9 @@ cls_status cls_kernel_launch_async(cls_kernel kernel, const cls_launch *shape, c
     if (status)
         return status;
     if (handle)
-        return launch(stream, kernel, shape, args, n_args, NULL);
+        return launch_entered(stream, kernel, shape, args, n_args, NULL);
     pthread_mutex_lock(&stream->lock);
-    status = launch(stream, kernel, shape, args, n_args, NULL);
+    status = launch_entered(stream, kernel, shape, args, n_args, NULL);
     stream_put(stream);
     return status;
 }
@@ -206,7 +205,7 @@ cls_status cls_kernel_launch(cls_kernel kernel, const cls_launch *shape, const c
     if (status)
         return status;
     pthread_mutex_lock(&stream->lock);
-    status = launch(stream, kernel, shape, args, n_args, &position);
+    status = launch_entered(stream, kernel, shape, args, n_args, &position);
     if (!status && position)
         status = stream_wait(stream, position, WAIT_FOREVER);
     stream_put(stream);

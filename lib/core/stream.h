@@ -146,7 +146,10 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
 /* Makes later work wait for a dependency; takes over its references on success. */
 cls_status stream_add_wait(struct stream *stream, const struct dep *dep);
 
-/* Makes later work of `stream` wait for `other`'s work up to `position`. */
+/* Makes later work of `stream`, which the caller keeps, wait for `other`'s work up to `position`. The other
+ * form leaves the stream locked, unless it fails, so that what is to wait follows at once; NULL: for
+ * nothing. */
+cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint64_t position);
 cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position);
 
 /* A dependency of `waiter`, which is only compared, on the stream's work up to `position`; its event is

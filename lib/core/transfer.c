@@ -18,24 +18,54 @@ cls_status transfer_end(struct transfer *transfer, cls_status status) {
     return status;
 }
 
+static cls_status check_contexts(const struct transfer *transfer) {
+    const struct context *context = transfer->stream->context;
+    if ((transfer->to && transfer->to->context != context) ||
+        (transfer->from && transfer->from->context != context))
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "buffers and stream are of different contexts");
+    return CLS_SUCCESS;
+}
+
 static cls_status take_stream(struct transfer *transfer, cls_stream stream) {
     struct buffer *any = transfer->to ? transfer->to : transfer->from;
     cls_status status = stream_get(stream, any->context, &transfer->stream);
-    if (!status && (transfer->stream->context != any->context ||
-                    (transfer->from && transfer->from->context != any->context)))
-        status = error_set(CLS_ERROR_WRONG_CONTEXT, "buffers and stream are of different contexts");
+    if (!status)
+        status = check_contexts(transfer);
     return status ? transfer_end(transfer, status) : CLS_SUCCESS;
 }
 
-cls_status transfer_begin(struct transfer *transfer, cls_stream stream, const cls_buffer *to,
-                          const cls_buffer *from) {
+static cls_status take_buffers(struct transfer *transfer, const cls_buffer *to,
+                               const cls_buffer *from) {
     memset(transfer, 0, sizeof *transfer);
     cls_status status = CLS_SUCCESS;
     if (to)
         status = buffer_get(*to, &transfer->to);
     if (!status && from)
         status = buffer_get(*from, &transfer->from);
-    return status ? transfer_end(transfer, status) : take_stream(transfer, stream);
+    return status ? transfer_end(transfer, status) : CLS_SUCCESS;
+}
+
+cls_status transfer_begin(struct transfer *transfer, cls_stream stream, const cls_buffer *to,
+                          const cls_buffer *from) {
+    cls_status status = take_buffers(transfer, to, from);
+    return status ? status : take_stream(transfer, stream);
+}
+
+cls_status transfer_begin_on(struct transfer *transfer, struct stream *stream, const cls_buffer *to,
+                             const cls_buffer *from) {
+    cls_status status = take_buffers(transfer, to, from);
+    if (status)
+        return status;
+    transfer->stream = stream;
+    status = check_contexts(transfer);
+    if (status)
+        transfer_drop(transfer);
+    return status;
+}
+
+void transfer_drop(struct transfer *transfer) {
+    transfer->stream = NULL;
+    transfer_end(transfer, CLS_SUCCESS);
 }
 
 cls_status transfer_begin_moving(struct transfer *transfer, cls_stream stream, cls_buffer buffer) {
@@ -63,16 +93,26 @@ cls_status transfer_check_host(const void *host, size_t bytes) {
     return CLS_SUCCESS;
 }
 
+/* The references move into the command, which has room. */
+static void pass_buffers(struct transfer *transfer) {
+    if (transfer->to)
+        command_keep(&transfer->command, &transfer->to->object);
+    if (transfer->from)
+        command_keep(&transfer->command, &transfer->from->object);
+    transfer->to = transfer->from = NULL;
+}
+
+cls_status transfer_submit_entered(struct transfer *transfer, uint64_t *position) {
+    pass_buffers(transfer);
+    return stream_submit_entered(transfer->stream, &transfer->command, NULL, position);
+}
+
 cls_status transfer_submit(struct transfer *transfer, bool blocking) {
     struct command *command = &transfer->command;
     uint64_t position = 0;
     cls_status status = blocking ? check_may_block() : CLS_SUCCESS;
     if (!status) {
-        if (transfer->to)
-            command_keep(command, &transfer->to->object);
-        if (transfer->from)
-            command_keep(command, &transfer->from->object);
-        transfer->to = transfer->from = NULL;
+        pass_buffers(transfer);
         status = stream_submit(transfer->stream, command, &position);
         if (!status && blocking)
             status = stream_wait(transfer->stream, position, WAIT_FOREVER);

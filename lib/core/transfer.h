@@ -28,6 +28,21 @@ cls_status transfer_begin(struct transfer *transfer, cls_stream stream, const cl
 /* The same for one buffer that is only moved: whoever's turn it is to use it. */
 cls_status transfer_begin_moving(struct transfer *transfer, cls_stream stream, cls_buffer buffer);
 
+/* The same on a stream that the caller keeps: ends with transfer_submit_entered or transfer_drop. */
+cls_status transfer_begin_on(struct transfer *transfer, struct stream *stream, const cls_buffer *to,
+                             const cls_buffer *from);
+void transfer_drop(struct transfer *transfer);
+
+/* Submits with the stream entered (core/stream.h), and leaves it; nothing is held any more. */
+cls_status transfer_submit_entered(struct transfer *transfer, uint64_t *position);
+
+/* cls_copy_h2d_async and cls_copy_d2h_async of at least one byte up to the submission: all that can be known
+ * to be wrong is found (core/copy.c). */
+cls_status transfer_prepare_h2d(struct transfer *transfer, struct stream *stream, cls_buffer dst,
+                                size_t offset, const void *src, size_t bytes);
+cls_status transfer_prepare_d2h(struct transfer *transfer, struct stream *stream, cls_buffer src,
+                                size_t offset, void *dst, size_t bytes);
+
 /* Releases what is held; returns `status`. */
 cls_status transfer_end(struct transfer *transfer, cls_status status);
 

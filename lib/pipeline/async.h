@@ -71,8 +71,12 @@ void async_progress(struct async *async);
 /* The work of a live or failed operation. False: there is none of the number, or it is forgotten. */
 bool async_find(const struct async *async, cls_op id, struct end *out);
 
-/* Makes the stream of `kind` wait for that, unless its order does. */
-cls_status async_wait_for(struct async *async, cls_op_kind kind, struct end end);
+/* An operation of `kind` is to come after that: raises the position of each stream that it waits for. */
+cls_status async_come_after(struct async *async, cls_op_kind kind, struct end end,
+                            uint64_t behind[KINDS]);
+
+/* Makes the stream of `kind` wait for those positions (0: none) and leaves it locked, unless it fails. */
+cls_status async_enter_behind(struct async *async, cls_op_kind kind, const uint64_t behind[KINDS]);
 
 /* The entry of a buffer for one more user, made when there is none. NULL: no memory. */
 struct touched *async_touch(struct async *async, cls_buffer buffer);
@@ -84,8 +88,9 @@ void async_touched(struct async *async, cls_buffer buffer, const struct end *las
 cls_status async_reserve(struct async *async, cls_op_kind kind);
 void async_unreserve(struct async *async, cls_op_kind kind);
 
-/* Gives a number to what was submitted to the stream of `kind`; `end` is its work. */
-cls_status async_record(struct async *async, cls_op_kind kind, cls_op *id, struct end *end);
+/* Gives a number to work that was submitted. Its end's position is 0 where it is not known: it is the
+ * stream's newest work then. */
+cls_status async_record(struct async *async, struct end *end, cls_op *id);
 
 /* Takes the oldest report, if there is one. */
 bool async_take_report(struct async *async, cls_completion *out);

@@ -6,6 +6,9 @@
 #include <clstream/stream.h>
 
 #include "base/range.h"
+#include "core/kernel.h"
+#include "core/stream.h"
+#include "core/transfer.h"
 #include "pipeline/async.h"
 
 enum { MOST_ARGS = 64 };
@@ -18,21 +21,18 @@ struct request {
     cls_triple_buffer slots;
     const cls_buffer *buffers;
     unsigned n_buffers;
-    bool unknown; /* it may write anything */
-    bool is_fn;   /* the user's, so it is called without the lock */
-    cls_status (*submit)(const struct request *request, cls_stream stream, const cls_slot *slot);
-    /* of a copy */
+    bool unknown;               /* it may write anything */
+    const cls_compute *compute; /* NULL: it is a copy, of what follows */
     cls_place place;
     void *host_out;
     const void *host_in;
     size_t bytes;
-    /* of a compute */
-    const cls_compute *compute;
 };
 
 /* --- order, under the lock --- */
 
-static cls_status wait_for_named(struct async *async, const struct request *request) {
+static cls_status come_after_named(struct async *async, const struct request *request,
+                                   uint64_t behind[KINDS]) {
     cls_status status = CLS_SUCCESS;
     struct end end;
     for (unsigned i = 0; i < request->n_deps; i++)
@@ -41,23 +41,23 @@ static cls_status wait_for_named(struct async *async, const struct request *requ
                              (unsigned long long)request->deps[i]);
     for (unsigned i = 0; i < request->n_deps && !status; i++)
         if (async_find(async, request->deps[i], &end))
-            status = async_wait_for(async, request->kind, end);
+            status = async_come_after(async, request->kind, end, behind);
     return status;
 }
 
 /* `*touched` counts the buffers whose entries the request uses from here on. */
-static cls_status wait_for_buffers(struct async *async, const struct request *request,
-                                   unsigned *touched) {
+static cls_status come_after_buffers(struct async *async, const struct request *request,
+                                     uint64_t behind[KINDS], unsigned *touched) {
     cls_status status = CLS_SUCCESS;
     for (*touched = 0; *touched < request->n_buffers && !status;) {
         const struct touched *entry = async_touch(async, request->buffers[*touched]);
         if (!entry)
             return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a buffer's order");
         ++*touched;
-        status = async_wait_for(async, request->kind, entry->last);
+        status = async_come_after(async, request->kind, entry->last, behind);
     }
     if (!status && request->kind == CLS_OP_DOWNLOAD)
-        status = async_wait_for(async, request->kind, async->unknown);
+        status = async_come_after(async, request->kind, async->unknown, behind);
     return status;
 }
 
@@ -84,44 +84,99 @@ static cls_status pass_slot(const struct request *request, const cls_slot *slot)
     return cls_triple_buffer_submitted(request->slots, slot->index);
 }
 
-/* --- the whole of it --- */
+/* --- work: submitted behind what it waits for, its position stored where it is known --- */
 
-static cls_status submit(struct async *async, const struct request *request, const cls_slot *slot) {
-    const cls_stream stream = async->lanes[request->kind].handle;
-    if (!request->is_fn)
-        return request->submit(request, stream, slot);
+static cls_status submit_copy(struct async *async, const struct request *request,
+                              const uint64_t behind[KINDS], const cls_slot *slot,
+                              uint64_t *position) {
+    struct stream *stream = async->lanes[request->kind].stream;
+    const cls_buffer buffer = slot ? slot->buffer : request->place.buffer;
+    struct transfer transfer;
+    cls_status status = request->kind == CLS_OP_UPLOAD
+                            ? transfer_prepare_h2d(&transfer, stream, buffer, request->place.offset,
+                                                   request->host_in, request->bytes)
+                            : transfer_prepare_d2h(&transfer, stream, buffer, request->place.offset,
+                                                   request->host_out, request->bytes);
+    if (status)
+        return status;
+    status = async_enter_behind(async, request->kind, behind);
+    if (!status)
+        return transfer_submit_entered(&transfer, position);
+    transfer_drop(&transfer);
+    return status;
+}
+
+static cls_status submit_kernel(struct async *async, const struct request *request,
+                                const uint64_t behind[KINDS], const cls_slot *slot,
+                                uint64_t *position) {
+    const cls_compute *compute = request->compute;
+    const cls_arg *args = compute->args;
+    cls_arg with_slot[MOST_ARGS + 1];
+    unsigned n = compute->n_args;
+    if (slot) {
+        with_slot[0] = cls_arg_buffer(slot->buffer);
+        for (unsigned i = 0; i < n; i++)
+            with_slot[i + 1] = args[i];
+        args = with_slot;
+        n++;
+    }
+    cls_status status = async_enter_behind(async, request->kind, behind);
+    return status ? status
+                  : launch_entered(async->lanes[request->kind].stream, compute->kernel,
+                                   compute->launch, args, n, position);
+}
+
+/* The user's, so it is called without the lock. */
+static cls_status submit_fn(struct async *async, const struct request *request,
+                            const uint64_t behind[KINDS], const cls_slot *slot) {
+    const struct lane *lane = &async->lanes[request->kind];
+    cls_status status = async_enter_behind(async, request->kind, behind);
+    if (status)
+        return status;
+    pthread_mutex_unlock(&lane->stream->lock);
     pthread_mutex_unlock(&async->lock);
-    const cls_status status = request->submit(request, stream, slot);
+    status = request->compute->fn(lane->handle, slot, request->compute->arg);
     pthread_mutex_lock(&async->lock);
     return status;
 }
 
-static cls_status submit_with_slot(struct async *async, const struct request *request) {
+static cls_status submit(struct async *async, const struct request *request,
+                         const uint64_t behind[KINDS], const cls_slot *slot, uint64_t *position) {
+    if (!request->compute)
+        return submit_copy(async, request, behind, slot, position);
+    if (request->compute->fn)
+        return submit_fn(async, request, behind, slot);
+    return submit_kernel(async, request, behind, slot, position);
+}
+
+static cls_status submit_with_slot(struct async *async, const struct request *request,
+                                   const uint64_t behind[KINDS], uint64_t *position) {
     cls_slot slot;
     if (!request->slots)
-        return submit(async, request, NULL);
+        return submit(async, request, behind, NULL, position);
     cls_status status = take_slot(request, async->lanes[request->kind].handle, &slot);
     if (!status)
-        status = submit(async, request, &slot);
+        status = submit(async, request, behind, &slot, position);
     return status ? status : pass_slot(request, &slot);
 }
 
+/* --- the whole of it --- */
+
 /* Behind the operations that it is to wait for, which are named or have touched its buffers. */
 static cls_status queue_behind(struct async *async, const struct request *request, cls_op *id) {
-    struct end end, *recorded = NULL;
+    uint64_t behind[KINDS] = {0};
+    struct end end = {.kind = request->kind};
     unsigned touched = 0;
-    cls_status status = wait_for_named(async, request);
+    cls_status status = come_after_named(async, request, behind);
     if (!status)
-        status = wait_for_buffers(async, request, &touched);
+        status = come_after_buffers(async, request, behind, &touched);
     if (!status)
-        status = submit_with_slot(async, request);
+        status = submit_with_slot(async, request, behind, &end.position);
     if (!status)
-        status = async_record(async, request->kind, id, &end);
-    if (!status)
-        recorded = &end;
+        status = async_record(async, &end, id);
     for (unsigned i = 0; i < touched; i++)
-        async_touched(async, request->buffers[i], recorded);
-    if (recorded && request->unknown)
+        async_touched(async, request->buffers[i], status ? NULL : &end);
+    if (!status && request->unknown)
         async->unknown = end;
     return status;
 }
@@ -161,22 +216,10 @@ static cls_status check_place(const cls_place *place, const void *host, size_t b
     if (!host || !bytes)
         return error_set(CLS_ERROR_INVALID_VALUE, "a copy of %zu bytes, host memory %s", bytes,
                          host ? "given" : "null");
-    cls_status status = place->buffer || !place->slots
-                            ? cls_buffer_get_size(place->buffer, &room)
-                            : cls_triple_buffer_get_size(place->slots, &room);
+    if (place->buffer || !place->slots)
+        return CLS_SUCCESS;
+    cls_status status = cls_triple_buffer_get_size(place->slots, &room);
     return status ? status : range_check(place->offset, bytes, room);
-}
-
-static cls_status submit_upload(const struct request *request, cls_stream stream,
-                                const cls_slot *slot) {
-    return cls_copy_h2d_async(slot ? slot->buffer : request->place.buffer, request->place.offset,
-                              request->host_in, request->bytes, stream);
-}
-
-static cls_status submit_download(const struct request *request, cls_stream stream,
-                                  const cls_slot *slot) {
-    return cls_copy_d2h_async(request->host_out, slot ? slot->buffer : request->place.buffer,
-                              request->place.offset, request->bytes, stream);
 }
 
 static void use_place(struct request *request) {
@@ -194,7 +237,6 @@ cls_status cls_async_coordinator_queue_upload(cls_async_coordinator coordinator,
     struct request request = {.kind = CLS_OP_UPLOAD,
                               .deps = deps,
                               .n_deps = n_deps,
-                              .submit = submit_upload,
                               .place = to,
                               .host_in = host,
                               .bytes = bytes};
@@ -209,7 +251,6 @@ cls_status cls_async_coordinator_queue_download(cls_async_coordinator coordinato
     struct request request = {.kind = CLS_OP_DOWNLOAD,
                               .deps = deps,
                               .n_deps = n_deps,
-                              .submit = submit_download,
                               .place = from,
                               .host_out = host,
                               .bytes = bytes};
@@ -219,25 +260,6 @@ cls_status cls_async_coordinator_queue_download(cls_async_coordinator coordinato
 }
 
 /* --- computing --- */
-
-static cls_status submit_fn(const struct request *request, cls_stream stream,
-                            const cls_slot *slot) {
-    return request->compute->fn(stream, slot, request->compute->arg);
-}
-
-static cls_status submit_kernel(const struct request *request, cls_stream stream,
-                                const cls_slot *slot) {
-    const cls_compute *compute = request->compute;
-    cls_arg args[MOST_ARGS + 1];
-    unsigned n = 0;
-    if (!slot)
-        return cls_kernel_launch_async(compute->kernel, compute->launch, compute->args,
-                                       compute->n_args, stream);
-    args[n++] = cls_arg_buffer(slot->buffer);
-    for (unsigned i = 0; i < compute->n_args; i++)
-        args[n++] = compute->args[i];
-    return cls_kernel_launch_async(compute->kernel, compute->launch, args, n, stream);
-}
 
 static unsigned kernel_buffers(const cls_compute *compute, cls_buffer *buffers) {
     unsigned n = 0;
@@ -270,8 +292,6 @@ cls_status cls_async_coordinator_queue_compute(cls_async_coordinator coordinator
                               .n_deps = n_deps,
                               .slots = compute->slots,
                               .buffers = is_fn ? compute->buffers : buffers,
-                              .is_fn = is_fn,
-                              .submit = is_fn ? submit_fn : submit_kernel,
                               .compute = compute};
     request.n_buffers = is_fn ? compute->n_buffers : kernel_buffers(compute, buffers);
     request.unknown = is_fn && !compute->n_buffers && !compute->slots;

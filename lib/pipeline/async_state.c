@@ -150,10 +150,9 @@ cls_status async_reserve(struct async *async, cls_op_kind kind) {
 
 void async_unreserve(struct async *async, cls_op_kind kind) { async->lanes[kind].reserved--; }
 
-cls_status async_record(struct async *async, cls_op_kind kind, cls_op *id, struct end *end) {
-    struct lane *lane = &async->lanes[kind];
-    end->kind = kind;
-    cls_status status = stream_mark(lane->stream, &end->position);
+cls_status async_record(struct async *async, struct end *end, cls_op *id) {
+    struct lane *lane = &async->lanes[end->kind];
+    cls_status status = end->position ? CLS_SUCCESS : stream_mark(lane->stream, &end->position);
     if (status)
         return status;
     *id = ++async->issued;
@@ -162,10 +161,32 @@ cls_status async_record(struct async *async, cls_op_kind kind, cls_op *id, struc
     return CLS_SUCCESS;
 }
 
-cls_status async_wait_for(struct async *async, cls_op_kind kind, struct end end) {
+/* A failure is taken over at once: a later position of its stream, after a reset, would hide it. */
+cls_status async_come_after(struct async *async, cls_op_kind kind, struct end end,
+                            uint64_t behind[KINDS]) {
+    struct stream *stream = async->lanes[end.kind].stream;
     if (!end.position || end.kind == kind || mutant(MUTANT_OPERATION))
         return CLS_SUCCESS;
-    return stream_wait_for(async->lanes[kind].stream, async->lanes[end.kind].stream, end.position);
+    if (stream_failure_at(stream, end.position))
+        return stream_wait_for(async->lanes[kind].stream, stream, end.position);
+    if (behind[end.kind] < end.position)
+        behind[end.kind] = end.position;
+    return CLS_SUCCESS;
+}
+
+cls_status async_enter_behind(struct async *async, cls_op_kind kind, const uint64_t behind[KINDS]) {
+    struct stream *stream = async->lanes[kind].stream, *last = NULL;
+    uint64_t position = 0;
+    for (int other = 0; other < KINDS; other++) {
+        if (!behind[other])
+            continue;
+        cls_status status = last ? stream_wait_for(stream, last, position) : CLS_SUCCESS;
+        if (status)
+            return status;
+        last = async->lanes[other].stream;
+        position = behind[other];
+    }
+    return stream_enter_behind(stream, last, position);
 }
 
 /* --- buffers --- */

@@ -218,6 +218,7 @@ static void numbers_never_issued_are_refused(void **state) {
     OK(cls_async_coordinator_wait(c, op));
     OK(cls_async_coordinator_wait(c, op));
     OK(cls_async_coordinator_queue_upload(c, &value, 4, cls_place_buffer(cells), &op, 1, NULL));
+    OK(cls_async_coordinator_synchronize_all(c));
     OK(cls_async_coordinator_destroy(c));
     OK(cls_buffer_destroy(cells));
 }
