@@ -2,7 +2,8 @@
 /*
  * (h) A host function between two kernels: the time from the submission of the first kernel to the end of
  * the second. Raw OpenCL has two ways: a callback of the first kernel's event that sets a user event, for
- * which the second kernel waits; and a thread that waits for the first kernel and enqueues the second.
+ * which the second kernel waits, with a flush of the first kernel by itself or without; and a thread that waits
+ * for the first kernel and enqueues the second.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -52,6 +53,7 @@ struct raw {
     cl_command_queue queue;
     cl_kernel kernel;
     cl_mem memory;
+    bool flush_first; /* the first kernel may start while the rest is prepared */
     unsigned rounds;
     /* The thread's side of the second way. */
     sem_t work, done;
@@ -83,6 +85,8 @@ static double callback_run(void *arg, double *also) {
         cl_event gate = clCreateUserEvent(raw->context, &status);
         CL(status);
         raw_launch(raw->queue, raw->kernel, raw->memory, 1, 1, NULL, &first);
+        if (raw->flush_first)
+            CL(clFlush(raw->queue));
         CL(clSetEventCallback(first, CL_COMPLETE, open_gate, gate));
         raw_launch(raw->queue, raw->kernel, raw->memory, 1, 1, gate, &second);
         CL(clFlush(raw->queue));
@@ -155,13 +159,13 @@ static void open_raw(const struct rig *rig, struct raw *raw, bool out_of_order, 
     raw->rounds = rounds;
 }
 
-static void contest(const char *name, struct ours *ours, const struct way *rival, double bar,
-                    const char *also) {
+static void contest(const char *name, struct ours *ours, const struct way *rivals,
+                    unsigned n_rivals, double bar, const char *also) {
     bench_contest(&(struct contest){.name = name,
                                     .unit = "us",
                                     .ours = {"clstream", ours_run, ours},
-                                    .rivals = rival,
-                                    .n_rivals = 1,
+                                    .rivals = rivals,
+                                    .n_rivals = n_rivals,
                                     .bar = bar,
                                     .rounds = bench_options()->quick ? 11 : 41,
                                     .also = also});
@@ -169,20 +173,23 @@ static void contest(const char *name, struct ours *ours, const struct way *rival
 
 static void compare(const struct rig *rig) {
     static struct ours ours;
-    static struct raw out_of_order, in_order;
+    static struct raw out_of_order, flushed, in_order;
     pthread_t thread;
     open_ours(rig, &ours);
     open_raw(rig, &out_of_order, rig->out_of_order, ours.rounds);
     open_raw(rig, &in_order, false, ours.rounds);
+    flushed = out_of_order;
+    flushed.flush_first = true;
     const struct way ways[] = {{"callback and user event", callback_run, &out_of_order},
+                               {"the same, flushed at once", callback_run, &flushed},
                                {"the same, in-order queue", callback_run, &in_order},
                                {"a thread that waits", thread_run, &in_order}};
     if (sem_init(&in_order.work, 0, 0) || sem_init(&in_order.done, 0, 0) ||
         pthread_create(&thread, NULL, attend, &in_order))
         die("no thread");
-    contest("host function", &ours, &ways[0], callback_bar(rig), "host function: submit only");
-    contest("host function, raw in-order", &ours, &ways[1], 0, NULL);
-    contest("host function, raw thread", &ours, &ways[2], 0, NULL);
+    contest("host function", &ours, &ways[0], 2, callback_bar(rig), "host function: submit only");
+    contest("host function, raw in-order", &ours, &ways[2], 1, 0, NULL);
+    contest("host function, raw thread", &ours, &ways[3], 1, 0, NULL);
     in_order.stop = true;
     sem_post(&in_order.work);
     pthread_join(thread, NULL);
