@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The fault layer plays a GPU with memory of its own (fault_device.h), on which the library stages copies,
-# prefers in-order queues, lets commands share events and asks about many at once: programs of tests/api
-# there, and the sweeps over what copies, launches and waits.
+# prefers in-order queues, lets commands share events and asks about many at once, and which starts nothing
+# before it is flushed (fault_hold.h): programs of tests/api there, and the sweeps over what copies, launches
+# and waits.
 set -u
 # shellcheck source=tests/tap.sh
 . "$srcdir/tests/tap.sh"
@@ -10,8 +11,8 @@ set -u
 layer=$top_builddir/tests/layers/.libs/fault_layer.so
 cache=$(mktemp -d)
 trap 'rm -rf "$cache"' EXIT
-CLS_FAULT_DEVICE=discrete CLS_FAULT_PLATFORM='a made-up platform' CLSTREAM_CACHE_DIR=$cache
-export CLS_FAULT_DEVICE CLS_FAULT_PLATFORM CLSTREAM_CACHE_DIR
+CLS_FAULT_DEVICE=discrete CLS_FAULT_HOLD=1 CLS_FAULT_PLATFORM='a made-up platform' CLSTREAM_CACHE_DIR=$cache
+export CLS_FAULT_DEVICE CLS_FAULT_HOLD CLS_FAULT_PLATFORM CLSTREAM_CACHE_DIR
 
 # What the library did not choose. On a machine at work its probes may measure that rather than the device,
 # so they have a few tries.
@@ -41,7 +42,7 @@ if [ -n "${OCL_ICD_VENDORS:-}" ]; then
     exit 0
 fi
 check 'it is seen as what it plays' "$(choices)"
-for program in test_async test_copies test_events test_host_functions test_memory \
+for program in test_async test_copies test_events test_host_functions test_memory test_mempool_threads \
     test_order test_query test_threads test_batch test_batch_streams test_batch_values; do
     check "$program" "$(findings env OPENCL_LAYERS="$layer" "$top_builddir/tests/api/$program")"
 done

@@ -9,6 +9,7 @@
  *   CLS_FAULT_STICKY    1: that call and every later one of the function; 2: and of every function
  *   CLS_FAULT_PLATFORM  the platform's name, whatever the driver says
  *   CLS_FAULT_DEVICE    discrete: the device looks like a GPU with memory of its own (fault_device.h)
+ *   CLS_FAULT_HOLD      set: nothing starts before it is flushed (fault_hold.h)
  *   CLS_FAULT_REPORT    a file, or fd:N, to which calls and live objects are written at exit
  */
 #ifndef CLSTREAM_TESTS_FAULT_H

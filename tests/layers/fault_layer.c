@@ -237,6 +237,7 @@ __attribute__((constructor)) static void read_environment(void) {
     };
     const char *device = getenv("CLS_FAULT_DEVICE");
     device_is_discrete = device && !strcmp(device, "discrete");
+    hold_set(getenv("CLS_FAULT_HOLD") != NULL, NULL, CL_SUCCESS);
     if (plan.function && find(plan.function) == ANY) {
         fprintf(stderr, "# %s: no such function: %s\n", layer_name(), plan.function);
         abort();
