@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/ring.h"
+
 enum { FIRST_CAPACITY = 4 };
 
 static struct mark *mark_at(const struct lane *lane, unsigned i) {
@@ -48,11 +50,10 @@ void lanes_free(struct lanes *lanes) {
 
 static bool grow(struct lane *lane) {
     unsigned capacity = lane->capacity ? 2 * lane->capacity : FIRST_CAPACITY;
-    struct mark *ring = malloc(capacity * sizeof *ring);
+    struct mark *ring =
+        ring_grown(lane->ring, sizeof *ring, lane->capacity, lane->first, lane->count, capacity);
     if (!ring)
         return false;
-    for (unsigned i = 0; i < lane->count; i++)
-        ring[i] = *mark_at(lane, i);
     free(lane->ring);
     lane->ring = ring;
     lane->capacity = capacity;

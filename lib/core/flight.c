@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/ring.h"
 #include "core/context.h"
 #include "core/event.h"
 #include "core/exit.h"
@@ -38,11 +39,10 @@ static const uint64_t MUTE_NS = 20 * 1000 * 1000;
 
 static bool grow(struct flights *flights) {
     unsigned capacity = flights->capacity ? 2 * flights->capacity : FIRST_CAPACITY;
-    struct flight *ring = malloc(capacity * sizeof *ring);
+    struct flight *ring = ring_grown(flights->ring, sizeof *ring, flights->capacity, flights->first,
+                                     flights->count, capacity);
     if (!ring)
         return false;
-    for (unsigned i = 0; i < flights->count; i++)
-        ring[i] = *flight_at(flights, i);
     free(flights->ring);
     flights->ring = ring;
     flights->capacity = capacity;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/ring.h"
 #include "core/mutant.h"
 #include "core/stream.h"
 #include "pipeline/async.h"
@@ -26,10 +27,9 @@ static void report(struct reports *reports, const cls_completion *completion) {
     if (reports->count == reports->capacity && reports->capacity < reports->limit) {
         size_t capacity = reports->capacity ? reports->capacity * 2 : 64;
         capacity = capacity < reports->limit ? capacity : reports->limit;
-        cls_completion *ring = malloc(capacity * sizeof *ring);
+        cls_completion *ring = ring_grown(reports->ring, sizeof *ring, reports->capacity,
+                                          reports->first, reports->count, capacity);
         if (ring) {
-            for (size_t i = 0; i < reports->count; i++)
-                ring[i] = *report_at(reports, i);
             free(reports->ring);
             reports->ring = ring;
             reports->capacity = capacity;
@@ -125,11 +125,10 @@ bool async_find(const struct async *async, cls_op id, struct end *out) {
 
 static cls_status grow(struct lane *lane) {
     const size_t capacity = lane->capacity ? 2 * lane->capacity : FIRST_CAPACITY;
-    struct op *ring = malloc(capacity * sizeof *ring);
+    struct op *ring =
+        ring_grown(lane->ring, sizeof *ring, lane->capacity, lane->first, lane->count, capacity);
     if (!ring)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an operation");
-    for (size_t i = 0; i < lane->count; i++)
-        ring[i] = *op_at(lane, i);
     free(lane->ring);
     lane->ring = ring;
     lane->capacity = capacity;
