@@ -13,6 +13,7 @@
 #include "core/waiter.h"
 #include "core/wreck.h"
 #include "driver/event.h"
+#include "driver/memory.h"
 
 static const uint64_t TICK_NS = 400 * 1000;       /* while something is unflushed or deferred */
 static const uint64_t LONG_NS = 10 * 1000 * 1000; /* while all is flushed and pending */
@@ -230,6 +231,7 @@ static void *look_after_streams(void *arg) {
         list = look_after_all(list, urgent, &need, &ticking);
         idle = need == NEED_NOTHING ? idle + 1 : 0;
         uint64_t wrecks_ns = wrecks_salvage();
+        shared_collect();
         rest(waiter, list,
              need == NEED_TICK || (need == NEED_NOTHING && ticking && idle <= IDLE_TICKS),
              wrecks_ns ? wrecks_ns : ENDLESS_NS);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "core/buffer.h"
 #include "core/context.h"
+#include "core/engine.h"
 #include "driver/memory.h"
 
 static bool coarse_is_forced(void) {
@@ -50,7 +51,7 @@ static cls_status make(struct context *context, size_t bytes, cls_managed_kind k
     struct shared shared;
     struct buffer *buffer;
     bool coarse = kind == CLS_MANAGED_COARSE;
-    cls_status status = shared_create(device, context->cl, bytes, !coarse, &shared);
+    cls_status status = shared_create(device, context->cl, bytes, !coarse, &engine_hint, &shared);
     if (status)
         return status;
     if (coarse)
@@ -59,6 +60,7 @@ static cls_status make(struct context *context, size_t bytes, cls_managed_kind k
         status = buffer_new(context, shared.memory, bytes, &buffer);
     if (status) {
         memory_release(device, shared.memory);
+        shared_collect();
         return status;
     }
     buffer->host = shared.host;
@@ -122,4 +124,5 @@ void managed_free(struct buffer *buffer) {
     if (mapped && !context_host_queue(context, &queue))
         shared_unmap(context->device, queue, buffer->memory, buffer->host);
     memory_release(context->device, buffer->memory);
+    shared_collect();
 }

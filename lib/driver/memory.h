@@ -4,6 +4,7 @@
 #define CLSTREAM_DRIVER_MEMORY_H
 
 #include "driver/device.h"
+#include "driver/event.h"
 
 cls_status context_open(const struct device *device, cl_context *out);
 /* Retains somebody else's, after checking that the device is one of its devices. */
@@ -49,8 +50,13 @@ struct shared {
     size_t bytes;
 };
 
+/* The memory goes some time after its buffer: `ended` is called when the driver is done with one, from
+ * whatever thread of it, for shared_collect to be called soon. */
 cls_status shared_create(const struct device *device, cl_context context, size_t bytes, bool fine,
-                         struct shared *out);
+                         const struct hint *ended, struct shared *out);
+
+/* Frees what the driver is done with; not in a driver's callback. */
+void shared_collect(void);
 
 /* Maps the buffer for the host, and waits for it; unmaps it in the order of the queue. */
 cls_status shared_map_now(const struct device *device, cl_command_queue queue,

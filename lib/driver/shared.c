@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared virtual memory. Nothing here is called on a device below OpenCL 2.0. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -8,32 +9,65 @@
 #include "driver/status.h"
 
 struct allocation {
-    cl_context context;
+    struct allocation *next;
+    const struct device *device;
+    cl_context context; /* retained: it may outlive all else that is of it */
     void *host;
+    const struct hint *ended;
 };
 
-/* The driver is done with the buffer, whatever was said of its commands. */
-static void CL_CALLBACK free_shared(cl_mem memory, void *user_data) {
-    struct allocation *allocation = user_data;
-    (void)memory;
+/* What the driver is done with, to be freed outside of the callback that says so: NVIDIA's driver gives no
+ * memory at an address that was freed in there. */
+static _Atomic(struct allocation *) ended;
+
+static void dispose(struct allocation *allocation) {
+    driver_enter(allocation->device);
     clSVMFree(allocation->context, allocation->host);
+    clReleaseContext(allocation->context);
+    driver_leave(allocation->device);
     free(allocation);
 }
 
+void shared_collect(void) {
+    struct allocation *list =
+        atomic_load_explicit(&ended, memory_order_relaxed) ? atomic_exchange(&ended, NULL) : NULL;
+    while (list) {
+        struct allocation *next = list->next;
+        dispose(list);
+        list = next;
+    }
+}
+
+/* The driver is done with the buffer, whatever was said of its commands. */
+static void CL_CALLBACK on_end(cl_mem memory, void *user_data) {
+    struct allocation *allocation = user_data;
+    const struct hint *hint = allocation->ended;
+    (void)memory;
+    allocation->next = atomic_load(&ended);
+    while (!atomic_compare_exchange_weak(&ended, &allocation->next, allocation))
+        ;
+    hint->call(hint->arg);
+}
+
 static cls_status allocate(const struct device *device, cl_context context, size_t bytes, bool fine,
-                           struct allocation **out) {
+                           const struct hint *hint, struct allocation **out) {
     const cl_svm_mem_flags flags = CL_MEM_READ_WRITE | (fine ? CL_MEM_SVM_FINE_GRAIN_BUFFER : 0);
     struct allocation *allocation = malloc(sizeof *allocation);
     if (!allocation)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for unified memory");
     driver_enter(device);
-    void *host = clSVMAlloc(context, flags, bytes, 0);
-    driver_leave(device);
-    if (!host) {
-        free(allocation);
-        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY, "clSVMAlloc gave no %zu bytes", bytes);
+    cls_status status = driver_status(clRetainContext(context), "clRetainContext");
+    void *host = status ? NULL : clSVMAlloc(context, flags, bytes, 0);
+    if (!status && !host) {
+        status = error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY, "clSVMAlloc gave no %zu bytes", bytes);
+        clReleaseContext(context);
     }
-    *allocation = (struct allocation){context, host};
+    driver_leave(device);
+    if (status) {
+        free(allocation);
+        return status;
+    }
+    *allocation = (struct allocation){NULL, device, context, host, hint};
     *out = allocation;
     return CLS_SUCCESS;
 }
@@ -50,7 +84,7 @@ static cls_status make_buffer(const struct device *device, const struct allocati
     if (status)
         return status;
     driver_enter(device);
-    code = clSetMemObjectDestructorCallback(memory, free_shared, (void *)(uintptr_t)allocation);
+    code = clSetMemObjectDestructorCallback(memory, on_end, (void *)(uintptr_t)allocation);
     driver_leave(device);
     status = driver_status(code, "clSetMemObjectDestructorCallback");
     if (status)
@@ -61,20 +95,18 @@ static cls_status make_buffer(const struct device *device, const struct allocati
 }
 
 cls_status shared_create(const struct device *device, cl_context context, size_t bytes, bool fine,
-                         struct shared *out) {
+                         const struct hint *hint, struct shared *out) {
     struct allocation *allocation;
     cl_mem memory;
-    cls_status status = allocate(device, context, bytes, fine, &allocation);
+    shared_collect();
+    cls_status status = allocate(device, context, bytes, fine, hint, &allocation);
     if (status)
         return status;
     status = make_buffer(device, allocation, bytes, &memory);
-    if (!status) {
+    if (status)
+        dispose(allocation);
+    else
         *out = (struct shared){memory, allocation->host, bytes};
-        return CLS_SUCCESS;
-    }
-    driver_enter(device);
-    free_shared(NULL, allocation);
-    driver_leave(device);
     return status;
 }
 

@@ -42,8 +42,8 @@ if [ -n "${OCL_ICD_VENDORS:-}" ]; then
     exit 0
 fi
 check 'it is seen as what it plays' "$(choices)"
-for program in test_async test_copies test_events test_host_functions test_memory test_mempool_threads \
-    test_order test_query test_threads test_batch test_batch_streams test_batch_values; do
+for program in test_async test_copies test_events test_host_functions test_managed test_memory \
+    test_mempool_threads test_order test_query test_threads test_batch test_batch_streams test_batch_values; do
     check "$program" "$(findings env OPENCL_LAYERS="$layer" "$top_builddir/tests/api/$program")"
 done
 for run in fault_sweep,large_copies resource_sweep,large_copies fault_sweep,user_kernel fault_sweep,bounded \

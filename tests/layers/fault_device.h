@@ -2,8 +2,9 @@
 /*
  * A made-up device, a part of fault_layer.c: with CLS_FAULT_DEVICE=discrete the driver's own looks like a
  * GPU with memory of its own, as seen on an H200. Copies from and to pageable memory block, events are
- * dear to make and to ask, and a migration reads its list again when it begins. The library's probes find
- * what things cost: it stages copies, lets commands share events and asks about many at once.
+ * dear to make and to ask, a migration reads its list again when it begins, and shared memory is not to be
+ * freed in a driver's callback. The library's probes find what things cost: it stages copies, lets commands
+ * share events and asks about many at once.
  */
 #include <pthread.h>
 #include <string.h>

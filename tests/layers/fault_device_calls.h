@@ -66,6 +66,49 @@ static cl_int CL_API_CALL device_clEnqueueMigrateMemObjects(cl_command_queue que
     return code;
 }
 
+/* As NVIDIA's, which gives nothing for the address of shared memory that was freed by the callback that a
+ * buffer on top of it has ended. */
+static _Thread_local bool device_in_destructor;
+static _Atomic bool device_freed_inside;
+
+struct device_destructor {
+    void(CL_CALLBACK *run)(cl_mem memory, void *arg);
+    void *arg;
+};
+
+static void CL_CALLBACK device_destruct(cl_mem memory, void *arg) {
+    struct device_destructor destructor = *(struct device_destructor *)arg;
+    free(arg);
+    device_in_destructor = true;
+    destructor.run(memory, destructor.arg);
+    device_in_destructor = false;
+}
+
+static cl_int CL_API_CALL device_clSetMemObjectDestructorCallback(
+    cl_mem memory, void(CL_CALLBACK *run)(cl_mem memory, void *arg), void *arg) {
+    struct device_destructor *destructor = malloc(sizeof *destructor);
+    if (!destructor)
+        return CL_OUT_OF_HOST_MEMORY;
+    *destructor = (struct device_destructor){run, arg};
+    cl_int code = wrap_clSetMemObjectDestructorCallback(memory, device_destruct, destructor);
+    if (code)
+        free(destructor);
+    return code;
+}
+
+static void CL_API_CALL device_clSVMFree(cl_context context, void *host) {
+    if (device_in_destructor)
+        atomic_store(&device_freed_inside, true);
+    wrap_clSVMFree(context, host);
+}
+
+static void *CL_API_CALL device_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t bytes,
+                                           cl_uint alignment) {
+    if (atomic_exchange(&device_freed_inside, false))
+        return NULL;
+    return wrap_clSVMAlloc(context, flags, bytes, alignment);
+}
+
 static void device_override(cl_icd_dispatch *table) {
     if (!device_is_discrete)
         return;
@@ -76,4 +119,7 @@ static void device_override(cl_icd_dispatch *table) {
     table->clEnqueueMigrateMemObjects = device_clEnqueueMigrateMemObjects;
     table->clEnqueueWriteBuffer = device_clEnqueueWriteBuffer;
     table->clEnqueueReadBuffer = device_clEnqueueReadBuffer;
+    table->clSetMemObjectDestructorCallback = device_clSetMemObjectDestructorCallback;
+    table->clSVMFree = device_clSVMFree;
+    table->clSVMAlloc = device_clSVMAlloc;
 }
