@@ -11,29 +11,25 @@
 struct allocation {
     struct allocation *next;
     const struct device *device;
-    cl_context context; /* retained: it may outlive all else that is of it */
+    cl_context context; /* the buffer keeps it; after that, retained */
     void *host;
-    const struct hint *ended;
+    const struct hint *hint;
 };
 
 /* What the driver is done with, to be freed outside of the callback that says so: NVIDIA's driver gives no
  * memory at an address that was freed in there. */
 static _Atomic(struct allocation *) ended;
 
-static void dispose(struct allocation *allocation) {
-    driver_enter(allocation->device);
-    clSVMFree(allocation->context, allocation->host);
-    clReleaseContext(allocation->context);
-    driver_leave(allocation->device);
-    free(allocation);
-}
-
 void shared_collect(void) {
     struct allocation *list =
         atomic_load_explicit(&ended, memory_order_relaxed) ? atomic_exchange(&ended, NULL) : NULL;
     while (list) {
         struct allocation *next = list->next;
-        dispose(list);
+        driver_enter(list->device);
+        clSVMFree(list->context, list->host);
+        clReleaseContext(list->context);
+        driver_leave(list->device);
+        free(list);
         list = next;
     }
 }
@@ -41,8 +37,13 @@ void shared_collect(void) {
 /* The driver is done with the buffer, whatever was said of its commands. */
 static void CL_CALLBACK on_end(cl_mem memory, void *user_data) {
     struct allocation *allocation = user_data;
-    const struct hint *hint = allocation->ended;
+    const struct hint *hint = allocation->hint;
     (void)memory;
+    if (clRetainContext(allocation->context) != CL_SUCCESS) {
+        clSVMFree(allocation->context, allocation->host);
+        free(allocation);
+        return;
+    }
     allocation->next = atomic_load(&ended);
     while (!atomic_compare_exchange_weak(&ended, &allocation->next, allocation))
         ;
@@ -56,16 +57,11 @@ static cls_status allocate(const struct device *device, cl_context context, size
     if (!allocation)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for unified memory");
     driver_enter(device);
-    cls_status status = driver_status(clRetainContext(context), "clRetainContext");
-    void *host = status ? NULL : clSVMAlloc(context, flags, bytes, 0);
-    if (!status && !host) {
-        status = error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY, "clSVMAlloc gave no %zu bytes", bytes);
-        clReleaseContext(context);
-    }
+    void *host = clSVMAlloc(context, flags, bytes, 0);
     driver_leave(device);
-    if (status) {
+    if (!host) {
         free(allocation);
-        return status;
+        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY, "clSVMAlloc gave no %zu bytes", bytes);
     }
     *allocation = (struct allocation){NULL, device, context, host, hint};
     *out = allocation;
@@ -103,10 +99,14 @@ cls_status shared_create(const struct device *device, cl_context context, size_t
     if (status)
         return status;
     status = make_buffer(device, allocation, bytes, &memory);
-    if (status)
-        dispose(allocation);
-    else
+    if (!status) {
         *out = (struct shared){memory, allocation->host, bytes};
+        return CLS_SUCCESS;
+    }
+    driver_enter(device);
+    clSVMFree(context, allocation->host);
+    driver_leave(device);
+    free(allocation);
     return status;
 }
 

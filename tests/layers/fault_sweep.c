@@ -40,6 +40,7 @@ static const struct {
     {"clSetEventCallback", "callbacks are hints; polling stands behind them"},
     {"clCreateProgramWithBinary", "the program is built from its source"},
     {"clBuildProgram", "the same, when it was the binary's; the results are checked"},
+    {"clRetainContext", "unified memory is freed where the driver is done with it"},
     {"clRetainEvent", "the wait goes through the FIFO instead"},
     {"clGetEventInfo",
      "a look that fails is taken again; a command that none is had of is reported"},
