@@ -104,14 +104,16 @@ static void test_local_memory(void **state) {
     cls_buffer cells;
     for (uint32_t i = 0; i < 64; i++)
         data[i] = i;
-    OK(cls_buffer_from_host(rig.context, data, sizeof data, &cells));
-    cls_launch shape = {1, {64, 0, 0}, {16, 0, 0}};
-    cls_arg args[] = {cls_arg_buffer(cells), cls_arg_local(16 * 4)};
-    OK(cls_kernel_launch(reverse, &shape, args, 2, NULL));
-    OK(cls_buffer_to_host(cells, seen, sizeof seen));
-    for (uint32_t i = 0; i < 64; i++)
-        assert_int_equal(seen[i], i / 16 * 16 + 15 - i % 16);
-    OK(cls_buffer_destroy(cells));
+    for (size_t group = 1; group <= 16; group *= 4) {
+        OK(cls_buffer_from_host(rig.context, data, sizeof data, &cells));
+        cls_launch shape = {1, {64, 0, 0}, {group, 0, 0}};
+        cls_arg args[] = {cls_arg_buffer(cells), cls_arg_local(group * 4)};
+        OK(cls_kernel_launch(reverse, &shape, args, 2, NULL));
+        OK(cls_buffer_to_host(cells, seen, sizeof seen));
+        for (uint32_t i = 0; i < 64; i++)
+            assert_int_equal(seen[i], i / group * group + group - 1 - i % group);
+        OK(cls_buffer_destroy(cells));
+    }
     OK(cls_kernel_destroy(reverse));
 }
 
@@ -232,10 +234,13 @@ static void test_wrong_arguments_are_refused(void **state) {
         {1, cls_arg_value(wide, 0)}, {2, cls_arg_u32(1)},   {1, cls_arg_value(NULL, 40)},
         {2, cls_arg_local(1)},       {3, cls_arg_i32(1)},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    const size_t n = sizeof bad / sizeof *bad;
+    for (size_t i = 0; i < 2 * n; i++) {
         cls_arg args[4];
         memcpy(args, good, sizeof args);
-        args[bad[i].at] = bad[i].arg;
+        args[bad[i % n].at] = bad[i % n].arg;
+        if (i >= n) /* after a good one, of whose bytes it may have the first */
+            OK(cls_kernel_launch(by_value, &one, good, 4, NULL));
         cls_status status = cls_kernel_launch(by_value, &one, args, 4, NULL);
         if (status != CLS_ERROR_INVALID_VALUE)
             print_error("bad argument %zu is %s\n", i, cls_status_string(status));
