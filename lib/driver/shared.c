@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared virtual memory. Nothing here is called on a device below OpenCL 2.0. */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -16,19 +17,36 @@ struct allocation {
     const struct hint *hint;
 };
 
-/* What the driver is done with, to be freed outside of the callback that says so: NVIDIA's driver gives no
- * memory at an address that was freed in there. */
+/* NVIDIA's clSVMAlloc gives no memory while another thread is in clSVMFree. The callback that tells of a
+ * buffer's end comes on a thread of the driver's, where no lock is to be taken: it leaves the memory here. */
+static pthread_mutex_t svm_lock = PTHREAD_MUTEX_INITIALIZER; /* around the driver's lock */
 static _Atomic(struct allocation *) ended;
+
+static void *svm_alloc(const struct device *device, cl_context context, bool fine, size_t bytes) {
+    const cl_svm_mem_flags flags = CL_MEM_READ_WRITE | (fine ? CL_MEM_SVM_FINE_GRAIN_BUFFER : 0);
+    pthread_mutex_lock(&svm_lock);
+    driver_enter(device);
+    void *host = clSVMAlloc(context, flags, bytes, 0);
+    driver_leave(device);
+    pthread_mutex_unlock(&svm_lock);
+    return host;
+}
+
+static void svm_free(const struct device *device, cl_context context, void *host) {
+    pthread_mutex_lock(&svm_lock);
+    driver_enter(device);
+    clSVMFree(context, host);
+    driver_leave(device);
+    pthread_mutex_unlock(&svm_lock);
+}
 
 void shared_collect(void) {
     struct allocation *list =
         atomic_load_explicit(&ended, memory_order_relaxed) ? atomic_exchange(&ended, NULL) : NULL;
     while (list) {
         struct allocation *next = list->next;
-        driver_enter(list->device);
-        clSVMFree(list->context, list->host);
-        clReleaseContext(list->context);
-        driver_leave(list->device);
+        svm_free(list->device, list->context, list->host);
+        context_close(list->device, list->context);
         free(list);
         list = next;
     }
@@ -52,13 +70,10 @@ static void CL_CALLBACK on_end(cl_mem memory, void *user_data) {
 
 static cls_status allocate(const struct device *device, cl_context context, size_t bytes, bool fine,
                            const struct hint *hint, struct allocation **out) {
-    const cl_svm_mem_flags flags = CL_MEM_READ_WRITE | (fine ? CL_MEM_SVM_FINE_GRAIN_BUFFER : 0);
     struct allocation *allocation = malloc(sizeof *allocation);
     if (!allocation)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for unified memory");
-    driver_enter(device);
-    void *host = clSVMAlloc(context, flags, bytes, 0);
-    driver_leave(device);
+    void *host = svm_alloc(device, context, fine, bytes);
     if (!host) {
         free(allocation);
         return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY, "clSVMAlloc gave no %zu bytes", bytes);
@@ -103,9 +118,7 @@ cls_status shared_create(const struct device *device, cl_context context, size_t
         *out = (struct shared){memory, allocation->host, bytes};
         return CLS_SUCCESS;
     }
-    driver_enter(device);
-    clSVMFree(context, allocation->host);
-    driver_leave(device);
+    svm_free(device, context, allocation->host);
     free(allocation);
     return status;
 }

@@ -2,9 +2,9 @@
 /*
  * A made-up device, a part of fault_layer.c: with CLS_FAULT_DEVICE=discrete the driver's own looks like a
  * GPU with memory of its own, as seen on an H200. Copies from and to pageable memory block, events are
- * dear to make and to ask, a migration reads its list again when it begins, and shared memory is not to be
- * freed in a driver's callback. The library's probes find what things cost: it stages copies, lets commands
- * share events and asks about many at once.
+ * dear to make and to ask, a migration reads its list again when it begins, and there is no shared memory to be
+ * had while some is freed. The library's probes find what things cost: it stages copies, lets commands share
+ * events and asks about many at once.
  */
 #include <pthread.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 enum {
     DEVICE_EVENT_NS = 20000,
     DEVICE_QUERY_NS = 300,
+    DEVICE_FREE_NS = 500000,
     DEVICE_PINNED = 256,
     DEVICE_SMALL = 64 << 10 /* copies up to here are taken along with the command */
 };

@@ -66,22 +66,33 @@ static cl_int CL_API_CALL device_clEnqueueMigrateMemObjects(cl_command_queue que
     return code;
 }
 
-/* As NVIDIA's, which gives nothing for the address of shared memory that was freed by the callback that a
- * buffer on top of it has ended. */
-static _Thread_local bool device_in_destructor;
-static _Atomic bool device_freed_inside;
+/* As NVIDIA's, which tells of the end of a buffer on a thread of its own, and has no shared memory to give
+ * while another thread frees some. */
+static _Atomic unsigned device_freeing;
 
 struct device_destructor {
     void(CL_CALLBACK *run)(cl_mem memory, void *arg);
     void *arg;
+    cl_mem memory; /* only its address */
+    cl_context context;
 };
 
-static void CL_CALLBACK device_destruct(cl_mem memory, void *arg) {
+static void *device_tell(void *arg) {
     struct device_destructor destructor = *(struct device_destructor *)arg;
     free(arg);
-    device_in_destructor = true;
-    destructor.run(memory, destructor.arg);
-    device_in_destructor = false;
+    destructor.run(destructor.memory, destructor.arg);
+    next.clReleaseContext(destructor.context);
+    return NULL;
+}
+
+static void CL_CALLBACK device_destruct(cl_mem memory, void *arg) {
+    struct device_destructor *destructor = arg;
+    pthread_t thread;
+    destructor->memory = memory;
+    if (pthread_create(&thread, NULL, device_tell, destructor))
+        device_tell(destructor);
+    else
+        pthread_detach(thread);
 }
 
 static cl_int CL_API_CALL device_clSetMemObjectDestructorCallback(
@@ -89,22 +100,27 @@ static cl_int CL_API_CALL device_clSetMemObjectDestructorCallback(
     struct device_destructor *destructor = malloc(sizeof *destructor);
     if (!destructor)
         return CL_OUT_OF_HOST_MEMORY;
-    *destructor = (struct device_destructor){run, arg};
+    *destructor = (struct device_destructor){run, arg, NULL, NULL};
+    next.clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof(cl_context), &destructor->context, NULL);
     cl_int code = wrap_clSetMemObjectDestructorCallback(memory, device_destruct, destructor);
     if (code)
         free(destructor);
+    else
+        next.clRetainContext(destructor->context);
     return code;
 }
 
 static void CL_API_CALL device_clSVMFree(cl_context context, void *host) {
-    if (device_in_destructor)
-        atomic_store(&device_freed_inside, true);
+    atomic_fetch_add(&device_freeing, 1);
+    device_spend(DEVICE_FREE_NS);
     wrap_clSVMFree(context, host);
+    atomic_fetch_sub(&device_freeing, 1);
 }
 
 static void *CL_API_CALL device_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t bytes,
                                            cl_uint alignment) {
-    if (atomic_exchange(&device_freed_inside, false))
+    device_spend(DEVICE_FREE_NS);
+    if (atomic_load(&device_freeing))
         return NULL;
     return wrap_clSVMAlloc(context, flags, bytes, alignment);
 }
