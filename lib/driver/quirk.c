@@ -108,6 +108,12 @@ static const struct quirk_row rows[] = {
           "and never relies on clFinish."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
+     .text =
+         {"query_waits",
+          "Asking for the state of a command while it runs is answered when it ends; queries of "
+          "streams and events may wait as long."}},
+    {.bit = QUIRK_COVERED,
+     .platform = RUSTICL,
      .text = {"unflushed_work_hangs",
               "Work that nobody flushed never completes, nor does what waits for it in another "
               "queue; the library flushes the producer before every wait and query, and fails what "

@@ -114,43 +114,45 @@ struct trio {
     cls_event event;
 };
 
-/* Whether a short kernel on `c` is done while a long one on `a` runs, `b` waiting for that one or not. Tried
- * with longer and longer kernels. */
-static bool overtakes(const struct trio *trio, bool b_waits) {
-    bool first = false;
-    for (double ms = 100; ms < 1000 && !first; ms *= 3) {
-        OK(rig_set(trio->a, trio->cells, 0, 3, ms));
-        OK(cls_event_record(trio->event, trio->a));
-        if (b_waits) {
-            OK(cls_stream_wait_event(trio->b, trio->event));
-            OK(rig_set(trio->b, trio->cells, 1, 4, 0));
-        }
-        OK(rig_set(trio->c, trio->cells, 2, 5, 1));
-        OK(cls_stream_synchronize(trio->c));
-        first = cls_event_query(trio->event) == CLS_NOT_READY &&
-                (!b_waits || cls_stream_query(trio->b) == CLS_NOT_READY);
-        OK(cls_stream_synchronize(trio->a));
-        OK(cls_stream_synchronize(trio->b));
+/* Whether a short kernel on `c` is done while one of `ms` on `a` runs, `b` waiting for that one or not. */
+static bool overtakes(const struct trio *trio, bool b_waits, double ms) {
+    OK(rig_set(trio->a, trio->cells, 0, 3, ms));
+    OK(cls_event_record(trio->event, trio->a));
+    if (b_waits) {
+        OK(cls_stream_wait_event(trio->b, trio->event));
+        OK(rig_set(trio->b, trio->cells, 1, 4, 0));
     }
+    OK(rig_set(trio->c, trio->cells, 2, 5, 1));
+    OK(cls_stream_synchronize(trio->c));
+    bool first =
+        (!b_waits || cls_stream_query(trio->b) == CLS_NOT_READY) && rig_is_pending(trio->event);
+    OK(cls_stream_synchronize(trio->a));
+    OK(cls_stream_synchronize(trio->b));
     return first;
 }
 
-/* The same with a running kernel in place of the gate, where the device runs queues side by side. */
+/* The same with a running kernel in place of the gate, where the device runs queues side by side: one try in
+ * which c is not held will do, and where there is none, c passes a whenever b does not wait. */
 static void test_a_long_kernel_leaves_a_third_stream_alone(void **state) {
     (void)state;
+    static const double lengths[] = {100, 300, 900, 100, 300, 900};
+    enum { N = sizeof lengths / sizeof *lengths };
     if (rig_runs_inline())
         SKIP_BECAUSE("this driver runs commands inside the flush");
     const struct trio trio = {rig_stream(), rig_stream(), rig_stream(), rig_cells(3), rig_event()};
-    bool alone = overtakes(&trio, true);
-    bool can_be = alone || overtakes(&trio, false);
+    bool alone = false, always = true;
+    for (unsigned i = 0; i < N && !alone; i++)
+        alone = overtakes(&trio, true, lengths[i]);
+    for (unsigned i = 0; i < N && !alone && always; i++)
+        always = overtakes(&trio, false, lengths[i]);
     OK(cls_stream_destroy(trio.a));
     OK(cls_stream_destroy(trio.b));
     OK(cls_stream_destroy(trio.c));
     OK(cls_event_destroy(trio.event));
     OK(cls_buffer_destroy(trio.cells));
-    if (!can_be)
+    if (!alone && !always)
         SKIP_BECAUSE(
-            "this driver lets no kernel pass a longer one on another queue, nor tells of it");
+            "this driver does not always let a kernel pass a longer one on another queue, or tell");
     assert_true(alone);
 }
 

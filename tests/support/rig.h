@@ -83,6 +83,10 @@ static inline cls_status rig_set(cls_stream stream, cls_buffer cells, uint32_t i
     return rig_step(stream, cells, i, 0, value, ms);
 }
 
+/* Whether the work before the record of `event`, of 30 ms or more, is not done: the query says so, or takes its
+ * time on a driver that answers about a running command when that ends. */
+bool rig_is_pending(cls_event event);
+
 /* Whether `call(arg)` returns while a kernel ahead of it on `stream` still runs. Tried with longer and
  * longer kernels: a busy machine may keep this thread waiting, but a call that itself waits for the
  * kernel is late every time. */
