@@ -26,10 +26,10 @@ findings() {
         echo "$1 failed under the checker"
         return
     fi
-    # All its tests were skipped: there was nothing to follow.
+    # All its tests were skipped, or all but the one that says what is missing: nothing was there to follow.
     tests=$(printf '%s\n' "$output" | grep -c '^ok [0-9]')
     skipped=$(printf '%s\n' "$output" | grep -c '^ok .*# SKIP')
-    [ "$tests" = 0 ] || [ "$tests" != "$skipped" ] || return
+    [ "$skipped" = 0 ] || [ $((tests - skipped)) -gt 1 ] || return
     if ! grep -q 'race check: [1-9]' "$log" 2>/dev/null; then
         echo "$1 was not checked"
     elif [ "$(grep -c 'race: ' "$log")" != "$wanted" ]; then
