@@ -49,12 +49,30 @@ static void get(struct desk *desk, cls_buffer buffer, size_t bytes, uint32_t val
     ok(desk, cls_copy_d2h_async(expect(desk, value), buffer, bytes - 4, 4, stream));
 }
 
-/* --- memory --- */
-
 static void follow(struct desk *desk, cls_stream first, cls_stream later) {
     ok(desk, cls_event_record(desk->event, first));
     ok(desk, cls_stream_wait_event(later, desk->event));
 }
+
+/* --- streams --- */
+
+static void take_note(void *arg) {
+    uint32_t *out = arg;
+    out[1] = out[0];
+}
+
+/* A host function of one stream notes what another has copied. Nothing runs yet: there is time to go wrong. */
+static void host_function(struct desk *desk) {
+    const uint64_t moment_ns = 20000000;
+    put(desk, 0, 6, desk->streams[0]);
+    get(desk, desk->buffers[0], BYTES, 6, desk->streams[0]);
+    expect(desk, 6);
+    follow(desk, desk->streams[0], desk->streams[1]);
+    ok(desk, cls_stream_launch_host_async(desk->streams[1], take_note, desk->out));
+    ok(desk, cls_stream_wait(desk->streams[1], moment_ns) != CLS_ERROR_TIMEOUT);
+}
+
+/* --- memory --- */
 
 /* Memory that is freed on one stream goes to another at once. The second stream comes behind the first
  * one's writing by itself, and behind its reading by the wait that the pool makes. */
@@ -441,6 +459,7 @@ static const struct {
     const char *name;
     void (*run)(struct desk *desk);
 } programs[] = {
+    {"a host function", host_function},
     {"memory of another stream", memory_of_another},
     {"memory lent to another stream", memory_lent},
     {"a barrier", barrier},
