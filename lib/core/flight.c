@@ -392,14 +392,6 @@ static unsigned poll_step(const struct stream *stream) {
     return polls_in_batches(stream) ? POLL_STEP_DEAR : POLL_STEP;
 }
 
-/* Streams that wait for each other retire in turns: one command with each that they submit, as long as no
- * driver need be asked. */
-static unsigned next_look(const struct stream *stream, bool unsettled) {
-    const struct flights *flights = &stream->flights;
-    bool known = unsettled && flights->count > 1 && flight_at(flights, 1)->well;
-    return known ? 1 : poll_step(stream);
-}
-
 static struct stream *retire_done(struct stream *stream, bool trim) {
     struct flights *flights = &stream->flights;
     struct stream *other = NULL;
@@ -413,7 +405,7 @@ static struct stream *retire_done(struct stream *stream, bool trim) {
             break;
         other = retire_span(stream, telling, state);
     }
-    flights->poll_at = flights->commands + next_look(stream, other != NULL);
+    flights->poll_at = flights->commands + poll_step(stream);
     return other;
 }
 
@@ -423,4 +415,18 @@ struct stream *flights_poll(struct stream *stream) {
 
 struct stream *flights_trim(struct stream *stream) {
     return retire_done(stream, true);
+}
+
+struct stream *flights_settle(struct stream *stream) {
+    struct flights *flights = &stream->flights;
+    struct stream *other = NULL;
+    while (flights->count && !other) {
+        unsigned telling = first_telling(flights);
+        if (telling == flights->count || !flight_at(flights, telling)->well)
+            break;
+        other = retire_span(stream, telling, CL_COMPLETE);
+    }
+    if (flights->poll_at > flights->commands + poll_step(stream))
+        flights->poll_at = flights->commands + poll_step(stream);
+    return other;
 }

@@ -42,6 +42,7 @@ struct flights {
     unsigned count;
     unsigned commands; /* in all flights */
     unsigned poll_at;  /* look for completions when there are so many commands */
+    bool unsettled;    /* such a look ended at the outcome of another stream's work */
     /* When the driver was first asked in vain about the oldest event; 0: it was not. */
     uint64_t mute_since;
     uint64_t stuck_since; /* when a failed stream's oldest flight was first seen unstarted */
@@ -76,6 +77,9 @@ struct stream *flights_poll(struct stream *stream);
 
 /* The same for a submitter in passing: where asking is dear, only whole batches are looked at. */
 struct stream *flights_trim(struct stream *stream);
+
+/* The same without asking any driver: retires what was found to be done before. */
+struct stream *flights_settle(struct stream *stream);
 
 void flights_free(struct flights *flights);
 

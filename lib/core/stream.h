@@ -168,6 +168,10 @@ cls_status stream_progress(struct stream *stream, uint64_t position);
 /* Notices completions. Called without the lock. */
 void stream_poll(struct stream *stream);
 
+/* Retires what was found to be done, of streams that wait for each other's in turns, without asking a
+ * driver. Called without the lock. */
+void stream_settle(struct stream *stream);
+
 /* Work of the stream is with the driver, which sits on it until it is flushed, unless its device was found
  * to run what never was; under the lock. */
 void stream_note_unflushed(struct stream *stream);

@@ -208,11 +208,18 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
         *position = command->position;
     /* Who has the head goes on with what is behind it. */
     bool drive = deferred && !status && !stream->running && !stream->draining;
+    bool settle = !status && stream->flights.unsettled;
+    if (settle && !held)
+        object_retain(&stream->object);
+    held = held || settle;
+    stream->flights.unsettled = false;
     pthread_mutex_unlock(&stream->lock);
     if (status)
         command_drop(command);
     else if (rouse)
         engine_rouse();
+    if (settle)
+        stream_settle(stream);
     if (drive)
         stream_drive(stream);
     if (!status && held && blocking_launches() && !worker_in_user_code() &&

@@ -22,7 +22,7 @@
 #include "core/worker.h"
 #include "driver/event.h"
 
-enum { POLL_DEPTH = 64 };
+enum { POLL_DEPTH = 64, SETTLE_STEPS = 128 };
 
 /* A spinning host takes a core from a CPU device's own work, and nothing from another device. */
 static const uint64_t SPIN_NS = 60 * 1000, SPIN_BESIDE_NS = 1000 * 1000;
@@ -55,6 +55,39 @@ static void poll_deep(struct stream *stream, unsigned depth) {
 }
 
 void stream_poll(struct stream *stream) { poll_deep(stream, POLL_DEPTH); }
+
+/* One of the streams that are settled in turns: whose outcome it waits for, and whether anything retired. */
+static struct stream *settle_one(struct stream *stream, bool *moved) {
+    pthread_mutex_lock(&stream->lock);
+    uint64_t before = atomic_load_explicit(&stream->retired, memory_order_relaxed);
+    struct stream *other = flights_settle(stream);
+    *moved = *moved || before != atomic_load_explicit(&stream->retired, memory_order_relaxed);
+    bool fresh = stream->fresh_failure;
+    stream->fresh_failure = false;
+    pthread_mutex_unlock(&stream->lock);
+    if (fresh)
+        failures_propagate();
+    return other;
+}
+
+void stream_settle(struct stream *stream) {
+    struct stream *at = stream;
+    bool moved = false;
+    object_retain(&stream->object);
+    for (unsigned step = 0; step < SETTLE_STEPS; step++) {
+        struct stream *next = settle_one(at, &moved);
+        if (!next && (at == stream || !moved))
+            break;
+        if (!next) {
+            moved = false;
+            object_retain(&stream->object);
+            next = stream;
+        }
+        object_release(&at->object);
+        at = next;
+    }
+    object_release(&at->object);
+}
 
 /* Under the lock: whether the position is with the driver, or done. */
 static bool is_handed_over(const struct stream *stream, uint64_t position) {
