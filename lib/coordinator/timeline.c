@@ -170,7 +170,7 @@ static enum gate_answer look_via(struct stream *stream, uint64_t position,
     if (stream_dep(stream, position, waiter, via, &done) || done)
         return GATE_OPEN;
     object_retain(&stream->object);
-    if (via->event)
+    if (via->share)
         return GATE_VIA;
     dep_release(via);
     return GATE_SHUT;

@@ -7,12 +7,12 @@
 #include "base/error.h"
 #include "core/gate.h"
 #include "core/mutant.h"
+#include "core/share.h"
 #include "core/stream.h"
-#include "driver/event.h"
 
 void dep_release(const struct dep *dep) {
-    if (dep->event)
-        event_release(dep->device, dep->event);
+    if (dep->share)
+        share_drop(dep->share);
     if (dep->stream)
         object_release(&dep->stream->object);
     if (dep->gate)
@@ -54,7 +54,7 @@ cls_status deps_add(struct deps *deps, const struct dep *dep) {
     struct dep *known = same_source(deps, dep->stream, dep->gate);
     if (known) {
         bool covered = mutant(MUTANT_LATER_WAIT) || known->position > dep->position ||
-                       (known->position == dep->position && (known->event || !dep->event));
+                       (known->position == dep->position && (known->share || !dep->share));
         struct dep out = covered ? *dep : *known;
         if (!covered)
             *known = *dep;
@@ -81,6 +81,15 @@ const struct failure *deps_first_failure(struct deps *deps) {
             return failure;
     }
     return NULL;
+}
+
+void deps_drop_events(struct deps *deps) {
+    struct dep *items = deps_items(deps);
+    for (unsigned i = 0; i < deps->count; i++) {
+        if (items[i].share)
+            share_drop(items[i].share);
+        items[i].share = NULL;
+    }
 }
 
 void deps_clear(struct deps *deps) {

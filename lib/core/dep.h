@@ -7,24 +7,25 @@
 #define CLSTREAM_CORE_DEP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <clstream/status.h>
 
-#include "driver/device.h"
-
+struct share;
 struct stream;
 struct failure;
 struct gate;
 
 struct dep {
-    struct stream *stream; /* retained; NULL: a gate's value, or `event` is the user's own */
+    struct stream *stream; /* retained; NULL: a gate's value, or the event is the user's own */
     struct gate *gate;     /* retained; NULL: no gate. It has no stream and no event */
     uint64_t position;     /* in that stream; of a gate, the value */
-    uint64_t covers;       /* of the waiting stream: `event` waits for it already; 0: none */
-    cl_event event;        /* retained; NULL: the position was not with the driver when looked at */
-    const struct device *device; /* of the event */
-    bool hinted;                 /* the event's callback is set, to kick the engine */
+    uint64_t covers;       /* of the waiting stream: the event waits for it already; 0: none */
+    struct share
+        *share;  /* held, of the event; NULL: the position was not with the driver when looked
+                              at, or the driver waits for it already */
+    bool hinted; /* the event's callback is set, to kick the engine */
 };
 
 enum { DEPS_INLINE = 2 };
@@ -68,6 +69,9 @@ static inline void deps_move(struct deps *to, struct deps *from) {
         deps_forget(to);
     deps_forget(from);
 }
+
+/* Drops the events: the driver keeps those that a command waits for, and their flights keep them. */
+void deps_drop_events(struct deps *deps);
 
 /* Drops the references and empties the set. */
 void deps_clear(struct deps *deps);

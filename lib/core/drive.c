@@ -13,6 +13,7 @@
 #include "core/mutant.h"
 #include "core/observe.h"
 #include "core/run.h"
+#include "core/share.h"
 #include "core/stream.h"
 #include "core/worker.h"
 #include "driver/event.h"
@@ -25,7 +26,7 @@ enum readiness { READY, BLOCKED, FAILED, CHANGED };
 
 /* A user's own event: the library holds the command back until it is set. */
 static enum readiness look_at_foreign(const struct dep *dep, cls_status *why) {
-    cl_int state = event_state(dep->device, dep->event);
+    cl_int state = event_state(dep->share->device, dep->share->event);
     if (state > 0)
         return BLOCKED;
     if (state == CL_COMPLETE)
@@ -39,18 +40,17 @@ static enum readiness look_at_foreign(const struct dep *dep, cls_status *why) {
 static enum readiness look_at(struct stream *stream, struct dep *dep, bool must_be_done) {
     if (atomic_load(&dep->stream->retired) >= dep->position)
         return READY;
-    if (!dep->event) {
+    if (!dep->share) {
         bool done;
         struct dep fresh;
         if (stream_dep(dep->stream, dep->position, stream, &fresh, &done))
             return BLOCKED;
         if (done)
             return READY;
-        dep->event = fresh.event;
-        dep->device = fresh.device;
+        dep->share = fresh.share;
         dep->covers = fresh.covers;
     }
-    if (!dep->event)
+    if (!dep->share)
         return BLOCKED;
     if (!must_be_done && dep_is_native(stream, dep))
         return READY;
@@ -58,7 +58,7 @@ static enum readiness look_at(struct stream *stream, struct dep *dep, bool must_
     if (atomic_load(&dep->stream->retired) >= dep->position)
         return READY;
     if (!dep->hinted)
-        event_hint(dep->device, dep->event, &engine_hint);
+        event_hint(dep->share->device, dep->share->event, &engine_hint);
     dep->hinted = true;
     return BLOCKED;
 }

@@ -10,6 +10,7 @@
 #include "core/event.h"
 #include "core/exit.h"
 #include "core/observe.h"
+#include "core/share.h"
 #include "core/stream.h"
 #include "core/wreck.h"
 #include "driver/event.h"
@@ -64,6 +65,7 @@ struct flight *flights_push(struct flights *flights, struct command *command) {
     flight->lost = CL_COMPLETE;
     flight->well = false;
     flight->event = NULL;
+    flight->share = NULL;
     flight->first = flight->position = command->position;
     flight->label = command_label(command);
     flight->kind = command->type->kind;
@@ -181,14 +183,27 @@ static void inherit_failure(struct stream *stream, struct flight *flight) {
         stream_fail_locked(stream, flight->first, failure->status, failure->code, failure->label);
 }
 
+struct share *flight_share(const struct stream *stream, struct flight *flight) {
+    if (!flight->share)
+        flight->share = share_new(stream->context->device, flight->event);
+    if (flight->share)
+        share_hold(flight->share);
+    return flight->share;
+}
+
+static void keep_if_failed(struct share *share) {
+    if (share && event_state(share->device, share->event) < 0)
+        share_keep(share);
+}
+
 /* Gives up, instead of releasing them, the events that the driver itself made fail. */
 static void keep_failed_events(const struct device *device, struct flight *flight) {
     struct dep *items = deps_items(&flight->deps);
-    if (flight->event && event_state(device, flight->event) < 0)
+    keep_if_failed(flight->share);
+    if (flight->event && !flight->share && event_state(device, flight->event) < 0)
         flight->event = NULL;
     for (unsigned i = 0; i < flight->deps.count; i++)
-        if (items[i].event && event_state(device, items[i].event) < 0)
-            items[i].event = NULL;
+        keep_if_failed(items[i].share);
 }
 
 static void count_retired(struct stream *stream, const struct flight *flight) {
@@ -215,7 +230,9 @@ static void retire_oldest(struct stream *stream) {
     if (stream->hurt && (stream->context->device->quirks & QUIRK_FAILED_RELEASE_ABORTS) &&
         stream_failure_at(stream, flight->position))
         keep_failed_events(stream->context->device, flight);
-    if (flight->event)
+    if (flight->share)
+        share_drop(flight->share);
+    else if (flight->event)
         event_release(stream->context->device, flight->event);
     if (flight->deps.count)
         deps_clear(&flight->deps);

@@ -23,6 +23,8 @@ struct flight {
     bool well;      /* known to be done without a failure of its own */
     cl_int lost;    /* negative: nothing can be known of it and the flights before it any more */
     cl_event event; /* NULL: covered by the next flight that has one, on the same in-order queue */
+    struct share
+        *share; /* of the event, with its reference; NULL: nobody else has come to hold it */
     uint64_t first, position; /* the first and the last command's; deps are the first one's */
     const char *label;        /* of the last one */
     cls_command_kind kind;
@@ -80,6 +82,9 @@ struct stream *flights_trim(struct stream *stream);
 
 /* The same without asking any driver: retires what was found to be done before. */
 struct stream *flights_settle(struct stream *stream);
+
+/* The event of a flight that has one, for others to hold; NULL without memory. */
+struct share *flight_share(const struct stream *stream, struct flight *flight);
 
 void flights_free(struct flights *flights);
 

@@ -16,6 +16,7 @@
 #include "core/op.h"
 #include "core/race.h"
 #include "core/run.h"
+#include "core/share.h"
 #include "core/stream.h"
 #include "core/worker.h"
 #include "driver/event.h"
@@ -58,8 +59,8 @@ static cls_status enter(struct stream *stream, struct command *command) {
     if (tail && !mutant(MUTANT_COMPANION_TAIL))
         events[count++] = tail;
     for (unsigned i = 0; i < command->deps.count && !mutant(MUTANT_COMPANION_WAITS); i++)
-        if (deps_items(&command->deps)[i].event)
-            events[count++] = deps_items(&command->deps)[i].event;
+        if (deps_items(&command->deps)[i].share)
+            events[count++] = deps_items(&command->deps)[i].share->event;
     if (count)
         status = enqueue_marker(stream->context->device, stream->companion->cl,
                                 (struct wait_list){count, events}, &entered);
@@ -67,8 +68,13 @@ static cls_status enter(struct stream *stream, struct command *command) {
     if (!count || status)
         return status;
     /* Kept until the command is retired, as every event is. */
-    struct dep keep = {.event = entered, .device = stream->context->device};
-    status = deps_add(&command->deps, &keep);
+    struct dep keep = {.share = share_new(stream->context->device, entered)};
+    if (keep.share) {
+        status = deps_add(&command->deps, &keep);
+    } else {
+        event_release(stream->context->device, entered);
+        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an event");
+    }
     if (status)
         dep_release(&keep);
     return status;

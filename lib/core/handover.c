@@ -12,6 +12,7 @@
 #include "core/exit.h"
 #include "core/mutant.h"
 #include "core/observe.h"
+#include "core/share.h"
 #include "driver/event.h"
 
 enum {
@@ -31,7 +32,7 @@ bool blocking_launches(void) {
 }
 
 bool dep_is_native(const struct stream *stream, const struct dep *dep) {
-    return dep->stream && dep->event && dep->stream->context->cl == stream->context->cl;
+    return dep->stream && dep->share && dep->stream->context->cl == stream->context->cl;
 }
 
 enum flight_room handover_room(struct stream *stream) {
@@ -127,7 +128,7 @@ static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *ev
         if (mutant(MUTANT_WAITS))
             continue;
         if (atomic_load(&items[i].stream->retired) < items[i].position)
-            events[count++] = items[i].event;
+            events[count++] = items[i].share->event;
     }
     const struct flight *last = flight_last(&stream->flights);
     cl_event tail = handover_tail(stream, stream->queue);
@@ -218,6 +219,8 @@ cls_status handover(struct stream *stream, struct command *command) {
         see_handing(stream, command->seen);
     if (!status)
         status = enqueue(stream, command, &event);
+    if (!status && command->deps.count)
+        deps_drop_events(&command->deps);
     if (command->seen)
         command->seen->handed = clock_now_ns();
     if (status) {

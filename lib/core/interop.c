@@ -9,6 +9,7 @@
 #include "core/context.h"
 #include "core/event.h"
 #include "core/handover.h"
+#include "core/share.h"
 #include "core/stream.h"
 #include "driver/event.h"
 #include "driver/memory.h"
@@ -130,10 +131,13 @@ static cls_status position_event(struct stream *stream, uint64_t position, cl_ev
         return status;
     if (done)
         return completed_event(stream->context, out);
-    if (!dep.event)
+    if (!dep.share)
         return CLS_NOT_READY;
-    *out = dep.event;
-    return CLS_SUCCESS;
+    bool had = event_retain(dep.share->device, dep.share->event);
+    if (had)
+        *out = dep.share->event;
+    share_drop(dep.share);
+    return had ? CLS_SUCCESS : CLS_NOT_READY;
 }
 
 cls_status cls_event_get_cl(cls_event handle, cl_event *out) {
@@ -164,6 +168,17 @@ cls_status cls_event_wait_cl(cls_event handle, uint64_t timeout_ns, cl_event *ou
     return status;
 }
 
+/* The user's own event, with a reference of ours. */
+static cls_status foreign_event(const struct device *device, cl_event event, struct share **out) {
+    if (!event_retain(device, event))
+        return error_set(CLS_ERROR_INVALID_HANDLE, "the driver does not know the cl_event");
+    *out = share_new(device, event);
+    if (*out)
+        return CLS_SUCCESS;
+    event_release(device, event);
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait");
+}
+
 cls_status cls_stream_wait_cl(cls_stream handle, cl_event event) {
     struct stream *stream;
     if (!event)
@@ -171,14 +186,12 @@ cls_status cls_stream_wait_cl(cls_stream handle, cl_event event) {
     cls_status status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
-    const struct device *device = stream->context->device;
-    struct dep dep = {.event = event, .device = device};
-    if (event_retain(device, event))
+    struct dep dep = {.share = NULL};
+    status = foreign_event(stream->context->device, event, &dep.share);
+    if (!status)
         status = stream_add_wait(stream, &dep);
-    else
-        status = error_set(CLS_ERROR_INVALID_HANDLE, "the driver does not know the cl_event");
-    if (status && status != CLS_ERROR_INVALID_HANDLE)
-        event_release(device, event);
+    if (status)
+        dep_release(&dep);
     stream_put(stream);
     return status;
 }

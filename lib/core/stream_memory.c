@@ -90,8 +90,7 @@ static struct fence *fence_new(const struct dep *dep, struct fence *old) {
 }
 
 static cls_status add_fence(struct stream *stream, struct stream *other, uint64_t position) {
-    const struct dep dep = {
-        .stream = other, .position = position, .device = other->context->device};
+    const struct dep dep = {.stream = other, .position = position};
     object_retain(&other->object);
     pthread_mutex_lock(&stream->lock);
     struct fence *old = stream->fence, *fence = fence_new(&dep, old);

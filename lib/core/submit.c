@@ -244,7 +244,7 @@ void wait_check_unlock(void) { pthread_mutex_unlock(&check_lock); }
 
 /* What has an event is with the driver and comes by itself. */
 bool wait_check_wanted(const struct dep *dep) {
-    return !dep->event && atomic_load_explicit(&installed_check, memory_order_acquire);
+    return !dep->share && atomic_load_explicit(&installed_check, memory_order_acquire);
 }
 
 cls_status wait_check_enter(struct stream *stream, const struct dep *dep) {

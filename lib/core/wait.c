@@ -17,6 +17,7 @@
 #include "core/mempool.h"
 #include "core/mutant.h"
 #include "core/race.h"
+#include "core/share.h"
 #include "core/stream.h"
 #include "core/waiter.h"
 #include "core/worker.h"
@@ -106,25 +107,24 @@ static struct flight *covering_flight(struct stream *stream, uint64_t position) 
     return flight;
 }
 
-/* Under the lock: its event, retained, or NULL; then the position is looked at again a little later. */
-static cl_event covering_event(struct stream *stream, uint64_t position) {
-    const struct flight *flight = covering_flight(stream, position);
-    bool have = flight && event_retain(stream->context->device, flight->event);
-    return have ? flight->event : NULL;
+/* Under the lock: its event, held, or NULL; then the position is looked at again a little later. */
+static struct share *covering_event(struct stream *stream, uint64_t position) {
+    struct flight *flight = covering_flight(stream, position);
+    return flight ? flight_share(stream, flight) : NULL;
 }
 
 /* Under the lock: fills in the event, and how far it covers the waiter's own work. */
 static void cover_dep(struct stream *stream, const struct stream *waiter, struct dep *dep) {
     struct flight *flight = covering_flight(stream, dep->position);
-    if (!flight || !event_retain(dep->device, flight->event))
+    dep->share = flight ? flight_share(stream, flight) : NULL;
+    if (!dep->share)
         return;
-    dep->event = flight->event;
     dep->covers = deps_position_of(&flight->deps, waiter);
 }
 
 cls_status stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
                       struct dep *out, bool *done) {
-    struct dep dep = {.stream = stream, .position = position, .device = stream->context->device};
+    struct dep dep = {.stream = stream, .position = position};
     if (atomic_load(&stream->retired) < position) {
         pthread_mutex_lock(&stream->lock);
         bool pending = atomic_load(&stream->retired) < position;
@@ -133,8 +133,8 @@ cls_status stream_dep(struct stream *stream, uint64_t position, const struct str
         pthread_mutex_unlock(&stream->lock);
     }
     if (atomic_load(&stream->retired) >= position) {
-        if (dep.event)
-            event_release(dep.device, dep.event);
+        if (dep.share)
+            share_drop(dep.share);
         *done = true;
         const struct failure *failure = stream_failure_at(stream, position);
         return failure ? failure_report(stream, failure) : CLS_SUCCESS;
@@ -262,7 +262,7 @@ static void wait_for_event(struct stream *stream, cl_event event, struct host_wa
 
 /* One round: true when the position is retired. */
 static bool wait_round(struct stream *stream, struct host_wait *wait) {
-    cl_event event = NULL;
+    struct share *share = NULL;
     stream_poll(stream);
     pthread_mutex_lock(&stream->lock);
     bool done = atomic_load(&stream->retired) >= wait->position;
@@ -271,18 +271,18 @@ static bool wait_round(struct stream *stream, struct host_wait *wait) {
     if (wait->position == stream->submitted)
         handover_asked(stream);
     if (!done && !queued)
-        event = covering_event(stream, wait->position);
-    if (!done && !event && !spins)
+        share = covering_event(stream, wait->position);
+    if (!done && !share && !spins)
         sleep_for_turn(stream, wait);
     pthread_mutex_unlock(&stream->lock);
     if (spins)
         spin_for_turn(stream, wait);
-    if (!event)
+    if (!share)
         return done;
     if (streams_unflushed())
         engine_kick();
-    wait_for_event(stream, event, wait);
-    event_release(stream->context->device, event);
+    wait_for_event(stream, share->event, wait);
+    share_drop(share);
     return false;
 }
 
@@ -361,7 +361,7 @@ static cl_int wait_state(const struct dep *dep) {
     else if (dep->gate)
         over = dep->gate->type->is_over(dep->gate, dep->position);
     else
-        return event_state(dep->device, dep->event);
+        return event_state(dep->share->device, dep->share->event);
     if (!over)
         return CL_SUBMITTED;
     return dep_failure(dep) ? -1 : CL_COMPLETE;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "core/context.h"
 #include "core/flight.h"
+#include "core/share.h"
 #include "driver/event.h"
 
 struct wreck {
@@ -14,6 +15,7 @@ struct wreck {
     struct context *context; /* retained */
     struct queue *queue;     /* stranded */
     cl_event event;
+    struct share *share; /* as in the flight */
     struct refs refs;
 };
 
@@ -45,7 +47,10 @@ void wreck_leave(struct context *context, struct flight *flight) {
     pthread_mutex_lock(&wrecks_lock);
     n_wrecks++;
     if (wreck) {
-        *wreck = (struct wreck){.context = context, .queue = flight->queue, .event = flight->event};
+        *wreck = (struct wreck){.context = context,
+                                .queue = flight->queue,
+                                .event = flight->event,
+                                .share = flight->share};
         refs_move(&wreck->refs, &flight->refs);
         wreck->next = wrecks;
         wrecks = wreck;
@@ -53,6 +58,7 @@ void wreck_leave(struct context *context, struct flight *flight) {
     }
     pthread_mutex_unlock(&wrecks_lock);
     flight->event = NULL;
+    flight->share = NULL;
     flight->refs.count = flight->refs.more_count = 0;
     flight->refs.more = NULL;
 }
@@ -78,7 +84,10 @@ static bool has_run(const struct wreck *wreck) {
 }
 
 static void release(struct wreck *wreck) {
-    event_release(wreck->context->device, wreck->event);
+    if (wreck->share)
+        share_drop(wreck->share);
+    else
+        event_release(wreck->context->device, wreck->event);
     refs_release(&wreck->refs);
     queue_bury(wreck->context, wreck->queue);
     context_put(wreck->context);

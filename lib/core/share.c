@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/share.h"
+
+#include <stdlib.h>
+
+#include "driver/event.h"
+
+struct share *share_new(const struct device *device, cl_event event) {
+    struct share *share = malloc(sizeof *share);
+    if (!share)
+        return NULL;
+    atomic_init(&share->holders, 1);
+    atomic_init(&share->kept, false);
+    share->event = event;
+    share->device = device;
+    return share;
+}
+
+/* A holder that is alone stays so: only a holder makes others. */
+void share_drop(struct share *share) {
+    if (atomic_load_explicit(&share->holders, memory_order_acquire) != 1 &&
+        atomic_fetch_sub_explicit(&share->holders, 1, memory_order_acq_rel) != 1)
+        return;
+    if (!atomic_load_explicit(&share->kept, memory_order_relaxed))
+        event_release(share->device, share->event);
+    free(share);
+}
