@@ -63,7 +63,7 @@ struct flight *flights_push(struct flights *flights, struct command *command) {
     struct flight *flight = flight_at(flights, flights->count++);
     flights->commands++;
     flight->lost = CL_COMPLETE;
-    flight->well = false;
+    flight->well = flight->chained = false;
     flight->event = NULL;
     flight->share = NULL;
     flight->first = flight->position = command->position;
@@ -305,15 +305,17 @@ static cl_int flight_state(struct stream *stream, struct flight *flight) {
 
 enum batch { BATCH_WELL, BATCH_PENDING, BATCH_UNSURE };
 
-/* The events of the `n` oldest flights; false when one of them is lost. */
-static bool batch_events(const struct flights *flights, unsigned n, cl_event *events,
+/* The events that tell of the `n` oldest flights, where a failure is that of every command that waits for
+ * the failed one (`travels`) fewer of them; false when one of the flights is lost. */
+static bool batch_events(const struct flights *flights, unsigned n, bool travels, cl_event *events,
                          cl_uint *count) {
     *count = 0;
     for (unsigned i = 0; i < n; i++) {
         const struct flight *flight = flight_at(flights, i);
+        bool told = travels && i + 1 < n && flight_at(flights, i + 1)->chained;
         if (flight->lost)
             return false;
-        if (flight->event)
+        if (flight->event && !told)
             events[(*count)++] = flight->event;
     }
     return *count != 0;
@@ -331,12 +333,13 @@ static enum batch batch_state(struct stream *stream, unsigned *n) {
         *n = VERDICT_BATCH;
     while (*n && !flight_at(flights, *n - 1)->event)
         --*n;
-    if (!batch_events(flights, *n, events, &count))
+    bool lies = device->quirks & QUIRK_STATUS_LIES;
+    if (!batch_events(flights, *n, lies, events, &count))
         return BATCH_UNSURE;
     cl_int state = event_state(device, events[count - 1]);
     if (state > 0)
         return BATCH_PENDING;
-    bool spans = stream->context->caps->event_less && !(device->quirks & QUIRK_STATUS_LIES);
+    bool spans = stream->context->caps->event_less && !lies;
     bool well = !state && (spans || event_verdict(device, count, events) == CL_SUCCESS);
     return well ? BATCH_WELL : BATCH_UNSURE;
 }

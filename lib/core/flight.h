@@ -21,6 +21,7 @@ struct queue;
 
 struct flight {
     bool well;      /* known to be done without a failure of its own */
+    bool chained;   /* the driver has it wait for the flight before it */
     cl_int lost;    /* negative: nothing can be known of it and the flights before it any more */
     cl_event event; /* NULL: covered by the next flight that has one, on the same in-order queue */
     struct share

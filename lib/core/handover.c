@@ -197,6 +197,7 @@ static void take_off(struct stream *stream, struct command *command, cl_event ev
     }
     struct flight *flight = flights_push(&stream->flights, command);
     flight->event = event;
+    flight->chained = stream->queue->traits.out_of_order;
     flight->queue = stream->queue;
     if (is_timed(command)) {
         flight->timed = command->u.marker.event;

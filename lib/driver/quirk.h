@@ -26,7 +26,9 @@ enum quirk {
     QUIRK_FAILURE_KILLS_QUEUE = 1u << 4,
     /* An enqueue that waits for an already failed event never completes. */
     QUIRK_FAILED_WAIT_HANGS = 1u << 5,
-    /* The status query of a failed command says CL_COMPLETE. */
+    /* The status query of a command that failed because a dependency did says CL_COMPLETE. Waiting for it
+     * tells, and so does waiting for a command whose wait list leads to it; the order of an in-order queue
+     * passes nothing on. */
     QUIRK_STATUS_LIES = 1u << 6,
     /* An exit handler that was registered before the first kernel ran hangs in the driver. */
     QUIRK_LATE_EXIT_HANDLER = 1u << 7,

@@ -255,9 +255,48 @@ static void test_late_failure(void **state) {
             play(manner, &victims[i], orders[order]);
 }
 
+/* Among so many, done at once behind a long one, that the library asks about several together. Where order comes by wait lists, a driver whose
+ * status lies has what waits for a failed command fail as well. */
+static void play_amid_many(cls_order order) {
+    enum { HELD_MS = 200, BEFORE = 40, BEHIND = 60 };
+    const struct late_plan plan = {.function = "clEnqueueNDRangeKernel",
+                                   .nth = BEFORE + 1,
+                                   .status = manners[0].status,
+                                   .wait = manners[0].wait,
+                                   .callback = LATE_CALLBACK_NEVER,
+                                   .dependents_run = order == CLS_ORDER_IN_ORDER};
+    cls_stream stream = make_stream(order);
+    cls_buffer cells = rig_cells(4);
+    print_message("# %s\n", order == CLS_ORDER_IN_ORDER ? "in-order" : "out-of-order");
+    controls->late_arm(&plan);
+    for (unsigned i = 0; i <= BEFORE; i++)
+        OK(rig_set(stream, cells, 0, 1, i ? 0 : HELD_MS));
+    assert_true(controls->late_taken());
+    for (unsigned i = 0; i < BEHIND; i++)
+        OK(rig_set(stream, cells, 0, 1, 0));
+    assert_true(controls->late_fire());
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+    assert_non_null(strstr(cls_last_error_detail(), "'advance'"));
+    cls_stream_counters counters = CLS_STREAM_COUNTERS_INIT;
+    OK(cls_stream_get_counters(stream, &counters));
+    assert_true(counters.failed > BEHIND && counters.completed == BEFORE + 1 + BEHIND);
+    controls->late_arm(NULL);
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_context_synchronize(rig.context));
+}
+
+static void test_failure_amid_many(void **state) {
+    (void)state;
+    if (rig_has_capability("out_of_order"))
+        play_amid_many(CLS_ORDER_OUT_OF_ORDER);
+    if (!rig_has_capability("event_less"))
+        play_amid_many(CLS_ORDER_IN_ORDER);
+}
+
 int main(int argc, char **argv) {
     enum { N = sizeof manners / sizeof *manners };
-    struct CMUnitTest tests[N];
+    struct CMUnitTest tests[N + 1];
     (void)argc;
 #ifdef LATE_PLATFORM
     setenv("CLS_FAULT_PLATFORM", LATE_PLATFORM, 1);
@@ -268,5 +307,7 @@ int main(int argc, char **argv) {
         tests[i] = (struct CMUnitTest){.name = manners[i].name,
                                        .test_func = test_late_failure,
                                        .initial_state = (void *)(uintptr_t)&manners[i]};
-    return _cmocka_run_group_tests("late_faults", tests, N, rig_setup, rig_teardown);
+    tests[N] = (struct CMUnitTest){.name = "a failure amid many commands",
+                                   .test_func = test_failure_amid_many};
+    return _cmocka_run_group_tests("late_faults", tests, N + 1, rig_setup, rig_teardown);
 }
