@@ -356,15 +356,23 @@ static void note_well(struct flights *flights, unsigned n) {
         flight_at(flights, i)->well = true;
 }
 
+/* Perhaps only the question failed: what the command uses is not given back before it is over. Where waiting
+ * says neither that it is nor that it failed, nobody knows. */
+static void wait_for_end(struct stream *stream, struct flight *flight) {
+    cl_int verdict = event_verdict(stream->context->device, 1, &flight->event);
+    bool over = !verdict || verdict == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    if (!over && stream->flights.mute_since)
+        abandon(stream, flight);
+}
+
 /* Asks of one flight; notes that it is well. */
 static cl_int ask(struct stream *stream, struct flight *flight) {
     const struct device *device = stream->context->device;
     cl_int state = flight_state(stream, flight);
     if (state == CL_COMPLETE && (device->quirks & QUIRK_STATUS_LIES))
         state = event_verdict(device, 1, &flight->event);
-    /* Perhaps only the question failed: what the command uses is not given back before it is over. */
     if (state < 0 && flight->event)
-        event_verdict(device, 1, &flight->event);
+        wait_for_end(stream, flight);
     flight->well = state == CL_COMPLETE;
     return state;
 }

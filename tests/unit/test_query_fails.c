@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A driver that cannot say how far a command is: the command counts as failed, but the caller's memory is not
- * given back before the driver is done with it. */
+ * given back before the driver is done with it, nor pinned memory where that is not to be known either. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
-enum { CELLS = 1 << 16 };
+enum { CELLS = 1 << 16, BYTES = CELLS * 4 };
 
 static const char source[] = "kernel void slow(global uint *cells, uint rounds) {\n"
                              "    uint x = rounds | 1u;\n"
@@ -24,8 +24,8 @@ static const char source[] = "kernel void slow(global uint *cells, uint rounds) 
                              "    cells[get_global_id(0)] = x | 1u;\n"
                              "}\n";
 
-static atomic_bool armed;
-static atomic_uint refused;
+static atomic_bool armed, waits_fail;
+static atomic_uint refused, unmapped;
 
 cl_int __real_clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *value,
                              size_t *needed);
@@ -38,6 +38,24 @@ cl_int __wrap_clGetEventInfo(cl_event event, cl_event_info what, size_t size, vo
         return __real_clGetEventInfo(event, what, size, value, needed);
     refused++;
     return CL_OUT_OF_RESOURCES;
+}
+
+cl_int __real_clWaitForEvents(cl_uint count, const cl_event *events);
+cl_int __wrap_clWaitForEvents(cl_uint count, const cl_event *events);
+
+cl_int __wrap_clWaitForEvents(cl_uint count, const cl_event *events) {
+    return waits_fail ? CL_OUT_OF_RESOURCES : __real_clWaitForEvents(count, events);
+}
+
+cl_int __real_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *mapped,
+                                      cl_uint n_waits, const cl_event *waits, cl_event *event);
+cl_int __wrap_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *mapped,
+                                      cl_uint n_waits, const cl_event *waits, cl_event *event);
+
+cl_int __wrap_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *mapped,
+                                      cl_uint n_waits, const cl_event *waits, cl_event *event) {
+    unmapped++;
+    return __real_clEnqueueUnmapMemObject(queue, memory, mapped, n_waits, waits, event);
 }
 
 static void nap(long ms) {
@@ -69,42 +87,76 @@ static uint32_t slow_rounds(cls_kernel kernel, cls_buffer cells, cls_stream stre
     return 1u << 30;
 }
 
-static void test_a_download_is_over_when_it_returns(void **state) {
-    static uint32_t words[CELLS], later[CELLS];
+struct world {
     cls_context context;
     cls_stream stream;
     cls_program program;
     cls_kernel kernel;
     cls_buffer cells;
+};
+
+/* All cells are 0, and a kernel that changes them is under way. */
+static void world_open(struct world *world) {
     const uint32_t zero = 0;
+    assert_int_equal(cls_context_create(NULL, &world->context), CLS_SUCCESS);
+    assert_int_equal(cls_stream_create(world->context, NULL, &world->stream), CLS_SUCCESS);
+    assert_int_equal(
+        cls_program_from_source(world->context, source, "slow.cl", NULL, &world->program),
+        CLS_SUCCESS);
+    assert_int_equal(cls_kernel_create(world->program, "slow", &world->kernel), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_create(world->context, BYTES, &world->cells), CLS_SUCCESS);
+    const uint32_t rounds = slow_rounds(world->kernel, world->cells, world->stream);
+    assert_int_equal(cls_fill(world->cells, 0, BYTES, &zero, 4, world->stream), CLS_SUCCESS);
+    assert_int_equal(launch(world->kernel, world->cells, rounds, world->stream), CLS_SUCCESS);
+}
+
+static void world_close(struct world *world) {
+    assert_int_equal(cls_stream_reset(world->stream), CLS_SUCCESS);
+    assert_int_equal(cls_kernel_destroy(world->kernel), CLS_SUCCESS);
+    assert_int_equal(cls_program_destroy(world->program), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_destroy(world->cells), CLS_SUCCESS);
+    assert_int_equal(cls_stream_destroy(world->stream), CLS_SUCCESS);
+    assert_int_equal(cls_context_destroy(world->context), CLS_SUCCESS);
+}
+
+static void test_a_download_is_over_when_it_returns(void **state) {
+    static uint32_t words[CELLS], later[CELLS];
+    struct world world;
     (void)state;
-    assert_int_equal(cls_context_create(NULL, &context), CLS_SUCCESS);
-    assert_int_equal(cls_stream_create(context, NULL, &stream), CLS_SUCCESS);
-    assert_int_equal(cls_program_from_source(context, source, "slow.cl", NULL, &program),
-                     CLS_SUCCESS);
-    assert_int_equal(cls_kernel_create(program, "slow", &kernel), CLS_SUCCESS);
-    assert_int_equal(cls_buffer_create(context, sizeof words, &cells), CLS_SUCCESS);
-    const uint32_t rounds = slow_rounds(kernel, cells, stream);
-    assert_int_equal(cls_fill(cells, 0, sizeof words, &zero, 4, stream), CLS_SUCCESS);
-    assert_int_equal(launch(kernel, cells, rounds, stream), CLS_SUCCESS);
+    world_open(&world);
     armed = true;
-    assert_int_not_equal(cls_copy_d2h(words, cells, 0, sizeof words, stream), CLS_SUCCESS);
+    assert_int_not_equal(cls_copy_d2h(words, world.cells, 0, BYTES, world.stream), CLS_SUCCESS);
     armed = false;
     assert_true(refused > 0);
     memcpy(later, words, sizeof words);
     nap(500);
     assert_memory_equal(words, later, sizeof words);
-    assert_int_equal(cls_stream_reset(stream), CLS_SUCCESS);
-    assert_int_equal(cls_kernel_destroy(kernel), CLS_SUCCESS);
-    assert_int_equal(cls_program_destroy(program), CLS_SUCCESS);
-    assert_int_equal(cls_buffer_destroy(cells), CLS_SUCCESS);
-    assert_int_equal(cls_stream_destroy(stream), CLS_SUCCESS);
-    assert_int_equal(cls_context_destroy(context), CLS_SUCCESS);
+    world_close(&world);
+}
+
+static void test_pinned_memory_stays_until_what_writes_it_is_known_to_be_over(void **state) {
+    struct world world;
+    void *pinned;
+    (void)state;
+    world_open(&world);
+    assert_int_equal(cls_host_alloc(world.context, BYTES, &pinned), CLS_SUCCESS);
+    armed = waits_fail = true;
+    assert_int_equal(cls_copy_d2h_async(pinned, world.cells, 0, BYTES, world.stream), CLS_SUCCESS);
+    assert_int_not_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
+    assert_int_equal(cls_host_free(pinned), CLS_SUCCESS);
+    nap(50);
+    assert_int_equal(unmapped, 0);
+    armed = waits_fail = false;
+    for (unsigned ms = 0; !unmapped && ms < 10000; ms++)
+        nap(1);
+    assert_int_equal(unmapped, 1);
+    world_close(&world);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_download_is_over_when_it_returns),
+        cmocka_unit_test(test_pinned_memory_stays_until_what_writes_it_is_known_to_be_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
