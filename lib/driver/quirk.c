@@ -108,6 +108,14 @@ static const struct quirk_row rows[] = {
           "and never relies on clFinish."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
+     .driver = "25.",
+     .text =
+         {"released_queues_stay",
+          "Released queues leave memory behind: 12,800 that a plain loop made, used and released "
+          "left 440 MiB, most of it with the first thousand; streams that come and go leave as "
+          "much."}},
+    {.bit = QUIRK_COVERED,
+     .platform = RUSTICL,
      .text =
          {"query_waits",
           "Asking for the state of a command while it runs is answered when it ends; queries of "

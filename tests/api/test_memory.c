@@ -119,6 +119,8 @@ static void cycle_streams(unsigned count, bool used, cls_buffer cells) {
 
 static void test_a_hundred_thousand_streams(void **state) {
     (void)state;
+    if (rig_has_quirk("released_queues_stay"))
+        SKIP_BECAUSE("this driver's released queues leave memory behind");
     cls_buffer cells = rig_cells(USED);
     unsigned count = rig_scale(100000, 20000);
     cycle_streams(count / 10, true, cells);
