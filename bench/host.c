@@ -3,7 +3,8 @@
  * (h) A host function between two kernels: the time from the submission of the first kernel to the end of
  * the second. Raw OpenCL has two ways: a callback of the first kernel's event that sets a user event, for
  * which the second kernel waits, with a flush of the first kernel by itself or without; and a thread that waits
- * for the first kernel and enqueues the second.
+ * for the first kernel and enqueues the second. What no way can do without is measured too: the two kernels,
+ * enqueued and waited for one after the other by one thread, which calls the function itself in between.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -133,6 +134,23 @@ static double thread_run(void *arg, double *also) {
     return 1e6 * (now_seconds() - start) / raw->rounds;
 }
 
+/* --- two kernels, and no hand-over --- */
+
+static double bare_run(void *arg, double *also) {
+    const struct raw *raw = arg;
+    cl_event ended;
+    *also = 0;
+    const double start = now_seconds();
+    for (unsigned i = 0; i < 2 * raw->rounds; i++) {
+        if (i % 2)
+            touch_host(NULL);
+        raw_launch(raw->queue, raw->kernel, raw->memory, 1, 1, NULL, &ended);
+        CL(clWaitForEvents(1, &ended));
+        CL(clReleaseEvent(ended));
+    }
+    return 1e6 * (now_seconds() - start) / raw->rounds;
+}
+
 /* --- the contests --- */
 
 /* The bars are on the callback on an out-of-order queue, which the library too uses where it can: there
@@ -183,13 +201,15 @@ static void compare(const struct rig *rig) {
     const struct way ways[] = {{"callback and user event", callback_run, &out_of_order},
                                {"the same, flushed at once", callback_run, &flushed},
                                {"the same, in-order queue", callback_run, &in_order},
-                               {"a thread that waits", thread_run, &in_order}};
+                               {"a thread that waits", thread_run, &in_order},
+                               {"two kernels by one thread", bare_run, &in_order}};
     if (sem_init(&in_order.work, 0, 0) || sem_init(&in_order.done, 0, 0) ||
         pthread_create(&thread, NULL, attend, &in_order))
         die("no thread");
     contest("host function", &ours, &ways[0], 2, callback_bar(rig), "host function: submit only");
     contest("host function, raw in-order", &ours, &ways[2], 1, 0, NULL);
     contest("host function, raw thread", &ours, &ways[3], 1, 0, NULL);
+    contest("host function, no hand-over", &ours, &ways[4], 1, 0, NULL);
     in_order.stop = true;
     sem_post(&in_order.work);
     pthread_join(thread, NULL);
