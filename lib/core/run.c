@@ -16,6 +16,7 @@
 #include "core/observe.h"
 #include "core/race.h"
 #include "core/stream.h"
+#include "core/turn.h"
 #include "core/worker.h"
 #include "driver/queue.h"
 
@@ -143,8 +144,8 @@ static void push_flight(struct stream *stream, struct command *head,
     stream_note_unflushed(stream);
 }
 
-/* Ends the head: with a failure, an event still to come, or done. */
-static void finish(struct stream *stream, struct command *head, const struct run_result *result) {
+/* Ends the head: with a failure, an event still to come, or done. True when the next is for the driver. */
+static bool finish(struct stream *stream, struct command *head, const struct run_result *result) {
     const char *label = command_label(head);
     pthread_mutex_lock(&stream->lock);
     if (result->status)
@@ -160,6 +161,7 @@ static void finish(struct stream *stream, struct command *head, const struct run
     stream->running = false;
     bool taken = stream->fifo_head != head;
     fifo_settle_reservation(stream);
+    bool for_driver = stream->fifo_head && !stream->fifo_head->type->run;
     bool fresh = stream->fresh_failure;
     stream->fresh_failure = false;
     pthread_mutex_unlock(&stream->lock);
@@ -170,6 +172,7 @@ static void finish(struct stream *stream, struct command *head, const struct run
         free(head);
     }
     engine_notice();
+    return for_driver;
 }
 
 static struct run_result run_now(struct stream *stream, struct command *head, cls_status so_far) {
@@ -181,7 +184,8 @@ static struct run_result run_now(struct stream *stream, struct command *head, cl
     return result;
 }
 
-static void run_head(struct stream *stream) {
+/* True when a thread that waits for what follows hands it over. */
+static bool run_head(struct stream *stream) {
     struct command *head = stream->fifo_head; /* stays: the stream is running */
     struct run_result result = {CLS_SUCCESS};
     await_turn(stream, head);
@@ -196,11 +200,12 @@ static void run_head(struct stream *stream) {
     }
     if (head->type->after_completion && !result.event)
         stream_poll(stream);
-    finish(stream, head, &result);
+    return finish(stream, head, &result) && turn_pass(stream);
 }
 
 void run_heads(struct stream *stream) {
+    bool passed;
     do
-        run_head(stream);
-    while (fifo_drain(stream));
+        passed = run_head(stream);
+    while (!passed && fifo_drain(stream));
 }

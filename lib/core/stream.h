@@ -71,7 +71,10 @@ struct stream {
     _Atomic bool draining; /* somebody is handing over the head: it counts as ahead of everything */
     bool running;          /* the head is with a worker */
     bool blocked;          /* the head waits for another stream's work or a gate */
-    _Atomic uint64_t popped;        /* the last position that has left the FIFO */
+    _Atomic uint64_t pushed;        /* the last position that was put in the FIFO */
+    _Atomic uint64_t popped;        /* the last that has left it, or never was in it */
+    _Atomic unsigned spinners;      /* host threads that spin for a turn on cores of their own */
+    _Atomic bool passed;            /* one of them is to drive the FIFO */
     _Atomic uint64_t running_since; /* the head's own code, on the host's clock; 0: it does not */
     bool reserved;                  /* a worker is reserved for this stream */
 

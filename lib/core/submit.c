@@ -69,9 +69,11 @@ static cls_status defer(struct stream *stream, struct command *command) {
         stream->fifo_tail->next = node;
     } else {
         stream->fifo_head = node;
+        atomic_store_explicit(&stream->popped, node->position - 1, memory_order_relaxed);
         atomic_fetch_add(context_holding(stream->context, stream->priority), 1);
     }
     stream->fifo_tail = node;
+    atomic_store_explicit(&stream->pushed, node->position, memory_order_release);
     stream->fifo_count++;
     stream->counters.deferred++;
     exit_note_work(stream->context->device);

@@ -19,16 +19,15 @@
 #include "core/race.h"
 #include "core/share.h"
 #include "core/stream.h"
+#include "core/turn.h"
 #include "core/waiter.h"
 #include "core/worker.h"
 #include "driver/event.h"
+#include "driver/quirk.h"
 
 enum { POLL_DEPTH = 64, SETTLE_STEPS = 128 };
 
-/* A spinning host takes a core from a CPU device's own work, and nothing from another device. */
-static const uint64_t SPIN_NS = 60 * 1000, SPIN_BESIDE_NS = 1000 * 1000;
 static const uint64_t WOKEN_SLEEP_NS = 2 * 1000 * 1000;
-static const uint64_t SPIN_ALWAYS_NS = 2 * 1000 * 1000; /* from poll to poll of the stream */
 
 enum { LOOKS = 8 }; /* of a sleeper, from poll to poll */
 
@@ -169,25 +168,14 @@ struct host_wait {
     bool woken;            /* that callback will wake the waiter, unless the work fails */
 };
 
-/* How long a policy spins before it sleeps, or before the stream is polled again. */
-static uint64_t spin_span(const struct device *device, cls_wait_policy policy) {
-    if (policy == CLS_WAIT_BLOCK)
-        return 0;
-    if (policy == CLS_WAIT_SPIN || policy == CLS_WAIT_YIELD)
-        return SPIN_ALWAYS_NS;
-    return device->info.type == CLS_DEVICE_CPU ? SPIN_NS : SPIN_BESIDE_NS;
-}
-
-/* Spins on the event for a while; true when it is done. */
-static bool spin(const struct device *device, cl_event event, cls_wait_policy policy,
-                 uint64_t deadline) {
-    uint64_t until = clock_now_ns() + spin_span(device, policy);
+/* Spins on the event for a while; the state that it comes to, positive while pending. */
+static cl_int spin(const struct stream *stream, cl_event event, uint64_t deadline) {
+    uint64_t until = clock_now_ns() + turn_spin_ns(stream);
     for (;;) {
-        if (event_state(device, event) <= 0)
-            return true;
-        if (clock_now_ns() >= until || expired(deadline))
-            return false;
-        if (policy != CLS_WAIT_SPIN)
+        cl_int state = event_state(stream->context->device, event);
+        if (state <= 0 || clock_now_ns() >= until || expired(deadline))
+            return state;
+        if (stream->wait != CLS_WAIT_SPIN)
             sched_yield();
     }
 }
@@ -221,24 +209,15 @@ static bool spins_always(const struct stream *stream) {
     return stream->wait == CLS_WAIT_SPIN || stream->wait == CLS_WAIT_YIELD;
 }
 
-/* Whether a position has left the FIFO, and the lock with whoever handed it over: to wait for that lock is to
- * sleep. Without the lock. */
-static bool has_turn(struct stream *stream, uint64_t position) {
-    return atomic_load_explicit(&stream->popped, memory_order_acquire) >= position &&
-           !atomic_load_explicit(&stream->draining, memory_order_relaxed);
-}
-
-/* Spins until a position's turn has come, for a while. Without the lock. */
-static void spin_for_turn(struct stream *stream, struct host_wait *wait) {
-    uint64_t until = clock_now_ns() + spin_span(stream->context->device, stream->wait);
-    while (!has_turn(stream, wait->position)) {
-        if (clock_now_ns() >= until || expired(wait->deadline)) {
-            wait->turn_spun = !spins_always(stream);
-            return;
-        }
-        if (stream->wait != CLS_WAIT_SPIN)
-            sched_yield();
-    }
+/* The next poll need not ask again. */
+static void note_complete(struct stream *stream, uint64_t position, cl_event event) {
+    if (stream->context->device->quirks & QUIRK_STATUS_LIES)
+        return;
+    pthread_mutex_lock(&stream->lock);
+    struct flight *flight = flights_covering(&stream->flights, position);
+    if (flight && flight->event == event)
+        flight->well = true;
+    pthread_mutex_unlock(&stream->lock);
 }
 
 /* Under the lock: sleeps until a position that is in the FIFO moves, for a while. */
@@ -253,30 +232,40 @@ static void sleep_for_turn(struct stream *stream, const struct host_wait *wait) 
 static void wait_for_event(struct stream *stream, cl_event event, struct host_wait *wait) {
     const struct device *device = stream->context->device;
     bool always = spins_always(stream);
-    if ((always || !wait->spun) && spin(device, event, stream->wait, wait->deadline))
+    cl_int state = CL_QUEUED;
+    if (always || !wait->spun)
+        state = spin(stream, event, wait->deadline);
+    if (state == CL_COMPLETE)
+        note_complete(stream, wait->position, event);
+    if (state <= 0)
         return;
     wait->spun = true;
     if (!always)
         sleep_until_done(device, event, wait);
 }
 
-/* One round: true when the position is retired. */
+/* Under the lock: the newest position that is with the driver, or was. */
+static uint64_t newest_handed_over(const struct stream *stream) {
+    return stream->fifo_head ? stream->fifo_head->position - 1 : stream->submitted;
+}
+
+/* One round: true when the position is retired. A position in the FIFO leaves the lock and the driver to
+ * those who work on it, at first. */
 static bool wait_round(struct stream *stream, struct host_wait *wait) {
     struct share *share = NULL;
+    if (!wait->turn_spun && !turn_spin(stream, wait->position, wait->deadline))
+        wait->turn_spun = !spins_always(stream);
     stream_poll(stream);
     pthread_mutex_lock(&stream->lock);
     bool done = atomic_load(&stream->retired) >= wait->position;
     bool queued = !done && !is_handed_over(stream, wait->position);
-    bool spins = queued && !wait->turn_spun;
-    if (wait->position == stream->submitted)
+    if (wait->position == newest_handed_over(stream))
         handover_asked(stream);
     if (!done && !queued)
         share = covering_event(stream, wait->position);
-    if (!done && !share && !spins)
+    if (!done && !share && (!queued || wait->turn_spun))
         sleep_for_turn(stream, wait);
     pthread_mutex_unlock(&stream->lock);
-    if (spins)
-        spin_for_turn(stream, wait);
     if (!share)
         return done;
     if (streams_unflushed())
