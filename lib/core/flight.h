@@ -35,6 +35,9 @@ struct flight {
     uint64_t timed_serial;
     struct refs refs;
     struct deps deps;
+    /* Unused. In a ring of 256 bytes each, all that is looked at shares a few sets of a cache, and a launch on
+     * PoCL takes 2 % longer. */
+    uint64_t apart;
 };
 
 /* A ring that grows up to the stream's bound. All functions are called under the stream's lock. */
