@@ -26,34 +26,27 @@ static uint32_t generation_of(uint64_t state) { return (uint32_t)(state >> 32); 
 static uint32_t references_of(uint64_t state) { return (uint32_t)state; }
 
 /* Chunk and index for a slot: chunk i covers slots [64 * (2^i - 1), 64 * (2^(i+1) - 1)). */
-static unsigned chunk_of(uint32_t slot, uint32_t *index) {
+static inline unsigned chunk_of(uint32_t slot, uint32_t *index) {
     uint32_t block = slot / POOL_FIRST_CHUNK + 1;
     unsigned chunk = 31u - (unsigned)__builtin_clz(block);
     *index = slot - POOL_FIRST_CHUNK * ((1u << chunk) - 1);
     return chunk;
 }
 
-/* Objects of different threads share no cache line: each call changes its object's references. */
-enum { CACHE_LINE = 64 };
-
-static size_t stride_of(const struct object_pool *pool) {
-    return (pool->object_size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
-}
-
-static struct object *object_at(struct object_pool *pool, uint32_t slot) {
+static inline struct object *object_at(struct object_pool *pool, uint32_t slot) {
     uint32_t index;
     unsigned chunk = chunk_of(slot, &index);
     if (chunk >= POOL_CHUNKS)
         return NULL;
     unsigned char *base = atomic_load_explicit(&pool->chunks[chunk], memory_order_acquire);
-    return base ? (struct object *)(void *)(base + index * stride_of(pool)) : NULL;
+    return base ? (struct object *)(void *)(base + index * pool->stride) : NULL;
 }
 
 /* A chunk is never given back, so only its aligned start is kept. */
 static void *new_chunk(const struct object_pool *pool, unsigned chunk) {
-    size_t bytes = ((size_t)POOL_FIRST_CHUNK << chunk) * stride_of(pool);
-    unsigned char *memory = calloc(1, bytes + CACHE_LINE - 1);
-    return memory ? memory + (-(uintptr_t)memory & (CACHE_LINE - 1)) : NULL;
+    size_t bytes = ((size_t)POOL_FIRST_CHUNK << chunk) * pool->stride;
+    unsigned char *memory = calloc(1, bytes + POOL_CACHE_LINE - 1);
+    return memory ? memory + (-(uintptr_t)memory & (POOL_CACHE_LINE - 1)) : NULL;
 }
 
 /* Under the pool's lock: a slot never used before, or NULL without memory or slots. */
@@ -106,7 +99,8 @@ void *object_handle(const struct object *object) {
 }
 
 /* The slot's object and the handle's generation, for a value that has the shape of a handle. */
-static struct object *decode(struct object_pool *pool, const void *handle, uint32_t *generation) {
+static inline struct object *decode(struct object_pool *pool, const void *handle,
+                                    uint32_t *generation) {
     uintptr_t value = (uintptr_t)handle;
     if (!(value & 1) || ((value >> TYPE_SHIFT) & ((1u << TYPE_BITS) - 1)) != pool->type)
         return NULL;

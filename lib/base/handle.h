@@ -36,7 +36,7 @@ enum { POOL_CHUNKS = 20, POOL_FIRST_CHUNK = 64 };
 /* A pool of one type; define it with OBJECT_POOL. Chunk i holds POOL_FIRST_CHUNK << i objects. */
 struct object_pool {
     unsigned type; /* 1 to 31, of no other pool: tests/unit/layering.sh */
-    size_t object_size;
+    size_t object_size, stride;
     const char *name;                   /* as "stream", for messages */
     void (*finalize)(struct object *o); /* undoes what was built behind the object */
     size_t lasting; /* bytes behind the header that one life leaves to the next */
@@ -51,15 +51,22 @@ struct object_pool {
     bool (*reclaim)(struct object *o);
 };
 
+/* Objects of different threads share no cache line: each call changes its object's references. */
+enum { POOL_CACHE_LINE = 64 };
+#define OBJECT_STRIDE(size) (((size) + POOL_CACHE_LINE - 1) / POOL_CACHE_LINE * POOL_CACHE_LINE)
+
 #define OBJECT_POOL(type, size, name, finalize) \
     OBJECT_POOL_LASTING(type, size, name, finalize, 0, NULL)
-#define OBJECT_POOL_LASTING(type, size, name, finalize, lasting, prepare)                         \
-    {                                                                                             \
-        type, size, name, finalize, lasting, prepare, PTHREAD_MUTEX_INITIALIZER, {NULL}, 0, NULL, \
-            0, NULL                                                                               \
+#define OBJECT_POOL_LASTING(type, size, name, finalize, lasting, prepare)  \
+    {                                                                      \
+        type, size, OBJECT_STRIDE(size), name, finalize, lasting, prepare, \
+            PTHREAD_MUTEX_INITIALIZER, {NULL}, 0, NULL, 0, NULL            \
     }
-#define OBJECT_POOL_RECLAIMED(type, size, name, finalize, reclaim) \
-    { type, size, name, finalize, 0, NULL, PTHREAD_MUTEX_INITIALIZER, {NULL}, 0, NULL, 0, reclaim }
+#define OBJECT_POOL_RECLAIMED(type, size, name, finalize, reclaim)                           \
+    {                                                                                        \
+        type, size, OBJECT_STRIDE(size), name, finalize, 0, NULL, PTHREAD_MUTEX_INITIALIZER, \
+            {NULL}, 0, NULL, 0, reclaim                                                      \
+    }
 
 /* A zeroed object (but for its header) with one reference, the owner's; NULL without memory. */
 void *object_create(struct object_pool *pool);

@@ -113,7 +113,7 @@ static cls_status set_value(struct kernel_slot *slot, unsigned i, const cls_arg 
     if (arg->size > sizeof arg->u.bytes)
         return kernel_slot_tell(slot, i, &told, arg->size, arg->u.pointer);
     told.size = arg->size;
-    memcpy(told.u.bytes, arg->u.bytes, arg->size);
+    memcpy(told.u.bytes, arg->u.bytes, sizeof told.u.bytes);
     return kernel_slot_tell(slot, i, &told, arg->size, arg->u.bytes);
 }
 
