@@ -20,7 +20,7 @@
 #endif
 
 /* Counts up with every change of a figure's meaning or of a probe. */
-enum { CAPS_FORMAT = 8 };
+enum { CAPS_FORMAT = 9 };
 
 /* An event per command that costs more than this is dear. */
 #define DEAR_EVENT 1.10

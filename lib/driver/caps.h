@@ -28,6 +28,7 @@ struct caps {
     double launch_in_order_ns;       /* per launch, in-order, no event */
     double launch_in_order_event_ns; /* in-order, an event each, kept and released */
     double launch_out_of_order_ns;   /* out-of-order, chained events */
+    /* 1 where it is not nearly always more */
     double event_cost_ratio; /* in-order with an event each against none, the least of each */
     double chain_cost_ratio; /* out-of-order, chained, against in-order as it is cheaper */
     double flush_ns;         /* clFlush of an idle queue */

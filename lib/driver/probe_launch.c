@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 
-enum { RING = 16, REPEATS = 11, MIN_BATCH = 4, MAX_BATCH = 128, QUERIES = 32 };
+enum { RING = 16, ROUNDS = 10, MIN_BATCH = 4, MAX_BATCH = 128, QUERIES = 32 };
 
 #define BATCH_NS 1e6
 
@@ -69,25 +69,48 @@ static unsigned batch_for(double ns) {
     return n < MIN_BATCH ? MIN_BATCH : n > MAX_BATCH ? MAX_BATCH : (unsigned)n;
 }
 
-/* The styles take turns, so that a change of the machine's speed meets all of them; the least time of each
- * counts, since whatever else the machine does only ever adds. The first round warms up. 0: it never went
- * well. */
+static double lesser(double a, double b) { return a < b ? a : b; }
+
+/* Rounds in which one way cost more than the other: both took place in the same moments. */
+struct ways {
+    double least[STYLES]; /* 0: it never went well */
+    unsigned event_dearer, chain_dearer;
+};
+
+static void time_round(struct probe *probe, enum style styles, unsigned n, struct ways *ways) {
+    double ns[STYLES] = {0};
+    for (enum style s = PLAIN; s < styles; s++) {
+        ns[s] = time_batch(probe, s, n);
+        if (ns[s] > 0 && (ways->least[s] == 0 || ns[s] < ways->least[s]))
+            ways->least[s] = ns[s];
+    }
+    ways->event_dearer += ns[EVENT_EACH] > ns[PLAIN];
+    ways->chain_dearer += ns[CHAINED] > lesser(ns[PLAIN], ns[EVENT_EACH]);
+}
+
+/* The least times, since whatever else the machine does only ever adds. On a machine so busy that it adds to
+ * every batch, they are chance, and so is which of two is the lesser: dearer is what nearly always was. */
+static double cost_ratio(double least, double against, unsigned dearer) {
+    double ratio = least > 0 && against > 0 ? least / against : 1;
+    return ratio > 1 && dearer < ROUNDS - 1 ? 1 : ratio;
+}
+
+/* The styles take turns, so that a change of the machine's speed meets all of them. The first round warms
+ * up. */
 static void probe_styles(struct probe *probe, struct caps *caps) {
-    double least[STYLES] = {0};
+    struct ways warm_up = {{0}, 0, 0}, ways = {{0}, 0, 0};
     enum style styles = caps->out_of_order ? STYLES : CHAINED;
     unsigned n = batch_for(time_batch(probe, PLAIN, MIN_BATCH));
-    for (unsigned r = 0; r < REPEATS; r++)
-        for (enum style s = PLAIN; s < styles; s++) {
-            double ns = time_batch(probe, s, n);
-            if (r > 0 && ns > 0 && (least[s] == 0 || ns < least[s]))
-                least[s] = ns;
-        }
-    double cheaper = least[PLAIN] < least[EVENT_EACH] ? least[PLAIN] : least[EVENT_EACH];
+    time_round(probe, styles, n, &warm_up);
+    for (unsigned r = 0; r < ROUNDS; r++)
+        time_round(probe, styles, n, &ways);
+    const double *least = ways.least;
     caps->launch_in_order_ns = least[PLAIN];
     caps->launch_in_order_event_ns = least[EVENT_EACH];
     caps->launch_out_of_order_ns = least[CHAINED];
-    caps->event_cost_ratio = least[PLAIN] > 0 ? least[EVENT_EACH] / least[PLAIN] : 1;
-    caps->chain_cost_ratio = least[CHAINED] > 0 && cheaper > 0 ? least[CHAINED] / cheaper : 1;
+    caps->event_cost_ratio = cost_ratio(least[EVENT_EACH], least[PLAIN], ways.event_dearer);
+    caps->chain_cost_ratio =
+        cost_ratio(least[CHAINED], lesser(least[PLAIN], least[EVENT_EACH]), ways.chain_dearer);
 }
 
 /* Both on a queue that has nothing to do. */
