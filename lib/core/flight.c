@@ -442,7 +442,9 @@ struct stream *flights_poll(struct stream *stream) {
 }
 
 struct stream *flights_trim(struct stream *stream) {
-    return retire_done(stream, true);
+    struct stream *other = retire_done(stream, true);
+    stream->flights.unsettled = other && polls_in_batches(stream);
+    return other;
 }
 
 struct stream *flights_settle(struct stream *stream) {

@@ -48,7 +48,7 @@ struct flights {
     unsigned count;
     unsigned commands; /* in all flights */
     unsigned poll_at;  /* look for completions when there are so many commands */
-    bool unsettled;    /* such a look ended at the outcome of another stream's work */
+    bool unsettled;    /* such a look found a batch done, and ended at the outcome of another stream's work */
     /* When the driver was first asked in vain about the oldest event; 0: it was not. */
     uint64_t mute_since;
     uint64_t stuck_since; /* when a failed stream's oldest flight was first seen unstarted */

@@ -42,7 +42,6 @@ enum flight_room handover_room(struct stream *stream) {
         struct stream *other = full ? flights_poll(stream) : flights_trim(stream);
         if (other)
             object_release(&other->object);
-        flights->unsettled = other != NULL;
     }
     return flights_reserve(flights, stream->max_in_flight);
 }
