@@ -121,7 +121,14 @@ struct flight *flights_covering(const struct flights *flights, uint64_t position
     return covering;
 }
 
-void flights_free(struct flights *flights) { free(flights->ring); }
+void flights_free(struct flights *flights) {
+    while (flights->spare_shares) {
+        struct share *next = flights->spare_shares->next;
+        free(flights->spare_shares);
+        flights->spare_shares = next;
+    }
+    free(flights->ring);
+}
 
 /* The first flight from the oldest on that has an event or is lost, or count. */
 static unsigned first_telling(const struct flights *flights) {
@@ -183,9 +190,25 @@ static void inherit_failure(struct stream *stream, struct flight *flight) {
         stream_fail_locked(stream, flight->first, failure->status, failure->code, failure->label);
 }
 
-struct share *flight_share(const struct stream *stream, struct flight *flight) {
+static struct share *make_share(struct stream *stream, cl_event event) {
+    struct share *share = stream->flights.spare_shares;
+    if (!share)
+        return share_new(stream->context->device, event);
+    stream->flights.spare_shares = share->next;
+    share_reuse(share, stream->context->device, event);
+    return share;
+}
+
+static void leave_share(struct flights *flights, struct share *share) {
+    if (!share_leave(share))
+        return;
+    share->next = flights->spare_shares;
+    flights->spare_shares = share;
+}
+
+struct share *flight_share(struct stream *stream, struct flight *flight) {
     if (!flight->share)
-        flight->share = share_new(stream->context->device, flight->event);
+        flight->share = make_share(stream, flight->event);
     if (flight->share)
         share_hold(flight->share);
     return flight->share;
@@ -231,7 +254,7 @@ static void retire_oldest(struct stream *stream) {
         stream_failure_at(stream, flight->position))
         keep_failed_events(stream->context->device, flight);
     if (flight->share)
-        share_drop(flight->share);
+        leave_share(flights, flight->share);
     else if (flight->event)
         event_release(stream->context->device, flight->event);
     if (flight->deps.count)

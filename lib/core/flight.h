@@ -43,12 +43,14 @@ struct flight {
 /* A ring that grows up to the stream's bound. All functions are called under the stream's lock. */
 struct flights {
     struct flight *ring;
-    unsigned capacity; /* a power of two, or 0 */
+    struct share *spare_shares; /* of what has retired */
+    unsigned capacity;          /* a power of two, or 0 */
     unsigned first;
     unsigned count;
     unsigned commands; /* in all flights */
     unsigned poll_at;  /* look for completions when there are so many commands */
-    bool unsettled;    /* such a look found a batch done, and ended at the outcome of another stream's work */
+    bool
+        unsettled; /* such a look found a batch done, and ended at the outcome of another stream's work */
     /* When the driver was first asked in vain about the oldest event; 0: it was not. */
     uint64_t mute_since;
     uint64_t stuck_since; /* when a failed stream's oldest flight was first seen unstarted */
@@ -88,7 +90,7 @@ struct stream *flights_trim(struct stream *stream);
 struct stream *flights_settle(struct stream *stream);
 
 /* The event of a flight that has one, for others to hold; NULL without memory. */
-struct share *flight_share(const struct stream *stream, struct flight *flight);
+struct share *flight_share(struct stream *stream, struct flight *flight);
 
 void flights_free(struct flights *flights);
 

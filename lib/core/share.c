@@ -7,21 +7,29 @@
 
 struct share *share_new(const struct device *device, cl_event event) {
     struct share *share = malloc(sizeof *share);
-    if (!share)
-        return NULL;
+    if (share)
+        share_reuse(share, device, event);
+    return share;
+}
+
+void share_reuse(struct share *share, const struct device *device, cl_event event) {
     atomic_init(&share->holders, 1);
     atomic_init(&share->kept, false);
     share->event = event;
     share->device = device;
-    return share;
 }
 
 /* A holder that is alone stays so: only a holder makes others. */
-void share_drop(struct share *share) {
+bool share_leave(struct share *share) {
     if (atomic_load_explicit(&share->holders, memory_order_acquire) != 1 &&
         atomic_fetch_sub_explicit(&share->holders, 1, memory_order_acq_rel) != 1)
-        return;
+        return false;
     if (!atomic_load_explicit(&share->kept, memory_order_relaxed))
         event_release(share->device, share->event);
-    free(share);
+    return true;
+}
+
+void share_drop(struct share *share) {
+    if (share_leave(share))
+        free(share);
 }

@@ -16,17 +16,24 @@ struct share {
     _Atomic bool kept; /* given up instead of released in the end */
     cl_event event;
     const struct device *device;
+    struct share *next; /* of a list of spare ones */
 };
 
 /* Takes over the event's reference, which goes with the last holder; the caller is the first. NULL without
  * memory. */
 struct share *share_new(const struct device *device, cl_event event);
 
+/* The same in memory that share_leave has left to the caller. */
+void share_reuse(struct share *share, const struct device *device, cl_event event);
+
 static inline void share_hold(struct share *share) {
     atomic_fetch_add_explicit(&share->holders, 1, memory_order_relaxed);
 }
 
 void share_drop(struct share *share);
+
+/* The same, but that the memory is the caller's when it was the last holder: true. */
+bool share_leave(struct share *share);
 
 /* The event has failed, and its driver may abort when it is released. */
 static inline void share_keep(struct share *share) { atomic_store(&share->kept, true); }
