@@ -7,7 +7,7 @@
 #   DRIVER_TESTS="tests/..."   some tests; the table keeps earlier results of the others
 #   DRIVER_INSTALL=1           installs what is missing (root; network)
 #   DRIVER_HOME=FOLDER         where Intel's runtime and the Debian roots are
-#   DRIVER_MAKE="make -j2"     how make is run
+#   DRIVER_MAKE="make -j2"     how make is run; with TEST_PATIENCE=4 on a busy machine
 #   DRIVER_RECORD=1            puts the counts into tests/drivers/recorded, from which README's table comes
 set -eu
 . "$srcdir/tests/drivers/rows.sh"
