@@ -203,6 +203,18 @@ static void record_is_read_back_by_the_next_process(void **state) {
     assert_memory_equal(first, second, sizeof first);
 }
 
+static void record_is_made_anew_when_asked_for(void **state) {
+    double first[CAPS_FIGURES], second[CAPS_FIGURES], third[CAPS_FIGURES];
+    (void)state;
+    probe_in_child(first);
+    setenv("CLSTREAM_PROBE", "again", 1);
+    probe_in_child(second);
+    unsetenv("CLSTREAM_PROBE");
+    assert_memory_not_equal(first, second, sizeof first);
+    probe_in_child(third);
+    assert_memory_equal(second, third, sizeof second);
+}
+
 static void truncate_all(off_t to) {
     DIR *dir = opendir(scratch);
     const struct dirent *item;
@@ -297,6 +309,7 @@ int main(void) {
         ON_DISK(probed_figures_are_plausible),
         ON_DISK(record_is_read_back_by_the_next_process),
         ON_DISK(corrupt_record_is_probed_again_and_rewritten),
+        ON_DISK(record_is_made_anew_when_asked_for),
         ON_DISK(cache_switched_off_leaves_no_file),
         ON_DISK(hanging_device_is_given_up_and_not_remembered),
     };
