@@ -153,9 +153,9 @@ static bool abandoned(struct stream *stream, const struct flight *flight, cl_int
     return now - stream->flights.stuck_since > ABANDON_NS;
 }
 
-static void abandon(struct stream *stream, struct flight *flight) {
+static void abandon(struct stream *stream, struct flight *flight, cl_int code) {
     wreck_leave(stream->context, flight);
-    flight->lost = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    flight->lost = code;
 }
 
 /* A driver that cannot say how a command stands is asked again before the command counts as failed: that
@@ -250,6 +250,8 @@ static void retire_oldest(struct stream *stream) {
         observe_retired(stream, flight->seen, flight->position, flight->event);
     if (flight->event)
         flights->stuck_since = 0;
+    if (flight->well)
+        flights->mute_since = 0;
     if (stream->hurt && (stream->context->device->quirks & QUIRK_FAILED_RELEASE_ABORTS) &&
         stream_failure_at(stream, flight->position))
         keep_failed_events(stream->context->device, flight);
@@ -320,7 +322,7 @@ static cl_int flight_state(struct stream *stream, struct flight *flight) {
         return unanswered(&stream->flights, code);
     stream->flights.mute_since = 0;
     if (state > 0 && abandoned(stream, flight, state)) {
-        abandon(stream, flight);
+        abandon(stream, flight, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
         return flight->lost;
     }
     return state;
@@ -379,13 +381,25 @@ static void note_well(struct flights *flights, unsigned n) {
         flight_at(flights, i)->well = true;
 }
 
+/* Whether the flight, and those before it, can retire: what is abandoned and stays in flight would be no tail
+ * for the next command to wait for. */
+static bool may_retire(const struct flights *flights, const struct flight *flight) {
+    for (unsigned i = 0;; i++) {
+        struct flight *at = flight_at(flights, i);
+        if (unsettled(&at->deps))
+            return false;
+        if (at == flight)
+            return true;
+    }
+}
+
 /* Perhaps only the question failed: what the command uses is not given back before it is over. Where waiting
  * says neither that it is nor that it failed, nobody knows. */
-static void wait_for_end(struct stream *stream, struct flight *flight) {
+static void wait_for_end(struct stream *stream, struct flight *flight, cl_int code) {
     cl_int verdict = event_verdict(stream->context->device, 1, &flight->event);
     bool over = !verdict || verdict == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-    if (!over && stream->flights.mute_since)
-        abandon(stream, flight);
+    if (!over && stream->flights.mute_since && may_retire(&stream->flights, flight))
+        abandon(stream, flight, code);
 }
 
 /* Asks of one flight; notes that it is well. */
@@ -395,7 +409,7 @@ static cl_int ask(struct stream *stream, struct flight *flight) {
     if (state == CL_COMPLETE && (device->quirks & QUIRK_STATUS_LIES))
         state = event_verdict(device, 1, &flight->event);
     if (state < 0 && flight->event)
-        wait_for_end(stream, flight);
+        wait_for_end(stream, flight, state);
     flight->well = state == CL_COMPLETE;
     return state;
 }

@@ -38,14 +38,15 @@ static bool take_over(struct stream *stream) {
            atomic_exchange(&stream->passed, false);
 }
 
-static bool spin(struct stream *stream, uint64_t position, uint64_t deadline) {
+/* Who takes over may be at it for long, so a thread with a deadline does not. */
+static bool spin(struct stream *stream, uint64_t position, uint64_t deadline, bool takes) {
     uint64_t until = clock_now_ns() + turn_spin_ns(stream);
     if (deadline && deadline < until)
         until = deadline;
     while (!has_turn(stream, position)) {
         if (clock_now_ns() >= until)
             return false;
-        if (take_over(stream))
+        if (takes && take_over(stream))
             stream_drive(stream);
         else if (stream->wait != CLS_WAIT_SPIN)
             sched_yield();
@@ -56,10 +57,10 @@ static bool spin(struct stream *stream, uint64_t position, uint64_t deadline) {
 bool turn_spin(struct stream *stream, uint64_t position, uint64_t deadline) {
     if (has_turn(stream, position))
         return true;
-    if (!is_beside(stream))
-        return spin(stream, position, deadline);
+    if (deadline || !is_beside(stream))
+        return spin(stream, position, deadline, false);
     atomic_fetch_add(&stream->spinners, 1);
-    bool came = spin(stream, position, deadline);
+    bool came = spin(stream, position, deadline, true);
     atomic_fetch_sub(&stream->spinners, 1);
     return came;
 }

@@ -6,7 +6,7 @@
  * Where the device leaves the host's cores alone, such a thread also takes over from a worker: what follows a
  * host function is handed to the driver by the thread that waits for it, and not by the worker that ran the
  * function. Mostly it is the thread that handed over what came before, so that the driver's state is at hand on
- * its core, and it has to see the outcome anyhow.
+ * its core, and it has to see the outcome anyhow. One with a deadline does not, as that may take long.
  */
 #ifndef CLSTREAM_CORE_TURN_H
 #define CLSTREAM_CORE_TURN_H
