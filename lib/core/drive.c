@@ -210,16 +210,6 @@ static enum step step(struct stream *stream, struct command **freed) {
     return STEP_AGAIN;
 }
 
-/* The stream's failure, found by a driver of the FIFO, is told to its dependents once. */
-static void tell_failure(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    bool fresh = stream->fresh_failure;
-    stream->fresh_failure = false;
-    pthread_mutex_unlock(&stream->lock);
-    if (fresh)
-        failures_propagate();
-}
-
 /* Under the lock. */
 static void note_blocked(struct stream *stream, bool blocked) {
     if (stream->blocked == blocked)
@@ -318,8 +308,7 @@ bool fifo_drain(struct stream *stream) {
     bool run = stream->running;
     bool left = stream->unflushed || (stream->fifo_head && !run);
     stream->draining = false;
-    pthread_mutex_unlock(&stream->lock);
-    tell_failure(stream);
+    stream_unlock_telling(stream);
     if (moved)
         engine_notice();
     if (left)

@@ -125,7 +125,7 @@ void stream_inherit(struct stream *stream, const struct failure *failure) {
     pthread_mutex_unlock(&stream->lock);
 }
 
-void failures_propagate(void) {
+static void failures_propagate(void) {
     bool again = true;
     while (again) {
         again = false;
@@ -133,6 +133,14 @@ void failures_propagate(void) {
             again |= inherit(stream);
     }
     engine_kick();
+}
+
+void stream_unlock_telling(struct stream *stream) {
+    bool fresh = stream->fresh_failure;
+    stream->fresh_failure = false;
+    pthread_mutex_unlock(&stream->lock);
+    if (fresh)
+        failures_propagate();
 }
 
 /* Fresh queues in place of the stream's, which a failure may have killed. */

@@ -162,11 +162,7 @@ static bool finish(struct stream *stream, struct command *head, const struct run
     bool taken = stream->fifo_head != head;
     fifo_settle_reservation(stream);
     bool for_driver = stream->fifo_head && !stream->fifo_head->type->run;
-    bool fresh = stream->fresh_failure;
-    stream->fresh_failure = false;
-    pthread_mutex_unlock(&stream->lock);
-    if (fresh)
-        failures_propagate();
+    stream_unlock_telling(stream);
     if (taken) {
         command_drop(head);
         free(head);

@@ -248,8 +248,9 @@ void stream_inherit_locked(struct stream *stream, const struct failure *failure)
 cls_status failure_report(const struct stream *stream, const struct failure *failure)
     __attribute__((cold));
 
-/* Poisons every stream that has come to depend on failed work; without locks. */
-void failures_propagate(void);
+/* Leaves the stream's lock; a failure that was found meanwhile poisons every stream that has come to depend on
+ * the work, once. No other lock may be held. */
+void stream_unlock_telling(struct stream *stream);
 
 /* Waits for the work, forgets the failure and replaces the queue. */
 cls_status stream_reset(struct stream *stream);

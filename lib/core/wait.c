@@ -37,11 +37,7 @@ static void poll_deep(struct stream *stream, unsigned depth) {
     for (unsigned round = 0; round < POLL_DEPTH; round++) {
         pthread_mutex_lock(&stream->lock);
         struct stream *other = flights_poll(stream);
-        bool fresh = stream->fresh_failure;
-        stream->fresh_failure = false;
-        pthread_mutex_unlock(&stream->lock);
-        if (fresh)
-            failures_propagate();
+        stream_unlock_telling(stream);
         if (!other)
             return;
         uint64_t before = atomic_load(&other->retired);
@@ -62,11 +58,7 @@ static struct stream *settle_one(struct stream *stream, bool *moved) {
     uint64_t before = atomic_load_explicit(&stream->retired, memory_order_relaxed);
     struct stream *other = flights_settle(stream);
     *moved = *moved || before != atomic_load_explicit(&stream->retired, memory_order_relaxed);
-    bool fresh = stream->fresh_failure;
-    stream->fresh_failure = false;
-    pthread_mutex_unlock(&stream->lock);
-    if (fresh)
-        failures_propagate();
+    stream_unlock_telling(stream);
     return other;
 }
 
