@@ -22,9 +22,9 @@ struct dep {
     struct gate *gate;     /* retained; NULL: no gate. It has no stream and no event */
     uint64_t position;     /* in that stream; of a gate, the value */
     uint64_t covers;       /* of the waiting stream: the event waits for it already; 0: none */
-    struct share
-        *share;  /* held, of the event; NULL: the position was not with the driver when looked
-                              at, or the driver waits for it already */
+    /* Held, of the event; NULL: the position was not with the driver when looked at, or the driver waits for
+     * it already. */
+    struct share *share;
     bool hinted; /* the event's callback is set, to kick the engine */
 };
 

@@ -24,8 +24,8 @@ struct flight {
     bool chained;   /* the driver has it wait for the flight before it */
     cl_int lost;    /* negative: nothing can be known of it and the flights before it any more */
     cl_event event; /* NULL: covered by the next flight that has one, on the same in-order queue */
-    struct share
-        *share; /* of the event, with its reference; NULL: nobody else has come to hold it */
+    /* Of the event, with its reference; NULL: nobody else has come to hold it. */
+    struct share *share;
     uint64_t first, position; /* the first and the last command's; deps are the first one's */
     const char *label;        /* of the last one */
     cls_command_kind kind;
@@ -49,8 +49,8 @@ struct flights {
     unsigned count;
     unsigned commands; /* in all flights */
     unsigned poll_at;  /* look for completions when there are so many commands */
-    bool
-        unsettled; /* such a look found a batch done, and ended at the outcome of another stream's work */
+    /* Such a look found a batch done, and ended at the outcome of another stream's work. */
+    bool unsettled;
     /* When the driver was first asked in vain about the oldest event; 0: it was not. */
     uint64_t mute_since;
     uint64_t stuck_since; /* when a failed stream's oldest flight was first seen unstarted */

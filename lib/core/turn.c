@@ -17,10 +17,14 @@ static bool is_beside(const struct stream *stream) {
     return stream->context->device->info.type != CLS_DEVICE_CPU;
 }
 
+bool turn_spins_always(const struct stream *stream) {
+    return stream->wait == CLS_WAIT_SPIN || stream->wait == CLS_WAIT_YIELD;
+}
+
 uint64_t turn_spin_ns(const struct stream *stream) {
     if (stream->wait == CLS_WAIT_BLOCK)
         return 0;
-    if (stream->wait == CLS_WAIT_SPIN || stream->wait == CLS_WAIT_YIELD)
+    if (turn_spins_always(stream))
         return SPIN_ALWAYS_NS;
     return is_beside(stream) ? SPIN_BESIDE_NS : SPIN_NS;
 }

@@ -16,6 +16,9 @@
 
 struct stream;
 
+/* Whether a host thread that waits for the stream never sleeps. */
+bool turn_spins_always(const struct stream *stream);
+
 /* How long a host thread that waits for the stream spins, before it sleeps or polls again. */
 uint64_t turn_spin_ns(const struct stream *stream);
 

@@ -197,10 +197,6 @@ static void sleep_until_done(const struct device *device, cl_event event, struct
     }
 }
 
-static bool spins_always(const struct stream *stream) {
-    return stream->wait == CLS_WAIT_SPIN || stream->wait == CLS_WAIT_YIELD;
-}
-
 /* The next poll need not ask again. */
 static void note_complete(struct stream *stream, uint64_t position, cl_event event) {
     if (stream->context->device->quirks & QUIRK_STATUS_LIES)
@@ -223,7 +219,7 @@ static void sleep_for_turn(struct stream *stream, const struct host_wait *wait) 
 /* Spins at first, then sleeps; a policy of spinning never sleeps. */
 static void wait_for_event(struct stream *stream, cl_event event, struct host_wait *wait) {
     const struct device *device = stream->context->device;
-    bool always = spins_always(stream);
+    bool always = turn_spins_always(stream);
     cl_int state = CL_QUEUED;
     if (always || !wait->spun)
         state = spin(stream, event, wait->deadline);
@@ -246,7 +242,7 @@ static uint64_t newest_handed_over(const struct stream *stream) {
 static bool wait_round(struct stream *stream, struct host_wait *wait) {
     struct share *share = NULL;
     if (!wait->turn_spun && !turn_spin(stream, wait->position, wait->deadline))
-        wait->turn_spun = !spins_always(stream);
+        wait->turn_spun = !turn_spins_always(stream);
     stream_poll(stream);
     pthread_mutex_lock(&stream->lock);
     bool done = atomic_load(&stream->retired) >= wait->position;

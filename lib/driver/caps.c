@@ -37,10 +37,14 @@ static bool in_order_is_better(const struct caps *caps) {
     return !caps->out_of_order || caps->out_of_order_serial || caps->chain_cost_ratio > SLOW_CHAIN;
 }
 
+static bool is_set_to(const char *variable, const char *wanted) {
+    const char *value = getenv(variable);
+    return value && strcmp(value, wanted) == 0;
+}
+
 /* CLSTREAM_FLUSH=always: for a driver that the probe is wrong about. */
 static bool must_flush(const struct caps *caps) {
-    const char *force = getenv("CLSTREAM_FLUSH");
-    return !caps->unflushed_runs || (force && strcmp(force, "always") == 0);
+    return !caps->unflushed_runs || is_set_to("CLSTREAM_FLUSH", "always");
 }
 
 /* Where commands share an event, a failure shows only if what follows it on the queue fails too, and no event
@@ -84,10 +88,7 @@ static void store(struct cache_bytes key, const struct caps *caps) {
 }
 
 /* CLSTREAM_PROBE=again: for a record of a time when the machine was busy with something else. */
-static bool is_wanted_anew(void) {
-    const char *force = getenv("CLSTREAM_PROBE");
-    return force && strcmp(force, "again") == 0;
-}
+static bool is_wanted_anew(void) { return is_set_to("CLSTREAM_PROBE", "again"); }
 
 /* The record is made even without memory for the cache's key. Whatever a failed probe has left in
  * the thread's detail is of no interest to the caller, whose call succeeds. */
