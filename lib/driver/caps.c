@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -20,21 +21,18 @@
 #endif
 
 /* Counts up with every change of a figure's meaning or of a probe. */
-enum { CAPS_FORMAT = 9 };
-
-/* An event per command that costs more than this is dear. */
-#define DEAR_EVENT 1.10
+enum { CAPS_FORMAT = 10 };
 
 /* Pinned against pageable copies. */
 #define MUCH_FASTER 1.5
 
-/* A chained launch on an out-of-order queue that costs more than this is slow. */
-#define SLOW_CHAIN 1.10
+/* How long a record serves whose rounds disagreed: whatever kept the machine busy may be over then. */
+#define UNSURE_S 600
 
 /* Out-of-order unless it is missing, or was measured to gain nothing or to be slower; where the probe
  * could not tell (one core, a busy machine), it stays the choice. */
 static bool in_order_is_better(const struct caps *caps) {
-    return !caps->out_of_order || caps->out_of_order_serial || caps->chain_cost_ratio > SLOW_CHAIN;
+    return !caps->out_of_order || caps->out_of_order_serial || caps->chain_cost_ratio > CAPS_DEAR;
 }
 
 static bool is_set_to(const char *variable, const char *wanted) {
@@ -58,7 +56,7 @@ void caps_choose(const struct device *device, struct caps *caps) {
     caps->prefer_in_order = in_order_is_better(caps);
     caps->flushes = must_flush(caps);
     caps->event_less =
-        caps->prefer_in_order && caps->event_cost_ratio > DEAR_EVENT && may_share_events(device);
+        caps->prefer_in_order && caps->event_cost_ratio > CAPS_DEAR && may_share_events(device);
     /* Where pinned memory is much faster, the driver stages pageable copies itself, and does so in the
      * caller once they exceed its own buffers: NVIDIA returns from 256 MiB after 80% of the time. */
     bool staged = separate && caps->pinned_speedup > MUCH_FASTER;
@@ -66,25 +64,37 @@ void caps_choose(const struct device *device, struct caps *caps) {
     caps->stage_reads = staged || (separate && caps->pageable_read_blocks > 0.5);
 }
 
-static bool load(struct cache_bytes key, struct caps *caps) {
+/* A record as it lies on disk. */
+struct record {
     double numbers[CAPS_FIGURES];
+    double made; /* seconds since 1970 */
+};
+
+/* A record from the future was made before the clock was set back: nobody knows how old it is. */
+static bool is_due(const struct caps *caps, double made) {
+    double age = (double)time(NULL) - made;
+    return !caps->rounds_agreed && (age < 0 || age > UNSURE_S);
+}
+
+static bool load(struct cache_bytes key, struct caps *caps) {
+    struct record record;
     struct cache_bytes payload;
     void *owned;
     if (!cache_load(CACHE_CAPS, key, &payload, &owned))
         return false;
-    bool fits = payload.size == sizeof numbers;
+    bool fits = payload.size == sizeof record;
     if (fits) {
-        memcpy(numbers, payload.bytes, sizeof numbers);
-        caps_from_numbers(numbers, caps);
+        memcpy(&record, payload.bytes, sizeof record);
+        caps_from_numbers(record.numbers, caps);
     }
     free(owned);
-    return fits;
+    return fits && !is_due(caps, record.made);
 }
 
 static void store(struct cache_bytes key, const struct caps *caps) {
-    double numbers[CAPS_FIGURES];
-    caps_to_numbers(caps, numbers);
-    cache_store(CACHE_CAPS, key, (struct cache_bytes){numbers, sizeof numbers});
+    struct record record = {.made = (double)time(NULL)};
+    caps_to_numbers(caps, record.numbers);
+    cache_store(CACHE_CAPS, key, (struct cache_bytes){&record, sizeof record});
 }
 
 /* CLSTREAM_PROBE=again: for a record of a time when the machine was busy with something else. */
@@ -98,6 +108,7 @@ static void make(struct device *device, struct caps *caps) {
                 CAPS_FORMAT);
     struct cache_bytes key = {material.bytes, material.length};
     if (material.failed || is_wanted_anew() || !load(key, caps)) {
+        *caps = (struct caps){0};
         bool complete = probe_device(device, caps);
         caps_choose(device, caps);
         if (complete && !material.failed)

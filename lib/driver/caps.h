@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The capability record of a device: a few milliseconds of probes at first use, cached on disk per
- * driver version. Probes run in a cl_context of their own, which is gone afterwards.
+ * driver version. Probes run in a cl_context of their own, which is gone afterwards. Where the machine was so
+ * busy that the rounds of a comparison disagree, the record serves for ten minutes and is then made anew.
  */
 #ifndef CLSTREAM_DRIVER_CAPS_H
 #define CLSTREAM_DRIVER_CAPS_H
 
 #include "driver/device.h"
+
+/* An event per command, or a chained launch on an out-of-order queue, that costs more than this times the
+ * cheaper way is dear. */
+#define CAPS_DEAR 1.10
 
 struct caps {
     /* measured */
@@ -28,9 +33,10 @@ struct caps {
     double launch_in_order_ns;       /* per launch, in-order, no event */
     double launch_in_order_event_ns; /* in-order, an event each, kept and released */
     double launch_out_of_order_ns;   /* out-of-order, chained events */
-    /* 1 where it is not nearly always more */
-    double event_cost_ratio; /* in-order with an event each against none, the least of each */
+    /* what four rounds of five took at least */
+    double event_cost_ratio; /* in-order with an event each against none */
     double chain_cost_ratio; /* out-of-order, chained, against in-order as it is cheaper */
+    bool rounds_agreed;      /* four rounds of five said the same of both */
     double flush_ns;         /* clFlush of an idle queue */
     double event_query_ns;   /* clGetEventInfo of the status */
     /* chosen from the above; what the core reads */

@@ -3,8 +3,9 @@
 #include "driver/probe.h"
 
 #include "base/clock.h"
+#include "driver/paired.h"
 
-enum { RING = 16, ROUNDS = 10, MIN_BATCH = 4, MAX_BATCH = 128, QUERIES = 32 };
+enum { RING = 16, ROUNDS = 40, TRIES = 3, MIN_BATCH = 4, MAX_BATCH = 128, QUERIES = 32 };
 
 #define BATCH_NS 1e6
 
@@ -64,18 +65,36 @@ static double time_batch(struct probe *probe, enum style style, unsigned n) {
     return well ? ns : 0;
 }
 
-static unsigned batch_for(double ns) {
-    double n = ns > 0 ? BATCH_NS / ns : MIN_BATCH;
+/* From the least of a few batches: one that something held up would make all the others too short to tell a
+ * launch from the wait for it. */
+static unsigned batch_size(struct probe *probe) {
+    double least = 0;
+    for (int i = 0; i < TRIES; i++) {
+        double ns = time_batch(probe, PLAIN, MIN_BATCH);
+        if (ns > 0 && (least == 0 || ns < least))
+            least = ns;
+    }
+    double n = least > 0 ? BATCH_NS / least : MIN_BATCH;
     return n < MIN_BATCH ? MIN_BATCH : n > MAX_BATCH ? MAX_BATCH : (unsigned)n;
 }
 
 static double lesser(double a, double b) { return a < b ? a : b; }
 
-/* Rounds in which one way cost more than the other: both took place in the same moments. */
-struct ways {
-    double least[STYLES]; /* 0: it never went well */
-    unsigned event_dearer, chain_dearer;
+/* Of the rounds in which both ways went well. */
+struct ratios {
+    double of[ROUNDS];
+    size_t used;
 };
+
+struct ways {
+    double least[STYLES]; /* whatever else the machine does only ever adds; 0: it never went well */
+    struct ratios event, chain;
+};
+
+static void keep_ratio(struct ratios *ratios, double ns, double against) {
+    if (ns > 0 && against > 0)
+        ratios->of[ratios->used++] = ns / against;
+}
 
 static void time_round(struct probe *probe, enum style styles, unsigned n, struct ways *ways) {
     double ns[STYLES] = {0};
@@ -84,33 +103,26 @@ static void time_round(struct probe *probe, enum style styles, unsigned n, struc
         if (ns[s] > 0 && (ways->least[s] == 0 || ns[s] < ways->least[s]))
             ways->least[s] = ns[s];
     }
-    ways->event_dearer += ns[EVENT_EACH] > ns[PLAIN];
-    ways->chain_dearer += ns[CHAINED] > lesser(ns[PLAIN], ns[EVENT_EACH]);
+    keep_ratio(&ways->event, ns[EVENT_EACH], ns[PLAIN]);
+    keep_ratio(&ways->chain, ns[CHAINED], lesser(ns[PLAIN], ns[EVENT_EACH]));
 }
 
-/* The least times, since whatever else the machine does only ever adds. On a machine so busy that it adds to
- * every batch, they are chance, and so is which of two is the lesser: dearer is what nearly always was. */
-static double cost_ratio(double least, double against, unsigned dearer) {
-    double ratio = least > 0 && against > 0 ? least / against : 1;
-    return ratio > 1 && dearer < ROUNDS - 1 ? 1 : ratio;
-}
-
-/* The styles take turns, so that a change of the machine's speed meets all of them. The first round warms
- * up. */
+/* The styles take turns, so that a change of the machine's speed meets all of them. The first batches have
+ * warmed up. */
 static void probe_styles(struct probe *probe, struct caps *caps) {
-    struct ways warm_up = {{0}, 0, 0}, ways = {{0}, 0, 0};
+    struct ways ways = {{0}, {{0}, 0}, {{0}, 0}};
     enum style styles = caps->out_of_order ? STYLES : CHAINED;
-    unsigned n = batch_for(time_batch(probe, PLAIN, MIN_BATCH));
-    time_round(probe, styles, n, &warm_up);
+    unsigned n = batch_size(probe);
     for (unsigned r = 0; r < ROUNDS; r++)
         time_round(probe, styles, n, &ways);
-    const double *least = ways.least;
-    caps->launch_in_order_ns = least[PLAIN];
-    caps->launch_in_order_event_ns = least[EVENT_EACH];
-    caps->launch_out_of_order_ns = least[CHAINED];
-    caps->event_cost_ratio = cost_ratio(least[EVENT_EACH], least[PLAIN], ways.event_dearer);
-    caps->chain_cost_ratio =
-        cost_ratio(least[CHAINED], lesser(least[PLAIN], least[EVENT_EACH]), ways.chain_dearer);
+    struct paired event = paired_judge(ways.event.of, ways.event.used, CAPS_DEAR);
+    struct paired chain = paired_judge(ways.chain.of, ways.chain.used, CAPS_DEAR);
+    caps->launch_in_order_ns = ways.least[PLAIN];
+    caps->launch_in_order_event_ns = ways.least[EVENT_EACH];
+    caps->launch_out_of_order_ns = ways.least[CHAINED];
+    caps->event_cost_ratio = event.ratio;
+    caps->chain_cost_ratio = chain.ratio;
+    caps->rounds_agreed = event.agreed && chain.agreed;
 }
 
 /* Both on a queue that has nothing to do. */

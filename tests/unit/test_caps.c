@@ -5,12 +5,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
 #include "base/clock.h"
 #include "driver/caps.h"
 #include "driver/caps_table.h"
+#include "driver/paired.h"
 #include "driver/quirk.h"
 
 #include "child.h"
@@ -215,6 +217,57 @@ static void record_is_made_anew_when_asked_for(void **state) {
     assert_memory_equal(second, third, sizeof second);
 }
 
+/* Rounds that disagree and a time that passes, as the tests say (--wrap at the link). */
+
+static bool rounds_disagree;
+static time_t passed;
+
+struct paired __real_paired_judge(double *ratios, size_t rounds, double margin);
+struct paired __wrap_paired_judge(double *ratios, size_t rounds, double margin);
+time_t __real_time(time_t *to);
+time_t __wrap_time(time_t *to);
+
+struct paired __wrap_paired_judge(double *ratios, size_t rounds, double margin) {
+    struct paired judged = __real_paired_judge(ratios, rounds, margin);
+    judged.agreed = !rounds_disagree;
+    return judged;
+}
+
+time_t __wrap_time(time_t *to) {
+    time_t now = __real_time(NULL) + passed;
+    if (to)
+        *to = now;
+    return now;
+}
+
+static void probe_as(bool disagree, time_t later, double numbers[CAPS_FIGURES]) {
+    rounds_disagree = disagree;
+    passed = later;
+    probe_in_child(numbers);
+    rounds_disagree = false;
+    passed = 0;
+}
+
+static void record_of_a_busy_machine_serves_for_ten_minutes(void **state) {
+    double first[CAPS_FIGURES], soon[CAPS_FIGURES], later[CAPS_FIGURES], last[CAPS_FIGURES];
+    (void)state;
+    probe_as(true, 0, first);
+    probe_as(false, 300, soon);
+    assert_memory_equal(first, soon, sizeof first);
+    probe_as(false, 700, later);
+    assert_memory_not_equal(first, later, sizeof first);
+    probe_as(true, 90000, last); /* one whose rounds agreed stays */
+    assert_memory_equal(later, last, sizeof later);
+}
+
+static void record_of_an_unknown_age_is_made_anew(void **state) {
+    double first[CAPS_FIGURES], second[CAPS_FIGURES];
+    (void)state;
+    probe_as(true, 300, first);
+    probe_as(true, 0, second);
+    assert_memory_not_equal(first, second, sizeof first);
+}
+
 static void truncate_all(off_t to) {
     DIR *dir = opendir(scratch);
     const struct dirent *item;
@@ -310,6 +363,8 @@ int main(void) {
         ON_DISK(record_is_read_back_by_the_next_process),
         ON_DISK(corrupt_record_is_probed_again_and_rewritten),
         ON_DISK(record_is_made_anew_when_asked_for),
+        ON_DISK(record_of_a_busy_machine_serves_for_ten_minutes),
+        ON_DISK(record_of_an_unknown_age_is_made_anew),
         ON_DISK(cache_switched_off_leaves_no_file),
         ON_DISK(hanging_device_is_given_up_and_not_remembered),
     };
