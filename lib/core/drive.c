@@ -129,9 +129,7 @@ static void pop(struct stream *stream) {
         pthread_cond_broadcast(&stream->progress);
 }
 
-/* Under the lock, with everything earlier retired: the head is done without the driver. Returns it, to
- * be dropped and freed without the lock. */
-static struct command *finish_head(struct stream *stream) {
+void fifo_finish_head(struct stream *stream) {
     struct command *head = stream->fifo_head;
     pop(stream);
     stream->counters.completed++;
@@ -139,9 +137,10 @@ static struct command *finish_head(struct stream *stream) {
         stream->counters.failed++;
     if (head->seen)
         observe_retired(stream, head->seen, head->position, NULL);
-    head->seen = NULL;
+    /* Before anybody can see that it is done: what it used is unused then. */
+    command_drop(head);
     atomic_store_explicit(&stream->retired, head->position, memory_order_release);
-    return head;
+    free(head);
 }
 
 void fifo_fail_skipped(struct stream *stream, const struct command *command) {
@@ -159,10 +158,6 @@ void fifo_settle_reservation(struct stream *stream) {
     }
 }
 
-struct command *fifo_finish_head(struct stream *stream) {
-    return finish_head(stream);
-}
-
 struct command *fifo_hand_over_head(struct stream *stream) {
     struct command *head = stream->fifo_head;
     pop(stream);
@@ -177,21 +172,21 @@ static bool is_done_already(const struct stream *stream, const struct command *h
            !stream->flights.count;
 }
 
-/* Under the lock: one step with the head, whose dependencies are ready. `*freed` is to be dropped. */
-static enum step step(struct stream *stream, struct command **freed) {
+/* Under the lock: one step with the head, whose dependencies are ready. */
+static enum step step(struct stream *stream) {
     struct command *head = stream->fifo_head;
     bool poisoned = stream_poison(stream) != NULL;
     if (head->type->run && (!poisoned || head->type->when_failed))
         return STEP_WORKER;
     if (!poisoned && is_done_already(stream, head)) {
-        *freed = finish_head(stream);
+        fifo_finish_head(stream);
         return STEP_AGAIN;
     }
     if (poisoned) {
         if (stream->flights.count)
             return STEP_STOP;
         fifo_fail_skipped(stream, head);
-        *freed = finish_head(stream);
+        fifo_finish_head(stream);
         return STEP_AGAIN;
     }
     enum flight_room room = handover_room(stream);
@@ -256,7 +251,7 @@ static void give_way(struct stream *stream, unsigned *since_look) {
 
 /* Looks at the head and moves it on. Called with the lock held and draining set; keeps both. */
 static enum step move_head(struct stream *stream, unsigned *since_look) {
-    struct command *head = stream->fifo_head, *freed = NULL;
+    struct command *head = stream->fifo_head;
     cls_status why = CLS_SUCCESS;
     if (!head)
         return STEP_STOP;
@@ -278,14 +273,7 @@ static enum step move_head(struct stream *stream, unsigned *since_look) {
                                failure->label);
     }
     give_way(stream, since_look);
-    enum step next = step(stream, &freed);
-    if (freed) {
-        pthread_mutex_unlock(&stream->lock);
-        command_drop(freed);
-        free(freed);
-        pthread_mutex_lock(&stream->lock);
-    }
-    return next;
+    return step(stream);
 }
 
 bool fifo_drain(struct stream *stream) {

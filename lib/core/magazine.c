@@ -128,6 +128,7 @@ static void leave_pool(struct mempool *pool, struct magazine *magazine) {
     pool->n_magazines--;
     add_tally(&pool->tally, &magazine->tally);
     atomic_fetch_add(&pool->counted, magazine_used(magazine) - magazine->counted);
+    pthread_cond_broadcast(&pool->left);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -272,6 +273,21 @@ unsigned pool_streams(struct mempool *pool, unsigned size_class, struct stream *
     return n;
 }
 
+/* Under the lock: whether the last reference to a stream is gone, and its magazine still here. */
+static bool is_leaving(const struct mempool *pool) {
+    const struct magazine *magazine = pool->first;
+    while (magazine && object_references(&magazine->stream->object))
+        magazine = magazine->newer;
+    return magazine != NULL;
+}
+
+void pool_await_leaving(struct mempool *pool) {
+    pthread_mutex_lock(&pool->lock);
+    while (is_leaving(pool))
+        pthread_cond_wait(&pool->left, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 static void give_back_unused(struct stream *stream, struct mempool *pool) {
     struct buffer *chain = NULL;
     stream_poll(stream);
@@ -298,5 +314,6 @@ bool pool_trim(struct mempool *pool, size_t keep) {
         }
         left = n ? left - n : 0;
     }
+    pool_await_leaving(pool);
     return pool_release_idle(pool, keep);
 }

@@ -124,6 +124,10 @@ struct mempool *stream_next_pool(struct stream *stream, struct mempool *previous
 unsigned pool_streams(struct mempool *pool, unsigned size_class, struct stream **streams,
                       unsigned room);
 
+/* Waits until streams that are gone, those that pool_streams leaves out, have given the pool what was theirs: each
+ * is at its end on some thread, which waits for nobody. Without a lock. */
+void pool_await_leaving(struct mempool *pool);
+
 /* Drops one use of a fence; under the stream's lock. */
 void fence_drop(struct fence *fence);
 bool fence_is_open(struct fence *fence);

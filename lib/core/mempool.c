@@ -2,6 +2,7 @@
 /* Pools: their options, figures and end. */
 #include "core/mempool.h"
 
+#include "base/condition.h"
 #include "base/error.h"
 #include "core/context.h"
 #include "core/magazine.h"
@@ -13,6 +14,7 @@ static const cls_mempool_config default_config = CLS_MEMPOOL_CONFIG_INIT;
 
 static void mempool_finalize(struct object *object) {
     struct mempool *pool = (struct mempool *)(void *)object;
+    pthread_cond_destroy(&pool->left);
     pthread_mutex_destroy(&pool->lock);
     context_put(pool->context);
 }
@@ -58,10 +60,19 @@ static cls_status check_config(const cls_mempool_config *config) {
     return CLS_SUCCESS;
 }
 
+static bool make_lock(struct mempool *pool) {
+    if (pthread_mutex_init(&pool->lock, NULL))
+        return false;
+    if (condition_init(&pool->left))
+        return true;
+    pthread_mutex_destroy(&pool->lock);
+    return false;
+}
+
 static cls_status mempool_new(struct context *context, const cls_mempool_config *config,
                               struct mempool **out) {
     struct mempool *pool = object_create(&mempool_objects);
-    if (!pool || pthread_mutex_init(&pool->lock, NULL)) {
+    if (!pool || !make_lock(pool)) {
         if (pool)
             object_abandon(&pool->object);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a memory pool");

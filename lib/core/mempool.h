@@ -87,6 +87,7 @@ struct mempool {
     struct block *blocks;
     struct block *shelves[SHELVES][SIZE_CLASSES];
     unsigned n_slots[SIZE_CLASSES];
+    pthread_cond_t left;           /* a magazine has left the list, with its stream */
     struct magazine *first, *last; /* of all streams */
     unsigned n_magazines;
     struct tally tally; /* of streams that are gone */

@@ -45,26 +45,41 @@ static void add_tally(cls_mempool_stats *stats, const struct tally *tally) {
     stats->inserted += tally->mallocs[SOURCE_INSERTED];
 }
 
-/* Visits all magazines of a pool, each under its stream's lock. */
-static cls_status visit(struct mempool *pool, void (*fn)(struct magazine *magazine, void *arg),
-                        void *arg) {
+/* The streams that have a magazine of a pool, retained: none of them leaves it meanwhile. */
+struct visit {
+    struct stream **streams;
+    unsigned n;
+};
+
+static cls_status visit_begin(struct visit *visit, struct mempool *pool) {
     pthread_mutex_lock(&pool->lock);
     unsigned room = pool->n_magazines;
     pthread_mutex_unlock(&pool->lock);
-    struct stream **streams = malloc((room + 1) * sizeof(struct stream *));
-    if (!streams)
+    visit->streams = malloc((room + 1) * sizeof(struct stream *));
+    if (!visit->streams)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a list of streams");
-    unsigned n = pool_streams(pool, SIZE_CLASSES, streams, room);
-    for (unsigned i = 0; i < n; i++) {
-        pthread_mutex_lock(&streams[i]->lock);
-        struct magazine *magazine = magazine_find(streams[i], pool);
+    visit->n = pool_streams(pool, SIZE_CLASSES, visit->streams, room);
+    pool_await_leaving(pool);
+    return CLS_SUCCESS;
+}
+
+static void visit_end(struct visit *visit) {
+    for (unsigned i = 0; i < visit->n; i++)
+        stream_put(visit->streams[i]);
+    free(visit->streams);
+}
+
+/* Each magazine, under its stream's lock. */
+static void visit_all(const struct visit *visit, const struct mempool *pool,
+                      void (*fn)(struct magazine *magazine, void *arg), void *arg) {
+    for (unsigned i = 0; i < visit->n; i++) {
+        struct stream *stream = visit->streams[i];
+        pthread_mutex_lock(&stream->lock);
+        struct magazine *magazine = magazine_find(stream, pool);
         if (magazine)
             fn(magazine, arg);
-        pthread_mutex_unlock(&streams[i]->lock);
-        stream_put(streams[i]);
+        pthread_mutex_unlock(&stream->lock);
     }
-    free(streams);
-    return CLS_SUCCESS;
 }
 
 static void add_magazine(struct magazine *magazine, void *stats) {
@@ -92,9 +107,12 @@ cls_status cls_mempool_get_stats(cls_mempool handle, cls_mempool_stats *stats) {
     cls_status status = mempool_get(handle, &pool);
     if (status)
         return status;
-    status = visit(pool, add_magazine, &now);
+    struct visit visit;
+    status = visit_begin(&visit, pool);
     if (!status) {
+        visit_all(&visit, pool, add_magazine, &now);
         read_pool(pool, &now);
+        visit_end(&visit);
         *stats = now;
     }
     mempool_put(pool);
@@ -112,7 +130,12 @@ cls_status cls_mempool_reset_peaks(cls_mempool handle) {
     cls_status status = mempool_get(handle, &pool);
     if (status)
         return status;
-    status = visit(pool, reset_peak, NULL);
+    struct visit visit;
+    status = visit_begin(&visit, pool);
+    if (!status) {
+        visit_all(&visit, pool, reset_peak, NULL);
+        visit_end(&visit);
+    }
     pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->counted_high, atomic_load(&pool->counted));
     pool->reserved_high = atomic_load(&pool->reserved);

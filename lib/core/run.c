@@ -142,6 +142,8 @@ static void push_flight(struct stream *stream, struct command *head,
     if (flight->seen)
         flight->seen->queue = flight->queue->number;
     stream_note_unflushed(stream);
+    command_drop(head);
+    free(head);
 }
 
 /* Ends the head: with a failure, an event still to come, or done. True when the next is for the driver. */
@@ -152,21 +154,14 @@ static bool finish(struct stream *stream, struct command *head, const struct run
         stream_fail_locked(stream, head->position, CLS_ERROR_COMMAND_FAILED, result->code, label);
     if (result->skipped)
         fifo_fail_skipped(stream, head);
-    if (result->event) {
-        fifo_hand_over_head(stream);
-        push_flight(stream, head, result);
-    } else if (!stream->flights.count) {
+    if (result->event)
+        push_flight(stream, fifo_hand_over_head(stream), result);
+    else if (!stream->flights.count)
         fifo_finish_head(stream);
-    }
     stream->running = false;
-    bool taken = stream->fifo_head != head;
     fifo_settle_reservation(stream);
     bool for_driver = stream->fifo_head && !stream->fifo_head->type->run;
     stream_unlock_telling(stream);
-    if (taken) {
-        command_drop(head);
-        free(head);
-    }
     engine_notice();
     return for_driver;
 }

@@ -11,9 +11,9 @@
  * running, when it is for a worker. Without the lock. */
 bool fifo_drain(struct stream *stream);
 
-/* Under the lock: takes the head away, retired (all earlier work is) or still to be pushed as a flight.
- * The caller frees it. */
-struct command *fifo_finish_head(struct stream *stream);
+/* Under the lock: the head is done without the driver, and all earlier work is: it is dropped and retired. */
+void fifo_finish_head(struct stream *stream);
+/* Under the lock: takes the head away, for the caller to push as a flight and to free. */
 struct command *fifo_hand_over_head(struct stream *stream);
 
 /* Under the lock: what was dropped is failed, also when the stream was poisoned for later work only. */
