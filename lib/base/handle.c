@@ -20,6 +20,7 @@ enum {
 };
 
 static const uintptr_t SLOT_MASK = ((uintptr_t)1 << SLOT_BITS) - 1;
+static const uintptr_t NAME_MASK = ((uintptr_t)1 << GENERATION_SHIFT) - 1;
 static const uint32_t GENERATION_MASK = (uint32_t)(UINTPTR_MAX >> GENERATION_SHIFT);
 
 static uint32_t generation_of(uint64_t state) { return (uint32_t)(state >> 32); }
@@ -65,7 +66,8 @@ static struct object *new_slot(struct object_pool *pool) {
     if (pool->prepare && !pool->prepare(object))
         return NULL;
     pool->used++;
-    object->slot = slot;
+    object->name =
+        (uint32_t)(1 | (uintptr_t)pool->type << TYPE_SHIFT | (uintptr_t)slot << SLOT_SHIFT);
     object->pool = pool;
     return object;
 }
@@ -92,10 +94,7 @@ void *object_create(struct object_pool *pool) {
 }
 
 void *object_handle(const struct object *object) {
-    uintptr_t value = 1 | (uintptr_t)object->pool->type << TYPE_SHIFT |
-                      (uintptr_t)object->slot << SLOT_SHIFT |
-                      (uintptr_t)object->generation << GENERATION_SHIFT;
-    return (void *)value;
+    return (void *)(object->name | (uintptr_t)object->generation << GENERATION_SHIFT);
 }
 
 /* The slot's object and the handle's generation, for a value that has the shape of a handle. */
@@ -135,6 +134,10 @@ bool object_is(const struct object *object, const void *handle) {
     uint64_t state = atomic_load_explicit(&object->state, memory_order_acquire);
     return generation_of(state) == (uint32_t)((uintptr_t)handle >> GENERATION_SHIFT) &&
            references_of(state);
+}
+
+bool object_is_at(const struct object *object, const void *handle) {
+    return ((uintptr_t)handle & NAME_MASK) == object->name && object_is(object, handle);
 }
 
 bool object_try_retain(struct object *object) {

@@ -25,8 +25,8 @@
 /* The first member of every pooled object. */
 struct object {
     _Atomic uint64_t state; /* generation << 32 | references */
-    uint32_t slot;
-    uint32_t generation; /* of this life's handle, whatever has become of it */
+    uint32_t name;          /* what all its handles have in common: all but the generation */
+    uint32_t generation;    /* of this life's handle, whatever has become of it */
     struct object_pool *pool;
     struct object *next_free; /* meaningful only while there is no reference */
 };
@@ -85,6 +85,9 @@ void *object_peek(struct object_pool *pool, const void *handle);
 
 /* Whether a handle that an object was found by still names it. */
 bool object_is(const struct object *object, const void *handle);
+
+/* The same of any handle. */
+bool object_is_at(const struct object *object, const void *handle);
 
 /* A reference more to an object that the caller holds one of. */
 static inline void object_retain(struct object *object) {

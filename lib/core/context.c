@@ -33,14 +33,11 @@ static void context_finalize(struct object *object) {
     pthread_mutex_destroy(&context->lock);
 }
 
-cls_status context_check(const struct context *context) {
+cls_status context_gone(const struct context *context) {
     if (atomic_load_explicit(&context->closed, memory_order_relaxed))
         return error_set(CLS_ERROR_CONTEXT_DESTROYED, "the object's context was destroyed");
-    const char *lost_by = atomic_load_explicit(&context->lost_by, memory_order_relaxed);
-    if (lost_by)
-        return error_set(CLS_ERROR_CONTEXT_LOST, "the driver lost the context with command '%s'",
-                         lost_by);
-    return CLS_SUCCESS;
+    return error_set(CLS_ERROR_CONTEXT_LOST, "the driver lost the context with command '%s'",
+                     atomic_load_explicit(&context->lost_by, memory_order_relaxed));
 }
 
 /* --- the default context --- */

@@ -85,8 +85,15 @@ static inline _Atomic unsigned *context_holding(struct context *context, int pri
 cls_status context_get(cls_context handle, struct context **out);
 static inline void context_put(struct context *context) { object_release(&context->object); }
 
+cls_status context_gone(const struct context *context) __attribute__((cold));
+
 /* CLS_ERROR_CONTEXT_DESTROYED or CLS_ERROR_CONTEXT_LOST, reported, when the context is. */
-cls_status context_check(const struct context *context);
+static inline cls_status context_check(const struct context *context) {
+    return atomic_load_explicit(&context->closed, memory_order_relaxed) ||
+                   atomic_load_explicit(&context->lost_by, memory_order_relaxed)
+               ? context_gone(context)
+               : CLS_SUCCESS;
+}
 
 /* The default stream, retained, or NULL once the context is destroyed. */
 struct stream *context_default_stream(struct context *context);
