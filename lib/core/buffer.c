@@ -41,19 +41,24 @@ cls_status buffer_find(cls_buffer handle, struct buffer **out) {
     return status;
 }
 
+cls_status buffer_check(const struct buffer *buffer) {
+    return atomic_load_explicit(&buffer->is_hosts, memory_order_relaxed)
+               ? error_set(CLS_ERROR_INVALID_STATE,
+                           "the unified memory is the host's: prefetch it to the device first")
+               : CLS_SUCCESS;
+}
+
 cls_status buffer_get(cls_buffer handle, struct buffer **out) {
     struct buffer *buffer;
     cls_status status = buffer_find(handle, &buffer);
     if (status)
         return status;
-    if (!atomic_load_explicit(&buffer->is_hosts, memory_order_relaxed)) {
+    status = buffer_check(buffer);
+    if (status)
+        buffer_put(buffer);
+    else
         *out = buffer;
-        return CLS_SUCCESS;
-    }
-    buffer_put(buffer);
-    return error_set(CLS_ERROR_INVALID_STATE,
-                     "the unified memory is the host's: prefetch it to the "
-                     "device first");
+    return status;
 }
 
 cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, struct buffer **out) {

@@ -40,6 +40,8 @@ extern struct object_pool buffer_pool;
 cls_status buffer_find(cls_buffer handle, struct buffer **out);
 /* The same for a command: CLS_ERROR_INVALID_STATE while it is the host's turn to use it. */
 cls_status buffer_get(cls_buffer handle, struct buffer **out);
+/* The same without a look-up: whether it is the device's turn. */
+cls_status buffer_check(const struct buffer *buffer);
 static inline void buffer_put(struct buffer *buffer) { object_release(&buffer->object); }
 
 /* Takes over `memory` on success. */

@@ -8,6 +8,7 @@
 #include "core/kernel.h"
 #include "core/kernel_slots.h"
 #include "core/race.h"
+#include "core/stream.h"
 
 cls_status command_keep(struct command *command, struct object *object) {
     return refs_keep(&command->refs, object);
@@ -55,9 +56,26 @@ static void launch_discard(struct command *command) {
         kernel_give_instance(command->u.launch.kernel, command->u.launch.instance);
 }
 
-static cls_status launch_own(struct command *command) {
+/* With references of its own to what the stream's newest flight lends it. */
+static cls_status own_lent(struct stream *stream, struct command *command) {
+    const struct flight *lender = flight_last(&stream->flights);
+    for (unsigned i = 0; command->lent >> i; i++) {
+        if (!(command->lent >> i & 1))
+            continue;
+        cls_status status = command_keep(command, lender->refs.here[i]);
+        if (status)
+            return status;
+        object_retain(lender->refs.here[i]);
+        command->lent &= ~(1u << i);
+    }
+    return CLS_SUCCESS;
+}
+
+static cls_status launch_own(struct stream *stream, struct command *command) {
     struct kernel_slot *slot = command->u.launch.slot;
-    cls_status status = slot ? kernel_slot_give(slot, command) : CLS_SUCCESS;
+    cls_status status = own_lent(stream, command);
+    if (!status && slot)
+        status = kernel_slot_give(slot, command);
     if (!status)
         command->u.launch.slot = NULL;
     return status;

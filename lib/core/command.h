@@ -59,7 +59,7 @@ struct command_type {
     /* Undoes what the command holds besides its references, once it is handed over or dropped. */
     void (*discard)(struct command *command);
     /* What it borrows from its stream becomes its own, before it is deferred. NULL: it never borrows. */
-    cls_status (*own)(struct command *command);
+    cls_status (*own)(struct stream *stream, struct command *command);
 };
 
 /* A launch's work-items; `local` counts where there is one. */
@@ -91,6 +91,9 @@ struct command {
     uint64_t position; /* given by stream_submit */
     uint64_t bytes;    /* moved, for the counters */
     struct refs refs;
+    /* Bit i: it uses what the stream's newest flight holds as refs.here[i], and takes that over when it is
+     * handed over right behind that flight, under one hold of the stream's lock. `own` makes it refs. */
+    unsigned lent;
     struct deps deps;      /* filled in by stream_submit when the command is deferred */
     struct command *next;  /* in the FIFO */
     struct sighting *seen; /* NULL: nobody observes it */
@@ -154,6 +157,7 @@ static inline void command_init(struct command *command, const struct command_ty
     command->bytes = 0;
     command->refs.count = command->refs.more_count = 0;
     command->refs.more = NULL;
+    command->lent = 0;
     deps_forget(&command->deps);
     command->next = NULL;
     command->seen = NULL;

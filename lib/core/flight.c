@@ -59,7 +59,17 @@ enum flight_room flights_reserve(struct flights *flights, unsigned limit) {
     return grow(flights) ? FLIGHT_ROOM : FLIGHT_NO_MEMORY;
 }
 
+/* From the last of them on, so that the first keep their places. */
+static void take_over_lent(struct refs *to, struct refs *from, unsigned lent) {
+    for (unsigned i = from->count; i-- > 0;)
+        if (lent >> i & 1) {
+            to->here[to->count++] = from->here[i];
+            from->here[i] = from->here[--from->count];
+        }
+}
+
 struct flight *flights_push(struct flights *flights, struct command *command) {
+    struct flight *last = flight_last(flights);
     struct flight *flight = flight_at(flights, flights->count++);
     flights->commands++;
     flight->lost = CL_COMPLETE;
@@ -73,6 +83,8 @@ struct flight *flights_push(struct flights *flights, struct command *command) {
     flight->timed = NULL;
     flight->seen = command->seen;
     refs_move(&flight->refs, &command->refs);
+    if (command->lent)
+        take_over_lent(&flight->refs, &last->refs, command->lent);
     deps_move(&flight->deps, &command->deps);
     return flight;
 }
@@ -153,7 +165,22 @@ static bool abandoned(struct stream *stream, const struct flight *flight, cl_int
     return now - stream->flights.stuck_since > ABANDON_NS;
 }
 
+/* What the flight uses may be held by a later one by now (flights_push). Without memory to note it, it is
+ * kept for good. */
+static void hold_what_moved_on(const struct flights *flights, struct flight *flight) {
+    for (unsigned i = flights->count; i-- > 0 && flight_at(flights, i) != flight;) {
+        const struct refs *later = &flight_at(flights, i)->refs;
+        for (unsigned r = 0; r < later->count; r++) {
+            if (holds(&flight->refs, later->here[r]))
+                continue;
+            object_retain(later->here[r]);
+            refs_keep(&flight->refs, later->here[r]);
+        }
+    }
+}
+
 static void abandon(struct stream *stream, struct flight *flight, cl_int code) {
+    hold_what_moved_on(&stream->flights, flight);
     wreck_leave(stream->context, flight);
     flight->lost = code;
 }

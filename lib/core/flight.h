@@ -65,11 +65,24 @@ static inline struct flight *flight_last(const struct flights *flights) {
     return flights->count ? flight_at(flights, flights->count - 1) : NULL;
 }
 
+/* Whether a look for completions comes before the next command is handed over. */
+static inline bool flights_look_is_due(const struct flights *flights, unsigned limit) {
+    return flights->commands >= flights->poll_at || flights->commands >= limit;
+}
+
+/* What the newest flight can lend to a command that is handed over under this hold of the lock; NULL where it
+ * may retire before that, or there is none. */
+static inline const struct refs *flights_lender(const struct flights *flights, unsigned limit) {
+    const struct flight *last = flight_last(flights);
+    return last && !flights_look_is_due(flights, limit) ? &last->refs : NULL;
+}
+
 /* Makes room for one more, without passing `limit` commands. */
 enum flight_room { FLIGHT_ROOM, FLIGHT_FULL, FLIGHT_NO_MEMORY };
 enum flight_room flights_reserve(struct flights *flights, unsigned limit);
 
-/* Appends after flights_reserve; cannot fail. Takes over refs and deps of the command. */
+/* Appends after flights_reserve; cannot fail. Takes over refs and deps of the command, and what the newest
+ * flight lends it. */
 struct flight *flights_push(struct flights *flights, struct command *command);
 
 /* Lets the newest flight, which has no event, go on to a command that waits for nothing but the one before

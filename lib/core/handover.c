@@ -37,7 +37,7 @@ bool dep_is_native(const struct stream *stream, const struct dep *dep) {
 
 enum flight_room handover_room(struct stream *stream) {
     struct flights *flights = &stream->flights;
-    if (flights->commands >= flights->poll_at || flights->commands >= stream->max_in_flight) {
+    if (flights_look_is_due(flights, stream->max_in_flight)) {
         bool full = flights->commands >= stream->max_in_flight;
         struct stream *other = full ? flights_poll(stream) : flights_trim(stream);
         if (other)

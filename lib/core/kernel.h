@@ -50,7 +50,6 @@ cls_status kernel_get(cls_kernel handle, struct kernel **out);
 
 struct command;
 struct kernel_slot;
-struct launch_shape;
 struct stream;
 
 /* cls_kernel_launch_async with the stream entered (core/stream.h), which it leaves in every case. `position`
@@ -58,9 +57,8 @@ struct stream;
 cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_launch *how,
                           const cls_arg *args, unsigned n_args, uint64_t *position);
 
-/* Makes a launch of a slot's kernel, which it borrows: the arguments are to be set, and the launch is to be
- * submitted, before the stream's lock is left. */
-void kernel_command(struct kernel_slot *slot, const struct launch_shape *shape,
-                    struct command *out);
+/* Makes a launch of a slot's kernel, which it borrows, but for its shape: the arguments are to be set, and the
+ * launch is to be submitted, before the stream's lock is left. */
+void kernel_command(struct kernel_slot *slot, struct command *out);
 
 #endif

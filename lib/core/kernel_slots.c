@@ -82,25 +82,43 @@ static inline bool same_bytes(const void *a, const void *b, size_t n) {
     return n == 8 ? memcmp(a, b, 8) == 0 : memcmp(a, b, n) == 0;
 }
 
-static bool is_told(const struct told_arg *known, const struct told_arg *told) {
-    if (!told->size || known->size != told->size || known->kind != told->kind)
+bool kernel_slot_knows(const struct kernel_slot *slot, unsigned i, const cls_arg *arg) {
+    const struct told_arg *known = &slot->told[i];
+    if (i >= slot->n_told || known->kind != arg->kind || !known->size)
         return false;
-    if (told->kind == CLS_ARG_BUFFER)
-        return known->u.buffer == told->u.buffer;
-    return told->kind == CLS_ARG_LOCAL || same_bytes(known->u.bytes, told->u.bytes, told->size);
+    if (arg->kind == CLS_ARG_BUFFER)
+        return known->u.buffer == arg->u.buffer;
+    return known->size == arg->size &&
+           (arg->kind == CLS_ARG_LOCAL || same_bytes(known->u.bytes, arg->u.bytes, arg->size));
 }
 
-cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const struct told_arg *told,
-                            size_t size, const void *value) {
-    if (i < slot->n_told && is_told(&slot->told[i], told))
-        return CLS_SUCCESS;
+/* Of a value of more bytes nothing is kept. */
+static struct told_arg told_by(const cls_arg *arg) {
+    struct told_arg told = {.kind = arg->kind, .size = arg->size};
+    if (arg->kind == CLS_ARG_BUFFER) {
+        told.size = sizeof(cl_mem);
+        told.u.buffer = arg->u.buffer;
+    } else if (arg->kind == CLS_ARG_VALUE) {
+        memcpy(told.u.bytes, arg->u.bytes, sizeof told.u.bytes);
+        told.size = arg->size <= sizeof told.u.bytes ? arg->size : 0;
+    }
+    return told;
+}
+
+cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                            cl_mem memory) {
+    const bool is_buffer = arg->kind == CLS_ARG_BUFFER;
+    const void *value = arg->size > sizeof arg->u.bytes ? arg->u.pointer : arg->u.bytes;
+    if (arg->kind == CLS_ARG_LOCAL)
+        value = NULL;
     if (i < slot->n_told)
         slot->told[i].size = 0;
-    cls_status status =
-        kernel_set_arg(slot->kernel->context->device, slot->instance, i, size, value);
+    cls_status status = kernel_set_arg(slot->kernel->context->device, slot->instance, i,
+                                       is_buffer ? sizeof memory : arg->size,
+                                       is_buffer ? (const void *)&memory : value);
     if (status || i >= TOLD_ARGS || i > slot->n_told)
         return status;
-    slot->told[i] = *told;
+    slot->told[i] = told_by(arg);
     slot->n_told += i == slot->n_told;
     return CLS_SUCCESS;
 }

@@ -7,6 +7,8 @@
 #ifndef CLSTREAM_CORE_KERNEL_SLOTS_H
 #define CLSTREAM_CORE_KERNEL_SLOTS_H
 
+#include <stdbool.h>
+
 #include <clstream/kernel.h>
 
 #include "driver/cl.h"
@@ -20,7 +22,7 @@ enum { KERNEL_SLOTS = 4, TOLD_ARGS = 8 };
 /* What an argument was last set to: some drivers take 50 ns to be told the same again. */
 struct told_arg {
     cls_arg_kind kind;
-    size_t size; /* 0: not known */
+    size_t size; /* 0: not known; of a buffer's, that of a cl_mem */
     union {
         cls_buffer buffer; /* whose memory stays the same as long as this names it */
         unsigned char bytes[16];
@@ -47,10 +49,12 @@ cls_status kernel_slots_get(struct stream *stream, cls_kernel handle, struct ker
 /* The same for a kernel that the caller keeps alive and sets the arguments of by itself. */
 cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct kernel_slot **out);
 
-/* Sets an argument of the slot's instance to `value`, which for a buffer is its memory, unless it was told
- * that already. `told` has what of it can be remembered. */
-cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const struct told_arg *told,
-                            size_t size, const void *value);
+/* Whether an argument of the slot's instance is set to this already. */
+bool kernel_slot_knows(const struct kernel_slot *slot, unsigned i, const cls_arg *arg);
+
+/* Sets it, for a buffer to `memory`. */
+cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                            cl_mem memory);
 
 /* A launch that borrows from a slot comes to own what it uses, and the slot is free: for launches that are
  * not handed over at once. CLS_ERROR_OUT_OF_MEMORY changes nothing. */

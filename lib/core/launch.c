@@ -11,12 +11,10 @@
 #include "core/stream.h"
 #include "core/transfer.h"
 
-void kernel_command(struct kernel_slot *slot, const struct launch_shape *shape,
-                    struct command *out) {
+void kernel_command(struct kernel_slot *slot, struct command *out) {
     command_init(out, &type_launch, slot->kernel->label);
     out->u.launch.slot = slot;
     out->u.launch.instance = slot->instance;
-    out->u.launch.shape = *shape;
 }
 
 /* --- shape --- */
@@ -83,58 +81,70 @@ static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_
     return CLS_SUCCESS;
 }
 
-/* Sets a buffer argument; the reference goes into the command. */
-static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+/* The buffer, when it is among what the stream's newest flight can lend to the command; else NULL. */
+static struct buffer *borrow(const struct refs *lender, cls_buffer handle,
                              struct command *command) {
-    const struct told_arg told = {CLS_ARG_BUFFER, sizeof(cl_mem), {.buffer = arg->u.buffer}};
-    cl_mem none = NULL;
-    struct buffer *buffer;
-    if (!arg->u.buffer)
-        return kernel_slot_tell(slot, i, &told, sizeof none, &none);
-    cls_status status = buffer_get(arg->u.buffer, &buffer);
+    for (unsigned i = 0; lender && i < lender->count; i++)
+        if (object_is_at(lender->here[i], handle)) {
+            command->lent |= 1u << i;
+            return (struct buffer *)(void *)lender->here[i];
+        }
+    return NULL;
+}
+
+/* Borrowed, or with a reference that goes into the command. */
+static cls_status take_buffer(const struct kernel *kernel, unsigned i, cls_buffer handle,
+                              const struct refs *lender, struct command *command,
+                              struct buffer **out) {
+    struct buffer *buffer = borrow(lender, handle, command);
+    if (buffer) {
+        *out = buffer;
+        return buffer_check(buffer);
+    }
+    cls_status status = buffer_get(handle, &buffer);
     if (status)
         return status;
-    if (buffer->context != slot->kernel->context)
+    if (buffer->context != kernel->context)
         status =
             error_set(CLS_ERROR_WRONG_CONTEXT, "argument %u is a buffer of another context", i);
-    if (!status && arg->access)
-        status = transfer_check_range(buffer, arg->u.part.offset, arg->size);
-    if (!status)
-        status = kernel_slot_tell(slot, i, &told, sizeof buffer->memory, &buffer->memory);
     if (!status)
         status = command_keep(command, &buffer->object);
     if (status)
         buffer_put(buffer);
+    else
+        *out = buffer;
     return status;
 }
 
-static cls_status set_value(struct kernel_slot *slot, unsigned i, const cls_arg *arg) {
-    struct told_arg told = {.kind = CLS_ARG_VALUE};
-    if (arg->size > sizeof arg->u.bytes)
-        return kernel_slot_tell(slot, i, &told, arg->size, arg->u.pointer);
-    told.size = arg->size;
-    memcpy(told.u.bytes, arg->u.bytes, sizeof told.u.bytes);
-    return kernel_slot_tell(slot, i, &told, arg->size, arg->u.bytes);
+static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg *arg, bool known,
+                             const struct refs *lender, struct command *command) {
+    struct buffer *buffer = NULL;
+    cls_status status = CLS_SUCCESS;
+    if (arg->u.buffer)
+        status = take_buffer(slot->kernel, i, arg->u.buffer, lender, command, &buffer);
+    if (!status && buffer && arg->access)
+        status = transfer_check_range(buffer, arg->u.part.offset, arg->size);
+    if (status || known)
+        return status;
+    return kernel_slot_tell(slot, i, arg, buffer ? buffer->memory : NULL);
 }
 
 static cls_status set_one(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
-                          struct command *command) {
-    cls_status status = check_kind(slot->kernel, i, arg);
-    if (status)
-        return status;
-    if (arg->kind == CLS_ARG_BUFFER)
-        return set_buffer(slot, i, arg, command);
-    if (arg->kind == CLS_ARG_VALUE)
-        return set_value(slot, i, arg);
-    const struct told_arg told = {CLS_ARG_LOCAL, arg->size, {NULL}};
-    return kernel_slot_tell(slot, i, &told, arg->size, NULL);
+                          const struct refs *lender, struct command *command) {
+    const bool known = kernel_slot_knows(slot, i, arg);
+    cls_status status = known && !arg->access ? CLS_SUCCESS : check_kind(slot->kernel, i, arg);
+    if (!status && arg->kind == CLS_ARG_BUFFER)
+        return set_buffer(slot, i, arg, known, lender, command);
+    return status || known ? status : kernel_slot_tell(slot, i, arg, NULL);
 }
 
-static cls_status set_all(struct kernel_slot *slot, const cls_arg *args, unsigned n_args,
-                          struct command *command) {
+static cls_status set_all(struct stream *stream, struct kernel_slot *slot, const cls_arg *args,
+                          unsigned n_args, struct command *command) {
+    const struct refs *lender =
+        n_args <= COMMAND_REFS ? flights_lender(&stream->flights, stream->max_in_flight) : NULL;
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < n_args && !status; i++)
-        status = set_one(slot, i, &args[i], command);
+        status = set_one(slot, i, &args[i], lender, command);
     return status;
 }
 
@@ -150,16 +160,16 @@ cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_la
                           const cls_arg *args, unsigned n_args, uint64_t *position) {
     struct command command;
     struct kernel_slot *slot;
-    struct launch_shape shape;
     cls_status status = kernel_slots_get(stream, kernel, &slot);
-    if (!status)
-        status = check_call(slot->kernel, how, args, n_args, &shape);
-    if (status || !shape.items) {
+    if (!status) {
+        kernel_command(slot, &command);
+        status = check_call(slot->kernel, how, args, n_args, &command.u.launch.shape);
+    }
+    if (status || !command.u.launch.shape.items) {
         pthread_mutex_unlock(&stream->lock);
         return status;
     }
-    kernel_command(slot, &shape, &command);
-    status = set_all(slot, args, n_args, &command);
+    status = set_all(stream, slot, args, n_args, &command);
     const struct race_args known = {.args = args, .count = n_args};
     if (!status)
         return stream_submit_entered(stream, &command, &known, position);

@@ -228,8 +228,8 @@ cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct o
         pthread_mutex_unlock(&call->stream->lock);
         return status;
     }
-    const struct launch_shape shape = launch_shape_1d(global, local);
-    kernel_command(slot, &shape, &command);
+    kernel_command(slot, &command);
+    command.u.launch.shape = launch_shape_1d(global, local);
     status = set_args(call->device, slot->instance, args, n_args);
     if (!status)
         status = keep_buffers(&command, args, n_args);
@@ -276,8 +276,8 @@ cls_status op_launch_repeat(struct stream *stream, struct op_repeat *repeat, str
         pthread_mutex_unlock(&stream->lock);
         return status;
     }
-    const struct launch_shape shape = launch_shape_1d(repeat->global, repeat->local);
-    kernel_command(slot, &shape, &command);
+    kernel_command(slot, &command);
+    command.u.launch.shape = launch_shape_1d(repeat->global, repeat->local);
     if (repeat->n_fresh || repeat->instance != slot->instance)
         status = set_repeat(repeat, slot->instance, fresh);
     if (!status)

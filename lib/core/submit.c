@@ -54,7 +54,7 @@ static cls_status defer(struct stream *stream, struct command *command) {
     struct command *node = malloc(sizeof *node);
     if (!node)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to defer a command");
-    cls_status status = command->type->own ? command->type->own(command) : CLS_SUCCESS;
+    cls_status status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
     if (status) {
         free(node);
         return status;
@@ -162,7 +162,7 @@ static cls_status admit(struct stream *stream, struct command *command, bool *de
     cls_status status = CLS_SUCCESS;
     if (stream->flights.commands >= stream->max_in_flight && !stream_poison(stream)) {
         /* The lock is left meanwhile. */
-        status = command->type->own ? command->type->own(command) : CLS_SUCCESS;
+        status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
         if (status)
             return status;
         object_retain(&stream->object);

@@ -27,6 +27,8 @@ static const char source[] = "kernel void slow(global uint *cells, uint rounds) 
 static atomic_bool armed, waits_fail;
 static _Atomic(cl_event) mute; /* the only event that is concerned; NULL: all are */
 static atomic_uint refused, unmapped;
+static cl_mem awaited; /* whose releases are counted */
+static atomic_uint released;
 
 /* The latest kernel: its event, and whether it was to wait for `mute`. */
 static cl_event latest;
@@ -84,6 +86,15 @@ cl_int __wrap_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, voi
                                       cl_uint n_waits, const cl_event *waits, cl_event *event) {
     unmapped++;
     return __real_clEnqueueUnmapMemObject(queue, memory, mapped, n_waits, waits, event);
+}
+
+cl_int __real_clReleaseMemObject(cl_mem memory);
+cl_int __wrap_clReleaseMemObject(cl_mem memory);
+
+cl_int __wrap_clReleaseMemObject(cl_mem memory) {
+    if (memory == awaited)
+        released++;
+    return __real_clReleaseMemObject(memory);
 }
 
 static void nap(long ms) {
@@ -220,9 +231,49 @@ static void test_what_nobody_tells_of_is_waited_for(void **state) {
     world_close(&world);
 }
 
+/* A later launch uses the same buffer, and is seen to end. */
+static void test_what_a_lost_launch_uses_is_kept(void **state) {
+    cls_stream_counters counters = CLS_STREAM_COUNTERS_INIT;
+    cls_stream second;
+    cls_buffer cells;
+    struct world world;
+    (void)state;
+    world_open(&world);
+    assert_int_equal(cls_stream_create(world.context, NULL, &second), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_create(world.context, BYTES, &cells), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_get_cl(cells, &awaited), CLS_SUCCESS);
+    assert_int_equal(launch(world.kernel, cells, 1, second), CLS_SUCCESS);
+    mute = latest;
+    assert_int_equal(launch(world.kernel, cells, 1, second), CLS_SUCCESS);
+    if (!mute || mute == latest) {
+        print_message("launches have no events of their own\n");
+    } else {
+        armed = waits_fail = true;
+        for (unsigned ms = 0; ms < 10000 && (!ms || counters.in_flight); ms++) {
+            cls_stream_query(second);
+            assert_int_equal(cls_stream_get_counters(second, &counters), CLS_SUCCESS);
+            nap(1);
+        }
+        assert_int_equal(counters.in_flight, 0);
+    }
+    const bool lost = armed;
+    assert_int_equal(cls_buffer_destroy(cells), CLS_SUCCESS);
+    assert_int_equal(lost ? released : 0, 0);
+    armed = waits_fail = false;
+    mute = NULL;
+    assert_int_equal(cls_stream_reset(second), CLS_SUCCESS);
+    assert_int_equal(cls_stream_destroy(second), CLS_SUCCESS);
+    for (unsigned ms = 0; !released && ms < 10000; ms++)
+        nap(1);
+    assert_int_equal(released, 1);
+    awaited = NULL;
+    world_close(&world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_nobody_tells_of_is_waited_for),
+        cmocka_unit_test(test_what_a_lost_launch_uses_is_kept),
         cmocka_unit_test(test_a_download_is_over_when_it_returns),
         cmocka_unit_test(test_pinned_memory_stays_until_what_writes_it_is_known_to_be_over),
     };
