@@ -169,6 +169,13 @@ static inline const char *command_label(const struct command *command) {
     return command->label ? command->label : command->type->label;
 }
 
+/* Where the host memory of a copy from or to the host begins; NULL for other commands. */
+static inline const void *command_host(const struct command *command) {
+    cls_command_kind kind = command->type->kind;
+    bool copies = kind == CLS_COMMAND_COPY_H2D || kind == CLS_COMMAND_COPY_D2H;
+    return copies ? command->u.copy.host : NULL; /* `rect` begins as `copy` does */
+}
+
 /* Adds a reference (taken over) to a command. */
 cls_status command_keep(struct command *command, struct object *object);
 

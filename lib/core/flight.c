@@ -82,6 +82,7 @@ struct flight *flights_push(struct flights *flights, struct command *command) {
     flight->queue = NULL;
     flight->timed = NULL;
     flight->seen = command->seen;
+    flight->host = command_host(command);
     refs_move(&flight->refs, &command->refs);
     if (command->lent)
         take_over_lent(&flight->refs, &last->refs, command->lent);
@@ -179,10 +180,22 @@ static void hold_what_moved_on(const struct flights *flights, struct flight *fli
     }
 }
 
-static void abandon(struct stream *stream, struct flight *flight, cl_int code) {
-    hold_what_moved_on(&stream->flights, flight);
-    wreck_leave(stream->context, flight);
-    flight->lost = code;
+/* Gives up the oldest flight that tells, and what it tells of. */
+static cl_int abandon(struct stream *stream, cl_int code) {
+    unsigned telling = first_telling(&stream->flights);
+    hold_what_moved_on(&stream->flights, flight_at(&stream->flights, telling));
+    wreck_leave(stream, 0, telling);
+    flight_at(&stream->flights, telling)->lost = code;
+    return code;
+}
+
+void flights_lose(struct stream *stream, cl_int code) {
+    struct flights *flights = &stream->flights;
+    unsigned last = flights->count - 1, first = last;
+    while (first && !flight_at(flights, first - 1)->event && !flight_at(flights, first - 1)->lost)
+        first--;
+    wreck_leave(stream, first, last);
+    flight_at(flights, last)->lost = code;
 }
 
 /* A driver that cannot say how a command stands is asked again before the command counts as failed: that
@@ -348,10 +361,8 @@ static cl_int flight_state(struct stream *stream, struct flight *flight) {
     if (code)
         return unanswered(&stream->flights, code);
     stream->flights.mute_since = 0;
-    if (state > 0 && abandoned(stream, flight, state)) {
-        abandon(stream, flight, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-        return flight->lost;
-    }
+    if (state > 0 && abandoned(stream, flight, state))
+        return abandon(stream, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     return state;
 }
 
@@ -421,12 +432,13 @@ static bool may_retire(const struct flights *flights, const struct flight *fligh
 }
 
 /* Perhaps only the question failed: what the command uses is not given back before it is over. Where waiting
- * says neither that it is nor that it failed, nobody knows. */
+ * says neither that it is nor that it failed, nobody knows. The stream's lock is held meanwhile: without an
+ * answer nothing of the stream can be told to anybody, nor anything more be ordered behind it. */
 static void wait_for_end(struct stream *stream, struct flight *flight, cl_int code) {
     cl_int verdict = event_verdict(stream->context->device, 1, &flight->event);
     bool over = !verdict || verdict == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     if (!over && stream->flights.mute_since && may_retire(&stream->flights, flight))
-        abandon(stream, flight, code);
+        abandon(stream, code);
 }
 
 /* Asks of one flight; notes that it is well. */

@@ -64,7 +64,8 @@ cls_status handover_cover(struct stream *stream) {
     cls_status status = enqueue_marker(stream->context->device, last->queue->cl,
                                        (struct wait_list){0, NULL}, &last->event);
     if (status)
-        last->lost = cls_last_error_code() < 0 ? cls_last_error_code() : CL_OUT_OF_RESOURCES;
+        flights_lose(stream,
+                     cls_last_error_code() < 0 ? cls_last_error_code() : CL_OUT_OF_RESOURCES);
     else
         stream_note_unflushed(stream);
     return status;

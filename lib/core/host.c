@@ -173,7 +173,7 @@ static bool leave_to_wrecks(const struct block *block) {
     struct block *kept = malloc(sizeof *kept);
     if (kept)
         *kept = *block;
-    if (wrecks_defer(release_later, kept))
+    if (wrecks_defer(block->pinned.host, block->pinned.bytes, release_later, kept))
         return true;
     free(kept);
     return false;

@@ -6,21 +6,26 @@
 
 #include "base/clock.h"
 #include "core/context.h"
-#include "core/flight.h"
 #include "core/share.h"
+#include "core/stream.h"
 #include "driver/event.h"
 
 struct wreck {
-    struct wreck *next;
+    struct wreck *next;      /* once on the list, written by the engine's thread only */
     struct context *context; /* retained */
     struct queue *queue;     /* stranded */
-    cl_event event;
-    struct share *share; /* as in the flight */
-    struct refs refs;
+    cl_event event;          /* NULL: none yet */
+    struct share *share;     /* as in the flight */
+    const void *host;        /* as in the flight */
+    bool has_run;            /* the engine's thread's alone */
+    unsigned n_uses;
+    struct refs uses[]; /* of each flight */
 };
 
 struct release {
     struct release *next;
+    const char *host;
+    size_t bytes;
     void (*run)(void *arg);
     void *arg;
 };
@@ -28,10 +33,12 @@ struct release {
 static const uint64_t FIRST_LOOK_NS = 5 * CLOCK_MS, LAST_LOOK_NS = CLOCK_SECOND;
 
 static pthread_mutex_t wrecks_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows; a leaf */
-static struct wreck *wrecks;
-static unsigned n_wrecks; /* also those that are looked at, and those without a record */
+static struct wreck *wrecks;                                    /* newest first */
+static unsigned n_unknown; /* of those without a record, what uses host memory */
 static struct release *releases;
 static uint64_t look_at, pause_ns; /* pauses double as long as nothing comes of looking */
+
+/* --- leaving --- */
 
 /* Under the lock. */
 static void look_soon(void) {
@@ -39,77 +46,86 @@ static void look_soon(void) {
     look_at = clock_now_ns() + pause_ns;
 }
 
-/* Without memory for a record of it, what the flight holds is kept for good. */
-void wreck_leave(struct context *context, struct flight *flight) {
-    struct wreck *wreck = malloc(sizeof *wreck);
-    queue_strand(context, flight->queue);
-    object_retain(&context->object);
-    pthread_mutex_lock(&wrecks_lock);
-    n_wrecks++;
-    if (wreck) {
-        *wreck = (struct wreck){.context = context,
-                                .queue = flight->queue,
-                                .event = flight->event,
-                                .share = flight->share};
-        refs_move(&wreck->refs, &flight->refs);
-        wreck->next = wrecks;
-        wrecks = wreck;
-        look_soon();
-    }
-    pthread_mutex_unlock(&wrecks_lock);
+static void forget(struct flight *flight) {
     flight->event = NULL;
     flight->share = NULL;
+    flight->host = NULL;
     flight->refs.count = flight->refs.more_count = 0;
     flight->refs.more = NULL;
 }
 
-bool wrecks_defer(void (*release)(void *arg), void *arg) {
+/* Only a copy uses host memory, and has an event to itself. */
+static void take(struct wreck *wreck, struct stream *stream, unsigned first, unsigned last) {
+    const struct flight *telling = flight_at(&stream->flights, last);
+    wreck->context = stream->context;
+    wreck->queue = telling->queue;
+    wreck->event = telling->event;
+    wreck->share = telling->share;
+    wreck->host = telling->host;
+    wreck->has_run = false;
+    wreck->n_uses = last - first + 1;
+    for (unsigned i = first; i <= last; i++)
+        refs_move(&wreck->uses[i - first], &flight_at(&stream->flights, i)->refs);
+}
+
+/* Without memory for a record of it, what the flights hold is kept for good. */
+void wreck_leave(struct stream *stream, unsigned first, unsigned last) {
+    struct wreck *wreck = malloc(sizeof *wreck + (last - first + 1) * sizeof wreck->uses[0]);
+    const struct flight *telling = flight_at(&stream->flights, last);
+    queue_strand(stream->context, telling->queue);
+    object_retain(&stream->context->object);
+    pthread_mutex_lock(&wrecks_lock);
+    if (wreck) {
+        take(wreck, stream, first, last);
+        wreck->next = wrecks;
+        wrecks = wreck;
+        look_soon();
+    } else {
+        n_unknown += telling->host != NULL;
+    }
+    pthread_mutex_unlock(&wrecks_lock);
+    for (unsigned i = first; i <= last; i++)
+        forget(flight_at(&stream->flights, i));
+}
+
+/* --- host memory that waits for them --- */
+
+/* Under the lock. */
+static bool is_in_use(const char *host, size_t bytes) {
+    bool used = n_unknown > 0;
+    for (const struct wreck *wreck = wrecks; wreck && !used; wreck = wreck->next)
+        used = wreck->host && (uintptr_t)wreck->host - (uintptr_t)host < bytes;
+    return used;
+}
+
+bool wrecks_defer(const void *host, size_t bytes, void (*release)(void *arg), void *arg) {
     struct release *later = malloc(sizeof *later);
     pthread_mutex_lock(&wrecks_lock);
-    const bool any = n_wrecks > 0;
-    if (any && later) {
-        *later = (struct release){releases, release, arg};
+    const bool used = is_in_use(host, bytes);
+    if (used && later) {
+        *later = (struct release){releases, host, bytes, release, arg};
         releases = later;
     }
     pthread_mutex_unlock(&wrecks_lock);
-    if (!any)
+    if (!used)
         free(later);
-    return any;
+    return used;
 }
 
-/* Whether it has run. One that failed stays: perhaps only the question did, and the releases of failed
- * events are not safe on every driver. */
-static bool has_run(const struct wreck *wreck) {
-    return event_state(wreck->context->device, wreck->event) == CL_COMPLETE;
-}
-
-static void release(struct wreck *wreck) {
-    if (wreck->share)
-        share_drop(wreck->share);
-    else
-        event_release(wreck->context->device, wreck->event);
-    refs_release(&wreck->refs);
-    queue_bury(wreck->context, wreck->queue);
-    context_put(wreck->context);
-    free(wreck);
-}
-
-/* Under the lock: the list, when it is time to look at it. */
-static struct wreck *take_due(void) {
-    struct wreck *due = NULL;
-    if (wrecks && clock_now_ns() >= look_at) {
-        due = wrecks;
-        wrecks = NULL;
-    }
-    return due;
-}
-
-/* Under the lock: what waits for the last of them, when that is gone. */
+/* Under the lock: those that wait for none any more. */
 static struct release *take_releases(void) {
-    struct release *list = n_wrecks ? NULL : releases;
-    if (list)
-        releases = NULL;
-    return list;
+    struct release *over = NULL, **link = &releases;
+    while (*link) {
+        struct release *release = *link;
+        if (is_in_use(release->host, release->bytes)) {
+            link = &release->next;
+            continue;
+        }
+        *link = release->next;
+        release->next = over;
+        over = release;
+    }
+    return over;
 }
 
 static void run_releases(struct release *list) {
@@ -121,46 +137,89 @@ static void run_releases(struct release *list) {
     }
 }
 
-/* Under the lock: puts back what has not run. */
-static void put_back(struct wreck *kept, unsigned n_released) {
-    while (kept) {
-        struct wreck *next = kept->next;
-        kept->next = wrecks;
-        wrecks = kept;
-        kept = next;
+/* --- looking after them --- */
+
+/* A mark on the queue tells of all that is ahead of it, once the driver takes one. */
+static bool has_event(struct wreck *wreck) {
+    const struct device *device = wreck->context->device;
+    const struct wait_list none = {0, NULL};
+    if (wreck->event)
+        return true;
+    if (enqueue_marker(device, wreck->queue->cl, none, &wreck->event))
+        wreck->event = NULL;
+    else
+        queue_flush(device, wreck->queue->cl);
+    return wreck->event != NULL;
+}
+
+/* Whether it has run. One that failed stays: perhaps only the question did, and the releases of failed
+ * events are not safe on every driver. */
+static bool has_run(struct wreck *wreck) {
+    return has_event(wreck) && event_state(wreck->context->device, wreck->event) == CL_COMPLETE;
+}
+
+static void release(struct wreck *wreck) {
+    if (wreck->share)
+        share_drop(wreck->share);
+    else
+        event_release(wreck->context->device, wreck->event);
+    for (unsigned i = 0; i < wreck->n_uses; i++)
+        refs_release(&wreck->uses[i]);
+    queue_bury(wreck->context, wreck->queue);
+    context_put(wreck->context);
+    free(wreck);
+}
+
+/* Under the lock: those that have run. */
+static struct wreck *take_run(void) {
+    struct wreck *over = NULL, **link = &wrecks;
+    while (*link) {
+        struct wreck *wreck = *link;
+        if (!wreck->has_run) {
+            link = &wreck->next;
+            continue;
+        }
+        *link = wreck->next;
+        wreck->next = over;
+        over = wreck;
     }
-    n_wrecks -= n_released;
-    if (n_released)
-        look_soon();
+    return over;
+}
+
+/* Under the lock, after a look: when the next one is. */
+static void set_pause(bool came_of_it) {
+    if (came_of_it)
+        pause_ns = FIRST_LOOK_NS;
     else if (pause_ns < LAST_LOOK_NS)
         pause_ns *= 2;
     look_at = clock_now_ns() + pause_ns;
 }
 
-uint64_t wrecks_salvage(void) {
-    struct wreck *kept = NULL;
-    unsigned released = 0;
+/* They stay on the list while they are looked at: only this thread takes any off. */
+static void look_at_all(struct wreck *first) {
+    for (struct wreck *wreck = first; wreck; wreck = wreck->next)
+        wreck->has_run = has_run(wreck);
     pthread_mutex_lock(&wrecks_lock);
-    struct wreck *due = take_due();
-    bool looked = due != NULL;
+    struct wreck *over = take_run();
+    struct release *unused = over ? take_releases() : NULL;
+    set_pause(over != NULL);
     pthread_mutex_unlock(&wrecks_lock);
-    while (due) {
-        struct wreck *wreck = due;
-        due = due->next;
-        if (has_run(wreck)) {
-            release(wreck);
-            released++;
-        } else {
-            wreck->next = kept;
-            kept = wreck;
-        }
+    while (over) {
+        struct wreck *next = over->next;
+        release(over);
+        over = next;
     }
+    run_releases(unused);
+}
+
+uint64_t wrecks_salvage(void) {
     pthread_mutex_lock(&wrecks_lock);
-    if (looked)
-        put_back(kept, released);
-    uint64_t pause = wrecks ? pause_ns : 0;
-    struct release *over = take_releases();
+    struct wreck *due = wrecks && clock_now_ns() >= look_at ? wrecks : NULL;
     pthread_mutex_unlock(&wrecks_lock);
-    run_releases(over);
+    if (due)
+        look_at_all(due);
+    pthread_mutex_lock(&wrecks_lock);
+    uint64_t pause = wrecks ? pause_ns : 0;
+    pthread_mutex_unlock(&wrecks_lock);
     return pause;
 }

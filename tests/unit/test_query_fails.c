@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A driver that cannot say how far a command is: the command counts as failed, but the caller's memory is not
- * given back before the driver is done with it, nor pinned memory where that is not to be known either. */
+ * given back before the driver is done with it, nor any memory that it uses where that is not to be known
+ * either. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -14,6 +15,8 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
+#include "core/context.h"
+
 enum { CELLS = 1 << 16, BYTES = CELLS * 4 };
 
 static const char source[] = "kernel void slow(global uint *cells, uint rounds) {\n"
@@ -24,10 +27,10 @@ static const char source[] = "kernel void slow(global uint *cells, uint rounds) 
                              "    cells[get_global_id(0)] = x | 1u;\n"
                              "}\n";
 
-static atomic_bool armed, waits_fail;
+static atomic_bool armed, waits_fail, markers_fail;
 static _Atomic(cl_event) mute; /* the only event that is concerned; NULL: all are */
 static atomic_uint refused, unmapped;
-static cl_mem awaited; /* whose releases are counted */
+static cl_mem awaited; /* whose releases are counted; NULL: all are */
 static atomic_uint released;
 
 /* The latest kernel: its event, and whether it was to wait for `mute`. */
@@ -88,11 +91,22 @@ cl_int __wrap_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, voi
     return __real_clEnqueueUnmapMemObject(queue, memory, mapped, n_waits, waits, event);
 }
 
+cl_int __real_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint n_waits,
+                                          const cl_event *waits, cl_event *event);
+cl_int __wrap_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint n_waits,
+                                          const cl_event *waits, cl_event *event);
+
+cl_int __wrap_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint n_waits,
+                                          const cl_event *waits, cl_event *event) {
+    return markers_fail ? CL_OUT_OF_RESOURCES
+                        : __real_clEnqueueMarkerWithWaitList(queue, n_waits, waits, event);
+}
+
 cl_int __real_clReleaseMemObject(cl_mem memory);
 cl_int __wrap_clReleaseMemObject(cl_mem memory);
 
 cl_int __wrap_clReleaseMemObject(cl_mem memory) {
-    if (memory == awaited)
+    if (!awaited || memory == awaited)
         released++;
     return __real_clReleaseMemObject(memory);
 }
@@ -134,17 +148,22 @@ struct world {
     cls_buffer cells;
 };
 
-/* All cells are 0, and a kernel that changes them is under way. */
-static void world_open(struct world *world) {
-    const uint32_t zero = 0;
-    assert_int_equal(cls_context_create(NULL, &world->context), CLS_SUCCESS);
-    assert_int_equal(cls_stream_create(world->context, NULL, &world->stream), CLS_SUCCESS);
+/* Returns as many rounds as make a kernel slow. */
+static uint32_t world_make(struct world *world, const cls_stream_config *config) {
+    assert_int_equal(cls_stream_create(world->context, config, &world->stream), CLS_SUCCESS);
     assert_int_equal(
         cls_program_from_source(world->context, source, "slow.cl", NULL, &world->program),
         CLS_SUCCESS);
     assert_int_equal(cls_kernel_create(world->program, "slow", &world->kernel), CLS_SUCCESS);
     assert_int_equal(cls_buffer_create(world->context, BYTES, &world->cells), CLS_SUCCESS);
-    const uint32_t rounds = slow_rounds(world->kernel, world->cells, world->stream);
+    return slow_rounds(world->kernel, world->cells, world->stream);
+}
+
+/* All cells are 0, and a kernel that changes them is under way. */
+static void world_open(struct world *world) {
+    const uint32_t zero = 0;
+    assert_int_equal(cls_context_create(NULL, &world->context), CLS_SUCCESS);
+    const uint32_t rounds = world_make(world, NULL);
     assert_int_equal(cls_fill(world->cells, 0, BYTES, &zero, 4, world->stream), CLS_SUCCESS);
     assert_int_equal(launch(world->kernel, world->cells, rounds, world->stream), CLS_SUCCESS);
 }
@@ -173,12 +192,19 @@ static void test_a_download_is_over_when_it_returns(void **state) {
     world_close(&world);
 }
 
+static void wait_until(const atomic_uint *count, unsigned wanted) {
+    for (unsigned ms = 0; *count < wanted && ms < 10000; ms++)
+        nap(1);
+    assert_int_equal(*count, wanted);
+}
+
 static void test_pinned_memory_stays_until_what_writes_it_is_known_to_be_over(void **state) {
     struct world world;
-    void *pinned;
+    void *pinned, *other;
     (void)state;
     world_open(&world);
     assert_int_equal(cls_host_alloc(world.context, BYTES, &pinned), CLS_SUCCESS);
+    assert_int_equal(cls_host_alloc(world.context, BYTES, &other), CLS_SUCCESS);
     armed = waits_fail = true;
     assert_int_equal(cls_copy_d2h_async(pinned, world.cells, 0, BYTES, world.stream), CLS_SUCCESS);
     assert_int_not_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
@@ -186,11 +212,58 @@ static void test_pinned_memory_stays_until_what_writes_it_is_known_to_be_over(vo
     assert_int_equal(cls_host_free(pinned), CLS_SUCCESS);
     nap(50);
     assert_int_equal(unmapped, 0);
-    armed = waits_fail = false;
-    for (unsigned ms = 0; !unmapped && ms < 10000; ms++)
-        nap(1);
+    assert_int_equal(cls_host_free(other), CLS_SUCCESS);
     assert_int_equal(unmapped, 1);
+    armed = waits_fail = false;
+    wait_until(&unmapped, 2);
     world_close(&world);
+}
+
+/* Kernels on as many buffers, without events of their own but for the first, and the second is slow; then the
+ * host's question fails. No buffer is given back before something tells that the kernels are over. */
+enum { SPAN = 12 };
+
+static void check_span_stays(atomic_bool *trouble, atomic_bool *more_trouble) {
+    struct world world;
+    struct context *inside;
+    cls_buffer buffers[SPAN];
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    config.order = CLS_ORDER_IN_ORDER;
+    assert_int_equal(cls_context_create(NULL, &world.context), CLS_SUCCESS);
+    assert_int_equal(context_get(world.context, &inside), CLS_SUCCESS);
+    const struct caps *caps = inside->caps;
+    struct caps event_less = *caps;
+    event_less.event_less = true;
+    inside->caps = &event_less;
+    const uint32_t rounds = world_make(&world, &config);
+    for (unsigned i = 0; i < SPAN; i++)
+        assert_int_equal(cls_buffer_create(world.context, BYTES, &buffers[i]), CLS_SUCCESS);
+    for (unsigned i = 0; i < SPAN; i++)
+        assert_int_equal(launch(world.kernel, buffers[i], i == 1 ? rounds : 1, world.stream),
+                         CLS_SUCCESS);
+    *trouble = *more_trouble = true;
+    assert_int_not_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
+    released = 0;
+    for (unsigned i = 1; i < SPAN; i++)
+        assert_int_equal(cls_buffer_destroy(buffers[i]), CLS_SUCCESS);
+    nap(50);
+    assert_int_equal(released, 0);
+    *trouble = *more_trouble = false;
+    wait_until(&released, SPAN - 1);
+    assert_int_equal(cls_buffer_destroy(buffers[0]), CLS_SUCCESS);
+    world_close(&world);
+    inside->caps = caps;
+    context_put(inside);
+}
+
+static void test_memory_of_a_span_that_nobody_tells_of_stays(void **state) {
+    (void)state;
+    check_span_stays(&armed, &waits_fail);
+}
+
+static void test_memory_of_a_span_without_an_event_stays(void **state) {
+    (void)state;
+    check_span_stays(&markers_fail, &markers_fail);
 }
 
 /* Of two commands of an out-of-order stream the driver tells nothing of the first, which waits for another
@@ -242,6 +315,7 @@ static void test_what_a_lost_launch_uses_is_kept(void **state) {
     assert_int_equal(cls_stream_create(world.context, NULL, &second), CLS_SUCCESS);
     assert_int_equal(cls_buffer_create(world.context, BYTES, &cells), CLS_SUCCESS);
     assert_int_equal(cls_buffer_get_cl(cells, &awaited), CLS_SUCCESS);
+    released = 0;
     assert_int_equal(launch(world.kernel, cells, 1, second), CLS_SUCCESS);
     mute = latest;
     assert_int_equal(launch(world.kernel, cells, 1, second), CLS_SUCCESS);
@@ -276,6 +350,8 @@ int main(void) {
         cmocka_unit_test(test_what_a_lost_launch_uses_is_kept),
         cmocka_unit_test(test_a_download_is_over_when_it_returns),
         cmocka_unit_test(test_pinned_memory_stays_until_what_writes_it_is_known_to_be_over),
+        cmocka_unit_test(test_memory_of_a_span_that_nobody_tells_of_stays),
+        cmocka_unit_test(test_memory_of_a_span_without_an_event_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
