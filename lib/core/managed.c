@@ -116,6 +116,8 @@ cls_status cls_managed_get_host(cls_buffer handle, void **host) {
     return status;
 }
 
+/* Perhaps under a stream's lock, as every last reference: the memory itself, whose freeing a driver takes its time
+ * for, is left to the engine's thread. */
 void managed_free(struct buffer *buffer) {
     struct context *context = buffer->context;
     cl_command_queue queue;
@@ -124,5 +126,4 @@ void managed_free(struct buffer *buffer) {
     if (mapped && !context_host_queue(context, &queue))
         shared_unmap(context->device, queue, buffer->memory, buffer->host);
     memory_release(context->device, buffer->memory);
-    shared_collect();
 }

@@ -55,7 +55,7 @@ struct shared {
 cls_status shared_create(const struct device *device, cl_context context, size_t bytes, bool fine,
                          const struct hint *ended, struct shared *out);
 
-/* Frees what the driver is done with; not in a driver's callback. */
+/* Frees what the driver is done with; not in a driver's callback, nor under a lock. */
 void shared_collect(void);
 
 /* Maps the buffer for the host, and waits for it; unmaps it in the order of the queue. */
