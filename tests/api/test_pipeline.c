@@ -259,9 +259,9 @@ static void expect_consistent(const cls_pipeline_statistics *all,
     assert_true(all->utilisation > 0 && all->utilisation <= 1);
 }
 
-/* One set of runs, where the middle stage has `ms` of work: whether that was the longest. On a busy machine
- * another may have been kept waiting in its midst. */
-static bool work_is_longest(double ms) {
+/* One set of runs, where the middle stage has `ms` of work: whether that was the longest. Iterations that overlap
+ * may hold each other up in the midst of a stage; those that are `apart` only what else the machine does. */
+static bool work_is_longest(double ms, bool apart) {
     static struct run_data data;
     static const char *const names[] = {"upload", "work", "download"};
     cls_pipeline_statistics all = CLS_PIPELINE_STATISTICS_INIT;
@@ -272,8 +272,11 @@ static bool work_is_longest(double ms) {
     OK(cls_pipeline_get_statistics(pipeline, &all));
     assert_int_equal(all.timed, 0);
     assert_string_equal(all.bottleneck, "");
-    for (int i = 0; i < RUNS; i++)
+    for (int i = 0; i < RUNS; i++) {
         OK(cls_pipeline_execute_iteration(pipeline));
+        if (apart)
+            OK(cls_pipeline_synchronize(pipeline));
+    }
     OK(cls_pipeline_synchronize(pipeline));
     OK(cls_pipeline_get_statistics(pipeline, &all));
     for (int i = 0; i < 3; i++)
@@ -291,8 +294,9 @@ static bool work_is_longest(double ms) {
 static void statistics_add_up(void **state) {
     bool longest = false;
     (void)state;
+    work_is_longest(8, false);
     for (double ms = 8; ms < 1000 && !longest; ms *= 4)
-        longest = work_is_longest(ms);
+        longest = work_is_longest(ms, true);
     assert_true(longest);
 }
 
