@@ -19,6 +19,7 @@
 #include "core/share.h"
 #include "core/stream.h"
 #include "core/worker.h"
+#include "core/wreck.h"
 #include "driver/event.h"
 #include "driver/queue.h"
 #include "driver/status.h"
@@ -80,6 +81,21 @@ static cls_status enter(struct stream *stream, struct command *command) {
     return status;
 }
 
+/* Without an event nothing is to be known of what was enqueued. Returns why there is none. */
+static cls_status leave(struct stream *stream, struct command *command, cl_event *event) {
+    const struct device *device = stream->context->device;
+    struct queue *queue = stream->companion; /* only this worker, now, would change it */
+    cls_status status = enqueue_marker(device, queue->cl, (struct wait_list){0, NULL}, event);
+    if (!status) {
+        queue_flush(device, queue->cl);
+        return CLS_SUCCESS;
+    }
+    *event = NULL;
+    if (command->refs.count)
+        wreck_leave_command(stream->context, queue, command);
+    return status;
+}
+
 /* What is called between entering and leaving; returns a cl_int. */
 typedef int (*body)(struct stream *stream, cl_command_queue queue, const struct command *command);
 
@@ -98,12 +114,7 @@ static struct run_result run_on_companion(struct stream *stream, struct command 
     result.code = call(stream, queue, command);
     run_leave_user_code();
     result.status = result.code ? driver_status(result.code, command_label(command)) : CLS_SUCCESS;
-    const struct device *device = stream->context->device;
-    cls_status left = enqueue_marker(device, queue, (struct wait_list){0, NULL}, &result.event);
-    if (left)
-        result.event = NULL;
-    else
-        queue_flush(device, queue);
+    cls_status left = leave(stream, command, &result.event);
     if (!result.status && left) {
         result.status = left;
         result.code = cls_last_error_code();

@@ -46,46 +46,60 @@ static void look_soon(void) {
     look_at = clock_now_ns() + pause_ns;
 }
 
-static void forget(struct flight *flight) {
-    flight->event = NULL;
-    flight->share = NULL;
-    flight->host = NULL;
-    flight->refs.count = flight->refs.more_count = 0;
-    flight->refs.more = NULL;
+/* A record without anything in it yet; NULL without memory. */
+static struct wreck *new_wreck(struct context *context, struct queue *queue, unsigned n_uses) {
+    struct wreck *wreck = calloc(1, sizeof *wreck + n_uses * sizeof wreck->uses[0]);
+    queue_strand(context, queue);
+    object_retain(&context->object);
+    if (!wreck)
+        return NULL;
+    wreck->context = context;
+    wreck->queue = queue;
+    wreck->n_uses = n_uses;
+    return wreck;
 }
 
-/* Only a copy uses host memory, and has an event to itself. */
-static void take(struct wreck *wreck, struct stream *stream, unsigned first, unsigned last) {
-    const struct flight *telling = flight_at(&stream->flights, last);
-    wreck->context = stream->context;
-    wreck->queue = telling->queue;
-    wreck->event = telling->event;
-    wreck->share = telling->share;
-    wreck->host = telling->host;
-    wreck->has_run = false;
-    wreck->n_uses = last - first + 1;
-    for (unsigned i = first; i <= last; i++)
-        refs_move(&wreck->uses[i - first], &flight_at(&stream->flights, i)->refs);
-}
-
-/* Without memory for a record of it, what the flights hold is kept for good. */
-void wreck_leave(struct stream *stream, unsigned first, unsigned last) {
-    struct wreck *wreck = malloc(sizeof *wreck + (last - first + 1) * sizeof wreck->uses[0]);
-    const struct flight *telling = flight_at(&stream->flights, last);
-    queue_strand(stream->context, telling->queue);
-    object_retain(&stream->context->object);
+/* Without memory for a record of it, what it holds is kept for good. */
+static void enter(struct wreck *wreck, const void *host) {
     pthread_mutex_lock(&wrecks_lock);
     if (wreck) {
-        take(wreck, stream, first, last);
+        wreck->host = host;
         wreck->next = wrecks;
         wrecks = wreck;
         look_soon();
     } else {
-        n_unknown += telling->host != NULL;
+        n_unknown += host != NULL;
     }
     pthread_mutex_unlock(&wrecks_lock);
+}
+
+static void take(struct wreck *wreck, unsigned use, struct refs *refs) {
+    struct refs taken;
+    refs_move(&taken, refs);
+    if (wreck)
+        wreck->uses[use] = taken;
+}
+
+/* Only a copy uses host memory, and it has an event to itself. */
+void wreck_leave(struct stream *stream, unsigned first, unsigned last) {
+    struct flight *telling = flight_at(&stream->flights, last);
+    struct wreck *wreck = new_wreck(stream->context, telling->queue, last - first + 1);
     for (unsigned i = first; i <= last; i++)
-        forget(flight_at(&stream->flights, i));
+        take(wreck, i - first, &flight_at(&stream->flights, i)->refs);
+    if (wreck) {
+        wreck->event = telling->event;
+        wreck->share = telling->share;
+    }
+    enter(wreck, telling->host);
+    telling->event = NULL;
+    telling->share = NULL;
+    telling->host = NULL;
+}
+
+void wreck_leave_command(struct context *context, struct queue *queue, struct command *command) {
+    struct wreck *wreck = new_wreck(context, queue, 1);
+    take(wreck, 0, &command->refs);
+    enter(wreck, NULL);
 }
 
 /* --- host memory that waits for them --- */
