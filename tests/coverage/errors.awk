@@ -56,7 +56,7 @@ function looked_up(line,    i, text) {
         if (source[i] ~ /status = /) {
             text = source[i] (source[i] ~ /;$/ ? "" : source[i + 1])
             return checks_arguments(text) ||
-                   text ~ /(_get|_find|_enter|_snapshot|check_[a-z_]*|_check|_may_block|_begin|_moving)\(/
+                   text ~ /(_get|_find|_enter|_snapshot|take_buffers|check_[a-z_]*|_check|_may_block|_begin|_moving)\(/
         }
     return 0
 }

@@ -145,6 +145,19 @@ static bool wait_for(struct run *run, const struct world *world, cls_stream sour
            ok(run, cls_stream_wait_event(stream, world->event));
 }
 
+/* The same by a coordinator, which takes its own way into the stream. */
+static bool wait_by_coordinator(struct run *run, cls_stream source, cls_stream stream) {
+    cls_coordinator coordinator = NULL;
+    bool good = ok(run, cls_coordinator_create(NULL, &coordinator)) &&
+                ok(run, cls_coordinator_add_stream(coordinator, source, NULL)) &&
+                ok(run, cls_coordinator_add_stream(coordinator, stream, NULL)) &&
+                ok(run, cls_coordinator_add_dependency(coordinator, stream, source)) &&
+                ok(run, cls_coordinator_apply(coordinator));
+    if (coordinator)
+        ok(run, cls_coordinator_destroy(coordinator));
+    return good;
+}
+
 /* A stream that waits for all sources at once, and one for each kind of wait. */
 static bool gather(struct run *run, const struct own *own, const struct world *world,
                    const cls_stream *sources, cl_event *handed) {
@@ -157,7 +170,8 @@ static bool gather(struct run *run, const struct own *own, const struct world *w
     good = good && download(run, world, world->a, all);
     for (int i = 0; i < 2 && good; i++)
         good = wait_for(run, world, sources[0], some) && wait_for(run, world, sources[1], some) &&
-               (i == 0 || ok(run, cls_stream_wait_cl(some, own->gate))) &&
+               (i == 0 ? wait_by_coordinator(run, sources[2], some)
+                       : ok(run, cls_stream_wait_cl(some, own->gate))) &&
                ok(run, cls_stream_foreign_async(some, NULL, nothing_foreign, NULL));
     return good && ok(run, cls_event_record(world->event, all)) &&
            ok(run, cls_event_wait_cl(world->event, 5000000000u, handed));
