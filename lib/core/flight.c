@@ -40,8 +40,8 @@ static const uint64_t MUTE_NS = 20 * 1000 * 1000;
 
 static bool grow(struct flights *flights) {
     unsigned capacity = flights->capacity ? 2 * flights->capacity : FIRST_CAPACITY;
-    struct flight *ring = ring_grown(flights->ring, sizeof *ring, flights->capacity, flights->first,
-                                     flights->count, capacity);
+    struct flight **ring = ring_grown(flights->ring, sizeof *ring, flights->capacity,
+                                      flights->first, flights->count, capacity);
     if (!ring)
         return false;
     free(flights->ring);
@@ -54,9 +54,19 @@ static bool grow(struct flights *flights) {
 enum flight_room flights_reserve(struct flights *flights, unsigned limit) {
     if (flights->commands >= limit)
         return FLIGHT_FULL;
-    if (flights->count < flights->capacity)
+    if (flights->count == flights->capacity && !grow(flights))
+        return FLIGHT_NO_MEMORY;
+    if (flights->spare)
         return FLIGHT_ROOM;
-    return grow(flights) ? FLIGHT_ROOM : FLIGHT_NO_MEMORY;
+    flights->spare = calloc(1, sizeof *flights->spare);
+    return flights->spare ? FLIGHT_ROOM : FLIGHT_NO_MEMORY;
+}
+
+static struct flight *take_spare(struct flights *flights) {
+    struct flight *flight = flights->spare;
+    flights->spare = flight->next;
+    flights->ring[(flights->first + flights->count++) & (flights->capacity - 1)] = flight;
+    return flight;
 }
 
 /* From the last of them on, so that the first keep their places. */
@@ -70,12 +80,12 @@ static void take_over_lent(struct refs *to, struct refs *from, unsigned lent) {
 
 struct flight *flights_push(struct flights *flights, struct command *command) {
     struct flight *last = flight_last(flights);
-    struct flight *flight = flight_at(flights, flights->count++);
+    struct flight *flight = take_spare(flights);
     flights->commands++;
+    flight->shared = false;
     flight->lost = CL_COMPLETE;
     flight->well = flight->chained = false;
     flight->event = NULL;
-    flight->share = NULL;
     flight->first = flight->position = command->position;
     flight->label = command_label(command);
     flight->kind = command->type->kind;
@@ -135,10 +145,10 @@ struct flight *flights_covering(const struct flights *flights, uint64_t position
 }
 
 void flights_free(struct flights *flights) {
-    while (flights->spare_shares) {
-        struct share *next = flights->spare_shares->next;
-        free(flights->spare_shares);
-        flights->spare_shares = next;
+    while (flights->spare) {
+        struct flight *next = flights->spare->next;
+        free(flights->spare);
+        flights->spare = next;
     }
     free(flights->ring);
 }
@@ -230,28 +240,13 @@ static void inherit_failure(struct stream *stream, struct flight *flight) {
         stream_fail_locked(stream, flight->first, failure->status, failure->code, failure->label);
 }
 
-static struct share *make_share(struct stream *stream, cl_event event) {
-    struct share *share = stream->flights.spare_shares;
-    if (!share)
-        return share_new(stream->context->device, event);
-    stream->flights.spare_shares = share->next;
-    share_reuse(share, stream->context->device, event);
-    return share;
-}
-
-static void leave_share(struct flights *flights, struct share *share) {
-    if (!share_leave(share))
-        return;
-    share->next = flights->spare_shares;
-    flights->spare_shares = share;
-}
-
-struct share *flight_share(struct stream *stream, struct flight *flight) {
-    if (!flight->share)
-        flight->share = make_share(stream, flight->event);
-    if (flight->share)
-        share_hold(flight->share);
-    return flight->share;
+struct share *flight_share(const struct stream *stream, struct flight *flight) {
+    if (flight->shared)
+        share_hold(&flight->share);
+    else
+        share_init(&flight->share, stream->context->device, flight->event, 2);
+    flight->shared = true;
+    return &flight->share;
 }
 
 static void keep_if_failed(struct share *share) {
@@ -262,8 +257,8 @@ static void keep_if_failed(struct share *share) {
 /* Gives up, instead of releasing them, the events that the driver itself made fail. */
 static void keep_failed_events(const struct device *device, struct flight *flight) {
     struct dep *items = deps_items(&flight->deps);
-    keep_if_failed(flight->share);
-    if (flight->event && !flight->share && event_state(device, flight->event) < 0)
+    keep_if_failed(flight->shared ? &flight->share : NULL);
+    if (flight->event && !flight->shared && event_state(device, flight->event) < 0)
         flight->event = NULL;
     for (unsigned i = 0; i < flight->deps.count; i++)
         keep_if_failed(items[i].share);
@@ -277,6 +272,14 @@ static void count_retired(struct stream *stream, const struct flight *flight) {
     uint64_t first = atomic_load(&failure->first);
     stream->counters.failed +=
         flight->position - (first > flight->first ? first : flight->first) + 1;
+}
+
+/* Who still holds the event frees the memory in the end. */
+static void leave_flight(struct flights *flights, struct flight *flight) {
+    if (flight->shared && !share_leave(&flight->share))
+        return;
+    flight->next = flights->spare;
+    flights->spare = flight;
 }
 
 static void retire_oldest(struct stream *stream) {
@@ -295,18 +298,18 @@ static void retire_oldest(struct stream *stream) {
     if (stream->hurt && (stream->context->device->quirks & QUIRK_FAILED_RELEASE_ABORTS) &&
         stream_failure_at(stream, flight->position))
         keep_failed_events(stream->context->device, flight);
-    if (flight->share)
-        leave_share(flights, flight->share);
-    else if (flight->event)
+    if (flight->event && !flight->shared)
         event_release(stream->context->device, flight->event);
     if (flight->deps.count)
         deps_clear(&flight->deps);
     refs_release(&flight->refs);
     count_retired(stream, flight);
+    const uint64_t position = flight->position;
+    flights->commands -= (unsigned)(position - flight->first + 1);
     flights->first = (flights->first + 1) & (flights->capacity - 1);
     flights->count--;
-    flights->commands -= (unsigned)(flight->position - flight->first + 1);
-    atomic_store_explicit(&stream->retired, flight->position, memory_order_release);
+    leave_flight(flights, flight);
+    atomic_store_explicit(&stream->retired, position, memory_order_release);
 }
 
 /* A failed event taints its flight and those before it that have no event of their own. */

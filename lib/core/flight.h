@@ -15,17 +15,20 @@
 
 #include "core/command.h"
 #include "core/dep.h"
+#include "core/share.h"
 
 struct stream;
 struct queue;
 
 struct flight {
+    /* The event's, once others have come to hold it too. First, since the last of them may come to free the
+     * flight's memory. */
+    struct share share;
+    bool shared;
     bool well;      /* known to be done without a failure of its own */
     bool chained;   /* the driver has it wait for the flight before it */
     cl_int lost;    /* negative: nothing can be known of it and the flights before it any more */
     cl_event event; /* NULL: covered by the next flight that has one, on the same in-order queue */
-    /* Of the event, with its reference; NULL: nobody else has come to hold it. */
-    struct share *share;
     uint64_t first, position; /* the first and the last command's; deps are the first one's */
     const char *label;        /* of the last one */
     cls_command_kind kind;
@@ -35,18 +38,15 @@ struct flight {
     uint64_t timed_serial;
     struct refs refs;
     struct deps deps;
-    const void *host; /* the host memory that a copy uses, which has no references; NULL: none */
+    const void *host;    /* the host memory that a copy uses, which has no references; NULL: none */
+    struct flight *next; /* of the spare ones */
 };
-
-/* In a ring of 256 bytes each, all that is looked at shares a few sets of a cache, and a launch on PoCL takes 2 %
- * longer. */
-_Static_assert(sizeof(struct flight) % 256, "flights lie apart in a cache");
 
 /* A ring that grows up to the stream's bound. All functions are called under the stream's lock. */
 struct flights {
-    struct flight *ring;
-    struct share *spare_shares; /* of what has retired */
-    unsigned capacity;          /* a power of two, or 0 */
+    struct flight **ring;
+    struct flight *spare; /* what retired last is taken again first: it is in the cache */
+    unsigned capacity;    /* a power of two, or 0 */
     unsigned first;
     unsigned count;
     unsigned commands; /* in all flights */
@@ -59,7 +59,7 @@ struct flights {
 };
 
 static inline struct flight *flight_at(const struct flights *flights, unsigned i) {
-    return &flights->ring[(flights->first + i) & (flights->capacity - 1)];
+    return flights->ring[(flights->first + i) & (flights->capacity - 1)];
 }
 
 /* The newest flight, or NULL. */
@@ -108,8 +108,8 @@ struct stream *flights_trim(struct stream *stream);
 /* The same without asking any driver: retires what was found to be done before. */
 struct stream *flights_settle(struct stream *stream);
 
-/* The event of a flight that has one, for others to hold; NULL without memory. */
-struct share *flight_share(struct stream *stream, struct flight *flight);
+/* The event of a flight that has one, held for the caller. */
+struct share *flight_share(const struct stream *stream, struct flight *flight);
 
 void flights_free(struct flights *flights);
 

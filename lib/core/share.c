@@ -8,12 +8,13 @@
 struct share *share_new(const struct device *device, cl_event event) {
     struct share *share = malloc(sizeof *share);
     if (share)
-        share_reuse(share, device, event);
+        share_init(share, device, event, 1);
     return share;
 }
 
-void share_reuse(struct share *share, const struct device *device, cl_event event) {
-    atomic_init(&share->holders, 1);
+void share_init(struct share *share, const struct device *device, cl_event event,
+                unsigned holders) {
+    atomic_init(&share->holders, holders);
     atomic_init(&share->kept, false);
     share->event = event;
     share->device = device;

@@ -16,15 +16,15 @@ struct share {
     _Atomic bool kept; /* given up instead of released in the end */
     cl_event event;
     const struct device *device;
-    struct share *next; /* of a list of spare ones */
 };
 
 /* Takes over the event's reference, which goes with the last holder; the caller is the first. NULL without
  * memory. */
 struct share *share_new(const struct device *device, cl_event event);
 
-/* The same in memory that share_leave has left to the caller. */
-void share_reuse(struct share *share, const struct device *device, cl_event event);
+/* The same for so many holders in the caller's memory, from malloc and beginning there: it is the last
+ * holder's to free. */
+void share_init(struct share *share, const struct device *device, cl_event event, unsigned holders);
 
 static inline void share_hold(struct share *share) {
     atomic_fetch_add_explicit(&share->holders, 1, memory_order_relaxed);

@@ -15,7 +15,7 @@ struct wreck {
     struct context *context; /* retained */
     struct queue *queue;     /* stranded */
     cl_event event;          /* NULL: none yet */
-    struct share *share;     /* as in the flight */
+    struct share *share;     /* the flight's, held; NULL: nobody else came to hold the event */
     const void *host;        /* as in the flight */
     bool has_run;            /* the engine's thread's alone */
     unsigned n_uses;
@@ -86,13 +86,14 @@ void wreck_leave(struct stream *stream, unsigned first, unsigned last) {
     struct wreck *wreck = new_wreck(stream->context, telling->queue, last - first + 1);
     for (unsigned i = first; i <= last; i++)
         take(wreck, i - first, &flight_at(&stream->flights, i)->refs);
+    if (telling->shared)
+        share_hold(&telling->share);
     if (wreck) {
         wreck->event = telling->event;
-        wreck->share = telling->share;
+        wreck->share = telling->shared ? &telling->share : NULL;
     }
     enter(wreck, telling->host);
     telling->event = NULL;
-    telling->share = NULL;
     telling->host = NULL;
 }
 
