@@ -2,6 +2,8 @@
 /* The life of an async coordinator, and waiting for its operations. */
 #include "pipeline/async.h"
 
+#include <stddef.h>
+
 #include <clstream/context.h>
 #include <clstream/stream.h>
 
@@ -21,11 +23,16 @@ static void async_finalize(struct object *object) {
             cls_stream_destroy(async->lanes[kind].handle);
             stream_put(async->lanes[kind].stream);
         }
-    pthread_mutex_destroy(&async->lock);
+}
+
+static bool make_lock(struct object *object) {
+    return !pthread_mutex_init(&((struct async *)(void *)object)->lock, NULL);
 }
 
 static struct object_pool async_pool =
-    OBJECT_POOL(17, sizeof(struct async), "async coordinator", async_finalize);
+    OBJECT_POOL_LASTING(17, sizeof(struct async), "async coordinator", async_finalize,
+                        sizeof(pthread_mutex_t), make_lock);
+_Static_assert(offsetof(struct async, lock) == sizeof(struct object), "the lock lasts");
 
 cls_status async_get(cls_async_coordinator handle, struct async **out) {
     struct async *async = object_acquire(&async_pool, handle);
@@ -34,6 +41,21 @@ cls_status async_get(cls_async_coordinator handle, struct async **out) {
     cls_status status = context_check(async->lanes[0].stream->context);
     if (status)
         object_release(&async->object);
+    else
+        *out = async;
+    return status;
+}
+
+cls_status async_enter(cls_async_coordinator handle, struct async **out) {
+    struct async *async = object_peek(&async_pool, handle);
+    if (!async)
+        return object_invalid(&async_pool, handle);
+    pthread_mutex_lock(&async->lock);
+    cls_status status = object_is(&async->object, handle)
+                            ? context_check(async->lanes[0].stream->context)
+                            : object_invalid(&async_pool, handle);
+    if (status)
+        pthread_mutex_unlock(&async->lock);
     else
         *out = async;
     return status;
@@ -69,11 +91,8 @@ cls_status cls_async_coordinator_create(cls_context context,
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_async_coordinator_create: out is null or "
                                                   "config of a wrong size");
     struct async *async = object_create(&async_pool);
-    if (!async || pthread_mutex_init(&async->lock, NULL)) {
-        if (async)
-            object_abandon(&async->object);
+    if (!async)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an async coordinator");
-    }
     async->context = context;
     async->reports.limit = config && config->reports ? config->reports : REPORTS;
     cls_status status = open_streams(async);
@@ -84,7 +103,13 @@ cls_status cls_async_coordinator_create(cls_context context,
 }
 
 cls_status cls_async_coordinator_destroy(cls_async_coordinator handle) {
-    return object_destroy(&async_pool, handle) ? CLS_SUCCESS : object_invalid(&async_pool, handle);
+    struct async *async = object_acquire(&async_pool, handle);
+    if (!async)
+        return object_invalid(&async_pool, handle);
+    pthread_mutex_lock(&async->lock);
+    const bool destroyed = object_destroy(&async_pool, handle);
+    pthread_mutex_unlock(&async->lock);
+    return async_put(async, destroyed ? CLS_SUCCESS : object_invalid(&async_pool, handle));
 }
 
 cls_status cls_async_coordinator_get_stream(cls_async_coordinator handle, cls_op_kind kind,

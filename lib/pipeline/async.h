@@ -54,8 +54,9 @@ struct reports {
 
 struct async {
     struct object object;
+    pthread_mutex_t lock; /* of the slot: it outlives the coordinator. Guards what follows, but for
+                             the context and the lanes' streams */
     cls_context context;
-    pthread_mutex_t lock; /* guards what follows, but for the lanes' streams */
     struct lane lanes[KINDS];
     cls_op issued; /* the last number given */
     struct touched *touched;
@@ -103,5 +104,8 @@ void async_free(struct async *async);
 /* --- */
 
 cls_status async_get(cls_async_coordinator handle, struct async **out);
+
+/* Looks up a handle and locks the coordinator; no reference is needed while it is locked. */
+cls_status async_enter(cls_async_coordinator handle, struct async **out);
 
 #endif

@@ -196,15 +196,19 @@ static cls_status queue(cls_async_coordinator handle, const struct request *requ
     cls_op id;
     if (!request->deps && request->n_deps)
         return error_set(CLS_ERROR_INVALID_VALUE, "an operation's deps are null");
-    cls_status status = async_get(handle, &async);
+    cls_status status = async_enter(handle, &async);
     if (status)
         return status;
-    pthread_mutex_lock(&async->lock);
+    /* A user's function is called without the lock. */
+    const bool held = request->compute && request->compute->fn;
+    if (held)
+        object_retain(&async->object);
     status = queue_locked(async, request, &id);
     pthread_mutex_unlock(&async->lock);
     if (!status && out)
         *out = id;
-    object_release(&async->object);
+    if (held)
+        object_release(&async->object);
     return status;
 }
 
