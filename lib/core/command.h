@@ -182,6 +182,14 @@ cls_status command_keep(struct command *command, struct object *object);
 cls_status refs_keep(struct refs *refs, struct object *object);
 void refs_release(struct refs *refs);
 
+/* Whether an object is among the inline ones. */
+static inline bool refs_hold(const struct refs *refs, const struct object *object) {
+    for (unsigned i = 0; i < refs->count; i++)
+        if (refs->here[i] == object)
+            return true;
+    return false;
+}
+
 /* Copies what is used only: this is on the path of every launch. */
 static inline void refs_move(struct refs *to, struct refs *from) {
     for (unsigned i = 0; i < from->count; i++)

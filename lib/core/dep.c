@@ -108,3 +108,11 @@ void deps_remove(struct deps *deps, unsigned i) {
     if (!deps->count)
         deps_clear(deps); /* an empty set has no array */
 }
+
+struct stream *deps_unsettled(struct deps *deps) {
+    struct dep *items = deps_items(deps);
+    for (unsigned i = 0; i < deps->count; i++)
+        if (items[i].stream && atomic_load(&items[i].stream->retired) < items[i].position)
+            return items[i].stream;
+    return NULL;
+}

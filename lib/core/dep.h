@@ -82,6 +82,10 @@ void dep_release(const struct dep *dep);
 /* The position of `stream` that the set waits for; 0: none. */
 uint64_t deps_position_of(struct deps *deps, const struct stream *stream);
 
+/* The stream whose poll must come first, as it runs ahead of what is recorded of it; NULL when all that the set
+ * waits for is over. Not retained. */
+struct stream *deps_unsettled(struct deps *deps);
+
 /* Removes entry i. */
 void deps_remove(struct deps *deps, unsigned i);
 

@@ -91,10 +91,6 @@ struct flight *flights_push(struct flights *flights, struct command *command);
  * it. False, and nothing done, when it would hold too many references. */
 bool flights_extend(struct flights *flights, struct command *command);
 
-/* The driver gives the newest flights no event, so that nothing is to be known of them: the next poll fails
- * them. */
-void flights_lose(struct stream *stream, cl_int code);
-
 /* The flight whose event covers a position, or NULL when no later flight has an event. */
 struct flight *flights_covering(const struct flights *flights, uint64_t position);
 

@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/event.h"
 #include "core/exit.h"
+#include "core/flight_state.h"
 #include "core/mutant.h"
 #include "core/observe.h"
 #include "core/share.h"

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a stream's oldest commands stand: asked of the driver, one by one or many at once, and given up where it
+ * does not say. All under the stream's lock.
+ */
+#ifndef CLSTREAM_CORE_FLIGHT_STATE_H
+#define CLSTREAM_CORE_FLIGHT_STATE_H
+
+#include <stdbool.h>
+
+#include "core/flight.h"
+
+struct stream;
+
+/* The first flight from the oldest on that has an event or is lost, or count. */
+unsigned flights_telling(const struct flights *flights);
+
+/* Whether asking is dear, or a driver tells of failures only when waited for. */
+bool asks_in_batches(const struct stream *stream);
+
+/* How the oldest flight that has an event stands; positive while pending. Where asking is dear, the others
+ * are asked about in batches, and by a submitter in passing (`trim`) the older half, once. */
+cl_int flight_look(struct stream *stream, struct flight *flight, bool trim, bool *trimmed);
+
+/* The driver gives the newest flights no event, so that nothing is to be known of them: the next poll fails
+ * them. */
+void flights_lose(struct stream *stream, cl_int code);
+
+#endif
