@@ -56,26 +56,22 @@ static void launch_discard(struct command *command) {
         kernel_give_instance(command->u.launch.kernel, command->u.launch.instance);
 }
 
-/* With references of its own to what the stream's newest flight lends it. */
-static cls_status own_lent(struct stream *stream, struct command *command) {
+/* With references of its own to what the stream's newest flight lends it, for which it has room: nothing is
+ * lent to a launch of more arguments. */
+static void own_lent(struct stream *stream, struct command *command) {
     const struct flight *lender = flight_last(&stream->flights);
-    for (unsigned i = 0; command->lent >> i; i++) {
-        if (!(command->lent >> i & 1))
-            continue;
-        cls_status status = command_keep(command, lender->refs.here[i]);
-        if (status)
-            return status;
-        object_retain(lender->refs.here[i]);
-        command->lent &= ~(1u << i);
-    }
-    return CLS_SUCCESS;
+    for (unsigned i = 0; command->lent >> i; i++)
+        if (command->lent >> i & 1) {
+            object_retain(lender->refs.here[i]);
+            command_keep(command, lender->refs.here[i]);
+        }
+    command->lent = 0;
 }
 
 static cls_status launch_own(struct stream *stream, struct command *command) {
     struct kernel_slot *slot = command->u.launch.slot;
-    cls_status status = own_lent(stream, command);
-    if (!status && slot)
-        status = kernel_slot_give(slot, command);
+    own_lent(stream, command);
+    cls_status status = slot ? kernel_slot_give(slot, command) : CLS_SUCCESS;
     if (!status)
         command->u.launch.slot = NULL;
     return status;
