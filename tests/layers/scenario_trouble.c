@@ -267,7 +267,8 @@ void failed_wait(struct run *run) {
     world_close(run, &world);
 }
 
-/* A library's calls: the first on a worker, the second where its kernels are known to be there. */
+/* A library's calls: the first on a worker, the second where its kernels are known to be there, behind a call
+ * that has left its queue last. */
 void library_call(struct run *run) {
     struct world world;
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
@@ -286,6 +287,7 @@ void library_call(struct run *run) {
                     ok(run, cls_scal_async(3, x, stream)) && synchronize(run, stream) &&
                     ok(run, cls_fill_async(world.b, 0, BYTES, &two, sizeof two, other)) &&
                     wait_for(run, &world, other, stream) &&
+                    ok(run, cls_stream_foreign_async(stream, NULL, nothing_foreign, NULL)) &&
                     ok(run, cls_scal_async(0.5, x, stream)) &&
                     download(run, &world, world.a, stream);
         if (synchronize(run, stream) && good) {
