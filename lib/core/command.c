@@ -27,7 +27,7 @@ cls_status refs_keep(struct refs *refs, struct object *object) {
     return CLS_SUCCESS;
 }
 
-void refs_release(struct refs *refs) {
+void refs_release_all(struct refs *refs) {
     for (unsigned i = 0; i < refs->count; i++)
         object_release(refs->here[i]);
     for (unsigned i = 0; i < refs->more_count; i++)

@@ -180,7 +180,11 @@ static inline const void *command_host(const struct command *command) {
 cls_status command_keep(struct command *command, struct object *object);
 
 cls_status refs_keep(struct refs *refs, struct object *object);
-void refs_release(struct refs *refs);
+void refs_release_all(struct refs *refs);
+static inline void refs_release(struct refs *refs) {
+    if (refs->count || refs->more_count)
+        refs_release_all(refs);
+}
 
 /* Whether an object is among the inline ones. */
 static inline bool refs_hold(const struct refs *refs, const struct object *object) {

@@ -19,11 +19,16 @@ void kernel_command(struct kernel_slot *slot, struct command *out) {
 
 /* --- shape --- */
 
+/* Sizes of groups are mostly powers of two, for which it takes no division. */
+static bool is_multiple(size_t n, size_t of) {
+    return (of & (of - 1)) == 0 ? (n & (of - 1)) == 0 : n % of == 0;
+}
+
 static cls_status check_local(const struct kernel *kernel, const struct launch_shape *shape) {
     size_t group = 1;
     for (unsigned i = 0; i < shape->dims; i++) {
         size_t local = shape->local[i];
-        if (!local || shape->global[i] % local)
+        if (!local || !is_multiple(shape->global[i], local))
             return error_set(CLS_ERROR_INVALID_VALUE,
                              "local size %zu does not divide global size %zu in dimension %u",
                              local, shape->global[i], i);
@@ -45,9 +50,9 @@ static cls_status read_shape(const struct kernel *kernel, const cls_launch *laun
     out->dims = launch->dims;
     out->has_local = false;
     out->items = 1;
+    memcpy(out->global, launch->global, sizeof out->global);
+    memcpy(out->local, launch->local, sizeof out->local);
     for (unsigned i = 0; i < launch->dims; i++) {
-        out->global[i] = launch->global[i];
-        out->local[i] = launch->local[i];
         out->has_local |= launch->local[i] != 0;
         empty |= !launch->global[i];
         overflows |= __builtin_mul_overflow(out->items, launch->global[i], &out->items);

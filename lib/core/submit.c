@@ -187,24 +187,18 @@ static cls_status admit(struct stream *stream, struct command *command, bool *de
     return CLS_SUCCESS;
 }
 
-/* The same under the eyes of the race checker. */
-static cls_status admit_checked(struct stream *stream, struct command *command,
-                                const struct race_args *args, bool *deferred, bool *held) {
-    struct race_touches touches;
-    race_collect(&touches, stream, command, args);
-    cls_status status = admit(stream, command, deferred, held);
-    if (status)
-        race_drop(&touches);
-    else
-        race_submitted(stream, command, &touches);
-    return status;
-}
-
 cls_status stream_submit_entered(struct stream *stream, struct command *command,
                                  const struct race_args *args, uint64_t *position) {
     bool deferred = false, held = false;
-    cls_status status = race_on() ? admit_checked(stream, command, args, &deferred, &held)
-                                  : admit(stream, command, &deferred, &held);
+    const bool checked = race_on();
+    struct race_touches touches;
+    if (checked)
+        race_collect(&touches, stream, command, args);
+    cls_status status = admit(stream, command, &deferred, &held);
+    if (checked && status)
+        race_drop(&touches);
+    else if (checked)
+        race_submitted(stream, command, &touches);
     bool rouse = !deferred && engine_ticks_for(stream);
     if (!status && position)
         *position = command->position;
