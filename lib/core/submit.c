@@ -4,7 +4,6 @@
  * something ahead is not with the driver yet, the command waits in the FIFO and is handed over by
  * whoever makes its turn come: a caller, a worker that finished, or the engine.
  */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +21,10 @@
 #include "core/wait_check.h"
 #include "core/worker.h"
 
-/* How long a submission helps the device along before it goes to the FIFO for want of room. */
-static const uint64_t HELP_NS = 50 * 1000;
+/* How long a submission helps the device along before it goes to the FIFO for want of room, and for which
+ * share of what is in flight. */
+static const uint64_t HELP_NS = 200 * 1000;
+enum { HELP_SHARE = 8 };
 
 static void count(struct stream *stream, const struct command *command) {
     cls_command_kind kind = command->type->kind;
@@ -119,26 +120,23 @@ static cls_status submit_locked(struct stream *stream, struct command *command, 
 }
 
 /* Gives the device a moment when as much is in flight as may be, so that a fast submitter paces itself
- * instead of filling the FIFO. Bounded: what is in flight may take forever. Called and left with the
- * lock held. */
+ * instead of filling the FIFO: it waits for a part of it, asking of its end alone, since a driver's threads
+ * and whoever asks of what they are at work on are in each other's way. Bounded, since what is in flight may
+ * take forever; and after a moment in which nothing retired there is no other one until something has.
+ * Called and left with the lock held. */
 static void help(struct stream *stream) {
-    uint64_t until = 0;
-    unsigned enough = stream->max_in_flight - stream->max_in_flight / 8;
+    const uint64_t retired = atomic_load(&stream->retired);
+    const bool queued = stream->fifo_head != NULL;
     stream->counters.stalls++;
-    do {
-        bool queued = stream->fifo_head != NULL;
-        pthread_mutex_unlock(&stream->lock);
-        sched_yield();
-        stream_poll(stream);
-        if (queued)
-            stream_drive(stream);
-        uint64_t now = clock_now_ns();
-        until = until ? until : now + HELP_NS;
-        pthread_mutex_lock(&stream->lock);
-        if (now >= until)
-            return;
-    } while (stream->flights.commands > enough ||
-             stream->flights.commands == stream->max_in_flight);
+    if (stream->helped_in_vain == retired + 1)
+        return;
+    pthread_mutex_unlock(&stream->lock);
+    stream_await(stream, retired + (stream->max_in_flight + HELP_SHARE - 1) / HELP_SHARE,
+                 clock_now_ns() + HELP_NS);
+    if (queued)
+        stream_drive(stream);
+    pthread_mutex_lock(&stream->lock);
+    stream->helped_in_vain = atomic_load(&stream->retired) == retired ? retired + 1 : 0;
 }
 
 /* Whether a command, or one before it, waits for a gate: nothing says that it opens by itself. */
