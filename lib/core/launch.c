@@ -90,7 +90,7 @@ static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_
 static struct buffer *borrow(const struct refs *lender, cls_buffer handle,
                              struct command *command) {
     for (unsigned i = 0; lender && i < lender->count; i++)
-        if (object_is_at(lender->here[i], handle)) {
+        if (object_is_at(lender->here[i], handle) && lender->here[i]->pool == &buffer_pool) {
             command->lent |= 1u << i;
             return (struct buffer *)(void *)lender->here[i];
         }

@@ -251,6 +251,25 @@ static void test_a_refused_launch(void **state) {
     destroy_from(1);
 }
 
+/* What is no buffer is refused, also where the launch before holds it. */
+static void test_a_handle_of_another_kind(void **state) {
+    const cls_event_config timed = {.size = sizeof timed, .timed = true};
+    const cls_launch shape = cls_launch_1d(CELLS);
+    cls_event event;
+    (void)state;
+    assert_int_equal(cls_event_create(world.context, &timed, &event), CLS_SUCCESS);
+    const cls_arg args[] = {cls_arg_buffer((cls_buffer)(void *)event),
+                            cls_arg_buffer(world.buffers[1]), cls_arg_u32(1)};
+    for (unsigned i = 0; i < 20; i++) {
+        launch_two(0, 1);
+        assert_int_equal(cls_event_record(event, world.stream), CLS_SUCCESS);
+        assert_int_equal(cls_kernel_launch_async(world.two, &shape, args, 3, world.stream),
+                         CLS_ERROR_INVALID_HANDLE);
+    }
+    assert_int_equal(cls_event_destroy(event), CLS_SUCCESS);
+    destroy_from(0);
+}
+
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, open_world, close_world)
 
 int main(void) {
@@ -261,6 +280,7 @@ int main(void) {
         IN_WORLD(test_behind_a_host_function),
         IN_WORLD(test_more_than_a_flight_has_room_for),
         IN_WORLD(test_a_refused_launch),
+        IN_WORLD(test_a_handle_of_another_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
