@@ -32,7 +32,9 @@ static enum source way_to(const struct search *search, struct stream *other,
     if ((search->reuse & CLS_REUSE_DONE) && magazine_is_past(other, slot->freed_at) &&
         object_references(&slot->object) == 1)
         return SOURCE_DONE;
-    return pass == PASS_INSERT && !stream_poison(other) ? SOURCE_INSERTED : SOURCES;
+    if (pass == PASS_INSERT && !stream_poison(other) && !slot_is_doubtful(other, slot))
+        return SOURCE_INSERTED;
+    return SOURCES;
 }
 
 static struct buffer *take_others(const struct search *search, struct stream *other, enum pass pass,

@@ -68,6 +68,34 @@ static void test_failure_does_not_free_what_is_at_work(void **state) {
     scene_close(&s);
 }
 
+/* The same for other streams: the free is done, since the command that was to wait was dropped. */
+static void test_failure_does_not_give_others_what_is_at_work(void **state) {
+    (void)state;
+    struct scene s;
+    struct gate gate;
+    gate_init(&gate);
+    scene_open(&s, CLS_REUSE_ALL);
+    cls_stream third = rig_stream();
+    cls_buffer cells = take_from(s.pool, s.other, MIB);
+    cls_buffer x = take_to_work(&s, s.other);
+    cl_mem memory = memory_of(x);
+    OK(cls_stream_launch_host_async(s.other, gate_hold, &gate));
+    OK(rig_fail(s.other, "fails", -5));
+    put_behind(s.other, s.held.stream);
+    OK(rig_set(s.other, cells, 0, 1, 0));
+    OK(cls_free_async(x, s.other));
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(s.other));
+    OK(cls_stream_reset(s.other));
+    cls_buffer y = take_another(s.pool, third, memory);
+    let_go(&s.held);
+    OK(cls_free_async(y, third));
+    OK(cls_free_async(cells, s.other));
+    OK(cls_stream_destroy(third));
+    scene_close(&s);
+    gate_destroy(&gate);
+}
+
 static void test_free_all_of_a_stream(void **state) {
     (void)state;
     enum { COUNT = 50 };
@@ -185,6 +213,7 @@ int main(void) {
         cmocka_unit_test(test_asking_for_frees),
         cmocka_unit_test(test_free_on_another_stream),
         cmocka_unit_test(test_failure_does_not_free_what_is_at_work),
+        cmocka_unit_test(test_failure_does_not_give_others_what_is_at_work),
         cmocka_unit_test(test_free_all_of_a_stream),
         cmocka_unit_test(test_free_all_when_done),
         cmocka_unit_test(test_frees_wait_for_an_event),
