@@ -28,6 +28,7 @@ struct buffer {
     size_t capacity;     /* bytes of the slot */
     unsigned size_class;
     _Atomic uint64_t home; /* id of the stream that it is allocated for; 0: free */
+    _Atomic bool wrecked;  /* a reference may be a wreck's, which nothing is ordered behind */
     /* while it is free, and guarded by the lock of the list that it is in */
     struct buffer *newer, *older;
     uint64_t freed_at;   /* position of the stream that freed it */

@@ -44,9 +44,12 @@ bool magazine_is_past(struct stream *stream, uint64_t position) {
 /* --- taking out --- */
 
 /* Whether the order that the slot was freed in may have been broken by a failure: what was to come before
- * the free was dropped, and what it waited for may go on. Then only an unused slot may be given again. */
+ * the free was dropped, and what it waited for may go on; or what uses it was given up, and may go on. Then
+ * only an unused slot may be given again. */
 bool slot_is_doubtful(const struct stream *stream, const struct buffer *slot) {
     const struct failure *failure = atomic_load_explicit(&stream->failures, memory_order_relaxed);
+    if (atomic_load_explicit(&slot->wrecked, memory_order_relaxed))
+        return object_references(&slot->object) > 1;
     if (!failure)
         return false;
     uint64_t last = atomic_load(&failure->last);

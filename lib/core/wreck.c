@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "core/buffer.h"
 #include "core/context.h"
 #include "core/share.h"
 #include "core/stream.h"
@@ -73,9 +74,19 @@ static void enter(struct wreck *wreck, const void *host) {
     pthread_mutex_unlock(&wrecks_lock);
 }
 
+/* A pool gives it again only once it has no other references. */
+static void mark(struct object *object) {
+    if (object->pool == &buffer_pool)
+        atomic_store(&((struct buffer *)(void *)object)->wrecked, true);
+}
+
 static void take(struct wreck *wreck, unsigned use, struct refs *refs) {
     struct refs taken;
     refs_move(&taken, refs);
+    for (unsigned i = 0; i < taken.count; i++)
+        mark(taken.here[i]);
+    for (unsigned i = 0; i < taken.more_count; i++)
+        mark(taken.more[i]);
     if (wreck)
         wreck->uses[use] = taken;
 }

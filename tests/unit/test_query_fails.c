@@ -409,10 +409,57 @@ static void test_what_a_lost_launch_uses_is_kept(void **state) {
     world_close(&world);
 }
 
+/* Until its stream sees nothing of a launch that the driver does not tell of. */
+static bool lose_launch(struct world *world, cls_buffer cells, cls_stream stream) {
+    cls_stream_counters counters = CLS_STREAM_COUNTERS_INIT;
+    assert_int_equal(launch(world->kernel, cells, 1, stream), CLS_SUCCESS);
+    mute = latest;
+    armed = waits_fail = mute != NULL;
+    for (unsigned ms = 0; ms < 10000 && (!ms || counters.in_flight); ms++) {
+        cls_stream_query(stream);
+        assert_int_equal(cls_stream_get_counters(stream, &counters), CLS_SUCCESS);
+        nap(1);
+    }
+    assert_int_equal(counters.in_flight, 0);
+    return cls_stream_query(stream) < 0; /* or it was over before */
+}
+
+/* Neither to its stream nor to others, long after the stream was reset. */
+static void test_memory_of_a_lost_launch_is_not_given_again(void **state) {
+    cls_stream second, third;
+    cls_buffer cells, again, elsewhere;
+    cl_mem memory, memories[2];
+    struct world world;
+    (void)state;
+    world_open(&world);
+    assert_int_equal(cls_stream_create(world.context, NULL, &second), CLS_SUCCESS);
+    assert_int_equal(cls_stream_create(world.context, NULL, &third), CLS_SUCCESS);
+    assert_int_equal(cls_malloc_async(second, BYTES, &cells), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_get_cl(cells, &memory), CLS_SUCCESS);
+    const bool lost = lose_launch(&world, cells, second);
+    assert_int_equal(cls_stream_reset(second), CLS_SUCCESS);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(launch(world.kernel, world.cells, 1, second), CLS_SUCCESS);
+    assert_int_equal(cls_free_async(cells, second), CLS_SUCCESS);
+    assert_int_equal(cls_malloc_async(second, BYTES, &again), CLS_SUCCESS);
+    assert_int_equal(cls_malloc_async(third, BYTES, &elsewhere), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_get_cl(again, &memories[0]), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_get_cl(elsewhere, &memories[1]), CLS_SUCCESS);
+    assert_true(!lost || (memories[0] != memory && memories[1] != memory));
+    armed = waits_fail = false;
+    mute = NULL;
+    assert_int_equal(cls_free_async(again, second), CLS_SUCCESS);
+    assert_int_equal(cls_free_async(elsewhere, third), CLS_SUCCESS);
+    assert_int_equal(cls_stream_destroy(second), CLS_SUCCESS);
+    assert_int_equal(cls_stream_destroy(third), CLS_SUCCESS);
+    world_close(&world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_nobody_tells_of_is_waited_for),
         cmocka_unit_test(test_what_a_lost_launch_uses_is_kept),
+        cmocka_unit_test(test_memory_of_a_lost_launch_is_not_given_again),
         cmocka_unit_test(test_a_download_is_over_when_it_returns),
         cmocka_unit_test(test_pinned_memory_stays_until_what_writes_it_is_known_to_be_over),
         cmocka_unit_test(test_memory_of_a_span_that_nobody_tells_of_stays),
