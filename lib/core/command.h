@@ -45,6 +45,8 @@ struct command_type {
     /* Hands the command to the driver. NULL: `run` instead. */
     cls_status (*enqueue)(struct target target, const struct command *command,
                           struct wait_list waits, cl_event *event);
+    /* Where that fails, the driver may have some of it all the same. */
+    bool in_parts;
     /* Runs the command on a thread of the library with no lock held; `so_far` is the stream's error. */
     struct run_result (*run)(struct stream *stream, struct command *command, cls_status so_far);
     /* Earlier work must be done, not only with the driver, before `run`. */

@@ -178,6 +178,7 @@ static const struct command_type type_library = {.kind = CLS_COMMAND_FOREIGN,
 static const struct command_type type_library_inline = {.kind = CLS_COMMAND_FOREIGN,
                                                         .label = "library call",
                                                         .enqueue = enqueue_library,
+                                                        .in_parts = true,
                                                         .touch = race_touch_args,
                                                         .discard = discard_library};
 

@@ -14,6 +14,7 @@
 #include "core/mutant.h"
 #include "core/observe.h"
 #include "core/share.h"
+#include "core/wreck.h"
 #include "driver/event.h"
 
 enum {
@@ -171,6 +172,8 @@ static cls_status enqueue(struct stream *stream, struct command *command, cl_eve
     if (!status) {
         stream->since_ask++;
         stream->since_event = wanted ? 0 : stream->since_event + 1;
+    } else if (command->type->in_parts) {
+        wreck_leave_command(stream->context, stream->queue, command);
     }
     if (events != here)
         free(events);

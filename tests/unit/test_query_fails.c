@@ -331,6 +331,51 @@ static void test_memory_of_a_library_call_without_an_event_stays(void **state) {
     world_close(&world);
 }
 
+/* As a library that has enqueued some of its work when it fails, if it does. */
+static int call_in_parts(const struct device *device, cl_command_queue queue, const void *arguments,
+                         cl_event *event) {
+    (void)device;
+    const int code = *(const int *)arguments;
+    return !code && event ? clEnqueueMarkerWithWaitList(queue, 0, NULL, event) : code;
+}
+
+static cls_status call_library(cls_stream stream, cls_buffer cells, int code) {
+    const struct op_library_call library = {.call = call_in_parts,
+                                            .arguments = &code,
+                                            .bytes = sizeof code,
+                                            .compiled = 1u << 30, /* of no other call */
+                                            .label = "library call"};
+    struct op_call call;
+    const cls_array array = cls_array_of(cells, CLS_U32, CELLS), *const views[] = {&array};
+    assert_int_equal(op_begin(&call, stream, views, 1, false), CLS_SUCCESS);
+    return op_end(&call, op_library(&call, &library), false);
+}
+
+/* The second call is enqueued by whoever submits it; what is enqueued of it runs behind a slow kernel. */
+static void test_memory_of_a_library_call_that_fails_halfway_stays(void **state) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    struct world world;
+    cls_buffer cells;
+    (void)state;
+    config.order = CLS_ORDER_IN_ORDER;
+    assert_int_equal(cls_context_create(NULL, &world.context), CLS_SUCCESS);
+    const uint32_t rounds = world_make(&world, &config);
+    assert_int_equal(cls_buffer_create(world.context, BYTES, &cells), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_get_cl(cells, &awaited), CLS_SUCCESS);
+    assert_int_equal(call_library(world.stream, cells, CL_SUCCESS), CLS_SUCCESS);
+    assert_int_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
+    assert_int_equal(launch(world.kernel, world.cells, 2 * rounds, world.stream), CLS_SUCCESS);
+    assert_int_not_equal(call_library(world.stream, cells, CL_OUT_OF_RESOURCES), CLS_SUCCESS);
+    released = 0;
+    assert_int_equal(cls_buffer_destroy(cells), CLS_SUCCESS);
+    const unsigned at_once = released;
+    assert_true(!at_once || cls_stream_query(world.stream) == CLS_SUCCESS);
+    assert_int_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
+    wait_until(&released, 1);
+    awaited = NULL;
+    world_close(&world);
+}
+
 /* Of two commands of an out-of-order stream the driver tells nothing of the first, which waits for another
  * stream's work: the second waits for the first all the same. */
 static void test_what_nobody_tells_of_is_waited_for(void **state) {
@@ -465,6 +510,7 @@ int main(void) {
         cmocka_unit_test(test_memory_of_a_span_that_nobody_tells_of_stays),
         cmocka_unit_test(test_memory_of_a_span_without_an_event_stays),
         cmocka_unit_test(test_memory_of_a_library_call_without_an_event_stays),
+        cmocka_unit_test(test_memory_of_a_library_call_that_fails_halfway_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
