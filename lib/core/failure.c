@@ -182,6 +182,7 @@ static cls_status forget_failure(struct stream *stream) {
     }
     stream->spare = spare;
     drop_failed_waits(&stream->waits);
+    known_forget(&stream->known);
     atomic_store(&failure->last, stream->submitted);
     return CLS_SUCCESS;
 }

@@ -53,3 +53,8 @@ void known_learn(struct known *known, const struct stream *stream, const struct 
         if (learned->of[i].stream != stream->id)
             enter(known, learned->of[i].stream, learned->of[i].position, stream->submitted + 1);
 }
+
+void known_forget(struct known *known) {
+    atomic_store_explicit(&known->count, 0, memory_order_relaxed);
+    known->next = 0;
+}

@@ -40,6 +40,10 @@ void known_gather(struct stream *other, uint64_t position, struct learned *learn
 /* Under the stream's lock: from its next command on it comes after all of that. */
 void known_learn(struct known *known, const struct stream *stream, const struct learned *learned);
 
+/* Under the stream's lock: a failure has dropped commands that were to come after others, and with them the
+ * order. */
+void known_forget(struct known *known);
+
 /* The position of a stream up to which its work comes before; 0: none is known. */
 uint64_t known_position(const struct known *known, uint64_t stream);
 

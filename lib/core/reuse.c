@@ -141,7 +141,8 @@ static struct buffer *settle_own(struct search *search) {
         chain = magazine_take_unheld(stream, magazine);
     if (magazine)
         slot = take_larger(search, magazine);
-    search->known = stream->known;
+    if (!stream_poison(stream))
+        search->known = stream->known;
     pthread_mutex_unlock(&stream->lock);
     slots_give_back(chain);
     return slot;

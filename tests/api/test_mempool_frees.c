@@ -96,6 +96,32 @@ static void test_failure_does_not_give_others_what_is_at_work(void **state) {
     gate_destroy(&gate);
 }
 
+/* What a failed stream was to come after by a command that was dropped, it does not come after. */
+static void test_failure_breaks_the_order_that_memory_follows(void **state) {
+    (void)state;
+    struct scene s;
+    struct gate gate;
+    gate_init(&gate);
+    scene_open(&s, CLS_REUSE_FOLLOW);
+    cls_buffer cells = take_from(s.pool, s.other, MIB);
+    cl_mem memory = use_and_free(s.pool, s.held.stream);
+    OK(cls_stream_launch_host_async(s.other, gate_hold, &gate));
+    OK(rig_fail(s.other, "fails", -5));
+    put_behind(s.other, s.held.stream);
+    OK(rig_set(s.other, cells, 0, 1, 0));
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(s.other));
+    cls_buffer before = take_another(s.pool, s.other, memory);
+    OK(cls_stream_reset(s.other));
+    cls_buffer after = take_another(s.pool, s.other, memory);
+    let_go(&s.held);
+    OK(cls_free_async(before, s.other));
+    OK(cls_free_async(after, s.other));
+    OK(cls_free_async(cells, s.other));
+    scene_close(&s);
+    gate_destroy(&gate);
+}
+
 static void test_free_all_of_a_stream(void **state) {
     (void)state;
     enum { COUNT = 50 };
@@ -214,6 +240,7 @@ int main(void) {
         cmocka_unit_test(test_free_on_another_stream),
         cmocka_unit_test(test_failure_does_not_free_what_is_at_work),
         cmocka_unit_test(test_failure_does_not_give_others_what_is_at_work),
+        cmocka_unit_test(test_failure_breaks_the_order_that_memory_follows),
         cmocka_unit_test(test_free_all_of_a_stream),
         cmocka_unit_test(test_free_all_when_done),
         cmocka_unit_test(test_frees_wait_for_an_event),
