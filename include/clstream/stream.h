@@ -174,7 +174,9 @@ CLS_API cls_status cls_stream_wait(cls_stream stream, uint64_t timeout_ns);
 /**
  * Clears a poisoned stream once its pending work has drained: waits for it, forgets the error, and
  * replaces a queue that the failure killed. On a healthy stream it only waits.
- * Events recorded before the reset go on reporting the failure.
+ * Events recorded before the reset go on reporting the failure. Other streams' work that the stream was told
+ * to wait for, and that has not failed, is waited for by what comes after, though the commands in between were
+ * dropped.
  * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
  * @retval CLS_ERROR_CONTEXT_LOST   the driver lost the context; nothing can be reset
  */

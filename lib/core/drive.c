@@ -129,9 +129,23 @@ static void pop(struct stream *stream) {
         pthread_cond_broadcast(&stream->progress);
 }
 
+/* The work of other streams that a dropped command was to wait for goes on: what comes after a reset waits for
+ * it instead. Without memory for that the order is lost. */
+static void pass_on_waits(struct stream *stream, struct command *head) {
+    struct dep *items = deps_items(&head->deps);
+    for (unsigned i = head->deps.count; i-- > 0;) {
+        bool over = !items[i].stream || dep_failure(&items[i]) ||
+                    atomic_load(&items[i].stream->retired) >= items[i].position;
+        if (!over && !deps_add(&stream->waits, &items[i]))
+            items[i] = items[--head->deps.count];
+    }
+}
+
 void fifo_finish_head(struct stream *stream) {
     struct command *head = stream->fifo_head;
     pop(stream);
+    if (head->deps.count && stream_poison(stream) && !atomic_load(&stream->destroyed))
+        pass_on_waits(stream, head);
     stream->counters.completed++;
     if (stream_failure_at(stream, head->position))
         stream->counters.failed++;

@@ -122,6 +122,36 @@ static void test_failure_breaks_the_order_that_memory_follows(void **state) {
     gate_destroy(&gate);
 }
 
+/* Not even to the stream itself where it had it again before it failed: what comes after the reset waits for all
+ * that was to be waited for. */
+static void test_order_outlives_a_failure(void **state) {
+    (void)state;
+    struct scene s;
+    struct gate gate;
+    gate_init(&gate);
+    scene_open(&s, CLS_REUSE_ALL);
+    cls_buffer cells = take_from(s.pool, s.other, MIB);
+    cls_buffer x = take_to_work(&s, s.other);
+    cl_mem memory = memory_of(x);
+    OK(cls_stream_launch_host_async(s.other, gate_hold, &gate));
+    OK(rig_fail(s.other, "fails", -5));
+    put_behind(s.other, s.held.stream);
+    OK(rig_set(s.other, cells, 0, 1, 0));
+    OK(cls_free_async(x, s.other));
+    cls_buffer y = take_again(s.pool, s.other, memory);
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(s.other));
+    OK(cls_stream_reset(s.other));
+    OK(rig_set(s.other, y, 0, 2, 0));
+    nap_ms(50);
+    let_go(&s.held);
+    assert_int_equal(rig_cell(y, 0), 2);
+    OK(cls_free_async(y, s.other));
+    OK(cls_free_async(cells, s.other));
+    scene_close(&s);
+    gate_destroy(&gate);
+}
+
 static void test_free_all_of_a_stream(void **state) {
     (void)state;
     enum { COUNT = 50 };
@@ -240,6 +270,7 @@ int main(void) {
         cmocka_unit_test(test_free_on_another_stream),
         cmocka_unit_test(test_failure_does_not_free_what_is_at_work),
         cmocka_unit_test(test_failure_does_not_give_others_what_is_at_work),
+        cmocka_unit_test(test_order_outlives_a_failure),
         cmocka_unit_test(test_failure_breaks_the_order_that_memory_follows),
         cmocka_unit_test(test_free_all_of_a_stream),
         cmocka_unit_test(test_free_all_when_done),
