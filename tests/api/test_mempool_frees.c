@@ -145,6 +145,7 @@ static void test_order_outlives_a_failure(void **state) {
     OK(rig_set(s.other, y, 0, 2, 0));
     nap_ms(50);
     let_go(&s.held);
+    OK(cls_stream_synchronize(s.other));
     assert_int_equal(rig_cell(y, 0), 2);
     OK(cls_free_async(y, s.other));
     OK(cls_free_async(cells, s.other));
