@@ -54,6 +54,7 @@ void devices_grouped(struct run *run);
 
 /* scenario_trouble.c */
 void interoperation(struct run *run);
+enum { FRESH_LABELS = 64 }; /* that the runs of foreign_call take in turn */
 void foreign_call(struct run *run);
 void library_call(struct run *run);
 void many_waits(struct run *run);

@@ -109,7 +109,7 @@ static cl_int foreign(cl_command_queue queue, void *arg) {
 static const char *fresh_label(void) {
     static char label[32];
     static unsigned turn;
-    snprintf(label, sizeof label, "fill by hand %u", turn++ % 64);
+    snprintf(label, sizeof label, "fill by hand %u", turn++ % FRESH_LABELS);
     return label;
 }
 
