@@ -91,8 +91,7 @@ static cls_status leave(struct stream *stream, struct command *command, cl_event
         return CLS_SUCCESS;
     }
     *event = NULL;
-    if (command->refs.count)
-        wreck_leave_command(stream->context, queue, command);
+    wreck_leave_command(stream->context, queue, command);
     return status;
 }
 

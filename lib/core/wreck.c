@@ -109,6 +109,8 @@ void wreck_leave(struct stream *stream, unsigned first, unsigned last) {
 }
 
 void wreck_leave_command(struct context *context, struct queue *queue, struct command *command) {
+    if (!command->refs.count)
+        return;
     struct wreck *wreck = new_wreck(context, queue, 1);
     take(wreck, 0, &command->refs);
     enter(wreck, NULL);

@@ -22,7 +22,8 @@ struct stream;
  * stream's lock. */
 void wreck_leave(struct stream *stream, unsigned first, unsigned last);
 
-/* Takes what a command refers to that the driver has in part perhaps, on a queue that gave no event for it. */
+/* Takes what a command refers to, if anything, that the driver has in part perhaps, on a queue that gave no event
+ * for it. */
 void wreck_leave_command(struct context *context, struct queue *queue, struct command *command);
 
 /* Host memory has no references: what is to be freed may still be in use by a wreck. True when it is: then

@@ -83,12 +83,17 @@ static bool load(struct cache_bytes key, struct caps *caps) {
     if (!cache_load(CACHE_CAPS, key, &payload, &owned))
         return false;
     bool fits = payload.size == sizeof record;
-    if (fits) {
+    if (fits)
         memcpy(&record, payload.bytes, sizeof record);
-        caps_from_numbers(record.numbers, caps);
-    }
     free(owned);
-    return fits && !is_due(caps, record.made);
+    if (!fits)
+        return false;
+    struct caps kept = {0};
+    caps_from_numbers(record.numbers, &kept);
+    if (is_due(&kept, record.made))
+        return false;
+    *caps = kept;
+    return true;
 }
 
 static void store(struct cache_bytes key, const struct caps *caps) {
@@ -108,7 +113,6 @@ static void make(struct device *device, struct caps *caps) {
                 CAPS_FORMAT);
     struct cache_bytes key = {material.bytes, material.length};
     if (material.failed || is_wanted_anew() || !load(key, caps)) {
-        *caps = (struct caps){0};
         bool complete = probe_device(device, caps);
         caps_choose(device, caps);
         if (complete && !material.failed)

@@ -68,6 +68,14 @@ static void test_failure_does_not_free_what_is_at_work(void **state) {
     scene_close(&s);
 }
 
+/* The other stream is to fail once the gate opens, before a command that is behind the held stream's work. */
+static void fail_at_gate(const struct scene *s, struct gate *gate, cls_buffer cells) {
+    OK(cls_stream_launch_host_async(s->other, gate_hold, gate));
+    OK(rig_fail(s->other, "fails", -5));
+    put_behind(s->other, s->held.stream);
+    OK(rig_set(s->other, cells, 0, 1, 0));
+}
+
 /* The same for other streams: the free is done, since the command that was to wait was dropped. */
 static void test_failure_does_not_give_others_what_is_at_work(void **state) {
     (void)state;
@@ -79,10 +87,7 @@ static void test_failure_does_not_give_others_what_is_at_work(void **state) {
     cls_buffer cells = take_from(s.pool, s.other, MIB);
     cls_buffer x = take_to_work(&s, s.other);
     cl_mem memory = memory_of(x);
-    OK(cls_stream_launch_host_async(s.other, gate_hold, &gate));
-    OK(rig_fail(s.other, "fails", -5));
-    put_behind(s.other, s.held.stream);
-    OK(rig_set(s.other, cells, 0, 1, 0));
+    fail_at_gate(&s, &gate, cells);
     OK(cls_free_async(x, s.other));
     gate_open(&gate);
     EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(s.other));
@@ -105,10 +110,7 @@ static void test_failure_breaks_the_order_that_memory_follows(void **state) {
     scene_open(&s, CLS_REUSE_FOLLOW);
     cls_buffer cells = take_from(s.pool, s.other, MIB);
     cl_mem memory = use_and_free(s.pool, s.held.stream);
-    OK(cls_stream_launch_host_async(s.other, gate_hold, &gate));
-    OK(rig_fail(s.other, "fails", -5));
-    put_behind(s.other, s.held.stream);
-    OK(rig_set(s.other, cells, 0, 1, 0));
+    fail_at_gate(&s, &gate, cells);
     gate_open(&gate);
     EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(s.other));
     cls_buffer before = take_another(s.pool, s.other, memory);
@@ -133,10 +135,7 @@ static void test_order_outlives_a_failure(void **state) {
     cls_buffer cells = take_from(s.pool, s.other, MIB);
     cls_buffer x = take_to_work(&s, s.other);
     cl_mem memory = memory_of(x);
-    OK(cls_stream_launch_host_async(s.other, gate_hold, &gate));
-    OK(rig_fail(s.other, "fails", -5));
-    put_behind(s.other, s.held.stream);
-    OK(rig_set(s.other, cells, 0, 1, 0));
+    fail_at_gate(&s, &gate, cells);
     OK(cls_free_async(x, s.other));
     cls_buffer y = take_again(s.pool, s.other, memory);
     gate_open(&gate);
