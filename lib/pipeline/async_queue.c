@@ -6,6 +6,7 @@
 #include <clstream/stream.h>
 
 #include "base/range.h"
+#include "core/handover.h"
 #include "core/kernel.h"
 #include "core/stream.h"
 #include "core/transfer.h"
@@ -86,6 +87,18 @@ static cls_status pass_slot(const struct request *request, const cls_slot *slot)
 
 /* --- work: submitted behind what it waits for, its position stored where it is known --- */
 
+/* Where each submission waits for its command, others get on with the coordinator meanwhile: the command may be
+ * behind one that needs them to. */
+static void step_out(struct async *async) {
+    if (blocking_launches())
+        pthread_mutex_unlock(&async->lock);
+}
+
+static void step_in(struct async *async) {
+    if (blocking_launches())
+        pthread_mutex_lock(&async->lock);
+}
+
 static cls_status submit_copy(struct async *async, const struct request *request,
                               const uint64_t behind[KINDS], const cls_slot *slot,
                               uint64_t *position) {
@@ -100,9 +113,13 @@ static cls_status submit_copy(struct async *async, const struct request *request
     if (status)
         return status;
     status = async_enter_behind(async, request->kind, behind);
-    if (!status)
-        return transfer_submit_entered(&transfer, position);
-    transfer_drop(&transfer);
+    if (status) {
+        transfer_drop(&transfer);
+        return status;
+    }
+    step_out(async);
+    status = transfer_submit_entered(&transfer, position);
+    step_in(async);
     return status;
 }
 
@@ -121,9 +138,13 @@ static cls_status submit_kernel(struct async *async, const struct request *reque
         n++;
     }
     cls_status status = async_enter_behind(async, request->kind, behind);
-    return status ? status
-                  : launch_entered(async->lanes[request->kind].stream, compute->kernel,
-                                   compute->launch, args, n, position);
+    if (status)
+        return status;
+    step_out(async);
+    status = launch_entered(async->lanes[request->kind].stream, compute->kernel, compute->launch,
+                            args, n, position);
+    step_in(async);
+    return status;
 }
 
 /* The user's, so it is called without the lock. */
@@ -199,8 +220,8 @@ static cls_status queue(cls_async_coordinator handle, const struct request *requ
     cls_status status = async_enter(handle, &async);
     if (status)
         return status;
-    /* A user's function is called without the lock. */
-    const bool held = request->compute && request->compute->fn;
+    /* The lock is left meanwhile. */
+    const bool held = (request->compute && request->compute->fn) || blocking_launches();
     if (held)
         object_retain(&async->object);
     status = queue_locked(async, request, &id);
