@@ -15,6 +15,7 @@
 #include <clstream/opencl.h>
 
 #include "core/command.h"
+#include "latest_kernel.h"
 
 enum { BUFFERS = COMMAND_REFS + 2, CELLS = 16, BYTES = CELLS * 4, ROUNDS = 1 << 14 };
 
@@ -48,27 +49,6 @@ static struct {
     bool early;
 } watched[BUFFERS];
 
-static cl_event latest;
-
-cl_int __real_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint n_waits, const cl_event *waits,
-                                     cl_event *event);
-cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint n_waits, const cl_event *waits,
-                                     cl_event *event);
-
-cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint n_waits, const cl_event *waits,
-                                     cl_event *event) {
-    cl_int code = __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
-                                                n_waits, waits, event);
-    latest = event ? *event : NULL;
-    return code;
-}
-
 cl_int __real_clReleaseMemObject(cl_mem memory);
 cl_int __wrap_clReleaseMemObject(cl_mem memory);
 
@@ -89,16 +69,16 @@ cl_int __wrap_clReleaseMemObject(cl_mem memory) {
 static void watch_latest(unsigned i) {
     if (watched[i].last)
         clReleaseEvent(watched[i].last);
-    watched[i].last = latest;
-    if (latest)
-        assert_int_equal(clRetainEvent(latest), CL_SUCCESS);
+    watched[i].last = latest_kernel;
+    if (latest_kernel)
+        assert_int_equal(clRetainEvent(latest_kernel), CL_SUCCESS);
 }
 
 static void launch_two(unsigned a, unsigned b) {
     const cls_launch shape = cls_launch_1d(CELLS);
     const cls_arg args[] = {cls_arg_buffer(world.buffers[a]), cls_arg_buffer(world.buffers[b]),
                             cls_arg_u32(ROUNDS)};
-    latest = NULL;
+    latest_kernel = NULL;
     assert_int_equal(cls_kernel_launch_async(world.two, &shape, args, 3, world.stream),
                      CLS_SUCCESS);
     watch_latest(a);
@@ -188,8 +168,8 @@ static void test_launches_that_are_over(void **state) {
     (void)state;
     for (unsigned i = 0; i < 200; i++) {
         launch_two(0, 1);
-        if (latest)
-            assert_int_equal(clWaitForEvents(1, &latest), CL_SUCCESS);
+        if (latest_kernel)
+            assert_int_equal(clWaitForEvents(1, &latest_kernel), CL_SUCCESS);
     }
     destroy_from(0);
 }

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands whose end no event of the driver's tells: spans of commands that share one, and a library's calls.
+ * What they use is not given back before something else tells that they are over. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "core/op.h"
+#include "driver/caps.h"
+#include "made_up_caps.h"
+#include "silent_driver.h"
+
+enum { SPAN = 12 };
+
+/* Kernels on as many buffers, without events of their own but for the first, and the second is slow; then the
+ * trouble begins, and the host asks. False where that came too late: the engine had a mark made before, or
+ * everything was over. */
+static bool lose_span(const struct world *world, const cls_buffer *buffers, uint32_t rounds,
+                      atomic_bool *trouble, atomic_bool *more_trouble) {
+    seen.markers = 0;
+    for (unsigned i = 0; i < SPAN; i++)
+        assert_int_equal(launch(world->kernel, buffers[i], i == 1 ? rounds : 1, world->stream),
+                         CLS_SUCCESS);
+    *trouble = *more_trouble = true;
+    const bool marked = seen.markers > 0;
+    const cls_status status = cls_stream_synchronize(world->stream);
+    if (status && !marked)
+        return true;
+    *trouble = *more_trouble = false;
+    assert_int_equal(cls_stream_reset(world->stream), CLS_SUCCESS);
+    return false;
+}
+
+/* Events are dear on the device. */
+static void without_events(struct caps *caps) { caps->event_less = true; }
+
+/* No buffer is given back before something tells that the kernels are over. */
+static void check_span_stays(atomic_bool *trouble, atomic_bool *more_trouble) {
+    struct world world;
+    cls_buffer buffers[SPAN];
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    config.order = CLS_ORDER_IN_ORDER;
+    assert_int_equal(cls_context_create(NULL, &world.context), CLS_SUCCESS);
+    make_up_caps(world.context, without_events);
+    const uint32_t rounds = world_make(&world, &config);
+    for (unsigned i = 0; i < SPAN; i++)
+        assert_int_equal(cls_buffer_create(world.context, BYTES, &buffers[i]), CLS_SUCCESS);
+    unsigned tries = 0;
+    while (!lose_span(&world, buffers, rounds, trouble, more_trouble))
+        assert_true(++tries < 100);
+    seen.released = 0;
+    for (unsigned i = 1; i < SPAN; i++)
+        assert_int_equal(cls_buffer_destroy(buffers[i]), CLS_SUCCESS);
+    nap(50);
+    assert_int_equal(seen.released, 0);
+    *trouble = *more_trouble = false;
+    wait_until(&seen.released, SPAN - 1);
+    assert_int_equal(cls_buffer_destroy(buffers[0]), CLS_SUCCESS);
+    world_close(&world);
+}
+
+static void test_memory_of_a_span_that_nobody_tells_of_stays(void **state) {
+    (void)state;
+    check_span_stays(&silent.queries_fail, &silent.waits_fail);
+}
+
+static void test_memory_of_a_span_without_an_event_stays(void **state) {
+    (void)state;
+    check_span_stays(&silent.markers_fail, &silent.markers_fail);
+}
+
+/* As a library that enqueues by itself on a queue of its own, whose last mark is seen.refused. */
+static int call_of_a_library(const struct device *device, cl_command_queue queue,
+                             const void *arguments, cl_event *event) {
+    (void)device;
+    (void)queue;
+    (void)arguments;
+    (void)event;
+    silent.markers_fail = true;
+    return CL_SUCCESS;
+}
+
+static void test_memory_of_a_library_call_without_an_event_stays(void **state) {
+    const struct op_library_call library = {.call = call_of_a_library,
+                                            .arguments = "",
+                                            .bytes = 1,
+                                            .compiled = 1u << 31, /* of no other call */
+                                            .label = "library call"};
+    struct world world;
+    struct op_call call;
+    cls_buffer cells;
+    (void)state;
+    world_open(&world);
+    assert_int_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_create(world.context, BYTES, &cells), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_get_cl(cells, &seen.watched), CLS_SUCCESS);
+    const cls_array array = cls_array_of(cells, CLS_U32, CELLS), *const views[] = {&array};
+    assert_int_equal(op_begin(&call, world.stream, views, 1, false), CLS_SUCCESS);
+    assert_int_equal(op_end(&call, op_library(&call, &library), false), CLS_SUCCESS);
+    assert_int_not_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
+    seen.released = 0;
+    assert_int_equal(cls_buffer_destroy(cells), CLS_SUCCESS);
+    nap(50);
+    assert_int_equal(seen.released, 0);
+    silent.markers_fail = false;
+    wait_until(&seen.released, 1);
+    seen.watched = NULL;
+    world_close(&world);
+}
+
+/* As a library that has enqueued some of its work when it fails, if it does. */
+static int call_in_parts(const struct device *device, cl_command_queue queue, const void *arguments,
+                         cl_event *event) {
+    (void)device;
+    const int code = *(const int *)arguments;
+    return !code && event ? clEnqueueMarkerWithWaitList(queue, 0, NULL, event) : code;
+}
+
+static cls_status call_library(cls_stream stream, cls_buffer cells, int code) {
+    const struct op_library_call library = {.call = call_in_parts,
+                                            .arguments = &code,
+                                            .bytes = sizeof code,
+                                            .compiled = 1u << 30, /* of no other call */
+                                            .label = "library call"};
+    struct op_call call;
+    const cls_array array = cls_array_of(cells, CLS_U32, CELLS), *const views[] = {&array};
+    assert_int_equal(op_begin(&call, stream, views, 1, false), CLS_SUCCESS);
+    return op_end(&call, op_library(&call, &library), false);
+}
+
+/* The second call is enqueued by whoever submits it; what is enqueued of it runs behind a slow kernel. */
+static void test_memory_of_a_library_call_that_fails_halfway_stays(void **state) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    struct world world;
+    cls_buffer cells;
+    (void)state;
+    config.order = CLS_ORDER_IN_ORDER;
+    assert_int_equal(cls_context_create(NULL, &world.context), CLS_SUCCESS);
+    const uint32_t rounds = world_make(&world, &config);
+    assert_int_equal(cls_buffer_create(world.context, BYTES, &cells), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_get_cl(cells, &seen.watched), CLS_SUCCESS);
+    assert_int_equal(call_library(world.stream, cells, CL_SUCCESS), CLS_SUCCESS);
+    assert_int_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
+    assert_int_equal(launch(world.kernel, world.cells, 2 * rounds, world.stream), CLS_SUCCESS);
+    assert_int_not_equal(call_library(world.stream, cells, CL_OUT_OF_RESOURCES), CLS_SUCCESS);
+    seen.released = 0;
+    assert_int_equal(cls_buffer_destroy(cells), CLS_SUCCESS);
+    const unsigned at_once = seen.released;
+    assert_true(!at_once || cls_stream_query(world.stream) == CLS_SUCCESS);
+    assert_int_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
+    wait_until(&seen.released, 1);
+    seen.watched = NULL;
+    world_close(&world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory_of_a_span_that_nobody_tells_of_stays),
+        cmocka_unit_test(test_memory_of_a_span_without_an_event_stays),
+        cmocka_unit_test(test_memory_of_a_library_call_without_an_event_stays),
+        cmocka_unit_test(test_memory_of_a_library_call_that_fails_halfway_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
