@@ -22,15 +22,13 @@ enum {
     WAITS_ON_STACK = 16
 };
 
-bool blocking_launches(void) {
-    static _Atomic int known; /* 0: not read yet; 1: no; 2: yes */
-    int mode = atomic_load_explicit(&known, memory_order_relaxed);
-    if (mode)
-        return mode == 2;
+_Atomic int launch_mode;
+
+int launch_mode_read(void) {
     const char *value = getenv("CLSTREAM_LAUNCH_BLOCKING");
-    bool blocking = value && *value && strcmp(value, "0") != 0;
-    atomic_store_explicit(&known, blocking ? 2 : 1, memory_order_relaxed);
-    return blocking;
+    int mode = value && *value && strcmp(value, "0") != 0 ? LAUNCH_BLOCKING : LAUNCH_ASYNC;
+    atomic_store_explicit(&launch_mode, mode, memory_order_relaxed);
+    return mode;
 }
 
 bool dep_is_native(const struct stream *stream, const struct dep *dep) {
