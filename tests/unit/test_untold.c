@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "../support/patience.h"
 #include "core/op.h"
 #include "driver/caps.h"
 #include "made_up_caps.h"
@@ -49,7 +50,7 @@ static void check_span_stays(atomic_bool *trouble, atomic_bool *more_trouble) {
         assert_int_equal(cls_buffer_create(world.context, BYTES, &buffers[i]), CLS_SUCCESS);
     unsigned tries = 0;
     while (!lose_span(&world, buffers, rounds, trouble, more_trouble))
-        assert_true(++tries < 100);
+        assert_true(++tries < patience(100));
     seen.released = 0;
     for (unsigned i = 1; i < SPAN; i++)
         assert_int_equal(cls_buffer_destroy(buffers[i]), CLS_SUCCESS);
