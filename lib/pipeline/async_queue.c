@@ -87,15 +87,19 @@ static cls_status pass_slot(const struct request *request, const cls_slot *slot)
 
 /* --- work: submitted behind what it waits for, its position stored where it is known --- */
 
-/* Where each submission waits for its command, others get on with the coordinator meanwhile: the command may be
- * behind one that needs them to. */
-static void step_out(struct async *async) {
-    if (blocking_launches())
+/* Whether the lock is left while the work is submitted: for a function of the user's, and where each submission
+ * waits for its command, which may be behind one that needs others to get on with the coordinator. */
+static bool steps_out(const struct request *request) {
+    return (request->compute && request->compute->fn) || blocking_launches();
+}
+
+static void step_out(struct async *async, const struct request *request) {
+    if (steps_out(request))
         pthread_mutex_unlock(&async->lock);
 }
 
-static void step_in(struct async *async) {
-    if (blocking_launches())
+static void step_in(struct async *async, const struct request *request) {
+    if (steps_out(request))
         pthread_mutex_lock(&async->lock);
 }
 
@@ -117,9 +121,9 @@ static cls_status submit_copy(struct async *async, const struct request *request
         transfer_drop(&transfer);
         return status;
     }
-    step_out(async);
+    step_out(async, request);
     status = transfer_submit_entered(&transfer, position);
-    step_in(async);
+    step_in(async, request);
     return status;
 }
 
@@ -140,14 +144,13 @@ static cls_status submit_kernel(struct async *async, const struct request *reque
     cls_status status = async_enter_behind(async, request->kind, behind);
     if (status)
         return status;
-    step_out(async);
+    step_out(async, request);
     status = launch_entered(async->lanes[request->kind].stream, compute->kernel, compute->launch,
                             args, n, position);
-    step_in(async);
+    step_in(async, request);
     return status;
 }
 
-/* The user's, so it is called without the lock. */
 static cls_status submit_fn(struct async *async, const struct request *request,
                             const uint64_t behind[KINDS], const cls_slot *slot) {
     const struct lane *lane = &async->lanes[request->kind];
@@ -155,9 +158,9 @@ static cls_status submit_fn(struct async *async, const struct request *request,
     if (status)
         return status;
     pthread_mutex_unlock(&lane->stream->lock);
-    pthread_mutex_unlock(&async->lock);
+    step_out(async, request);
     status = request->compute->fn(lane->handle, slot, request->compute->arg);
-    pthread_mutex_lock(&async->lock);
+    step_in(async, request);
     return status;
 }
 
@@ -220,8 +223,7 @@ static cls_status queue(cls_async_coordinator handle, const struct request *requ
     cls_status status = async_enter(handle, &async);
     if (status)
         return status;
-    /* The lock is left meanwhile. */
-    const bool held = (request->compute && request->compute->fn) || blocking_launches();
+    const bool held = steps_out(request);
     if (held)
         object_retain(&async->object);
     status = queue_locked(async, request, &id);
