@@ -26,8 +26,8 @@ struct schedule_controls {
     /* Commands gated so far, and the most that were ever held together. */
     uint64_t (*gated)(void);
     unsigned (*widest)(void);
-    /* Waits handed over for pending commands of another queue that was not flushed: some drivers never
-     * end them. */
+    /* Waits handed over, since an order was first chosen, for pending commands of another queue that was not
+     * flushed: some drivers never end them. What the probes of a device without a record try comes before. */
     unsigned (*unflushed)(void);
 };
 

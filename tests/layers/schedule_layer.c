@@ -32,7 +32,7 @@ static struct gated **gates;
 static unsigned n_gates, capacity, widest, unflushed;
 static uint64_t total, last_came, random_state = 1, salt;
 static enum schedule_order order;
-static bool held, wanted, running, stop;
+static bool has_chosen, held, wanted, running, stop;
 static unsigned waiting; /* hosts that wait in the driver */
 static pthread_t thread;
 
@@ -361,6 +361,7 @@ static const char *layer_name(void) { return "clstream schedule layer"; }
 static void choose(enum schedule_order chosen, uint64_t seed) {
     pthread_mutex_lock(&lock);
     order = chosen;
+    has_chosen = true;
     random_state = seed * 2654435761u + 88172645463325252u;
     salt = random_number();
     pthread_mutex_unlock(&lock);

@@ -69,7 +69,7 @@ static void note_command(struct gated *gated, const struct passage *passage, cl_
     if (queue)
         gated->number = ++queue->enqueued;
     for (cl_uint i = 0; i < waits; i++)
-        unflushed += is_unflushed(gated->queue, passage->waits[i]);
+        unflushed += has_chosen && is_unflushed(gated->queue, passage->waits[i]);
 }
 
 static void note_flush(cl_command_queue cl) {
