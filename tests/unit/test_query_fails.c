@@ -86,9 +86,19 @@ static void test_what_nobody_tells_of_is_waited_for(void **state) {
     world_close(&world);
 }
 
+/* Until a stream sees nothing in flight any more. */
+static void see_it_off(cls_stream stream) {
+    cls_stream_counters counters = CLS_STREAM_COUNTERS_INIT;
+    for (unsigned ms = 0; ms < 10000 && (!ms || counters.in_flight); ms++) {
+        cls_stream_query(stream);
+        assert_int_equal(cls_stream_get_counters(stream, &counters), CLS_SUCCESS);
+        nap(1);
+    }
+    assert_int_equal(counters.in_flight, 0);
+}
+
 /* A later launch uses the same buffer, and is seen to end. */
 static void test_what_a_lost_launch_uses_is_kept(void **state) {
-    cls_stream_counters counters = CLS_STREAM_COUNTERS_INIT;
     cls_stream second;
     cls_buffer cells;
     struct world world;
@@ -105,12 +115,7 @@ static void test_what_a_lost_launch_uses_is_kept(void **state) {
         print_message("launches have no events of their own\n");
     } else {
         silent.queries_fail = silent.waits_fail = true;
-        for (unsigned ms = 0; ms < 10000 && (!ms || counters.in_flight); ms++) {
-            cls_stream_query(second);
-            assert_int_equal(cls_stream_get_counters(second, &counters), CLS_SUCCESS);
-            nap(1);
-        }
-        assert_int_equal(counters.in_flight, 0);
+        see_it_off(second);
     }
     const bool lost = cls_stream_query(second) < 0; /* or it was over before */
     assert_int_equal(cls_buffer_destroy(cells), CLS_SUCCESS);
@@ -119,25 +124,17 @@ static void test_what_a_lost_launch_uses_is_kept(void **state) {
     silent.about = NULL;
     assert_int_equal(cls_stream_reset(second), CLS_SUCCESS);
     assert_int_equal(cls_stream_destroy(second), CLS_SUCCESS);
-    for (unsigned ms = 0; !seen.released && ms < 10000; ms++)
-        nap(1);
-    assert_int_equal(seen.released, 1);
+    wait_until(&seen.released, 1);
     seen.watched = NULL;
     world_close(&world);
 }
 
 /* Until its stream sees nothing of a launch that the driver does not tell of. */
 static bool lose_launch(struct world *world, cls_buffer cells, cls_stream stream) {
-    cls_stream_counters counters = CLS_STREAM_COUNTERS_INIT;
     assert_int_equal(launch(world->kernel, cells, 1, stream), CLS_SUCCESS);
     silent.about = latest_kernel;
     silent.queries_fail = silent.waits_fail = silent.about != NULL;
-    for (unsigned ms = 0; ms < 10000 && (!ms || counters.in_flight); ms++) {
-        cls_stream_query(stream);
-        assert_int_equal(cls_stream_get_counters(stream, &counters), CLS_SUCCESS);
-        nap(1);
-    }
-    assert_int_equal(counters.in_flight, 0);
+    see_it_off(stream);
     return cls_stream_query(stream) < 0; /* or it was over before */
 }
 

@@ -72,7 +72,7 @@ static void test_memory_of_a_span_without_an_event_stays(void **state) {
     check_span_stays(&silent.markers_fail, &silent.markers_fail);
 }
 
-/* As a library that enqueues by itself on a queue of its own, whose last mark is seen.refused. */
+/* As a library that enqueues by itself on a queue of its own, whose last mark is refused. */
 static int call_of_a_library(const struct device *device, cl_command_queue queue,
                              const void *arguments, cl_event *event) {
     (void)device;
@@ -83,6 +83,14 @@ static int call_of_a_library(const struct device *device, cl_command_queue queue
     return CL_SUCCESS;
 }
 
+static cls_status call_library(cls_stream stream, cls_buffer cells,
+                               const struct op_library_call *library) {
+    struct op_call call;
+    const cls_array array = cls_array_of(cells, CLS_U32, CELLS), *const views[] = {&array};
+    assert_int_equal(op_begin(&call, stream, views, 1, false), CLS_SUCCESS);
+    return op_end(&call, op_library(&call, library), false);
+}
+
 static void test_memory_of_a_library_call_without_an_event_stays(void **state) {
     const struct op_library_call library = {.call = call_of_a_library,
                                             .arguments = "",
@@ -90,16 +98,13 @@ static void test_memory_of_a_library_call_without_an_event_stays(void **state) {
                                             .compiled = 1u << 31, /* of no other call */
                                             .label = "library call"};
     struct world world;
-    struct op_call call;
     cls_buffer cells;
     (void)state;
     world_open(&world);
     assert_int_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
     assert_int_equal(cls_buffer_create(world.context, BYTES, &cells), CLS_SUCCESS);
     assert_int_equal(cls_buffer_get_cl(cells, &seen.watched), CLS_SUCCESS);
-    const cls_array array = cls_array_of(cells, CLS_U32, CELLS), *const views[] = {&array};
-    assert_int_equal(op_begin(&call, world.stream, views, 1, false), CLS_SUCCESS);
-    assert_int_equal(op_end(&call, op_library(&call, &library), false), CLS_SUCCESS);
+    assert_int_equal(call_library(world.stream, cells, &library), CLS_SUCCESS);
     assert_int_not_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
     seen.released = 0;
     assert_int_equal(cls_buffer_destroy(cells), CLS_SUCCESS);
@@ -119,16 +124,13 @@ static int call_in_parts(const struct device *device, cl_command_queue queue, co
     return !code && event ? clEnqueueMarkerWithWaitList(queue, 0, NULL, event) : code;
 }
 
-static cls_status call_library(cls_stream stream, cls_buffer cells, int code) {
+static cls_status call_parts(cls_stream stream, cls_buffer cells, int code) {
     const struct op_library_call library = {.call = call_in_parts,
                                             .arguments = &code,
                                             .bytes = sizeof code,
                                             .compiled = 1u << 30, /* of no other call */
                                             .label = "library call"};
-    struct op_call call;
-    const cls_array array = cls_array_of(cells, CLS_U32, CELLS), *const views[] = {&array};
-    assert_int_equal(op_begin(&call, stream, views, 1, false), CLS_SUCCESS);
-    return op_end(&call, op_library(&call, &library), false);
+    return call_library(stream, cells, &library);
 }
 
 /* The second call is enqueued by whoever submits it; what is enqueued of it runs behind a slow kernel. */
@@ -142,10 +144,10 @@ static void test_memory_of_a_library_call_that_fails_halfway_stays(void **state)
     const uint32_t rounds = world_make(&world, &config);
     assert_int_equal(cls_buffer_create(world.context, BYTES, &cells), CLS_SUCCESS);
     assert_int_equal(cls_buffer_get_cl(cells, &seen.watched), CLS_SUCCESS);
-    assert_int_equal(call_library(world.stream, cells, CL_SUCCESS), CLS_SUCCESS);
+    assert_int_equal(call_parts(world.stream, cells, CL_SUCCESS), CLS_SUCCESS);
     assert_int_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
     assert_int_equal(launch(world.kernel, world.cells, 2 * rounds, world.stream), CLS_SUCCESS);
-    assert_int_not_equal(call_library(world.stream, cells, CL_OUT_OF_RESOURCES), CLS_SUCCESS);
+    assert_int_not_equal(call_parts(world.stream, cells, CL_OUT_OF_RESOURCES), CLS_SUCCESS);
     seen.released = 0;
     assert_int_equal(cls_buffer_destroy(cells), CLS_SUCCESS);
     const unsigned at_once = seen.released;
