@@ -15,9 +15,10 @@
 
 /* What ends the process from outside is taken by a thread that waits for it; a driver that crashes, by a
  * handler. Handlers would not do for both: the driver's compiler puts its own in front of them, and those
- * give way to the default action while they run, so that a second Ctrl-C could come before the removal. */
-static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS};
+ * give way to the default action while they run, so that a second Ctrl-C could come before the removal.
+ * SIGPIPE is for the thread that wrote, where no other one can wait for it: a driver that tells something. */
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU};
+static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGPIPE};
 enum {
     N_ENDINGS = sizeof endings / sizeof endings[0],
     N_CRASHES = sizeof crashes / sizeof crashes[0]
@@ -50,6 +51,7 @@ static void *await_ending(void *arg) {
         return arg;
     if (armed)
         unlink(name_copy);
+    signal(signal_number, SIG_DFL); /* the compiler's handler swallows some of them */
     pthread_sigmask(SIG_UNBLOCK, &taken, NULL);
     raise(signal_number);
     return arg;
