@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "expression.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,15 +64,20 @@ static bool parse_type(const char *text, struct word word, cls_dtype *dtype,
                            (int)(word.length < MAX_WORD ? word.length : MAX_WORD), text + word.at);
 }
 
+/* strtod stops where the word does, at a blank, a bar or the end. */
 static bool parse_number(const char *text, struct word word, double *number,
                          struct expression_error *error) {
-    char digits[MAX_WORD], *end = digits;
-    if (word_text(text, word, digits))
-        *number = strtod(digits, &end);
-    if (end != digits && *end == '\0')
-        return true;
-    return expression_fail(error, word.at, word.length, "'%.*s' is no number",
-                           (int)(word.length < MAX_WORD ? word.length : MAX_WORD), text + word.at);
+    const int shown = (int)(word.length < MAX_WORD ? word.length : MAX_WORD);
+    char *end;
+    errno = 0;
+    *number = strtod(text + word.at, &end);
+    if (end != text + word.at + word.length)
+        return expression_fail(error, word.at, word.length, "'%.*s' is no number", shown,
+                               text + word.at);
+    if (errno == ERANGE && isinf(*number))
+        return expression_fail(error, word.at, word.length, "'%.*s' is too large", shown,
+                               text + word.at);
+    return true;
 }
 
 static bool unknown_name(const char *text, struct word word, struct expression_error *error) {

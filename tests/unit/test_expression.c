@@ -96,6 +96,8 @@ static void says_what_is_wrong_and_where(void **state) {
         {"gelu 1", 5, 1, "takes no argument"},
         {"scale", 5, 1, "needs a number"},
         {"scale 1,5", 6, 3, "'1,5' is no number"},
+        {"scale 1e400", 6, 5, "'1e400' is too large"},
+        {"add -1e400", 4, 6, "'-1e400' is too large"},
         {"scale 1 2", 8, 1, "takes no further argument"},
         {"where f32 1", 11, 1, "needs a type and two numbers"},
         {"where f32 1 2 3", 14, 1, "takes no further argument"},
