@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The integer types' bounds; `over` is the first whole number past the type, exact as a double. */
@@ -58,16 +60,34 @@ static void number_word(const struct expression *expression, const struct stage 
     }
 }
 
+static bool is_hexadecimal(const char *word) {
+    word += *word == '-' || *word == '+';
+    return word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
+}
+
+/* A constant operand: `number`, as which `word` was read. A whole number is read once more for an i64, which
+ * holds more of them than a double. */
+static bool constant_of(const char *word, size_t length, double number, cls_dtype dtype,
+                        unsigned char bytes[8]) {
+    char *end;
+    errno = 0;
+    const int64_t whole = strtoll(word, &end, is_hexadecimal(word) ? 16 : 10);
+    if (dtype != CLS_I64 || end != word + length)
+        return element_of(number, dtype, bytes);
+    memcpy(bytes, &whole, sizeof whole);
+    return errno != ERANGE;
+}
+
 static bool add_constants(const struct expression *expression, struct plan *plan,
                           struct plan_step *step, cls_dtype dtype, struct expression_error *error) {
     for (unsigned i = 0; i < step->stage->operation->n_numbers; i++) {
         struct plan_constant *constant = &plan->constants[plan->n_constants];
         size_t at, length;
-        if (!element_of(step->stage->numbers[i], dtype, constant->bytes)) {
-            number_word(expression, step->stage, i, &at, &length);
+        number_word(expression, step->stage, i, &at, &length);
+        if (!constant_of(expression->text + at, length, step->stage->numbers[i], dtype,
+                         constant->bytes))
             return expression_fail(error, at, length, "%.*s is no %s", (int)length,
                                    expression->text + at, cls_dtype_name(dtype));
-        }
         constant->dtype = dtype;
         constant->size = cls_dtype_size(dtype);
         step->constants[i] = plan->n_constants++;

@@ -216,6 +216,8 @@ static void checks_types_and_constants(void **state) {
         {"add 0.5", CLS_I32, 4, 3, "0.5 is no i32"},
         {"gt nan", CLS_I64, 3, 3, "nan is no i64"},
         {"add 9223372036854775808", CLS_I64, 4, 19, "is no i64"},
+        {"add -9223372036854775809", CLS_I64, 4, 20, "is no i64"},
+        {"add 0x8000000000000000", CLS_I64, 4, 18, "is no i64"},
         {"add 1e39", CLS_F32, 4, 4, "1e39 is no f32"},
         {"gt 0 | where i32 1   2.5", CLS_F32, 21, 3, "2.5 is no i32"},
     };
@@ -257,6 +259,34 @@ static void makes_elements_of_numbers(void **state) {
     assert_true(number == 0.1);
 }
 
+static void wide_integers_are_exact(void **state) {
+    static const struct {
+        const char *text;
+        int64_t value;
+    } rows[] = {
+        {"eq 9007199254740993", 9007199254740993},
+        {"add -9007199254740993", -9007199254740993},
+        {"sub 9223372036854775807|abs", INT64_MAX},
+        {"max -9223372036854775808", INT64_MIN},
+        {"min 0x7fffffffffffffff", INT64_MAX},
+        {"add 0x10p0", 16},
+        {"add 0010", 10},
+        {"add 1e3", 1000},
+        {"add -0", 0},
+        {"cast u8 | where i64 9007199254740993 1", 9007199254740993},
+        {"add 00000000000000000000000000000000000000000000000000000000000000000000007", 7},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int64_t value;
+        if (!make(rows[i].text, CLS_I64))
+            fail_msg("'%s': %s", rows[i].text, error.reason);
+        memcpy(&value, plan.constants[0].bytes, sizeof value);
+        if (value != rows[i].value)
+            fail_msg("'%s' is %lld", rows[i].text, (long long)value);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_types_and_numbers),
@@ -270,6 +300,7 @@ int main(void) {
         cmocka_unit_test(leaves_casts_to_the_same_type_out),
         cmocka_unit_test(checks_types_and_constants),
         cmocka_unit_test(makes_elements_of_numbers),
+        cmocka_unit_test(wide_integers_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
