@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "failure.h"
@@ -30,6 +32,15 @@ static const char help[] =
     "\n"
     "Exit status: 0 success, 1 failure, 2 wrong usage.\n";
 
+/* The input or the output would take the place of a standard file that the parent closed, and what a driver
+ * prints would go into the output. Opened the other way round, so that writing there still fails. */
+static void take_closed_places(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) != fd)
+            return;
+}
+
 /* Output that did not reach its file (a full disk, a closed pipe) is a failure. */
 static int finish(int code) {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -40,6 +51,7 @@ static int finish(int code) {
 
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "";
+    take_closed_places();
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         return fputs(help, stdout), finish(TOOL_OK);
     if (strcmp(name, "--version") == 0)

@@ -106,6 +106,11 @@ check "a device is written directly" \
     "$(succeeds run --dtype i32 -i "$work/seven" -o /dev/null neg
     [ -c /dev/null ] || echo '/dev/null was replaced')"
 
+check "what a driver prints does not go into the output where standard files are closed" \
+    "$(POCL_DEBUG=all "$clstream" run -q -i "$work/i32.npy" -o "$work/out.npy" copy <&- 2>&- ||
+        echo "exit status $?"
+    same "$work/i32.npy" "$work/out.npy")"
+
 check "the summary tells elements, types and stages" \
     "$(succeeds "$clstream" run -i "$work/big.npy" -o "$work/out.npy" --chunk 64K 'cast i32'
     "$clstream" run -i "$work/big.npy" -o "$work/out.npy" --chunk 64K 'cast i32' >"$work/summary"
