@@ -94,7 +94,8 @@ static bool describe_raw(struct input *input, cls_dtype raw, uint64_t file_bytes
 bool input_open(struct input *input, const char *path, cls_dtype raw, struct failure *failure) {
     struct stat facts;
     input->path = path;
-    input->fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* A FIFO is refused, not waited for. */
+    input->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (input->fd < 0)
         return fail_errno(failure, "%s: cannot open", path);
     if (fstat(input->fd, &facts) != 0)
@@ -134,15 +135,15 @@ static bool find_target(struct output *output, struct stat *facts, bool *exists,
     *exists = stat(output->path, facts) == 0;
     if (!*exists && errno != ENOENT)
         return fail_errno(failure, "%s: cannot write", output->path);
+    if (*exists && !S_ISREG(facts->st_mode) && !S_ISCHR(facts->st_mode))
+        return fail(failure, "%s: not a regular file", output->path);
     output->target = *exists ? realpath(output->path, NULL) : strdup(output->path);
     if (!output->target)
         return fail_errno(failure, "%s: cannot write", output->path);
     return true;
 }
 
-static bool open_device(struct output *output, const struct stat *facts, struct failure *failure) {
-    if (!S_ISCHR(facts->st_mode))
-        return fail(failure, "%s: not a regular file", output->path);
+static bool open_device(struct output *output, struct failure *failure) {
     output->fd = open(output->target, O_WRONLY | O_CLOEXEC);
     return output->fd >= 0 || fail_errno(failure, "%s: cannot write", output->path);
 }
@@ -180,7 +181,7 @@ bool output_open(struct output *output, const char *path, const struct npy_array
     *output = (struct output){.path = path, .fd = -1, .array = *array};
     if (find_target(output, &facts, &exists, failure) &&
         (exists && !S_ISREG(facts.st_mode)
-             ? open_device(output, &facts, failure)
+             ? open_device(output, failure)
              : open_temporary(output, mode_of(&facts, exists), failure)) &&
         write_header(output, failure))
         return true;

@@ -38,6 +38,13 @@ check "an output folder that does not exist" \
 check "an output that is a folder" \
     "$(fails 1 'not a regular file' run -i "$work/here/in.npy" -o "$work/here" relu)"
 
+mkfifo "$work/fifo"
+check "an input that is a FIFO is refused, also one that nobody writes to" \
+    "$(fails 1 'not a regular file' timeout 60 "$clstream" run -i "$work/fifo" -o "$work/here/out" relu)"
+check "an output that is a pipe" \
+    "$(run -i "$work/here/in.npy" -o /dev/stdout relu 2>"$work/said" | cat
+    grep -qx 'clstream: /dev/stdout: not a regular file' "$work/said" || cat "$work/said")"
+
 for cut in 0 5 11 100; do
     head -c $cut "$work/here/in.npy" >"$work/cut.npy"
     check "an input cut off after $cut bytes" \
