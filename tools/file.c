@@ -129,6 +129,33 @@ bool is_npy_name(const char *path) {
     return length >= 4 && strcmp(path + length - 4, ".npy") == 0;
 }
 
+/* `link`, or what it means in the folder of `path`, in its place. NULL with errno set. */
+static char *follow(char *path, const char *link) {
+    const char *slash = strrchr(path, '/');
+    const size_t folder = *link != '/' && slash ? (size_t)(slash - path) + 1 : 0;
+    char *longer = realloc(path, folder + strlen(link) + 1);
+    if (longer)
+        strcpy(longer + folder, link);
+    else
+        free(path);
+    return longer;
+}
+
+/* Where symbolic links lead whose end is not there yet. Allocated; NULL with errno set. */
+static char *end_of_links(const char *path) {
+    char *at = strdup(path), link[4096];
+    ssize_t length;
+    while (at && (length = readlink(at, link, sizeof link)) >= 0) {
+        if ((size_t)length == sizeof link) {
+            free(at);
+            return errno = ENAMETOOLONG, NULL;
+        }
+        link[length] = '\0';
+        at = follow(at, link);
+    }
+    return at;
+}
+
 /* What `path` leads to, so that a symbolic link goes on leading there. */
 static bool find_target(struct output *output, struct stat *facts, bool *exists,
                         struct failure *failure) {
@@ -137,7 +164,7 @@ static bool find_target(struct output *output, struct stat *facts, bool *exists,
         return fail_errno(failure, "%s: cannot write", output->path);
     if (*exists && !S_ISREG(facts->st_mode) && !S_ISCHR(facts->st_mode))
         return fail(failure, "%s: not a regular file", output->path);
-    output->target = *exists ? realpath(output->path, NULL) : strdup(output->path);
+    output->target = *exists ? realpath(output->path, NULL) : end_of_links(output->path);
     if (!output->target)
         return fail_errno(failure, "%s: cannot write", output->path);
     return true;

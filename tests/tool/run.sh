@@ -102,6 +102,17 @@ check "a symbolic link goes on leading to the output, whose mode stays" \
     [ -h "$work/link" ] || echo 'the link is gone'
     [ "$(ls -l "$work/target" | cut -c1-10)" = -rw-r----- ] || ls -l "$work/target")"
 
+mkdir "$work/far" "$work/far/below"
+ln -s far/early "$work/early" && ln -s "$work/far/below/late" "$work/far/early"
+check "a symbolic link whose file is not there yet leads to it then" \
+    "$(succeeds run --dtype i32 -i "$work/seven" -o "$work/early" copy
+    same "$work/seven" "$work/far/below/late"
+    [ -h "$work/early" ] && [ -h "$work/far/early" ] || echo 'the link is gone')"
+ln -s nowhere/at/all "$work/lost"
+check "a symbolic link into no folder is no output, and stays" \
+    "$(fails 1 'No such file' run --dtype i32 -i "$work/seven" -o "$work/lost" copy
+    [ -h "$work/lost" ] || echo 'the link is gone')"
+
 check "a device is written directly" \
     "$(succeeds run --dtype i32 -i "$work/seven" -o /dev/null neg
     [ -c /dev/null ] || echo '/dev/null was replaced')"
