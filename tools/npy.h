@@ -12,10 +12,10 @@
 #include <clstream/types.h>
 
 enum {
-    NPY_MAX_DIMS = 32,
+    NPY_MAX_DIMS = 64,        /* NumPy's, since 2.0 */
     NPY_PREFIX = 12,          /* this many bytes always suffice to learn a header's size */
     NPY_MAX_HEADER = 1 << 20, /* a header that claims more is refused, not allocated */
-    NPY_MAX_WRITTEN = 1024,   /* what npy_write needs at most */
+    NPY_MAX_WRITTEN = 2048,   /* what npy_write needs at most */
     NPY_REASON = 160
 };
 

@@ -237,6 +237,28 @@ static void writes_what_it_reads(void **state) {
         }
 }
 
+/* NumPy 2 has up to 64; the widest numbers, which a 0 before them makes an array of nothing. */
+static void takes_as_many_dimensions_as_numpy(void **state) {
+    char text[2048] = "{'descr': '<f8', 'fortran_order': False, 'shape': (0", reason[NPY_REASON];
+    unsigned char bytes[NPY_MAX_WRITTEN];
+    struct npy_array array, back;
+    size_t needed;
+    (void)state;
+    for (unsigned i = 1; i < 64; i++)
+        strcat(text, ", 9223372036854775807");
+    strcat(text, ")}");
+    assert_int_equal(parse_text(text, &array, reason), NPY_OK);
+    assert_int_equal(array.n_dims, 64);
+    assert_int_equal(array.count, 0);
+    const size_t size = npy_write(&array, bytes, sizeof bytes);
+    assert_true(size > 0);
+    assert_int_equal(npy_parse(bytes, size, &back, &needed, reason), NPY_OK);
+    assert_memory_equal(back.shape, array.shape, sizeof array.shape);
+    strcpy(text + strlen(text) - 2, ", 1)}");
+    assert_int_equal(parse_text(text, &array, reason), NPY_BAD);
+    assert_non_null(strstr(reason, "more than 64 dimensions"));
+}
+
 /* NumPy's own bytes for numpy.zeros((2, 3), '<f4'): the format is a contract with other
  * programs. */
 static void writes_the_bytes_that_numpy_writes(void **state) {
@@ -263,6 +285,7 @@ int main(void) {
         cmocka_unit_test(asks_for_more_until_the_header_is_whole),
         cmocka_unit_test(survives_any_damaged_byte),
         cmocka_unit_test(writes_what_it_reads),
+        cmocka_unit_test(takes_as_many_dimensions_as_numpy),
         cmocka_unit_test(writes_the_bytes_that_numpy_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
