@@ -73,9 +73,9 @@ CLS_API cls_status cls_device_get_info(size_t index, cls_device_info *info);
 
 /**
  * Chooses a device: by index ("2"), by type ("cpu", "gpu", "accelerator"), or by a part of a
- * device's or platform's name, without regard to case. NULL or "" takes CLSTREAM_DEVICE from the
- * environment, and where that is unset the first GPU, else the first accelerator, else the first
- * device.
+ * device's or platform's name, without regard to case; digits alone that are no index must be a
+ * whole number of the name ("3090"). NULL or "" takes CLSTREAM_DEVICE from the environment, and
+ * where that is unset the first GPU, else the first accelerator, else the first device.
  * @retval CLS_ERROR_NO_DEVICE nothing matches; the detail lists what there is
  */
 CLS_API cls_status cls_device_find(const char *spec, size_t *index);

@@ -191,10 +191,25 @@ static struct device *first_of_type(cls_device_type type) {
     return NULL;
 }
 
+/* Digits count as a part where they are a whole number of the name, as "3090" is: an index past the last device
+ * would otherwise be found in "avx512". */
+static bool has_number(const char *name, const char *digits, size_t length) {
+    for (const char *at = name; (at = strstr(at, digits)); at++)
+        if ((at == name || !isdigit((unsigned char)at[-1])) && !isdigit((unsigned char)at[length]))
+            return true;
+    return false;
+}
+
+static bool is_part(const char *name, const char *part) {
+    const size_t length = strlen(part);
+    return strspn(part, "0123456789") == length ? has_number(name, part, length)
+                                                : text_contains(name, part);
+}
+
 static struct device *first_named(const char *part) {
     for (size_t i = 0; i < known.list.count; i++) {
         const cls_device_info *info = &known.list.devices[i]->info;
-        if (text_contains(info->name, part) || text_contains(info->platform, part))
+        if (is_part(info->name, part) || is_part(info->platform, part))
             return known.list.devices[i];
     }
     return NULL;
@@ -210,7 +225,6 @@ static struct device *by_default(void) {
     return known.list.count ? known.list.devices[0] : NULL;
 }
 
-/* Digits that are no index may still be part of a name, as "3090" is. */
 static struct device *match(const char *spec) {
     char *end = NULL;
     unsigned long index = isdigit((unsigned char)spec[0]) ? strtoul(spec, &end, 10) : 0;

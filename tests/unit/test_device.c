@@ -179,6 +179,40 @@ static void devices_are_chosen_by_index_type_and_name(void **state) {
     expect_well(choice_body);
 }
 
+static bool has_whole(const char *name, const char *digits) {
+    while (*(name += strcspn(name, "0123456789"))) {
+        const size_t length = strspn(name, "0123456789");
+        if (length == strlen(digits) && !memcmp(name, digits, length))
+            return true;
+        name += length;
+    }
+    return false;
+}
+
+/* An index past the last device is not found in the middle of a number. */
+static int digits_body(void *arg) {
+    char digits[16];
+    size_t n, index;
+    (void)arg;
+    NEED_DEVICES(n);
+    for (size_t number = n; number < 5000; number++) {
+        bool named = false;
+        snprintf(digits, sizeof digits, "%zu", number);
+        for (size_t i = 0; i < n; i++) {
+            cls_device_info info = CLS_DEVICE_INFO_INIT;
+            CHECK(cls_device_get_info(i, &info) == CLS_SUCCESS);
+            named = named || has_whole(info.name, digits) || has_whole(info.platform, digits);
+        }
+        CHECK((cls_device_find(digits, &index) == CLS_SUCCESS) == named);
+    }
+    return 0;
+}
+
+static void digits_are_an_index_or_a_whole_number(void **state) {
+    (void)state;
+    expect_well(digits_body);
+}
+
 /* A folder without drivers, as on a machine without any. */
 static int no_driver_body(void *arg) {
     char folder[] = "/tmp/clstream-none-XXXXXX";
@@ -346,6 +380,7 @@ int main(void) {
         cmocka_unit_test(threads_make_one_list),
         cmocka_unit_test(bad_input_is_a_status),
         cmocka_unit_test(devices_are_chosen_by_index_type_and_name),
+        cmocka_unit_test(digits_are_an_index_or_a_whole_number),
         cmocka_unit_test(machine_without_driver_is_told_what_to_install),
         cmocka_unit_test(sub_device_has_an_entry_of_its_own),
         cmocka_unit_test(quirks_follow_platform_device_and_driver),
