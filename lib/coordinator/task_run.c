@@ -187,7 +187,7 @@ static cls_status run_all(struct run *run) {
 }
 
 cls_status cls_task_graph_run(cls_task_graph handle) {
-    struct run run = {NULL};
+    struct run run = {.graph = NULL};
     cls_status status = task_graph_get(handle, &run.graph);
     if (status)
         return status;

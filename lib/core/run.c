@@ -38,7 +38,7 @@ static struct run_result run_host(struct stream *stream, struct command *command
     run_enter_user_code(stream, command);
     command->u.host.fn(command->u.host.arg);
     run_leave_user_code();
-    return (struct run_result){CLS_SUCCESS};
+    return (struct run_result){.status = CLS_SUCCESS};
 }
 
 static struct run_result run_callback(struct stream *stream, struct command *command,
@@ -48,7 +48,7 @@ static struct run_result run_callback(struct stream *stream, struct command *com
     run_enter_user_code(stream, command);
     command->u.host.callback(command->u.host.stream, so_far, command->u.host.arg);
     run_leave_user_code();
-    return (struct run_result){CLS_SUCCESS};
+    return (struct run_result){.status = CLS_SUCCESS};
 }
 
 const struct command_type type_host = {
@@ -61,7 +61,7 @@ const struct command_type type_callback = {.kind = CLS_COMMAND_CALLBACK,
 /* A migration whose enqueueing would wait for the work ahead: a worker waits for that instead. */
 static struct run_result run_migrate(struct stream *stream, struct command *command,
                                      cls_status so_far) {
-    struct run_result result = {CLS_SUCCESS};
+    struct run_result result = {.status = CLS_SUCCESS};
     (void)so_far;
     pthread_mutex_lock(&stream->lock);
     result.status = handover_choose_queue(stream, command);
@@ -91,7 +91,7 @@ static struct run_result run_nothing(struct stream *stream, struct command *comm
     (void)stream;
     (void)command;
     (void)so_far;
-    return (struct run_result){CLS_SUCCESS};
+    return (struct run_result){.status = CLS_SUCCESS};
 }
 
 const struct command_type type_mark = {
@@ -178,7 +178,7 @@ static struct run_result run_now(struct stream *stream, struct command *head, cl
 /* True when a thread that waits for what follows hands it over. */
 static bool run_head(struct stream *stream) {
     struct command *head = stream->fifo_head; /* stays: the stream is running */
-    struct run_result result = {CLS_SUCCESS};
+    struct run_result result = {.status = CLS_SUCCESS};
     await_turn(stream, head);
     const struct failure *failure = stream_failure_at(stream, head->position);
     bool skipped = stream_poison(stream) || engine_is_down();

@@ -252,7 +252,7 @@ static cls_status start_piece(struct staged *staged, const struct rect_2d *piece
 }
 
 static struct run_result transfer(struct staged *staged, const struct rect_2d *rect) {
-    struct run_result result = {CLS_SUCCESS};
+    struct run_result result = {.status = CLS_SUCCESS};
     struct cut cut = {rect, 0, 0};
     struct rect_2d piece;
     while (!result.status && next_piece(&cut, &piece)) {
