@@ -55,6 +55,8 @@ AC_DEFUN([CLS_WITH_CLBLAST], [
 AC_ARG_WITH([clblast],
     [AS_HELP_STRING([--with-clblast@<:@=yes|no|auto@:>@], [matrix products through CLBlast (default: auto, where it is found)])],
     [], [with_clblast=auto])
+AS_CASE([$with_clblast], [yes | no | auto], [],
+    [AC_MSG_ERROR([--with-clblast takes yes, no or auto, not $with_clblast])])
 cls_clblast=no
 AS_IF([test "x$with_clblast" != xno], [
     PKG_CHECK_MODULES([CLBLAST], [clblast], [cls_clblast=yes], [
