@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Batch i lives in slot i % depth: pinned memory, a device buffer, and two events, one behind the upload
- * and one behind the caller's last use. Before the pinned memory is loaded anew its upload must be done,
+ * Batch i lives in slot i % depth, or in the next that is free where the caller still holds an older batch
+ * there: pinned memory, a device buffer, and two events, one behind the upload and one behind the caller's
+ * last use. Before the pinned memory is loaded anew its upload must be done,
  * for which the worker waits; before the buffer is, the caller's work, for which the upload stream waits.
  *
  * Workers live until the prefetcher is destroyed, and the last one of them frees the pinned memory, which
@@ -83,8 +84,24 @@ static cls_status prefetcher_put(struct prefetcher *prefetcher, cls_status statu
     return status;
 }
 
+/* Under the lock: where a batch is; NULL: nowhere yet, or no more. */
 static struct slot *slot_of(struct prefetcher *prefetcher, uint64_t index) {
-    return &prefetcher->slots[index % prefetcher->depth];
+    for (unsigned i = 0; i < prefetcher->depth; i++) {
+        struct slot *slot = &prefetcher->slots[(index + i) % prefetcher->depth];
+        if (slot->state != EMPTY && slot->index == index)
+            return slot;
+    }
+    return NULL;
+}
+
+/* Under the lock: where a batch may go; NULL: there is no room. */
+static struct slot *room_for(struct prefetcher *prefetcher, uint64_t index) {
+    for (unsigned i = 0; i < prefetcher->depth; i++) {
+        struct slot *slot = &prefetcher->slots[(index + i) % prefetcher->depth];
+        if (slot->state == EMPTY)
+            return slot;
+    }
+    return NULL;
 }
 
 /* --- the workers' side --- */
@@ -112,16 +129,16 @@ static cls_status fetch(struct prefetcher *prefetcher, struct slot *slot, uint64
 static bool load_one(struct loaders *loaders) {
     struct prefetcher *prefetcher = (struct prefetcher *)(void *)loaders;
     const uint64_t index = prefetcher->next_load;
-    struct slot *slot = slot_of(prefetcher, index);
-    if (prefetcher->ended || slot->state != EMPTY)
+    struct slot *slot = room_for(prefetcher, index);
+    if (prefetcher->ended || !slot)
         return false;
     size_t bytes;
     prefetcher->next_load++;
     slot->state = LOADING;
+    slot->index = index;
     pthread_mutex_unlock(&loaders->lock);
     const cls_status status = fetch(prefetcher, slot, index, &bytes);
     pthread_mutex_lock(&loaders->lock);
-    slot->index = index;
     slot->bytes = bytes;
     slot->status = status;
     slot->state = LOADED;
@@ -259,9 +276,9 @@ cls_status cls_prefetcher_stop(cls_prefetcher handle) {
 static cls_status await_next(struct prefetcher *prefetcher, bool may_wait) {
     for (;;) {
         const struct slot *slot = slot_of(prefetcher, prefetcher->next_out);
-        if (prefetcher->stopped || slot->state == LOADED)
+        if (prefetcher->stopped || (slot && slot->state == LOADED))
             return CLS_SUCCESS;
-        if (slot->state == TAKEN)
+        if (!slot && !room_for(prefetcher, prefetcher->next_out))
             return error_set(CLS_ERROR_LIMIT, "the caller holds all %u batches", prefetcher->depth);
         if (!may_wait)
             return CLS_NOT_READY;
@@ -326,7 +343,7 @@ cls_status cls_prefetcher_try_next(cls_prefetcher prefetcher, cls_stream stream,
 static cls_status release(struct prefetcher *prefetcher, const cls_prefetched *batch,
                           cls_stream stream) {
     struct slot *slot = slot_of(prefetcher, batch->index);
-    if (slot->state != TAKEN || slot->index != batch->index || slot->buffer != batch->buffer)
+    if (!slot || slot->state != TAKEN || slot->buffer != batch->buffer)
         return error_set(CLS_ERROR_INVALID_STATE, "batch %llu is not the caller's",
                          (unsigned long long)batch->index);
     cls_status status = cls_event_record(slot->released, stream);

@@ -154,6 +154,33 @@ static void an_error_comes_in_its_turn(void **state) {
     OK(cls_prefetcher_destroy(prefetcher));
 }
 
+/* Who holds one batch for long takes one place, not the turn of all that come after it. */
+static void batches_are_given_back_in_any_order(void **state) {
+    (void)state;
+    struct data *data = data_new(1000, true);
+    cls_prefetcher prefetcher = prefetcher_make(data, 2, 3);
+    cls_prefetched kept[2], batch;
+    uint32_t value;
+    OK(cls_prefetcher_next(prefetcher, NULL, &kept[0]));
+    OK(cls_prefetcher_next(prefetcher, NULL, &kept[1]));
+    for (unsigned i = 2; i < 12; i++) {
+        OK(cls_prefetcher_next(prefetcher, NULL, &batch));
+        assert_int_equal(batch.index, i);
+        OK(cls_copy_d2h(&value, batch.buffer, 0, sizeof value, NULL));
+        assert_int_equal(value, i);
+        OK(cls_prefetcher_release(prefetcher, &batch, NULL));
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        OK(cls_copy_d2h(&value, kept[i].buffer, 0, sizeof value, NULL));
+        assert_int_equal(value, i);
+        OK(cls_prefetcher_release(prefetcher, &kept[i], NULL));
+        EXPECT(CLS_ERROR_INVALID_STATE, cls_prefetcher_release(prefetcher, &kept[i], NULL));
+    }
+    OK(cls_prefetcher_next(prefetcher, NULL, &batch));
+    assert_int_equal(batch.index, 12);
+    OK(cls_prefetcher_destroy(prefetcher));
+}
+
 static void at_most_depth_batches_are_ahead(void **state) {
     (void)state;
     struct data *data = data_new(1000, false);
@@ -398,6 +425,7 @@ int main(void) {
         cmocka_unit_test(batches_come_in_order),
         cmocka_unit_test(no_data_is_an_end),
         cmocka_unit_test(an_error_comes_in_its_turn),
+        cmocka_unit_test(batches_are_given_back_in_any_order),
         cmocka_unit_test(at_most_depth_batches_are_ahead),
         cmocka_unit_test(looking_does_not_wait),
         cmocka_unit_test(stop_ends_every_wait),
