@@ -122,13 +122,19 @@ static cls_status read_parameters(struct kernel *kernel, cl_kernel instance) {
     cls_status status = kernel_parameter_count(device, instance, &kernel->n_parameters);
     if (!status)
         status = kernel_max_group(device, instance, &kernel->max_group);
+    if (!status)
+        status = kernel_local_bytes(device, instance, &kernel->local_bytes);
     if (status)
         return status;
     kernel->parameters = calloc(kernel->n_parameters + 1, sizeof *kernel->parameters);
     if (!kernel->parameters)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a kernel");
-    for (unsigned i = 0; i < kernel->n_parameters; i++)
-        kernel->parameters[i] = kernel_parameter(device, instance, i);
+    kernel->takes_local = kernel->local_bytes != 0;
+    for (unsigned i = 0; i < kernel->n_parameters; i++) {
+        const enum parameter_kind kind = kernel_parameter(device, instance, i);
+        kernel->parameters[i] = kind;
+        kernel->takes_local |= kind == PARAMETER_UNKNOWN || kind == PARAMETER_LOCAL;
+    }
     return CLS_SUCCESS;
 }
 

@@ -153,12 +153,29 @@ static cls_status set_all(struct stream *stream, struct kernel_slot *slot, const
     return status;
 }
 
+/* PoCL does not look, and aborts the process. */
+static cls_status check_local_memory(const struct kernel *kernel, const cls_arg *args,
+                                     unsigned n_args) {
+    const uint64_t most = kernel->context->device->info.local_memory;
+    size_t bytes = kernel->local_bytes;
+    for (unsigned i = 0; i < n_args; i++)
+        if (args[i].kind == CLS_ARG_LOCAL && __builtin_add_overflow(bytes, args[i].size, &bytes))
+            bytes = SIZE_MAX;
+    if (bytes <= most)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_INVALID_VALUE,
+                     "'%s': %zu bytes of __local memory are more than the device has (%llu)",
+                     kernel->label, bytes, (unsigned long long)most);
+}
+
 static cls_status check_call(const struct kernel *kernel, const cls_launch *launch,
                              const cls_arg *args, unsigned n_args, struct launch_shape *shape) {
     if (n_args != kernel->n_parameters || (n_args && !args))
         return error_set(CLS_ERROR_INVALID_VALUE, "'%s' has %u parameters, not %u", kernel->label,
                          kernel->n_parameters, args ? n_args : 0);
-    return read_shape(kernel, launch, shape);
+    cls_status status =
+        kernel->takes_local ? check_local_memory(kernel, args, n_args) : CLS_SUCCESS;
+    return status ? status : read_shape(kernel, launch, shape);
 }
 
 cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_launch *how,

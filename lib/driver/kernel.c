@@ -84,6 +84,18 @@ cls_status kernel_max_group(const struct device *device, cl_kernel kernel, size_
     return status;
 }
 
+cls_status kernel_local_bytes(const struct device *device, cl_kernel kernel, size_t *out) {
+    cl_ulong bytes = 0;
+    driver_enter(device);
+    cl_int code = clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_LOCAL_MEM_SIZE,
+                                           sizeof bytes, &bytes, NULL);
+    driver_leave(device);
+    cls_status status = driver_status(code, "clGetKernelWorkGroupInfo");
+    if (!status)
+        *out = (size_t)bytes;
+    return status;
+}
+
 cls_status kernel_set_arg(const struct device *device, cl_kernel kernel, unsigned i, size_t size,
                           const void *value) {
     driver_enter(device);

@@ -18,6 +18,9 @@ bool kernel_parameter_is_const(const struct device *device, cl_kernel kernel, un
 /* The most work-items of one group on this device. */
 cls_status kernel_max_group(const struct device *device, cl_kernel kernel, size_t *out);
 
+/* Bytes of __local memory in a group, but for those of arguments. */
+cls_status kernel_local_bytes(const struct device *device, cl_kernel kernel, size_t *out);
+
 cls_status kernel_set_arg(const struct device *device, cl_kernel kernel, unsigned i, size_t size,
                           const void *value);
 void kernel_release(const struct device *device, cl_kernel kernel);

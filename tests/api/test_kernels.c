@@ -117,6 +117,51 @@ static void test_local_memory(void **state) {
     OK(cls_kernel_destroy(reverse));
 }
 
+/* Drivers differ: one refuses, one aborts the process. */
+static void test_more_local_memory_than_there_is(void **state) {
+    (void)state;
+    static const char greedy[] =
+        "kernel void greedy(global uint *data, local uint *scratch) {\n"
+        "    local uint own[CELLS];\n"
+        "    own[get_local_id(0)] = scratch[get_local_id(0)] = data[get_global_id(0)];\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    data[get_global_id(0)] = own[0] + scratch[0];\n"
+        "}\n";
+    cls_kernel reverse = kernel_of("reverse"), kernel;
+    cls_buffer cells = rig_cells(64);
+    cls_launch shape = {1, {64, 0, 0}, {16, 0, 0}};
+    cls_device_info info = CLS_DEVICE_INFO_INIT;
+    size_t device;
+    OK(cls_context_get_device(rig.context, &device));
+    OK(cls_device_get_info(device, &info));
+    const size_t too_much[] = {info.local_memory + 1, (size_t)1 << 40, SIZE_MAX};
+    for (size_t i = 0; i < 3; i++) {
+        cls_arg args[] = {cls_arg_buffer(cells), cls_arg_local(too_much[i])};
+        EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(reverse, &shape, args, 2, NULL));
+    }
+    for (unsigned over = 0; over < 2; over++) { /* with the argument's, and its own alone */
+        const size_t asked = over ? 64 : info.local_memory - 512;
+        cls_arg args[] = {cls_arg_buffer(cells), cls_arg_local(asked)};
+        cls_program built;
+        char options[64];
+        snprintf(options, sizeof options, "-DCELLS=%llu",
+                 (unsigned long long)(over ? info.local_memory + (1 << 20) : 1024) / 4);
+        cls_status status =
+            cls_program_from_source(rig.context, greedy, "greedy.cl", options, &built);
+        if (over && status == CLS_ERROR_BUILD_FAILED)
+            continue;
+        OK(status);
+        OK(cls_kernel_create(built, "greedy", &kernel));
+        EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(kernel, &shape, args, 2, NULL));
+        OK(cls_kernel_destroy(kernel));
+        OK(cls_program_destroy(built));
+    }
+    cls_arg args[] = {cls_arg_buffer(cells), cls_arg_local(64)};
+    OK(cls_kernel_launch(reverse, &shape, args, 2, NULL));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_kernel_destroy(reverse));
+}
+
 /* Values of 1, 8 and 40 bytes, copied by the call, also when the launch is held back. */
 static void test_values_of_any_size_are_copied_by_the_call(void **state) {
     (void)state;
@@ -505,6 +550,7 @@ int main(void) {
         cmocka_unit_test(test_one_to_three_dimensions),
         cmocka_unit_test(test_the_local_size_is_the_callers),
         cmocka_unit_test(test_local_memory),
+        cmocka_unit_test(test_more_local_memory_than_there_is),
         cmocka_unit_test(test_values_of_any_size_are_copied_by_the_call),
         cmocka_unit_test(test_each_launch_has_its_own_arguments),
         cmocka_unit_test(test_null_and_constant_buffers),
