@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "core/buffer.h"
@@ -118,9 +119,10 @@ cls_status context_host_queue(struct context *context, cl_command_queue *out) {
 static cls_status allocate(struct context *context, size_t bytes, void **out) {
     struct block block = {.context = context};
     cl_command_queue queue;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     cls_status status = context_host_queue(context, &queue);
     if (!status)
-        status = pinned_create(context->device, context->cl, queue, bytes, &block.pinned);
+        status = pinned_create(context->device, context->cl, queue, bytes, page, &block.pinned);
     if (status)
         return status;
     if (!remember(&block)) {

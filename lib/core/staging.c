@@ -70,7 +70,7 @@ static cls_status take_chunk(struct context *context, struct chunk **out) {
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a staging chunk");
     cls_status status = context_host_queue(context, &queue);
     if (!status)
-        status = pinned_create(context->device, context->cl, queue, CHUNK_BYTES, &chunk->pinned);
+        status = pinned_create(context->device, context->cl, queue, CHUNK_BYTES, 1, &chunk->pinned);
     if (status)
         free(chunk);
     else

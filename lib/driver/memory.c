@@ -141,32 +141,35 @@ void memory_release(const struct device *device, cl_mem memory) {
 }
 
 cls_status pinned_create(const struct device *device, cl_context context, cl_command_queue queue,
-                         size_t bytes, struct pinned *out) {
+                         size_t bytes, size_t align, struct pinned *out) {
     cl_int code;
+    size_t room;
+    if (__builtin_add_overflow(bytes, align - 1, &room))
+        room = SIZE_MAX; /* which the driver refuses */
     driver_enter(device);
     cl_mem memory =
-        clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &code);
+        clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, room, NULL, &code);
     driver_leave(device);
     cls_status status = driver_status(code, "clCreateBuffer(CL_MEM_ALLOC_HOST_PTR)");
     if (status)
         return status;
     driver_enter(device);
-    void *host = clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0,
-                                    NULL, NULL, &code);
+    char *mapped = clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, room,
+                                      0, NULL, NULL, &code);
     driver_leave(device);
     status = driver_status(code, "clEnqueueMapBuffer");
     if (status) {
         memory_release(device, memory);
         return status;
     }
-    *out = (struct pinned){memory, host, bytes};
+    *out = (struct pinned){memory, mapped, mapped + (-(uintptr_t)mapped & (align - 1)), bytes};
     return CLS_SUCCESS;
 }
 
 void pinned_release(const struct device *device, cl_command_queue queue,
                     const struct pinned *pinned) {
     driver_enter(device);
-    if (clEnqueueUnmapMemObject(queue, pinned->memory, pinned->host, 0, NULL, NULL) == CL_SUCCESS)
+    if (clEnqueueUnmapMemObject(queue, pinned->memory, pinned->mapped, 0, NULL, NULL) == CL_SUCCESS)
         clFlush(queue);
     clReleaseMemObject(pinned->memory);
     driver_leave(device);

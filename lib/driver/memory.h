@@ -33,13 +33,14 @@ void memory_release(const struct device *device, cl_mem memory);
 /* Pinned host memory: a host buffer of the driver's, mapped for good. */
 struct pinned {
     cl_mem memory;
-    void *host;
+    void *mapped; /* by the driver */
+    void *host;   /* `bytes` of it, aligned */
     size_t bytes;
 };
 
-/* Maps on `queue`, and waits for it. */
+/* Maps on `queue`, and waits for it. `align` is a power of two; 1: as the driver does. */
 cls_status pinned_create(const struct device *device, cl_context context, cl_command_queue queue,
-                         size_t bytes, struct pinned *out);
+                         size_t bytes, size_t align, struct pinned *out);
 void pinned_release(const struct device *device, cl_command_queue queue,
                     const struct pinned *pinned);
 

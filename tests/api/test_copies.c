@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BYTES = 3000, BIG = (5 << 20) + 13 };
 
@@ -281,6 +282,27 @@ static void test_big_copies(void **state) {
     free(down);
 }
 
+static void test_pinned_memory_starts_at_a_page(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1, 100, 4095, 4096, 4097, (1 << 20) + 1};
+    const size_t n = sizeof sizes / sizeof *sizes;
+    void *memory[sizeof sizes / sizeof *sizes];
+    for (size_t i = 0; i < n; i++) {
+        OK(cls_host_alloc(rig.context, sizes[i], &memory[i]));
+        assert_int_equal((uintptr_t)memory[i] % (size_t)sysconf(_SC_PAGESIZE), 0);
+        memset(memory[i], (int)i + 1, sizes[i]);
+        OK(cls_copy_h2d_async(scene.device, 0, memory[i], sizes[i] < BYTES ? sizes[i] : BYTES,
+                              scene.stream));
+    }
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *bytes = memory[i];
+        assert_int_equal(bytes[0], i + 1);
+        assert_int_equal(bytes[sizes[i] - 1], i + 1);
+        OK(cls_host_free(memory[i]));
+    }
+    OK(cls_copy_h2d(scene.device, 0, scene.model, BYTES, scene.stream));
+}
+
 static void test_sizes_are_kept(void **state) {
     (void)state;
     static const size_t sizes[] = {1, 2, 3, 4095, 4096, 4097, 1 << 20};
@@ -328,6 +350,7 @@ int main(void) {
         cmocka_unit_test(test_prefetch_changes_nothing),
         cmocka_unit_test(test_prefetches_among_others),
         cmocka_unit_test(test_big_copies),
+        cmocka_unit_test(test_pinned_memory_starts_at_a_page),
         cmocka_unit_test(test_sizes_are_kept),
         cmocka_unit_test(test_counters_tell_the_bytes),
     };
