@@ -8,9 +8,10 @@
  * stream and any thread. It belongs to no context: streams of several devices may meet on one. All
  * calls are safe from any thread.
  *
- * **Signals** of one stream must rise in value, else the call is CLS_ERROR_INVALID_VALUE; the signals of
- * a timeline with a named signaller have one order, so there all of them must. Where several signal one
- * timeline, a signal that finds it at its value or past it changes nothing, and is no error.
+ * **Signals** of one stream must rise in value: one that is not above those which the stream has still to
+ * give is CLS_ERROR_INVALID_VALUE. The signals of a timeline with a named signaller have one order, so there
+ * all of them must rise. Elsewhere a signal that finds the timeline at its value or past it changes nothing,
+ * and is no error.
  *
  * **Failure.** A signal behind a failed command advances its timeline all the same, so that nobody hangs,
  * and poisons it: from there on the waits for every value not yet reached well are over, with that

@@ -16,6 +16,9 @@ static void test_values_of_one_stream_rise(void **state) {
     OK(cls_stream_signal_timeline(stream, timeline, 6));
     gate_open(&gate);
     OK(cls_timeline_wait(timeline, 6, UINT64_MAX));
+    OK(cls_stream_signal_timeline(stream, timeline, 5)); /* those before it are given */
+    OK(cls_stream_synchronize(stream));
+    assert_int_equal(value_of(timeline), 6);
     OK(cls_timeline_destroy(timeline));
     OK(cls_stream_destroy(stream));
     gate_destroy(&gate);
