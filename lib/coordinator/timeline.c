@@ -210,8 +210,8 @@ static bool say_queued(const struct timeline *timeline, uint64_t value, struct t
         const struct lane *lane = &timeline->lanes.items[i];
         const struct mark *mark = lane_reaching(lane, value);
         if (mark)
-            text_printf(text, "%s stream '%s' signals it at %llu", queued ? "," : ":",
-                        ((const struct stream *)lane->key)->name,
+            text_printf(text, "%s stream '%s' signals it behind its command %llu",
+                        queued ? "," : ":", ((const struct stream *)lane->key)->name,
                         (unsigned long long)mark->position);
         queued = queued || mark;
     }

@@ -124,7 +124,8 @@ static void test_timelines(void **state) {
                              "queued it: a possible stall");
     OK(cls_stream_launch_host_async(owner, gate_hold, &gate));
     OK(cls_stream_signal_timeline(owner, owned, 6));
-    expect_in_report("waiter", "timeline 'owned', at 3 of 5: stream 'owner' signals it at 1");
+    expect_in_report("waiter",
+                     "timeline 'owned', at 3 of 5: stream 'owner' signals it behind its command 1");
     gate_await(&gate);
     EXPECT(CLS_ERROR_TIMEOUT, cls_timeline_wait(owned, 5, 10 * MS));
     assert_non_null(strstr(cls_last_error_detail(), "waiting for timeline 'owned', at 3 of 5"));
