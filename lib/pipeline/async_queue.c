@@ -5,12 +5,14 @@
 #include <clstream/buffer.h>
 #include <clstream/stream.h>
 
+#include "base/error.h"
 #include "base/range.h"
 #include "core/handover.h"
 #include "core/kernel.h"
 #include "core/stream.h"
 #include "core/transfer.h"
 #include "pipeline/async.h"
+#include "pipeline/pipeline.h"
 
 enum { MOST_ARGS = 64 };
 
@@ -159,7 +161,9 @@ static cls_status submit_fn(struct async *async, const struct request *request,
         return status;
     pthread_mutex_unlock(&lane->stream->lock);
     step_out(async, request);
+    const unsigned long before = error_count();
     status = request->compute->fn(lane->handle, slot, request->compute->arg);
+    status = pipeline_returned(status, before, "the function of a compute");
     step_in(async, request);
     return status;
 }

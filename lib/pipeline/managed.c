@@ -273,8 +273,11 @@ static cls_status compute_in_place(const cls_compute *compute, const cls_slot *s
     enum { MOST_ARGS = 64 };
     cls_arg args[MOST_ARGS + 1];
     unsigned n = 0;
-    if (compute->fn)
-        return compute->fn(stream, slot, compute->arg);
+    if (compute->fn) {
+        const unsigned long before = error_count();
+        return pipeline_returned(compute->fn(stream, slot, compute->arg), before,
+                                 "the function of a compute");
+    }
     if (compute->n_args > MOST_ARGS)
         return error_set(CLS_ERROR_INVALID_VALUE, "a kernel of %u arguments", compute->n_args);
     args[n++] = cls_arg_buffer(slot->buffer);

@@ -25,4 +25,10 @@ cls_status pipeline_check_stream(cls_stream stream, cls_context context) {
     return status;
 }
 
+cls_status pipeline_returned(cls_status status, unsigned long before, const char *whose) {
+    if (status && error_count() == before)
+        return error_set(status, "%s returned %s", whose, cls_status_string(status));
+    return status;
+}
+
 cls_status pipeline_may_block(void) { return check_may_block(); }

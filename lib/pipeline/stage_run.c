@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Executing iterations. Who executes owns the copies and the times meanwhile: the lock is not held while a
  * stage's function runs. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -114,7 +115,15 @@ static cls_status call(const struct pipeline *pipeline, const struct stage *stag
                                .n_inputs = stage->n_inputs,
                                .n_outputs = stage->n_outputs,
                                .launch = stage->launch};
-    return stage->fn ? stage->fn(&run, stage->arg) : launch(stage, access);
+    if (!stage->fn)
+        return launch(stage, access);
+    char whose[sizeof stage->name + 8];
+    const unsigned long before = error_count();
+    const cls_status status = stage->fn(&run, stage->arg);
+    if (!status)
+        return CLS_SUCCESS;
+    snprintf(whose, sizeof whose, "stage '%s'", stage->name);
+    return pipeline_returned(status, before, whose);
 }
 
 static cls_status run_stage(struct pipeline *pipeline, unsigned index, int *round) {

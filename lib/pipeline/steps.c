@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A list of functions over successive inputs: cls_pipeline_run. */
+#include <stdio.h>
+
 #include <clstream/event.h>
 #include <clstream/pipeline.h>
 #include <clstream/stream.h>
@@ -41,13 +43,23 @@ static cls_status hand_over(cls_stream from, cls_stream to) {
     return status;
 }
 
+static cls_status call(const cls_step *steps, unsigned i, uint64_t input) {
+    char whose[64];
+    const unsigned long before = error_count();
+    const cls_status status = steps[i].fn(steps[i].stream, input, steps[i].arg);
+    if (!status)
+        return CLS_SUCCESS;
+    snprintf(whose, sizeof whose, "step %u, for input %llu,", i, (unsigned long long)input);
+    return pipeline_returned(status, before, whose);
+}
+
 static cls_status submit(const cls_step *steps, unsigned n_steps, uint64_t input) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < n_steps && !status; i++) {
         if (i && steps[i].stream != steps[i - 1].stream)
             status = hand_over(steps[i - 1].stream, steps[i].stream);
         if (!status)
-            status = steps[i].fn(steps[i].stream, input, steps[i].arg);
+            status = call(steps, i, input);
     }
     return status;
 }

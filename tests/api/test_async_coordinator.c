@@ -335,8 +335,11 @@ static void failure_reaches_what_depends_on_it(void **state) {
     uint32_t got = 6;
     cls_completion done[4];
     size_t n;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_async_coordinator_queue_compute(c, &what, NULL, 0, &op));
     what.fn = refuse;
     EXPECT(CLS_ERROR_NOT_FOUND, cls_async_coordinator_queue_compute(c, &what, NULL, 0, &op));
+    assert_string_equal(cls_last_error_detail(),
+                        "the function of a compute returned CLS_ERROR_NOT_FOUND");
     what.fn = fail_later;
     what.buffers = &cells;
     what.n_buffers = 1;

@@ -316,7 +316,10 @@ static void failure_ends_the_iteration_and_reset_heals(void **state) {
     add_buffer(pipeline, "in", CLS_PIPELINE_INTERNAL);
     add(pipeline, "fails", NULL, "in", stage_fails, &refusal);
     add(pipeline, "reads", "in", NULL, stage_download, &data);
+    EXPECT(CLS_ERROR_INVALID_VALUE,
+           cls_pipeline_set_order(pipeline, NULL, 1)); /* an older detail */
     EXPECT(CLS_ERROR_NOT_FOUND, cls_pipeline_execute_iteration(pipeline));
+    assert_string_equal(cls_last_error_detail(), "stage 'fails' returned CLS_ERROR_NOT_FOUND");
     OK(cls_pipeline_synchronize(pipeline));
     refusal = CLS_SUCCESS;
     cls_pipeline_execute_iteration(pipeline);
@@ -410,7 +413,9 @@ static void steps_run_in_order(void **state) {
         assert_int_equal(list.out[i], i * 3 + 2);
     list.fail_at = 4;
     memset(list.out, 0, sizeof list.out);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_run(NULL, 3, 1)); /* an older detail */
     EXPECT(CLS_ERROR_IO, cls_pipeline_run(steps, 3, ROUNDS));
+    assert_string_equal(cls_last_error_detail(), "step 0, for input 4, returned CLS_ERROR_IO");
     assert_int_equal(list.out[3], 11);
     assert_int_equal(list.out[4], 0);
     OK(cls_pipeline_run(steps, 3, 0));
