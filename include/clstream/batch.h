@@ -38,6 +38,8 @@
  * @retval CLS_ERROR_INVALID_VALUE     a null out, an unknown operation or dtype
  * @retval CLS_ERROR_TYPE_MISMATCH     element types that do not go together or have no such operation
  * @retval CLS_ERROR_SIZE_MISMATCH     arrays of unequal counts
+ * @retval CLS_ERROR_OUT_OF_RANGE      an array that passes the end of its buffer
+ * @retval CLS_ERROR_WRONG_CONTEXT     an array or a stream of another context
  * @retval CLS_ERROR_UNSUPPORTED       f64 on a device without it; the detail names the type
  * @retval CLS_ERROR_CONTEXT_DESTROYED
  * @retval CLS_ERROR_OUT_OF_MEMORY

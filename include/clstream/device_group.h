@@ -48,6 +48,7 @@ typedef struct cls_device_group_config {
 /**
  * Creates a group of the caller's contexts, which must outlive it. `config` may be NULL.
  * @retval CLS_ERROR_INVALID_VALUE null pointers, none or more than CLS_DEVICE_GROUP_MAX contexts, a wrong size
+ * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function
  * @return also what cls_stream_create and cls_host_alloc return
  */
 CLS_API cls_status cls_device_group_create(const cls_context *contexts, unsigned n_contexts,

@@ -73,6 +73,7 @@ typedef struct cls_prefetched {
  * @retval CLS_ERROR_INVALID_VALUE null out or load, 0 bytes, too many workers or batches, a wrong size
  * @retval CLS_ERROR_OUT_OF_MEMORY also for want of threads
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
+ * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function
  */
 CLS_API cls_status cls_prefetcher_create(cls_context context, size_t capacity, cls_load_fn load,
                                          void *arg, const cls_prefetcher_config *config,

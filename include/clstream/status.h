@@ -5,6 +5,10 @@
  *
  * Every call of the library returns a cls_status; results go through
  * out-parameters, which are written only on success.
+ *
+ * Any call may return CLS_ERROR_INVALID_VALUE, CLS_ERROR_INVALID_HANDLE, CLS_ERROR_CONTEXT_DESTROYED and
+ * CLS_ERROR_OUT_OF_MEMORY, as they are described below, and one that waits CLS_ERROR_WOULD_DEADLOCK; headers
+ * and functions name them where they say more of them, and all others.
  */
 #ifndef CLSTREAM_STATUS_H
 #define CLSTREAM_STATUS_H
