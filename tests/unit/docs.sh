@@ -57,6 +57,13 @@ not_referenced=$(for path in $(header_paths); do
 done)
 check "the API reference has a place for every header" "$not_referenced"
 
+variables() {
+    grep -ohE "$1CLSTREAM_[A-Z_]+" "$2" | grep -oE 'CLSTREAM_[A-Z_]+' | sort -u
+}
+variables '^\| `' "$srcdir/README.md" >"$dir/readme"
+variables '^\.It Ev ' "$srcdir/doc/clstream.7" >"$dir/manual"
+check "README.md and clstream(7) list the same variables" "$(diff "$dir/readme" "$dir/manual")"
+
 few=$(names "$srcdir/doc/porting.md" | awk 'END {if (NR < 100) print "only " NR " names"}')
 check "the names of a page are found" "$few"
 finish
