@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mover.h"
@@ -22,6 +23,10 @@ static const uint64_t DRAIN_NS = 5 * CLOCK_SECOND;
 enum { REGISTERED_EARLY = 1, REGISTERED_LATE = 2 };
 static _Atomic int registered;
 static _Atomic bool ran;
+
+/* The process that it was registered in. A forked child inherits the handler, but none of the threads that do
+ * the work, and perhaps their locks, which nobody unlocks: it exits as if it had no work. */
+static _Atomic pid_t owner;
 
 static void drain(uint64_t deadline) {
     for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream)) {
@@ -48,7 +53,7 @@ static void drop_queued(void) {
 }
 
 static void at_exit(void) {
-    if (atomic_exchange(&ran, true))
+    if (getpid() != atomic_load(&owner) || atomic_exchange(&ran, true))
         return;
     uint64_t deadline = clock_now_ns() + DRAIN_NS;
     engine_close();
@@ -61,6 +66,11 @@ static void at_exit(void) {
         observer()->drained();
 }
 
+static void enroll(void) {
+    atomic_store(&owner, getpid());
+    atexit(at_exit);
+}
+
 void exit_note_work(const struct device *device) {
     if (atomic_load_explicit(&registered, memory_order_relaxed))
         return;
@@ -68,7 +78,7 @@ void exit_note_work(const struct device *device) {
     if (device->quirks & QUIRK_LATE_EXIT_HANDLER)
         return;
     if (atomic_compare_exchange_strong(&registered, &none, REGISTERED_EARLY))
-        atexit(at_exit);
+        enroll();
 }
 
 void exit_note_done(cls_command_kind kind) {
@@ -76,7 +86,7 @@ void exit_note_done(cls_command_kind kind) {
         kind != CLS_COMMAND_KERNEL)
         return;
     if (atomic_exchange(&registered, REGISTERED_LATE) != REGISTERED_LATE)
-        atexit(at_exit);
+        enroll();
 }
 
 cls_status exit_prepare(struct device *device, cl_context context) {

@@ -2,6 +2,7 @@
 #include "pipeline/loaders.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/condition.h"
 #include "base/error.h"
@@ -12,6 +13,7 @@ static struct {
     pthread_mutex_t lock; /* a loaders' lock is taken inside it */
     struct loaders *first;
     pthread_cond_t gone; /* from the first loaders on */
+    pid_t owner;         /* a forked child has none of the threads, nor may it wait for the lock */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void loaders_quit(struct loaders *loaders) {
@@ -23,6 +25,8 @@ void loaders_quit(struct loaders *loaders) {
 
 static void at_exit(void) {
     const uint64_t deadline = clock_now_ns() + EXIT_PATIENCE_NS;
+    if (getpid() != all.owner)
+        return;
     pthread_mutex_lock(&all.lock);
     for (struct loaders *one = all.first; one; one = one->next)
         loaders_quit(one);
@@ -32,6 +36,7 @@ static void at_exit(void) {
 }
 
 static void register_exit(void) {
+    all.owner = getpid();
     if (condition_init(&all.gone))
         atexit(at_exit);
 }
