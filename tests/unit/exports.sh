@@ -41,4 +41,8 @@ check "every declared function is exported" "$(comm -23 "$dir/declared" "$dir/ex
 check "every exported symbol is declared" "$(comm -13 "$dir/declared" "$dir/exported")"
 check "every row of the version map names a declared function" "$(unmatched_rows)"
 check "no row of the version map stands twice" "$(uniq -d "$dir/allowed")"
+
+# A thread of the library's goes on when the last program part that uses it is closed.
+unloads=$(${READELF:-readelf} -d "$library" | awk '/NODELETE/ {stays = 1} END {if (!stays) print "dlclose unloads it"}')
+check "the library stays where its threads run" "$unloads"
 finish
