@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "core/context.h"
 #include "core/handover.h"
+#include "core/mempool.h"
 #include "core/stream.h"
 #include "core/waiter.h"
 #include "core/wreck.h"
@@ -129,10 +130,14 @@ static enum need look_after(struct stream *stream, bool urgent) {
     return pending ? NEED_LONG : NEED_NOTHING;
 }
 
-/* Takes a stream that is still idle off the list; its reference goes with it. */
+/* Takes a stream that is still idle off the list; its reference goes with it. A destroyed one, on which nobody
+ * can ask for memory any more, stays until what it has freed is anybody's. */
 static bool let_go(struct stream *stream) {
+    if (atomic_load(&stream->destroyed))
+        stream_memory_settle(stream);
     pthread_mutex_lock(&stream->lock);
-    bool idle = !stream->flights.count && !stream->fifo_head && !stream->unflushed;
+    bool holds = atomic_load(&stream->destroyed) && stream_memory_is_held(stream);
+    bool idle = !stream->flights.count && !stream->fifo_head && !stream->unflushed && !holds;
     if (idle) {
         kernel_slots_clear(stream);
         stream->watched = false;

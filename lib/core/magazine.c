@@ -217,6 +217,26 @@ void stream_memory_leave(struct stream *stream) {
         fence_drop(stream->fence);
 }
 
+bool stream_memory_is_held(struct stream *stream) {
+    struct magazine *magazine = atomic_load(&stream->magazines);
+    while (magazine && !magazine->held.oldest)
+        magazine = magazine->next;
+    return magazine != NULL;
+}
+
+void stream_memory_settle(struct stream *stream) {
+    struct buffer *chain;
+    do {
+        chain = NULL;
+        pthread_mutex_lock(&stream->lock);
+        struct magazine *magazine = atomic_load(&stream->magazines);
+        for (; magazine && !chain; magazine = magazine->next)
+            chain = magazine_take_unheld(stream, magazine);
+        pthread_mutex_unlock(&stream->lock);
+        slots_give_back(chain);
+    } while (chain);
+}
+
 struct mempool *stream_next_pool(struct stream *stream, struct mempool *previous) {
     pthread_mutex_lock(&stream->lock);
     struct magazine *magazine = previous ? magazine_find(stream, previous) : NULL;

@@ -155,6 +155,12 @@ void pool_count(struct mempool *pool, uint64_t more);
 /* The host has seen the stream's work done: unused memory beyond the threshold goes back. */
 void stream_memory_waited(struct stream *stream);
 
+/* Under the lock: whether the stream has freed what is for nobody yet. */
+bool stream_memory_is_held(struct stream *stream);
+
+/* Gives back what of that is for anybody by now. Without the lock. */
+void stream_memory_settle(struct stream *stream);
+
 /* The stream is going: what it has freed is given back. */
 void stream_memory_leave(struct stream *stream);
 

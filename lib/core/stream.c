@@ -133,7 +133,8 @@ bool stream_is_over(struct stream *stream) {
     return over;
 }
 
-/* What the stream waits for may keep alive what keeps the stream alive. */
+/* What the stream waits for may keep alive what keeps the stream alive. What its frees wait for too, but that is
+ * still to be waited for: the engine sees to it. */
 void stream_drop_waits(struct stream *stream) {
     struct deps waits;
     pthread_mutex_lock(&stream->lock);
@@ -141,6 +142,8 @@ void stream_drop_waits(struct stream *stream) {
     if (stream->fence)
         fence_drop(stream->fence);
     stream->fence = NULL;
+    if (!stream->watched && stream_memory_is_held(stream))
+        engine_watch(stream);
     pthread_mutex_unlock(&stream->lock);
     deps_clear(&waits);
 }

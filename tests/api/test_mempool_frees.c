@@ -2,6 +2,8 @@
 /* Stream-ordered memory: where a free is in the order, and what it waits for. */
 #include "mempools.h"
 
+#include <string.h>
+
 /* A stream that waits and has submitted nothing since: the free comes after what it waits for. */
 static void test_a_free_comes_after_pending_waits(void **state) {
     (void)state;
@@ -263,6 +265,68 @@ static void test_frees_wait_for_several_events(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+/* They wait for it also when the stream is destroyed meanwhile. */
+static void test_frees_of_a_destroyed_stream_wait(void **state) {
+    (void)state;
+    struct scene s;
+    cls_stream stream = rig_stream();
+    scene_open(&s, CLS_REUSE_ALL);
+    cls_event read = rig_event();
+    cls_buffer x = take_from(s.pool, stream, 4 * KIB);
+    cl_mem memory = memory_of(x);
+    OK(cls_event_record(read, s.held.stream));
+    OK(cls_stream_frees_wait_event(stream, read));
+    OK(cls_free_async(x, stream));
+    OK(cls_event_destroy(read));
+    OK(cls_stream_destroy(stream));
+    nap_ms(50);
+    cls_buffer before = take_another(s.pool, s.other, memory);
+    let_go(&s.held);
+    OK(cls_free_async(before, s.other));
+    scene_close(&s);
+}
+
+static bool is_known(const char *name) {
+    static char text[1 << 16];
+    size_t length;
+    OK(cls_context_explain(rig.context, text, sizeof text, &length));
+    return strstr(text, name) != NULL;
+}
+
+/* Two streams whose frees wait for each other go when they are destroyed. */
+static void test_frees_that_wait_for_each_other_let_go(void **state) {
+    (void)state;
+    enum { TRIES = 1000 };
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream streams[2];
+    cls_event events[2];
+    struct held held;
+    cls_mempool pool = pool_of(CLS_REUSE_FOLLOW_DONE);
+    config.name = "criss-cross";
+    hold(&held);
+    for (int i = 0; i < 2; i++) {
+        OK(cls_stream_create(rig.context, &config, &streams[i]));
+        events[i] = rig_event();
+        put_behind(streams[i], held.stream);
+        OK(cls_event_record(events[i], streams[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        OK(cls_stream_frees_wait_event(streams[i], events[1 - i]));
+        OK(cls_free_async(take_from(pool, streams[i], 4 * KIB), streams[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        OK(cls_event_destroy(events[i]));
+        OK(cls_stream_destroy(streams[i]));
+    }
+    assert_true(is_known(config.name));
+    let_go(&held);
+    for (int i = 0; i < TRIES && is_known(config.name); i++)
+        nap_ms(5);
+    assert_false(is_known(config.name));
+    end_pool(pool);
+    OK(cls_stream_destroy(held.stream));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_free_comes_after_pending_waits),
@@ -276,6 +340,8 @@ int main(void) {
         cmocka_unit_test(test_free_all_when_done),
         cmocka_unit_test(test_frees_wait_for_an_event),
         cmocka_unit_test(test_frees_wait_for_several_events),
+        cmocka_unit_test(test_frees_of_a_destroyed_stream_wait),
+        cmocka_unit_test(test_frees_that_wait_for_each_other_let_go),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
