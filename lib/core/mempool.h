@@ -155,6 +155,10 @@ void pool_count(struct mempool *pool, uint64_t more);
 /* The host has seen the stream's work done: unused memory beyond the threshold goes back. */
 void stream_memory_waited(struct stream *stream);
 
+/* Under the lock, before waits that no command has taken along are dropped: what was freed behind them is held
+ * until the streams' work is done that they are for. Without memory for that it is not. */
+void stream_memory_hold(struct stream *stream);
+
 /* Under the lock: whether the stream has freed what is for nobody yet. */
 bool stream_memory_is_held(struct stream *stream);
 

@@ -138,6 +138,7 @@ bool stream_is_over(struct stream *stream) {
 void stream_drop_waits(struct stream *stream) {
     struct deps waits;
     pthread_mutex_lock(&stream->lock);
+    stream_memory_hold(stream);
     deps_move(&waits, &stream->waits);
     if (stream->fence)
         fence_drop(stream->fence);

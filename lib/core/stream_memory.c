@@ -89,6 +89,57 @@ static struct fence *fence_new(const struct dep *dep, struct fence *old) {
     return NULL;
 }
 
+/* The same of all the streams that are waited for. */
+static struct fence *fence_of(struct deps *waits, struct fence *old) {
+    struct dep *items = deps_items(waits);
+    struct fence *fence = NULL;
+    for (unsigned i = 0; i < waits->count; i++) {
+        const struct dep dep = {.stream = items[i].stream, .position = items[i].position};
+        struct fence *before = fence ? fence : old;
+        if (!dep.stream)
+            continue;
+        object_retain(&dep.stream->object);
+        struct fence *both = fence_new(&dep, before);
+        if (fence)
+            fence_drop(fence);
+        if (!both)
+            return NULL;
+        fence = both;
+    }
+    return fence;
+}
+
+static void put_behind(struct fence *fence, struct buffer *slot) {
+    if (slot->fence)
+        fence_drop(slot->fence);
+    slot->fence = fence;
+    fence->users++;
+}
+
+/* What was freed at positions that are still to come. */
+static void hold_latest(struct magazine *magazine, uint64_t submitted, struct fence *fence) {
+    struct buffer *slot = atomic_load(&magazine->held.newest);
+    for (; slot; slot = slot->older)
+        if (slot->freed_at > submitted)
+            put_behind(fence, slot);
+    for (unsigned i = 0; i < SIZE_CLASSES; i++)
+        while ((slot = atomic_load(&magazine->lists[i].newest)) && slot->freed_at > submitted) {
+            freed_remove(&magazine->lists[i], slot);
+            put_behind(fence, slot);
+            freed_push(&magazine->held, slot);
+        }
+}
+
+void stream_memory_hold(struct stream *stream) {
+    struct magazine *magazine = atomic_load(&stream->magazines);
+    struct fence *fence = magazine ? fence_of(&stream->waits, stream->fence) : NULL;
+    for (; magazine && fence; magazine = magazine->next)
+        if (magazine->last_free > stream->submitted)
+            hold_latest(magazine, stream->submitted, fence);
+    if (fence)
+        fence_drop(fence);
+}
+
 static cls_status add_fence(struct stream *stream, struct stream *other, uint64_t position) {
     const struct dep dep = {.stream = other, .position = position};
     object_retain(&other->object);

@@ -286,6 +286,28 @@ static void test_frees_of_a_destroyed_stream_wait(void **state) {
     scene_close(&s);
 }
 
+/* So do those behind waits that nothing followed. */
+static void test_frees_behind_waits_of_a_destroyed_stream_wait(void **state) {
+    (void)state;
+    struct scene s;
+    cls_stream stream = rig_stream();
+    scene_open(&s, CLS_REUSE_ALL);
+    cls_buffer x = take_from(s.pool, stream, 4 * KIB), y = take_from(s.pool, stream, 8 * KIB);
+    cl_mem memories[2] = {memory_of(x), memory_of(y)};
+    put_behind(stream, s.held.stream);
+    OK(cls_free_async(x, stream));
+    OK(cls_stream_free_all_async(stream, CLS_FREE_WHEN_DONE));
+    OK(cls_stream_destroy(stream));
+    nap_ms(50);
+    cls_buffer before = take_another(s.pool, s.other, memories[0]);
+    cls_buffer larger = take_from(s.pool, s.other, 8 * KIB);
+    assert_ptr_not_equal(memory_of(larger), memories[1]);
+    let_go(&s.held);
+    OK(cls_free_async(before, s.other));
+    OK(cls_free_async(larger, s.other));
+    scene_close(&s);
+}
+
 static bool is_known(const char *name) {
     static char text[1 << 16];
     size_t length;
@@ -341,6 +363,7 @@ int main(void) {
         cmocka_unit_test(test_frees_wait_for_an_event),
         cmocka_unit_test(test_frees_wait_for_several_events),
         cmocka_unit_test(test_frees_of_a_destroyed_stream_wait),
+        cmocka_unit_test(test_frees_behind_waits_of_a_destroyed_stream_wait),
         cmocka_unit_test(test_frees_that_wait_for_each_other_let_go),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
