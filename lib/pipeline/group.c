@@ -37,8 +37,17 @@ static void close_member(struct member *member) {
         cls_buffer_destroy(member->others);
 }
 
+static void await_copies(const struct member *member) {
+    if (member->streams.upload)
+        cls_stream_synchronize(member->streams.upload);
+    if (member->streams.download)
+        cls_stream_synchronize(member->streams.download);
+}
+
 static void group_finalize(struct object *object) {
     struct group *group = (struct group *)(void *)object;
+    for (unsigned d = 0; d < group->n; d++)
+        await_copies(&group->members[d]);
     for (unsigned d = 0; d < group->n; d++)
         for (unsigned i = 0; i < group->n_chunks; i++)
             close_chunk(&group->members[d].chunks[i], group->n);
