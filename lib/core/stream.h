@@ -59,9 +59,8 @@ struct stream {
     unsigned waiters;
 
     uint64_t submitted;
-    uint64_t firm_until;     /* waits up to it are known to be over some day: for the wait check,
-                                under its lock */
-    uint64_t last_host_copy; /* position of the latest copy from or to the host */
+    uint64_t firm_until; /* waits up to it are known to be over some day: for the wait check, under
+                            its lock */
     _Atomic uint64_t retired;
     struct flights flights;
     struct deps waits; /* for the next command */

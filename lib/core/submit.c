@@ -31,8 +31,6 @@ static void count(struct stream *stream, const struct command *command) {
     stream->counters.commands[kind]++;
     if (command->type == &type_launch)
         stream->counters.work_items += command->u.launch.shape.items;
-    if (kind == CLS_COMMAND_COPY_H2D || kind == CLS_COMMAND_COPY_D2H)
-        stream->last_host_copy = command->position;
     if (kind == CLS_COMMAND_COPY_H2D)
         stream->counters.bytes_to_device += command->bytes;
     else if (kind == CLS_COMMAND_COPY_D2H)
