@@ -2,7 +2,13 @@
 /* Copies of 2-D rectangles. */
 #include "base/error.h"
 #include "core/context.h"
+#include "core/op.h"
 #include "core/transfer.h"
+#include "driver/memory.h"
+#include "driver/quirk.h"
+
+/* Work-items of the kernel at most; each takes every so manieth byte. */
+enum { MOST_ITEMS = 1 << 20 };
 
 /* The bytes from the first to the last of one side of a rectangle; false when that overflows. */
 static bool rect_span(size_t offset, size_t pitch, size_t width, size_t height, size_t *end) {
@@ -117,6 +123,56 @@ static bool rects_overlap(const cls_rect *rect) {
     return column < rect->width || column > pitch - rect->width;
 }
 
+static bool is_part(const struct device *device, const struct buffer *buffer) {
+    struct memory_place place;
+    memory_find(device, buffer->memory, &place);
+    return place.root != buffer->memory;
+}
+
+/* OpenCL copies within one buffer between rows of one pitch only. */
+static bool driver_can_copy(const struct transfer *t, const cls_rect *rect) {
+    const struct device *device = t->stream->context->device;
+    if (t->to->memory == t->from->memory && rect->dst_pitch != rect->src_pitch)
+        return false;
+    return !(device->quirks & QUIRK_PART_RECT_CRASHES) ||
+           (!is_part(device, t->to) && !is_part(device, t->from));
+}
+
+static cls_array bytes_of(cls_buffer buffer, size_t offset, size_t pitch, const cls_rect *rect) {
+    return cls_array_at(buffer, CLS_U8, offset, host_span(offset, pitch, rect) - offset);
+}
+
+static cls_status launch_copy(struct op_call *call, const cls_rect *rect) {
+    static const struct op_kernel_spec spec = {"copy.cl", "copy_rect", "", "copy_rect"};
+    const size_t bytes = rect->width * rect->height;
+    const struct op_arg args[] = {
+        op_arg_view(&call->views[0], false),
+        op_arg_u64(rect->src_offset),
+        op_arg_u64(rect->src_pitch),
+        op_arg_view(&call->views[1], true),
+        op_arg_u64(rect->dst_offset),
+        op_arg_u64(rect->dst_pitch),
+        op_arg_u64(rect->width),
+        op_arg_u64(bytes),
+    };
+    struct kernel *kernel;
+    cls_status status = op_kernel(call, &spec, &kernel);
+    if (status)
+        return status;
+    return op_launch(call, kernel, args, sizeof args / sizeof *args,
+                     bytes < MOST_ITEMS ? bytes : MOST_ITEMS, 0);
+}
+
+static cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const cls_rect *rect,
+                                 cls_stream stream, bool blocking) {
+    const cls_array from = bytes_of(src, rect->src_offset, rect->src_pitch, rect);
+    const cls_array to = bytes_of(dst, rect->dst_offset, rect->dst_pitch, rect);
+    const cls_array *const views[] = {&from, &to};
+    struct op_call call;
+    cls_status status = op_begin(&call, stream, views, 2, blocking);
+    return status ? status : op_end(&call, launch_copy(&call, rect), blocking);
+}
+
 static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *rect, cls_stream stream,
                            bool blocking) {
     struct transfer t;
@@ -127,6 +183,10 @@ static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *rect,
     if (t.to->memory == t.from->memory && rects_overlap(rect))
         return transfer_end(&t,
                             error_set(CLS_ERROR_OVERLAP, "the rectangles overlap in one buffer"));
+    if (!driver_can_copy(&t, rect)) {
+        transfer_end(&t, CLS_SUCCESS);
+        return rect_by_kernel(dst, src, rect, stream, blocking);
+    }
     t.command.type = &type_copy_rect;
     t.command.u.rect.to = t.to->memory;
     t.command.u.rect.from = t.from->memory;

@@ -43,7 +43,9 @@ enum quirk {
     QUIRK_ARG_INFO_BREAKS_BUILD = 1u << 10,
     /* Migrating a buffer to the host among other commands corrupts the driver's own memory: a prefetch there
      * is a marker. */
-    QUIRK_HOST_MIGRATION_CORRUPTS = 1u << 11
+    QUIRK_HOST_MIGRATION_CORRUPTS = 1u << 11,
+    /* Copying a rectangle from or to a sub-buffer ends the process: a kernel of the library's does it. */
+    QUIRK_PART_RECT_CRASHES = 1u << 12
 };
 
 struct quirk_row {

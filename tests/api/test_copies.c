@@ -2,6 +2,8 @@
 /* Copies, rectangles and fills against the same done on the host, byte by byte, on odd ranges. */
 #include "../support/rig.h"
 
+#include <clstream/mempool.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -182,6 +184,52 @@ static void test_rectangles(void **state) {
     expect_model();
 }
 
+/* Memory of the stream's order is sub-buffers to the driver. */
+static void test_rectangles_of_stream_ordered_memory(void **state) {
+    (void)state;
+    unsigned count = rig_scale(60, 12);
+    cls_buffer parts[2];
+    for (unsigned i = 0; i < 2; i++) {
+        OK(cls_malloc_async(scene.stream, BYTES, &parts[i]));
+        OK(cls_copy_h2d(parts[i], 0, i ? scene.other : scene.model, BYTES, scene.stream));
+    }
+    for (unsigned i = 0; i < count; i++) {
+        cls_rect r = rectangle();
+        if (i % 4 == 3)
+            r.src_pitch = r.dst_pitch;
+        rect_on_host(scene.other, scene.model, &r);
+        if (i % 2)
+            OK(cls_copy_rect_d2d(parts[1], parts[0], &r, scene.stream));
+        else
+            OK(cls_copy_rect_d2d_async(parts[1], parts[0], &r, scene.stream));
+        OK(cls_copy_rect_d2d_async(scene.second, parts[0], &r, scene.stream));
+    }
+    OK(cls_copy_d2h(scene.seen, parts[1], 0, BYTES, scene.stream));
+    assert_memory_equal(scene.seen, scene.other, BYTES);
+    expect_model();
+    for (unsigned i = 0; i < 2; i++)
+        OK(cls_free_async(parts[i], scene.stream));
+}
+
+/* OpenCL itself refuses unequal pitches there. */
+static void test_rectangles_within_one_buffer(void **state) {
+    (void)state;
+    unsigned count = rig_scale(60, 12);
+    for (unsigned i = 0; i < count; i++) {
+        cls_rect r = rectangle();
+        r.height %= 6;
+        r.dst_offset += BYTES / 2;
+        unsigned char before[BYTES];
+        memcpy(before, scene.model, BYTES);
+        rect_on_host(scene.model, before, &r);
+        if (i % 2)
+            OK(cls_copy_rect_d2d(scene.device, scene.device, &r, scene.stream));
+        else
+            OK(cls_copy_rect_d2d_async(scene.device, scene.device, &r, scene.stream));
+    }
+    expect_model();
+}
+
 static void test_fills(void **state) {
     (void)state;
     unsigned count = rig_scale(200, 50);
@@ -345,6 +393,8 @@ int main(void) {
         cmocka_unit_test(test_downloads),
         cmocka_unit_test(test_copies_on_the_device),
         cmocka_unit_test(test_rectangles),
+        cmocka_unit_test(test_rectangles_of_stream_ordered_memory),
+        cmocka_unit_test(test_rectangles_within_one_buffer),
         cmocka_unit_test(test_fills),
         cmocka_unit_test(test_nothing_is_nothing),
         cmocka_unit_test(test_prefetch_changes_nothing),

@@ -36,7 +36,7 @@ programs() {
             result == "INDEX" ? 1 : width, is_float[t] ? " -DFLOATS" : "",
             opencl[t] out ~ /double/ ? " -DDOUBLES" : ""
     }
-    BEGIN { width = 4 }
+    BEGIN { width = 4; print "copy.cl" }
     /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[7] == "FLOAT" }
     /^OP\(/ {
         fields($0)
@@ -68,6 +68,7 @@ lint() {
 
 count=$(programs | wc -l)
 check "there are programs to compile" "$([ "$count" -gt 200 ] || echo "only $count")"
+check "copy.cl compiles without warnings" "$(lint copy.cl)"
 check "map.cl compiles without warnings" "$(lint map.cl)"
 check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
 finish

@@ -125,9 +125,34 @@ static void *CL_API_CALL device_clSVMAlloc(cl_context context, cl_svm_mem_flags 
     return wrap_clSVMAlloc(context, flags, bytes, alignment);
 }
 
+/* Row by row: the driver beneath, which goes by another name, may be one that ends the process when it copies a
+ * rectangle of a sub-buffer (QUIRK_PART_RECT_CRASHES). */
+static cl_int CL_API_CALL device_copy_rows(cl_command_queue queue, cl_mem from, cl_mem to,
+                                           const size_t *from_origin, const size_t *to_origin,
+                                           const size_t *region, size_t from_pitch,
+                                           size_t from_slice, size_t to_pitch, size_t to_slice,
+                                           cl_uint count, const cl_event *waits, cl_event *event) {
+    cl_event *rows = malloc(region[1] * sizeof *rows);
+    cl_int code = rows ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    cl_uint n = 0;
+    (void)from_slice;
+    (void)to_slice;
+    for (; n < region[1] && !code; n += !code)
+        code = next.clEnqueueCopyBuffer(queue, from, to, from_origin[0] + n * from_pitch,
+                                        to_origin[0] + n * to_pitch, region[0], count, waits,
+                                        &rows[n]);
+    if (!code)
+        code = next.clEnqueueMarkerWithWaitList(queue, n, rows, event);
+    for (cl_uint i = 0; i < n; i++)
+        next.clReleaseEvent(rows[i]);
+    free(rows);
+    return code;
+}
+
 static void device_override(cl_icd_dispatch *table) {
     if (!device_is_discrete)
         return;
+    next.clEnqueueCopyBufferRect = device_copy_rows;
     table->clGetDeviceInfo = device_clGetDeviceInfo;
     table->clGetEventInfo = device_clGetEventInfo;
     table->clEnqueueMapBuffer = device_clEnqueueMapBuffer;

@@ -299,7 +299,8 @@ static void quirks_follow_platform_device_and_driver(void **state) {
         unsigned bits;
     } rows[] = {
         {"Portable Computing Language", "pthread-skylake-avx512", "3.1+debian", CLS_DEVICE_CPU,
-         QUIRK_FAILED_WAIT_HANGS | QUIRK_BINARY_ABORTS | QUIRK_FAILED_RELEASE_ABORTS},
+         QUIRK_FAILED_WAIT_HANGS | QUIRK_BINARY_ABORTS | QUIRK_FAILED_RELEASE_ABORTS |
+             QUIRK_PART_RECT_CRASHES},
         {"Portable Computing Language", "cpu-haswell", "6.0+debian", CLS_DEVICE_CPU,
          QUIRK_FAILED_WAIT_HANGS | QUIRK_BINARY_ABORTS},
         {"rusticl", "llvmpipe (LLVM 15.0.6, 256 bits)", "22.3.6", CLS_DEVICE_CPU,
