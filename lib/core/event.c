@@ -122,11 +122,12 @@ static cls_status submit_timed(struct event *event, struct stream *stream, uint6
     marker.u.marker.event = event;
     object_retain(&event->object);
     command_keep(&marker, &event->object);
-    return stream_submit(stream, &marker, position);
+    cls_status status = stream_submit(stream, &marker, position);
+    return *position ? CLS_SUCCESS : status; /* taken, as stream_mark has it */
 }
 
 static cls_status record(struct event *event, struct stream *stream) {
-    uint64_t position;
+    uint64_t position = 0;
     if (event->context != stream->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "the event and the stream are of different "
                                                   "contexts");

@@ -215,8 +215,10 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     if (drive)
         stream_drive(stream);
     if (!status && held && blocking_launches() && !worker_in_user_code() &&
-        !(deferred && is_behind_gate(stream, command->position)))
-        status = stream_wait(stream, command->position, WAIT_FOREVER);
+        !(deferred && is_behind_gate(stream, command->position))) {
+        const cls_status outcome = stream_wait(stream, command->position, WAIT_FOREVER);
+        status = command->type->when_failed ? CLS_SUCCESS : outcome;
+    }
     if (held)
         stream_put(stream);
     return status;
@@ -282,8 +284,14 @@ cls_status stream_mark(struct stream *stream, uint64_t *position) {
     pthread_mutex_lock(&stream->lock);
     bool marked = stream_marked_locked(stream, position);
     command_init(&mark, stream_poison(stream) ? &type_mark : &type_marker, NULL);
-    if (!marked)
-        return stream_submit_entered(stream, &mark, NULL, position);
+    if (!marked) {
+        /* Taken all the same where what it comes after has failed: whoever asks of the mark is told. */
+        uint64_t taken = 0;
+        cls_status status = stream_submit_entered(stream, &mark, NULL, &taken);
+        if (taken)
+            *position = taken;
+        return taken ? CLS_SUCCESS : status;
+    }
     pthread_mutex_unlock(&stream->lock);
     return CLS_SUCCESS;
 }

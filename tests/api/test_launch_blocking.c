@@ -17,6 +17,12 @@ static void count_back(cls_stream stream, cls_status status, void *arg) {
     *(unsigned *)arg += !status;
 }
 
+static void count_failed(cls_stream stream, cls_status status, void *arg) {
+    (void)stream;
+    if (status)
+        count(arg);
+}
+
 static void test_every_call_has_completed(void **state) {
     (void)state;
     cls_stream stream = rig_stream();
@@ -68,6 +74,33 @@ static void test_the_call_that_fails_says_so(void **state) {
     OK(cls_stream_destroy(stream));
     OK(cls_stream_destroy(other));
     OK(cls_buffer_destroy(cells));
+}
+
+/* What a poisoned stream takes is taken here too, and what it marks carries the failure on. */
+static void test_a_failure_is_passed_on(void **state) {
+    (void)state;
+    const cls_event_config timed = {sizeof timed, 1};
+    cls_event events[2];
+    unsigned called = 0;
+    OK(cls_event_create(rig.context, NULL, &events[0]));
+    OK(cls_event_create(rig.context, &timed, &events[1]));
+    for (unsigned i = 0; i < 2; i++) {
+        cls_stream first = rig_stream(), second = rig_stream(), third = rig_stream();
+        EXPECT(CLS_ERROR_COMMAND_FAILED, rig_fail(first, "this one", -5));
+        OK(cls_event_record(events[i], first));
+        OK(cls_stream_wait_event(second, events[i]));
+        OK(cls_event_record(events[i], second));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_event_query(events[i]));
+        OK(cls_stream_wait_event(third, events[i]));
+        OK(cls_stream_add_callback(third, count_failed, &called));
+        assert_int_equal(called, i + 1);
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_query(third));
+        OK(cls_stream_destroy(first));
+        OK(cls_stream_destroy(second));
+        OK(cls_stream_destroy(third));
+    }
+    OK(cls_event_destroy(events[0]));
+    OK(cls_event_destroy(events[1]));
 }
 
 struct inside {
@@ -152,6 +185,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_call_has_completed),
         cmocka_unit_test(test_the_call_that_fails_says_so),
+        cmocka_unit_test(test_a_failure_is_passed_on),
         cmocka_unit_test(test_submitting_inside_a_host_function_does_not_hang),
         cmocka_unit_test(test_what_an_operation_waits_for_can_poll),
     };
