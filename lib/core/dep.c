@@ -19,12 +19,13 @@ void dep_release(const struct dep *dep) {
         object_release(&dep->gate->object);
 }
 
-/* The entry for the stream, or else for the gate. */
+/* The entry for the stream, or else for the gate. One that is known to have failed is kept as it is: what comes
+ * after a reset of its source goes beside it, and does not take its place before the failure is inherited. */
 static struct dep *same_source(struct deps *deps, const struct stream *stream,
                                const struct gate *gate) {
     struct dep *items = deps_items(deps);
     for (unsigned i = 0; (stream || gate) && i < deps->count; i++)
-        if (items[i].stream == stream && items[i].gate == gate)
+        if (items[i].stream == stream && items[i].gate == gate && !dep_failure(&items[i]))
             return &items[i];
     return NULL;
 }

@@ -175,12 +175,39 @@ static void test_a_chain_that_the_driver_fails_late(void **state) {
     }
 }
 
+/* The wait for failed work is not forgotten for one of the same stream that comes after its reset. */
+static void test_a_wait_after_a_reset_keeps_the_one_before(void **state) {
+    (void)state;
+    cls_stream failing = rig_stream(), waiting = rig_stream();
+    cls_event event = rig_event();
+    unsigned ran = 0, count = rig_scale(3000, 300);
+    for (unsigned i = 0; i < count; i++) {
+        const cls_status failed = rig_fail(failing, "fails", -5);
+        assert_true(!failed || failed == CLS_ERROR_COMMAND_FAILED);
+        OK(cls_event_record(event, failing));
+        OK(cls_stream_wait_event(waiting, event));
+        OK(cls_stream_reset(failing));
+        OK(cls_stream_launch_host_async(failing, ignore, &ran));
+        OK(cls_event_record(event, failing));
+        OK(cls_stream_wait_event(waiting, event));
+        OK(cls_stream_synchronize(failing));
+        cls_stream_launch_host_async(waiting, ignore, &ran);
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(waiting));
+        OK(cls_stream_reset(waiting));
+    }
+    assert_int_equal(ran, count);
+    OK(cls_event_destroy(event));
+    OK(cls_stream_destroy(failing));
+    OK(cls_stream_destroy(waiting));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_failed_user_event_poisons),
         cmocka_unit_test(test_a_user_event_that_failed_before_poisons),
         cmocka_unit_test(test_a_failed_user_event_poisons_a_stream_without_commands),
         cmocka_unit_test(test_a_chain_that_the_driver_fails_late),
+        cmocka_unit_test(test_a_wait_after_a_reset_keeps_the_one_before),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
