@@ -34,9 +34,14 @@ static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stream *registry_first, *registry_last;
 static uint64_t registry_ids;
 
-static void registry_add(struct stream *stream) {
+/* `name` NULL: named after its number. From here on others find the stream, and read its name. */
+static void registry_add(struct stream *stream, const char *name) {
     pthread_mutex_lock(&registry_lock);
     stream->id = ++registry_ids;
+    if (name)
+        snprintf(stream->name, sizeof stream->name, "%s", name);
+    else
+        snprintf(stream->name, sizeof stream->name, "stream %llu", (unsigned long long)stream->id);
     stream->previous = registry_last;
     if (registry_last)
         registry_last->next = stream;
@@ -239,13 +244,9 @@ static cls_status build(struct context *context, const cls_stream_config *config
     stream->queue = queue;
     stream->spare = spare;
     set_options(stream, config);
-    registry_add(stream);
+    registry_add(stream, config->name);
     if (race_on())
         race_meet_stream();
-    if (config->name)
-        snprintf(stream->name, sizeof stream->name, "%s", config->name);
-    else
-        snprintf(stream->name, sizeof stream->name, "stream %llu", (unsigned long long)stream->id);
     *out = stream;
     return CLS_SUCCESS;
 }

@@ -2,6 +2,8 @@
 /* The report of who waits for whom, and why; also in the detail of a wait that timed out. */
 #include "../support/rig.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +54,33 @@ static void test_idle_streams(void **state) {
     expect_in_report("idle", "nothing to do after 0 commands");
     expect_in_report("default stream", "nothing to do");
     OK(cls_stream_destroy(stream));
+}
+
+static _Atomic bool enough;
+
+static void *create_and_destroy(void *arg) {
+    while (!enough) {
+        cls_stream stream = rig_named("short-lived");
+        OK(cls_stream_destroy(stream));
+    }
+    return arg;
+}
+
+/* A stream is told of by its whole name from the first moment on; the thread sanitizer looks closer. */
+static void test_streams_that_come_and_go(void **state) {
+    (void)state;
+    const unsigned looks = rig_scale(300, 30);
+    pthread_t thread;
+    enough = false;
+    assert_int_equal(pthread_create(&thread, NULL, create_and_destroy, NULL), 0);
+    for (unsigned i = 0; i < looks; i++) {
+        char *text = report();
+        if (strstr(text, "stream ''"))
+            fail_msg("%s", text);
+        free(text);
+    }
+    enough = true;
+    assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
 static void test_work_with_the_driver(void **state) {
@@ -194,6 +223,7 @@ static void test_a_short_buffer_gets_the_beginning(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_idle_streams),
+        cmocka_unit_test(test_streams_that_come_and_go),
         cmocka_unit_test(test_work_with_the_driver),
         cmocka_unit_test(test_a_host_function_that_runs),
         cmocka_unit_test(test_timelines),
