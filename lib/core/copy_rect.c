@@ -7,7 +7,7 @@
 #include "driver/memory.h"
 #include "driver/quirk.h"
 
-/* Work-items of the kernel at most; each takes every so manieth byte. */
+/* Work-items of the kernel at most; of more bytes each takes several, as far apart as there are items. */
 enum { MOST_ITEMS = 1 << 20 };
 
 /* The bytes from the first to the last of one side of a rectangle; false when that overflows. */

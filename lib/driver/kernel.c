@@ -72,13 +72,17 @@ bool kernel_parameter_is_const(const struct device *device, cl_kernel kernel, un
            ((type & CL_KERNEL_ARG_TYPE_CONST) || space == CL_KERNEL_ARG_ADDRESS_CONSTANT);
 }
 
+static cls_status group_info(const struct device *device, cl_kernel kernel,
+                             cl_kernel_work_group_info what, size_t size, void *value) {
+    driver_enter(device);
+    cl_int code = clGetKernelWorkGroupInfo(kernel, device->id, what, size, value, NULL);
+    driver_leave(device);
+    return driver_status(code, "clGetKernelWorkGroupInfo");
+}
+
 cls_status kernel_max_group(const struct device *device, cl_kernel kernel, size_t *out) {
     size_t group = 0;
-    driver_enter(device);
-    cl_int code = clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE,
-                                           sizeof group, &group, NULL);
-    driver_leave(device);
-    cls_status status = driver_status(code, "clGetKernelWorkGroupInfo");
+    cls_status status = group_info(device, kernel, CL_KERNEL_WORK_GROUP_SIZE, sizeof group, &group);
     if (!status)
         *out = group;
     return status;
@@ -86,11 +90,7 @@ cls_status kernel_max_group(const struct device *device, cl_kernel kernel, size_
 
 cls_status kernel_local_bytes(const struct device *device, cl_kernel kernel, size_t *out) {
     cl_ulong bytes = 0;
-    driver_enter(device);
-    cl_int code = clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_LOCAL_MEM_SIZE,
-                                           sizeof bytes, &bytes, NULL);
-    driver_leave(device);
-    cls_status status = driver_status(code, "clGetKernelWorkGroupInfo");
+    cls_status status = group_info(device, kernel, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes);
     if (!status)
         *out = (size_t)bytes;
     return status;
