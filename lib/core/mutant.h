@@ -32,6 +32,7 @@ enum mutant {
     /* Memory pools */
     MUTANT_MEMORY_FREED, /* another stream's free, for who is given the memory */
     MUTANT_MEMORY_FENCE, /* work that frees are to wait for */
+    MUTANT_MEMORY_RESET, /* what still uses a stream's memory, for its work after a reset */
     /* Coordinators */
     MUTANT_PREREQUISITES, /* what prerequisites hold, for their dependent */
     MUTANT_BARRIER_IN,    /* what the streams hold, for a barrier */

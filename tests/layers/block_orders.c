@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <clstream/opencl.h>
+
 #include "scenario.h"
 
 enum { LANES = 3, BUFFERS = 3, WORDS = 40000 /* worth a stream of a batch's own */ };
@@ -114,6 +116,59 @@ static void memory_lent(struct desk *desk) {
         }
         ok(desk, cls_free_async(memory, own));
     }
+}
+
+static cl_int fail(cl_command_queue queue, void *arg) {
+    (void)queue;
+    (void)arg;
+    return CL_OUT_OF_RESOURCES;
+}
+
+/* The stream comes behind the gate's opening, fails, and drops what was to come behind the other one. */
+static void fail_at_gate(struct desk *desk, cls_stream stream, cls_timeline gate,
+                         cls_stream other) {
+    ok(desk, cls_stream_wait_timeline(stream, gate, 1));
+    ok(desk, cls_stream_foreign_async(stream, "to fail", fail, NULL));
+    follow(desk, other, stream);
+    put(desk, 0, 0, stream);
+}
+
+/* Not by a wait of the host's in the driver, which would let everything run. */
+static void await_failure(struct desk *desk, cls_stream stream) {
+    cls_status status;
+    while ((status = cls_stream_query(stream)) == CLS_NOT_READY)
+        sleep_us(100);
+    ok(desk, status != CLS_ERROR_COMMAND_FAILED);
+    ok(desk, cls_stream_reset(stream));
+}
+
+/* A stream is given memory as it comes behind the free, by way of a third stream; that fails, and the order
+ * with it. It stays behind the other's writing by itself, and behind its reading by what the reset makes of it. */
+static void memory_after_reset(struct desk *desk) {
+    cls_stream other = desk->streams[0], own = desk->streams[1], third = desk->streams[2];
+    const uint32_t values[2] = {7, 8};
+    cls_buffer memory;
+    cls_mempool pool; /* the context's own would have other memory to give */
+    cls_timeline gate;
+    if (!ok(desk, cls_timeline_create(NULL, &gate)) ||
+        !ok(desk, cls_mempool_create(desk->context, NULL, &pool)))
+        return;
+    ok(desk, cls_mempool_malloc_async(pool, other, SMALL, &memory));
+    ok(desk, cls_fill_async(memory, 0, SMALL, &values[0], 4, other));
+    follow(desk, other, own);
+    get(desk, memory, SMALL, values[0], other);
+    ok(desk, cls_free_async(memory, other));
+    fail_at_gate(desk, third, gate, other);
+    follow(desk, third, own);
+    ok(desk, cls_mempool_malloc_async(pool, own, SMALL, &memory));
+    ok(desk, cls_timeline_signal(gate, 1));
+    await_failure(desk, own);
+    await_failure(desk, third);
+    ok(desk, cls_fill_async(memory, 0, SMALL, &values[1], 4, own));
+    get(desk, memory, SMALL, values[1], own);
+    ok(desk, cls_free_async(memory, own));
+    ok(desk, cls_mempool_destroy(pool));
+    ok(desk, cls_timeline_destroy(gate));
 }
 
 /* --- coordinators --- */
@@ -462,6 +517,7 @@ static const struct {
     {"a host function", host_function},
     {"memory of another stream", memory_of_another},
     {"memory lent to another stream", memory_lent},
+    {"memory after a reset", memory_after_reset},
     {"a barrier", barrier},
     {"a dependency", dependency},
     {"tasks", tasks},

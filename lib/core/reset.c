@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reset: a poisoned stream begins anew, behind what it was to come after. Waits of its own outlive the failure, but an
+ * order by way of a third stream ends where that one has failed, and stream-ordered memory was given in it.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "core/buffer.h"
+#include "core/context.h"
+#include "core/mutant.h"
+#include "core/race.h"
+#include "core/stream.h"
+
+static bool is_allocated_for(const struct object *object, uint64_t stream_id) {
+    if (object->pool != &buffer_pool)
+        return false;
+    const struct buffer *buffer = (const struct buffer *)(const void *)object;
+    return buffer->block && atomic_load(&buffer->home) == stream_id;
+}
+
+static bool uses_memory_of(const struct refs *refs, uint64_t stream_id) {
+    for (unsigned i = 0; i < refs->count; i++)
+        if (is_allocated_for(refs->here[i], stream_id))
+            return true;
+    for (unsigned i = 0; i < refs->more_count; i++)
+        if (is_allocated_for(refs->more[i], stream_id))
+            return true;
+    return false;
+}
+
+/* The last command of a stream that uses memory which is allocated for another one, be it since or before it was
+ * given to that one; 0: none. */
+static uint64_t last_use(struct stream *stream, uint64_t owner_id) {
+    uint64_t position = 0;
+    pthread_mutex_lock(&stream->lock);
+    for (unsigned i = 0; i < stream->flights.count; i++) {
+        const struct flight *flight = flight_at(&stream->flights, i);
+        if (uses_memory_of(&flight->refs, owner_id))
+            position = flight->position;
+    }
+    const struct command *command = stream->fifo_head;
+    for (; command; command = command->next)
+        if (uses_memory_of(&command->refs, owner_id))
+            position = command->position;
+    pthread_mutex_unlock(&stream->lock);
+    return position;
+}
+
+/* Makes what comes after the reset wait for whoever uses memory of the stream's. */
+static cls_status wait_for_users(struct stream *stream) {
+    cls_status status = CLS_SUCCESS;
+    if (!atomic_load(&stream->magazines) || mutant(MUTANT_MEMORY_RESET))
+        return CLS_SUCCESS;
+    for (struct stream *other = stream_next(NULL); other; other = stream_next(other)) {
+        const uint64_t position = status || other == stream ? 0 : last_use(other, stream->id);
+        if (position)
+            status = stream_wait_for(stream, other, position);
+    }
+    return status;
+}
+
+/* Fresh queues in place of the stream's, which a failure may have killed. */
+static cls_status replace_queues(struct stream *stream) {
+    struct queue *queue;
+    if (!stream->hurt || stream->queue->adopted)
+        return CLS_SUCCESS;
+    cls_status status = queue_create_own(stream->context, &stream->queue->traits, &queue);
+    if (status)
+        return status;
+    queue_bury(stream->context, stream->queue);
+    stream->queue = queue;
+    if (stream->companion)
+        queue_bury(stream->context, stream->companion);
+    stream->companion = NULL;
+    stream->hurt = false;
+    return CLS_SUCCESS;
+}
+
+/* Waits for healthy work outlive the reset. */
+static void drop_failed_waits(struct deps *waits) {
+    for (unsigned i = waits->count; i-- > 0;)
+        if (dep_failure(&deps_items(waits)[i]))
+            deps_remove(waits, i);
+}
+
+/* Under the lock, with all work retired. */
+static cls_status forget_failure(struct stream *stream) {
+    struct failure *failure = atomic_load(&stream->failures);
+    if (!failure || atomic_load(&failure->last) != UINT64_MAX)
+        return CLS_SUCCESS;
+    struct failure *spare = calloc(1, sizeof *spare);
+    if (!spare)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to reset a stream");
+    cls_status status = replace_queues(stream);
+    if (status) {
+        free(spare);
+        return status;
+    }
+    stream->spare = spare;
+    drop_failed_waits(&stream->waits);
+    known_forget(&stream->known);
+    atomic_store(&failure->last, stream->submitted);
+    return CLS_SUCCESS;
+}
+
+cls_status stream_reset(struct stream *stream) {
+    cls_status status = context_check(stream->context);
+    if (!status)
+        status = check_may_block();
+    for (bool behind_users = false; !status;) {
+        pthread_mutex_lock(&stream->lock);
+        const uint64_t position = stream->submitted;
+        const bool drained = atomic_load(&stream->retired) == position;
+        const bool ready = drained && (behind_users || !stream_poison(stream));
+        if (ready)
+            status = forget_failure(stream);
+        pthread_mutex_unlock(&stream->lock);
+        if (ready && race_on())
+            race_observed(stream, position);
+        if (ready)
+            return status;
+        if (drained)
+            status = wait_for_users(stream);
+        else
+            stream_await(stream, position, WAIT_FOREVER);
+        behind_users = behind_users || drained;
+    }
+    return status;
+}
