@@ -3,9 +3,8 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <unistd.h>
 
+#include "base/at_exit.h"
 #include "base/clock.h"
 #include "base/mover.h"
 #include "core/engine.h"
@@ -24,17 +23,20 @@ enum { REGISTERED_EARLY = 1, REGISTERED_LATE = 2 };
 static _Atomic int registered;
 static _Atomic bool ran;
 
-/* The process that it was registered in. A forked child inherits the handler, but none of the threads that do
- * the work, and perhaps their locks, which nobody unlocks: it exits as if it had no work. */
-static _Atomic pid_t owner;
+static struct at_exit handler;
+
+/* A host function that ends the process does not end itself. */
+static uint64_t last_to_end(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    const bool here = worker_is_in_code_of(stream);
+    const uint64_t position = here ? stream->fifo_head->position - 1 : stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    return position;
+}
 
 static void drain(uint64_t deadline) {
-    for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream)) {
-        pthread_mutex_lock(&stream->lock);
-        uint64_t position = stream->submitted;
-        pthread_mutex_unlock(&stream->lock);
-        stream_await(stream, position, deadline);
-    }
+    for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream))
+        stream_await(stream, last_to_end(stream), deadline);
 }
 
 /* Nothing of the FIFOs is handed over any more; callbacks still come, with a status. */
@@ -53,7 +55,7 @@ static void drop_queued(void) {
 }
 
 static void at_exit(void) {
-    if (getpid() != atomic_load(&owner) || atomic_exchange(&ran, true))
+    if (!at_exit_is_due(&handler) || atomic_exchange(&ran, true))
         return;
     uint64_t deadline = clock_now_ns() + DRAIN_NS;
     engine_close();
@@ -66,11 +68,6 @@ static void at_exit(void) {
         observer()->drained();
 }
 
-static void enroll(void) {
-    atomic_store(&owner, getpid());
-    atexit(at_exit);
-}
-
 void exit_note_work(const struct device *device) {
     if (atomic_load_explicit(&registered, memory_order_relaxed))
         return;
@@ -78,7 +75,7 @@ void exit_note_work(const struct device *device) {
     if (device->quirks & QUIRK_LATE_EXIT_HANDLER)
         return;
     if (atomic_compare_exchange_strong(&registered, &none, REGISTERED_EARLY))
-        enroll();
+        at_exit_register(&handler, at_exit);
 }
 
 void exit_note_done(cls_command_kind kind) {
@@ -86,7 +83,7 @@ void exit_note_done(cls_command_kind kind) {
         kind != CLS_COMMAND_KERNEL)
         return;
     if (atomic_exchange(&registered, REGISTERED_LATE) != REGISTERED_LATE)
-        enroll();
+        at_exit_register(&handler, at_exit);
 }
 
 cls_status exit_prepare(struct device *device, cl_context context) {

@@ -8,6 +8,7 @@
 
 #include <clstream/check.h>
 
+#include "base/at_exit.h"
 #include "base/error.h"
 #include "core/race.h"
 
@@ -17,9 +18,12 @@ static cls_check_counts counts = CLS_CHECK_COUNTS_INIT;
 static cls_check_finding *kept[KEPT];
 static size_t n_kept;
 static FILE *out;
+static struct at_exit handler;
 
 /* A file is for whoever runs many programs and wants to know that each was checked. */
 static void summarize(void) {
+    if (!at_exit_is_due(&handler))
+        return;
     uint64_t found = counts.races + counts.possible;
     if (out != stderr || found)
         fprintf(out,
@@ -37,7 +41,7 @@ void race_report_start(void) {
         fprintf(stderr, "clstream: CLSTREAM_CHECK_LOG: %s cannot be written\n", path);
         out = stderr;
     }
-    atexit(summarize);
+    at_exit_register(&handler, summarize);
 }
 
 void race_count_command(void) { counts.commands++; }

@@ -153,7 +153,7 @@ void workers_stop(uint64_t deadline) {
     pthread_mutex_lock(&pool_lock);
     stop = true;
     pthread_cond_broadcast(&work_came);
-    while (threads && condition_wait(&thread_went, &pool_lock, deadline))
+    while (threads > worker_in_user_code() && condition_wait(&thread_went, &pool_lock, deadline))
         continue;
     pthread_mutex_unlock(&pool_lock);
 }

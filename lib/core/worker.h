@@ -27,7 +27,8 @@ bool worker_is_in_code_of(const struct stream *stream);
 void worker_enter_user_code(const struct stream *stream);
 void worker_leave_user_code(void);
 
-/* Stops the threads once they are idle; waits until `deadline` (clock_now_ns). */
+/* Stops the threads, but for this one where it is one of them, once they are idle; waits until `deadline`
+ * (clock_now_ns). */
 void workers_stop(uint64_t deadline);
 
 #endif

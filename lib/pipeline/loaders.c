@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pipeline/loaders.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
+#include "base/at_exit.h"
 #include "base/condition.h"
 #include "base/error.h"
 
@@ -12,9 +10,11 @@ static const uint64_t EXIT_PATIENCE_NS = 5 * CLOCK_SECOND;
 static struct {
     pthread_mutex_t lock; /* a loaders' lock is taken inside it */
     struct loaders *first;
-    pthread_cond_t gone; /* from the first loaders on */
-    pid_t owner;         /* a forked child has none of the threads, nor may it wait for the lock */
+    pthread_cond_t gone; /* from the first loaders on: a thread of some is */
+    struct at_exit handler;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local struct loaders *own; /* whose thread this is */
 
 void loaders_quit(struct loaders *loaders) {
     pthread_mutex_lock(&loaders->lock);
@@ -23,22 +23,31 @@ void loaders_quit(struct loaders *loaders) {
     pthread_mutex_unlock(&loaders->lock);
 }
 
+/* Under the lock: whether no thread is left, but for this one where a step of its own ends the process. */
+static bool are_gone(void) {
+    if (!own)
+        return !all.first;
+    pthread_mutex_lock(&own->lock);
+    const bool alone = own->workers == 1;
+    pthread_mutex_unlock(&own->lock);
+    return alone && all.first == own && !own->next;
+}
+
 static void at_exit(void) {
     const uint64_t deadline = clock_now_ns() + EXIT_PATIENCE_NS;
-    if (getpid() != all.owner)
+    if (!at_exit_is_due(&all.handler))
         return;
     pthread_mutex_lock(&all.lock);
     for (struct loaders *one = all.first; one; one = one->next)
         loaders_quit(one);
-    while (all.first && condition_wait(&all.gone, &all.lock, deadline))
+    while (!are_gone() && condition_wait(&all.gone, &all.lock, deadline))
         continue;
     pthread_mutex_unlock(&all.lock);
 }
 
 static void register_exit(void) {
-    all.owner = getpid();
     if (condition_init(&all.gone))
-        atexit(at_exit);
+        at_exit_register(&all.handler, at_exit);
 }
 
 static void enlist(struct loaders *loaders) {
@@ -52,16 +61,14 @@ static void enlist(struct loaders *loaders) {
     pthread_mutex_unlock(&all.lock);
 }
 
+/* Under the lock. */
 static void delist(struct loaders *loaders) {
-    pthread_mutex_lock(&all.lock);
     if (loaders->previous)
         loaders->previous->next = loaders->next;
     else
         all.first = loaders->next;
     if (loaders->next)
         loaders->next->previous = loaders->previous;
-    pthread_cond_broadcast(&all.gone);
-    pthread_mutex_unlock(&all.lock);
 }
 
 bool loaders_init(struct loaders *loaders, const struct loader_type *type) {
@@ -85,15 +92,18 @@ static void leave(struct loaders *loaders) {
     pthread_mutex_lock(&loaders->lock);
     const bool last = --loaders->workers == 0;
     pthread_mutex_unlock(&loaders->lock);
-    if (last) {
+    if (last)
         loaders->type->at_end(loaders);
+    pthread_mutex_lock(&all.lock);
+    if (last)
         delist(loaders);
-    }
+    pthread_cond_broadcast(&all.gone);
+    pthread_mutex_unlock(&all.lock);
     object_release(&loaders->object);
 }
 
 static void *run(void *arg) {
-    struct loaders *loaders = arg;
+    struct loaders *loaders = own = arg;
     pthread_mutex_lock(&loaders->lock);
     while (!loaders->quit)
         if (!loaders->go || !loaders->type->step(loaders))

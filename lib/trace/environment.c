@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/at_exit.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "trace/export.h"
@@ -17,14 +18,14 @@
 
 static cls_profiler profiler;
 static char *path;
-static pid_t owner; /* a forked child's exit is none of the program's */
+static struct at_exit handler;
 static _Atomic bool written;
 
 static void complain(const char *what) { fprintf(stderr, "clstream: no trace: %s\n", what); }
 
 static void write_trace(bool drivers) {
     cls_profile profile;
-    if (getpid() != owner || atomic_exchange(&written, true))
+    if (!at_exit_is_due(&handler) || atomic_exchange(&written, true))
         return;
     cls_status status = profiler_snapshot(profiler, drivers, &profile);
     if (!status) {
@@ -73,8 +74,7 @@ __attribute__((constructor)) static void begin_trace(void) {
     const char *name = getenv("CLSTREAM_TRACE");
     if (!name || !*name)
         return;
-    owner = getpid();
-    if (begin(name) || atexit(at_end))
+    if (begin(name) || !at_exit_register(&handler, at_end))
         complain(cls_last_error_detail());
     else
         trace_at_drain(at_drain);

@@ -202,6 +202,59 @@ static void exit_in_a_forked_child(void) {
     assert_true(now_ms() - start < patience(MOST_MS));
 }
 
+/* The library's own wait for what never ends is 5 s long. */
+enum { NO_WAIT_S = 4 };
+
+static atomic_bool stays;
+
+/* Two threads that end a process at once are not for this test. */
+static void exit_here(void *arg) {
+    (void)arg;
+    while (!stays)
+        nap_ms(1);
+    watchdog(NO_WAIT_S);
+    exit(0);
+}
+
+/* Meanwhile the main thread is elsewhere. */
+static void stay(void) {
+    for (stays = true;;)
+        pause();
+}
+
+static void exit_in_a_host_function(void) {
+    cls_stream stream = rig_stream(), behind = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    cls_event event = rig_event();
+    exit_with_host_functions_pending();
+    OK(rig_set(stream, cells, 0, 1, 1));
+    OK(cls_stream_launch_host_async(stream, exit_here, NULL));
+    OK(rig_set(stream, cells, 0, 2, 1));
+    OK(cls_event_record(event, stream));
+    OK(cls_stream_wait_event(behind, event));
+    OK(rig_set(behind, cells, 0, 3, 1));
+    stay();
+}
+
+static cls_status exit_in_load(void *arg, uint64_t index, void *memory, size_t capacity,
+                               size_t *bytes) {
+    (void)capacity;
+    memset(memory, 0, 64);
+    *bytes = 64;
+    if (index == 3)
+        exit_here(arg);
+    return CLS_SUCCESS;
+}
+
+static void exit_in_a_loader(void) {
+    cls_prefetcher_config config = CLS_PREFETCHER_CONFIG_INIT;
+    cls_prefetcher prefetcher;
+    config.workers = 3;
+    exit_with_host_functions_pending();
+    OK(cls_prefetcher_create(rig.context, 64, exit_in_load, NULL, &config, &prefetcher));
+    stay();
+}
+
 static const struct scenario {
     const char *name;
     void (*body)(void);
@@ -216,6 +269,8 @@ static const struct scenario {
     {"held", exit_with_callbacks_held, 10},
     {"held-only", exit_with_callbacks_only, 10},
     {"timelines", exit_with_timelines_awaited, 5 * STREAMS},
+    {"inside", exit_in_a_host_function, 5 * STREAMS},
+    {"loader", exit_in_a_loader, 5 * STREAMS},
     {"forked", exit_in_a_forked_child, 5 * STREAMS},
 };
 
@@ -310,6 +365,8 @@ int main(int argc, char **argv) {
         clean_exits_test("exit_with_callbacks_held", "held"),
         clean_exits_test("exit_with_callbacks_only", "held-only"),
         clean_exits_test("exit_with_timelines_awaited", "timelines"),
+        clean_exits_test("exit_in_a_host_function", "inside"),
+        clean_exits_test("exit_in_a_loader", "loader"),
         {"exit_in_a_forked_child", clean_exits_of_forks, NULL, NULL, (void *)(uintptr_t) "forked"},
     };
     return cmocka_run_group_tests(tests, setup, rig_teardown);
