@@ -144,7 +144,7 @@ CLS_API cls_status cls_stream_create(cls_context context, const cls_stream_confi
 
 /**
  * Destroys a stream and returns at once; pending work, callbacks included, still completes.
- * @retval CLS_ERROR_INVALID_VALUE  a default stream
+ * @retval CLS_ERROR_INVALID_VALUE  a default stream, or one that belongs to a pool, a pipeline and so on
  * @retval CLS_ERROR_INVALID_HANDLE also NULL: destroy takes no default
  */
 CLS_API cls_status cls_stream_destroy(cls_stream stream);

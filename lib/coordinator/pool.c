@@ -19,7 +19,7 @@ static const double ITEM_NS = 2;
 /* --- the object --- */
 
 void pooled_drop(struct pooled *pooled) {
-    cls_stream_destroy(pooled->handle);
+    stream_destroy_owned(pooled->handle);
     stream_put(pooled->stream);
 }
 
@@ -55,13 +55,13 @@ cls_status pool_add_stream(struct pool *pool, int priority, struct pooled **out)
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     struct pooled made = {.priority = priority, .workload = CLS_WORKLOAD_ANY};
     config.priority = priority;
-    cls_status status =
-        cls_stream_create(object_handle(&pool->context->object), &config, &made.handle);
+    cls_status status = stream_create_owned(object_handle(&pool->context->object), &config,
+                                            "a stream pool", &made.handle);
     if (status)
         return status;
     status = stream_get(made.handle, NULL, &made.stream);
     if (status) {
-        cls_stream_destroy(made.handle);
+        stream_destroy_owned(made.handle);
         return status;
     }
     pool->streams[pool->count] = made;

@@ -91,7 +91,7 @@ static cls_status add_default_stream(struct context *context) {
     config.name = "default stream";
     cls_status status = stream_new(context, &config, NULL, &context->default_stream);
     if (!status)
-        context->default_stream->is_default = true;
+        context->default_stream->owner = "its context, as the default one";
     return status;
 }
 

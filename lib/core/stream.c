@@ -285,28 +285,36 @@ cls_status stream_new(struct context *context, const cls_stream_config *config, 
     return status;
 }
 
-cls_status cls_stream_create(cls_context handle, const cls_stream_config *config, cls_stream *out) {
-    if (!out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_create: out is null");
+cls_status stream_create_owned(cls_context handle, const cls_stream_config *config,
+                               const char *owner, cls_stream *out) {
     struct context *context;
     struct stream *stream;
     cls_status status = context_get(handle, &context);
     if (status)
         return status;
     status = stream_new(context, config, NULL, &stream);
-    if (!status)
+    if (!status) {
+        stream->owner = owner;
         *out = object_handle(&stream->object);
+    }
     context_put(context);
     return status;
 }
 
-cls_status cls_stream_destroy(cls_stream handle) {
+cls_status cls_stream_create(cls_context handle, const cls_stream_config *config, cls_stream *out) {
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_create: out is null");
+    return stream_create_owned(handle, config, NULL, out);
+}
+
+static cls_status destroy(cls_stream handle, bool by_owner) {
     struct stream *stream = object_acquire(&stream_pool, handle);
     if (!stream)
         return object_invalid(&stream_pool, handle);
     cls_status status = CLS_SUCCESS;
-    if (stream->is_default)
-        status = error_set(CLS_ERROR_INVALID_VALUE, "a default stream belongs to its context");
+    if (stream->owner && !by_owner)
+        status = error_set(CLS_ERROR_INVALID_VALUE, "stream '%s' belongs to %s", stream->name,
+                           stream->owner);
     else if (stream_close(stream))
         atomic_store(&stream->destroyed, true);
     else
@@ -316,6 +324,9 @@ cls_status cls_stream_destroy(cls_stream handle) {
     stream_put(stream);
     return status;
 }
+
+cls_status cls_stream_destroy(cls_stream handle) { return destroy(handle, false); }
+void stream_destroy_owned(cls_stream handle) { destroy(handle, true); }
 
 /* --- what a stream is --- */
 

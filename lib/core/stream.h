@@ -47,7 +47,7 @@ struct stream {
     uint64_t id;
     char name[64];
     struct stream *previous, *next; /* in the registry of all streams */
-    bool is_default;
+    const char *owner;      /* an object that it belongs to, by what it is; NULL: the user's */
     _Atomic bool destroyed; /* the handle is; the work may still go on */
     cls_wait_policy wait;
     int priority; /* asked for: the order among held commands */
@@ -125,6 +125,12 @@ static inline void stream_put(struct stream *stream) { object_release(&stream->o
 
 cls_status stream_new(struct context *context, const cls_stream_config *config, struct queue *queue,
                       struct stream **out);
+
+/* The same as cls_stream_create and cls_stream_destroy for a stream that belongs to an object, of which `owner`
+ * says in words what it is: who is handed it cannot destroy it. */
+cls_status stream_create_owned(cls_context context, const cls_stream_config *config,
+                               const char *owner, cls_stream *out);
+void stream_destroy_owned(cls_stream handle);
 
 /* Makes the stream's handle stale and drops the owner's reference, of which the caller holds another. False
  * when somebody else did. */

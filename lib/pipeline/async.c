@@ -20,7 +20,7 @@ static void async_finalize(struct object *object) {
     async_free(async);
     for (int kind = 0; kind < KINDS; kind++)
         if (async->lanes[kind].stream) {
-            cls_stream_destroy(async->lanes[kind].handle);
+            stream_destroy_owned(async->lanes[kind].handle);
             stream_put(async->lanes[kind].stream);
         }
 }
@@ -68,7 +68,7 @@ static cls_status async_put(struct async *async, cls_status status) {
 
 static cls_status open_lane(cls_context context, const cls_stream_config *config,
                             struct lane *lane) {
-    cls_status status = cls_stream_create(context, config, &lane->handle);
+    cls_status status = stream_create_owned(context, config, "an async coordinator", &lane->handle);
     return status ? status : stream_get(lane->handle, NULL, &lane->stream);
 }
 

@@ -7,6 +7,7 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "core/stream.h"
 #include "pipeline/pipeline.h"
 
 enum { CHUNKS = 8 };
@@ -30,7 +31,7 @@ static void close_member(struct member *member) {
                                   member->streams.download};
     for (int i = 0; i < 3; i++)
         if (streams[i])
-            cls_stream_destroy(streams[i]);
+            stream_destroy_owned(streams[i]);
     if (member->event)
         cls_event_destroy(member->event);
     if (member->others)
@@ -85,13 +86,16 @@ static cls_status open_member(struct member *member, cls_context given) {
     cls_status status = pipeline_context(given, &member->context, &ignored);
     config.name = "group upload";
     if (!status)
-        status = cls_stream_create(member->context, &config, &member->streams.upload);
+        status = stream_create_owned(member->context, &config, "a device group",
+                                     &member->streams.upload);
     config.name = "group compute";
     if (!status)
-        status = cls_stream_create(member->context, &config, &member->streams.compute);
+        status = stream_create_owned(member->context, &config, "a device group",
+                                     &member->streams.compute);
     config.name = "group download";
     if (!status)
-        status = cls_stream_create(member->context, &config, &member->streams.download);
+        status = stream_create_owned(member->context, &config, "a device group",
+                                     &member->streams.download);
     if (!status)
         status = cls_event_create(member->context, NULL, &member->event);
     return status;

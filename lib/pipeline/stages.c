@@ -8,6 +8,7 @@
 #include <clstream/buffer.h>
 
 #include "base/error.h"
+#include "core/stream.h"
 #include "pipeline/pipeline.h"
 
 static void free_buffer(struct stage_buffer *buffer) {
@@ -31,7 +32,7 @@ static void free_stage(struct stage *stage) {
             cls_event_destroy(stage->spans[i].end);
     }
     if (stage->owns_stream)
-        cls_stream_destroy(stage->stream);
+        stream_destroy_owned(stage->stream);
     free(stage);
 }
 
@@ -238,7 +239,8 @@ static cls_status fill_stage(struct pipeline *pipeline, struct stage *stage,
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     config.name = stage->name;
     config.timing = pipeline->timed;
-    status = cls_stream_create(pipeline->context, &config, &stage->stream);
+    status =
+        stream_create_owned(pipeline->context, &config, "a stage of a pipeline", &stage->stream);
     stage->owns_stream = !status;
     return status;
 }

@@ -136,6 +136,7 @@ static void fork_and_join(void **state) {
     gate_init(&gate);
     OK(cls_async_coordinator_get_stream(c, CLS_OP_UPLOAD, &up));
     OK(cls_async_coordinator_get_stream(c, CLS_OP_DOWNLOAD, &down));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_stream_destroy(down));
     OK(cls_stream_launch_host_async(up, gate_hold, &gate));
     OK(cls_async_coordinator_queue_upload(c, &one, 4, cls_place_buffer(a), NULL, 0, &root));
     /* Of another buffer: only the name makes it wait. */

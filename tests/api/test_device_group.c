@@ -307,6 +307,7 @@ static void bad_arguments(void **state) {
     cls_device_group none;
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_device_group_create(pair.contexts, 0, NULL, &none));
     EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_device_group_get_streams(pair.group, 2, &streams));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_stream_destroy(pair.streams[0].compute));
     bad.device = 2;
     EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_device_group_copy_async(pair.group, bad, here, 4));
     bad = there, bad.offset = BYTES - 3;

@@ -122,6 +122,7 @@ struct run_data {
 
 static cls_status stage_upload(const cls_stage_run *run, void *arg) {
     struct run_data *data = arg;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_stream_destroy(run->stream));
     return cls_copy_h2d_async(run->outputs[0], 0, &data->in[run->iteration], 4, run->stream);
 }
 

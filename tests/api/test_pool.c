@@ -35,6 +35,9 @@ static void test_round_robin_takes_turns(void **state) {
     }
     assert_int_equal(info_of(pool).held, 3);
     assert_int_equal(info_of(pool).streams, 3);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_stream_destroy(seen[0]));
+    assert_non_null(strstr(cls_last_error_detail(), "belongs to a stream pool"));
+    OK(cls_stream_query(seen[0]));
     OK(cls_pool_destroy(pool));
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_stream_query(seen[0]));
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_pool_get(pool, &seen[0]));
