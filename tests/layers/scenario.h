@@ -60,6 +60,7 @@ void library_call(struct run *run);
 void many_waits(struct run *run);
 void failed_wait(struct run *run);
 void reset_after_failure(struct run *run);
+void reset_behind_users(struct run *run);
 void two_contexts(struct run *run);
 void timelines(struct run *run);
 void destroyed_at_work(struct run *run);

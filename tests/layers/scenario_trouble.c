@@ -323,6 +323,35 @@ void reset_after_failure(struct run *run) {
     world_close(run, &world);
 }
 
+static void nap(void *arg) {
+    (void)arg;
+    sleep_us(2000);
+}
+
+/* Another stream is about to write memory of the failed one's, which reads it after the reset. */
+void reset_behind_users(struct run *run) {
+    struct world world;
+    cls_buffer x = NULL;
+    if (world_open(run, &world, 2)) {
+        cls_stream own = world.streams[0], other = world.streams[1];
+        if (ok(run, cls_malloc_async(own, BYTES, &x)) &&
+            ok(run, cls_stream_launch_host_async(other, nap, NULL)) &&
+            upload(run, &world, x, other) &&
+            ok(run, cls_stream_foreign_async(own, "to fail", fail, NULL))) {
+            cls_status status = cls_stream_synchronize(own);
+            run->masked = true;
+            expect(run, status == CLS_ERROR_COMMAND_FAILED, "the failure");
+            if (ok(run, cls_stream_reset(own)) && download(run, &world, x, own) &&
+                synchronize(run, own))
+                expect_scaled(run, &world, 1, 0);
+        }
+        if (x)
+            ok(run, cls_free_async(x, own));
+        synchronize(run, other);
+    }
+    world_close(run, &world);
+}
+
 void two_contexts(struct run *run) {
     struct world from, to;
     world_init(&to);
