@@ -19,7 +19,7 @@ faults='tests/layers/fault_sweep tests/layers/resource_sweep tests/layers/late_f
     tests/layers/lost_context tests/layers/unflushed tests/layers/checked.sh tests/layers/discrete.sh'
 core='block|buffer|command|context|copy|copy_rect|dep|drive|engine|event|exit|failure|fill|flight'
 core="$core|flight_state|flush|foreign|handover|host|host_function|interop|known|magazine|malloc|managed"
-core="$core|mempool|mempool_stats|observe|queued|queues|reuse|run|staging|stream|stream_memory|submit"
+core="$core|mempool|mempool_stats|observe|queued|queues|reset|reuse|run|staging|stream|stream_memory|submit"
 core="$core|transfer|wait|wait_any|waiter|worker|wreck"
 looked_at="^lib/core/($core)[.]c\$|^lib/driver/(event|memory|queue|shared)[.]c\$"
 [ -z "${ERRORS:-}" ] || COVERED=${COVERED:-$faults}

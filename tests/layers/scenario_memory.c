@@ -64,18 +64,13 @@ void stream_ordered_memory(struct run *run) {
     world_close(run, &world);
 }
 
-static void nap(void *arg) {
-    (void)arg;
-    sleep_us(2000);
-}
-
 /* Two streams whose frees wait for each other's work, which is still to come. */
 void crossed_frees(struct run *run) {
     struct world world;
     if (world_open(run, &world, 2)) {
         bool good = true;
         for (int i = 0; i < 2; i++)
-            good = ok(run, cls_stream_launch_host_async(world.streams[i], nap, NULL)) && good;
+            good = nap(run, world.streams[i]) && good;
         for (int i = 0; i < 2 && good; i++)
             good = ok(run, cls_event_record(world.event, world.streams[i])) &&
                    ok(run, cls_stream_frees_wait_event(world.streams[1 - i], world.event));
@@ -104,7 +99,7 @@ static bool free_behind_all(struct run *run, struct world *world) {
     bool good = ok(run, cls_stream_create(world->context, NULL, &last)) &&
                 ok(run, cls_malloc_async(last, BYTES, &x));
     for (int i = 0; i < STREAMS && good; i++)
-        good = ok(run, cls_stream_launch_host_async(world->streams[i], nap, NULL)) &&
+        good = nap(run, world->streams[i]) &&
                ok(run, cls_event_record(world->event, world->streams[i])) &&
                ok(run, cls_stream_frees_wait_event(last, world->event));
     if (x)

@@ -323,31 +323,25 @@ void reset_after_failure(struct run *run) {
     world_close(run, &world);
 }
 
-static void nap(void *arg) {
-    (void)arg;
-    sleep_us(2000);
-}
-
 /* Another stream is about to write memory of the failed one's, which reads it after the reset. */
 void reset_behind_users(struct run *run) {
     struct world world;
     cls_buffer x = NULL;
     if (world_open(run, &world, 2)) {
         cls_stream own = world.streams[0], other = world.streams[1];
-        if (ok(run, cls_malloc_async(own, BYTES, &x)) &&
-            ok(run, cls_stream_launch_host_async(other, nap, NULL)) &&
+        if (ok(run, cls_malloc_async(own, BYTES, &x)) && nap(run, other) &&
             upload(run, &world, x, other) &&
             ok(run, cls_stream_foreign_async(own, "to fail", fail, NULL))) {
             cls_status status = cls_stream_synchronize(own);
             run->masked = true;
             expect(run, status == CLS_ERROR_COMMAND_FAILED, "the failure");
-            if (ok(run, cls_stream_reset(own)) && download(run, &world, x, own) &&
-                synchronize(run, own))
+            bool good = ok(run, cls_stream_reset(own)) && download(run, &world, x, own) &&
+                        synchronize(run, own);
+            if (synchronize(run, other) && good)
                 expect_scaled(run, &world, 1, 0);
         }
         if (x)
             ok(run, cls_free_async(x, own));
-        synchronize(run, other);
     }
     world_close(run, &world);
 }

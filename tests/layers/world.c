@@ -104,6 +104,15 @@ bool download(struct run *run, const struct world *world, cls_buffer from, cls_s
     return ok(run, cls_copy_d2h_async(world->area->out, from, 0, BYTES, stream));
 }
 
+static void sleep_a_moment(void *arg) {
+    (void)arg;
+    sleep_us(2000);
+}
+
+bool nap(struct run *run, cls_stream stream) {
+    return ok(run, cls_stream_launch_host_async(stream, sleep_a_moment, NULL));
+}
+
 void expect_scaled(struct run *run, const struct world *world, uint32_t factor, uint32_t add) {
     bool right = true;
     for (unsigned i = 0; i < WORDS; i++)

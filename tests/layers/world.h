@@ -48,6 +48,9 @@ bool download(struct run *run, const struct world *world, cls_buffer from, cls_s
 
 bool synchronize(struct run *run, cls_stream stream);
 
+/* The stream's later work begins in some milliseconds. */
+bool nap(struct run *run, cls_stream stream);
+
 /* out = in * factor + add */
 void expect_scaled(struct run *run, const struct world *world, uint32_t factor, uint32_t add);
 
