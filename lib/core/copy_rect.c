@@ -129,10 +129,19 @@ static bool is_part(const struct device *device, const struct buffer *buffer) {
     return place.root != buffer->memory;
 }
 
-/* OpenCL copies within one buffer between rows of one pitch only. */
+/* Whether its rows begin in one row of the pitch and end in the next. */
+static bool is_split(size_t offset, size_t pitch, size_t width) {
+    return offset % pitch > pitch - width;
+}
+
+/* OpenCL copies within one buffer between rows of one pitch only, and PoCL takes some of those that are split
+ * for ones that overlap. */
 static bool driver_can_copy(const struct transfer *t, const cls_rect *rect) {
     const struct device *device = t->stream->context->device;
-    if (t->to->memory == t->from->memory && rect->dst_pitch != rect->src_pitch)
+    if (t->to->memory == t->from->memory &&
+        (rect->dst_pitch != rect->src_pitch ||
+         is_split(rect->dst_offset, rect->dst_pitch, rect->width) ||
+         is_split(rect->src_offset, rect->src_pitch, rect->width)))
         return false;
     return !(device->quirks & QUIRK_PART_RECT_CRASHES) ||
            (!is_part(device, t->to) && !is_part(device, t->from));

@@ -205,15 +205,19 @@ cls_status enqueue_read_rect(const struct device *device, cl_command_queue queue
                 "clEnqueueReadBufferRect");
 }
 
+/* Within one buffer PoCL 3.1 takes an origin that is past its first row for rows that overlap. */
+#define ORIGIN_IN_ROW(offset, pitch) ((const size_t[3]){(offset) % (pitch), (offset) / (pitch), 0})
+
 cls_status enqueue_copy_rect(const struct device *device, cl_command_queue queue, cl_mem to,
                              cl_mem from, const struct rect_2d *rect, struct wait_list waits,
                              cl_event *event) {
     driver_enter(device);
     return left(device,
-                clEnqueueCopyBufferRect(queue, from, to, ORIGIN(rect->buffer_offset),
-                                        ORIGIN(rect->other_offset), REGION(rect),
-                                        rect->buffer_pitch, 0, rect->other_pitch, 0, waits.count,
-                                        events_of(waits), event),
+                clEnqueueCopyBufferRect(queue, from, to,
+                                        ORIGIN_IN_ROW(rect->buffer_offset, rect->buffer_pitch),
+                                        ORIGIN_IN_ROW(rect->other_offset, rect->other_pitch),
+                                        REGION(rect), rect->buffer_pitch, 0, rect->other_pitch, 0,
+                                        waits.count, events_of(waits), event),
                 "clEnqueueCopyBufferRect");
 }
 

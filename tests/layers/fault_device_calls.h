@@ -137,10 +137,12 @@ static cl_int CL_API_CALL device_copy_rows(cl_command_queue queue, cl_mem from, 
     cl_uint n = 0;
     (void)from_slice;
     (void)to_slice;
-    for (; n < region[1] && !code; n += !code)
-        code = next.clEnqueueCopyBuffer(queue, from, to, from_origin[0] + n * from_pitch,
-                                        to_origin[0] + n * to_pitch, region[0], count, waits,
-                                        &rows[n]);
+    for (; n < region[1] && !code; n += !code) {
+        size_t at = from_origin[0] + (from_origin[1] + n) * from_pitch;
+        size_t to_at = to_origin[0] + (to_origin[1] + n) * to_pitch;
+        code =
+            next.clEnqueueCopyBuffer(queue, from, to, at, to_at, region[0], count, waits, &rows[n]);
+    }
     if (!code)
         code = next.clEnqueueMarkerWithWaitList(queue, n, rows, event);
     for (cl_uint i = 0; i < n; i++)
