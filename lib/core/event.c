@@ -132,9 +132,14 @@ static cls_status record(struct event *event, struct stream *stream) {
         return error_set(CLS_ERROR_WRONG_CONTEXT, "the event and the stream are of different "
                                                   "contexts");
     uint64_t serial = new_serial(event);
-    bool timed = event->timed && !stream_poison(stream);
-    cls_status status =
-        timed ? submit_timed(event, stream, serial, &position) : stream_mark(stream, &position);
+    const struct failure *known;
+    cls_status status;
+    do {
+        known = atomic_load(&stream->failures);
+        bool timed = event->timed && !stream_poison(stream);
+        status =
+            timed ? submit_timed(event, stream, serial, &position) : stream_mark(stream, &position);
+    } while (status && atomic_load(&stream->failures) != known); /* a failure found meanwhile */
     if (!status)
         set_record(event, stream, position, serial);
     return status;

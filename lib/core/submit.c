@@ -279,7 +279,8 @@ bool stream_marked_locked(const struct stream *stream, uint64_t *position) {
     return !stream->waits.count || mutant(MUTANT_MARK);
 }
 
-cls_status stream_mark(struct stream *stream, uint64_t *position) {
+/* Submits a mark unless there is one. One for a healthy stream is refused where a failure is found meanwhile. */
+static cls_status mark_once(struct stream *stream, uint64_t *position) {
     struct command mark;
     pthread_mutex_lock(&stream->lock);
     bool marked = stream_marked_locked(stream, position);
@@ -294,4 +295,14 @@ cls_status stream_mark(struct stream *stream, uint64_t *position) {
     }
     pthread_mutex_unlock(&stream->lock);
     return CLS_SUCCESS;
+}
+
+cls_status stream_mark(struct stream *stream, uint64_t *position) {
+    const struct failure *known;
+    cls_status status;
+    do {
+        known = atomic_load(&stream->failures);
+        status = mark_once(stream, position);
+    } while (status && atomic_load(&stream->failures) != known);
+    return status;
 }

@@ -201,6 +201,45 @@ static void test_a_wait_after_a_reset_keeps_the_one_before(void **state) {
     OK(cls_stream_destroy(waiting));
 }
 
+/* A stream as busy as it may be, so that the record's mark finds no room, and the failure comes meanwhile. */
+static void record_as_it_fails(cls_event event, double ms) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream a = rig_stream(), b;
+    cls_buffer cells = rig_cells(1);
+    cls_event failing = rig_event();
+    struct gate gate;
+    gate_init(&gate);
+    config.max_in_flight = 1;
+    OK(cls_stream_create(rig.context, &config, &b));
+    OK(cls_stream_launch_host_async(a, gate_hold, &gate));
+    OK(rig_fail(a, "as it is recorded", -5));
+    OK(cls_event_record(failing, a));
+    OK(rig_set(b, cells, 0, 1, ms));
+    OK(cls_stream_wait_event(b, failing));
+    gate_await(&gate);
+    gate_open(&gate);
+    OK(cls_event_record(event, b));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_event_synchronize(event));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(b));
+    OK(cls_stream_destroy(a));
+    OK(cls_stream_destroy(b));
+    OK(cls_event_destroy(failing));
+    OK(cls_buffer_destroy(cells));
+    gate_destroy(&gate);
+}
+
+static void test_a_record_is_taken_as_the_failure_comes(void **state) {
+    (void)state;
+    cls_event_config config = CLS_EVENT_CONFIG_INIT;
+    cls_event plain = rig_event(), timed;
+    config.timed = 1;
+    OK(cls_event_create(rig.context, &config, &timed));
+    for (unsigned i = 0; i < rig_scale(600, 20); i++)
+        record_as_it_fails(i % 2 ? timed : plain, 1);
+    OK(cls_event_destroy(plain));
+    OK(cls_event_destroy(timed));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_failed_user_event_poisons),
@@ -208,6 +247,7 @@ int main(void) {
         cmocka_unit_test(test_a_failed_user_event_poisons_a_stream_without_commands),
         cmocka_unit_test(test_a_chain_that_the_driver_fails_late),
         cmocka_unit_test(test_a_wait_after_a_reset_keeps_the_one_before),
+        cmocka_unit_test(test_a_record_is_taken_as_the_failure_comes),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
