@@ -10,7 +10,9 @@
 #include "core/context.h"
 #include "core/mutant.h"
 #include "core/race.h"
+#include "core/share.h"
 #include "core/stream.h"
+#include "driver/event.h"
 
 static bool is_allocated_for(const struct object *object, uint64_t stream_id) {
     if (object->pool != &buffer_pool)
@@ -77,10 +79,17 @@ static cls_status replace_queues(struct stream *stream) {
     return CLS_SUCCESS;
 }
 
+/* Also of a user's own event, of which the library records nothing. */
+static bool has_failed(const struct dep *dep) {
+    if (!dep->stream && !dep->gate)
+        return event_state(dep->share->device, dep->share->event) < 0;
+    return dep_failure(dep) != NULL;
+}
+
 /* Waits for healthy work outlive the reset. */
 static void drop_failed_waits(struct deps *waits) {
     for (unsigned i = waits->count; i-- > 0;)
-        if (dep_failure(&deps_items(waits)[i]))
+        if (has_failed(&deps_items(waits)[i]))
             deps_remove(waits, i);
 }
 

@@ -75,6 +75,27 @@ static void test_a_failed_user_event_poisons_a_stream_without_commands(void **st
     }
 }
 
+/* A wait that a poisoned stream took, and that has failed by the time of the reset, is forgotten as the stream's
+ * own failure is. */
+static void test_a_reset_forgets_a_failed_user_event(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    cl_event gate = rig_user_event();
+    OK(rig_fail(stream, "fails", -5));
+    await_poison(stream);
+    OK(cls_stream_wait_cl(stream, gate));
+    assert_int_equal(clSetUserEventStatus(gate, -7), CL_SUCCESS);
+    assert_int_equal(clReleaseEvent(gate), CL_SUCCESS);
+    OK(cls_stream_reset(stream));
+    OK(cls_stream_synchronize(stream));
+    OK(rig_set(stream, cells, 0, 3, 0));
+    OK(cls_stream_synchronize(stream));
+    assert_int_equal(rig_cell(cells, 0), 3);
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+}
+
 /* PoCL 3.1 aborts when a chain fails of which an event was released before, so the test, whose commands
  * these are, holds theirs. */
 struct late {
@@ -245,6 +266,7 @@ int main(void) {
         cmocka_unit_test(test_a_failed_user_event_poisons),
         cmocka_unit_test(test_a_user_event_that_failed_before_poisons),
         cmocka_unit_test(test_a_failed_user_event_poisons_a_stream_without_commands),
+        cmocka_unit_test(test_a_reset_forgets_a_failed_user_event),
         cmocka_unit_test(test_a_chain_that_the_driver_fails_late),
         cmocka_unit_test(test_a_wait_after_a_reset_keeps_the_one_before),
         cmocka_unit_test(test_a_record_is_taken_as_the_failure_comes),
