@@ -43,8 +43,30 @@ static int gemm_batched(const struct blas_call *x, cl_command_queue *queue, cl_e
         x->c.memory, x->c.offset, x->c.step, x->c.stride, x->batches, queue, event);
 }
 
+static size_t element_size(const struct blas_call *x) {
+    return x->f64 ? sizeof(double) : sizeof(float);
+}
+
+static size_t gemv_length(const struct blas_call *x) { return x->a_transposed ? x->n : x->m; }
+
+/* CLBlast 1.5 multiplies what y held by a beta of 0 too, and makes NaN of NaN and of infinities. */
+static int clear_output(const struct blas_call *x, cl_command_queue *queue) {
+    const double zero = 0;
+    const size_t n = gemv_length(x), size = element_size(x);
+    const bool dense = x->c.step == 1;
+    const int code = clEnqueueFillBuffer(*queue, dense ? x->c.memory : x->temporary, &zero, size,
+                                         dense ? x->c.offset * size : 0, n * size, 0, NULL, NULL);
+    if (code || dense)
+        return code;
+    return (x->f64 ? CLBlastDcopy : CLBlastScopy)(n, x->temporary, 0, 1, x->c.memory, x->c.offset,
+                                                  x->c.step, queue, NULL);
+}
+
 static int gemv(const struct blas_call *x, cl_command_queue *queue, cl_event *event) {
     const CLBlastTranspose ta = transpose(x->a_transposed);
+    const int code = x->beta == 0 ? clear_output(x, queue) : CL_SUCCESS;
+    if (code)
+        return code;
     if (x->f64)
         return CLBlastDgemv(CLBlastLayoutRowMajor, ta, x->m, x->n, x->alpha, x->a.memory,
                             x->a.offset, x->a.step, x->b.memory, x->b.offset, x->b.step, x->beta,
@@ -133,8 +155,10 @@ int blas_enqueue(const struct device *device, cl_command_queue queue, const void
 cls_status blas_temporary(const struct device *device, cl_command_queue queue,
                           const struct blas_call *x, size_t *bytes) {
     size_t size = 0;
-    if (x->routine == BLAS_AMAX)
-        size = x->a.offset || x->a.step != 1 ? x->n * (x->f64 ? sizeof(double) : sizeof(float)) : 0;
+    if (x->routine == BLAS_AMAX && (x->a.offset || x->a.step != 1))
+        size = x->n * element_size(x);
+    if (x->routine == BLAS_GEMV && x->beta == 0 && x->c.step != 1)
+        size = gemv_length(x) * element_size(x);
     if (x->routine != BLAS_GEMM) {
         *bytes = size;
         return CLS_SUCCESS;

@@ -39,7 +39,7 @@ struct blas_call {
     double alpha, beta;
     struct blas_operand a, b,
         c;            /* gemm; a, x, y of gemv; x, y of the others; out of dot and amax is c */
-    cl_mem temporary; /* of a gemm; NULL: it needs none */
+    cl_mem temporary; /* of blas_temporary's bytes; NULL: it needs none */
 };
 
 bool blas_available(void);

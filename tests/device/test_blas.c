@@ -283,8 +283,6 @@ static void output_is_only_written(cls_dtype type) {
         OK(cls_gemm(cls_matrix_of(a.buffer, type, s.m, s.k),
                     cls_matrix_of(b.buffer, type, s.k, s.n),
                     cls_matrix_of(c.buffer, type, s.m, s.n), NULL, NULL));
-        OK(cls_gemv(cls_matrix_of(a.buffer, type, s.m, s.k), cls_vector_of(b.buffer, type, s.k),
-                    cls_vector_of(c.buffer, type, s.m), NULL, NULL));
         double *got = download(&c);
         for (size_t j = 0; j < c.count; j++)
             assert_false(isnan(got[j]));
@@ -292,6 +290,37 @@ static void output_is_only_written(cls_dtype type) {
         values_free(&a);
         values_free(&b);
         values_free(&c);
+    }
+}
+
+static void vector_is_only_written(cls_dtype type) {
+    enum { ROWS = 70, COLUMNS = 64, PLACES = 3 };
+    static const struct {
+        size_t offset, step;
+        int transposed;
+    } places[PLACES] = {{0, 1, 0}, {5, 1, 1}, {2, 3, 0}};
+    for (int i = 0; i < PLACES; i++) {
+        const size_t n = places[i].transposed ? COLUMNS : ROWS;
+        const size_t offset = places[i].offset, step = places[i].step;
+        struct values a = values_make(type, ROWS * COLUMNS, 1), x = values_make(type, ROWS, 2);
+        struct values y = values_make(type, 3 * ROWS + 5, 3);
+        cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+        config.transpose_a = places[i].transposed;
+        for (size_t j = 0; j < y.count; j++)
+            y.x[j] = j % 2 ? NAN : INFINITY;
+        upload(&y);
+        OK(cls_gemv(cls_matrix_of(a.buffer, type, ROWS, COLUMNS),
+                    cls_vector_of(x.buffer, type, ROWS + COLUMNS - n),
+                    (cls_vector){y.buffer, type, offset, n, step}, &config, NULL));
+        double *got = download(&y);
+        for (size_t j = 0; j < y.count; j++) {
+            const bool written = j >= offset && (j - offset) % step == 0 && (j - offset) / step < n;
+            assert_int_equal(isfinite(got[j]) != 0, written);
+        }
+        free(got);
+        values_free(&a);
+        values_free(&x);
+        values_free(&y);
     }
 }
 
@@ -454,6 +483,7 @@ static struct work works[] = {
     WORK("results on the device", results_on_the_device),
     WORK("matrix by vector", matrix_by_vector),
     WORK("with beta 0 the output is only written", output_is_only_written),
+    WORK("with beta 0 the vector is only written", vector_is_only_written),
     WORK("products keep the order of their stream", products_keep_the_order),
     WORK("warm-up", warms_up),
 };
