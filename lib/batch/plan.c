@@ -190,7 +190,8 @@ static struct extent extent_of(const struct node *node) {
 static bool is_callers(const struct node *node) { return node->kind == NODE_ARRAY || node->stored; }
 
 static bool overlap(const struct extent *a, const struct extent *b) {
-    return a->memory == b->memory && a->from < b->to && b->from < a->to;
+    const bool bytes = a->from < a->to && b->from < b->to;
+    return bytes && a->memory == b->memory && a->from < b->to && b->from < a->to;
 }
 
 static bool same(const struct extent *a, const struct extent *b) {

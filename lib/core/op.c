@@ -85,6 +85,8 @@ cls_status op_check_overlap(const struct op_call *call, unsigned a, unsigned b, 
     size_t x_end = x->address + x->count * x_size, y_end = y->address + y->count * y_size;
     if (x->buffer->memory != y->buffer->memory || x_end <= y->address || y_end <= x->address)
         return CLS_SUCCESS;
+    if (!x->count || !y->count)
+        return CLS_SUCCESS;
     if (in_place && x->address == y->address && x_end == y_end && x_size == y_size)
         return CLS_SUCCESS;
     return error_set(CLS_ERROR_OVERLAP, "arrays overlap without being the same");

@@ -38,7 +38,7 @@ cls_status blas_matrix_extent(const char *name, const cls_matrix *matrix, size_t
     size_t count = 0;
     if (!batches)
         return error_set(CLS_ERROR_INVALID_VALUE, "%s: no batch", name);
-    if (matrix->ld < matrix->columns || !matrix->ld)
+    if (matrix->ld < matrix->columns)
         return error_set(CLS_ERROR_INVALID_VALUE, "%s: an ld of %zu for %zu columns", name,
                          matrix->ld, matrix->columns);
     const size_t counts[3] = {batches, matrix->rows, matrix->columns};

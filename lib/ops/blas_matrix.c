@@ -39,7 +39,7 @@ static cls_status gemm_shape(const cls_matrix *a, const cls_matrix *b, const cls
 
 /* Whether the output's matrices lie apart from one another. */
 static cls_status check_batch(const cls_matrix *c, size_t batches) {
-    if (batches < 2 || !c->rows || c->stride / c->ld >= c->rows ||
+    if (batches < 2 || !c->rows || !c->columns || c->stride / c->ld >= c->rows ||
         c->stride >= (c->rows - 1) * c->ld + c->columns)
         return CLS_SUCCESS;
     return error_set(CLS_ERROR_OVERLAP, "gemm: a stride of %zu, and outputs of %zu x %zu",

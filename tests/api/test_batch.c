@@ -178,6 +178,22 @@ static void test_in_place_only_where_nobody_else_reads(void **state) {
     OK(cls_buffer_destroy(buffer));
 }
 
+static void test_an_empty_result_overlaps_nothing(void **state) {
+    (void)state;
+    cls_buffer buffer = buffer_of(ramp, COUNT);
+    cls_batch batch = make_batch();
+    cls_value x, none, y;
+    OK(cls_batch_array(batch, cls_array_of(buffer, CLS_F32, COUNT), &x));
+    OK(cls_batch_upload(batch, NULL, CLS_F32, 0, &none));
+    y = scaled(batch, none, 2);
+    OK(cls_batch_store(batch, y, cls_array_at(buffer, CLS_F32, 5, 0)));
+    y = scaled(batch, x, 2);
+    OK(cls_batch_execute(batch, NULL));
+    expect_scaled(batch, y, 2);
+    OK(cls_batch_destroy(batch));
+    OK(cls_buffer_destroy(buffer));
+}
+
 static void test_the_generated_source_can_be_read(void **state) {
     (void)state;
     cls_batch batch = make_batch();
@@ -209,6 +225,7 @@ int main(void) {
         cmocka_unit_test(test_recording_goes_on_after_an_execution),
         cmocka_unit_test(test_results_are_stored_in_arrays),
         cmocka_unit_test(test_in_place_only_where_nobody_else_reads),
+        cmocka_unit_test(test_an_empty_result_overlaps_nothing),
         cmocka_unit_test(test_the_generated_source_can_be_read),
     };
     return cmocka_run_group_tests_name("batch", tests, setup, rig_teardown);

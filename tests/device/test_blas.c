@@ -436,6 +436,27 @@ static void bad_input_is_refused(void **state) {
     values_free(&b);
 }
 
+/* Wherever it lies, and with the leading dimension of cls_matrix_of, which is then 0. */
+static void empty_output_is_a_no_op(void **state) {
+    (void)state;
+    NEED_BLAS(CLS_F32);
+    struct values v = values_make(CLS_F32, 64, 1);
+    const cls_matrix m = cls_matrix_of(v.buffer, CLS_F32, 4, 4);
+    const cls_matrix no_rows = cls_matrix_at(v.buffer, CLS_F32, 3, 0, 4);
+    const cls_matrix no_columns = cls_matrix_at(v.buffer, CLS_F32, 3, 4, 0);
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    OK(cls_gemm(no_rows, m, no_rows, NULL, NULL));
+    OK(cls_gemm(m, no_columns, no_columns, NULL, NULL));
+    config.batches = 2;
+    OK(cls_gemm(m, no_columns, no_columns, &config, NULL));
+    config.batches = 1;
+    config.transpose_a = 1;
+    OK(cls_gemv(no_columns, cls_vector_of(v.buffer, CLS_F32, 4),
+                (cls_vector){v.buffer, CLS_F32, 1, 0, 1}, &config, NULL));
+    check_values("an empty output", &v, 0);
+    values_free(&v);
+}
+
 static void without_clblast_all_are_unsupported(void **state) {
     (void)state;
     if (cls_blas_available())
@@ -491,12 +512,14 @@ static struct work works[] = {
 enum { WORKS = sizeof works / sizeof *works };
 
 int main(void) {
-    struct CMUnitTest tests[WORKS + 2] = {
+    enum { OTHERS = 3 };
+    struct CMUnitTest tests[WORKS + OTHERS] = {
         cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(empty_output_is_a_no_op),
         cmocka_unit_test(without_clblast_all_are_unsupported),
     };
     prepare_tests();
     for (int i = 0; i < WORKS; i++)
-        tests[i + 2] = (struct CMUnitTest){works[i].name, run, NULL, NULL, &works[i]};
+        tests[i + OTHERS] = (struct CMUnitTest){works[i].name, run, NULL, NULL, &works[i]};
     return cmocka_run_group_tests_name("blas", tests, NULL, NULL);
 }

@@ -124,6 +124,18 @@ static void no_elements_is_no_work(void **state) {
     check_f32(all, ramp);
 }
 
+/* Not even with bytes on either side of where they are not. */
+static void no_elements_overlap_nothing(void **state) {
+    (void)state;
+    cls_array all = view_make(CLS_F32, 0, 16, ramp);
+    const cls_array none = cls_array_at(all.buffer, CLS_I32, 3, 0);
+    OK(cls_reduce_async(CLS_REDUCE_SUM, none, cls_array_at(all.buffer, CLS_I64, 1, 1), NULL));
+    float expected[16];
+    memcpy(expected, ramp, sizeof expected);
+    expected[2] = expected[3] = 0;
+    check_f32(all, expected);
+}
+
 static void f64_needs_the_device_to_have_it(void **state) {
     (void)state;
     if (device_has_f64())
@@ -321,6 +333,7 @@ int main(void) {
         cmocka_unit_test(bad_handles_and_ranges_are_refused),
         cmocka_unit_test(partial_overlap_is_refused),
         cmocka_unit_test(no_elements_is_no_work),
+        cmocka_unit_test(no_elements_overlap_nothing),
         cmocka_unit_test(f64_needs_the_device_to_have_it),
         cmocka_unit_test(names_of_the_library),
         cmocka_unit_test(registered_kernels_come_first),
