@@ -19,8 +19,9 @@
  * go together), CLS_ERROR_INVALID_VALUE (a step of 0, an `ld` below the columns, an inner length of 0,
  * no batch), CLS_ERROR_OUT_OF_RANGE (past the buffer's end, or an element beyond 2^31 - 1, which is as far
  * as CLBlast counts), CLS_ERROR_OVERLAP (the bytes from the first to the last element of the output meet
- * those of an input), and those of all submissions (stream.h). Blocking forms return the stream's error
- * too, and CLS_ERROR_WOULD_DEADLOCK inside a host function. An empty output is a no-op.
+ * those of an input, or two matrices of the output have an element in common), and those of all submissions
+ * (stream.h). Blocking forms return the stream's error too, and CLS_ERROR_WOULD_DEADLOCK inside a host
+ * function. An empty output is a no-op.
  */
 #ifndef CLSTREAM_BLAS_H
 #define CLSTREAM_BLAS_H

@@ -37,10 +37,21 @@ static cls_status gemm_shape(const cls_matrix *a, const cls_matrix *b, const cls
     return CLS_SUCCESS;
 }
 
-/* Whether the output's matrices lie apart from one another. */
+/* Whether no two of the output's matrices have an element in common: they may lie behind one another, or
+ * beside one another in the same rows. Their last element is known to be within the range of int. */
+static bool lie_apart(const cls_matrix *c, size_t batches) {
+    for (size_t i = 1; i < batches; i++) {
+        const size_t down = i * c->stride / c->ld, right = i * c->stride % c->ld;
+        if (down >= c->rows)
+            return true;
+        if (right < c->columns || (down + 1 < c->rows && c->ld - right < c->columns))
+            return false;
+    }
+    return true;
+}
+
 static cls_status check_batch(const cls_matrix *c, size_t batches) {
-    if (batches < 2 || !c->rows || !c->columns || c->stride / c->ld >= c->rows ||
-        c->stride >= (c->rows - 1) * c->ld + c->columns)
+    if (!c->rows || !c->columns || lie_apart(c, batches))
         return CLS_SUCCESS;
     return error_set(CLS_ERROR_OVERLAP, "gemm: a stride of %zu, and outputs of %zu x %zu",
                      c->stride, c->rows, c->columns);

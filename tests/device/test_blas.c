@@ -96,6 +96,7 @@ struct product {
     size_t offset;  /* of each matrix */
     size_t batches; /* and a gap of 3 elements between its matrices */
     bool shared_b;  /* one b for all */
+    bool beside;    /* the outputs lie beside one another, in the same rows */
     double alpha, beta;
 };
 
@@ -138,9 +139,13 @@ static void check_product(const struct product *p, cls_stream stream, bool async
     struct values v[3] = {values_make(p->type, elements(p, ar, ac), 1),
                           values_make(p->type, elements(p, br, bc), 2),
                           values_make(p->type, elements(p, m, n), 3)};
-    const cls_matrix view[3] = {matrix_of(p, &v[0], ar, ac, false),
-                                matrix_of(p, &v[1], br, bc, p->shared_b),
-                                matrix_of(p, &v[2], m, n, false)};
+    cls_matrix view[3] = {matrix_of(p, &v[0], ar, ac, false),
+                          matrix_of(p, &v[1], br, bc, p->shared_b),
+                          matrix_of(p, &v[2], m, n, false)};
+    if (p->beside) {
+        view[2].stride = view[2].ld;
+        view[2].ld *= p->batches;
+    }
     cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
     config.transpose_a = p->ta;
     config.transpose_b = p->tb;
@@ -187,6 +192,8 @@ static void batches(cls_dtype type) {
     every_transpose(&(struct product){type, {17, 9, 31}, .batches = 5, .alpha = 1, .beta = 1});
     every_transpose(&(struct product){
         type, {32, 16, 8}, .pad = 2, .offset = 3, .batches = 3, .shared_b = true, .alpha = 2});
+    every_transpose(&(struct product){
+        type, {32, 16, 8}, .offset = 3, .batches = 4, .beside = true, .alpha = 1, .beta = 1});
 }
 
 /* --- the rest --- */
@@ -405,6 +412,8 @@ static void bad_input_is_refused(void **state) {
     config = (cls_gemm_config)CLS_GEMM_CONFIG_INIT, config.batches = 0;
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_gemm_async(ma, ma, mb, &config, NULL));
     config.batches = 2, bad = mb, bad.stride = 15;
+    EXPECT(CLS_ERROR_OVERLAP, cls_gemm_async(ma, ma, bad, &config, NULL));
+    bad.ld = 7, bad.stride = 4; /* the second begins in the first's gap and ends in its next row */
     EXPECT(CLS_ERROR_OVERLAP, cls_gemm_async(ma, ma, bad, &config, NULL));
     config.batches = 5;
     EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_gemm_async(ma, ma, mb, &config, NULL));
