@@ -20,8 +20,10 @@ static void release_place(const struct place *place) {
 static void batch_finalize(struct object *object) {
     struct batch *batch = (struct batch *)(void *)object;
     batch_replan(batch);
-    for (uint32_t i = 0; i < batch->n_nodes; i++)
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
         release_place(&batch->nodes[i].place);
+        batch_forget_uploader(batch, &batch->nodes[i]);
+    }
     free(batch->nodes);
     for (unsigned i = 0; i < batch->n_uses; i++)
         stream_put(batch->uses[i].stream);
@@ -177,6 +179,14 @@ void batch_rebind(struct batch *batch) {
     if (batch->plan)
         plan_unbind(batch->plan);
     batch->overlaps_checked = false;
+}
+
+void batch_forget_uploader(struct batch *batch, struct node *node) {
+    if (!node->uploader)
+        return;
+    stream_put(node->uploader);
+    node->uploader = NULL;
+    batch->n_uploaders--;
 }
 
 /* ---- uses */

@@ -36,6 +36,7 @@ struct batch {
     /* guarded by the lock */
     struct node *nodes;
     uint32_t n_nodes, node_room;
+    uint32_t n_uploaders; /* nodes that have one */
 
     struct plan *plan;     /* NULL: something was recorded since */
     bool overlaps_checked; /* of this plan, since an array was bound or stored */
@@ -71,6 +72,9 @@ cls_status batch_add(struct batch *batch, const struct node *node, uint32_t *ind
 
 /* Arguments of kernels are others from here on. */
 void batch_rebind(struct batch *batch);
+
+/* From here on nobody asks how the execution ended that made the node's upload. */
+void batch_forget_uploader(struct batch *batch, struct node *node);
 
 /* What changes the structure, or the alignment of arrays. */
 void batch_replan(struct batch *batch);

@@ -191,13 +191,38 @@ static cls_status join(struct execution *execution, uint64_t *position) {
 
 /* ---- the execution */
 
-/* After a failure it is not known which uploads were made. */
+/* Of an execution that failed it is not known which of its uploads were made. Of one that succeeded they
+ * were, and the host's memory is the caller's again. */
 static void upload_again_after_failure(struct batch *batch) {
-    const struct use *latest = &batch->latest;
-    if (!latest->stream || !stream_failure_at(latest->stream, latest->position))
-        return;
-    for (uint32_t i = 0; i < batch->n_nodes; i++)
-        batch->nodes[i].dirty = batch->nodes[i].kind == NODE_UPLOAD;
+    for (uint32_t i = 0; i < batch->n_nodes && batch->n_uploaders; i++) {
+        struct node *node = &batch->nodes[i];
+        if (!node->uploader)
+            continue;
+        const bool over = atomic_load(&node->uploader->retired) >= node->uploaded_at;
+        if (stream_failure_at(node->uploader, node->uploaded_at))
+            node->dirty = true;
+        else if (!over)
+            continue;
+        batch_forget_uploader(batch, node);
+    }
+}
+
+/* `stream` NULL: what becomes of this execution cannot be told. */
+static void note_uploads(struct batch *batch, struct stream *stream, uint64_t position) {
+    const struct plan *plan = batch->plan;
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
+        struct node *node = &batch->nodes[i];
+        if (node->kind != NODE_UPLOAD || plan->uploads[i].execution != plan->executions)
+            continue;
+        batch_forget_uploader(batch, node);
+        node->dirty = !stream;
+        if (!stream)
+            continue;
+        object_retain(&stream->object);
+        node->uploader = stream;
+        node->uploaded_at = position;
+        batch->n_uploaders++;
+    }
 }
 
 static cls_status note_execution(struct batch *batch, struct stream *stream, uint64_t position) {
@@ -255,6 +280,7 @@ static void begin(struct execution *execution, struct batch *batch, struct strea
 
 /* In which the batch has its arena. */
 static cls_status submit_steps(struct batch *batch, struct stream *stream, uint64_t *position) {
+    const uint64_t uploads = batch->totals.uploads;
     struct execution execution;
     begin(&execution, batch, stream);
     cls_status status = CLS_SUCCESS;
@@ -264,6 +290,8 @@ static cls_status submit_steps(struct batch *batch, struct stream *stream, uint6
     cls_status joined = join(&execution, position);
     status = status ? status : joined;
     cls_status noted = joined ? CLS_SUCCESS : note_execution(batch, stream, *position);
+    if (batch->totals.uploads != uploads)
+        note_uploads(batch, joined || noted ? NULL : stream, *position);
     return status ? status : noted;
 }
 

@@ -11,6 +11,7 @@
 #include "ops/map.h"
 
 struct buffer;
+struct stream;
 
 enum node_kind {
     NODE_UPLOAD,
@@ -48,7 +49,10 @@ struct node {
     uint32_t inputs[NODE_MAX_INPUTS];
     uint32_t users; /* operations that take the value */
     size_t count;
-    const void *host;         /* of an upload */
+    const void *host; /* of an upload */
+    /* The execution that made the upload, until it is known to have succeeded; or NULL. */
+    struct stream *uploader; /* retained */
+    uint64_t uploaded_at;
     struct parameter element; /* of a constant */
     struct product product;   /* of a product */
     struct place place;       /* of an upload, an array, or a result */
