@@ -193,7 +193,8 @@ CLS_API cls_status cls_batch_execute_async(cls_batch batch, cls_stream stream);
 CLS_API cls_status cls_batch_execute(cls_batch batch, cls_stream stream);
 
 /**
- * Downloads a result of the latest execution to `data`, its count of elements; waits for it.
+ * Downloads a result of the latest execution to `data`, its count of elements; waits for it. Of one that
+ * failed there are none: the status is that failure's, also after cls_stream_reset.
  * @retval CLS_ERROR_INVALID_STATE the batch was not executed since the value became a result, or the
  *                                 value is none
  */

@@ -29,14 +29,24 @@ static cls_status find_ready(struct batch *batch, cls_value value, const void *d
     return CLS_SUCCESS;
 }
 
+/* A failed execution has left no results, also when its stream was reset since. Another stream of the
+ * caller's learns of that when it waits for the execution. */
+static cls_status check_latest(const struct batch *batch, const struct stream *stream,
+                               bool blocking) {
+    const struct use *latest = &batch->latest;
+    const struct failure *failure = stream_failure_at(latest->stream, latest->position);
+    const bool told = failure && (blocking || stream == latest->stream);
+    return told ? failure_report(latest->stream, failure) : CLS_SUCCESS;
+}
+
 /* Submits the copy behind the latest execution. */
 static cls_status submit(struct batch *batch, const struct node *node, void *data,
-                         struct stream *stream, uint64_t *position) {
+                         struct stream *stream, bool blocking, uint64_t *position) {
     const size_t size = cls_dtype_size(node->dtype), bytes = node->count * size;
     if (stream->context != batch->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "batch and stream are of different contexts");
-    cls_status status = CLS_SUCCESS;
-    if (!mutant(MUTANT_BATCH_READ))
+    cls_status status = check_latest(batch, stream, blocking);
+    if (!status && !mutant(MUTANT_BATCH_READ))
         status = stream_wait_for(stream, batch->latest.stream, batch->latest.position);
     if (!status && bytes)
         status =
@@ -67,7 +77,7 @@ cls_status cls_batch_read_async(cls_batch handle, cls_value value, void *data,
         status = stream_get(stream_handle, batch->context, &stream);
     if (status)
         return batch_leave(batch, status);
-    status = submit(batch, node, data, stream, &position);
+    status = submit(batch, node, data, stream, false, &position);
     stream_put(stream);
     return batch_leave(batch, status);
 }
@@ -97,7 +107,7 @@ cls_status cls_batch_read(cls_batch handle, cls_value value, void *data) {
         status = stream_to_read_on(batch, &stream);
     if (status)
         return batch_leave(batch, status);
-    status = batch_leave(batch, submit(batch, node, data, stream, &position));
+    status = batch_leave(batch, submit(batch, node, data, stream, true, &position));
     if (!status)
         status = stream_wait(stream, position, WAIT_FOREVER);
     stream_put(stream);

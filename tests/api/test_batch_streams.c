@@ -181,6 +181,35 @@ static void test_a_failed_stream_refuses_and_the_batch_goes_on_elsewhere(void **
     OK(cls_stream_destroy(other));
 }
 
+static void test_a_failed_execution_has_no_results(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_batch batch = make_batch();
+    cls_value x = upload(batch, ramp, COUNT), y = scaled(batch, x, 2);
+    float out[COUNT];
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_batch_execute(batch, stream));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(rig_fail(stream, "the broken step", -5));
+    OK(cls_batch_bind_upload(batch, x, ramp + 1));
+    OK(cls_batch_execute_async(batch, stream));
+    gate_await(&gate);
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+    OK(cls_stream_reset(stream));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_batch_read(batch, y, out));
+    expect_detail("the broken step");
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_batch_read_async(batch, y, out, stream));
+    OK(cls_stream_synchronize(stream));
+    OK(cls_batch_bind_upload(batch, x, ramp));
+    OK(cls_batch_execute(batch, stream));
+    expect_scaled(batch, y, 2);
+    gate_destroy(&gate);
+    OK(cls_batch_destroy(batch));
+    OK(cls_stream_destroy(stream));
+}
+
 /* Host memory is the caller's again once an execution has succeeded, whatever becomes of the next. */
 static void test_a_failure_makes_no_upload_again_that_was_made(void **state) {
     (void)state;
@@ -290,6 +319,7 @@ int main(void) {
         cmocka_unit_test(test_an_array_stays_for_what_was_submitted_with_it),
         cmocka_unit_test(test_a_batch_destroyed_at_work_completes),
         cmocka_unit_test(test_a_failed_stream_refuses_and_the_batch_goes_on_elsewhere),
+        cmocka_unit_test(test_a_failed_execution_has_no_results),
         cmocka_unit_test(test_a_failure_makes_no_upload_again_that_was_made),
         cmocka_unit_test(test_blocking_calls_inside_host_functions_are_refused),
         cmocka_unit_test(test_several_threads_share_a_batch),
