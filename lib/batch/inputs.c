@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/types.h"
-#include "batch/batch.h"
+#include "batch/plan.h"
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/stream.h"
@@ -236,6 +236,8 @@ cls_status cls_batch_store(cls_batch handle, cls_value value, cls_array array) {
             batch_replan(batch);
         node->stored = true;
         node->ready = false;
+        if (batch->plan)
+            batch->plan->results_noted = false;
     }
     return batch_leave(batch, status);
 }

@@ -140,6 +140,13 @@ static void test_results_are_stored_in_arrays(void **state) {
     for (int i = 0; i < COUNT; i++)
         assert_true(out[i] == 4 * ramp[i] && out[COUNT + i] == 2 * ramp[i]);
     expect_scaled(batch, y, 2);
+    /* Elsewhere from the next execution on. */
+    OK(cls_batch_store(batch, y, cls_array_of(buffer, CLS_F32, COUNT)));
+    OK(cls_batch_store(batch, z, cls_array_at(buffer, CLS_F32, COUNT, COUNT)));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_batch_read(batch, y, out));
+    OK(cls_batch_execute(batch, NULL));
+    expect_scaled(batch, y, 2);
+    expect_scaled(batch, z, 4);
     EXPECT(CLS_ERROR_TYPE_MISMATCH,
            cls_batch_store(batch, y, cls_array_of(buffer, CLS_I32, COUNT)));
     EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_batch_store(batch, y, cls_array_of(buffer, CLS_F32, 10)));
