@@ -12,6 +12,7 @@
 #include "core/mutant.h"
 #include "core/op.h"
 #include "core/stream.h"
+#include "ops/blas.h"
 
 /* One execution being submitted. */
 struct execution {
@@ -117,28 +118,32 @@ static cls_status await_inputs(struct execution *execution, const struct region 
 
 /* ---- launches */
 
-/* A dense matrix of a value; transposed it lies the other way round. */
+/* A dense matrix of a value; transposed it lies the other way round. Its buffer may have no handle any
+ * more, and is told apart. */
 static cls_matrix matrix_of(const struct batch *batch, uint32_t node, size_t rows, size_t columns,
-                            bool transposed) {
+                            bool transposed, struct buffer **buffer) {
     const struct place place = plan_place(batch, node);
-    return cls_matrix_at(object_handle(&place.buffer->object), batch->nodes[node].dtype,
-                         place.offset, transposed ? columns : rows, transposed ? rows : columns);
+    *buffer = place.buffer;
+    return cls_matrix_at(NULL, batch->nodes[node].dtype, place.offset, transposed ? columns : rows,
+                         transposed ? rows : columns);
 }
 
 static cls_status launch_product(struct execution *execution, uint32_t node, uint64_t *position) {
     struct batch *batch = execution->batch;
     const struct node *at = &batch->nodes[node];
     const struct product *shape = &at->product;
-    const cls_matrix a =
-        matrix_of(batch, at->inputs[0], shape->rows, shape->inner, shape->config.transpose_a);
-    const cls_matrix b =
-        matrix_of(batch, at->inputs[1], shape->inner, shape->columns, shape->config.transpose_b);
-    const cls_matrix c = matrix_of(batch, node, shape->rows, shape->columns, false);
+    const size_t m = shape->rows, n = shape->columns, k = shape->inner;
+    struct buffer *buffers[3];
+    const cls_matrix matrices[3] = {
+        matrix_of(batch, at->inputs[0], m, k, shape->config.transpose_a, &buffers[0]),
+        matrix_of(batch, at->inputs[1], k, n, shape->config.transpose_b, &buffers[1]),
+        matrix_of(batch, node, m, n, false, &buffers[2])};
     struct stream *stream = execution->stream;
     if (!at->count)
         return CLS_SUCCESS;
     batch->totals.kernels++;
-    cls_status status = cls_gemm_async(a, b, c, &shape->config, object_handle(&stream->object));
+    cls_status status =
+        blas_gemm_kept(matrices, buffers, &shape->config, object_handle(&stream->object));
     return status ? status : stream_mark(stream, position);
 }
 

@@ -8,6 +8,7 @@
 #include "core/context.h"
 #include "core/mutant.h"
 #include "core/stream.h"
+#include "core/transfer.h"
 
 static cls_status find_ready(struct batch *batch, cls_value value, const void *data,
                              const struct node **out) {
@@ -50,8 +51,7 @@ static cls_status submit(struct batch *batch, const struct node *node, void *dat
         status = stream_wait_for(stream, batch->latest.stream, batch->latest.position);
     if (!status && bytes)
         status =
-            cls_copy_d2h_async(data, object_handle(&node->place.buffer->object),
-                               node->place.offset * size, bytes, object_handle(&stream->object));
+            transfer_read_kept(stream, node->place.buffer, node->place.offset * size, data, bytes);
     if (!status)
         status = stream_mark(stream, position);
     if (!status)

@@ -70,6 +70,18 @@ static cls_status d2h(void *dst, cls_buffer src, size_t offset, size_t bytes, cl
     return status || !bytes ? transfer_end(&t, status) : transfer_submit(&t, blocking);
 }
 
+cls_status transfer_read_kept(struct stream *stream, struct buffer *src, size_t offset, void *dst,
+                              size_t bytes) {
+    cls_status status = buffer_check(src);
+    if (status)
+        return status;
+    struct transfer t = {.stream = stream, .from = src};
+    object_retain(&stream->object);
+    object_retain(&src->object);
+    status = fill_d2h(&t, dst, offset, bytes);
+    return status || !bytes ? transfer_end(&t, status) : transfer_submit(&t, false);
+}
+
 static cls_status d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t src_offset,
                       size_t bytes, cls_stream stream, bool blocking) {
     struct transfer t;

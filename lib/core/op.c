@@ -19,13 +19,22 @@ static void release_views(struct op_call *call) {
     call->n_views = 0;
 }
 
-/* Resolves one view; the buffer's reference is the call's. */
-static cls_status take_view(const cls_array *array, struct op_view *view) {
+static cls_status keep_buffer(struct buffer *kept, struct buffer **out) {
+    cls_status status = buffer_check(kept);
+    if (status)
+        return status;
+    object_retain(&kept->object);
+    *out = kept;
+    return CLS_SUCCESS;
+}
+
+/* Resolves one view; the buffer's reference is the call's. `kept` NULL: the buffer is the handle's. */
+static cls_status take_view(const cls_array *array, struct buffer *kept, struct op_view *view) {
     size_t size = cls_dtype_size(array->dtype), end;
     struct buffer *buffer;
     if (!size)
         return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_dtype", (int)array->dtype);
-    cls_status status = buffer_get(array->buffer, &buffer);
+    cls_status status = kept ? keep_buffer(kept, &buffer) : buffer_get(array->buffer, &buffer);
     if (status)
         return status;
     if (__builtin_add_overflow(array->offset, array->count, &end) ||
@@ -63,13 +72,18 @@ static cls_status take_stream(struct op_call *call, cls_stream handle) {
 
 cls_status op_begin(struct op_call *call, cls_stream stream, const cls_array *const *views,
                     unsigned n_views, bool blocking) {
+    return op_begin_kept(call, stream, views, NULL, n_views, blocking);
+}
+
+cls_status op_begin_kept(struct op_call *call, cls_stream stream, const cls_array *const *views,
+                         struct buffer *const *buffers, unsigned n_views, bool blocking) {
     cls_status status = blocking ? check_may_block() : CLS_SUCCESS;
     call->n_views = 0;
     call->last_position = 0;
     call->scratch = NULL;
     call->registered = NULL;
     for (unsigned i = 0; i < n_views && !status; i++) {
-        status = take_view(views[i], &call->views[i]);
+        status = take_view(views[i], buffers ? buffers[i] : NULL, &call->views[i]);
         call->n_views += !status;
     }
     if (!status)

@@ -51,6 +51,11 @@ struct op_call {
 cls_status op_begin(struct op_call *call, cls_stream stream, const cls_array *const *views,
                     unsigned n_views, bool blocking);
 
+/* The same of buffers that the caller keeps: the handles of the views, which may have been destroyed, are
+ * not looked at. */
+cls_status op_begin_kept(struct op_call *call, cls_stream stream, const cls_array *const *views,
+                         struct buffer *const *buffers, unsigned n_views, bool blocking);
+
 /* CLS_ERROR_OVERLAP when two views share bytes without being the same bytes. Elements of different
  * size may not share any. `in_place` false: sharing is refused altogether. */
 cls_status op_check_overlap(const struct op_call *call, unsigned a, unsigned b, bool in_place);

@@ -43,6 +43,10 @@ cls_status transfer_prepare_h2d(struct transfer *transfer, struct stream *stream
 cls_status transfer_prepare_d2h(struct transfer *transfer, struct stream *stream, cls_buffer src,
                                 size_t offset, void *dst, size_t bytes);
 
+/* cls_copy_d2h_async from a buffer that the caller keeps, with a handle or without. */
+cls_status transfer_read_kept(struct stream *stream, struct buffer *src, size_t offset, void *dst,
+                              size_t bytes);
+
 /* Releases what is held; returns `status`. */
 cls_status transfer_end(struct transfer *transfer, cls_status status);
 

@@ -88,7 +88,7 @@ cls_status blas_begin(struct blas_work *work, enum blas_routine routine, const c
         return blas_missing();
     for (unsigned i = 0; i < n_views; i++)
         list[i] = &views[i];
-    cls_status status = op_begin(&work->op, stream, list, n_views, blocking);
+    cls_status status = op_begin_kept(&work->op, stream, list, work->kept, n_views, blocking);
     if (status)
         return status;
     blas_use(&work->op.context->uses_blas);

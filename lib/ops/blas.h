@@ -10,7 +10,8 @@
 
 /* A BLAS call while it is checked: views[i] of `op` is operand i, the output last. */
 struct blas_work {
-    const char *name; /* "gemm" */
+    const char *name;           /* "gemm" */
+    struct buffer *const *kept; /* of the views, where the caller has them; NULL: their handles' */
     struct op_call op;
     struct blas_call call;
     size_t result_bytes;    /* of a result in temporary memory; 0: it is the last view's */
@@ -34,6 +35,10 @@ cls_status blas_begin(struct blas_work *work, enum blas_routine routine, const c
 /* The operand of a view. */
 struct blas_operand blas_operand(const struct blas_work *work, unsigned view, size_t step,
                                  size_t stride);
+
+/* cls_gemm_async of buffers that the caller keeps (op_begin_kept): a's, b's and c's. */
+cls_status blas_gemm_kept(const cls_matrix matrices[3], struct buffer *const buffers[3],
+                          const cls_gemm_config *config, cls_stream stream);
 
 cls_status blas_submit(struct blas_work *work);
 cls_status blas_end(struct blas_work *work, cls_status status, bool blocking);

@@ -67,9 +67,10 @@ static cls_status gemm_views(const cls_matrix *a, const cls_matrix *b, const cls
 }
 
 static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
-                       const cls_gemm_config *config, cls_stream stream, bool blocking) {
+                       struct buffer *const *kept, const cls_gemm_config *config, cls_stream stream,
+                       bool blocking) {
     struct product product;
-    struct blas_work work = {.name = "gemm"};
+    struct blas_work work = {.name = "gemm", .kept = kept};
     cls_array views[3];
     cls_status status = take_config("gemm", config, &product.config);
     if (!status)
@@ -100,12 +101,17 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
 
 cls_status cls_gemm(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
                     cls_stream stream) {
-    return gemm(&a, &b, &c, config, stream, true);
+    return gemm(&a, &b, &c, NULL, config, stream, true);
 }
 
 cls_status cls_gemm_async(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
                           cls_stream stream) {
-    return gemm(&a, &b, &c, config, stream, false);
+    return gemm(&a, &b, &c, NULL, config, stream, false);
+}
+
+cls_status blas_gemm_kept(const cls_matrix matrices[3], struct buffer *const buffers[3],
+                          const cls_gemm_config *config, cls_stream stream) {
+    return gemm(&matrices[0], &matrices[1], &matrices[2], buffers, config, stream, false);
 }
 
 /* --- matrix by vector --- */

@@ -149,6 +149,34 @@ static void test_matrix_products_stand_between_regions(void **state) {
     OK(cls_batch_destroy(batch));
 }
 
+/* The batch keeps the buffers: the caller's handles may be gone. */
+static void test_arrays_outlive_their_handles(void **state) {
+    enum { SIDE = 8 };
+    (void)state;
+    cls_batch batch = make_batch();
+    cls_buffer from = buffer_of(ramp, SIDE * SIDE), to = buffer_of(ramp, SIDE * SIDE);
+    cls_value x, y, z = 0;
+    float out[SIDE * SIDE], expected = 0;
+    OK(cls_batch_array(batch, cls_array_of(from, CLS_F32, SIDE * SIDE), &x));
+    y = scaled(batch, x, 2);
+    OK(cls_batch_store(batch, y, cls_array_of(to, CLS_F32, SIDE * SIDE)));
+    if (cls_blas_available())
+        OK(cls_batch_gemm(batch, x, y, SIDE, SIDE, SIDE, NULL, &z));
+    OK(cls_buffer_destroy(from));
+    OK(cls_buffer_destroy(to));
+    OK(cls_batch_execute(batch, NULL));
+    OK(cls_batch_read(batch, y, out));
+    for (int i = 0; i < SIDE * SIDE; i++)
+        assert_true(out[i] == 2 * ramp[i]);
+    for (int i = 0; i < SIDE; i++)
+        expected += ramp[i] * 2 * ramp[SIDE * i];
+    if (z) {
+        OK(cls_batch_read(batch, z, out));
+        assert_true(out[0] == expected);
+    }
+    OK(cls_batch_destroy(batch));
+}
+
 static void test_contexts_do_not_mix(void **state) {
     (void)state;
     cls_context context;
@@ -194,6 +222,7 @@ int main(void) {
         cmocka_unit_test(test_scalars_go_with_any_count),
         cmocka_unit_test(test_no_elements),
         cmocka_unit_test(test_matrix_products_stand_between_regions),
+        cmocka_unit_test(test_arrays_outlive_their_handles),
         cmocka_unit_test(test_contexts_do_not_mix),
         cmocka_unit_test(test_bad_options_are_refused),
     };
