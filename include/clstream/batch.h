@@ -195,8 +195,8 @@ CLS_API cls_status cls_batch_execute(cls_batch batch, cls_stream stream);
 /**
  * Downloads a result of the latest execution to `data`, its count of elements; waits for it. Of one that
  * failed there are none: the status is that failure's, also after cls_stream_reset.
- * @retval CLS_ERROR_INVALID_STATE the batch was not executed since the value became a result, or the
- *                                 value is none
+ * @retval CLS_ERROR_INVALID_STATE the batch was not executed since the value became a result, or its
+ *                                 latest execution was refused in the middle, or the value is none
  */
 CLS_API cls_status cls_batch_read(cls_batch batch, cls_value value, void *data);
 /** As cls_batch_read on a stream, behind the execution; only submits. */

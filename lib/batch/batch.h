@@ -48,6 +48,7 @@ struct batch {
     struct use *uses;
     unsigned n_uses, use_room;
     struct use latest; /* execution; stream NULL: none yet */
+    bool cut_short;    /* it was not submitted to its end, and left no results */
 
     cls_batch_statistics totals;
 };

@@ -249,6 +249,13 @@ static cls_status note_execution(struct batch *batch, struct stream *stream, uin
     return CLS_SUCCESS;
 }
 
+/* Some may have been written, others not. */
+static void forget_results(struct batch *batch) {
+    for (uint32_t i = 0; i < batch->n_nodes; i++)
+        batch->nodes[i].ready = false;
+    batch->plan->results_noted = false;
+}
+
 /* Stream-ordered: whatever the stream runs after this execution may have the same memory. */
 static cls_status take_arena(struct batch *batch, struct stream *stream, cls_buffer *handle) {
     *handle = NULL;
@@ -297,7 +304,11 @@ static cls_status submit_steps(struct batch *batch, struct stream *stream, uint6
     cls_status noted = joined ? CLS_SUCCESS : note_execution(batch, stream, *position);
     if (batch->totals.uploads != uploads)
         note_uploads(batch, joined || noted ? NULL : stream, *position);
-    return status ? status : noted;
+    status = status ? status : noted;
+    batch->cut_short = status != CLS_SUCCESS;
+    if (status)
+        forget_results(batch);
+    return status;
 }
 
 static cls_status submit(struct batch *batch, struct stream *stream, uint64_t *position) {

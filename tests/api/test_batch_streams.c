@@ -210,6 +210,39 @@ static void test_a_failed_execution_has_no_results(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+/* What was submitted of it runs; but what the results would be is nowhere. */
+static void test_an_execution_cut_short_has_no_results(void **state) {
+    (void)state;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    config.fifo_limit = 4;
+    cls_stream stream;
+    cls_batch batch = make_batch();
+    cls_value x = upload(batch, ramp, COUNT), first = sum_of(batch, x), y = x;
+    float out[COUNT];
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_create(rig.context, &config, &stream));
+    for (int i = 0; i < 4; i++)
+        OK(cls_batch_binary(batch, CLS_BINARY_SUB, y, sum_of(batch, y), &y));
+    OK(cls_batch_execute(batch, stream));
+    OK(cls_batch_read(batch, y, out));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    gate_await(&gate);
+    OK(cls_batch_bind_upload(batch, x, ramp + 1));
+    EXPECT(CLS_ERROR_LIMIT, cls_batch_execute_async(batch, stream));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(stream));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_batch_read(batch, first, out));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_batch_read(batch, y, out));
+    OK(cls_batch_bind_upload(batch, x, ramp));
+    OK(cls_batch_execute(batch, stream));
+    OK(cls_batch_read(batch, y, out));
+    OK(cls_batch_read(batch, first, out));
+    gate_destroy(&gate);
+    OK(cls_batch_destroy(batch));
+    OK(cls_stream_destroy(stream));
+}
+
 /* Host memory is the caller's again once an execution has succeeded, whatever becomes of the next. */
 static void test_a_failure_makes_no_upload_again_that_was_made(void **state) {
     (void)state;
@@ -319,6 +352,7 @@ int main(void) {
         cmocka_unit_test(test_an_array_stays_for_what_was_submitted_with_it),
         cmocka_unit_test(test_a_batch_destroyed_at_work_completes),
         cmocka_unit_test(test_a_failed_stream_refuses_and_the_batch_goes_on_elsewhere),
+        cmocka_unit_test(test_an_execution_cut_short_has_no_results),
         cmocka_unit_test(test_a_failed_execution_has_no_results),
         cmocka_unit_test(test_a_failure_makes_no_upload_again_that_was_made),
         cmocka_unit_test(test_blocking_calls_inside_host_functions_are_refused),
