@@ -186,7 +186,8 @@ CLS_API cls_status cls_batch_prepare(cls_batch batch);
 /**
  * Runs the batch behind the stream's work so far. The statuses of cls_batch_prepare and of all
  * submissions (stream.h).
- * @retval CLS_ERROR_OVERLAP arrays of cls_batch_store that overlap others
+ * @retval CLS_ERROR_OVERLAP       arrays of cls_batch_store that overlap others
+ * @retval CLS_ERROR_INVALID_STATE an array in unified memory that is the host's (managed.h)
  */
 CLS_API cls_status cls_batch_execute_async(cls_batch batch, cls_stream stream);
 /** As cls_batch_execute_async, and waits for it. */

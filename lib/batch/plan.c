@@ -233,3 +233,24 @@ cls_status plan_check_overlaps(const struct batch *batch) {
     }
     return CLS_SUCCESS;
 }
+
+/* ---- unified memory */
+
+static bool is_used(const struct node *node) {
+    return node->stored || (node->kind == NODE_ARRAY && node->users);
+}
+
+bool plan_takes_turns(const struct batch *batch) {
+    for (uint32_t i = 0; i < batch->n_nodes; i++)
+        if (is_used(&batch->nodes[i]) && batch->nodes[i].place.buffer->is_coarse)
+            return true;
+    return false;
+}
+
+cls_status plan_check_turns(const struct batch *batch) {
+    cls_status status = CLS_SUCCESS;
+    for (uint32_t i = 0; i < batch->n_nodes && !status; i++)
+        if (is_used(&batch->nodes[i]))
+            status = buffer_check(batch->nodes[i].place.buffer);
+    return status;
+}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <clstream/batch.h>
 #include <clstream/managed.h>
 
 enum { WORDS = 1024, BYTES = WORDS * 4 };
@@ -121,6 +122,38 @@ static void test_coarse_sharing_is_by_turns(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+/* A batch names the memory once, and is executed in any turn. */
+static void test_batches_take_turns(void **state) {
+    (void)state;
+    SKIP_WITHOUT_SHARED_MEMORY();
+    cls_buffer cells;
+    cls_batch batch;
+    cls_value in, twice;
+    void *host;
+    int32_t *out = calloc(1, BYTES);
+    assert_non_null(out);
+    assert_int_equal(setenv("CLSTREAM_MANAGED", "coarse", 1), 0);
+    OK(cls_managed_alloc(rig.context, BYTES, &cells, &host));
+    for (int i = 0; i < WORDS; i++)
+        ((int32_t *)host)[i] = i;
+    OK(cls_prefetch(cells, CLS_TO_DEVICE, NULL));
+    OK(cls_batch_create(rig.context, NULL, &batch));
+    OK(cls_batch_array(batch, cls_array_of(cells, CLS_I32, WORDS), &in));
+    OK(cls_batch_scale(batch, in, 2, &twice));
+    OK(cls_batch_execute(batch, NULL));
+    OK(cls_prefetch(cells, CLS_TO_HOST, NULL));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_batch_execute_async(batch, NULL));
+    OK(cls_prefetch(cells, CLS_TO_DEVICE, NULL));
+    OK(cls_batch_execute(batch, NULL));
+    OK(cls_batch_read(batch, twice, out));
+    for (int i = 0; i < WORDS; i++)
+        assert_int_equal(out[i], 2 * i);
+    assert_int_equal(unsetenv("CLSTREAM_MANAGED"), 0);
+    OK(cls_batch_destroy(batch));
+    OK(cls_buffer_destroy(cells));
+    free(out);
+}
+
 /* Submitted work keeps the memory. */
 static void test_destroyed_with_work_pending(void **state) {
     (void)state;
@@ -172,6 +205,7 @@ int main(void) {
         cmocka_unit_test(test_copies_and_sizes),
         cmocka_unit_test(test_fine_sharing_needs_no_turns),
         cmocka_unit_test(test_coarse_sharing_is_by_turns),
+        cmocka_unit_test(test_batches_take_turns),
         cmocka_unit_test(test_destroyed_with_work_pending),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_unsupported_elsewhere),
