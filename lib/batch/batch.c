@@ -221,6 +221,30 @@ cls_status batch_note_use(struct batch *batch, struct stream *stream, uint64_t p
     return CLS_SUCCESS;
 }
 
+/* The latest of them that is not over, or false. */
+static bool take_use(struct batch *batch, struct use *out) {
+    for (unsigned i = batch->n_uses; i-- > 0;)
+        if (!is_done(&batch->uses[i])) {
+            *out = batch->uses[i];
+            object_retain(&out->stream->object);
+            return true;
+        }
+    return false;
+}
+
+void batch_await_uses(cls_batch handle) {
+    struct batch *batch;
+    struct use use;
+    while (!batch_enter(handle, &batch)) {
+        const bool waits = take_use(batch, &use);
+        batch_leave(batch, CLS_SUCCESS);
+        if (!waits)
+            return;
+        stream_await(use.stream, use.position, WAIT_FOREVER);
+        stream_put(use.stream);
+    }
+}
+
 cls_status batch_follow_uses(struct batch *batch, struct stream *stream) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < batch->n_uses && !status; i++) {

@@ -83,6 +83,9 @@ void batch_replan(struct batch *batch);
 /* Forgets uses that are done, and remembers one more. */
 cls_status batch_note_use(struct batch *batch, struct stream *stream, uint64_t position);
 
+/* Returns when nothing that was submitted uses the batch's memory, or its inputs' on the host, any more. */
+void batch_await_uses(cls_batch handle);
+
 /* Makes `stream` wait for everything that uses the batch's memory. */
 cls_status batch_follow_uses(struct batch *batch, struct stream *stream);
 

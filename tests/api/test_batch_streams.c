@@ -2,6 +2,10 @@
 /* Batches: order among streams, failure, host functions and threads. */
 #include "batches.h"
 
+#include <pthread.h>
+#include <time.h>
+
+#include <clstream/host.h>
 #include <clstream/mempool.h>
 
 static void test_independent_regions_run_on_several_streams(void **state) {
@@ -243,6 +247,35 @@ static void test_an_execution_cut_short_has_no_results(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+static void *open_later(void *arg) {
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    gate_open(arg);
+    return NULL;
+}
+
+/* The upload and the kernel are submitted, the read is refused: the input is still the call's. */
+static void test_a_refused_host_call_leaves_nothing_behind(void **state) {
+    (void)state;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    config.fifo_limit = 2;
+    cls_stream stream;
+    pthread_t opener;
+    float out[COUNT];
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_create(rig.context, &config, &stream));
+    OK(cls_host_unary(CLS_UNARY_RELU, CLS_F32, ramp, out, COUNT, stream));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    gate_await(&gate);
+    assert_int_equal(pthread_create(&opener, NULL, open_later, &gate), 0);
+    EXPECT(CLS_ERROR_LIMIT, cls_host_unary(CLS_UNARY_RELU, CLS_F32, ramp, out, COUNT, stream));
+    expect_detail("fifo_limit");
+    OK(cls_stream_query(stream));
+    assert_int_equal(pthread_join(opener, NULL), 0);
+    gate_destroy(&gate);
+    OK(cls_stream_destroy(stream));
+}
+
 /* Host memory is the caller's again once an execution has succeeded, whatever becomes of the next. */
 static void test_a_failure_makes_no_upload_again_that_was_made(void **state) {
     (void)state;
@@ -352,6 +385,7 @@ int main(void) {
         cmocka_unit_test(test_an_array_stays_for_what_was_submitted_with_it),
         cmocka_unit_test(test_a_batch_destroyed_at_work_completes),
         cmocka_unit_test(test_a_failed_stream_refuses_and_the_batch_goes_on_elsewhere),
+        cmocka_unit_test(test_a_refused_host_call_leaves_nothing_behind),
         cmocka_unit_test(test_an_execution_cut_short_has_no_results),
         cmocka_unit_test(test_a_failed_execution_has_no_results),
         cmocka_unit_test(test_a_failure_makes_no_upload_again_that_was_made),
