@@ -290,6 +290,18 @@ static void begin(struct execution *execution, struct batch *batch, struct strea
     }
 }
 
+/* What was submitted of an execution whose lanes could not be joined. */
+static cls_status note_lanes(struct batch *batch, const struct execution *execution) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned lane = 0; lane < execution->plan->n_lanes; lane++) {
+        if (!execution->ends[lane])
+            continue;
+        cls_status one = batch_note_use(batch, execution->lanes[lane], execution->ends[lane]);
+        status = status ? status : one;
+    }
+    return status;
+}
+
 /* In which the batch has its arena. */
 static cls_status submit_steps(struct batch *batch, struct stream *stream, uint64_t *position) {
     const uint64_t uploads = batch->totals.uploads;
@@ -301,7 +313,8 @@ static cls_status submit_steps(struct batch *batch, struct stream *stream, uint6
         status = run_step(&execution, i);
     cls_status joined = join(&execution, position);
     status = status ? status : joined;
-    cls_status noted = joined ? CLS_SUCCESS : note_execution(batch, stream, *position);
+    cls_status noted =
+        joined ? note_lanes(batch, &execution) : note_execution(batch, stream, *position);
     if (batch->totals.uploads != uploads)
         note_uploads(batch, joined || noted ? NULL : stream, *position);
     status = status ? status : noted;

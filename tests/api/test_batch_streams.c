@@ -247,6 +247,46 @@ static void test_an_execution_cut_short_has_no_results(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+/* Though not even its end was submitted, which joins its streams. The gate is one of the three commands. */
+static void test_the_next_execution_follows_one_cut_short(void **state) {
+    enum { A_WHILE = 200000000 };
+    (void)state;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    config.fifo_limit = 3;
+    cls_stream stream, other = rig_stream();
+    cls_batch batch = make_batch();
+    cls_value x[2] = {upload(batch, ramp, BIG - 1), upload(batch, ramp, BIG - 1)};
+    cls_value y[2] = {scaled(batch, x[0], 2), scaled(batch, x[1], 2)};
+    float *out = malloc(BIG * sizeof *out);
+    assert_non_null(out);
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_create(rig.context, &config, &stream));
+    OK(cls_batch_execute(batch, other));
+    assert_int_equal(statistics_of(batch).streams, 2);
+    for (int i = 0; i < 2; i++)
+        OK(cls_batch_bind_upload(batch, x[i], ramp));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    gate_await(&gate);
+    EXPECT(CLS_ERROR_LIMIT, cls_batch_execute_async(batch, stream));
+    for (int i = 0; i < 2; i++)
+        OK(cls_batch_bind_upload(batch, x[i], ramp + 1));
+    OK(cls_batch_execute_async(batch, other));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(other, A_WHILE));
+    gate_open(&gate);
+    OK(cls_context_synchronize(rig.context));
+    for (int i = 0; i < 2; i++) {
+        OK(cls_batch_read(batch, y[i], out));
+        for (int k = 0; k < BIG - 1; k++)
+            assert_true(out[k] == 2 * ramp[k + 1]);
+    }
+    free(out);
+    gate_destroy(&gate);
+    OK(cls_batch_destroy(batch));
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(other));
+}
+
 static void *open_later(void *arg) {
     nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     gate_open(arg);
@@ -385,6 +425,7 @@ int main(void) {
         cmocka_unit_test(test_an_array_stays_for_what_was_submitted_with_it),
         cmocka_unit_test(test_a_batch_destroyed_at_work_completes),
         cmocka_unit_test(test_a_failed_stream_refuses_and_the_batch_goes_on_elsewhere),
+        cmocka_unit_test(test_the_next_execution_follows_one_cut_short),
         cmocka_unit_test(test_a_refused_host_call_leaves_nothing_behind),
         cmocka_unit_test(test_an_execution_cut_short_has_no_results),
         cmocka_unit_test(test_a_failed_execution_has_no_results),
