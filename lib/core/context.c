@@ -229,7 +229,7 @@ cls_status cls_context_get_device(cls_context handle, size_t *index) {
 /* Waits for one stream; keeps the first error. */
 static cls_status synchronize_one(struct stream *stream, cls_status so_far) {
     uint64_t position;
-    cls_status status = stream_mark(stream, &position);
+    cls_status status = stream_mark_to_wait(stream, &position, WAIT_FOREVER);
     if (!status)
         status = stream_wait(stream, position, WAIT_FOREVER);
     const struct failure *failure = stream_poison(stream);

@@ -215,6 +215,10 @@ cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadli
  * retired, false when the deadline came first. */
 bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline);
 
+/* stream_mark for a call that waits anyway: where fifo_limit leaves no room for a mark, it waits until what is
+ * there is done. CLS_ERROR_TIMEOUT, without a word, when the deadline comes first. */
+cls_status stream_mark_to_wait(struct stream *stream, uint64_t *position, uint64_t deadline);
+
 /* Waits until the position of one of the streams is retired and stores which; of several the first from
  * `start` on. CLS_ERROR_TIMEOUT. */
 cls_status stream_wait_any(struct stream *const *streams, const uint64_t *positions, size_t count,

@@ -296,11 +296,19 @@ static cls_status poisoned_status(struct stream *stream) {
     return failure ? failure_report(stream, failure) : CLS_SUCCESS;
 }
 
+cls_status stream_mark_to_wait(struct stream *stream, uint64_t *position, uint64_t deadline) {
+    cls_status status;
+    while ((status = stream_mark(stream, position)) == CLS_ERROR_LIMIT)
+        if (!stream_await(stream, *position, deadline))
+            return CLS_ERROR_TIMEOUT;
+    return status;
+}
+
 static cls_status synchronize(struct stream *stream, uint64_t deadline) {
     uint64_t position = 0;
     cls_status status = check_may_block();
     if (!status)
-        status = stream_mark(stream, &position);
+        status = stream_mark_to_wait(stream, &position, deadline);
     if (!status)
         status = stream_wait(stream, position, deadline);
     if (status == CLS_ERROR_TIMEOUT)

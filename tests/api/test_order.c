@@ -219,6 +219,42 @@ static void test_a_limit_on_held_work_is_a_status(void **state) {
     gate_destroy(&gate);
 }
 
+/* The wait, which no command has taken yet, would need one more to be waited for. */
+static void test_a_full_stream_is_waited_for(void **state) {
+    enum { A_WHILE = 20000000 };
+    (void)state;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream, other = rig_stream();
+    cls_event event;
+    cls_buffer cells = rig_cells(1);
+    struct gate gate, second;
+    gate_init(&gate);
+    gate_init(&second);
+    config.fifo_limit = 4;
+    OK(cls_stream_create(rig.context, &config, &stream));
+    OK(cls_event_create(rig.context, NULL, &event));
+    OK(cls_stream_launch_host_async(other, gate_hold, &second));
+    OK(cls_event_record(event, other));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    gate_await(&gate);
+    while (!rig_step(stream, cells, 0, 1, 1, 0))
+        ;
+    OK(cls_stream_wait_event(stream, event));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(stream, A_WHILE));
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(stream, A_WHILE));
+    gate_await(&second);
+    gate_open(&second);
+    OK(cls_stream_synchronize(stream));
+    OK(cls_event_query(event));
+    OK(cls_event_destroy(event));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(other));
+    gate_destroy(&gate);
+    gate_destroy(&second);
+}
+
 /* The stream changes over to a profiled queue between two commands. */
 static void test_order_holds_when_timing_begins(void **state) {
     (void)state;
@@ -251,6 +287,7 @@ int main(void) {
         cmocka_unit_test(test_order_holds_while_held_work_drains),
         cmocka_unit_test(test_order_holds_when_little_may_be_in_flight),
         cmocka_unit_test(test_a_limit_on_held_work_is_a_status),
+        cmocka_unit_test(test_a_full_stream_is_waited_for),
         cmocka_unit_test(test_order_holds_when_timing_begins),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
