@@ -157,7 +157,8 @@ static inline cls_arg cls_arg_u64(uint64_t value) { return cls_arg_value(&value,
 typedef struct cls_launch {
     unsigned dims;    /**< 1 to 3 */
     size_t global[3]; /**< work-items; 0 in a used dimension makes the launch a no-op */
-    size_t local[3];  /**< work-items in a group; all 0: chosen by the library */
+    size_t local[3];  /**< work-items in a group; all 0: chosen by the library, or by the kernel's
+                           reqd_work_group_size, beside which there is no other */
 } cls_launch;
 
 /** A one-dimensional launch of `global` work-items with the group size chosen by the library. */

@@ -123,6 +123,8 @@ static cls_status read_parameters(struct kernel *kernel, cl_kernel instance) {
     if (!status)
         status = kernel_max_group(device, instance, &kernel->max_group);
     if (!status)
+        status = kernel_compiled_group(device, instance, kernel->group);
+    if (!status)
         status = kernel_local_bytes(device, instance, &kernel->local_bytes);
     if (status)
         return status;

@@ -40,6 +40,23 @@ static cls_status check_local(const struct kernel *kernel, const struct launch_s
     return CLS_SUCCESS;
 }
 
+/* Drivers do not agree whether they choose by themselves the only group that the source allows. */
+static cls_status take_group(const struct kernel *kernel, struct launch_shape *shape) {
+    const size_t *group = kernel->group;
+    bool fits = true;
+    for (unsigned i = 0; i < 3; i++) {
+        const size_t local = i >= shape->dims ? 1 : shape->has_local ? shape->local[i] : group[i];
+        fits &= local == group[i];
+        if (i < shape->dims)
+            shape->local[i] = group[i];
+    }
+    shape->has_local = true;
+    if (fits)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_INVALID_VALUE, "'%s' is for groups of %zu x %zu x %zu",
+                     kernel->label, group[0], group[1], group[2]);
+}
+
 /* 0 items in one dimension are none in all, however many there are in the others. */
 static cls_status read_shape(const struct kernel *kernel, const cls_launch *launch,
                              struct launch_shape *out) {
@@ -59,7 +76,10 @@ static cls_status read_shape(const struct kernel *kernel, const cls_launch *laun
     }
     if (!empty && overflows)
         return error_set(CLS_ERROR_INVALID_VALUE, "the number of work-items overflows");
-    return !empty && out->has_local ? check_local(kernel, out) : CLS_SUCCESS;
+    if (empty)
+        return CLS_SUCCESS;
+    cls_status status = kernel->group[0] ? take_group(kernel, out) : CLS_SUCCESS;
+    return !status && out->has_local ? check_local(kernel, out) : status;
 }
 
 /* --- arguments --- */

@@ -96,6 +96,15 @@ cls_status kernel_local_bytes(const struct device *device, cl_kernel kernel, siz
     return status;
 }
 
+cls_status kernel_compiled_group(const struct device *device, cl_kernel kernel, size_t out[3]) {
+    size_t group[3] = {0, 0, 0};
+    cls_status status =
+        group_info(device, kernel, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof group, group);
+    for (int i = 0; i < 3 && !status; i++)
+        out[i] = group[i];
+    return status;
+}
+
 cls_status kernel_set_arg(const struct device *device, cl_kernel kernel, unsigned i, size_t size,
                           const void *value) {
     driver_enter(device);

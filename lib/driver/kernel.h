@@ -18,6 +18,9 @@ bool kernel_parameter_is_const(const struct device *device, cl_kernel kernel, un
 /* The most work-items of one group on this device. */
 cls_status kernel_max_group(const struct device *device, cl_kernel kernel, size_t *out);
 
+/* The group that the source says it is for (reqd_work_group_size), in each dimension; all 0: any. */
+cls_status kernel_compiled_group(const struct device *device, cl_kernel kernel, size_t out[3]);
+
 /* Bytes of __local memory in a group, but for those of arguments. */
 cls_status kernel_local_bytes(const struct device *device, cl_kernel kernel, size_t *out);
 

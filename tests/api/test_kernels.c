@@ -34,6 +34,10 @@ static const char source[] =
     "}\n"
     "kernel void maybe(global uint *out, global const uint *in) { out[0] = in ? in[0] : 77; }\n"
     "kernel void looked_up(constant uint *table, global uint *out) { out[0] = table[2]; }\n"
+    "kernel __attribute__((reqd_work_group_size(4, 2, 1))) void by_eights(global uint *out) {\n"
+    "    out[get_global_id(1) * get_global_size(0) + get_global_id(0)] =\n"
+    "        (uint)(get_local_size(0) * 100 + get_local_size(1) * 10 + get_local_size(2));\n"
+    "}\n"
     "kernel void nothing(void) {}\n";
 
 static cls_program program;
@@ -95,6 +99,35 @@ static void test_the_local_size_is_the_callers(void **state) {
         assert_int_equal(seen[i], i / 8 * 1000 + i % 8);
     OK(cls_buffer_destroy(cells));
     OK(cls_kernel_destroy(groups));
+}
+
+static void test_a_group_that_the_source_fixes_need_not_be_told(void **state) {
+    (void)state;
+    cls_kernel by_eights = kernel_of("by_eights");
+    cls_buffer cells = rig_cells(32);
+    cls_arg args[] = {cls_arg_buffer(cells)};
+    for (int with_local = 0; with_local < 2; with_local++) {
+        uint32_t seen[32];
+        cls_launch shape = {2, {8, 4, 0}, {with_local ? 4 : 0, with_local ? 2 : 0, 0}};
+        OK(cls_fill(cells, 0, sizeof seen, "", 1, NULL));
+        OK(cls_kernel_launch(by_eights, &shape, args, 1, NULL));
+        OK(cls_buffer_to_host(cells, seen, sizeof seen));
+        for (uint32_t i = 0; i < 32; i++)
+            assert_int_equal(seen[i], 421);
+    }
+    const cls_launch bad[] = {
+        {1, {32, 0, 0}, {0, 0, 0}}, {2, {8, 4, 0}, {8, 1, 0}}, {2, {6, 4, 0}, {0, 0, 0}},
+        {3, {4, 2, 2}, {4, 2, 2}},  {2, {8, 4, 0}, {4, 0, 0}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch_async(by_eights, &bad[i], args, 1, NULL));
+        if (i != 2)
+            assert_non_null(
+                strstr(cls_last_error_detail(), "'by_eights' is for groups of 4 x 2 x 1"));
+    }
+    OK(cls_stream_synchronize(NULL));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_kernel_destroy(by_eights));
 }
 
 static void test_local_memory(void **state) {
@@ -549,6 +582,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_to_three_dimensions),
         cmocka_unit_test(test_the_local_size_is_the_callers),
+        cmocka_unit_test(test_a_group_that_the_source_fixes_need_not_be_told),
         cmocka_unit_test(test_local_memory),
         cmocka_unit_test(test_more_local_memory_than_there_is),
         cmocka_unit_test(test_values_of_any_size_are_copied_by_the_call),
