@@ -135,7 +135,7 @@ static void put_axis(const struct picture *picture) {
     const cls_profile_summary *summary = &picture->profile->summary;
     struct text *text = picture->text;
     uint64_t span = summary->end_ns - summary->begin_ns, step = tick_step(span);
-    for (uint64_t at = 0; at <= span; at += step) {
+    for (uint64_t at = 0, left = span;; at += step, left -= step) {
         double x = x_of(picture, summary->begin_ns + at);
         text_printf(text, "<line class=\"g\" y1=\"%d\" y2=\"%d\"", TOP - 4,
                     (int)picture->height - BOTTOM);
@@ -147,6 +147,8 @@ static void put_axis(const struct picture *picture) {
         text_append(text, ">", 1);
         put_span(text, at);
         text_printf(text, "</text>");
+        if (left < step)
+            break;
     }
     text_printf(text, "\n");
 }

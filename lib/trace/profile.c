@@ -53,7 +53,7 @@ static cls_status count_records(struct profile *profile) {
     summary->streams = profile->n_streams;
     for (size_t i = 0; i < profile->count; i++) {
         const cls_profile_record *record = &profile->records[i];
-        if (!summary->begin_ns || record->queued_ns < summary->begin_ns)
+        if (!i || record->queued_ns < summary->begin_ns)
             summary->begin_ns = record->queued_ns;
         if (record->end_ns > summary->end_ns)
             summary->end_ns = record->end_ns;

@@ -92,6 +92,23 @@ static void test_own_records_and_drops(void **state) {
     end(profile, profiler);
 }
 
+static void test_own_records_may_begin_at_zero_and_never_end(void **state) {
+    cls_profiler profiler = new_profiler(0);
+    (void)state;
+    OK(cls_profiler_add(profiler, "from the first", 0, 1000, 0));
+    OK(cls_profiler_add(profiler, "later", 5000, 9000, 0));
+    cls_profile profile = snapshot(profiler);
+    assert_int_equal(summary_of(profile).begin_ns, 0);
+    assert_int_equal(summary_of(profile).end_ns, 9000);
+    OK(cls_profile_destroy(profile));
+    OK(cls_profiler_add(profiler, "to the last", 1, UINT64_MAX, 0));
+    profile = snapshot(profiler);
+    assert_true(summary_of(profile).end_ns == UINT64_MAX);
+    for (int format = CLS_PROFILE_JSON; format <= CLS_PROFILE_TEXT; format++)
+        OK(cls_profile_export(profile, "/dev/null", (cls_profile_format)format));
+    end(profile, profiler);
+}
+
 static void test_commands_beyond_the_ring_are_counted(void **state) {
     cls_stream stream = rig_stream();
     cls_buffer cells = rig_cells(1);
@@ -146,6 +163,7 @@ int main(void) {
         cmocka_unit_test(test_ranges_nest_on_each_thread),
         cmocka_unit_test(test_ranges_opened_while_nothing_ran_are_not_recorded),
         cmocka_unit_test(test_own_records_and_drops),
+        cmocka_unit_test(test_own_records_may_begin_at_zero_and_never_end),
         cmocka_unit_test(test_commands_beyond_the_ring_are_counted),
         cmocka_unit_test(test_exports_are_written_whole_or_not_at_all),
     };
