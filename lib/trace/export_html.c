@@ -122,10 +122,11 @@ static bool put_overlap(struct text *text, const struct profile *profile, uint32
 }
 
 static void put_overlaps(struct text *text, const struct profile *profile) {
+    size_t left = pairs_compared(profile);
     unsigned pairs = 0;
     text_printf(text, ",\n\"overlaps\":[");
     for (uint32_t a = 0; a < profile->n_streams; a++)
-        for (uint32_t b = a + 1; b < profile->n_streams && pairs < MAX_PAIRS; b++)
+        for (uint32_t b = a + 1; b < profile->n_streams && pairs < MAX_PAIRS && left; b++, left--)
             pairs += put_overlap(text, profile, a, b);
     text_append(text, "]", 1);
 }

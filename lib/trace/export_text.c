@@ -142,15 +142,16 @@ static void put_kind_overlaps(struct text *text, const struct profile *profile) 
 }
 
 static void put_stream_overlaps(struct text *text, const struct profile *profile) {
+    size_t left = pairs_compared(profile);
     unsigned pairs = 0;
     put_overlap_title(text, "stream");
     for (uint32_t i = 0; i < profile->n_streams; i++)
-        for (uint32_t j = i + 1; j < profile->n_streams && pairs < MAX_PAIRS; j++) {
+        for (uint32_t j = i + 1; j < profile->n_streams && pairs < MAX_PAIRS && left; j++, left--) {
             const struct group a = {i, -1}, b = {j, -1};
             pairs += put_overlap(text, profile, profile->streams[i].name, profile->streams[j].name,
                                  &a, &b);
         }
-    if (pairs == MAX_PAIRS)
+    if (pairs == MAX_PAIRS || !left)
         text_printf(text, "  (the first %u pairs)\n", pairs);
 }
 

@@ -5,6 +5,13 @@
 #include "base/error.h"
 #include "trace/profile.h"
 
+/* About a second, at 20 ns a record and pair. */
+static const size_t MAX_RECORDS_OF_PAIRS = 50000000;
+
+size_t pairs_compared(const struct profile *profile) {
+    return MAX_RECORDS_OF_PAIRS / (profile->count + 1) + 1;
+}
+
 static bool is_in(const struct profile *profile, size_t i, const struct group *group) {
     const cls_profile_record *record = &profile->records[i];
     return is_work(record) &&

@@ -108,4 +108,8 @@ cls_status group_chain(const struct profile *profile, const struct group *a, con
 cls_status group_overlap(const struct profile *profile, const struct group *a,
                          const struct group *b, cls_profile_overlap *out);
 
+/* How many pairs of streams a report compares: each takes a look at every record, and a program may have
+ * thousands of streams. */
+size_t pairs_compared(const struct profile *profile);
+
 #endif
