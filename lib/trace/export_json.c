@@ -4,11 +4,18 @@
  * for the host with its threads, flows for dependencies, a counter for memory.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "trace/export.h"
 
 /* The caller's own records have no thread; theirs must be one that no thread has. */
 enum { HOST_PROCESS = 0, USER_THREAD = 0 };
+
+/* What a device's counter showed last. */
+struct memory {
+    bool known;
+    uint64_t bytes;
+};
 
 static unsigned process_of(const struct profile *profile, uint32_t stream) {
     return (unsigned)profile->streams[stream].device + 1;
@@ -100,18 +107,33 @@ static void put_flows(struct text *text, const struct profile *profile, uint32_t
     }
 }
 
-static void put_memory(struct text *text, const struct profile *profile, uint32_t i) {
+static void put_memory(struct text *text, const struct profile *profile, uint32_t i,
+                       struct memory *last) {
     const cls_profile_record *record = &profile->records[i];
+    const uint32_t stream = profile->links[i].stream;
+    uint32_t first = 0; /* streams of one device share the first one's place */
+    while (process_of(profile, first) != process_of(profile, stream))
+        first++;
+    if (last[first].known && last[first].bytes == record->memory)
+        return;
+    last[first] = (struct memory){true, record->memory};
     put_comma(text);
-    text_printf(text, "{\"ph\":\"C\",\"name\":\"memory\",\"pid\":%u",
-                process_of(profile, profile->links[i].stream));
+    text_printf(text, "{\"ph\":\"C\",\"name\":\"memory\",\"pid\":%u", process_of(profile, stream));
     put_time(text, "ts", record->queued_ns - profile->summary.begin_ns);
     text_printf(text, ",\"args\":{\"bytes\":%llu}}", (unsigned long long)record->memory);
 }
 
+/* A counter of each device, where it changes: by the times of submission, which are those of its values. */
+static void put_counters(struct text *text, const struct profile *profile) {
+    struct memory *last = calloc(profile->n_streams + 1, sizeof *last);
+    for (size_t k = 0; last && k < profile->n_commands; k++)
+        put_memory(text, profile, profile->order[k], last);
+    text->failed = text->failed || !last;
+    free(last);
+}
+
 void export_json(struct text *text, const struct profile *profile) {
     size_t ids = 0;
-    uint64_t memory = UINT64_MAX;
     text_printf(text,
                 "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped\":%llu},"
                 "\"traceEvents\":[",
@@ -122,14 +144,12 @@ void export_json(struct text *text, const struct profile *profile) {
         if (is_command(record)) {
             put_command(text, profile, i);
             put_flows(text, profile, i, &ids);
-            if (record->memory != memory)
-                put_memory(text, profile, i);
-            memory = record->memory;
         } else {
             put_slice(text, profile, record, record_type_name(record->type), HOST_PROCESS,
                       record->type == CLS_RECORD_USER ? USER_THREAD : record->thread);
             text_printf(text, "}}");
         }
     }
+    put_counters(text, profile);
     text_printf(text, "]}\n");
 }

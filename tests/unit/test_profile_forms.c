@@ -36,9 +36,38 @@ static void test_reports_of_many_streams_do_not_compare_all_pairs(void **state) 
     free(text);
 }
 
+static void test_each_device_has_a_counter_of_memory(void **state) {
+    static const char *const changes[] = {
+        "1,\"ts\":0.000,\"args\":{\"bytes\":4096}", "2,\"ts\":0.000,\"args\":{\"bytes\":4096}",
+        "1,\"ts\":1.000,\"args\":{\"bytes\":100}",  "1,\"ts\":2.000,\"args\":{\"bytes\":4096}",
+        "2,\"ts\":6.000,\"args\":{\"bytes\":0}",
+    };
+    static const char begin[] = "{\"ph\":\"C\",\"name\":\"memory\",\"pid\":";
+    static struct device other;
+    (void)state;
+    other.index = 1;
+    add(1, 0, 0, US)->memory = 4096;
+    add(2, 0, 2 * US, 3 * US)->memory = 4096;
+    add(3, 2 * US, 4 * US, 5 * US)->memory = 4096;
+    add(2, 6 * US, 6 * US, 7 * US)->memory = 0;
+    add(4, US, 8 * US, 9 * US)->memory = 100; /* submitted before the third */
+    raws[1].device = raws[3].device = &other;
+    build();
+    char *json = written(export_json), *at = json;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        at = strstr(at, begin);
+        assert_non_null(at);
+        at += strlen(begin);
+        assert_int_equal(strncmp(at, changes[i], strlen(changes[i])), 0);
+    }
+    assert_null(strstr(at, begin));
+    free(json);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_reports_of_many_streams_do_not_compare_all_pairs),
+        TEST(test_each_device_has_a_counter_of_memory),
     };
     return cmocka_run_group_tests_name("profile forms", tests, NULL, NULL);
 }
