@@ -8,8 +8,7 @@
 
 #include "trace/export.h"
 
-/* The caller's own records have no thread; theirs must be one that no thread has. */
-enum { HOST_PROCESS = 0, USER_THREAD = 0 };
+enum { HOST_PROCESS = 0 };
 
 /* What a device's counter showed last. */
 struct memory {
@@ -107,6 +106,21 @@ static void put_flows(struct text *text, const struct profile *profile, uint32_t
     }
 }
 
+/* One end of a record of the caller's own. These may overlap in any way, which slices of one thread may not:
+ * viewers drop them or cut them off. */
+static void put_end(struct text *text, const struct profile *profile,
+                    const cls_profile_record *record, bool start, size_t id) {
+    put_comma(text);
+    text_printf(text, "{\"ph\":\"%s\",\"name\":", start ? "b" : "e");
+    put_json_string(text, record->label);
+    text_printf(text, ",\"cat\":\"%s\",\"id\":%zu,\"pid\":%d,\"tid\":0",
+                record_type_name(record->type), id, HOST_PROCESS);
+    put_time(text, "ts", (start ? record->start_ns : record->end_ns) - profile->summary.begin_ns);
+    if (start)
+        text_printf(text, ",\"args\":{\"bytes\":%llu}", (unsigned long long)record->bytes);
+    text_append(text, "}", 1);
+}
+
 static void put_memory(struct text *text, const struct profile *profile, uint32_t i,
                        struct memory *last) {
     const cls_profile_record *record = &profile->records[i];
@@ -144,10 +158,13 @@ void export_json(struct text *text, const struct profile *profile) {
         if (is_command(record)) {
             put_command(text, profile, i);
             put_flows(text, profile, i, &ids);
-        } else {
+        } else if (record->type == CLS_RECORD_RANGE) {
             put_slice(text, profile, record, record_type_name(record->type), HOST_PROCESS,
-                      record->type == CLS_RECORD_USER ? USER_THREAD : record->thread);
+                      record->thread);
             text_printf(text, "}}");
+        } else {
+            put_end(text, profile, record, true, ++ids);
+            put_end(text, profile, record, false, ids);
         }
     }
     put_counters(text, profile);

@@ -2,6 +2,7 @@
 /* What the forms of a profile say of made-up commands. */
 #include "made_up_commands.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,10 +65,37 @@ static void test_each_device_has_a_counter_of_memory(void **state) {
     free(json);
 }
 
+static void own(const char *label, uint64_t start, uint64_t end) {
+    struct raw *raw = (struct raw *)((char *)add(0, start, start, end) - offsetof(struct raw, u));
+    memset(raw, 0, sizeof *raw);
+    raw->type = CLS_RECORD_USER;
+    snprintf(raw->u.span.label, sizeof raw->u.span.label, "%s", label);
+    raw->u.span.start = start;
+    raw->u.span.end = end;
+}
+
+/* Slices of one thread may nest only. */
+static void test_own_records_that_overlap_are_no_slices_of_a_thread(void **state) {
+    (void)state;
+    own("first", 1000, 5000);
+    own("second", 3000, 9000);
+    own("a mark", 4000, 4000);
+    build();
+    char *json = written(export_json);
+    assert_null(strstr(json, "\"ph\":\"X\""));
+    assert_says(json, "{\"ph\":\"b\",\"name\":\"second\",\"cat\":\"user\",\"id\":2,\"pid\":0,"
+                      "\"tid\":0,\"ts\":2.000,\"args\":{\"bytes\":0}}");
+    assert_says(json, "{\"ph\":\"e\",\"name\":\"second\",\"cat\":\"user\",\"id\":2,\"pid\":0,"
+                      "\"tid\":0,\"ts\":8.000}");
+    assert_says(json, "{\"ph\":\"e\",\"name\":\"a mark\",\"cat\":\"user\",\"id\":3,");
+    free(json);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_reports_of_many_streams_do_not_compare_all_pairs),
         TEST(test_each_device_has_a_counter_of_memory),
+        TEST(test_own_records_that_overlap_are_no_slices_of_a_thread),
     };
     return cmocka_run_group_tests_name("profile forms", tests, NULL, NULL);
 }
