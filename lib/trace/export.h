@@ -16,8 +16,18 @@ void export_text(struct text *text, const struct profile *profile);
 /* A string with its quotes, fit for JSON, also inside a <script>. What is not UTF-8 becomes '?'. */
 void put_json_string(struct text *text, const char *string);
 
+/* The same as a field of a table: quotes are doubled. */
+void put_csv(struct text *text, const char *string);
+
 /* The same for XML's text and attributes, without quotes. */
 void put_xml(struct text *text, const char *string);
+
+/* At most `most` characters of a string, in one line and padded to as many where `pad` says so. What is not
+ * UTF-8, and what would end the line, becomes '?'. */
+void put_line(struct text *text, const char *string, size_t most, bool pad);
+
+/* How many bytes the first `most` characters of a string have; what is not UTF-8 counts by the byte. */
+size_t utf8_prefix(const char *string, size_t most);
 
 /* A time or a span as people read it: "12.3 us". */
 void put_span(struct text *text, uint64_t ns);

@@ -1,22 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One record a line, times in ns of the host's clock (RFC 4180). */
-#include <string.h>
-
 #include "trace/export.h"
-
-/* Quoted, with quotes doubled. */
-static void put_field(struct text *text, const char *string) {
-    text_append(text, "\"", 1);
-    for (size_t part; *string; string += part) {
-        part = strcspn(string, "\"");
-        text_append(text, string, part);
-        if (string[part] == '"') {
-            text_append(text, "\"\"", 2);
-            part++;
-        }
-    }
-    text_append(text, "\"", 1);
-}
 
 static void put_numbers(struct text *text, const uint64_t *numbers, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -40,9 +24,9 @@ static void put_record(struct text *text, const struct profile *profile, size_t 
                               record->end_ns};
     text_printf(text, "%s,%s,", record_type_name(record->type),
                 command ? cls_command_kind_name(record->kind) : "");
-    put_field(text, record->label);
+    put_csv(text, record->label);
     text_append(text, ",", 1);
-    put_field(text, command ? profile->streams[profile->links[i].stream].name : "");
+    put_csv(text, command ? profile->streams[profile->links[i].stream].name : "");
     put_numbers(text, place, sizeof place / sizeof *place);
     put_numbers(text, times, sizeof times / sizeof *times);
     put_numbers(text, record->device_ns, 4);

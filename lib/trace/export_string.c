@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Strings and numbers as the exports write them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "trace/export.h"
@@ -49,6 +50,37 @@ void put_json_string(struct text *text, const char *string) {
     text_append(text, "\"", 1);
 }
 
+size_t utf8_prefix(const char *string, size_t most) {
+    const char *at = string;
+    for (; *at && most; most--) {
+        const size_t length = utf8_length(at);
+        at += length ? length : 1;
+    }
+    return (size_t)(at - string);
+}
+
+static bool line_special(struct text *text, unsigned char byte) {
+    const bool plain = byte >= ' ' && byte != 0x7f;
+    if (!plain)
+        text_append(text, "?", 1);
+    return !plain;
+}
+
+void put_line(struct text *text, const char *string, size_t most, bool pad) {
+    struct text cut = {0};
+    size_t n = 0;
+    text_append(&cut, string, utf8_prefix(string, most));
+    if (cut.failed)
+        text->failed = true;
+    else
+        put_escaped(text, cut.bytes, line_special);
+    for (const char *at = cut.failed ? "" : cut.bytes; *at; at += utf8_prefix(at, 1))
+        n++;
+    for (; pad && n < most; n++)
+        text_append(text, " ", 1);
+    free(cut.bytes);
+}
+
 /* XML has no form for control characters. */
 static bool xml_special(struct text *text, unsigned char byte) {
     bool plain = byte >= ' ' && byte != 0x7f && !strchr("<>&\"'", byte);
@@ -60,6 +92,18 @@ static bool xml_special(struct text *text, unsigned char byte) {
 }
 
 void put_xml(struct text *text, const char *string) { put_escaped(text, string, xml_special); }
+
+static bool csv_special(struct text *text, unsigned char byte) {
+    if (byte == '"')
+        text_append(text, "\"\"", 2);
+    return byte == '"';
+}
+
+void put_csv(struct text *text, const char *string) {
+    text_append(text, "\"", 1);
+    put_escaped(text, string, csv_special);
+    text_append(text, "\"", 1);
+}
 
 void put_span(struct text *text, uint64_t ns) {
     static const struct {

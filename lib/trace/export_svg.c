@@ -160,8 +160,10 @@ static void put_lanes(const struct picture *picture) {
                     "<rect class=\"l\" x=\"%d\" y=\"%u\" width=\"%d\" height=\"%u\"/>"
                     "<text x=\"12\" y=\"%u\">",
                     LEFT, picture->tops[i] - 2, PLOT, lane->rows * ROW + 4, picture->tops[i] + 15);
-        char name[24];
-        snprintf(name, sizeof name, "%.20s%s", lane->name, strlen(lane->name) > 20 ? ".." : "");
+        char name[LABEL_BYTES + 2];
+        const size_t shown = utf8_prefix(lane->name, 20);
+        snprintf(name, sizeof name, "%.*s%s", (int)shown, lane->name,
+                 lane->name[shown] ? ".." : "");
         put_xml(picture->text, name);
         text_printf(picture->text, "</text>\n");
     }

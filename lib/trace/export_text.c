@@ -64,8 +64,10 @@ static void put_operations(struct text *text, const struct operations *operation
                 "total", "mean", "p50", "p99", "bytes");
     for (size_t i = 0; i < operations->count; i++) {
         const cls_profile_operation *operation = &operations->items[i];
-        text_printf(text, "  %-28.28s %-9s %8llu ", operation->label,
-                    cls_command_kind_name(operation->kind), (unsigned long long)operation->count);
+        text_printf(text, "  ");
+        put_line(text, operation->label, 28, true);
+        text_printf(text, " %-9s %8llu ", cls_command_kind_name(operation->kind),
+                    (unsigned long long)operation->count);
         put_span_right(text, 10, operation->total_ns);
         put_span_right(text, 11, (uint64_t)operation->mean_ns);
         put_span_right(text, 11, operation->p50_ns);
@@ -88,8 +90,9 @@ static void put_total(struct text *text, const char *name, const cls_profile_tot
 
 static void put_stream(struct text *text, const struct profile *profile, size_t s) {
     const cls_profile_stream *stream = &profile->streams[s];
-    text_printf(text, "\nstream %llu '%s' on device %zu: %llu commands",
-                (unsigned long long)stream->number, stream->name, stream->device,
+    text_printf(text, "\nstream %llu '", (unsigned long long)stream->number);
+    put_line(text, stream->name, sizeof stream->name, false);
+    text_printf(text, "' on device %zu: %llu commands", stream->device,
                 (unsigned long long)stream->commands);
     for (int kind = 0; kind < CLS_COMMAND_KINDS; kind++)
         put_total(text, cls_command_kind_name((cls_command_kind)kind), &stream->kinds[kind]);
@@ -116,7 +119,11 @@ static bool put_overlap(struct text *text, const struct profile *profile, const 
     }
     if (!overlap.possible_ns)
         return false;
-    text_printf(text, "  %-24.24s %-24.24s ", a, b);
+    text_printf(text, "  ");
+    put_line(text, a, 24, true);
+    text_printf(text, " ");
+    put_line(text, b, 24, true);
+    text_printf(text, " ");
     put_span_right(text, 10, overlap.overlap_ns);
     put_span_right(text, 11, overlap.possible_ns);
     text_printf(text, " %9.0f%%\n", 100 * overlap.achieved);

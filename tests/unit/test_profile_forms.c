@@ -91,10 +91,45 @@ static void test_own_records_that_overlap_are_no_slices_of_a_thread(void **state
     free(json);
 }
 
+/* Characters of three bytes each, within one of which a name of 63 bytes ends; and what is no UTF-8. */
+static void test_names_are_cut_between_characters(void **state) {
+    static const char three[] = "\xe4\xb8\xad";
+    char name[80] = "";
+    (void)state;
+    for (int i = 0; i < 25; i++)
+        memcpy(name + 3 * i, three, sizeof three);
+    add(1, 0, 0, US)->label = "k\n\"l\"";
+    add(2, 0, 0, US)->label = name;
+    memcpy(raws[0].stream_name, "ab", 2); /* 63 bytes: of the last character one */
+    memcpy(raws[0].stream_name + 2, name, 61);
+    memcpy(raws[1].stream_name, "e\xff\nf", 5);
+    build();
+    name[60] = '\0';
+    char line[200], *text = written(export_text), *svg = written(export_svg);
+    char *csv = written(export_csv);
+    snprintf(line, sizeof line, "stream 1 'ab%s?' on", name);
+    assert_says(text, line);
+    assert_says(text, "stream 2 'e??f' on");
+    assert_says(text, "  k?\"l\"                        kernel");
+    snprintf(line, sizeof line, "  ab%s?  e??f                     ", name);
+    assert_says(text, line);
+    snprintf(line, sizeof line, ">ab%.54s..</text>", name);
+    assert_says(svg, line);
+    snprintf(line, sizeof line, "command,kernel,\"k\n\"\"l\"\"\",\"ab%s?\",", name);
+    assert_says(csv, line);
+    assert_says(csv, ",\"e?\nf\",");
+    snprintf(line, sizeof line, "command,kernel,\"%s%s\",", name, three);
+    assert_says(csv, line);
+    free(csv);
+    free(svg);
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_reports_of_many_streams_do_not_compare_all_pairs),
         TEST(test_each_device_has_a_counter_of_memory),
+        TEST(test_names_are_cut_between_characters),
         TEST(test_own_records_that_overlap_are_no_slices_of_a_thread),
     };
     return cmocka_run_group_tests_name("profile forms", tests, NULL, NULL);
