@@ -343,7 +343,8 @@ typedef enum cls_profile_format {
 } cls_profile_format;
 
 /**
- * Writes a profile to a file, which appears under its name only once it is complete.
+ * Writes a profile to a file, which appears under its name only once it is complete; a pipe or a device that
+ * is there is written to.
  * @retval CLS_ERROR_INVALID_VALUE a null path, an unknown format, or AUTO with another suffix
  * @retval CLS_ERROR_IO
  * @retval CLS_ERROR_OUT_OF_MEMORY

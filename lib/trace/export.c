@@ -3,9 +3,11 @@
 #include "trace/export.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -45,11 +47,16 @@ static bool write_all(const char *path, const struct text *text) {
 }
 
 /* A device or a pipe is written as it is: it cannot be replaced. */
-static bool is_special(const char *path) { return strncmp(path, "/dev/", 5) == 0; }
+static bool is_special(const char *path) {
+    struct stat there;
+    return strncmp(path, "/dev/", 5) == 0 || (stat(path, &there) == 0 && !S_ISREG(there.st_mode));
+}
 
+/* Of two threads that write the same file the later one's stays. */
 static cls_status write_file(const char *path, const struct text *text) {
+    static _Atomic unsigned parts;
     struct text part = {0};
-    text_printf(&part, "%s.part-%ld", path, (long)getpid());
+    text_printf(&part, "%s.part-%ld-%u", path, (long)getpid(), atomic_fetch_add(&parts, 1));
     if (part.failed)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
     const char *target = is_special(path) ? path : part.bytes;

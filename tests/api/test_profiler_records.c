@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static unsigned count_labelled(cls_profile profile, const char *label) {
@@ -158,6 +159,73 @@ static void test_exports_are_written_whole_or_not_at_all(void **state) {
     end(profile, profiler);
 }
 
+/* A profile of so many records that writing it takes a while. */
+static cls_profile large(cls_profiler profiler) {
+    for (unsigned i = 0; i < 3000; i++)
+        OK(cls_profiler_add(profiler, "own", 1000 + i, 2000 + i, i));
+    return snapshot(profiler);
+}
+
+struct target {
+    cls_profile profile;
+    char path[64];
+};
+
+static bool export_often(void *arg, unsigned thread) {
+    struct target *target = arg;
+    (void)thread;
+    for (int i = 0; i < 20; i++)
+        if (cls_profile_export(target->profile, target->path, CLS_PROFILE_CSV))
+            return false;
+    return true;
+}
+
+static void test_threads_may_export_to_one_file(void **state) {
+    char folder[] = "/tmp/clstream-profile-XXXXXX";
+    cls_profiler profiler = new_profiler(0);
+    struct target target = {.profile = large(profiler)};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(target.path, sizeof target.path, "%s/t.csv", folder);
+    assert_int_equal(team_run(4, export_often, &target), 0);
+    FILE *file = fopen(target.path, "r");
+    unsigned lines = 0;
+    assert_non_null(file);
+    for (int c; (c = fgetc(file)) != EOF;)
+        lines += c == '\n';
+    fclose(file);
+    assert_int_equal(lines, 3001);
+    assert_int_equal(unlink(target.path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    end(target.profile, profiler);
+}
+
+static bool read_or_export(void *arg, unsigned thread) {
+    struct target *target = arg;
+    char first[8] = "";
+    if (!thread)
+        return !cls_profile_export(target->profile, target->path, CLS_PROFILE_AUTO);
+    FILE *file = fopen(target->path, "r");
+    bool good = file && fgets(first, sizeof first, file) && strncmp(first, "type", 4) == 0;
+    while (good && fgetc(file) != EOF)
+        continue;
+    return good && fclose(file) == 0;
+}
+
+static void test_a_pipe_is_written_to(void **state) {
+    char folder[] = "/tmp/clstream-profile-XXXXXX";
+    cls_profiler profiler = new_profiler(0);
+    struct target target = {.profile = large(profiler)};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(target.path, sizeof target.path, "%s/t.csv", folder);
+    assert_int_equal(mkfifo(target.path, 0600), 0);
+    assert_int_equal(team_run(2, read_or_export, &target), 0);
+    assert_int_equal(unlink(target.path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    end(target.profile, profiler);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranges_nest_on_each_thread),
@@ -166,6 +234,8 @@ int main(void) {
         cmocka_unit_test(test_own_records_may_begin_at_zero_and_never_end),
         cmocka_unit_test(test_commands_beyond_the_ring_are_counted),
         cmocka_unit_test(test_exports_are_written_whole_or_not_at_all),
+        cmocka_unit_test(test_threads_may_export_to_one_file),
+        cmocka_unit_test(test_a_pipe_is_written_to),
     };
     return cmocka_run_group_tests_name("profiler records", tests, rig_setup, rig_teardown);
 }
