@@ -52,13 +52,23 @@ static char *expand(const char *name) {
     return text.failed ? NULL : text.bytes;
 }
 
-static size_t records(void) {
+/* 0: the default. */
+static cls_status read_records(size_t *out) {
     const char *value = getenv("CLSTREAM_TRACE_RECORDS");
-    return value ? (size_t)strtoull(value, NULL, 10) : 0;
+    char *rest = NULL;
+    if (!value || !*value)
+        return CLS_SUCCESS;
+    *out = *value >= '0' && *value <= '9' ? (size_t)strtoull(value, &rest, 10) : 0;
+    if (rest && !*rest)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_INVALID_VALUE, "CLSTREAM_TRACE_RECORDS=%s is no number", value);
 }
 
 static cls_status begin(const char *name) {
-    cls_profiler_config config = {sizeof config, records()};
+    cls_profiler_config config = CLS_PROFILER_CONFIG_INIT;
+    cls_status status = read_records(&config.capacity);
+    if (status)
+        return status;
     path = expand(name);
     if (!path)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
@@ -66,7 +76,7 @@ static cls_status begin(const char *name) {
         return error_set(CLS_ERROR_INVALID_VALUE,
                          "CLSTREAM_TRACE=%s does not end in .json, .html, .svg, .csv or .txt",
                          path);
-    cls_status status = cls_profiler_create(&config, &profiler);
+    status = cls_profiler_create(&config, &profiler);
     return status ? status : cls_profiler_start(profiler);
 }
 

@@ -115,6 +115,12 @@ check "%p is the process id" "$(succeeds "$clstream" trace -o "$work/p%p.csv" --
 check "--records keeps the latest" \
     "$(succeeds "$clstream" trace --records 4 -o "$work/few.csv" -- "$traced"
     [ "$(grep -c '^command\|^range' "$work/few.csv")" = 4 ] || cat "$work/few.csv")"
+check "a number of records that is none is told of" \
+    "$(for n in 1e6 64K -5 many; do
+        said=$(CLSTREAM_TRACE="$work/none.csv" CLSTREAM_TRACE_RECORDS=$n "$traced" 2>&1)
+        case $said in *"no trace: CLSTREAM_TRACE_RECORDS=$n is no number"*) ;; *) echo "$n: $said" ;; esac
+        [ ! -e "$work/none.csv" ] || { echo "$n: a trace"; rm "$work/none.csv"; }
+    done)"
 check "a program that submits nothing leaves an empty profile" \
     "$(succeeds "$clstream" trace -o "$work/idle.csv" -- "$traced" idle
     [ "$(wc -l <"$work/idle.csv")" = 1 ] || cat "$work/idle.csv")"
