@@ -8,6 +8,8 @@
 #ifndef CLSTREAM_KERNEL_H
 #define CLSTREAM_KERNEL_H
 
+#include <string.h>
+
 #include <clstream/types.h>
 
 CLS_BEGIN_DECLS
@@ -123,14 +125,12 @@ static inline cls_arg cls_arg_local(size_t bytes) {
  * refuses a null address. */
 static inline cls_arg cls_arg_value(const void *value, size_t size) {
     cls_arg arg;
-    const unsigned char *from = (const unsigned char *)value;
     arg.kind = CLS_ARG_VALUE;
     arg.access = CLS_ACCESS_UNKNOWN;
     arg.size = value ? size : 0;
     arg.u.pointer = value;
     if (value && size <= sizeof arg.u.bytes)
-        for (size_t i = 0; i < size; i++)
-            arg.u.bytes[i] = from[i];
+        memcpy(arg.u.bytes, value, size);
     return arg;
 }
 

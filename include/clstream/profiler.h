@@ -292,7 +292,7 @@ typedef struct cls_profile_operation {
     { sizeof(cls_profile_operation), "", CLS_COMMAND_KERNEL, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** All streams, where a stream's index is asked for. */
-#define CLS_PROFILE_ALL ((size_t)-1)
+#define CLS_PROFILE_ALL SIZE_MAX
 
 /** The i-th operation of the stream of index `stream`, or of all streams; most time in all first. */
 CLS_API cls_status cls_profile_get_operation(cls_profile profile, size_t stream, size_t i,

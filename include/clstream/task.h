@@ -29,7 +29,7 @@ CLS_BEGIN_DECLS
 typedef struct cls_task_graph_handle *cls_task_graph;
 
 /** The stream of a task that may run on any stream of the set. */
-#define CLS_ANY_STREAM ((cls_stream)0)
+#define CLS_ANY_STREAM NULL
 
 /** In place of a task's number: none. */
 #define CLS_NO_TASK UINT32_MAX

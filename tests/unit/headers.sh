@@ -46,4 +46,20 @@ for header in $HEADERS; do
         skip "<$name> compiles alone as C++11" "no C++ compiler"
     fi
 done
+
+# What the macros stand for is no cast of C's either, and neither is what an inline function does; g++ does not
+# look into these.
+values() {
+    printf '#include <clstream.h>\ncls_task task = CLS_TASK_INIT;\nsize_t all = CLS_PROFILE_ALL;\n%s' \
+        'bool any(cls_stream stream) { return stream == CLS_ANY_STREAM; }'
+}
+for cxx in "$CXX" clang++; do
+    if [ -n "$cxx" ] && command -v "${cxx%% *}" >/dev/null; then
+        check "$cxx finds no cast of C's in the headers" "$(values >"$dir/values.cc"
+        $cxx -std=c++11 -Wall -Wextra -Wold-style-cast -Wconversion -Werror -I"$top_builddir/include" \
+            -I"$srcdir/include" -c "$dir/values.cc" -o "$dir/values.o" 2>&1 || echo "$cxx failed")"
+    else
+        skip "${cxx:-C++} finds no cast of C's in the headers" "no such compiler"
+    fi
+done
 finish
