@@ -95,7 +95,8 @@ CLS_API cls_status cls_task_graph_add(cls_task_graph graph, const cls_task *task
  * Runs the graph: calls the functions on this thread, each after those of its prerequisites. Returns when
  * all is submitted; does not wait for the device. Functions whose tasks are poisoned are not called, the
  * others are. A task for any stream goes where a prerequisite was the last to go, and else to the stream
- * with the least to do. A graph may be run again and again, also while work of an earlier run is pending.
+ * with the least to do. A graph may be run again and again, also while work of an earlier run is pending:
+ * what of it the streams do not order is not ordered (cls_coordinator_barrier between two runs does).
  * @retval CLS_ERROR_INVALID_STATE  it is being run, or the set has no streams
  * @retval CLS_ERROR_NOT_FOUND      a task's stream is not in the set; nothing was called
  * @retval CLS_ERROR_INVALID_HANDLE also a stream of the set that was destroyed; nothing was called
