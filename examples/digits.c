@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "digits.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,9 @@ static unsigned char *read_bytes(const char *folder, const char *name, size_t *c
     unsigned char header[10];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "rb");
-    if (!file || fread(header, sizeof header, 1, file) != 1 ||
-        memcmp(header, "\x93NUMPY\x01", 7) != 0)
+    if (!file)
+        give_up("%s: %s", path, strerror(errno));
+    if (fread(header, sizeof header, 1, file) != 1 || memcmp(header, "\x93NUMPY\x01", 7) != 0)
         give_up("%s is no .npy file of version 1", path);
     const long start = 10 + header[8] + 256 * header[9];
     fseek(file, 0, SEEK_END);
