@@ -128,6 +128,16 @@ size_t op_max_group(const struct op_call *call, struct kernel *kernel) {
     return kernel->max_group;
 }
 
+cls_status op_fixed_group(const struct kernel *kernel, size_t *out) {
+    const size_t *group = kernel->group;
+    if (group[0] && (group[1] != 1 || group[2] != 1))
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "'%s' is for groups of %zu x %zu x %zu, not for a launch in one dimension",
+                         kernel->label, group[0], group[1], group[2]);
+    *out = group[0];
+    return CLS_SUCCESS;
+}
+
 cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out) {
     struct mempool *pool;
     struct buffer *scratch;

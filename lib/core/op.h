@@ -82,6 +82,9 @@ struct kernel *op_registered(struct op_call *call, const char *name);
 /* The most work-items of one group that the compiled kernel may have on this device. */
 size_t op_max_group(const struct op_call *call, struct kernel *kernel);
 
+/* The group that a kernel's source fixes, for a launch in one dimension; 0: any. Refuses a group of more. */
+cls_status op_fixed_group(const struct kernel *kernel, size_t *out);
+
 /* Temporary device memory for one op, from the context's default pool: op_end frees it in the stream's
  * order, so that later ops reuse it without a wait. */
 cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out);

@@ -216,12 +216,16 @@ static cls_status run_registered(struct op_call *call, const char *name, struct 
     if (!status)
         status = check_overlaps(call);
     const size_t count = call->views[0].count;
+    size_t local = 0;
+    if (!status && count)
+        status = op_fixed_group(kernel, &local);
     if (status || count == 0)
         return status;
     struct op_arg args[MAX_MAP_ARGS];
     const unsigned n_args = map_args(call, parameter, args);
-    const size_t global = (count + REGISTERED_MULTIPLE - 1) / REGISTERED_MULTIPLE;
-    return op_launch(call, kernel, args, n_args, global * REGISTERED_MULTIPLE, 0);
+    const size_t multiple = local ? local : REGISTERED_MULTIPLE;
+    const size_t groups = count / multiple + (count % multiple != 0);
+    return op_launch(call, kernel, args, n_args, groups * multiple, local);
 }
 
 cls_status map_call(const struct op_row *row, const cls_array *const *views, unsigned n_views,

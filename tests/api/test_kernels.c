@@ -518,6 +518,40 @@ static void test_a_registered_kernel_serves_by_its_name(void **state) {
     OK(cls_buffer_destroy(b));
 }
 
+static void test_a_registered_kernel_may_fix_its_group(void **state) {
+    static const char fixed[] =
+        "#define PARAMETERS global const float *in, ulong i, global float *out, ulong o, ulong n\n"
+        "kernel __attribute__((reqd_work_group_size(8, 1, 1))) void by_8(PARAMETERS) {\n"
+        "    size_t at = get_global_id(0);\n"
+        "    if (at < n) out[o + at] = in[i + at] + get_local_size(0);\n"
+        "}\n"
+        "kernel __attribute__((reqd_work_group_size(4, 2, 1))) void by_4_and_2(PARAMETERS) {}\n";
+    static const char *const names[] = {"by_8", "by_4_and_2"};
+    enum { COUNT = 300 };
+    float out[COUNT], zero[COUNT] = {0};
+    cls_program own;
+    cls_buffer cells;
+    (void)state;
+    OK(cls_program_from_source(rig.context, fixed, NULL, NULL, &own));
+    for (int i = 0; i < 2; i++) {
+        cls_kernel kernel;
+        OK(cls_kernel_create(own, names[i], &kernel));
+        OK(cls_kernel_register(kernel, names[i]));
+        OK(cls_kernel_destroy(kernel));
+    }
+    OK(cls_program_destroy(own));
+    OK(cls_buffer_from_host(rig.context, zero, sizeof zero, &cells));
+    cls_array all = cls_array_of(cells, CLS_F32, COUNT);
+    OK(cls_unary_named("by_8", all, all, NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_unary_named_async("by_4_and_2", all, all, NULL));
+    OK(cls_buffer_to_host(cells, out, sizeof out));
+    for (int i = 0; i < COUNT; i++)
+        assert_true(out[i] == 8);
+    for (int i = 0; i < 2; i++)
+        OK(cls_kernel_unregister(rig.context, names[i]));
+    OK(cls_buffer_destroy(cells));
+}
+
 /* The user's launches and the library's set the arguments of one kernel in turns. */
 static void test_a_registered_kernel_is_launched_by_its_user_too(void **state) {
     (void)state;
@@ -595,6 +629,7 @@ int main(void) {
         cmocka_unit_test(test_programs_load_from_files),
         cmocka_unit_test(test_threads_launch_one_kernel),
         cmocka_unit_test(test_a_registered_kernel_serves_by_its_name),
+        cmocka_unit_test(test_a_registered_kernel_may_fix_its_group),
         cmocka_unit_test(test_a_registered_kernel_is_launched_by_its_user_too),
         cmocka_unit_test(test_a_registered_kernel_comes_before_the_librarys),
     };
