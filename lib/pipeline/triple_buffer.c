@@ -168,13 +168,31 @@ static cls_status take(struct ring *ring, enum stage stage, cls_stream stream, c
     return CLS_SUCCESS;
 }
 
-/* Without the lock: waits for the device's end of the slot that would be taken. */
-static cls_status await_free(struct ring *ring) {
+/* Waits for the device's end of the slot that is next to be taken, and leaves the ring locked on success. The
+ * slot that was waited for may be another thread's by then: the next one has an end of its own. */
+static cls_status enter_free(struct ring *ring) {
     pthread_mutex_lock(&ring->lock);
-    const bool is_free = is_there(ring, UPLOAD);
-    const cls_event event = next_of(ring, UPLOAD)->event;
+    while (is_there(ring, UPLOAD)) {
+        const uint64_t round = ring->taken[UPLOAD];
+        const cls_event event = next_of(ring, UPLOAD)->event;
+        pthread_mutex_unlock(&ring->lock);
+        const cls_status status = cls_event_synchronize(event);
+        pthread_mutex_lock(&ring->lock);
+        if (round != ring->taken[UPLOAD] || event != next_of(ring, UPLOAD)->event)
+            continue;
+        if (status)
+            pthread_mutex_unlock(&ring->lock);
+        return status;
+    }
     pthread_mutex_unlock(&ring->lock);
-    return is_free ? cls_event_synchronize(event) : CLS_NOT_READY;
+    return CLS_NOT_READY;
+}
+
+static cls_status enter(struct ring *ring, enum stage stage) {
+    if (stage == UPLOAD && ring->host_wait)
+        return enter_free(ring);
+    pthread_mutex_lock(&ring->lock);
+    return CLS_SUCCESS;
 }
 
 static cls_status take_slot(cls_triple_buffer handle, enum stage stage, cls_stream stream,
@@ -187,10 +205,9 @@ static cls_status take_slot(cls_triple_buffer handle, enum stage stage, cls_stre
         return status;
     stream = stream ? stream : ring->default_stream;
     status = pipeline_check_stream(stream, ring->context);
-    if (!status && stage == UPLOAD && ring->host_wait)
-        status = await_free(ring);
+    if (!status)
+        status = enter(ring, stage);
     if (!status) {
-        pthread_mutex_lock(&ring->lock);
         status = take(ring, stage, stream, out);
         pthread_mutex_unlock(&ring->lock);
     }

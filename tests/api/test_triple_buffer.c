@@ -277,6 +277,52 @@ static void each_stage_on_a_thread(void **state) {
         OK(cls_stream_destroy(team.streams[i]));
 }
 
+/* Two threads wait for the slot that is next; the one that does not get it waits for the other slot. */
+struct uploaders {
+    cls_triple_buffer ring;
+    struct gate gates[2]; /* of the slots' downloads */
+    _Atomic bool opened[2];
+};
+
+static bool upload_or_open(void *arg, unsigned i) {
+    struct uploaders *all = arg;
+    cls_slot slot;
+    if (i < 2)
+        return !cls_triple_buffer_upload_slot(all->ring, NULL, &slot) && all->opened[slot.index];
+    for (unsigned k = 0; k < 2; k++) {
+        nap_ms(50);
+        all->opened[k] = true;
+        gate_open(&all->gates[k]);
+    }
+    return true;
+}
+
+static void the_host_waits_for_the_slot_that_it_gets(void **state) {
+    (void)state;
+    cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
+    struct uploaders all = {.opened = {false, false}};
+    cls_stream down[2];
+    cls_slot slot;
+    config.slots = 2;
+    config.host_wait = 1;
+    OK(cls_triple_buffer_create(rig.context, BYTES, &config, &all.ring));
+    for (unsigned k = 0; k < 2; k++) {
+        gate_init(&all.gates[k]);
+        down[k] = rig_stream();
+        OK(cls_triple_buffer_upload_slot(all.ring, down[k], &slot));
+        OK(cls_triple_buffer_process_slot(all.ring, down[k], &slot));
+        OK(cls_triple_buffer_download_slot(all.ring, down[k], &slot));
+        OK(cls_stream_launch_host_async(down[k], gate_hold, &all.gates[k]));
+        OK(cls_triple_buffer_advance(all.ring));
+    }
+    assert_int_equal(team_run(3, upload_or_open, &all), 0);
+    OK(cls_triple_buffer_destroy(all.ring));
+    for (unsigned k = 0; k < 2; k++) {
+        OK(cls_stream_destroy(down[k]));
+        gate_destroy(&all.gates[k]);
+    }
+}
+
 static bool take_over(void *arg, unsigned i) {
     cls_slot slot;
     (void)i;
@@ -330,6 +376,7 @@ int main(void) {
         cmocka_unit_test(destroy_with_work_pending),
         cmocka_unit_test(failure_spreads_and_reset_ends_it),
         cmocka_unit_test(each_stage_on_a_thread),
+        cmocka_unit_test(the_host_waits_for_the_slot_that_it_gets),
         cmocka_unit_test(a_slot_stays_with_its_thread_until_submitted),
         cmocka_unit_test(bad_arguments),
     };
