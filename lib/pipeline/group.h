@@ -62,6 +62,8 @@ size_t group_piece(const struct group *group, size_t bytes);
 cls_status group_send(struct group *group, const cls_device_range *from, const cls_device_range *to,
                       unsigned n, size_t bytes);
 
-cls_status group_check_range(cls_buffer buffer, size_t offset, size_t bytes);
+/* Whether a range of a device's buffer may be copied; asked of all before any is. */
+cls_status group_check_range(const struct member *member, cls_buffer buffer, size_t offset,
+                             size_t bytes);
 
 #endif

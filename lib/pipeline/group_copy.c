@@ -5,6 +5,8 @@
 #include <clstream/stream.h>
 
 #include "base/range.h"
+#include "core/buffer.h"
+#include "core/context.h"
 #include "core/mutant.h"
 #include "pipeline/group.h"
 
@@ -102,10 +104,18 @@ cls_status group_send(struct group *group, const cls_device_range *from, const c
 
 /* --- one copy --- */
 
-cls_status group_check_range(cls_buffer buffer, size_t offset, size_t bytes) {
-    size_t size;
-    cls_status status = cls_buffer_get_size(buffer, &size);
-    return status ? status : range_check(offset, bytes, size);
+cls_status group_check_range(const struct member *member, cls_buffer handle, size_t offset,
+                             size_t bytes) {
+    struct buffer *buffer;
+    cls_status status = buffer_get(handle, &buffer);
+    if (status)
+        return status;
+    if (object_handle(&buffer->context->object) != member->context)
+        status = error_set(CLS_ERROR_WRONG_CONTEXT, "a buffer of another context than its device");
+    else
+        status = range_check(offset, bytes, buffer->bytes);
+    buffer_put(buffer);
+    return status;
 }
 
 /* Under the lock: cut to chunks. */
@@ -128,9 +138,9 @@ static cls_status copy(struct group *group, const cls_device_range *to,
                        const cls_device_range *from, size_t bytes) {
     const struct member *source = &group->members[from->device];
     const struct member *target = &group->members[to->device];
-    cls_status status = group_check_range(to->buffer, to->offset, bytes);
+    cls_status status = group_check_range(target, to->buffer, to->offset, bytes);
     if (!status)
-        status = group_check_range(from->buffer, from->offset, bytes);
+        status = group_check_range(source, from->buffer, from->offset, bytes);
     if (!status)
         status = group_enter(source, source->streams.download);
     if (!status)
@@ -182,6 +192,10 @@ static cls_status copy_slices(cls_device_group handle, const cls_buffer *buffers
     cls_status status = group_get(handle, &group);
     if (status)
         return status;
+    for (unsigned d = 0; d < group->n && !status; d++)
+        status = group_check_range(&group->members[d], buffers[d], 0, bytes);
+    if (status)
+        return group_put(group, status);
     pthread_mutex_lock(&group->lock);
     for (unsigned d = 0; d < group->n && !status; d++)
         status = copy_slice(&group->members[d], buffers[d], from ? from + d * bytes : NULL,

@@ -55,7 +55,7 @@ static cls_status check_arrays(const struct group *group, const cls_array *array
             __builtin_mul_overflow(arrays[d].count, size, &bytes))
             return error_set(CLS_ERROR_OUT_OF_RANGE, "all-reduce: %zu elements from %zu",
                              arrays[d].count, arrays[d].offset);
-        status = group_check_range(arrays[d].buffer, offset, bytes);
+        status = group_check_range(&group->members[d], arrays[d].buffer, offset, bytes);
     }
     return status;
 }

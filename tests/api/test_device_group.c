@@ -321,6 +321,29 @@ static void bad_arguments(void **state) {
     OK(cls_device_group_synchronize(pair.group));
 }
 
+/* What is wrong with the last buffer is found before the first one is written, or the host's memory. */
+static void refused_copies_leave_all_as_it_was(void **state) {
+    (void)state;
+    static int32_t in[DEVICES][N], zeros[DEVICES][N], out[DEVICES][N];
+    cls_buffer wrong[DEVICES] = {pair.buffers[0], pair.buffers[0]}, small;
+    fill(in[0], 1);
+    fill(in[1], 2);
+    OK(cls_device_group_scatter_async(pair.group, in, BYTES, pair.buffers));
+    EXPECT(CLS_ERROR_WRONG_CONTEXT,
+           cls_device_group_scatter_async(pair.group, zeros, BYTES, wrong));
+    EXPECT(CLS_ERROR_WRONG_CONTEXT, cls_device_group_gather_async(pair.group, wrong, BYTES, out));
+    OK(cls_buffer_create(pair.contexts[1], BYTES / 2, &small));
+    wrong[1] = small;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_device_group_scatter_async(pair.group, zeros, BYTES, wrong));
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_device_group_gather_async(pair.group, wrong, BYTES, out));
+    OK(cls_device_group_synchronize(pair.group));
+    assert_memory_equal(out, zeros, sizeof out);
+    OK(cls_device_group_gather_async(pair.group, pair.buffers, BYTES, out));
+    OK(cls_device_group_synchronize(pair.group));
+    assert_memory_equal(out, in, sizeof out);
+    OK(cls_buffer_destroy(small));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(copies_go_through_the_ring, setup, teardown),
@@ -331,6 +354,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(copies_go_on_after_a_failure_and_a_reset, setup, teardown),
         cmocka_unit_test_setup_teardown(destroying_waits_for_the_copies, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_arguments, setup, teardown),
+        cmocka_unit_test_setup_teardown(refused_copies_leave_all_as_it_was, setup, teardown),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
