@@ -15,22 +15,54 @@ static bool writes(const struct stage *stage, unsigned buffer) {
     return false;
 }
 
-/* Whether `reader` needs `writer` to have run in the same iteration. */
-static bool needs(const struct pipeline *pipeline, unsigned reader, unsigned writer) {
+static bool is_written(const struct pipeline *pipeline, uint32_t stages, unsigned buffer) {
+    for (unsigned i = 0; i < pipeline->n_stages; i++)
+        if (stages >> i & 1 && writes(pipeline->stages[i], buffer))
+            return true;
+    return false;
+}
+
+/* Whether all that a stage reads of its iteration is written by one of those. */
+static bool can_run(const struct pipeline *pipeline, const struct stage *stage, uint32_t behind) {
+    for (unsigned i = 0; i < stage->n_inputs; i++)
+        if (pipeline->buffers[stage->inputs[i]]->kind == CLS_PIPELINE_INTERNAL &&
+            !is_written(pipeline, behind, stage->inputs[i]))
+            return false;
+    return true;
+}
+
+/* The stages that some order lets run: several may work on one buffer in place, each behind one of the
+ * others. A cycle is among the rest. */
+static uint32_t that_can_run(const struct pipeline *pipeline) {
+    uint32_t able = 0, before;
+    do {
+        before = able;
+        for (unsigned i = 0; i < pipeline->n_stages; i++)
+            if (can_run(pipeline, pipeline->stages[i], able))
+                able |= UINT32_C(1) << i;
+    } while (able != before);
+    return able;
+}
+
+/* Whether `reader` needs `writer` to have run in the same iteration, where what the able stages write is
+ * there. */
+static bool needs(const struct pipeline *pipeline, unsigned reader, unsigned writer,
+                  uint32_t able) {
     const struct stage *stage = pipeline->stages[reader];
     for (unsigned i = 0; i < stage->n_inputs; i++)
         if (pipeline->buffers[stage->inputs[i]]->kind == CLS_PIPELINE_INTERNAL &&
+            !is_written(pipeline, able, stage->inputs[i]) &&
             writes(pipeline->stages[writer], stage->inputs[i]))
             return true;
     return false;
 }
 
 /* Depth first from `at`, which is on the path of `length` stages; true with a cycle at the path's end. */
-static bool find_cycle(const struct pipeline *pipeline, unsigned *path, unsigned *length,
-                       uint32_t *seen) {
+static bool find_cycle(const struct pipeline *pipeline, uint32_t able, unsigned *path,
+                       unsigned *length, uint32_t *seen) {
     const unsigned at = path[*length - 1];
     for (unsigned next = 0; next < pipeline->n_stages; next++) {
-        if (!needs(pipeline, at, next) || (next == at))
+        if (!needs(pipeline, at, next, able) || (next == at))
             continue;
         for (unsigned i = 0; i < *length; i++)
             if (path[i] == next) {
@@ -42,7 +74,7 @@ static bool find_cycle(const struct pipeline *pipeline, unsigned *path, unsigned
             continue;
         *seen |= UINT32_C(1) << next;
         path[(*length)++] = next;
-        if (find_cycle(pipeline, path, length, seen))
+        if (find_cycle(pipeline, able, path, length, seen))
             return true;
         --*length;
     }
@@ -61,10 +93,11 @@ static cls_status report_cycle(const struct pipeline *pipeline, const unsigned *
 }
 
 static cls_status check_cycles(const struct pipeline *pipeline) {
+    const uint32_t able = that_can_run(pipeline);
     uint32_t seen = 0;
     for (unsigned i = 0; i < pipeline->n_stages; i++) {
         unsigned path[CLS_PIPELINE_MAX_STAGES + 1] = {i}, length = 1;
-        if (find_cycle(pipeline, path, &length, &seen))
+        if (find_cycle(pipeline, able, path, &length, &seen))
             return report_cycle(pipeline, path, length);
     }
     return CLS_SUCCESS;

@@ -89,6 +89,43 @@ static void cycles_are_named(void **state) {
     OK(cls_pipeline_destroy(pipeline));
 }
 
+static cls_status stage_set(const cls_stage_run *run, void *arg) {
+    return rig_set(run->stream, run->outputs[0], 0, *(uint32_t *)arg, 1);
+}
+
+static cls_status stage_triple_and_one(const cls_stage_run *run, void *arg) {
+    (void)arg;
+    return rig_step(run->stream, run->outputs[0], 0, 3, 1, 1);
+}
+
+static cls_status stage_get(const cls_stage_run *run, void *arg) {
+    uint32_t *out = arg;
+    return cls_copy_d2h_async(&out[run->iteration], run->inputs[0], 0, 4, run->stream);
+}
+
+/* Each reads what the other one writes, but behind the first stage there is an order for them. */
+static void stages_in_place_are_no_cycle(void **state) {
+    (void)state;
+    cls_pipeline pipeline = pipeline_make(2);
+    uint32_t in = 5, out[6] = {0};
+    const char *wrong[] = {"a", "set", "b", "get"}, *good[] = {"set", "b", "a", "get"};
+    add_buffer(pipeline, "x", CLS_PIPELINE_INTERNAL);
+    add(pipeline, "a", "x", "x", stage_triple_and_one, NULL);
+    add(pipeline, "b", "x", "x", stage_triple_and_one, NULL);
+    EXPECT(CLS_ERROR_DEADLOCK, cls_pipeline_execute_iteration(pipeline)); /* nobody begins */
+    add(pipeline, "set", NULL, "x", stage_set, &in);
+    add(pipeline, "get", "x", NULL, stage_get, out);
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_set_order(pipeline, wrong, 4));
+    assert_non_null(strstr(cls_last_error_detail(), "'a' reads 'x'"));
+    OK(cls_pipeline_set_order(pipeline, good, 4));
+    for (int i = 0; i < 6; i++)
+        OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_synchronize(pipeline));
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(out[i], (5 * 3 + 1) * 3 + 1);
+    OK(cls_pipeline_destroy(pipeline));
+}
+
 static void external_and_feedback_need_no_writer(void **state) {
     (void)state;
     cls_pipeline pipeline = pipeline_make(2);
@@ -433,6 +470,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_are_checked),
         cmocka_unit_test(cycles_are_named),
+        cmocka_unit_test(stages_in_place_are_no_cycle),
         cmocka_unit_test(external_and_feedback_need_no_writer),
         cmocka_unit_test(iterations_stay_apart),
         cmocka_unit_test(feedback_is_of_the_last_iteration),
