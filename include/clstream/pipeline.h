@@ -47,7 +47,8 @@ CLS_API cls_status cls_pipeline_destroy(cls_pipeline pipeline);
 typedef enum cls_pipeline_buffer_kind {
     CLS_PIPELINE_INTERNAL = 0, /**< nothing besides */
     CLS_PIPELINE_EXTERNAL = 1, /**< stages may read it though none writes it */
-    CLS_PIPELINE_FEEDBACK = 2  /**< a stage reads what the iteration before this one wrote */
+    CLS_PIPELINE_FEEDBACK = 2  /**< a stage reads what the iteration before this one wrote; behind a stage
+                                    that writes it only where there are several copies */
 } cls_pipeline_buffer_kind;
 
 /**
@@ -114,7 +115,8 @@ CLS_API cls_status cls_pipeline_add_stage(cls_pipeline pipeline, const cls_stage
  * @retval CLS_ERROR_INVALID_VALUE null, or not every stage once
  * @retval CLS_ERROR_NOT_FOUND     no such stage
  * @retval CLS_ERROR_INVALID_STATE a stage reads what no earlier one writes and what is neither external nor
- *                                 feedback, or an iteration was executed; the detail names it
+ *                                 feedback, or feedback of one copy that an earlier one writes; the detail
+ *                                 names it. Or an iteration was executed
  * @retval CLS_ERROR_DEADLOCK      stages that read one another's outputs; the detail names the cycle
  */
 CLS_API cls_status cls_pipeline_set_order(cls_pipeline pipeline, const char *const *names,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether stages can run in an order: everything that one reads has been written. */
+/* Whether stages can run in an order: everything that one reads has been written, and not too early. */
 #include <string.h>
 
 #include "base/error.h"
@@ -103,27 +103,38 @@ static cls_status check_cycles(const struct pipeline *pipeline) {
     return CLS_SUCCESS;
 }
 
-static bool is_written_before(const struct pipeline *pipeline, const unsigned *order,
-                              unsigned place, unsigned buffer) {
-    for (unsigned i = 0; i < place; i++)
-        if (writes(pipeline->stages[order[i]], buffer))
-            return true;
-    return false;
+/* The last stage before a place of the order that writes a buffer, or NULL. */
+static const struct stage *writer_before(const struct pipeline *pipeline, const unsigned *order,
+                                         unsigned place, unsigned buffer) {
+    while (place-- > 0)
+        if (writes(pipeline->stages[order[place]], buffer))
+            return pipeline->stages[order[place]];
+    return NULL;
+}
+
+/* What a stage reads was written earlier in the iteration, or of feedback is still that of the last one. */
+static cls_status check_input(const struct stage *stage, const struct stage_buffer *buffer,
+                              const struct stage *writer) {
+    if (buffer->kind == CLS_PIPELINE_INTERNAL && !writer)
+        return error_set(CLS_ERROR_INVALID_STATE,
+                         "stage '%s' reads '%s', which no earlier stage writes and which "
+                         "is neither external nor feedback",
+                         stage->name, buffer->name);
+    if (buffer->kind == CLS_PIPELINE_FEEDBACK && writer && buffer->n_copies == 1)
+        return error_set(CLS_ERROR_INVALID_STATE,
+                         "stage '%s' reads '%s' of the iteration before, and '%s' has written to "
+                         "its only copy by then",
+                         stage->name, buffer->name, writer->name);
+    return CLS_SUCCESS;
 }
 
 cls_status pipeline_check_order(const struct pipeline *pipeline, const unsigned *order) {
     cls_status status = check_cycles(pipeline);
     for (unsigned place = 0; place < pipeline->n_stages && !status; place++) {
         const struct stage *stage = pipeline->stages[order[place]];
-        for (unsigned i = 0; i < stage->n_inputs && !status; i++) {
-            const struct stage_buffer *buffer = pipeline->buffers[stage->inputs[i]];
-            if (buffer->kind == CLS_PIPELINE_INTERNAL &&
-                !is_written_before(pipeline, order, place, stage->inputs[i]))
-                status = error_set(CLS_ERROR_INVALID_STATE,
-                                   "stage '%s' reads '%s', which no earlier stage writes and which "
-                                   "is neither external nor feedback",
-                                   stage->name, buffer->name);
-        }
+        for (unsigned i = 0; i < stage->n_inputs && !status; i++)
+            status = check_input(stage, pipeline->buffers[stage->inputs[i]],
+                                 writer_before(pipeline, order, place, stage->inputs[i]));
     }
     return status;
 }

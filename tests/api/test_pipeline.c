@@ -230,6 +230,46 @@ static void feedback_is_of_the_last_iteration(void **state) {
     OK(cls_pipeline_destroy(pipeline));
 }
 
+/* x(i) = 100 + i, which the reader is told one iteration later: by a copy of its own, or before the writer. */
+static cls_status stage_number(const cls_stage_run *run, void *arg) {
+    (void)arg;
+    return rig_set(run->stream, run->outputs[0], 0, 100 + (uint32_t)run->iteration, 1);
+}
+
+static cls_pipeline number_back(unsigned depth, cls_buffer given, uint32_t *out) {
+    cls_pipeline pipeline = pipeline_make(depth);
+    OK(cls_pipeline_add_buffer(pipeline, "x", BYTES, given, CLS_PIPELINE_FEEDBACK));
+    add(pipeline, "write", NULL, "x", stage_number, NULL);
+    add(pipeline, "read", "x", NULL, stage_get, out);
+    return pipeline;
+}
+
+static void expect_the_last(cls_pipeline pipeline, const uint32_t *out) {
+    for (int i = 0; i < 6; i++)
+        OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_synchronize(pipeline));
+    for (uint32_t i = 1; i < 6; i++)
+        assert_int_equal(out[i], 100 + i - 1);
+    OK(cls_pipeline_destroy(pipeline));
+}
+
+static void feedback_of_one_copy_is_read_first(void **state) {
+    (void)state;
+    static const char *const read_first[] = {"read", "write"};
+    uint32_t out[6];
+    cls_buffer cells = rig_cells(BYTES / 4);
+    for (unsigned depth = 2; depth <= 3; depth++)
+        expect_the_last(number_back(depth, NULL, out), out);
+    for (int given = 0; given <= 1; given++) {
+        cls_pipeline pipeline = number_back(1, given ? cells : NULL, out);
+        EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_execute_iteration(pipeline));
+        assert_non_null(strstr(cls_last_error_detail(), "'write' has written"));
+        OK(cls_pipeline_set_order(pipeline, read_first, 2));
+        expect_the_last(pipeline, out);
+    }
+    OK(cls_buffer_destroy(cells));
+}
+
 /* The caller's buffer is one for all iterations, and the stages are kernels on one stream of the caller's. */
 static void kernels_and_a_chosen_stream(void **state) {
     (void)state;
@@ -474,6 +514,7 @@ int main(void) {
         cmocka_unit_test(external_and_feedback_need_no_writer),
         cmocka_unit_test(iterations_stay_apart),
         cmocka_unit_test(feedback_is_of_the_last_iteration),
+        cmocka_unit_test(feedback_of_one_copy_is_read_first),
         cmocka_unit_test(kernels_and_a_chosen_stream),
         cmocka_unit_test(statistics_add_up),
         cmocka_unit_test(failure_ends_the_iteration_and_reset_heals),
