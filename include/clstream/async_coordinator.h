@@ -129,7 +129,7 @@ typedef struct cls_compute {
         kernel; /**< when fn is NULL; its buffer arguments count as the operation's buffers */
     const cls_launch *launch; /**< of the kernel */
     const cls_arg *args;      /**< of the kernel */
-    unsigned n_args;          /**< of `args` */
+    unsigned n_args;          /**< of `args`, at most 64 */
     cls_triple_buffer
         slots; /**< may be NULL; a kernel's first argument is then the slot, before args */
     const cls_buffer *buffers; /**< that fn reads or writes */
@@ -141,7 +141,8 @@ typedef struct cls_compute {
 
 /**
  * Queues computing. Statuses as queue_upload, those of cls_kernel_launch_async, and what fn returns.
- * @retval CLS_ERROR_INVALID_VALUE also neither fn nor kernel, or a size that is not of this library
+ * @retval CLS_ERROR_INVALID_VALUE also neither fn nor kernel, more than 64 args, or a size that is not of
+ *                                 this library
  */
 CLS_API cls_status cls_async_coordinator_queue_compute(cls_async_coordinator coordinator,
                                                        const cls_compute *compute,

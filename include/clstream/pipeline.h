@@ -21,9 +21,10 @@ typedef struct cls_pipeline_handle *cls_pipeline;
 
 /** What a pipeline may have at most. */
 enum {
-    CLS_PIPELINE_MAX_STAGES = 32,  /**< stages */
-    CLS_PIPELINE_MAX_BUFFERS = 64, /**< buffers, the caller's among them */
-    CLS_PIPELINE_MAX_DEPTH = 16    /**< copies of a buffer */
+    CLS_PIPELINE_MAX_STAGES = 32,       /**< stages */
+    CLS_PIPELINE_MAX_BUFFERS = 64,      /**< buffers, the caller's among them */
+    CLS_PIPELINE_MAX_DEPTH = 16,        /**< copies of a buffer */
+    CLS_PIPELINE_MAX_STAGE_BUFFERS = 16 /**< a stage's inputs; its outputs; its args */
 };
 
 /** Options of cls_pipeline_create. Start with CLS_PIPELINE_CONFIG_INIT. */
@@ -43,12 +44,12 @@ CLS_API cls_status cls_pipeline_create(cls_context context, const cls_pipeline_c
 /** Destroys a pipeline with its buffers and streams, and returns at once; what was submitted completes. */
 CLS_API cls_status cls_pipeline_destroy(cls_pipeline pipeline);
 
-/** What a buffer is besides what an earlier stage of the iteration writes for a later one. */
+/** What a buffer is besides what an earlier stage of the iteration writes for a later one. Feedback of one
+ * copy is to be read before a stage writes it. */
 typedef enum cls_pipeline_buffer_kind {
     CLS_PIPELINE_INTERNAL = 0, /**< nothing besides */
     CLS_PIPELINE_EXTERNAL = 1, /**< stages may read it though none writes it */
-    CLS_PIPELINE_FEEDBACK = 2  /**< a stage reads what the iteration before this one wrote; behind a stage
-                                    that writes it only where there are several copies */
+    CLS_PIPELINE_FEEDBACK = 2  /**< a stage reads what the iteration before this one wrote */
 } cls_pipeline_buffer_kind;
 
 /**
@@ -79,7 +80,8 @@ typedef struct cls_stage_run {
 /** Submits a stage's work to its stream. What is not CLS_SUCCESS ends the iteration with it. */
 typedef cls_status (*cls_stage_fn)(const cls_stage_run *run, void *arg);
 
-/** A stage. Start with CLS_STAGE_INIT. Names and arrays are copied. */
+/** A stage. Start with CLS_STAGE_INIT. Names and arrays are copied. Feedback of several copies is never worked
+ * on in place: as an input it is the copy of the iteration before, as an output that of this one. */
 typedef struct cls_stage {
     size_t size;                /**< sizeof(cls_stage) */
     const char *name;           /**< at most 63 bytes */
@@ -102,7 +104,8 @@ typedef struct cls_stage {
 
 /**
  * Adds a stage, last in the order.
- * @retval CLS_ERROR_INVALID_VALUE a null or double name, neither fn nor kernel, null arrays, a wrong size
+ * @retval CLS_ERROR_INVALID_VALUE a null or double name, neither fn nor kernel, null arrays, a wrong size, more
+ *                                 than CLS_PIPELINE_MAX_STAGE_BUFFERS in one of them
  * @retval CLS_ERROR_NOT_FOUND     a buffer that was not added
  * @retval CLS_ERROR_WRONG_CONTEXT the stream is of another context
  * @retval CLS_ERROR_INVALID_STATE an iteration was executed

@@ -304,9 +304,11 @@ static cls_status check_compute(const cls_compute *compute) {
     if (!compute || compute->size != sizeof *compute || (!compute->fn && !compute->kernel) ||
         (!compute->buffers && compute->n_buffers) || (!compute->args && compute->n_args) ||
         compute->n_args > MOST_ARGS)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "a compute that is null, of a wrong size, without fn and kernel, or with "
-                         "null arrays");
+        return error_set(
+            CLS_ERROR_INVALID_VALUE,
+            "a compute that is null, of a wrong size, without fn and kernel, with null "
+            "arrays, or of more than %d arguments",
+            MOST_ARGS);
     return CLS_SUCCESS;
 }
 

@@ -278,7 +278,8 @@ cls_status cls_pipeline_add_stage(cls_pipeline handle, const cls_stage *stage) {
         !is_list(stage->outputs, stage->n_outputs) || !is_list(stage->args, stage->n_args))
         return error_set(CLS_ERROR_INVALID_VALUE,
                          "cls_pipeline_add_stage: null or of a wrong size, a bad name, neither fn "
-                         "nor kernel, or a bad list");
+                         "nor kernel, or a list that is null or of more than %d",
+                         MOST_STAGE_BUFFERS);
     cls_status status = pipeline_get(handle, &pipeline);
     if (status)
         return status;

@@ -15,7 +15,12 @@
 
 #include "base/handle.h"
 
-enum { NAME_BYTES = 64, MOST_STAGE_BUFFERS = 16, TIMED_ROUNDS = 64, NOBODY = -1 };
+enum {
+    NAME_BYTES = 64,
+    MOST_STAGE_BUFFERS = CLS_PIPELINE_MAX_STAGE_BUFFERS,
+    TIMED_ROUNDS = 64,
+    NOBODY = -1
+};
 
 struct copy {
     cls_buffer buffer;

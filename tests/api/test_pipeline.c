@@ -448,7 +448,14 @@ static void bad_stages_and_buffers(void **state) {
     stage.inputs = &lost;
     stage.n_inputs = 1;
     EXPECT(CLS_ERROR_NOT_FOUND, cls_pipeline_add_stage(pipeline, &stage));
-    stage.n_inputs = 0;
+    const char *many[CLS_PIPELINE_MAX_STAGE_BUFFERS + 1];
+    for (int i = 0; i <= CLS_PIPELINE_MAX_STAGE_BUFFERS; i++)
+        many[i] = "x";
+    stage.inputs = many;
+    stage.n_inputs = CLS_PIPELINE_MAX_STAGE_BUFFERS + 1;
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_add_stage(pipeline, &stage));
+    assert_non_null(strstr(cls_last_error_detail(), "more than 16"));
+    stage.n_inputs--;
     OK(cls_pipeline_add_stage(pipeline, &stage));
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_pipeline_add_stage(pipeline, &stage));
     OK(cls_pipeline_destroy(pipeline));
