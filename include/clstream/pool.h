@@ -23,8 +23,8 @@
  * are whose is not known of a stream that several hold: their costs are added up, and a release takes
  * off an equal share.
  *
- * **Growing and shrinking.** A get that finds every stream busy makes one more, up to max_streams, and
- * a period of idle_ns begins. The pool's need in a period is the most streams that were held or had work
+ * **Growing and shrinking.** A get that finds every stream busy, of those that it is to choose from, makes one
+ * more, up to max_streams, and a period of idle_ns begins. The pool's need in a period is the most streams that were held or had work
  * at once, as each get, release and optimize found it. The first of these calls after a period destroys
  * as many streams as were more than that need and min_streams, of those that nobody holds and that have
  * no work; and the next period begins. Without such a call nothing is destroyed.
@@ -145,19 +145,19 @@ CLS_API cls_status cls_pool_create(cls_context context, const cls_pool_config *c
 CLS_API cls_status cls_pool_destroy(cls_pool pool);
 
 /**
- * Gives the stream that the strategy prefers. Where every stream that is not leased is busy one more is
- * made, up to max_streams; where that fails the preferred one is given all the same. To be got again for
- * the next piece of work: what is held for long is not balanced.
+ * Gives the stream that the strategy prefers. Where every stream that is not leased is busy, or poisoned, one
+ * more is made, up to max_streams; where that fails the preferred one is given all the same. To be got again
+ * for the next piece of work: what is held for long is not balanced.
  * @retval CLS_ERROR_LIMIT every stream is leased, and there may be no more
  */
 CLS_API cls_status cls_pool_get(cls_pool pool, cls_stream *out);
 
-/** As cls_pool_get, for a kind of work: with CLS_POOL_WORKLOAD a stream that has been given to that kind
- * only, as long as there are enough. */
+/** As cls_pool_get, for a kind of work: with CLS_POOL_WORKLOAD a stream that is kept for that kind, as long as
+ * there are enough. Where those are busy one that is kept for none yet is taken, or made. */
 CLS_API cls_status cls_pool_get_for_workload(cls_pool pool, cls_workload workload, cls_stream *out);
 
-/** As cls_pool_get, among the streams of a priority (clamped). Without one it is made, up to max_streams;
- * else the one of the nearest priority is given. */
+/** As cls_pool_get, among the streams of a priority (clamped). Without one, or where they are busy, it is made,
+ * up to max_streams; without one then, one of the nearest priority is given. */
 CLS_API cls_status cls_pool_get_with_priority(cls_pool pool, int priority, cls_stream *out);
 
 /** As cls_pool_get, but gives a stream that nobody holds, to this caller alone.

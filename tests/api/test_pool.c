@@ -106,6 +106,33 @@ static void test_workloads_are_kept_apart(void **state) {
     OK(cls_pool_destroy(pool));
 }
 
+/* A kind that has work for more than one stream gets another one, and so does a priority. */
+static void test_busy_families_grow(void **state) {
+    (void)state;
+    cls_pool pool = make_pool(CLS_POOL_WORKLOAD, 3, 4, 2);
+    cls_stream streams[4];
+    struct gate gate;
+    gate_init(&gate);
+    for (int i = 0; i < 4; i++) {
+        OK(cls_pool_get_for_workload(pool, CLS_WORKLOAD_COMPUTE, &streams[i]));
+        for (int k = 0; k < i; k++)
+            assert_ptr_not_equal(streams[i], streams[k]);
+        hold(streams[i], &gate, 2);
+        assert_int_equal(info_of(pool).streams, i < 3 ? 3 : 4);
+    }
+    let_go(&gate, 8);
+    OK(cls_pool_destroy(pool));
+    pool = make_pool(CLS_POOL_LOAD_BALANCED, 2, 4, 2);
+    OK(cls_pool_get_with_priority(pool, CLS_PRIORITY_HIGH, &streams[0]));
+    hold(streams[0], &gate, 2);
+    OK(cls_pool_get_with_priority(pool, CLS_PRIORITY_HIGH, &streams[1]));
+    assert_ptr_not_equal(streams[1], streams[0]);
+    assert_int_equal(info_of(pool).streams, 4);
+    let_go(&gate, 2);
+    OK(cls_pool_destroy(pool));
+    gate_destroy(&gate);
+}
+
 static void test_a_leased_stream_is_given_to_nobody_else(void **state) {
     (void)state;
     cls_pool pool = make_pool(CLS_POOL_ROUND_ROBIN, 2, 2, 0);
@@ -164,6 +191,42 @@ static void test_poisoned_streams_are_avoided(void **state) {
     OK(cls_stream_reset(bad));
     assert_ptr_equal(get(pool), bad);
     OK(cls_pool_destroy(pool));
+}
+
+/* Rather one of another priority, or that is kept for another kind of work. */
+static void test_poisoned_streams_are_avoided_at_any_price(void **state) {
+    (void)state;
+    cls_pool pool = make_pool(CLS_POOL_WORKLOAD, 1, 2, 0);
+    cls_stream bad, good, stream;
+    OK(cls_pool_get_for_workload(pool, CLS_WORKLOAD_MEMORY, &good));
+    OK(cls_pool_get_with_priority(pool, CLS_PRIORITY_HIGH, &bad));
+    OK(cls_pool_get_for_workload(pool, CLS_WORKLOAD_COMPUTE, &stream));
+    assert_ptr_equal(stream, bad);
+    OK(rig_fail(bad, "bad command", CL_OUT_OF_RESOURCES));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(bad));
+    OK(cls_pool_get_with_priority(pool, CLS_PRIORITY_HIGH, &stream));
+    assert_ptr_equal(stream, good);
+    OK(cls_pool_get_for_workload(pool, CLS_WORKLOAD_COMPUTE, &stream));
+    assert_ptr_equal(stream, good);
+    OK(cls_pool_destroy(pool));
+}
+
+/* What is left busy is no reason to stay, because a poisoned one is idle. */
+static void test_poisoned_streams_are_none_to_spare(void **state) {
+    (void)state;
+    cls_pool pool = make_pool(CLS_POOL_ROUND_ROBIN, 2, 3, 1);
+    cls_stream bad = get(pool), good = get(pool), stream;
+    struct gate gate;
+    gate_init(&gate);
+    OK(rig_fail(bad, "bad command", CL_OUT_OF_RESOURCES));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(bad));
+    hold(good, &gate, 1);
+    stream = get(pool);
+    assert_true(stream != bad && stream != good);
+    gate_open(&gate);
+    OK(cls_stream_synchronize(good));
+    OK(cls_pool_destroy(pool));
+    gate_destroy(&gate);
 }
 
 /* --- learning --- */
@@ -274,9 +337,12 @@ int main(void) {
         cmocka_unit_test(test_load_balanced_avoids_work),
         cmocka_unit_test(test_priorities),
         cmocka_unit_test(test_workloads_are_kept_apart),
+        cmocka_unit_test(test_busy_families_grow),
         cmocka_unit_test(test_a_leased_stream_is_given_to_nobody_else),
         cmocka_unit_test(test_ready_streams),
         cmocka_unit_test(test_poisoned_streams_are_avoided),
+        cmocka_unit_test(test_poisoned_streams_are_avoided_at_any_price),
+        cmocka_unit_test(test_poisoned_streams_are_none_to_spare),
         cmocka_unit_test(test_averages),
         cmocka_unit_test(test_optimize_says_why),
         cmocka_unit_test(test_bad_bounds),
