@@ -136,13 +136,15 @@ CLS_API cls_status cls_pipeline_execute_iteration(cls_pipeline pipeline);
 /** Waits for all iterations. @return the first error of a stage's stream */
 CLS_API cls_status cls_pipeline_synchronize(cls_pipeline pipeline);
 
-/** Of the iterations that are done and timed. Start with CLS_PIPELINE_STATISTICS_INIT. */
+/** From the first to the last iteration that is done and timed: those between that were not timed count as
+ * iterations, but what was at work or waited for meanwhile is not known, and left out. Start with
+ * CLS_PIPELINE_STATISTICS_INIT. */
 typedef struct cls_pipeline_statistics {
     size_t size;         /**< sizeof(cls_pipeline_statistics) */
     uint64_t iterations; /**< submitted */
     uint64_t timed;      /**< of those: done, with times; more than 64 in flight are not timed */
     double average_ms;   /**< from the first start to the last end, by iteration */
-    double per_second;   /**< iterations, of those that are timed */
+    double per_second;   /**< iterations in that time */
     double utilisation;  /**< share of that time, 0 to 1, in which some stage was at work */
     char bottleneck[64]; /**< the stage that is longest at work; "" without times */
 } cls_pipeline_statistics;

@@ -164,7 +164,7 @@ static cls_status iterate(struct pipeline *pipeline) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < pipeline->n_stages && !status; i++)
         status = run_stage(pipeline, pipeline->order[i], &round);
-    if (!status && round >= 0)
+    if (!status)
         times_end(pipeline, round);
     return status;
 }

@@ -32,9 +32,12 @@ int times_begin(struct pipeline *pipeline) {
 }
 
 void times_end(struct pipeline *pipeline, int round) {
-    (void)round;
     pthread_mutex_lock(&pipeline->lock);
-    pipeline->timed_to++;
+    if (round >= 0) {
+        pipeline->numbers[round] = pipeline->whole;
+        pipeline->timed_to++;
+    }
+    pipeline->whole++;
     pthread_mutex_unlock(&pipeline->lock);
 }
 
@@ -61,13 +64,14 @@ static cls_status read_round(const struct pipeline *pipeline, unsigned round,
     return status;
 }
 
-static void add_to_stages(struct pipeline *pipeline, const struct interval *intervals) {
+/* `next`: no iteration between this one and the one before went untimed. */
+static void add_to_stages(struct pipeline *pipeline, const struct interval *intervals, bool next) {
     for (unsigned i = 0; i < pipeline->n_stages; i++) {
         struct stage *stage = pipeline->stages[i];
         const double idle = intervals[i].start - (stage->runs ? stage->last_end : 0);
         const double length = intervals[i].end - intervals[i].start;
         stage->busy += length > 0 ? length : 0;
-        stage->waited += idle > 0 ? idle : 0;
+        stage->waited += next && idle > 0 ? idle : 0;
         stage->last_end = intervals[i].end;
         stage->runs++;
     }
@@ -88,28 +92,50 @@ static void cover(struct pipeline *pipeline, struct interval *all, size_t n) {
     }
 }
 
+/* Untimed iterations ran up to there, and nobody knows when. */
+static void pass_over(struct pipeline *pipeline, double until) {
+    if (until <= pipeline->frontier)
+        return;
+    pipeline->unknown += until - pipeline->frontier;
+    pipeline->frontier = until;
+}
+
 void times_harvest(struct pipeline *pipeline) {
     struct interval all[TIMED_ROUNDS * CLS_PIPELINE_MAX_STAGES];
     size_t n = 0;
     for (; pipeline->timed_from < pipeline->timed_to; pipeline->timed_from++) {
         struct interval *these = all + n;
-        const cls_status status =
-            read_round(pipeline, (unsigned)(pipeline->timed_from % TIMED_ROUNDS), these);
+        const unsigned round = (unsigned)(pipeline->timed_from % TIMED_ROUNDS);
+        const uint64_t number = pipeline->numbers[round];
+        const cls_status status = read_round(pipeline, round, these);
         if (status == CLS_NOT_READY)
             break;
         if (status)
             continue;
-        if (!pipeline->rounds++)
-            pipeline->first_start = pipeline->frontier = these[pipeline->order[0]].start;
-        add_to_stages(pipeline, these);
+        const double start = these[pipeline->order[0]].start;
+        const bool next = !pipeline->rounds || number == pipeline->last_number + 1;
+        if (!pipeline->rounds++) {
+            pipeline->first_start = pipeline->frontier = start;
+            pipeline->first_number = number;
+        }
+        if (!next) {
+            cover(pipeline, all, n);
+            pass_over(pipeline, start);
+            memmove(all, these, pipeline->n_stages * sizeof *all);
+            these = all;
+            n = 0;
+        }
+        pipeline->last_number = number;
+        add_to_stages(pipeline, these, next);
         n += pipeline->n_stages;
     }
     cover(pipeline, all, n);
 }
 
 void times_forget(struct pipeline *pipeline) {
-    pipeline->timed_from = pipeline->timed_to = pipeline->rounds = 0;
+    pipeline->timed_from = pipeline->timed_to = pipeline->rounds = pipeline->whole = 0;
     pipeline->first_start = pipeline->last_end = pipeline->covered = pipeline->frontier = 0;
+    pipeline->unknown = 0;
     for (unsigned i = 0; i < pipeline->n_stages; i++) {
         struct stage *stage = pipeline->stages[i];
         stage->runs = 0;
@@ -129,14 +155,15 @@ static const struct stage *busiest(const struct pipeline *pipeline) {
 
 static void summarize(const struct pipeline *pipeline, cls_pipeline_statistics *out) {
     const double span = pipeline->last_end - pipeline->first_start;
+    const double known = span - pipeline->unknown;
     *out = (cls_pipeline_statistics)CLS_PIPELINE_STATISTICS_INIT;
     out->iterations = pipeline->iterations;
     out->timed = pipeline->rounds;
     if (!pipeline->rounds || span <= 0)
         return;
-    out->average_ms = span / (double)pipeline->rounds;
+    out->average_ms = span / (double)(pipeline->last_number - pipeline->first_number + 1);
     out->per_second = 1e3 / out->average_ms;
-    out->utilisation = pipeline->covered < span ? pipeline->covered / span : 1;
+    out->utilisation = pipeline->covered < known ? pipeline->covered / known : 1;
     memcpy(out->bottleneck, busiest(pipeline)->name, sizeof out->bottleneck);
 }
 

@@ -74,10 +74,14 @@ struct pipeline {
     uint64_t iterations;
     /* times */
     cls_event base;
-    uint64_t timed_from, timed_to; /* rounds whose times are still to be taken */
-    uint64_t rounds;               /* whose times were taken */
+    uint64_t timed_from, timed_to;  /* rounds whose times are still to be taken */
+    uint64_t whole;                 /* iterations that were submitted to their end */
+    uint64_t numbers[TIMED_ROUNDS]; /* of the rounds among those */
+    uint64_t rounds;                /* whose times were taken */
+    uint64_t first_number, last_number;
     double first_start, last_end;
     double covered, frontier; /* ms in which a stage was at work, and up to where that is counted */
+    double unknown; /* ms up to there of which only iterations that went untimed could tell */
 };
 
 extern struct object_pool pipeline_pool;
@@ -99,6 +103,7 @@ void times_harvest(struct pipeline *pipeline);
 
 /* The round to time this iteration with, or -1. */
 int times_begin(struct pipeline *pipeline);
+/* Behind an iteration that was submitted to its end. */
 void times_end(struct pipeline *pipeline, int round);
 
 /* Marks the start or end of a stage; an iteration without a mark is only not timed. */

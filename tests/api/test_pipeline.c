@@ -378,6 +378,39 @@ static void statistics_add_up(void **state) {
     assert_true(longest);
 }
 
+enum { BURST = 192, BURSTS = 3 };
+
+static cls_status stage_in_bursts(const cls_stage_run *run, void *arg) {
+    return run->iteration % BURST ? CLS_SUCCESS
+                                  : cls_stream_launch_host_async(run->stream, gate_hold, arg);
+}
+
+/* Of a burst the first 64 are timed; the last of all that are is the 64th of the last burst. */
+static void untimed_iterations_count(void **state) {
+    (void)state;
+    cls_pipeline_statistics all = CLS_PIPELINE_STATISTICS_INIT;
+    cls_pipeline pipeline = pipeline_make(2);
+    struct gate gate;
+    gate_init(&gate);
+    add(pipeline, "only", NULL, NULL, stage_in_bursts, &gate);
+    const double start = now_ms();
+    for (int burst = 0; burst < BURSTS; burst++) {
+        for (int i = 0; i < BURST; i++)
+            OK(cls_pipeline_execute_iteration(pipeline));
+        nap_ms(20);
+        gate_open(&gate);
+        OK(cls_pipeline_synchronize(pipeline));
+    }
+    const double took = now_ms() - start;
+    OK(cls_pipeline_get_statistics(pipeline, &all));
+    assert_int_equal(all.iterations, BURSTS * BURST);
+    assert_int_equal(all.timed, BURSTS * 64);
+    assert_true(all.average_ms * ((BURSTS - 1) * BURST + 64) <= took);
+    assert_true(all.utilisation > 0 && all.utilisation <= 1);
+    OK(cls_pipeline_destroy(pipeline));
+    gate_destroy(&gate);
+}
+
 /* --- failure --- */
 
 static cls_status stage_fails(const cls_stage_run *run, void *arg) {
@@ -524,6 +557,7 @@ int main(void) {
         cmocka_unit_test(feedback_of_one_copy_is_read_first),
         cmocka_unit_test(kernels_and_a_chosen_stream),
         cmocka_unit_test(statistics_add_up),
+        cmocka_unit_test(untimed_iterations_count),
         cmocka_unit_test(failure_ends_the_iteration_and_reset_heals),
         cmocka_unit_test(destroy_with_work_pending),
         cmocka_unit_test(bad_stages_and_buffers),
