@@ -14,7 +14,8 @@
  * counts as satisfied, as a dependency and for wait. Failed ones are kept until the reset.
  *
  * **Failure** is the streams': an operation behind a failed one fails with its error, and the queue calls
- * return that error until cls_async_coordinator_reset.
+ * return that error until cls_async_coordinator_reset. Where a queue call fails once it has taken a slot of a
+ * triple buffer, as by a function's error, the slot stays taken until cls_triple_buffer_reset.
  *
  * All calls are safe from any thread. Statuses common to all: CLS_ERROR_INVALID_HANDLE,
  * CLS_ERROR_CONTEXT_DESTROYED.

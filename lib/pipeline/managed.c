@@ -14,13 +14,21 @@
 #include "base/handle.h"
 #include "pipeline/pipeline.h"
 
-enum { MARKS = 4, TIMED_STEPS = 8, STAGES = 3 };
+enum { TIMED_STEPS = 8, STAGES = 3 };
 
-/* The ends of a timed step's stages, behind a mark at its start. */
+enum edge { BEGIN, END, EDGES };
+
+/* Marks of a timed step's stages: behind what their streams had before, and behind their work. */
 struct timed_step {
     uint64_t step;
     enum { MARKING, MARKED, SPOILT } state;
-    cls_event marks[MARKS];
+    cls_event marks[STAGES][EDGES];
+};
+
+/* A step that is being submitted, on the stack of who does. */
+struct stepping {
+    cls_triple_buffer slots;
+    struct stepping *next;
 };
 
 struct managed {
@@ -35,7 +43,7 @@ struct managed {
     uint64_t timed_from, timed_to; /* timed steps whose times are to be read */
     struct timed_step timed[TIMED_STEPS];
     cls_event base;
-    double ends[STAGES]; /* of the step read last, in ms from the base */
+    struct stepping *stepping;
     bool measured;
     uint64_t measured_step;
     double times[STAGES];
@@ -44,9 +52,9 @@ struct managed {
 static void managed_finalize(struct object *object) {
     struct managed *managed = (struct managed *)(void *)object;
     for (int i = 0; i < TIMED_STEPS; i++)
-        for (int k = 0; k < MARKS; k++)
-            if (managed->timed[i].marks[k])
-                cls_event_destroy(managed->timed[i].marks[k]);
+        for (int k = 0; k < STAGES * EDGES; k++)
+            if (managed->timed[i].marks[k / EDGES][k % EDGES])
+                cls_event_destroy(managed->timed[i].marks[k / EDGES][k % EDGES]);
     if (managed->base)
         cls_event_destroy(managed->base);
     if (managed->alive)
@@ -169,15 +177,13 @@ cls_status cls_managed_context_make_pipeline(cls_managed_context handle,
 
 static double later(double a, double b) { return a > b ? a : b; }
 
-/* Each stage's time counts from when both the stage before it and its own last run were over. Marks of
+/* Each stage's time counts from when both the stage before it and what its stream had before were over. Marks of
  * several queues are not exact to one another: a stage of no length may come out below 0. */
 static void take_times(struct managed *managed, const struct timed_step *timed,
-                       const double ends[MARKS]) {
+                       const double ms[STAGES][EDGES]) {
     for (int i = 0; i < STAGES; i++)
         managed->times[i] =
-            later(0, ends[i + 1] - later(ends[i], managed->measured ? managed->ends[i] : 0));
-    for (int i = 0; i < STAGES; i++)
-        managed->ends[i] = ends[i + 1];
+            later(0, ms[i][END] - later(ms[i][BEGIN], i ? ms[i - 1][END] : ms[i][BEGIN]));
     managed->measured = true;
     managed->measured_step = timed->step;
 }
@@ -185,16 +191,17 @@ static void take_times(struct managed *managed, const struct timed_step *timed,
 static void read_times(struct managed *managed) {
     for (; managed->timed_from < managed->timed_to; managed->timed_from++) {
         const struct timed_step *timed = &managed->timed[managed->timed_from % TIMED_STEPS];
-        double ends[MARKS];
+        double ms[STAGES][EDGES];
         cls_status status = timed->state == MARKING  ? CLS_NOT_READY
                             : timed->state == SPOILT ? CLS_ERROR_NOT_TIMED
                                                      : CLS_SUCCESS;
-        for (int i = 0; i < MARKS && !status; i++)
-            status = cls_event_elapsed(managed->base, timed->marks[i], &ends[i]);
+        for (int i = 0; i < STAGES * EDGES && !status; i++)
+            status = cls_event_elapsed(managed->base, timed->marks[i / EDGES][i % EDGES],
+                                       &ms[i / EDGES][i % EDGES]);
         if (status == CLS_NOT_READY)
             return;
         if (!status)
-            take_times(managed, timed, ends);
+            take_times(managed, timed, ms);
     }
 }
 
@@ -213,8 +220,6 @@ static struct timed_step *begin_times(struct managed *managed, const cls_buffere
         return NULL;
     if (!managed->base && !mark(managed, &managed->base, first))
         return NULL;
-    if (!mark(managed, &timed->marks[0], first))
-        return NULL;
     timed->step = managed->steps;
     timed->state = MARKING;
     managed->timed_to++;
@@ -223,10 +228,19 @@ static struct timed_step *begin_times(struct managed *managed, const cls_buffere
 
 /* --- steps on streams; the lock is not held, for a step calls the user --- */
 
-static void end_stage(struct managed *managed, struct timed_step *timed, cls_op_kind kind,
-                      bool *spoilt) {
+static void mark_stage(struct managed *managed, struct timed_step *timed, cls_op_kind kind,
+                       enum edge edge, bool *spoilt) {
     if (timed && !*spoilt)
-        *spoilt = !mark(managed, &timed->marks[kind + 1], managed->streams[kind]);
+        *spoilt = !mark(managed, &timed->marks[kind][edge], managed->streams[kind]);
+}
+
+/* What a failed step had taken of the ring goes the rest of its way without it: to the next step it would be
+ * one of its own. */
+static void close_round(cls_triple_buffer slots, cls_stream compute, cls_stream download) {
+    cls_slot slot;
+    cls_triple_buffer_process_slot(slots, compute, &slot);
+    cls_triple_buffer_download_slot(slots, download, &slot);
+    cls_triple_buffer_advance(slots);
 }
 
 static cls_status submit_step(struct managed *managed, const cls_buffered_step *step,
@@ -234,17 +248,20 @@ static cls_status submit_step(struct managed *managed, const cls_buffered_step *
     const cls_place place = cls_place_slots(step->slots);
     cls_compute compute = *step->compute;
     compute.slots = step->slots;
+    mark_stage(managed, timed, CLS_OP_UPLOAD, BEGIN, spoilt);
     cls_status status = cls_async_coordinator_queue_upload(
         managed->coordinator, step->in, step->in_bytes, place, NULL, 0, &out->upload);
-    end_stage(managed, timed, CLS_OP_UPLOAD, spoilt);
+    mark_stage(managed, timed, CLS_OP_UPLOAD, END, spoilt);
+    mark_stage(managed, timed, CLS_OP_COMPUTE, BEGIN, spoilt);
     if (!status)
         status = cls_async_coordinator_queue_compute(managed->coordinator, &compute, NULL, 0,
                                                      &out->compute);
-    end_stage(managed, timed, CLS_OP_COMPUTE, spoilt);
+    mark_stage(managed, timed, CLS_OP_COMPUTE, END, spoilt);
+    mark_stage(managed, timed, CLS_OP_DOWNLOAD, BEGIN, spoilt);
     if (!status)
         status = cls_async_coordinator_queue_download(managed->coordinator, place, step->out,
                                                       step->out_bytes, NULL, 0, &out->download);
-    end_stage(managed, timed, CLS_OP_DOWNLOAD, spoilt);
+    mark_stage(managed, timed, CLS_OP_DOWNLOAD, END, spoilt);
     return status;
 }
 
@@ -257,6 +274,9 @@ static cls_status step_on_streams(struct managed *managed, const cls_buffered_st
     out->step = managed->steps++;
     pthread_mutex_unlock(&managed->lock);
     cls_status status = submit_step(managed, step, timed, &spoilt, out);
+    if (status)
+        close_round(step->slots, managed->streams[CLS_OP_COMPUTE],
+                    managed->streams[CLS_OP_DOWNLOAD]);
     pthread_mutex_lock(&managed->lock);
     if (timed)
         timed->state = status || spoilt ? SPOILT : MARKED;
@@ -310,30 +330,22 @@ static cls_status run_in_place(struct managed *managed, const cls_buffered_step 
     return status ? status : cls_triple_buffer_advance(step->slots);
 }
 
-static cls_status check_bytes(const cls_buffered_step *step) {
-    size_t bytes;
-    cls_status status = cls_triple_buffer_get_size(step->slots, &bytes);
-    if (!status && (step->in_bytes > bytes || step->out_bytes > bytes))
-        status = error_set(CLS_ERROR_OUT_OF_RANGE, "a step of %zu and %zu bytes in slots of %zu",
-                           step->in_bytes, step->out_bytes, bytes);
-    return status;
-}
-
 static cls_status step_in_place(struct managed *managed, const cls_buffered_step *step,
                                 cls_step_telemetry *out) {
     cls_slot slot;
     double times[STAGES] = {0};
     cls_status status = pipeline_may_block();
     if (!status)
-        status = check_bytes(step);
-    if (!status)
         status = cls_triple_buffer_upload_slot(step->slots, managed->default_stream, &slot);
     if (status == CLS_NOT_READY)
         status = error_set(CLS_ERROR_INVALID_STATE, "the triple buffer has no slot to upload to");
-    if (!status)
-        status = run_in_place(managed, step, &slot, times);
     if (status)
         return status;
+    status = run_in_place(managed, step, &slot, times);
+    if (status) {
+        close_round(step->slots, managed->default_stream, managed->default_stream);
+        return status;
+    }
     pthread_mutex_lock(&managed->lock);
     out->step = managed->steps++;
     managed->measured = true;
@@ -355,6 +367,67 @@ static void tell(struct managed *managed, uint64_t start, cls_step_telemetry *fo
     found->submit_ms = ms_since(start);
 }
 
+static cls_status check_bytes(const cls_buffered_step *step) {
+    size_t bytes;
+    cls_status status = cls_triple_buffer_get_size(step->slots, &bytes);
+    if (!status && (step->in_bytes > bytes || step->out_bytes > bytes))
+        status = error_set(CLS_ERROR_OUT_OF_RANGE, "a step of %zu and %zu bytes in slots of %zu",
+                           step->in_bytes, step->out_bytes, bytes);
+    return status;
+}
+
+/* A step leaves its slot free, so one that is not is somebody else's. */
+static cls_status check_slots(const cls_buffered_step *step) {
+    cls_slot_state states[CLS_TRIPLE_BUFFER_MAX_SLOTS] = {CLS_SLOT_FREE};
+    cls_status status =
+        cls_triple_buffer_get_states(step->slots, states, CLS_TRIPLE_BUFFER_MAX_SLOTS);
+    for (unsigned i = 0; i < CLS_TRIPLE_BUFFER_MAX_SLOTS && !status; i++)
+        if (states[i] != CLS_SLOT_FREE)
+            status = error_set(CLS_ERROR_INVALID_STATE,
+                               "slot %u of the triple buffer is in use beside the steps", i);
+    return status;
+}
+
+/* Slots go through the stages in one order, so steps that take turns at a ring would get each other's. */
+static cls_status begin_step(struct managed *managed, struct stepping *mine) {
+    bool taken = false;
+    pthread_mutex_lock(&managed->lock);
+    for (const struct stepping *one = managed->stepping; one; one = one->next)
+        taken = taken || one->slots == mine->slots;
+    mine->next = managed->stepping;
+    if (!taken)
+        managed->stepping = mine;
+    pthread_mutex_unlock(&managed->lock);
+    return taken ? error_set(CLS_ERROR_INVALID_STATE,
+                             "another step with this triple buffer is being submitted")
+                 : CLS_SUCCESS;
+}
+
+static void end_step(struct managed *managed, const struct stepping *mine) {
+    pthread_mutex_lock(&managed->lock);
+    struct stepping **link = &managed->stepping;
+    while (*link != mine)
+        link = &(*link)->next;
+    *link = mine->next;
+    pthread_mutex_unlock(&managed->lock);
+}
+
+static cls_status run_step(struct managed *managed, const cls_buffered_step *step,
+                           cls_step_telemetry *out) {
+    struct stepping mine = {.slots = step->slots};
+    cls_status status = check_bytes(step);
+    if (!status)
+        status = begin_step(managed, &mine);
+    if (status)
+        return status;
+    status = check_slots(step);
+    if (!status)
+        status = managed->coordinator ? step_on_streams(managed, step, out)
+                                      : step_in_place(managed, step, out);
+    end_step(managed, &mine);
+    return status;
+}
+
 static bool is_step(const cls_buffered_step *step) {
     return step && step->size == sizeof *step && step->in && step->in_bytes && step->out &&
            step->out_bytes && step->compute && step->compute->size == sizeof *step->compute &&
@@ -373,8 +446,7 @@ cls_status cls_managed_context_triple_buffered_step(cls_managed_context handle,
     cls_status status = managed_get(handle, &managed);
     if (status)
         return status;
-    status = managed->coordinator ? step_on_streams(managed, step, &found)
-                                  : step_in_place(managed, step, &found);
+    status = run_step(managed, step, &found);
     if (!status) {
         tell(managed, start, &found);
         *out = found;

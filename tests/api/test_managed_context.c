@@ -75,6 +75,151 @@ static void steps_in_place(void **state) {
     steps(false);
 }
 
+/* --- steps that fail, and steps in each other's way --- */
+
+static cls_managed_context context_of_steps;
+
+/* A compute that fails at the step that it is told, and one that tries a step of its own. */
+static cls_status refuse(cls_stream stream, const cls_slot *slot, void *arg) {
+    (void)stream;
+    (void)slot;
+    return *(bool *)arg ? CLS_ERROR_UNSUPPORTED : CLS_SUCCESS;
+}
+
+static cls_status step_within(cls_stream stream, const cls_slot *slot, void *arg) {
+    cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
+    (void)stream;
+    (void)slot;
+    EXPECT(CLS_ERROR_INVALID_STATE,
+           cls_managed_context_triple_buffered_step(context_of_steps, arg, &told));
+    return CLS_SUCCESS;
+}
+
+static cls_buffered_step words_step(cls_compute *compute) {
+    cls_buffered_step step = CLS_BUFFERED_STEP_INIT;
+    OK(cls_managed_context_make_triple_buffer(context_of_steps, BYTES, NULL, &step.slots));
+    step.in_bytes = step.out_bytes = 4;
+    step.compute = compute;
+    return step;
+}
+
+static void synchronize(void) {
+    cls_context context;
+    OK(cls_managed_context_get_context(context_of_steps, &context));
+    OK(cls_context_synchronize(context));
+}
+
+static void expect_word(cls_buffered_step *step, uint32_t in) {
+    cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
+    uint32_t out = 0;
+    step->in = &in;
+    step->out = &out;
+    OK(cls_managed_context_triple_buffered_step(context_of_steps, step, &told));
+    synchronize();
+    assert_int_equal(out, in);
+}
+
+static void a_failed_step_leaves_the_next_its_own(void **state) {
+    (void)state;
+    for (int with_streams = 0; with_streams < 2; with_streams++) {
+        cls_compute compute = CLS_COMPUTE_INIT;
+        cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
+        bool fails = false;
+        context_of_steps = managed_make(with_streams);
+        cls_buffered_step step = words_step(&compute);
+        compute.fn = refuse;
+        compute.arg = &fails;
+        for (uint32_t i = 1; i < 10; i++) {
+            uint32_t word = 1000 + i;
+            expect_word(&step, i);
+            fails = true;
+            step.in = step.out = &word;
+            EXPECT(CLS_ERROR_UNSUPPORTED,
+                   cls_managed_context_triple_buffered_step(context_of_steps, &step, &told));
+            fails = false;
+            step.out_bytes = BYTES + 1;
+            EXPECT(CLS_ERROR_OUT_OF_RANGE,
+                   cls_managed_context_triple_buffered_step(context_of_steps, &step, &told));
+            step.out_bytes = 4;
+            synchronize();
+        }
+        OK(cls_triple_buffer_destroy(step.slots));
+        OK(cls_managed_context_destroy(context_of_steps));
+    }
+}
+
+static void steps_with_a_ring_are_one_at_a_time(void **state) {
+    (void)state;
+    for (int with_streams = 0; with_streams < 2; with_streams++) {
+        cls_compute compute = CLS_COMPUTE_INIT;
+        cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
+        cls_stream stream;
+        cls_context context;
+        cls_slot slot;
+        context_of_steps = managed_make(with_streams);
+        cls_buffered_step step = words_step(&compute);
+        compute.fn = step_within;
+        compute.arg = &step;
+        expect_word(&step, 7);
+        expect_word(&step, 8);
+        compute.fn = triple;
+        OK(cls_managed_context_get_context(context_of_steps, &context));
+        OK(cls_context_default_stream(context, &stream));
+        OK(cls_triple_buffer_upload_slot(step.slots, stream, &slot));
+        EXPECT(CLS_ERROR_INVALID_STATE,
+               cls_managed_context_triple_buffered_step(context_of_steps, &step, &told));
+        OK(cls_triple_buffer_process_slot(step.slots, stream, &slot)); /* it is where it was */
+        OK(cls_triple_buffer_destroy(step.slots));
+        OK(cls_managed_context_destroy(context_of_steps));
+    }
+}
+
+static void nap(void *arg) { nap_ms(*(unsigned *)arg); }
+
+static cls_status compute_nap(cls_stream stream, const cls_slot *slot, void *arg) {
+    (void)slot;
+    return cls_stream_launch_host_async(stream, nap, arg);
+}
+
+/* The last of eight steps is timed: what its compute takes, and not what the others before it do. */
+static double time_of_the_last(unsigned ms) {
+    enum { STEPS = 8 };
+    cls_triple_buffer_config ring = CLS_TRIPLE_BUFFER_CONFIG_INIT;
+    cls_buffered_step step = CLS_BUFFERED_STEP_INIT;
+    cls_compute compute = CLS_COMPUTE_INIT;
+    cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
+    uint32_t in = 1, out[STEPS + 1];
+    context_of_steps = managed_make(true);
+    ring.slots = STEPS;
+    OK(cls_managed_context_make_triple_buffer(context_of_steps, BYTES, &ring, &step.slots));
+    compute.fn = compute_nap;
+    compute.arg = &ms;
+    step.in = &in;
+    step.in_bytes = step.out_bytes = 4;
+    step.compute = &compute;
+    for (int i = 0; i <= STEPS; i++) {
+        step.out = &out[i];
+        step.timed = i == STEPS - 1;
+        if (i == STEPS)
+            synchronize();
+        OK(cls_managed_context_triple_buffered_step(context_of_steps, &step, &told));
+    }
+    synchronize();
+    assert_true(told.measured);
+    assert_int_equal(told.measured_step, STEPS - 1);
+    OK(cls_triple_buffer_destroy(step.slots));
+    OK(cls_managed_context_destroy(context_of_steps));
+    return told.compute_ms;
+}
+
+static void a_timed_step_has_its_own_time(void **state) {
+    unsigned ms = 20;
+    (void)state;
+    while (ms < 1000 && time_of_the_last(ms) > 3 * ms)
+        ms *= 4;
+    assert_true(ms < 1000);
+}
+
 static void it_makes_what_belongs_to_it(void **state) {
     (void)state;
     cls_managed_context managed = managed_make(false);
@@ -130,6 +275,9 @@ int main(void) {
         cmocka_unit_test(steps_in_place),
         cmocka_unit_test(it_makes_what_belongs_to_it),
         cmocka_unit_test(bad_steps),
+        cmocka_unit_test(a_failed_step_leaves_the_next_its_own),
+        cmocka_unit_test(steps_with_a_ring_are_one_at_a_time),
+        cmocka_unit_test(a_timed_step_has_its_own_time),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
