@@ -34,10 +34,10 @@ static uint32_t cause_on_stream(const struct task_graph *graph, const struct tas
     return CLS_NO_TASK;
 }
 
-/* The failure that a called task's work, or its submission, has met by now; or NULL. */
+/* The failure that a called task's work has met by now, or that its submission had met; or NULL. What a later
+ * task brings upon the stream is none of a task that had failed before. */
 static const struct failure *look_for_failure(const struct task *task) {
-    const struct failure *failure = stream_failure_at(task->stream, task->end);
-    return failure || !task->returned ? failure : stream_poison(task->stream);
+    return task->returned ? task->failure : stream_failure_at(task->stream, task->end);
 }
 
 static void settle(struct task *task, cls_task_state state, cls_status status, uint32_t cause) {
@@ -63,7 +63,7 @@ static void judge(struct task_graph *graph, uint32_t number) {
     if (task->step == TASK_CALLED)
         task->failure = look_for_failure(task);
     uint32_t cause = cause_ahead(graph, number, &status);
-    if (status && (task->failure || task->step == TASK_LEFT_OUT))
+    if (status && (task->failure || task->returned || task->step == TASK_LEFT_OUT))
         settle(task, CLS_TASK_POISONED, status, cause);
     else if (task->failure)
         judge_failure(graph, task);

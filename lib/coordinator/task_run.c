@@ -131,7 +131,11 @@ static void call(const struct run *run, uint32_t number, struct task *out) {
     cls_status marked = stream_mark(out->stream, &out->end);
     if (!out->returned)
         out->returned = marked;
-    if (!out->returned || error_count() == before)
+    if (!out->returned)
+        return;
+    if (!out->failure)
+        out->failure = stream_poison(out->stream);
+    if (error_count() == before)
         return;
     out->code = cls_last_error_code();
     out->detail = strdup(cls_last_error_detail());

@@ -263,6 +263,29 @@ static void test_a_command_that_fails_later(void **state) {
     gate_destroy(&gate);
 }
 
+/* A command of b fails later, on a's stream: a keeps the error that its function returned. */
+static void test_a_task_keeps_its_error(void **state) {
+    (void)state;
+    struct board board = board_make(1);
+    struct gate gate;
+    gate_init(&gate);
+    board_add(&board, board.streams[0], "");
+    board_add(&board, board.streams[0], "")->gate = &gate;
+    board.works[0].returned = CLS_ERROR_IO;
+    board.works[1].code = CL_OUT_OF_RESOURCES;
+    EXPECT(CLS_ERROR_IO, cls_task_graph_run(board.graph));
+    assert_int_equal(info_of(&board, 'a').status, CLS_ERROR_IO);
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_IO, cls_task_graph_wait(board.graph, UINT64_MAX));
+    assert_string_equal(cls_last_error_detail(), "task 'a' failed: CLS_ERROR_IO");
+    assert_int_equal(info_of(&board, 'a').status, CLS_ERROR_IO);
+    assert_int_equal(info_of(&board, 'b').status, CLS_ERROR_COMMAND_FAILED);
+    assert_int_equal(info_of(&board, 'b').state, CLS_TASK_FAILED);
+    OK(cls_stream_reset(board.streams[0]));
+    board_drop(&board);
+    gate_destroy(&gate);
+}
+
 /* On a poisoned stream what comes later fails too: without being called, and with the culprit named. */
 static void test_later_tasks_on_a_poisoned_stream(void **state) {
     (void)state;
@@ -442,6 +465,7 @@ int main(void) {
         cmocka_unit_test(test_independent_tasks_do_not_wait),
         cmocka_unit_test(test_a_function_that_fails),
         cmocka_unit_test(test_a_command_that_fails_later),
+        cmocka_unit_test(test_a_task_keeps_its_error),
         cmocka_unit_test(test_later_tasks_on_a_poisoned_stream),
         cmocka_unit_test(test_when_calls_are_refused),
         cmocka_unit_test(test_a_refused_task_leaves_no_gap),
