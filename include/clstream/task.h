@@ -10,7 +10,8 @@
  * **Failure.** A task fails when its function returns an error, or when a command that it submitted
  * fails. What depends on it, directly or not, is poisoned: it is not called any more, or what it had
  * submitted fails with it, and it is reported with the task that was the cause. A failed command poisons
- * its stream as well (stream.h), so the tasks that come after it on the same stream share its fate.
+ * its stream as well (stream.h), so the tasks that come after it on the same stream share its fate. So do those
+ * before it that the stream still holds, where one behind them makes it depend on a failed task's.
  *
  * All calls are safe from any thread. Statuses common to all: CLS_ERROR_INVALID_HANDLE,
  * CLS_ERROR_INVALID_VALUE (a null argument, a size field of another library), CLS_ERROR_OUT_OF_MEMORY.

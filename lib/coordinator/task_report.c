@@ -46,13 +46,30 @@ static void settle(struct task *task, cls_task_state state, cls_status status, u
     task->cause = cause;
 }
 
-/* Without a failed prerequisite: a failure of the task's own begins within its work. */
+/* The task whose command failed, on whatever stream; CLS_NO_TASK: none of the graph's. */
+static uint32_t origin_of(const struct task_graph *graph, const struct failure *failure) {
+    for (uint32_t i = 0; i < graph->count; i++) {
+        const struct task *task = &graph->tasks[i];
+        if (task->step == TASK_CALLED && task->stream->id == failure->origin &&
+            task->begin < failure->at && failure->at <= task->end)
+            return i;
+    }
+    return CLS_NO_TASK;
+}
+
+/* Without a failed prerequisite. A failure from outside is the task's own where it begins within its work: a later
+ * task of the stream may have brought in another's, and had dropped what the stream still held. */
 static void judge_failure(const struct task_graph *graph, struct task *task) {
-    uint64_t first = atomic_load(&task->failure->first);
-    if (task->step == TASK_CALLED && first > task->begin)
-        settle(task, CLS_TASK_FAILED, task->failure->status, CLS_NO_TASK);
+    const struct failure *failure = task->failure;
+    uint64_t first = atomic_load(&failure->first);
+    uint32_t origin = origin_of(graph, failure);
+    bool within = task->step == TASK_CALLED && first > task->begin;
+    if (origin == CLS_NO_TASK ? within : task == &graph->tasks[origin])
+        settle(task, CLS_TASK_FAILED, failure->status, CLS_NO_TASK);
+    else if (origin != CLS_NO_TASK)
+        settle(task, CLS_TASK_POISONED, failure->status, origin);
     else
-        settle(task, CLS_TASK_POISONED, task->failure->status, cause_on_stream(graph, task, first));
+        settle(task, CLS_TASK_POISONED, failure->status, cause_on_stream(graph, task, first));
 }
 
 static void judge(struct task_graph *graph, uint32_t number) {

@@ -160,7 +160,7 @@ void fifo_finish_head(struct stream *stream) {
 void fifo_fail_skipped(struct stream *stream, const struct command *command) {
     const struct failure *poison = stream_poison(stream);
     if (poison)
-        stream_fail_locked(stream, command->position, poison->status, poison->code, poison->label);
+        stream_fail_by_locked(stream, command->position, poison);
     else
         stream_fail_locked(stream, command->position, CLS_ERROR_SHUTDOWN, 0, "process exit");
 }
@@ -283,8 +283,7 @@ static enum step move_head(struct stream *stream, unsigned *since_look) {
         note_blocked(stream, false);
         const struct failure *failure = deps_failure(&head->deps);
         if (failure)
-            stream_fail_locked(stream, head->position, failure->status, failure->code,
-                               failure->label);
+            stream_fail_by_locked(stream, head->position, failure);
     }
     give_way(stream, since_look);
     return step(stream);

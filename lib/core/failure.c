@@ -53,6 +53,8 @@ bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare
     failure->status = what->status;
     failure->code = what->code;
     failure->label = what->label;
+    failure->origin = what->origin;
+    failure->at = what->at;
     failure->older = known;
     atomic_store(&failure->first, first);
     atomic_store(&failure->last, UINT64_MAX);
@@ -60,14 +62,19 @@ bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare
     return true;
 }
 
+void stream_fail_by_locked(struct stream *stream, uint64_t first, const struct failure *failure) {
+    const bool poisoned = stream_poison(stream) != NULL;
+    if (failures_record(&stream->failures, &stream->spare, first, failure))
+        stream->fresh_failure = true;
+    if (!poisoned && failure->status == CLS_ERROR_CONTEXT_LOST)
+        atomic_store(&stream->context->lost_by, failure->label);
+}
+
 void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
                         const char *label) {
-    const bool poisoned = stream_poison(stream) != NULL;
-    const struct failure what = {.status = status, .code = code, .label = label};
-    if (failures_record(&stream->failures, &stream->spare, first, &what))
-        stream->fresh_failure = true;
-    if (!poisoned && status == CLS_ERROR_CONTEXT_LOST)
-        atomic_store(&stream->context->lost_by, label);
+    const struct failure own = {
+        .status = status, .code = code, .label = label, .origin = stream->id, .at = first};
+    stream_fail_by_locked(stream, first, &own);
 }
 
 cls_status failure_report(const struct stream *stream, const struct failure *failure) {
@@ -103,7 +110,7 @@ static bool inherit(struct stream *stream) {
     if (!stream_poison(stream)) {
         const struct failure *failure = inherited(stream, &first);
         if (failure) {
-            stream_fail_locked(stream, first, failure->status, failure->code, failure->label);
+            stream_fail_by_locked(stream, first, failure);
             stream->fresh_failure = false;
             fresh = true;
         }
@@ -114,8 +121,7 @@ static bool inherit(struct stream *stream) {
 
 void stream_inherit_locked(struct stream *stream, const struct failure *failure) {
     bool fresh = stream->fresh_failure;
-    stream_fail_locked(stream, stream->submitted + 1, failure->status, failure->code,
-                       failure->label);
+    stream_fail_by_locked(stream, stream->submitted + 1, failure);
     stream->fresh_failure = fresh; /* nobody depends on work that is not submitted yet */
 }
 

@@ -147,7 +147,7 @@ static void tell_time(struct stream *stream, struct flight *flight) {
 static void inherit_failure(struct stream *stream, struct flight *flight) {
     const struct failure *failure = deps_failure(&flight->deps);
     if (failure)
-        stream_fail_locked(stream, flight->first, failure->status, failure->code, failure->label);
+        stream_fail_by_locked(stream, flight->first, failure);
 }
 
 struct share *flight_share(const struct stream *stream, struct flight *flight) {

@@ -211,8 +211,7 @@ cls_status handover(struct stream *stream, struct command *command) {
     cl_event event = NULL;
     const struct failure *failure = deps_failure(&command->deps);
     if (failure) {
-        stream_fail_locked(stream, command->position, failure->status, failure->code,
-                           failure->label);
+        stream_fail_by_locked(stream, command->position, failure);
         return failure_report(stream, failure);
     }
     cls_status status = CLS_SUCCESS;

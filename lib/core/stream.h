@@ -37,6 +37,8 @@ struct failure {
     cls_status status;
     int code;
     const char *label;
+    uint64_t origin,
+        at; /* the command that failed: its stream's id, its position; 0: there is none */
     struct failure *older;
 };
 
@@ -249,6 +251,9 @@ bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare
 /* Records that the positions from `first` on are failed; under the lock. Keeps the first error. */
 void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
                         const char *label);
+
+/* The same by what they depend on. */
+void stream_fail_by_locked(struct stream *stream, uint64_t first, const struct failure *failure);
 
 /* Poisons the stream's later work with somebody else's failure. */
 void stream_inherit(struct stream *stream, const struct failure *failure);

@@ -286,6 +286,38 @@ static void test_a_task_keeps_its_error(void **state) {
     gate_destroy(&gate);
 }
 
+/* What a still holds is dropped when c, behind it, is found to depend on b: that is b's doing, and not a's. */
+static void test_an_earlier_task_on_a_poisoned_stream(void **state) {
+    (void)state;
+    struct board board = board_make(2);
+    static const cls_task_state states[] = {CLS_TASK_POISONED, CLS_TASK_FAILED, CLS_TASK_POISONED};
+    struct gate gate, failing;
+    gate_init(&gate);
+    gate_init(&failing);
+    board_add(&board, board.streams[0], "")->gate = &gate;
+    board_add(&board, board.streams[1], "")->gate = &failing;
+    board_add(&board, board.streams[0], "b");
+    board.works[1].code = CL_OUT_OF_RESOURCES;
+    OK(cls_task_graph_run(board.graph));
+    gate_await(&gate);
+    gate_open(&failing);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(board.streams[1]));
+    for (int i = 0; i < 10000 && cls_stream_query(board.streams[0]) == CLS_NOT_READY; i++)
+        nap_ms(1); /* until it is told to c's stream */
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_query(board.streams[0]));
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_task_graph_wait(board.graph, UINT64_MAX));
+    assert_non_null(strstr(cls_last_error_detail(), "task 'b' failed: command 'bad command'"));
+    expect_states(&board, states);
+    assert_int_equal(info_of(&board, 'a').cause, 1);
+    assert_int_equal(info_of(&board, 'c').cause, 1);
+    for (size_t i = 0; i < board.n_streams; i++)
+        OK(cls_stream_reset(board.streams[i]));
+    board_drop(&board);
+    gate_destroy(&gate);
+    gate_destroy(&failing);
+}
+
 /* On a poisoned stream what comes later fails too: without being called, and with the culprit named. */
 static void test_later_tasks_on_a_poisoned_stream(void **state) {
     (void)state;
@@ -466,6 +498,7 @@ int main(void) {
         cmocka_unit_test(test_a_function_that_fails),
         cmocka_unit_test(test_a_command_that_fails_later),
         cmocka_unit_test(test_a_task_keeps_its_error),
+        cmocka_unit_test(test_an_earlier_task_on_a_poisoned_stream),
         cmocka_unit_test(test_later_tasks_on_a_poisoned_stream),
         cmocka_unit_test(test_when_calls_are_refused),
         cmocka_unit_test(test_a_refused_task_leaves_no_gap),
