@@ -269,6 +269,17 @@ static void unsettle(struct graph *graph) {
         graph->knowledge = GRAPH_UNSETTLED;
 }
 
+static cls_status no_such_edge(const struct graph *graph, uint32_t dependent,
+                               uint32_t prerequisite) {
+    struct text text = {0};
+    name_node(&text, graph, dependent);
+    text_printf(&text, " does not depend on ");
+    name_node(&text, graph, prerequisite);
+    error_set(CLS_ERROR_NOT_FOUND, "%s", text.failed ? "there is no such dependency" : text.bytes);
+    free(text.bytes);
+    return CLS_ERROR_NOT_FOUND;
+}
+
 cls_status graph_remove_edge(struct graph *graph, uint32_t dependent, uint32_t prerequisite) {
     cls_status status = check_node(graph, dependent);
     if (!status)
@@ -276,8 +287,7 @@ cls_status graph_remove_edge(struct graph *graph, uint32_t dependent, uint32_t p
     if (status)
         return status;
     if (!graph_has_edge(graph, dependent, prerequisite))
-        return error_set(CLS_ERROR_NOT_FOUND, "node %u does not depend on node %u",
-                         (unsigned)dependent, (unsigned)prerequisite);
+        return no_such_edge(graph, dependent, prerequisite);
     struct list *prerequisites = &graph->a.nodes[dependent].prerequisites;
     list_drop(&graph->pool, prerequisites, prerequisite);
     list_drop_mate(&graph->pool, prerequisites, prerequisite);

@@ -45,6 +45,7 @@ static void test_the_set_and_its_dependencies(void **state) {
     OK(cls_coordinator_remove_dependency(team.coordinator, streams[0], streams[1]));
     EXPECT(CLS_ERROR_NOT_FOUND,
            cls_coordinator_remove_dependency(team.coordinator, streams[0], streams[1]));
+    assert_string_equal(cls_last_error_detail(), "a does not depend on b");
     assert_int_equal(depends(&team, 0, 1), 0);
     OK(cls_coordinator_remove_stream(team.coordinator, streams[1]));
     EXPECT(CLS_ERROR_NOT_FOUND, depend(&team, 0, 1));
