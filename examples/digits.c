@@ -16,7 +16,7 @@ static unsigned char *read_bytes(const char *folder, const char *name, size_t *c
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "rb");
     if (!file)
-        give_up("%s: %s", path, strerror(errno));
+        give_up("%s: %s; train --data FOLDER says where it is", path, strerror(errno));
     if (fread(header, sizeof header, 1, file) != 1 || memcmp(header, "\x93NUMPY\x01", 7) != 0)
         give_up("%s is no .npy file of version 1", path);
     const long start = 10 + header[8] + 256 * header[9];
