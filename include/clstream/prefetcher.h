@@ -9,6 +9,9 @@
  *         cls_prefetcher_release(data, &batch, stream);
  *     }
  *
+ * **Failure.** Work with a batch that has failed by the time its memory is used again is over, and the data goes
+ * on. Where it fails later than that, the upload behind it fails too: that ends the data, with its error.
+ *
  * Batches are numbered from 0 and handed out in that order, however the loaders finish. All calls are safe
  * from any thread. Statuses common to all: CLS_ERROR_INVALID_HANDLE, CLS_ERROR_CONTEXT_DESTROYED. A NULL
  * stream is the default stream of the prefetcher's context.

@@ -154,6 +154,32 @@ static void an_error_comes_in_its_turn(void **state) {
     OK(cls_prefetcher_destroy(prefetcher));
 }
 
+/* The caller's work with a batch fails; the caller sees it, resets its stream and goes on. */
+static void data_goes_on_behind_failed_work(void **state) {
+    (void)state;
+    struct data *data = data_new(20, false);
+    cls_prefetcher prefetcher = prefetcher_make(data, 2, 3);
+    cls_stream stream = rig_stream();
+    cls_prefetched batch;
+    uint32_t word;
+    for (unsigned i = 0; i < 20; i++) {
+        OK(cls_prefetcher_next(prefetcher, stream, &batch));
+        assert_int_equal(batch.index, i);
+        OK(cls_copy_d2h(&word, batch.buffer, 0, sizeof word, stream));
+        assert_int_equal(word, i);
+        if (i % 5 == 1) {
+            OK(rig_fail(stream, "bad command", CL_OUT_OF_RESOURCES));
+            EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+        }
+        OK(cls_prefetcher_release(prefetcher, &batch, stream));
+        OK(cls_stream_reset(stream));
+    }
+    OK(cls_prefetcher_next(prefetcher, stream, &batch));
+    assert_int_equal(batch.bytes, 0);
+    OK(cls_prefetcher_destroy(prefetcher));
+    OK(cls_stream_destroy(stream));
+}
+
 /* Who holds one batch for long takes one place, not the turn of all that come after it. */
 static void batches_are_given_back_in_any_order(void **state) {
     (void)state;
@@ -425,6 +451,7 @@ int main(void) {
         cmocka_unit_test(batches_come_in_order),
         cmocka_unit_test(no_data_is_an_end),
         cmocka_unit_test(an_error_comes_in_its_turn),
+        cmocka_unit_test(data_goes_on_behind_failed_work),
         cmocka_unit_test(batches_are_given_back_in_any_order),
         cmocka_unit_test(at_most_depth_batches_are_ahead),
         cmocka_unit_test(looking_does_not_wait),
