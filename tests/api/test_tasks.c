@@ -297,6 +297,7 @@ static void test_an_earlier_task_on_a_poisoned_stream(void **state) {
     board_add(&board, board.streams[0], "")->gate = &gate;
     board_add(&board, board.streams[1], "")->gate = &failing;
     board_add(&board, board.streams[0], "b");
+    board.works[1].cell = 1; /* nothing orders it and a */
     board.works[1].code = CL_OUT_OF_RESOURCES;
     OK(cls_task_graph_run(board.graph));
     gate_await(&gate);
