@@ -127,14 +127,14 @@ static cls_status submit_timed(struct event *event, struct stream *stream, uint6
 }
 
 static cls_status record(struct event *event, struct stream *stream) {
-    uint64_t position = 0;
     if (event->context != stream->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "the event and the stream are of different "
                                                   "contexts");
-    uint64_t serial = new_serial(event);
+    uint64_t serial = new_serial(event), position;
     const struct failure *known;
     cls_status status;
     do {
+        position = 0;
         known = atomic_load(&stream->failures);
         bool timed = event->timed && !stream_poison(stream);
         status =
