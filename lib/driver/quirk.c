@@ -65,7 +65,6 @@ static const struct quirk_row rows[] = {
               "and a timed poll stands behind them."}},
     {.bit = QUIRK_PART_RECT_CRASHES,
      .platform = POCL,
-     .driver = "3.",
      .text = {"copy_rect_of_sub_buffer_crashes",
               "Copying a rectangle from or to a sub-buffer ends the process; memory of "
               "cls_malloc_async is sub-buffers, whose rectangles are copied by a kernel of the "

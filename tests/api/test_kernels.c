@@ -150,6 +150,23 @@ static void test_local_memory(void **state) {
     OK(cls_kernel_destroy(reverse));
 }
 
+/* The bytes of __local memory that the driver says the kernel of a source has. PoCL 6 leaves out its own. */
+static cl_ulong told_local_memory(const char *text, const char *options, const char *name) {
+    cl_context context;
+    cl_device_id device;
+    cl_ulong bytes = 0;
+    OK(cls_context_get_cl(rig.context, &context, &device));
+    cl_program built = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
+    assert_int_equal(clBuildProgram(built, 1, &device, options, NULL, NULL), CL_SUCCESS);
+    cl_kernel kernel = clCreateKernel(built, name, NULL);
+    assert_int_equal(clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE,
+                                              sizeof bytes, &bytes, NULL),
+                     CL_SUCCESS);
+    assert_int_equal(clReleaseKernel(kernel), CL_SUCCESS);
+    assert_int_equal(clReleaseProgram(built), CL_SUCCESS);
+    return bytes;
+}
+
 /* Drivers differ: one refuses, one aborts the process. */
 static void test_more_local_memory_than_there_is(void **state) {
     (void)state;
@@ -172,7 +189,11 @@ static void test_more_local_memory_than_there_is(void **state) {
         cls_arg args[] = {cls_arg_buffer(cells), cls_arg_local(too_much[i])};
         EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(reverse, &shape, args, 2, NULL));
     }
-    for (unsigned over = 0; over < 2; over++) { /* with the argument's, and its own alone */
+    const bool is_told = told_local_memory(greedy, "-DCELLS=256", "greedy") >= 1024;
+    if (!is_told)
+        print_message("this driver does not tell the __local memory that a kernel has itself\n");
+    /* With the argument's, and its own alone. */
+    for (unsigned over = 0; over < 2 && is_told; over++) {
         const size_t asked = over ? 64 : info.local_memory - 512;
         cls_arg args[] = {cls_arg_buffer(cells), cls_arg_local(asked)};
         cls_program built;
