@@ -147,32 +147,17 @@ cls_status cls_host_alloc(cls_context handle, size_t bytes, void **out) {
     return status;
 }
 
-static bool uses(const void *host, const struct pinned *pinned) {
+static bool uses_block(const struct refs *refs, const void *host, const void *block) {
+    const struct pinned *pinned = block;
+    (void)refs;
     return host && (uintptr_t)host - (uintptr_t)pinned->host < pinned->bytes;
-}
-
-/* The last copy of a stream from or to the block that is not seen to be done; 0: none. */
-static uint64_t last_use(struct stream *stream, const struct pinned *pinned) {
-    uint64_t position = 0;
-    pthread_mutex_lock(&stream->lock);
-    for (unsigned i = 0; i < stream->flights.count; i++) {
-        const struct flight *flight = flight_at(&stream->flights, i);
-        if (uses(flight->host, pinned))
-            position = flight->position;
-    }
-    const struct command *command = stream->fifo_head;
-    for (; command; command = command->next)
-        if (uses(command_host(command), pinned))
-            position = command->position;
-    pthread_mutex_unlock(&stream->lock);
-    return position;
 }
 
 /* Copies may still be on their way from or to the block, to devices of other contexts too. Others are not waited
  * for: they may be behind what only this thread is to signal. */
 static void drain(const struct pinned *pinned) {
     for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream))
-        stream_await(stream, last_use(stream, pinned), WAIT_FOREVER);
+        stream_await(stream, stream_last_use(stream, uses_block, pinned), WAIT_FOREVER);
 }
 
 static void release(const struct block *block) {

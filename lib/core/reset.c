@@ -21,32 +21,16 @@ static bool is_allocated_for(const struct object *object, uint64_t stream_id) {
     return buffer->block && atomic_load(&buffer->home) == stream_id;
 }
 
-static bool uses_memory_of(const struct refs *refs, uint64_t stream_id) {
+/* Be it since that stream was given it, or before. */
+static bool uses_memory_of(const struct refs *refs, const void *host, const void *stream_id) {
+    (void)host;
     for (unsigned i = 0; i < refs->count; i++)
-        if (is_allocated_for(refs->here[i], stream_id))
+        if (is_allocated_for(refs->here[i], *(const uint64_t *)stream_id))
             return true;
     for (unsigned i = 0; i < refs->more_count; i++)
-        if (is_allocated_for(refs->more[i], stream_id))
+        if (is_allocated_for(refs->more[i], *(const uint64_t *)stream_id))
             return true;
     return false;
-}
-
-/* The last command of a stream that uses memory which is allocated for another one, be it since or before it was
- * given to that one; 0: none. */
-static uint64_t last_use(struct stream *stream, uint64_t owner_id) {
-    uint64_t position = 0;
-    pthread_mutex_lock(&stream->lock);
-    for (unsigned i = 0; i < stream->flights.count; i++) {
-        const struct flight *flight = flight_at(&stream->flights, i);
-        if (uses_memory_of(&flight->refs, owner_id))
-            position = flight->position;
-    }
-    const struct command *command = stream->fifo_head;
-    for (; command; command = command->next)
-        if (uses_memory_of(&command->refs, owner_id))
-            position = command->position;
-    pthread_mutex_unlock(&stream->lock);
-    return position;
 }
 
 /* Makes what comes after the reset wait for whoever uses memory of the stream's. */
@@ -55,7 +39,8 @@ static cls_status wait_for_users(struct stream *stream) {
     if (!atomic_load(&stream->magazines) || mutant(MUTANT_MEMORY_RESET))
         return CLS_SUCCESS;
     for (struct stream *other = stream_next(NULL); other; other = stream_next(other)) {
-        const uint64_t position = status || other == stream ? 0 : last_use(other, stream->id);
+        const uint64_t position =
+            status || other == stream ? 0 : stream_last_use(other, uses_memory_of, &stream->id);
         if (position)
             status = stream_wait_for(stream, other, position);
     }

@@ -330,6 +330,22 @@ void stream_destroy_owned(cls_stream handle) { destroy(handle, true); }
 
 /* --- what a stream is --- */
 
+uint64_t stream_last_use(struct stream *stream, use_test uses, const void *arg) {
+    uint64_t position = 0;
+    pthread_mutex_lock(&stream->lock);
+    for (unsigned i = 0; i < stream->flights.count; i++) {
+        const struct flight *flight = flight_at(&stream->flights, i);
+        if (uses(&flight->refs, flight->host, arg))
+            position = flight->position;
+    }
+    const struct command *command = stream->fifo_head;
+    for (; command; command = command->next)
+        if (uses(&command->refs, command_host(command), arg))
+            position = command->position;
+    pthread_mutex_unlock(&stream->lock);
+    return position;
+}
+
 cls_status cls_stream_get_info(cls_stream handle, cls_stream_info *info) {
     if (!info || info->size != sizeof *info)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_get_info: info is null or of a "

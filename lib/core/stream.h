@@ -169,6 +169,11 @@ cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t
 cls_status stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
                       struct dep *out, bool *done);
 
+/* Of the commands that are not seen to be done, the last one's position of which `uses` is true, which is asked
+ * under the lock; 0: of none. `host` is the host memory that a copy uses, or NULL. */
+typedef bool (*use_test)(const struct refs *refs, const void *host, const void *arg);
+uint64_t stream_last_use(struct stream *stream, use_test uses, const void *arg);
+
 /* Hands over what can be handed over, after the same of more urgent streams. Called without the lock, by
  * anyone who made progress possible. */
 void stream_drive(struct stream *stream);
