@@ -81,21 +81,16 @@ cls_status group_put(struct group *group, cls_status status) {
 }
 
 static cls_status open_member(struct member *member, cls_context given) {
+    static const char *const names[] = {"group upload", "group compute", "group download"};
+    cls_stream *const streams[] = {&member->streams.upload, &member->streams.compute,
+                                   &member->streams.download};
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     cls_stream ignored;
     cls_status status = pipeline_context(given, &member->context, &ignored);
-    config.name = "group upload";
-    if (!status)
-        status = stream_create_owned(member->context, &config, "a device group",
-                                     &member->streams.upload);
-    config.name = "group compute";
-    if (!status)
-        status = stream_create_owned(member->context, &config, "a device group",
-                                     &member->streams.compute);
-    config.name = "group download";
-    if (!status)
-        status = stream_create_owned(member->context, &config, "a device group",
-                                     &member->streams.download);
+    for (int i = 0; i < 3 && !status; i++) {
+        config.name = names[i];
+        status = stream_create_owned(member->context, &config, "a device group", streams[i]);
+    }
     if (!status)
         status = cls_event_create(member->context, NULL, &member->event);
     return status;
