@@ -125,21 +125,28 @@ static void put_memory(struct text *text, const struct profile *profile, uint32_
                        struct memory *last) {
     const cls_profile_record *record = &profile->records[i];
     const uint32_t stream = profile->links[i].stream;
-    uint32_t first = 0; /* streams of one device share the first one's place */
-    while (process_of(profile, first) != process_of(profile, stream))
-        first++;
-    if (last[first].known && last[first].bytes == record->memory)
+    struct memory *shown = &last[profile->streams[stream].device];
+    if (shown->known && shown->bytes == record->memory)
         return;
-    last[first] = (struct memory){true, record->memory};
+    *shown = (struct memory){true, record->memory};
     put_comma(text);
     text_printf(text, "{\"ph\":\"C\",\"name\":\"memory\",\"pid\":%u", process_of(profile, stream));
     put_time(text, "ts", record->queued_ns - profile->summary.begin_ns);
     text_printf(text, ",\"args\":{\"bytes\":%llu}}", (unsigned long long)record->memory);
 }
 
+/* One more than the greatest index. */
+static size_t devices_of(const struct profile *profile) {
+    size_t devices = 1;
+    for (uint32_t s = 0; s < profile->n_streams; s++)
+        if (profile->streams[s].device >= devices)
+            devices = profile->streams[s].device + 1;
+    return devices;
+}
+
 /* A counter of each device, where it changes: by the times of submission, which are those of its values. */
 static void put_counters(struct text *text, const struct profile *profile) {
-    struct memory *last = calloc(profile->n_streams + 1, sizeof *last);
+    struct memory *last = calloc(devices_of(profile), sizeof *last);
     for (size_t k = 0; last && k < profile->n_commands; k++)
         put_memory(text, profile, profile->order[k], last);
     text->failed = text->failed || !last;
