@@ -175,7 +175,8 @@ typedef enum cls_free_mode {
 
 /**
  * Frees everything that was allocated for `stream`, from any pool, and was not freed yet, at this point
- * of the stream. Buffers that other threads allocate for it meanwhile may be among them or not.
+ * of the stream. Buffers that other threads allocate for it meanwhile may be among them or not. Temporary
+ * memory of the library's own operations is not.
  * @retval CLS_ERROR_INVALID_VALUE an unknown mode
  */
 CLS_API cls_status cls_stream_free_all_async(cls_stream stream, cls_free_mode mode);

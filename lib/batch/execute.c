@@ -3,12 +3,11 @@
  * Running a plan. Lane 0 is the caller's stream. The others wait for the work before the execution,
  * and the caller's stream waits for them at the end, so from outside all of it is that stream's work.
  */
-#include <clstream/mempool.h>
-
 #include "base/error.h"
 #include "batch/plan.h"
 #include "core/buffer.h"
 #include "core/context.h"
+#include "core/mempool.h"
 #include "core/mutant.h"
 #include "core/op.h"
 #include "core/stream.h"
@@ -257,27 +256,16 @@ static void forget_results(struct batch *batch) {
 }
 
 /* Stream-ordered: whatever the stream runs after this execution may have the same memory. */
-static cls_status take_arena(struct batch *batch, struct stream *stream, cls_buffer *handle) {
-    *handle = NULL;
+static cls_status take_arena(struct batch *batch, struct stream *stream) {
     if (!batch->plan->arena_bytes)
         return CLS_SUCCESS;
-    cls_status status =
-        cls_malloc_async(object_handle(&stream->object), batch->plan->arena_bytes, handle);
-    if (status)
-        return status;
-    status = buffer_get(*handle, &batch->arena);
-    if (status)
-        cls_free_async(*handle, object_handle(&stream->object));
-    return status;
+    return stream_malloc(stream, NULL, batch->plan->arena_bytes, NULL, &batch->arena);
 }
 
-static void free_arena(struct batch *batch, struct stream *stream, cls_buffer handle) {
-    if (!handle)
-        return;
-    buffer_put(batch->arena);
+static void free_arena(struct batch *batch, struct stream *stream) {
+    if (batch->arena)
+        stream_free(stream, batch->arena);
     batch->arena = NULL;
-    if (cls_free_async(handle, object_handle(&stream->object)))
-        cls_buffer_destroy(handle); /* the stream was destroyed meanwhile */
 }
 
 static void begin(struct execution *execution, struct batch *batch, struct stream *stream) {
@@ -325,14 +313,13 @@ static cls_status submit_steps(struct batch *batch, struct stream *stream, uint6
 }
 
 static cls_status submit(struct batch *batch, struct stream *stream, uint64_t *position) {
-    cls_buffer arena;
     cls_status status = batch_follow_uses(batch, stream);
     if (!status)
-        status = take_arena(batch, stream, &arena);
+        status = take_arena(batch, stream);
     if (status)
         return status;
     status = submit_steps(batch, stream, position);
-    free_arena(batch, stream, arena);
+    free_arena(batch, stream);
     return status;
 }
 

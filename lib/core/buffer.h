@@ -27,8 +27,9 @@ struct buffer {
     struct block *block; /* NULL: a buffer of its own */
     size_t capacity;     /* bytes of the slot */
     unsigned size_class;
-    _Atomic uint64_t home; /* id of the stream that it is allocated for; 0: free */
-    _Atomic bool wrecked;  /* a reference may be a wreck's, which nothing is ordered behind */
+    _Atomic uint64_t home;    /* id of the stream that it is allocated for; 0: free */
+    _Atomic bool is_librarys; /* and for the library itself: no call of the user's frees it */
+    _Atomic bool wrecked;     /* a reference may be a wreck's, which nothing is ordered behind */
     /* while it is free, and guarded by the lock of the list that it is in */
     struct buffer *newer, *older;
     uint64_t freed_at;   /* position of the stream that freed it */

@@ -14,13 +14,17 @@
 
 /* --- malloc --- */
 
-/* Under the stream's lock: the slot is the user's from now on. */
-static void begin(struct magazine *magazine, struct buffer *slot, size_t bytes,
-                  enum source source) {
+/* Under the stream's lock: the slot is the user's from now on, or the library's (`handle` NULL). Whoever frees all
+ * of the stream's sees whose it is where it sees the stream. */
+static void begin(struct magazine *magazine, struct buffer *slot, size_t bytes, enum source source,
+                  cls_buffer *handle) {
     if (race_on())
         race_begins(magazine->stream, slot->memory);
     slot->bytes = bytes;
-    atomic_store_explicit(&slot->home, magazine->stream->id, memory_order_relaxed);
+    if (handle)
+        *handle = object_handle(&slot->object);
+    atomic_store_explicit(&slot->is_librarys, !handle, memory_order_relaxed);
+    atomic_store_explicit(&slot->home, magazine->stream->id, memory_order_release);
     magazine->allocated += slot->capacity;
     magazine->tally.mallocs[source]++;
     uint64_t used = magazine_used(magazine);
@@ -34,11 +38,11 @@ static void begin(struct magazine *magazine, struct buffer *slot, size_t bytes,
 
 /* Puts the slot found on the stream's books. */
 static cls_status begin_found(struct stream *stream, struct mempool *pool, struct buffer *slot,
-                              size_t bytes, enum source source) {
+                              size_t bytes, enum source source, cls_buffer *handle) {
     pthread_mutex_lock(&stream->lock);
     struct magazine *magazine = magazine_need(stream, pool);
     if (magazine)
-        begin(magazine, slot, bytes, source);
+        begin(magazine, slot, bytes, source, handle);
     pthread_mutex_unlock(&stream->lock);
     if (magazine)
         return CLS_SUCCESS;
@@ -47,7 +51,7 @@ static cls_status begin_found(struct stream *stream, struct mempool *pool, struc
 }
 
 static cls_status malloc_elsewhere(struct stream *stream, struct mempool *pool, size_t bytes,
-                                   struct buffer **out) {
+                                   cls_buffer *handle, struct buffer **out) {
     enum source source = SOURCE_FRESH;
     struct buffer *slot;
     unsigned size_class = size_class_of(bytes, pool->unit_shift);
@@ -56,7 +60,7 @@ static cls_status malloc_elsewhere(struct stream *stream, struct mempool *pool, 
                          bytes);
     cls_status status = find_slot(stream, pool, size_class, &slot, &source);
     if (!status)
-        status = begin_found(stream, pool, slot, bytes, source);
+        status = begin_found(stream, pool, slot, bytes, source, handle);
     if (!status)
         *out = slot;
     return status;
@@ -64,7 +68,7 @@ static cls_status malloc_elsewhere(struct stream *stream, struct mempool *pool, 
 
 /* Under the lock: what the stream has at hand, or NULL. */
 static struct buffer *malloc_at_hand(struct stream *stream, const struct mempool *pool,
-                                     size_t bytes) {
+                                     size_t bytes, cls_buffer *handle) {
     struct context *context = stream->context;
     if (!pool)
         pool = atomic_load_explicit(&context->mempool, memory_order_relaxed);
@@ -75,15 +79,15 @@ static struct buffer *malloc_at_hand(struct stream *stream, const struct mempool
     struct buffer *slot =
         size_class < SIZE_CLASSES ? magazine_take_own(stream, magazine, size_class) : NULL;
     if (slot)
-        begin(magazine, slot, bytes, SOURCE_SAME_STREAM);
+        begin(magazine, slot, bytes, SOURCE_SAME_STREAM, handle);
     return slot;
 }
 
 cls_status stream_malloc(struct stream *stream, struct mempool *pool, size_t bytes,
-                         struct buffer **out) {
+                         cls_buffer *handle, struct buffer **out) {
     struct context *context = stream->context;
     pthread_mutex_lock(&stream->lock);
-    struct buffer *slot = malloc_at_hand(stream, pool, bytes);
+    struct buffer *slot = malloc_at_hand(stream, pool, bytes, handle);
     pthread_mutex_unlock(&stream->lock);
     if (slot) {
         *out = slot;
@@ -96,7 +100,7 @@ cls_status stream_malloc(struct stream *stream, struct mempool *pool, size_t byt
     struct mempool *current = NULL;
     cls_status status = pool ? CLS_SUCCESS : context_mempool(context, &current);
     if (!status)
-        status = malloc_elsewhere(stream, pool ? pool : current, bytes, out);
+        status = malloc_elsewhere(stream, pool ? pool : current, bytes, handle, out);
     if (current)
         mempool_put(current);
     return status;
@@ -114,10 +118,8 @@ static cls_status malloc_slowly(cls_stream handle, size_t bytes, cls_buffer *out
     cls_status status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
-    status = stream_malloc(stream, NULL, bytes, &slot);
+    status = stream_malloc(stream, NULL, bytes, out, &slot);
     stream_put(stream);
-    if (!status)
-        *out = object_handle(&slot->object);
     return status;
 }
 
@@ -129,13 +131,10 @@ cls_status cls_malloc_async(cls_stream handle, size_t bytes, cls_buffer *out) {
         status = stream_enter(handle, &stream);
         if (status)
             return status;
-        slot = malloc_at_hand(stream, NULL, bytes);
+        slot = malloc_at_hand(stream, NULL, bytes, out);
         pthread_mutex_unlock(&stream->lock);
     }
-    if (status || !slot)
-        return status ? status : malloc_slowly(handle, bytes, out);
-    *out = object_handle(&slot->object);
-    return CLS_SUCCESS;
+    return status || slot ? status : malloc_slowly(handle, bytes, out);
 }
 
 static cls_status malloc_from(struct mempool *pool, cls_stream handle, size_t bytes,
@@ -148,10 +147,8 @@ static cls_status malloc_from(struct mempool *pool, cls_stream handle, size_t by
     if (stream->context != pool->context)
         status = error_set(CLS_ERROR_WRONG_CONTEXT, "pool and stream are of different contexts");
     if (!status)
-        status = stream_malloc(stream, pool, bytes, &slot);
+        status = stream_malloc(stream, pool, bytes, out, &slot);
     stream_put(stream);
-    if (!status)
-        *out = object_handle(&slot->object);
     return status;
 }
 

@@ -113,9 +113,10 @@ bool context_trim_mempools(struct context *context);
 /* --- allocation (core/malloc.c) --- */
 
 /* A buffer for work submitted to `stream` from now on; its one reference is the caller's. NULL pool: the
- * context's current one. */
+ * context's current one. `handle` is what the user is told: known here alone, since another thread may free all of
+ * the stream's at once. NULL: the memory is the library's own, which cls_stream_free_all_async leaves alone. */
 cls_status stream_malloc(struct stream *stream, struct mempool *pool, size_t bytes,
-                         struct buffer **out);
+                         cls_buffer *handle, struct buffer **out);
 
 /* Frees it at this point of the stream; never fails. */
 void stream_free(struct stream *stream, struct buffer *buffer);

@@ -144,7 +144,7 @@ cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out) {
     cls_status status = context_default_mempool(call->context, &pool);
     if (status)
         return status;
-    status = stream_malloc(call->stream, pool, bytes, &scratch);
+    status = stream_malloc(call->stream, pool, bytes, NULL, &scratch);
     mempool_put(pool);
     if (status)
         return status;

@@ -11,7 +11,7 @@
 
 /* --- freeing all --- */
 
-/* Under the pool's lock: ends the lives of what is allocated for a stream, as a chain by `older`. The
+/* Under the pool's lock: ends the lives of what the user has allocated for a stream, as a chain by `older`. The
  * generation is read first: if it is still that of the slot's life when the life is ended, then the slot
  * was the stream's all along. */
 static struct buffer *end_all(struct mempool *pool, uint64_t stream_id) {
@@ -20,7 +20,7 @@ static struct buffer *end_all(struct mempool *pool, uint64_t stream_id) {
         for (unsigned i = 0; i < block->n_carved; i++) {
             struct buffer *slot = block->slots[i];
             uint32_t generation = object_generation(&slot->object);
-            if (atomic_load(&slot->home) != stream_id ||
+            if (atomic_load(&slot->home) != stream_id || atomic_load(&slot->is_librarys) ||
                 !object_end_life(&slot->object, generation))
                 continue;
             slot->older = chain;

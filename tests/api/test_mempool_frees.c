@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <clstream/reduce.h>
+
 /* A stream that waits and has submitted nothing since: the free comes after what it waits for. */
 static void test_a_free_comes_after_pending_waits(void **state) {
     (void)state;
@@ -200,6 +202,44 @@ static void test_free_all_when_done(void **state) {
     scene_close(&s);
 }
 
+/* A host function that frees all of its stream once a reduction waits behind it. */
+static void free_all_behind(void *arg) {
+    cls_stream stream = arg;
+    cls_stream_counters counters = CLS_STREAM_COUNTERS_INIT;
+    for (int i = 0; i < 200 && !counters.commands[CLS_COMMAND_COPY_D2H]; i++) {
+        nap_ms(5);
+        cls_stream_get_counters(stream, &counters);
+    }
+    cls_stream_free_all_async(stream, CLS_FREE_IN_ORDER);
+}
+
+/* The temporary memory of an operation is the library's own: freed once, by the operation. */
+static void test_free_all_leaves_what_operations_use(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_mempool pool;
+    cls_buffer ones, kept[2];
+    const float one = 1;
+    float sum = 0;
+    OK(cls_buffer_create(rig.context, 256 * KIB, &ones));
+    OK(cls_fill(ones, 0, 256 * KIB, &one, sizeof one, stream));
+    OK(cls_reduce(CLS_REDUCE_SUM, cls_array_at(ones, CLS_F32, 0, 64 * KIB), &sum, stream));
+    OK(cls_mempool_default(rig.context, &pool));
+    const cls_mempool_stats before = stats_of(pool);
+    OK(cls_stream_launch_host_async(stream, free_all_behind, stream));
+    OK(cls_reduce(CLS_REDUCE_SUM, cls_array_at(ones, CLS_F32, 0, 64 * KIB), &sum, stream));
+    assert_true(sum == 64 * KIB);
+    const cls_mempool_stats after = stats_of(pool);
+    assert_int_equal(after.used, before.used);
+    assert_int_equal(after.mallocs - before.mallocs, after.frees - before.frees);
+    for (int i = 0; i < 2; i++)
+        kept[i] = take_from(pool, stream, KIB);
+    assert_ptr_not_equal(memory_of(kept[0]), memory_of(kept[1]));
+    OK(cls_stream_free_all_async(stream, CLS_FREE_IN_ORDER));
+    OK(cls_buffer_destroy(ones));
+    OK(cls_stream_destroy(stream));
+}
+
 /* Frees wait for the reader; the stream's own work does not. */
 static void test_frees_wait_for_an_event(void **state) {
     (void)state;
@@ -360,6 +400,7 @@ int main(void) {
         cmocka_unit_test(test_failure_breaks_the_order_that_memory_follows),
         cmocka_unit_test(test_free_all_of_a_stream),
         cmocka_unit_test(test_free_all_when_done),
+        cmocka_unit_test(test_free_all_leaves_what_operations_use),
         cmocka_unit_test(test_frees_wait_for_an_event),
         cmocka_unit_test(test_frees_wait_for_several_events),
         cmocka_unit_test(test_frees_of_a_destroyed_stream_wait),
