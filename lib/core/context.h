@@ -27,6 +27,7 @@ struct queue {
     unsigned users;
     unsigned number; /* from 1, of all queues of the process */
     bool adopted;    /* somebody else's: never shared */
+    bool apart;      /* no stream's, ever: who waits for what is on it waits for no stream's work */
     bool dead;       /* a failure killed it, or it was stranded: never handed out again */
     struct queue *next;
 };
@@ -107,6 +108,10 @@ void queue_unuse(struct context *context, struct queue *queue);
 /* A queue that is new, however many there are. */
 cls_status queue_create_own(struct context *context, const struct queue_traits *traits,
                             struct queue **out);
+
+/* The same for no stream: nobody else is given it. */
+cls_status queue_create_apart(struct context *context, const struct queue_traits *traits,
+                              struct queue **out);
 
 /* As queue_unuse, for a queue that a failure may have killed: it is never handed out again. */
 void queue_bury(struct context *context, struct queue *queue);

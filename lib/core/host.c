@@ -101,7 +101,7 @@ cls_status context_host_queue(struct context *context, cl_command_queue *out) {
     bool have = context->host_queue != NULL;
     pthread_mutex_unlock(&context->lock);
     if (!have)
-        status = queue_acquire(context, &traits, &queue);
+        status = queue_create_apart(context, &traits, &queue);
     if (status)
         return status;
     pthread_mutex_lock(&context->lock);

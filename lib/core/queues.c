@@ -27,7 +27,7 @@ static struct queue *least_used(struct context *context, const struct queue_trai
     struct queue *best = NULL;
     *kind = 0;
     for (struct queue *queue = context->queues; queue; queue = queue->next) {
-        if (queue->adopted || queue->dead || !same_traits(queue, traits))
+        if (queue->adopted || queue->apart || queue->dead || !same_traits(queue, traits))
             continue;
         ++*kind;
         if (!best || queue->users < best->users)
@@ -70,14 +70,26 @@ cls_status queue_acquire(struct context *context, const struct queue_traits *tra
     return status;
 }
 
-cls_status queue_create_own(struct context *context, const struct queue_traits *traits,
-                            struct queue **out) {
+static cls_status create(struct context *context, const struct queue_traits *traits, bool apart,
+                         struct queue **out) {
     pthread_mutex_lock(&context->lock);
     cls_status status = add_queue(context, traits, out);
-    if (!status)
+    if (!status) {
         (*out)->users = 1;
+        (*out)->apart = apart;
+    }
     pthread_mutex_unlock(&context->lock);
     return status;
+}
+
+cls_status queue_create_own(struct context *context, const struct queue_traits *traits,
+                            struct queue **out) {
+    return create(context, traits, false, out);
+}
+
+cls_status queue_create_apart(struct context *context, const struct queue_traits *traits,
+                              struct queue **out) {
+    return create(context, traits, true, out);
 }
 
 /* Under the lock. */
@@ -100,7 +112,8 @@ static void unuse(struct context *context, struct queue *queue, bool dead) {
     queue->dead = queue->dead || dead;
     for (struct queue *other = context->queues; other; other = other->next)
         idle += other->users == 0;
-    bool last = --queue->users == 0 && (queue->dead || queue->adopted || idle >= MAX_IDLE_QUEUES);
+    const bool kept = !queue->dead && !queue->adopted && !queue->apart && idle < MAX_IDLE_QUEUES;
+    bool last = --queue->users == 0 && !kept;
     if (last)
         unlink_queue(context, queue);
     pthread_mutex_unlock(&context->lock);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <clstream/opencl.h>
+
 static const char source[] =
     "kernel void put(global uint *cells, uint value) { cells[0] = value; }";
 
@@ -182,6 +184,71 @@ static void test_making_objects_waits_for_nobody(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+static cls_status pin(void *arg) {
+    void *memory = NULL;
+    (void)arg;
+    cls_status status = cls_host_alloc(rig.context, 4096, &memory);
+    return status ? status : cls_host_free(memory);
+}
+
+/* The same by hand, on a queue that nobody else has. */
+static cls_status pin_by_hand(void *arg) {
+    cl_command_queue queue = arg;
+    cl_context context;
+    cl_device_id device;
+    cl_int code;
+    OK(cls_context_get_cl(rig.context, &context, &device));
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
+    cl_mem memory = clCreateBuffer(context, flags, 4096, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    void *host = clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, 4096, 0,
+                                    NULL, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    assert_int_equal(clEnqueueUnmapMemObject(queue, memory, host, 0, NULL, NULL), CL_SUCCESS);
+    assert_int_equal(clFinish(queue), CL_SUCCESS);
+    clReleaseMemObject(memory);
+    return CLS_SUCCESS;
+}
+
+/* Whether the driver lets memory be pinned while a kernel runs on any of so many queues: more of them than the
+ * hardware has channels share those. */
+static bool driver_pins_early(const cls_stream *streams, unsigned n) {
+    cl_context context;
+    cl_device_id device;
+    cl_int code;
+    OK(cls_context_get_cl(rig.context, &context, &device));
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    bool early = true;
+    for (unsigned i = 0; i < n && early; i++)
+        early = rig_returns_early(streams[i], pin_by_hand, queue);
+    clReleaseCommandQueue(queue);
+    return early;
+}
+
+/* Nor does making pinned memory, where there are as many streams as there are to be queues: the first of the
+ * program, before its queue is made. */
+static void test_pinned_memory_waits_for_no_stream(void **state) {
+    (void)state;
+    enum { STREAMS = 64 };
+    cls_stream streams[STREAMS];
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    bool early = true;
+    config.order = CLS_ORDER_IN_ORDER;
+    if (rig_runs_inline())
+        SKIP_BECAUSE("this driver runs commands inside the flush");
+    for (unsigned i = 0; i < STREAMS; i++)
+        OK(cls_stream_create(rig.context, &config, &streams[i]));
+    for (unsigned i = STREAMS - 2; i < STREAMS; i++)
+        early = rig_returns_early(streams[i], pin, NULL) && early;
+    const bool can = early || driver_pins_early(&streams[STREAMS - 2], 2);
+    for (unsigned i = 0; i < STREAMS; i++)
+        OK(cls_stream_destroy(streams[i]));
+    if (!can)
+        SKIP_BECAUSE("this driver pins memory behind a kernel of another queue among so many");
+    assert_true(early);
+}
+
 /* Only context-wide synchronization waits for all. */
 static void test_context_synchronize_waits_for_all(void **state) {
     (void)state;
@@ -205,6 +272,7 @@ static void test_context_synchronize_waits_for_all(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pinned_memory_waits_for_no_stream),
         cmocka_unit_test(test_a_held_stream_holds_no_other),
         cmocka_unit_test(test_the_default_stream_holds_no_other),
         cmocka_unit_test(test_a_wait_leaves_a_third_stream_alone),
