@@ -27,8 +27,9 @@ CLS_API cls_status cls_context_wrap(cl_context context, cl_device_id device, cls
 CLS_API cls_status cls_buffer_wrap(cls_context context, cl_mem memory, cls_buffer *out);
 
 /**
- * Makes a stream on the caller's queue, in-order or out-of-order. The stream orders its own commands;
- * commands that the caller enqueues on the queue beside it are ordered by events only.
+ * Makes a stream on the caller's queue, in-order or out-of-order, of the context's device. The stream orders
+ * its own commands; commands that the caller enqueues on the queue beside it are ordered by events only.
+ * @retval CLS_ERROR_WRONG_CONTEXT also a queue of another device of the context's cl_context
  */
 CLS_API cls_status cls_stream_wrap(cls_context context, cl_command_queue queue, cls_stream *out);
 

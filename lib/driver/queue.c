@@ -112,19 +112,36 @@ cls_status queue_retain(const struct device *device, cl_command_queue queue) {
     return left(device, clRetainCommandQueue(queue), "clRetainCommandQueue");
 }
 
+/* A sub-device's queue may be told to be one of the device that it is a part of. */
+static bool is_of(const struct device *device, cl_device_id id) {
+    cl_device_id parent = NULL;
+    if (id == device->id)
+        return true;
+    return clGetDeviceInfo(device->id, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) ==
+               CL_SUCCESS &&
+           parent && id == parent;
+}
+
 cls_status queue_traits_of(const struct device *device, cl_context context, cl_command_queue queue,
                            struct queue_traits *out) {
     cl_command_queue_properties bits;
     cl_context owner;
+    cl_device_id id;
     driver_enter(device);
     cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof bits, &bits, NULL);
     if (code == CL_SUCCESS)
         code = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof owner, &owner, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
+    const bool ours = code == CL_SUCCESS && is_of(device, id);
     cls_status status = left(device, code, "clGetCommandQueueInfo");
     if (status)
         return status;
     if (owner != context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "the queue is of another cl_context");
+    if (!ours)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "the queue is of another device than %s",
+                         device->info.name);
     out->out_of_order = (bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
     out->profiled = (bits & CL_QUEUE_PROFILING_ENABLE) != 0;
     out->priority = CLS_PRIORITY_NORMAL;

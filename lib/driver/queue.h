@@ -27,7 +27,7 @@ void queue_release(const struct device *device, cl_command_queue queue, bool hur
 /* The same inside the device's serial section (driver/serial.h). */
 void queue_drop(const struct device *device, cl_command_queue queue, bool hurt);
 
-/* The traits of a queue that somebody else made; it must be of `context`. */
+/* The traits of a queue that somebody else made; it must be of `context` and of the device. */
 cls_status queue_traits_of(const struct device *device, cl_context context, cl_command_queue queue,
                            struct queue_traits *out);
 cls_status queue_retain(const struct device *device, cl_command_queue queue);

@@ -441,6 +441,41 @@ static void test_a_sub_device_is_wrapped_too(void **state) {
     test_free(subs);
 }
 
+/* A cl_context may have several devices, a context of the library's has one: programs are built for it alone. */
+static void test_a_queue_of_another_device_is_not_wrapped(void **state) {
+    (void)state;
+    const cl_device_partition_property parts[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+    cl_device_id subs[64];
+    cl_uint count = 0;
+    cl_int code = clGetDeviceInfo(own.device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof count,
+                                  &count, NULL);
+    if (code || count < 2)
+        SKIP_BECAUSE("this device cannot be partitioned");
+    code = clCreateSubDevices(own.device, parts, 64, subs, &count);
+    if (code || count < 2)
+        SKIP_BECAUSE("this device is of more parts than the test takes");
+    cl_context context = clCreateContext(NULL, 2, subs, NULL, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    cls_context wrapped;
+    cls_stream stream, none = (cls_stream)&own;
+    OK(cls_context_wrap(context, subs[0], &wrapped));
+    cl_command_queue queues[2];
+    for (int i = 0; i < 2; i++) {
+        queues[i] = clCreateCommandQueue(context, subs[i], 0, &code);
+        assert_int_equal(code, CL_SUCCESS);
+    }
+    EXPECT(CLS_ERROR_WRONG_CONTEXT, cls_stream_wrap(wrapped, queues[1], &none));
+    assert_ptr_equal(none, &own);
+    OK(cls_stream_wrap(wrapped, queues[0], &stream));
+    OK(cls_stream_destroy(stream));
+    OK(cls_context_destroy(wrapped));
+    for (int i = 0; i < 2; i++)
+        clReleaseCommandQueue(queues[i]);
+    for (cl_uint i = 0; i < count; i++)
+        clReleaseDevice(subs[i]);
+    clReleaseContext(context);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_wrapped_context_is_the_callers),
@@ -456,6 +491,7 @@ int main(void) {
         cmocka_unit_test(test_a_long_foreign_call_holds_nobody_else),
         cmocka_unit_test(test_many_foreign_calls),
         cmocka_unit_test(test_a_sub_device_is_wrapped_too),
+        cmocka_unit_test(test_a_queue_of_another_device_is_not_wrapped),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
