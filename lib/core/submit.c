@@ -17,6 +17,7 @@
 #include "core/mutant.h"
 #include "core/observe.h"
 #include "core/race.h"
+#include "core/run.h"
 #include "core/stream.h"
 #include "core/wait_check.h"
 #include "core/worker.h"
@@ -39,8 +40,9 @@ static void count(struct stream *stream, const struct command *command) {
         stream->counters.bytes_on_device += command->bytes;
 }
 
-/* Under the lock: appends a copy of the command, with the pending waits, to the FIFO. */
-static cls_status defer(struct stream *stream, struct command *command) {
+/* Under the lock: appends a copy of the command, with the pending waits, to the FIFO; with a worker reserved for
+ * what is to run on one. */
+static cls_status push(struct stream *stream, struct command *command) {
     if (stream->fifo_limit && stream->fifo_count >= stream->fifo_limit)
         return error_set(CLS_ERROR_LIMIT, "stream '%s' holds %zu commands, its fifo_limit",
                          stream->name, stream->fifo_count);
@@ -77,6 +79,14 @@ static cls_status defer(struct stream *stream, struct command *command) {
     stream->counters.deferred++;
     exit_note_work(stream->context->device);
     return CLS_SUCCESS;
+}
+
+/* Nobody comes by for the reservation where the command that it was made for did not go in. */
+static cls_status defer(struct stream *stream, struct command *command) {
+    cls_status status = push(stream, command);
+    if (status)
+        fifo_settle_reservation(stream);
+    return status;
 }
 
 /* Whether the driver itself can be given the stream's pending waits. */
