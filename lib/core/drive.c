@@ -208,7 +208,9 @@ static enum step step(struct stream *stream) {
         return STEP_AGAIN;
     if (room == FLIGHT_FULL || (room == FLIGHT_NO_MEMORY && stream->flights.count))
         return STEP_STOP; /* room comes with what retires */
-    cls_status status = room == FLIGHT_ROOM ? handover(stream, head) : CLS_ERROR_OUT_OF_MEMORY;
+    cls_status status = room == FLIGHT_ROOM ? handover(stream, head)
+                                            : error_set(CLS_ERROR_OUT_OF_MEMORY,
+                                                        "no memory for a command in flight");
     if (status) {
         stream_fail_locked(stream, head->position, stream_poison_status(status),
                            cls_last_error_code(), command_label(head));
