@@ -20,9 +20,10 @@ struct buffer {
     cl_mem memory;
     size_t bytes; /* as asked for */
 
-    void *host;            /* unified memory's; NULL: the buffer is none */
-    bool is_coarse;        /* it belongs to the host and the device by turns */
-    _Atomic bool is_hosts; /* and it is the host's turn, or will be */
+    void *host;             /* unified memory's; NULL: the buffer is none */
+    bool is_coarse;         /* it belongs to the host and the device by turns */
+    _Atomic bool is_hosts;  /* and it is the host's turn, or will be */
+    _Atomic bool is_mapped; /* for the host: as of what the driver was given */
 
     struct block *block; /* NULL: a buffer of its own */
     size_t capacity;     /* bytes of the slot */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/buffer.h"
 #include "core/kernel.h"
 #include "core/kernel_slots.h"
 #include "core/race.h"
@@ -121,14 +122,27 @@ static cls_status fill(struct target target, const struct command *command, stru
 
 cls_status command_migrate(struct target target, const struct migration *migration,
                            struct wait_list waits, cl_event *event) {
-    if (!migration->mapped)
+    struct buffer *buffer = migration->by_turns;
+    if (!buffer)
         return enqueue_migrate(target.device, target.queue, migration->memory, migration->to_host,
                                waits, event);
-    if (migration->to_host)
-        return enqueue_map(target.device, target.queue, *migration->memory, migration->bytes, waits,
-                           event);
-    return enqueue_unmap(target.device, target.queue, *migration->memory, migration->mapped, waits,
-                         event);
+    if (atomic_load(&buffer->is_mapped) == migration->to_host)
+        return enqueue_marker(target.device, target.queue, waits, event);
+    cls_status status =
+        migration->to_host
+            ? enqueue_map(target.device, target.queue, buffer->memory, buffer->bytes, waits, event)
+            : enqueue_unmap(target.device, target.queue, buffer->memory, buffer->host, waits,
+                            event);
+    if (!status)
+        atomic_store(&buffer->is_mapped, migration->to_host);
+    return status;
+}
+
+void discard_migrate(struct command *command) {
+    const struct migration *migration = &command->u.migrate;
+    struct buffer *buffer = migration->by_turns;
+    if (buffer && atomic_load(&buffer->is_mapped) != migration->to_host)
+        atomic_store(&buffer->is_hosts, !migration->to_host);
 }
 
 static cls_status migrate(struct target target, const struct command *command,
@@ -177,6 +191,7 @@ const struct command_type type_fill = {
 const struct command_type type_migrate = {.kind = CLS_COMMAND_MIGRATE,
                                           .label = "prefetch",
                                           .enqueue = migrate,
-                                          .touch = race_touch_migrate};
+                                          .touch = race_touch_migrate,
+                                          .discard = discard_migrate};
 const struct command_type type_marker = {
     .kind = CLS_COMMAND_MARKER, .label = "marker", .enqueue = marker};

@@ -126,8 +126,7 @@ struct command {
         struct migration {
             const cl_mem *memory; /* in the buffer, which the command keeps */
             bool to_host;
-            void *mapped; /* coarse unified memory: mapped for the host, or unmapped; else NULL */
-            size_t bytes;
+            struct buffer *by_turns; /* coarse unified memory: mapped for the host, or unmapped */
         } migrate;
         struct {
             struct event *event; /* timed record to be told the end time, or NULL; in refs */
@@ -209,6 +208,9 @@ static inline void refs_move(struct refs *to, struct refs *from) {
 
 /* Drops a command that is not, or no longer, submitted: discard, references, dependencies. */
 void command_drop(struct command *command);
+
+/* What was dropped hands nothing over. */
+void discard_migrate(struct command *command);
 
 cls_status command_migrate(struct target target, const struct migration *migration,
                            struct wait_list waits, cl_event *event);

@@ -58,8 +58,7 @@ cls_status cls_fill(cls_buffer dst, size_t offset, size_t bytes, const void *pat
  * already. */
 static bool change_hands(struct transfer *t) {
     struct buffer *buffer = t->to;
-    t->command.u.migrate.mapped = buffer->host;
-    t->command.u.migrate.bytes = buffer->bytes;
+    t->command.u.migrate.by_turns = buffer;
     return atomic_exchange(&buffer->is_hosts, t->command.u.migrate.to_host) !=
            t->command.u.migrate.to_host;
 }

@@ -66,6 +66,7 @@ static cls_status make(struct context *context, size_t bytes, cls_managed_kind k
     buffer->host = shared.host;
     buffer->is_coarse = coarse;
     atomic_store(&buffer->is_hosts, coarse);
+    atomic_store(&buffer->is_mapped, coarse);
     *out = buffer;
     return CLS_SUCCESS;
 }
@@ -122,7 +123,7 @@ void managed_free(struct buffer *buffer) {
     struct context *context = buffer->context;
     cl_command_queue queue;
     /* A mapping that failed may still come: then it is left to the driver, and the memory with it. */
-    bool mapped = atomic_load(&buffer->is_hosts) && !atomic_load(&context->hurt);
+    bool mapped = atomic_load(&buffer->is_mapped) && !atomic_load(&context->hurt);
     if (mapped && !context_host_queue(context, &queue))
         shared_unmap(context->device, queue, buffer->memory, buffer->host);
     memory_release(context->device, buffer->memory);

@@ -83,6 +83,7 @@ const struct command_type type_late_migrate = {.kind = CLS_COMMAND_MIGRATE,
                                                .label = "prefetch",
                                                .run = run_migrate,
                                                .touch = race_touch_migrate,
+                                               .discard = discard_migrate,
                                                .after_completion = true,
                                                .leaves_event = true};
 

@@ -122,6 +122,49 @@ static void test_coarse_sharing_is_by_turns(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+static cl_int fail_late(cl_command_queue queue, void *gate) {
+    (void)queue;
+    gate_hold(gate);
+    return -5;
+}
+
+/* Has the stream hold a prefetch, and drop it. */
+static cls_status drop_prefetch(cls_stream stream, cls_buffer cells, cls_location where) {
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_foreign_async(stream, "fails late", fail_late, &gate));
+    OK(cls_prefetch_async(cells, where, stream));
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+    gate_destroy(&gate);
+    return cls_stream_reset(stream);
+}
+
+/* What a poisoned stream drops hands nothing over, and may be asked for again. */
+static void test_a_dropped_prefetch_hands_nothing_over(void **state) {
+    (void)state;
+    SKIP_WITHOUT_SHARED_MEMORY();
+    cls_stream stream = rig_stream();
+    cls_buffer cells;
+    uint32_t *words = NULL;
+    assert_int_equal(setenv("CLSTREAM_MANAGED", "coarse", 1), 0);
+    OK(cls_managed_alloc(rig.context, BYTES, &cells, (void **)&words));
+    for (uint32_t round = 1; round <= 2; round++) {
+        words[0] = 7 * round;
+        OK(drop_prefetch(stream, cells, CLS_TO_DEVICE));
+        EXPECT(CLS_ERROR_INVALID_STATE, rig_step(stream, cells, 0, 2, 1, 0));
+        OK(cls_prefetch_async(cells, CLS_TO_DEVICE, stream));
+        OK(rig_step(stream, cells, 0, 2, 1, 0));
+        OK(drop_prefetch(stream, cells, CLS_TO_HOST));
+        OK(rig_step(stream, cells, 0, 2, 1, 0));
+        OK(cls_prefetch(cells, CLS_TO_HOST, stream));
+        assert_int_equal(words[0], (7 * round * 2 + 1) * 2 + 1);
+    }
+    assert_int_equal(unsetenv("CLSTREAM_MANAGED"), 0);
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(stream));
+}
+
 /* A batch names the memory once, and is executed in any turn. */
 static void test_batches_take_turns(void **state) {
     (void)state;
@@ -205,6 +248,7 @@ int main(void) {
         cmocka_unit_test(test_copies_and_sizes),
         cmocka_unit_test(test_fine_sharing_needs_no_turns),
         cmocka_unit_test(test_coarse_sharing_is_by_turns),
+        cmocka_unit_test(test_a_dropped_prefetch_hands_nothing_over),
         cmocka_unit_test(test_batches_take_turns),
         cmocka_unit_test(test_destroyed_with_work_pending),
         cmocka_unit_test(test_bad_input),
