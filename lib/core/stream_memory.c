@@ -44,11 +44,19 @@ static void free_all_of(struct stream *stream, struct mempool *pool, cls_free_mo
     pthread_mutex_unlock(&stream->lock);
 }
 
+/* Also of a context that is gone: what was allocated is still owed. */
+static cls_status find_stream(cls_stream handle, struct stream **out) {
+    if (!handle)
+        return stream_get(NULL, NULL, out);
+    *out = object_acquire(&stream_pool, handle);
+    return *out ? CLS_SUCCESS : object_invalid(&stream_pool, handle);
+}
+
 cls_status cls_stream_free_all_async(cls_stream handle, cls_free_mode mode) {
     struct stream *stream;
     if (mode != CLS_FREE_IN_ORDER && mode != CLS_FREE_WHEN_DONE)
         return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_free_mode", (int)mode);
-    cls_status status = stream_get(handle, NULL, &stream);
+    cls_status status = find_stream(handle, &stream);
     if (status)
         return status;
     bool closed = false;

@@ -115,13 +115,15 @@ static void test_a_destroyed_context(void **state) {
     cls_context context;
     cls_stream stream;
     cls_mempool own, standard;
-    cls_buffer x, y, z, untouched = NULL;
+    cls_buffer x, y, z, rest[2], untouched = NULL;
     OK(cls_context_create(NULL, &context));
     OK(cls_stream_create(context, NULL, &stream));
     OK(cls_mempool_create(context, NULL, &own));
     OK(cls_mempool_default(context, &standard));
     OK(cls_malloc_async(stream, MIB, &x));
     OK(cls_malloc_async(stream, MIB, &y));
+    OK(cls_malloc_async(stream, MIB, &rest[0]));
+    OK(cls_mempool_malloc_async(own, stream, MIB, &rest[1]));
     OK(cls_mempool_malloc_async(own, stream, 100, &z));
     OK(cls_context_destroy(context));
     EXPECT(CLS_ERROR_CONTEXT_DESTROYED, cls_malloc_async(stream, 64, &untouched));
@@ -131,6 +133,9 @@ static void test_a_destroyed_context(void **state) {
     OK(cls_free_async(y, NULL)); /* there is no default stream any more */
     OK(cls_buffer_destroy(z));
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(y, NULL));
+    OK(cls_stream_free_all_async(stream, CLS_FREE_IN_ORDER));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(rest[0], stream));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(rest[1], stream));
     OK(cls_mempool_destroy(own));
     OK(cls_stream_destroy(stream));
 }

@@ -56,7 +56,7 @@ static void bad_handle(const struct arg *arg, unsigned slot, struct bad_list *li
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++)
         add_bad(list, "garbage", CLS_ERROR_INVALID_HANDLE,
                 (union value){.pointer = (void *)garbage[i]});
-    if (of->orphan && !has_flag(arg, "own"))
+    if (of->orphan && !has_flag(arg, "own") && !has_flag(arg, "owed"))
         add_bad(list, "an orphan", CLS_ERROR_CONTEXT_DESTROYED, of_pointer(of->orphan));
     if (has_flag(arg, "peer"))
         add_bad(list, "another context's", CLS_ERROR_WRONG_CONTEXT, of_pointer(of->foreign));
