@@ -146,7 +146,8 @@ static int await(pid_t pid) {
 /* Whether the file is another one than `before`. */
 static bool is_new(const char *path, const struct stat *before, bool was_there) {
     struct stat now;
-    if (strstr(path, "%p") || strncmp(path, "/dev/", 5) == 0)
+    const char *slash = strrchr(path, '/');
+    if (strstr(slash ? slash : path, "%p") || strncmp(path, "/dev/", 5) == 0)
         return true;
     return stat(path, &now) == 0 && (!was_there || now.st_ino != before->st_ino ||
                                      now.st_mtim.tv_sec != before->st_mtim.tv_sec ||

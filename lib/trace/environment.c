@@ -41,10 +41,11 @@ static void write_trace(bool drivers) {
 static void at_drain(void) { write_trace(true); }
 static void at_end(void) { write_trace(false); }
 
-/* "%p" is the process id. */
+/* "%p" is the process id in the file's own name. In a folder's it is none: that was there before. */
 static char *expand(const char *name) {
     struct text text = {0};
-    const char *mark = strstr(name, "%p");
+    const char *slash = strrchr(name, '/');
+    const char *mark = strstr(slash ? slash : name, "%p");
     if (mark)
         text_printf(&text, "%.*s%ld%s", (int)(mark - name), name, (long)getpid(), mark + 2);
     else

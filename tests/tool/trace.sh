@@ -112,6 +112,11 @@ check "the text has the reports" \
 check "%p is the process id" "$(succeeds "$clstream" trace -o "$work/p%p.csv" -- "$traced"
     set -- "$work"/p[0-9]*.csv
     [ -s "$1" ] || ls "$work")"
+mkdir "$work/100%pure"
+check "%p in a folder's name is left as it is" \
+    "$(succeeds "$clstream" trace -o "$work/100%pure/t.csv" -- "$traced"
+    [ -s "$work/100%pure/t.csv" ] || ls "$work"
+    fails 1 'left no profile' "$clstream" trace -o "$work/100%pure/none.csv" -- true)"
 check "--records keeps the latest" \
     "$(succeeds "$clstream" trace --records 4 -o "$work/few.csv" -- "$traced"
     [ "$(grep -c '^command\|^range' "$work/few.csv")" = 4 ] || cat "$work/few.csv")"
