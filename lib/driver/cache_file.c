@@ -159,12 +159,20 @@ static bool mark_path(const char *entry, char path[CACHE_PATH]) {
     return join(path, entry, "-loading");
 }
 
+/* Trims the folder, so that a mark goes once it is old, also where nothing else is stored any more. */
+static bool is_marked(const char *folder, const char *mark) {
+    if (access(mark, F_OK) != 0)
+        return false;
+    cache_trim(folder, CACHE_LIMIT_BYTES);
+    return access(mark, F_OK) == 0;
+}
+
 void cache_store(enum cache_kind kind, struct cache_bytes key, struct cache_bytes payload) {
     char folder[CACHE_PATH];
     char path[CACHE_PATH];
     char mark[CACHE_PATH];
     if (!cache_folder(folder) || !cache_path(kind, key, path) || !mark_path(path, mark) ||
-        access(mark, F_OK) == 0 || !make_folders(folder))
+        is_marked(folder, mark) || !make_folders(folder))
         return;
     size_t size;
     void *blob = cache_blob_pack(kind, key, payload, &size);

@@ -66,7 +66,9 @@ static bool visit(struct entries *list, const char *folder, const char *name) {
             continue;
         if (kinds[i].max_age == 0)
             return add(list, path, &info);
-        if (time(NULL) - info.st_mtim.tv_sec > kinds[i].max_age)
+        /* One as far in the future is of before the clock was set back. */
+        const time_t age = time(NULL) - info.st_mtim.tv_sec;
+        if (age > kinds[i].max_age || age < -kinds[i].max_age)
             unlink(path);
     }
     return true;

@@ -256,6 +256,7 @@ static void trim_removes_the_oldest_and_leftovers(void **state) {
     put_file("fresh.clsb-new", 1000, 60);
     put_file("stale.clsb-loading", 0, 100000);
     put_file("recent.clsb-loading", 0, 60);
+    put_file("future.clsb-loading", 0, -100000); /* of before the clock was set back */
     put_file("notes.txt", 5000, 999999);
     cache_trim(scratch, 3000);
     assert_int_equal(scratch_count(".clsb", NULL, 0), 3);
@@ -315,6 +316,24 @@ static void entry_that_killed_a_process_is_not_used_again(void **state) {
     assert_false(cache_mark_begin(CACHE_PROGRAM, key, &mark));
 }
 
+/* With nothing else to be stored, which would trim the folder. */
+static void entry_is_stored_again_once_its_mark_is_a_day_old(void **state) {
+    char path[CACHE_PATH];
+    struct cache_mark mark;
+    const struct timespec old[2] = {{time(NULL) - 100000, 0}, {time(NULL) - 100000, 0}};
+    (void)state;
+    cache_store(CACHE_PROGRAM, key, sample());
+    assert_int_equal(child_run(die_with_mark, NULL), 0);
+    assert_int_equal(scratch_count(".clsb-loading", path, sizeof path), 1);
+    assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+    assert_false(cache_mark_begin(CACHE_PROGRAM, key, &mark));
+    assert_false(load_equals(sample()));
+    cache_store(CACHE_PROGRAM, key, sample());
+    assert_true(load_equals(sample()));
+    assert_true(cache_mark_begin(CACHE_PROGRAM, key, &mark));
+    cache_mark_end(&mark);
+}
+
 static int begin_while_owner_lives(void *arg) {
     struct cache_mark mark;
     (void)arg;
@@ -353,6 +372,7 @@ int main(void) {
         ON_DISK(use_makes_an_entry_young),
         ON_DISK(mark_is_gone_after_a_good_load),
         ON_DISK(entry_that_killed_a_process_is_not_used_again),
+        ON_DISK(entry_is_stored_again_once_its_mark_is_a_day_old),
         ON_DISK(mark_of_a_living_process_does_no_harm),
     };
     return cmocka_run_group_tests_name("cache", tests, NULL, NULL);
