@@ -107,15 +107,17 @@ static bool read_files(const struct bench_options *options, struct bench_result 
     return true;
 }
 
+/* What was measured is printed also where the picture cannot be written. */
 static int print(const struct bench_options *options, const struct bench_result *results,
                  unsigned n) {
     struct failure failure = {.set = false};
+    int code = TOOL_OK;
     if (options->svg && !bench_picture(options->svg, results, n))
-        return fail_errno(&failure, "%s", options->svg), failure_report(&failure, TOOL_FAILED);
+        code = (fail_errno(&failure, "%s", options->svg), failure_report(&failure, TOOL_FAILED));
     if (options->json)
-        return json_print_bench(results) ? TOOL_OK : TOOL_FAILED;
+        return json_print_bench(results) ? code : TOOL_FAILED;
     bench_print(stdout, results, n);
-    return TOOL_OK;
+    return code;
 }
 
 int command_bench(int argc, char **argv) {
