@@ -210,6 +210,11 @@ bool reference_unary(cls_unary_op op, cls_dtype type, const void *in, void *out,
     return true;
 }
 
+/* Of glibc's two, powl makes an infinity of (-inf)^(-2^63). */
+static double power(cls_dtype type, double a, double b) {
+    return type == CLS_F32 || isinf(a) ? pow(a, b) : (double)powl(a, b);
+}
+
 /* ---- unary with a parameter */
 
 static double float_param(cls_unary_param_op op, cls_dtype type, double x, double p) {
@@ -219,7 +224,7 @@ static double float_param(cls_unary_param_op op, cls_dtype type, double x, doubl
             return x;
         return type == CLS_F32 ? p * expm1(x) : (double)(p * expm1l(x));
     case CLS_UNARY_POWF:
-        return type == CLS_F32 ? pow(x, p) : (double)powl(x, p);
+        return power(type, x, p);
     case CLS_UNARY_LEAKY_RELU:
         return x > 0 ? x : p * x;
     case CLS_UNARY_SCALE:
@@ -281,7 +286,7 @@ static double float_binary(cls_binary_op op, cls_dtype type, double a, double b)
     case CLS_BINARY_MAX:
         return a > b || isnan(a) ? a : b;
     default:
-        return type == CLS_F32 ? pow(a, b) : (double)powl(a, b);
+        return power(type, a, b);
     }
 }
 

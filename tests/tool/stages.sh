@@ -54,4 +54,13 @@ done
 for type in f32 i32 i64 u8 u32; do
     verified "casts through f64" $type "$casts64"
 done
+
+printf '\000\000\000\000\000\000\360\377' >"$work/infinity" # the negative one
+rc=0
+run --dtype f64 -i "$work/infinity" -o "$work/power" --verify 'powf -9223372036854775808' 2>"$work/said" || rc=$?
+if grep -q 'f64 is not supported' "$work/said"; then
+    skip "a large power of -inf" "the device has no f64"
+else
+    check "a large power of -inf" "$([ $rc = 0 ] || cat "$work/said")"
+fi
 finish
