@@ -83,6 +83,10 @@ static bool describe_raw(struct input *input, cls_dtype raw, uint64_t file_bytes
                          struct failure *failure) {
     const size_t size = cls_dtype_size(raw);
     struct npy_array array = {.dtype = raw, .n_dims = 1, .count = file_bytes / size};
+    char byte;
+    if (file_bytes == 0 && pread(input->fd, &byte, 1, 0) > 0) /* as those of /proc */
+        return fail(failure, "%s: it has no size but bytes to read; make a copy of it",
+                    input->path);
     if (file_bytes % size)
         return fail(failure, "%s: %llu bytes are no whole number of %s elements", input->path,
                     (unsigned long long)file_bytes, cls_dtype_name(raw));

@@ -67,6 +67,13 @@ check "a raw input without --dtype" \
 check "a raw input of no whole number of elements" \
     "$(echo x >"$work/odd"
     fails 1 'no whole number of f32' run --dtype f32 -i "$work/odd" -o "$work/here/out" relu)"
+if [ -f /proc/self/status ] && [ ! -s /proc/self/status ]; then
+    check "a raw input whose size the system does not tell is no empty one" \
+        "$(fails 1 'no size' run --dtype u8 -i /proc/self/status -o "$work/here/out" copy
+        only_files "$work/here" in.npy)"
+else
+    skip "a raw input whose size the system does not tell" "there is none in /proc"
+fi
 
 echo precious >"$work/here/out.npy"
 cp "$work/here/out.npy" "$work/precious"
