@@ -169,7 +169,9 @@ static int trace(const struct trace_options *options, struct failure *failure) {
     if (code < 0)
         return fail_errno(failure, "waiting for %s", options->program[0]), TOOL_FAILED;
     if (code != NOT_RUN && !is_new(options->output, &before, was_there)) {
-        fail(failure, "%s left no profile: it does not use libclstream, or did not end by exit",
+        fail(failure,
+             "%s left no profile: it does not use libclstream, did not end by exit, or could not "
+             "write it",
              options->program[0]);
         return code ? code : TOOL_FAILED;
     }

@@ -132,6 +132,8 @@ check "a program that submits nothing leaves an empty profile" \
 check "CLSTREAM_TRACE with a name that cannot be written is told of, and the program goes on" \
     "$(CLSTREAM_TRACE="$work/no/folder/t.json" "$traced" >"$work/said" 2>&1 || echo "exit status $?"
     grep -q 'no trace: .*t.json' "$work/said" || cat "$work/said")"
+check "clstream trace names that among the reasons for no profile" \
+    "$(fails 1 'could not write it' "$clstream" trace -o "$work/no/folder/t.json" -- "$traced")"
 check "CLSTREAM_TRACE with an unknown suffix too" \
     "$(CLSTREAM_TRACE="$work/t.png" "$traced" >"$work/said" 2>&1 || echo "exit status $?"
     grep -q 'does not end in' "$work/said" || cat "$work/said")"
