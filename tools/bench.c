@@ -113,7 +113,7 @@ static int print(const struct bench_options *options, const struct bench_result 
     struct failure failure = {.set = false};
     int code = TOOL_OK;
     if (options->svg && !bench_picture(options->svg, results, n))
-        code = (fail_errno(&failure, "%s", options->svg), failure_report(&failure, TOOL_FAILED));
+        code = (fail_errno(&failure, "%s", options->svg), failure_print(&failure, TOOL_FAILED));
     if (options->json)
         return json_print_bench(results) ? code : TOOL_FAILED;
     bench_print(stdout, results, n);
@@ -131,6 +131,6 @@ int command_bench(int argc, char **argv) {
                           ? read_files(&options, results, &failure)
                           : bench_measure(options.device, options.quick, &results[0], &failure);
     if (!good)
-        return failure_report(&failure, TOOL_FAILED);
+        return failure_print(&failure, TOOL_FAILED);
     return print(&options, results, options.compare ? options.n_files : 1);
 }

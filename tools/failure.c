@@ -33,7 +33,7 @@ bool fail_errno(struct failure *failure, const char *format, ...) {
     return fail(failure, "%s: %s", what, strerror(code));
 }
 
-int failure_report(const struct failure *failure, int code) {
+int failure_print(const struct failure *failure, int code) {
     fprintf(stderr, "clstream: %s\n", failure->text);
     return code;
 }

@@ -31,7 +31,7 @@ bool fail_errno(struct failure *failure, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Prints "clstream: text" to the standard error and returns `code`. */
-int failure_report(const struct failure *failure, int code);
+int failure_print(const struct failure *failure, int code);
 
 /* Prints "clstream: ..." and a line that points to --help of `command` ("" for the tool itself).
  * Returns TOOL_USAGE. */

@@ -70,5 +70,5 @@ int command_gen(int argc, char **argv) {
             output_abandon(&output);
     }
     free(block);
-    return failure.set ? failure_report(&failure, TOOL_FAILED) : TOOL_OK;
+    return failure.set ? failure_print(&failure, TOOL_FAILED) : TOOL_OK;
 }

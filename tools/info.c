@@ -113,7 +113,7 @@ static int print_devices(size_t count) {
         const cls_status status = print_device(i, i == chosen);
         if (status != CLS_SUCCESS) {
             fail_status(&failure, status, "cannot describe the device");
-            code = failure_report(&failure, TOOL_FAILED);
+            code = failure_print(&failure, TOOL_FAILED);
         }
     }
     return code;
@@ -131,7 +131,7 @@ int command_info(int argc, char **argv) {
         status = cls_device_find(NULL, &chosen); /* its detail says what is missing */
     if (status != CLS_SUCCESS) {
         fail_status(&failure, status, "no device");
-        return failure_report(&failure, TOOL_FAILED);
+        return failure_print(&failure, TOOL_FAILED);
     }
     if (options.json)
         return json_print_info() ? TOOL_OK : TOOL_FAILED;

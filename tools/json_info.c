@@ -61,7 +61,7 @@ static bool add_device(json_t *devices, size_t index) {
     if (status != CLS_SUCCESS) {
         json_decref(device);
         fail_status(&failure, status, "cannot describe a device");
-        failure_report(&failure, TOOL_FAILED);
+        failure_print(&failure, TOOL_FAILED);
         return false;
     }
     return json_array_append_new(devices, device) == 0;

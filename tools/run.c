@@ -179,11 +179,11 @@ static bool run_on_device(struct run *run, struct failure *failure) {
 static int run_file(struct run *run, struct failure *failure) {
     int code = TOOL_OK;
     if (!input_open(&run->input, run->options.input, run->options.raw, failure))
-        return failure_report(failure, TOOL_FAILED);
+        return failure_print(failure, TOOL_FAILED);
     if (!make_plan(run, failure))
-        code = failure_report(failure, TOOL_USAGE);
+        code = failure_print(failure, TOOL_USAGE);
     else if (!run_on_device(run, failure))
-        code = failure_report(failure, TOOL_FAILED);
+        code = failure_print(failure, TOOL_FAILED);
     input_close(&run->input);
     return code;
 }
@@ -195,14 +195,14 @@ int command_run(int argc, char **argv) {
     int code;
 
     if (!run)
-        return fail(&failure, "out of memory"), failure_report(&failure, TOOL_FAILED);
+        return fail(&failure, "out of memory"), failure_print(&failure, TOOL_FAILED);
     code = run_options_parse(argc, argv, &run->options);
     if (code == OPTIONS_GO_ON) {
         if (expression_parse(run->options.expression, &run->expression, &error))
             code = run_file(run, &failure);
         else
             code = (explain(&error, run->options.expression, &failure),
-                    failure_report(&failure, TOOL_USAGE));
+                    failure_print(&failure, TOOL_USAGE));
     }
     free(run);
     return code;

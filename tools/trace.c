@@ -185,5 +185,5 @@ int command_trace(int argc, char **argv) {
     if (code != OPTIONS_GO_ON)
         return code;
     code = set_environment(&options, &failure) ? trace(&options, &failure) : TOOL_FAILED;
-    return failure.set ? failure_report(&failure, code) : code;
+    return failure.set ? failure_print(&failure, code) : code;
 }

@@ -9,7 +9,7 @@
 #include "operations.h"
 
 static void prepare_to_fail(struct player *player, struct lane *lane) {
-    lane_settle(player, lane);
+    lane_finish(player, lane);
     for (unsigned n = draw(player, 5); n > 0; n--)
         do_aside(player, lane);
 }
@@ -189,7 +189,7 @@ void do_renew_timeline(struct player *player, struct lane *lane) {
     }
     if (values->value < values->floor)
         return;
-    lane_settle(player, lane); /* a wait for what fails is over before all signals have come */
+    lane_finish(player, lane); /* a wait for what fails is over before all signals have come */
     cls_status status = cls_timeline_wait(lane->timeline, values->value, UINT64_MAX);
     answered(player, lane, model_ends(model_value_fails(values, values->value), status), status,
              "wait for a timeline");

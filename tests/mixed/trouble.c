@@ -43,7 +43,7 @@ static void reset_many(struct player *player, struct lane *lane) {
 }
 
 void lane_recover(struct player *player, struct lane *lane) {
-    lane_settle(player, lane);
+    lane_finish(player, lane);
     if (lane->model.causes > 1) {
         reset_many(player, lane);
     } else {
@@ -62,7 +62,7 @@ void do_recover(struct player *player, struct lane *lane) {
 }
 
 void do_settle(struct player *player, struct lane *lane) {
-    lane_settle(player, lane);
+    lane_finish(player, lane);
     if (model_is_well(&lane->model))
         lane_compare(player, lane);
 }
@@ -125,7 +125,7 @@ void do_replace(struct player *player, struct lane *lane) {
     if (lane->is_default)
         return;
     if (lane->before)
-        lane_settle(player, lane);
+        lane_finish(player, lane);
     lane->before = make_event(player);
     lane->before_failed = failed;
     well(player, cls_event_record(lane->before, lane->stream), "record before destroy");

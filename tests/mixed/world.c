@@ -213,7 +213,7 @@ static void settle_before(struct player *player, struct lane *lane) {
     lane->before = NULL;
 }
 
-void lane_settle(struct player *player, struct lane *lane) {
+void lane_finish(struct player *player, struct lane *lane) {
     struct pending *pending = &lane->pending;
     settle_before(player, lane);
     cls_status status = cls_stream_synchronize(lane->stream);
@@ -230,7 +230,7 @@ void lane_make_room(struct player *player, struct lane *lane) {
     const unsigned most = PENDING - MOST_OF_ONE;
     if (pending->n_in > most || pending->n_out > most || pending->n_steps > most ||
         pending->n_told > most)
-        lane_settle(player, lane);
+        lane_finish(player, lane);
 }
 
 /* --- ending --- */
@@ -261,7 +261,7 @@ static void end_pool(struct world *world, struct player *player, cls_mempool poo
 
 void world_end(struct world *world, struct player *player) {
     for (unsigned i = 0; i < world->n_lanes; i++)
-        lane_settle(player, &world->lanes[i]);
+        lane_finish(player, &world->lanes[i]);
     for (unsigned i = 0; i < world->n_lanes; i++)
         end_lane(player, &world->lanes[i]);
     for (unsigned i = 0; i < world->n_pools; i++)

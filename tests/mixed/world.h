@@ -124,7 +124,7 @@ void lane_make_timeline(struct player *player, struct lane *lane);
 
 /* Waits for the lane's work and compares what it left on the host. Before an operation that adds to what is
  * pending where there is no room. */
-void lane_settle(struct player *player, struct lane *lane);
+void lane_finish(struct player *player, struct lane *lane);
 void lane_make_room(struct player *player, struct lane *lane);
 
 /* Settles, and makes a poisoned stream work again. */

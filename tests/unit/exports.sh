@@ -35,12 +35,28 @@ unmatched_rows() {
     done <"$dir/allowed"
 }
 
+# The static library has no version map: what the programs that link it define must be none of its inner names.
+strong_names() {
+    ${NM:-nm} -g --defined-only "$@" | awk 'NF == 3 && $2 ~ /^[BCDGRST]$/ {print $3}' | sort -u
+}
+strong_names "$top_builddir/lib/.libs/libinternal.a" >"$dir/inner"
+names_defined_twice() {
+    (cd "$top_builddir" && find examples tools tests/api tests/device tests/hostile tests/mixed tests/support \
+        tests/tool -name '*.o' 2>/dev/null) | while read -r object; do
+        strong_names "$top_builddir/$object" | comm -12 - "$dir/inner" | sed "s,^,$object defines ,"
+    done
+}
+
 few=$(awk 'END {if (NR < 10) print "only " NR " declarations found"}' "$dir/declared")
 check "the headers declare functions" "$few"
 check "every declared function is exported" "$(comm -23 "$dir/declared" "$dir/exported")"
 check "every exported symbol is declared" "$(comm -13 "$dir/declared" "$dir/exported")"
 check "every row of the version map names a declared function" "$(unmatched_rows)"
 check "no row of the version map stands twice" "$(uniq -d "$dir/allowed")"
+
+few=$(awk 'END {if (NR < 100) print "only " NR " names found"}' "$dir/inner")
+check "the library's inner names are found" "$few"
+check "no program defines a name of the static library's" "$(names_defined_twice)"
 
 # A thread of the library's goes on when the last program part that uses it is closed.
 unloads=$(${READELF:-readelf} -d "$library" | awk '/NODELETE/ {stays = 1} END {if (!stays) print "dlclose unloads it"}')
