@@ -11,6 +11,7 @@
 enum { MAX_SPARE = 2048 };
 
 _Atomic(const struct observer *) observer_now;
+__attribute__((used)) static const char *const linked = &observer_environment;
 
 static struct sighting *take(struct stream *stream) {
     struct sighting *sighting = stream->spare_sightings;

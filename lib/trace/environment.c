@@ -13,8 +13,11 @@
 #include "base/at_exit.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "core/observe.h"
 #include "trace/export.h"
 #include "trace/profiler.h"
+
+const char observer_environment = 0;
 
 static cls_profiler profiler;
 static char *path;

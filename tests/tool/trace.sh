@@ -24,6 +24,9 @@ for form in html svg json csv txt; do
     check "a .$form file is written" "$(succeeds "$clstream" trace -o "$work/t.$form" -- "$traced"
     [ -s "$work/t.$form" ] || echo 'it is empty')"
 done
+check "a program with the static library is traced too" \
+    "$(succeeds "$clstream" trace -o "$work/t.static.csv" -- "${traced}_static"
+    [ -s "$work/t.static.csv" ] || echo 'it is empty')"
 only=$(cd "$work" && echo t.*)
 check "nothing else is left behind" "$(only_files "$work" "$only said said.out info")"
 
