@@ -23,7 +23,7 @@ CLS_API cls_status cls_program_from_source(cls_context context, const char *sour
                                            const char *name, const char *options, cls_program *out);
 
 /**
- * Builds a program from a .cl file.
+ * Builds a program from a .cl file; `options` as in cls_program_from_source.
  * @retval CLS_ERROR_NOT_FOUND no such file
  * @retval CLS_ERROR_IO        it cannot be read
  */
