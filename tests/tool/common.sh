@@ -12,10 +12,13 @@ run() {
     "$clstream" run -q "$@"
 }
 
-# Without a device the rest has nothing to run on; any other failure of info is one of each test.
+# Without a device the rest has nothing to run on; any other failure of info is one of each test. Tests that
+# need none may stand before.
 need_device() {
     if ! "$clstream" info >"$work/info" 2>&1 && grep -q CLS_ERROR_NO_DEVICE "$work/info"; then
-        echo "1..0 # SKIP no OpenCL device"
+        [ "$tap_count" != 0 ] || { echo "1..0 # SKIP no OpenCL device"; exit 0; }
+        skip "the rest" "no OpenCL device"
+        finish
         exit 0
     fi
 }
