@@ -140,6 +140,7 @@ static bool let_go(struct stream *stream) {
     bool idle = !stream->flights.count && !stream->fifo_head && !stream->unflushed && !holds;
     if (idle) {
         kernel_slots_clear(stream);
+        handover_settle_queues(stream);
         stream->watched = false;
     }
     pthread_mutex_unlock(&stream->lock);

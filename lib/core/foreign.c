@@ -36,9 +36,10 @@ static cls_status find_companion(struct stream *stream) {
     cls_status status = queue_acquire(stream->context, &traits, &queue);
     if (status)
         return status;
-    if (stream->companion)
-        queue_unuse(stream->context, stream->companion);
+    struct queue *before = stream->companion;
     stream->companion = queue;
+    if (before)
+        handover_leave_queue(stream, before);
     return CLS_SUCCESS;
 }
 

@@ -71,6 +71,53 @@ cls_status handover_cover(struct stream *stream) {
     return status;
 }
 
+struct queue_left {
+    struct queue *queue;
+    struct queue_left *next;
+};
+
+static bool is_on(const struct stream *stream, const struct queue *queue) {
+    for (unsigned i = 0; i < stream->flights.count; i++)
+        if (flight_at(&stream->flights, i)->queue == queue)
+            return true;
+    return false;
+}
+
+static void let_go(struct stream *stream, struct queue *queue) {
+    if (stream->hurt)
+        queue_bury(stream->context, queue);
+    else
+        queue_unuse(stream->context, queue);
+}
+
+void handover_settle_queues(struct stream *stream) {
+    struct queue_left **link = &stream->left;
+    while (*link) {
+        struct queue_left *left = *link;
+        if (is_on(stream, left->queue)) {
+            link = &left->next;
+            continue;
+        }
+        *link = left->next;
+        let_go(stream, left->queue);
+        free(left);
+    }
+}
+
+/* Without memory to note it, it stays in use for good. */
+void handover_leave_queue(struct stream *stream, struct queue *queue) {
+    handover_settle_queues(stream);
+    if (!is_on(stream, queue)) {
+        let_go(stream, queue);
+        return;
+    }
+    struct queue_left *left = malloc(sizeof *left);
+    if (!left)
+        return;
+    *left = (struct queue_left){queue, stream->left};
+    stream->left = left;
+}
+
 /* Moves the stream to a queue that is profiled, or to one that is not; its work so far gets an event to wait
  * for, and is flushed. */
 static cls_status change_queue(struct stream *stream, bool profiled) {
@@ -83,8 +130,9 @@ static cls_status change_queue(struct stream *stream, bool profiled) {
     if (status)
         return status;
     stream_flush_locked(stream);
-    queue_unuse(stream->context, stream->queue);
+    struct queue *before = stream->queue;
     stream->queue = queue;
+    handover_leave_queue(stream, before);
     return CLS_SUCCESS;
 }
 

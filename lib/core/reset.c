@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "core/buffer.h"
 #include "core/context.h"
+#include "core/handover.h"
 #include "core/mutant.h"
 #include "core/race.h"
 #include "core/share.h"
@@ -60,6 +61,7 @@ static cls_status replace_queues(struct stream *stream) {
     if (stream->companion)
         queue_bury(stream->context, stream->companion);
     stream->companion = NULL;
+    handover_settle_queues(stream);
     stream->hurt = false;
     return CLS_SUCCESS;
 }

@@ -11,6 +11,7 @@
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/engine.h"
+#include "core/handover.h"
 #include "core/magazine.h"
 #include "core/mempool.h"
 #include "core/observe.h"
@@ -90,6 +91,7 @@ static void stream_finalize(struct object *object) {
         race_forget_stream(stream);
     deps_clear(&stream->waits);
     kernel_slots_clear(stream);
+    handover_settle_queues(stream);
     flights_free(&stream->flights);
     stream_memory_leave(stream);
     void (*leave)(struct context *, struct queue *) = stream->hurt ? queue_bury : queue_unuse;

@@ -25,6 +25,7 @@
 
 struct context;
 struct queue;
+struct queue_left;
 struct sighting;
 struct magazine;
 struct fence;
@@ -82,6 +83,7 @@ struct stream {
 
     struct queue *queue;
     struct queue *companion; /* for foreign code; NULL until needed */
+    struct queue_left *left; /* those that it has changed from, with its flights on them */
     bool want_profiled;
     bool unflushed;
     uint64_t unflushed_from; /* the first position that is; all flights from there on may be */
