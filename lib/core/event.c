@@ -126,6 +126,11 @@ static cls_status submit_timed(struct event *event, struct stream *stream, uint6
     return *position ? CLS_SUCCESS : status; /* taken, as stream_mark has it */
 }
 
+/* A timed record without a time was for a poisoned stream: where a reset came between, it is made anew. */
+static bool lacks_time(const struct event *event, const struct stream *stream, uint64_t position) {
+    return event->timed && !stream_failure_at(stream, position);
+}
+
 static cls_status record(struct event *event, struct stream *stream) {
     if (event->context != stream->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "the event and the stream are of different "
@@ -133,13 +138,16 @@ static cls_status record(struct event *event, struct stream *stream) {
     uint64_t serial = new_serial(event), position;
     const struct failure *known;
     cls_status status;
+    bool again;
     do {
         position = 0;
         known = atomic_load(&stream->failures);
         bool timed = event->timed && !stream_poison(stream);
         status =
             timed ? submit_timed(event, stream, serial, &position) : stream_mark(stream, &position);
-    } while (status && atomic_load(&stream->failures) != known); /* a failure found meanwhile */
+        again = status ? atomic_load(&stream->failures) != known /* a failure found meanwhile */
+                       : !timed && lacks_time(event, stream, position);
+    } while (again);
     if (!status)
         set_record(event, stream, position, serial);
     return status;
