@@ -221,20 +221,24 @@ static cls_status free_ended(struct stream *stream, struct mempool *pool, struct
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream's part of a pool");
 }
 
+/* Why a buffer is not freed. Where the handle is stale by now, what was seen of the slot says nothing. */
+static cls_status refuse_free(const struct buffer *slot, cls_buffer handle, bool is_pools) {
+    if (!object_is(&slot->object, handle))
+        return object_invalid(&buffer_pool, handle);
+    if (is_pools)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "buffer and stream are of different contexts");
+    return error_set(CLS_ERROR_INVALID_VALUE, "the buffer is not of cls_malloc_async: "
+                                              "cls_buffer_destroy is for it");
+}
+
 /* With the stream's lock held, which is left. What is known of the slot is known only once the life that
  * the handle names is ended. */
 static cls_status free_entered(struct stream *stream, struct buffer *slot, cls_buffer handle) {
-    cls_status status = CLS_SUCCESS;
-    if (!slot->block)
-        status = error_set(CLS_ERROR_INVALID_VALUE, "the buffer is not of cls_malloc_async: "
-                                                    "cls_buffer_destroy is for it");
-    else if (slot->context != stream->context)
-        status = error_set(CLS_ERROR_WRONG_CONTEXT, "buffer and stream are of different contexts");
-    else if (!object_end_life(&slot->object, object_generation_of(handle)))
-        status = object_invalid(&buffer_pool, handle);
-    if (status) {
+    const bool is_pools = slot->block != NULL;
+    if (!is_pools || slot->context != stream->context ||
+        !object_end_life(&slot->object, object_generation_of(handle))) {
         pthread_mutex_unlock(&stream->lock);
-        return status;
+        return refuse_free(slot, handle, is_pools);
     }
     struct mempool *pool = slot->block->pool;
     struct magazine *magazine = magazine_find(stream, pool);
