@@ -26,7 +26,7 @@ enum readiness { READY, BLOCKED, FAILED, CHANGED };
 
 /* A user's own event: the library holds the command back until it is set. */
 static enum readiness look_at_foreign(const struct dep *dep, cls_status *why) {
-    cl_int state = event_state(dep->share->device, dep->share->event);
+    cl_int state = event_outcome(dep->share->device, dep->share->event);
     if (state > 0)
         return BLOCKED;
     if (state == CL_COMPLETE)

@@ -69,7 +69,7 @@ static cls_status replace_queues(struct stream *stream) {
 /* Also of a user's own event, of which the library records nothing. */
 static bool has_failed(const struct dep *dep) {
     if (!dep->stream && !dep->gate)
-        return event_state(dep->share->device, dep->share->event) < 0;
+        return event_outcome(dep->share->device, dep->share->event) < 0;
     return dep_failure(dep) != NULL;
 }
 

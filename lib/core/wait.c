@@ -346,7 +346,7 @@ static cl_int wait_state(const struct dep *dep) {
     else if (dep->gate)
         over = dep->gate->type->is_over(dep->gate, dep->position);
     else
-        return event_state(dep->share->device, dep->share->event);
+        return event_outcome(dep->share->device, dep->share->event);
     if (!over)
         return CL_SUBMITTED;
     return dep_failure(dep) ? -1 : CL_COMPLETE;

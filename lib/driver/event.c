@@ -25,6 +25,12 @@ cl_int event_verdict(const struct device *device, cl_uint count, const cl_event 
     return code;
 }
 
+cl_int event_outcome(const struct device *device, cl_event event) {
+    cl_int state = event_state(device, event);
+    bool lies = device->quirks & QUIRK_STATUS_LIES;
+    return state == CL_COMPLETE && lies ? event_verdict(device, 1, &event) : state;
+}
+
 bool event_retain(const struct device *device, cl_event event) {
     driver_enter(device);
     cl_int code = clRetainEvent(event);

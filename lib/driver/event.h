@@ -16,6 +16,9 @@ cl_int event_ask(const struct device *device, cl_event event, cl_int *state);
  * drivers tell the truth here only (PLATFORMS: status CL_COMPLETE, wait -14). */
 cl_int event_verdict(const struct device *device, cl_uint count, const cl_event *events);
 
+/* As event_state, and where a driver's states are not to be trusted what waiting says of CL_COMPLETE. */
+cl_int event_outcome(const struct device *device, cl_event event);
+
 /* False when the driver refuses: there is nothing to release then. */
 bool event_retain(const struct device *device, cl_event event);
 void event_release(const struct device *device, cl_event event);

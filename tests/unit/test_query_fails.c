@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "driver/device.h"
+#include "driver/quirk.h"
 #include "latest_kernel.h"
 #include "silent_driver.h"
 
@@ -169,11 +171,45 @@ static void test_memory_of_a_lost_launch_is_not_given_again(void **state) {
     world_close(&world);
 }
 
+/* On a driver whose status says that it completed. */
+static void test_a_callers_event_that_only_waiting_tells_of_poisons(void **state) {
+    struct device *device;
+    struct world world;
+    cl_context context;
+    cl_int code;
+    (void)state;
+    world_open(&world);
+    assert_int_equal(device_find(NULL, &device), CLS_SUCCESS);
+    assert_int_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
+    assert_int_equal(cls_context_get_cl(world.context, &context, NULL), CLS_SUCCESS);
+    cl_event event = clCreateUserEvent(context, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    assert_int_equal(clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
+    const unsigned quirks = device->quirks;
+    device->quirks |= QUIRK_STATUS_LIES;
+    silent.about = event;
+    silent.waits_fail = true;
+    assert_int_equal(cls_stream_wait_cl(world.stream, event), CLS_SUCCESS);
+    assert_int_equal(launch(world.kernel, world.cells, 1, world.stream), CLS_SUCCESS);
+    assert_int_equal(cls_stream_synchronize(world.stream), CLS_ERROR_COMMAND_FAILED);
+    assert_int_equal(cls_stream_reset(world.stream), CLS_SUCCESS);
+    /* And where nothing follows the wait. */
+    assert_int_equal(cls_stream_wait_cl(world.stream, event), CLS_SUCCESS);
+    assert_int_equal(cls_stream_query(world.stream), CLS_ERROR_COMMAND_FAILED);
+    assert_int_equal(cls_stream_reset(world.stream), CLS_SUCCESS);
+    silent.waits_fail = false;
+    silent.about = NULL;
+    device->quirks = quirks;
+    assert_int_equal(clReleaseEvent(event), CL_SUCCESS);
+    world_close(&world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_nobody_tells_of_is_waited_for),
         cmocka_unit_test(test_what_a_lost_launch_uses_is_kept),
         cmocka_unit_test(test_memory_of_a_lost_launch_is_not_given_again),
+        cmocka_unit_test(test_a_callers_event_that_only_waiting_tells_of_poisons),
         cmocka_unit_test(test_a_download_is_over_when_it_returns),
         cmocka_unit_test(test_pinned_memory_stays_until_what_writes_it_is_known_to_be_over),
     };
