@@ -33,7 +33,8 @@ CLS_API cls_status cls_event_destroy(cls_event event);
 
 /**
  * Marks the work submitted to `stream` so far. A timed event makes the stream's queue a profiled one
- * from its next command on, order kept, and adds a marker command whose end is the event's time.
+ * from its next command on, order kept (but not a wrapped one: opencl.h), and adds a marker command whose end
+ * is the event's time.
  * A poisoned stream takes it as well: the event then reports the stream's error.
  * @retval CLS_ERROR_WRONG_CONTEXT the stream is of another context than the event
  */

@@ -5,8 +5,8 @@
  *
  * Wrapped objects are retained by the library and released when it is done with them; the caller keeps
  * its own reference. Objects handed out are borrowed unless said otherwise. OpenCL objects cannot be
- * checked before the driver reads them: a null one is CLS_ERROR_INVALID_VALUE, one of another context
- * than the call's CLS_ERROR_WRONG_CONTEXT, and one that was released is the caller's fault.
+ * checked before the driver reads them: a null one is CLS_ERROR_INVALID_VALUE, a buffer or queue of another
+ * context than the call's CLS_ERROR_WRONG_CONTEXT, and one that was released is the caller's fault.
  */
 #ifndef CLSTREAM_OPENCL_H
 #define CLSTREAM_OPENCL_H
@@ -23,12 +23,18 @@ CLS_BEGIN_DECLS
 /** Makes a context on the caller's cl_context and one device of it. */
 CLS_API cls_status cls_context_wrap(cl_context context, cl_device_id device, cls_context *out);
 
-/** Makes a buffer of the caller's cl_mem, which must be a buffer of the context's cl_context. */
+/**
+ * Makes a buffer of the caller's cl_mem, which must be a buffer of the context's cl_context. Buffers that are
+ * made of different parts (sub-buffers) of one memory are different buffers to the library: that the parts
+ * overlap is for the caller to know, and CLS_ERROR_OVERLAP is not promised.
+ */
 CLS_API cls_status cls_buffer_wrap(cls_context context, cl_mem memory, cls_buffer *out);
 
 /**
  * Makes a stream on the caller's queue, in-order or out-of-order, of the context's device. The stream orders
- * its own commands; commands that the caller enqueues on the queue beside it are ordered by events only.
+ * its own commands; commands that the caller enqueues on the queue beside it are ordered by events only. The
+ * queue is kept as it is: where it is not profiled, a timed event's time is when the library came to see it
+ * done, by the host's clock, which may be milliseconds late.
  * @retval CLS_ERROR_WRONG_CONTEXT also a queue of another device of the context's cl_context
  */
 CLS_API cls_status cls_stream_wrap(cls_context context, cl_command_queue queue, cls_stream *out);
@@ -52,9 +58,9 @@ CLS_API cls_status cls_event_get_cl(cls_event event, cl_event *out);
 CLS_API cls_status cls_event_wait_cl(cls_event event, uint64_t timeout_ns, cl_event *out);
 
 /**
- * Makes the stream's later work wait for the caller's cl_event, which is retained. A user event is
- * allowed; until it is set the stream's work is held by the library, not by the driver. A poisoned
- * stream takes the wait as well.
+ * Makes the stream's later work wait for the caller's cl_event, which is retained and may be of another
+ * cl_context. A user event is allowed; until it is set the stream's work is held by the library, not by the
+ * driver. An event that fails poisons the stream. A poisoned stream takes the wait as well.
  */
 CLS_API cls_status cls_stream_wait_cl(cls_stream stream, cl_event event);
 
