@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,6 +53,7 @@ static int finish(int code) {
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "";
     take_closed_places();
+    signal(SIGCHLD, SIG_DFL); /* or nobody could wait for a program, or for a driver's linker */
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         return fputs(help, stdout), finish(TOOL_OK);
     if (strcmp(name, "--version") == 0)

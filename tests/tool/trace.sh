@@ -13,6 +13,13 @@ check "a program without the library is told of" \
     "$(fails 1 'left no profile' "$clstream" trace -o "$work/t.json" -- true)"
 check "the program's exit status and arguments go through" \
     "$(fails 5 'left no profile' "$clstream" trace -o "$work/t.json" -- sh -c 'exit "$1"' sh 5)"
+if env --ignore-signal=CHLD true 2>/dev/null; then
+    check "the exit status goes through where the parent ignores the end of children, too" \
+        "$(fails 5 'left no profile' env --ignore-signal=CHLD "$clstream" trace -o "$work/t.json" -- \
+            sh -c 'exit 5')"
+else
+    skip "the exit status where the parent ignores the end of children" "env cannot ignore signals"
+fi
 check "a signal's status too" \
     "$(fails 143 'left no profile' "$clstream" trace -o "$work/t.json" -- sh -c 'kill -TERM $$')"
 
