@@ -64,6 +64,17 @@ variables '^\| `' "$srcdir/README.md" >"$dir/readme"
 variables '^\.It Ev ' "$srcdir/doc/clstream.7" >"$dir/manual"
 check "README.md and clstream(7) list the same variables" "$(diff "$dir/readme" "$dir/manual")"
 
+# The guide says that its figures are performance.md's, but for those with a star.
+strange_figures() {
+    tr '\n' ' ' <"$srcdir/doc/guide.md" |
+        grep -oE '[0-9]+\.[0-9]+ (us|GB/s|times)( on (the H200|PoCL)\*)?' | grep -v '\*$' |
+        while read -r figure; do
+            grep -qE "(^|[^0-9.])${figure%%.*}[.]$(echo "${figure#*.}" | cut -d' ' -f1)([^0-9]|\$)" \
+                "$srcdir/doc/performance.md" || echo "$figure"
+        done
+}
+check "the guide's figures are those of doc/performance.md" "$(strange_figures)"
+
 few=$(names "$srcdir/doc/porting.md" | awk 'END {if (NR < 100) print "only " NR " names"}')
 check "the names of a page are found" "$few"
 finish
