@@ -261,7 +261,7 @@ static cls_status free_on_default(cls_buffer handle) {
         status = free_entered(stream, slot, handle);
         stream_put(stream);
     } else {
-        status = cls_buffer_destroy(handle);
+        status = slot->block ? cls_buffer_destroy(handle) : refuse_free(slot, handle, false);
     }
     buffer_put(slot);
     return status;

@@ -115,7 +115,7 @@ static void test_a_destroyed_context(void **state) {
     cls_context context;
     cls_stream stream;
     cls_mempool own, standard;
-    cls_buffer x, y, z, rest[2], untouched = NULL;
+    cls_buffer x, y, z, rest[2], plain, untouched = NULL;
     OK(cls_context_create(NULL, &context));
     OK(cls_stream_create(context, NULL, &stream));
     OK(cls_mempool_create(context, NULL, &own));
@@ -123,6 +123,7 @@ static void test_a_destroyed_context(void **state) {
     OK(cls_malloc_async(stream, MIB, &x));
     OK(cls_malloc_async(stream, MIB, &y));
     OK(cls_malloc_async(stream, MIB, &rest[0]));
+    OK(cls_buffer_create(context, MIB, &plain));
     OK(cls_mempool_malloc_async(own, stream, MIB, &rest[1]));
     OK(cls_mempool_malloc_async(own, stream, 100, &z));
     OK(cls_context_destroy(context));
@@ -133,6 +134,8 @@ static void test_a_destroyed_context(void **state) {
     OK(cls_free_async(y, NULL)); /* there is no default stream any more */
     OK(cls_buffer_destroy(z));
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(y, NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_free_async(plain, NULL));
+    OK(cls_buffer_destroy(plain));
     OK(cls_stream_free_all_async(stream, CLS_FREE_IN_ORDER));
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(rest[0], stream));
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(rest[1], stream));
