@@ -296,8 +296,7 @@ static bool run_all(struct probe *probe, struct caps *caps) {
     probe_migration(probe, caps);
     probe_launches(probe, caps);
     probe_kernel_overlap(probe, caps);
-    probe_copies(probe, caps);
-    return !probe->stuck;
+    return probe_copies(probe, caps) && !probe->stuck;
 }
 
 bool probe_device(struct device *device, struct caps *caps) {

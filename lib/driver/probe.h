@@ -28,8 +28,8 @@ struct probe {
     bool stuck;
 };
 
-/* Fills the measured figures. False: nothing could be run, or a wait ran out, so that the record
- * is not worth keeping on disk. */
+/* Fills the measured figures. False: nothing could be run, there was no memory for the copies, or a
+ * wait ran out, so that the record is not worth keeping on disk. */
 bool probe_device(struct device *device, struct caps *caps);
 
 /* One work-item of kernel `which` for `rounds`, on `queue`. `event` may be NULL. */
@@ -45,6 +45,6 @@ bool probe_poll(cl_event event, uint64_t ns);
 /* The probes by subject, each in a file of its own. */
 void probe_launches(struct probe *probe, struct caps *caps);
 void probe_kernel_overlap(struct probe *probe, struct caps *caps);
-void probe_copies(struct probe *probe, struct caps *caps);
+bool probe_copies(struct probe *probe, struct caps *caps); /* false: they could not be measured */
 
 #endif

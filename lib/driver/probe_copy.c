@@ -155,24 +155,26 @@ static void close_copies(struct probe *probe, struct copies *copies) {
     free(copies->pageable);
 }
 
-static void run_copies(struct probe *probe, const struct copies *copies, struct caps *caps) {
-    struct timing pageable, pinned;
-    if (time_pageable(probe, copies, READ, &pageable))
-        caps->pageable_read_blocks = pageable.blocks;
+static bool run_copies(struct probe *probe, const struct copies *copies, struct caps *caps) {
+    struct timing read, pageable, pinned;
+    const bool reads = time_pageable(probe, copies, READ, &read);
+    if (reads)
+        caps->pageable_read_blocks = read.blocks;
     if (!time_pageable(probe, copies, WRITE, &pageable))
-        return;
+        return false;
     caps->pageable_write_blocks = pageable.blocks;
     if (!time_copies(probe, copies, WRITE, copies->pinned, BYTES, &pinned))
-        return;
+        return false;
     caps->pinned_speedup = pageable.ns / pinned.ns;
     caps->copy_compute_overlap = overlaps(probe, copies, pinned.ns);
+    return reads;
 }
 
-void probe_copies(struct probe *probe, struct caps *caps) {
+bool probe_copies(struct probe *probe, struct caps *caps) {
     struct copies copies;
     if (probe->stuck)
-        return;
-    if (open_copies(probe, &copies))
-        run_copies(probe, &copies, caps);
+        return false;
+    const bool measured = open_copies(probe, &copies) && run_copies(probe, &copies, caps);
     close_copies(probe, &copies);
+    return measured;
 }
