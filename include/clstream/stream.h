@@ -34,7 +34,7 @@
  *
  * **Environment.** CLSTREAM_QUEUE_ORDER=in|out forces the queue order of every stream (where the device
  * has it); CLSTREAM_LAUNCH_BLOCKING=1 makes every command complete before its call returns, to find the
- * one that fails; but for commands behind the wait for a timeline.
+ * one that fails; but for commands behind the wait for a timeline or a cl_event of the caller's.
  */
 #ifndef CLSTREAM_STREAM_H
 #define CLSTREAM_STREAM_H

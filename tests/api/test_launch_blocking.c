@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <clstream/async_coordinator.h>
+#include <clstream/timeline.h>
 
 static void count(void *arg) { ++*(unsigned *)arg; }
 
@@ -181,6 +182,53 @@ static void test_what_an_operation_waits_for_can_poll(void **state) {
     sem_destroy(&poller.runs);
 }
 
+/* Two streams, the second of which comes after the first. */
+static void submit_to_both(cls_stream first, cls_stream second, cls_buffer cells) {
+    cls_event event = rig_event();
+    OK(rig_set(first, cells, 0, 1, 0));
+    OK(cls_event_record(event, first));
+    OK(cls_stream_wait_event(second, event));
+    OK(rig_set(second, cells, 1, 2, 0));
+    EXPECT(CLS_NOT_READY, cls_stream_query(second));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(second, 1000 * 1000));
+    OK(cls_event_destroy(event));
+}
+
+static void end_both(cls_stream first, cls_stream second, cls_buffer cells) {
+    OK(cls_stream_synchronize(second));
+    assert_int_equal(rig_cell(cells, 0), 1);
+    assert_int_equal(rig_cell(cells, 1), 2);
+    OK(cls_stream_destroy(first));
+    OK(cls_stream_destroy(second));
+    OK(cls_buffer_destroy(cells));
+}
+
+/* What this thread alone is to signal holds it nowhere, not by way of another stream either. */
+static void test_what_waits_for_a_timeline_is_excepted(void **state) {
+    (void)state;
+    cls_stream first = rig_stream(), second = rig_stream();
+    cls_buffer cells = rig_cells(2);
+    cls_timeline timeline;
+    OK(cls_timeline_create(NULL, &timeline));
+    OK(cls_stream_wait_timeline(first, timeline, 1));
+    submit_to_both(first, second, cells);
+    OK(cls_timeline_signal(timeline, 1));
+    end_both(first, second, cells);
+    OK(cls_timeline_destroy(timeline));
+}
+
+static void test_what_waits_for_a_user_event_is_excepted(void **state) {
+    (void)state;
+    cls_stream first = rig_stream(), second = rig_stream();
+    cls_buffer cells = rig_cells(2);
+    cl_event event = rig_user_event();
+    OK(cls_stream_wait_cl(first, event));
+    submit_to_both(first, second, cells);
+    assert_int_equal(clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
+    end_both(first, second, cells);
+    assert_int_equal(clReleaseEvent(event), CL_SUCCESS);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_call_has_completed),
@@ -188,6 +236,8 @@ int main(void) {
         cmocka_unit_test(test_a_failure_is_passed_on),
         cmocka_unit_test(test_submitting_inside_a_host_function_does_not_hang),
         cmocka_unit_test(test_what_an_operation_waits_for_can_poll),
+        cmocka_unit_test(test_what_waits_for_a_timeline_is_excepted),
+        cmocka_unit_test(test_what_waits_for_a_user_event_is_excepted),
     };
     setenv("CLSTREAM_LAUNCH_BLOCKING", "1", 1);
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
