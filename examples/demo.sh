@@ -12,16 +12,19 @@ out=${1:-demo}
 mkdir -p "$out"
 trap 'rm -f "$out/random.npy" "$out/random.out.npy"' EXIT
 
-# Shows a command as one would type it, and runs it.
-step() {
-    printf '\n$ clstream'
+# A command as one would type it: the tool with its path, since it need not be installed.
+typed() {
     for word in "$@"; do
         case $word in
         *[\ \|]*) printf " '%s'" "$word" ;;
         *) printf ' %s' "$word" ;;
         esac
     done
-    printf '\n'
+}
+
+# Shows a command and runs it.
+step() {
+    printf '\n$%s\n' "$(typed "$clstream" "$@")"
     "$clstream" "$@"
 }
 
@@ -38,4 +41,5 @@ step run -i "$out/random.npy" -o "$out/random.out.npy" --verify \
     'scale 0.5 | gelu | add_scalar 1 | cast u8'
 
 echo
-echo "What is known of this machine's devices: clstream info. The result for the digits: $out/digits.npy"
+echo "What is known of this machine's devices:$(typed "$clstream" info)"
+echo "The result for the digits: $out/digits.npy"
