@@ -237,20 +237,22 @@ void stream_memory_settle(struct stream *stream) {
     } while (chain);
 }
 
+/* By their addresses: whoever takes magazines from the list meanwhile ends no walk. */
 struct mempool *stream_next_pool(struct stream *stream, struct mempool *previous) {
+    struct mempool *next = NULL;
     pthread_mutex_lock(&stream->lock);
-    struct magazine *magazine = previous ? magazine_find(stream, previous) : NULL;
-    if (magazine)
-        magazine = magazine->next;
-    else if (!previous)
-        magazine = atomic_load(&stream->magazines);
-    struct mempool *pool = magazine ? magazine->pool : NULL;
-    if (pool)
-        object_retain(&pool->object);
+    const struct magazine *magazine = atomic_load(&stream->magazines);
+    for (; magazine; magazine = magazine->next) {
+        struct mempool *pool = magazine->pool;
+        if ((uintptr_t)pool > (uintptr_t)previous && (!next || (uintptr_t)pool < (uintptr_t)next))
+            next = pool;
+    }
+    if (next)
+        object_retain(&next->object);
     pthread_mutex_unlock(&stream->lock);
     if (previous)
         mempool_put(previous);
-    return pool;
+    return next;
 }
 
 void stream_memory_waited(struct stream *stream) {

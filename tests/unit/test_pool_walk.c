@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Going through the pools that a stream has memory of, while another thread takes one of them away. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <clstream.h>
+
+#include "core/magazine.h"
+#include "core/mempool.h"
+#include "core/stream.h"
+
+enum { POOLS = 4 };
+
+struct world {
+    cls_stream stream;
+    cls_mempool pools[POOLS];
+    cls_buffer buffers[POOLS];
+    bool seen[POOLS];
+};
+
+static unsigned index_of(const struct world *world, const struct mempool *pool) {
+    unsigned i = 0;
+    while (i < POOLS && object_handle(&pool->object) != world->pools[i])
+        i++;
+    assert_in_range(i, 0, POOLS - 1);
+    return i;
+}
+
+/* The pool goes, with the stream's part of it. */
+static void end_pool(const struct world *world, struct stream *stream, unsigned i) {
+    assert_int_equal(cls_free_async(world->buffers[i], world->stream), CLS_SUCCESS);
+    assert_int_equal(cls_stream_synchronize(world->stream), CLS_SUCCESS);
+    assert_int_equal(cls_mempool_destroy(world->pools[i]), CLS_SUCCESS);
+    stream_memory_waited(stream);
+}
+
+static void test_a_pool_that_goes_ends_no_walk(void **state) {
+    struct world world = {.seen = {false}};
+    struct stream *stream;
+    (void)state;
+    assert_int_equal(cls_stream_create(NULL, NULL, &world.stream), CLS_SUCCESS);
+    for (unsigned i = 0; i < POOLS; i++) {
+        assert_int_equal(cls_mempool_create(NULL, NULL, &world.pools[i]), CLS_SUCCESS);
+        assert_int_equal(
+            cls_mempool_malloc_async(world.pools[i], world.stream, 64, &world.buffers[i]),
+            CLS_SUCCESS);
+    }
+    assert_int_equal(stream_get(world.stream, NULL, &stream), CLS_SUCCESS);
+    struct mempool *pool = stream_next_pool(stream, NULL);
+    assert_non_null(pool);
+    const unsigned gone = index_of(&world, pool);
+    end_pool(&world, stream, gone);
+    world.seen[gone] = true;
+    while ((pool = stream_next_pool(stream, pool)) != NULL)
+        world.seen[index_of(&world, pool)] = true;
+    stream_put(stream);
+    for (unsigned i = 0; i < POOLS; i++) {
+        assert_true(world.seen[i]);
+        if (i != gone)
+            assert_int_equal(cls_free_async(world.buffers[i], world.stream), CLS_SUCCESS);
+        if (i != gone)
+            assert_int_equal(cls_mempool_destroy(world.pools[i]), CLS_SUCCESS);
+    }
+    assert_int_equal(cls_stream_destroy(world.stream), CLS_SUCCESS);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_pool_that_goes_ends_no_walk)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
