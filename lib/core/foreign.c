@@ -92,7 +92,9 @@ static cls_status leave(struct stream *stream, struct command *command, cl_event
         return CLS_SUCCESS;
     }
     *event = NULL;
+    pthread_mutex_lock(&stream->lock); /* others look at what the head uses */
     wreck_leave_command(stream->context, queue, command);
+    pthread_mutex_unlock(&stream->lock);
     return status;
 }
 
