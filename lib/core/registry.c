@@ -47,9 +47,13 @@ void registered_clear(struct context *context) {
     }
 }
 
-/* Takes over the kernel's reference and `entry` on success; `*old` is what the name stood for. */
+/* Under the context's lock. Takes over the kernel's reference and `entry` on success; `*old` is what the name stood
+ * for. A context that is destroyed takes none: the names are taken away after that, under the lock. */
 static bool enter(struct context *context, struct registered *entry, struct kernel *kernel,
                   struct kernel **old, bool *used) {
+    *used = false;
+    if (atomic_load(&context->closed))
+        return false;
     struct registered *known = find(context, entry->name);
     *used = !known;
     *old = known ? known->kernel : NULL;
@@ -78,9 +82,10 @@ static cls_status register_kernel(struct kernel *kernel, const char *name) {
         free(entry);
     if (old)
         object_release(&old->object);
-    if (!entered)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to register '%s'", name);
-    return CLS_SUCCESS;
+    if (entered)
+        return CLS_SUCCESS;
+    cls_status status = context_check(context);
+    return status ? status : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to register '%s'", name);
 }
 
 cls_status cls_kernel_register(cls_kernel handle, const char *name) {
