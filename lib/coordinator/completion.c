@@ -170,15 +170,23 @@ cls_status cls_coordinator_query(cls_coordinator handle) {
     return status;
 }
 
-static cls_status mark_all(struct plan *plan) {
+static cls_status timed_out(const struct stream *stream) {
+    return error_set(CLS_ERROR_TIMEOUT, "stream '%s' is still at work", stream->name);
+}
+
+static cls_status mark_all_to_wait(struct plan *plan, uint64_t deadline) {
     cls_status status = check_may_block();
-    for (size_t i = 0; i < plan->count && !status; i++)
-        status = plan_mark(&plan->streams[i]);
+    for (size_t i = 0; i < plan->count && !status; i++) {
+        struct planned *planned = &plan->streams[i];
+        status = stream_mark_to_wait(planned->stream, &planned->position, deadline);
+        if (status == CLS_ERROR_TIMEOUT)
+            return timed_out(planned->stream);
+    }
     return status;
 }
 
 static cls_status wait_all(struct plan *plan, uint64_t deadline) {
-    cls_status status = mark_all(plan);
+    cls_status status = mark_all_to_wait(plan, deadline);
     if (status)
         return status;
     for (size_t i = 0; i < plan->count; i++) {
@@ -223,17 +231,41 @@ static cls_status wait_marked(const struct plan *plan, size_t start, uint64_t de
     return status;
 }
 
+/* `*full`: fifo_limit leaves no room for the mark, and the position is that of the newest work. */
+static cls_status mark_or_not(struct planned *planned, bool *full) {
+    cls_status status = plan_mark(planned);
+    *full = status == CLS_ERROR_LIMIT;
+    return *full ? CLS_SUCCESS : status;
+}
+
+/* A stream that was full is marked once there is room, and is done then only if that is. */
+static cls_status wait_for_marks(struct plan *plan, bool *full, size_t start, uint64_t deadline,
+                                 size_t *which) {
+    cls_status status = check_may_block();
+    bool again = true;
+    for (size_t i = 0; i < plan->count && !status; i++)
+        status = mark_or_not(&plan->streams[i], &full[i]);
+    while (again && !status) {
+        status = wait_marked(plan, start, deadline, which);
+        again = !status && full[*which];
+        if (again)
+            status = mark_or_not(&plan->streams[*which], &full[*which]);
+    }
+    return status;
+}
+
 static cls_status wait_any(struct coordinator *coordinator, struct plan *plan, uint64_t deadline,
                            size_t *which) {
     if (!plan->count)
         return no_streams(coordinator);
-    cls_status status = mark_all(plan);
-    if (status)
-        return status;
+    bool *full = calloc(plan->count, sizeof *full);
+    if (!full)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to wait for %zu streams", plan->count);
     pthread_mutex_lock(&coordinator->lock);
     size_t start = coordinator->turn;
     pthread_mutex_unlock(&coordinator->lock);
-    status = wait_marked(plan, start % plan->count, deadline, which);
+    cls_status status = wait_for_marks(plan, full, start % plan->count, deadline, which);
+    free(full);
     if (status)
         return status;
     pthread_mutex_lock(&coordinator->lock);

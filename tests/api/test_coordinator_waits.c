@@ -192,6 +192,47 @@ static void test_waits_with_a_time(void **state) {
     gate_destroy(&gate);
 }
 
+/* Where fifo_limit leaves no room for a mark behind a wait, who waits anyway waits for room too. */
+static void test_waits_where_a_stream_takes_no_more(void **state) {
+    (void)state;
+    struct team team = team_make(0, 1);
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream full, done = NULL;
+    cls_event event = rig_event();
+    struct gate gate, other;
+    gate_init(&gate);
+    gate_init(&other);
+    config.fifo_limit = 2;
+    OK(cls_stream_create(rig.context, &config, &full));
+    for (int round = 0; round < 2; round++) {
+        OK(cls_stream_launch_host_async(team.streams[0], gate_hold, &other));
+        OK(cls_event_record(event, team.streams[0]));
+        if (!round)
+            OK(cls_coordinator_add_stream(team.coordinator, full, NULL));
+        for (int i = 0; i < 2; i++)
+            OK(cls_stream_launch_host_async(full, gate_hold, &gate));
+        OK(cls_stream_wait_event(full, event));
+        EXPECT(CLS_ERROR_TIMEOUT, cls_coordinator_wait_all(team.coordinator, 1000000));
+        EXPECT(CLS_ERROR_TIMEOUT, cls_coordinator_wait_any(team.coordinator, 1000000, &done));
+        gate_open(&gate);
+        gate_open(&gate);
+        EXPECT(CLS_ERROR_TIMEOUT, cls_coordinator_wait_all(team.coordinator, 1000000));
+        EXPECT(CLS_ERROR_TIMEOUT, cls_coordinator_wait_any(team.coordinator, 1000000, &done));
+        gate_open(&other);
+        if (round)
+            OK(cls_coordinator_wait_all(team.coordinator, UINT64_MAX));
+        else
+            OK(cls_coordinator_wait_any(team.coordinator, UINT64_MAX, &done));
+        OK(cls_stream_synchronize(full));
+    }
+    OK(cls_coordinator_remove_stream(team.coordinator, full));
+    OK(cls_stream_destroy(full));
+    OK(cls_event_destroy(event));
+    team_drop(&team);
+    gate_destroy(&gate);
+    gate_destroy(&other);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_apply_orders_what_is_submitted_so_far),
@@ -200,6 +241,7 @@ int main(void) {
         cmocka_unit_test(test_callbacks_of_one_and_of_all),
         cmocka_unit_test(test_the_whole_callback_hears_of_a_failure),
         cmocka_unit_test(test_waits_with_a_time),
+        cmocka_unit_test(test_waits_where_a_stream_takes_no_more),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
