@@ -64,13 +64,11 @@ cls_status group_get(cls_device_group handle, struct group **out) {
     struct group *group = object_acquire(&group_pool, handle);
     if (!group)
         return object_invalid(&group_pool, handle);
-    cls_status status = CLS_SUCCESS;
-    for (unsigned d = 0; d < group->n && !status; d++)
-        status = cls_event_query(group->members[d].event);
-    if (status == CLS_ERROR_CONTEXT_DESTROYED) {
-        object_release(&group->object);
-        return status;
-    }
+    for (unsigned d = 0; d < group->n; d++)
+        if (cls_event_query(group->members[d].event) == CLS_ERROR_CONTEXT_DESTROYED) {
+            object_release(&group->object);
+            return CLS_ERROR_CONTEXT_DESTROYED;
+        }
     *out = group;
     return CLS_SUCCESS;
 }

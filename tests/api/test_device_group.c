@@ -184,6 +184,36 @@ static void all_reduce_sums_on_every_device(void **state) {
     }
 }
 
+/* Whatever the other devices are at. */
+static void a_destroyed_context_is_told(void **state) {
+    (void)state;
+    cls_context contexts[DEVICES];
+    cls_device_group group;
+    cls_device_streams streams;
+    struct gate gate;
+    unsigned count = 7;
+    gate_init(&gate);
+    OK(cls_context_create(NULL, &contexts[0]));
+    OK(cls_context_create(NULL, &contexts[1]));
+    cls_buffer buffers[DEVICES];
+    static int32_t in[DEVICES][N];
+    for (int d = 0; d < DEVICES; d++)
+        OK(cls_buffer_create(contexts[d], BYTES, &buffers[d]));
+    OK(cls_device_group_create(contexts, DEVICES, NULL, &group));
+    OK(cls_device_group_get_streams(group, 0, &streams));
+    OK(cls_stream_launch_host_async(streams.upload, gate_hold, &gate));
+    OK(cls_device_group_scatter_async(group, in, BYTES, buffers)); /* the first one is at work */
+    OK(cls_context_destroy(contexts[1]));
+    EXPECT(CLS_ERROR_CONTEXT_DESTROYED, cls_device_group_get_count(group, &count));
+    EXPECT(CLS_ERROR_CONTEXT_DESTROYED, cls_device_group_get_streams(group, 1, &streams));
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_CONTEXT_DESTROYED, cls_device_group_get_count(group, &count));
+    assert_int_equal(count, 7);
+    OK(cls_device_group_destroy(group));
+    OK(cls_context_destroy(contexts[0]));
+    gate_destroy(&gate);
+}
+
 /* Three of one context: sums of floats in the order of the devices, so the same bits everywhere. */
 static void all_reduce_gives_the_same_bits(void **state) {
     (void)state;
@@ -350,6 +380,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(later_work_waits_for_the_copy, setup, teardown),
         cmocka_unit_test_setup_teardown(scatter_and_gather, setup, teardown),
         cmocka_unit_test_setup_teardown(all_reduce_sums_on_every_device, setup, teardown),
+        cmocka_unit_test(a_destroyed_context_is_told),
         cmocka_unit_test(all_reduce_gives_the_same_bits),
         cmocka_unit_test_setup_teardown(copies_go_on_after_a_failure_and_a_reset, setup, teardown),
         cmocka_unit_test_setup_teardown(destroying_waits_for_the_copies, setup, teardown),
