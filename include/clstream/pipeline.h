@@ -128,7 +128,7 @@ CLS_API cls_status cls_pipeline_set_order(cls_pipeline pipeline, const char *con
 /**
  * Submits one iteration of all stages and returns. Without set_order the stages are in the order in which
  * they were added, checked as there.
- * @retval CLS_ERROR_INVALID_STATE no stage, or another thread is submitting an iteration
+ * @retval CLS_ERROR_INVALID_STATE no stage, or another thread is submitting an iteration or resets
  * @return also what a stage's function returned, or what a poisoned stream says
  */
 CLS_API cls_status cls_pipeline_execute_iteration(cls_pipeline pipeline);
@@ -174,6 +174,8 @@ CLS_API cls_status cls_pipeline_get_stage_statistics(cls_pipeline pipeline, cons
 /**
  * Waits for all iterations, resets the pipeline's own streams (cls_stream_reset), forgets the statistics
  * and starts again with iteration 0. Stages, buffers and order stay, and may be added to again.
+ * @retval CLS_ERROR_INVALID_STATE  a thread is submitting an iteration or resets
+ * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function
  */
 CLS_API cls_status cls_pipeline_reset(cls_pipeline pipeline);
 

@@ -147,7 +147,8 @@ static cls_status run_stage(struct pipeline *pipeline, unsigned index, int *roun
 
 static cls_status begin(struct pipeline *pipeline) {
     if (pipeline->executing)
-        return error_set(CLS_ERROR_INVALID_STATE, "another thread is submitting an iteration");
+        return error_set(CLS_ERROR_INVALID_STATE,
+                         "another thread is submitting an iteration or resets");
     if (!pipeline->n_stages)
         return error_set(CLS_ERROR_INVALID_STATE, "a pipeline without stages");
     cls_status status = CLS_SUCCESS;
@@ -189,10 +190,16 @@ cls_status cls_pipeline_execute_iteration(cls_pipeline handle) {
 
 /* --- all of them --- */
 
-static cls_status synchronize(const struct pipeline *pipeline) {
+static cls_status synchronize(struct pipeline *pipeline) {
+    cls_stream streams[CLS_PIPELINE_MAX_STAGES];
     cls_status first = CLS_SUCCESS;
-    for (unsigned i = 0; i < pipeline->n_stages; i++) {
-        const cls_status status = cls_stream_synchronize(pipeline->stages[i]->stream);
+    pthread_mutex_lock(&pipeline->lock);
+    const unsigned n = pipeline->n_stages;
+    for (unsigned i = 0; i < n; i++)
+        streams[i] = pipeline->stages[i]->stream;
+    pthread_mutex_unlock(&pipeline->lock);
+    for (unsigned i = 0; i < n; i++) {
+        const cls_status status = cls_stream_synchronize(streams[i]);
         first = first ? first : status;
     }
     return first;
@@ -215,20 +222,43 @@ static void forget_accesses(struct pipeline *pipeline) {
         }
 }
 
-static cls_status reset(struct pipeline *pipeline) {
-    cls_status first = CLS_SUCCESS;
+/* Keeps iterations and new stages out, without the lock: what the streams still do may ask for the pipeline. */
+static cls_status begin_reset(struct pipeline *pipeline) {
     if (pipeline->executing)
-        return error_set(CLS_ERROR_INVALID_STATE, "a thread is submitting an iteration");
+        return error_set(CLS_ERROR_INVALID_STATE, "a thread is submitting an iteration or resets");
+    pipeline->executing = true;
+    return CLS_SUCCESS;
+}
+
+static cls_status reset_streams(const struct pipeline *pipeline) {
+    cls_status first = CLS_SUCCESS;
     for (unsigned i = 0; i < pipeline->n_stages; i++) {
         const struct stage *stage = pipeline->stages[i];
         const cls_status status =
             stage->owns_stream ? cls_stream_reset(stage->stream) : CLS_SUCCESS;
         first = first ? first : status;
     }
+    return first;
+}
+
+static void end_reset(struct pipeline *pipeline) {
     forget_accesses(pipeline);
     times_forget(pipeline);
     pipeline->iterations = 0;
-    return first;
+    pipeline->executing = false;
+}
+
+static cls_status reset(struct pipeline *pipeline) {
+    pthread_mutex_lock(&pipeline->lock);
+    cls_status status = begin_reset(pipeline);
+    pthread_mutex_unlock(&pipeline->lock);
+    if (status)
+        return status;
+    status = reset_streams(pipeline);
+    pthread_mutex_lock(&pipeline->lock);
+    end_reset(pipeline);
+    pthread_mutex_unlock(&pipeline->lock);
+    return status;
 }
 
 cls_status cls_pipeline_reset(cls_pipeline handle) {
@@ -239,8 +269,5 @@ cls_status cls_pipeline_reset(cls_pipeline handle) {
     if (status)
         return status;
     synchronize(pipeline);
-    pthread_mutex_lock(&pipeline->lock);
-    status = reset(pipeline);
-    pthread_mutex_unlock(&pipeline->lock);
-    return pipeline_put(pipeline, status);
+    return pipeline_put(pipeline, reset(pipeline));
 }

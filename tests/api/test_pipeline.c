@@ -444,6 +444,51 @@ static void failure_ends_the_iteration_and_reset_heals(void **state) {
     OK(cls_pipeline_destroy(pipeline));
 }
 
+/* A host function that submits another one while the reset waits for it; that one asks for the pipeline. */
+struct inquirer {
+    cls_pipeline pipeline;
+    cls_stream stream;
+    cls_status submitted, told, executed;
+};
+
+static void ask(void *arg) {
+    struct inquirer *inquirer = arg;
+    cls_pipeline_statistics statistics = CLS_PIPELINE_STATISTICS_INIT;
+    nap_ms(50);
+    inquirer->executed = cls_pipeline_execute_iteration(inquirer->pipeline);
+    inquirer->told = cls_pipeline_get_statistics(inquirer->pipeline, &statistics);
+}
+
+static void submit_another(void *arg) {
+    struct inquirer *inquirer = arg;
+    nap_ms(50);
+    inquirer->submitted = cls_stream_launch_host_async(inquirer->stream, ask, inquirer);
+}
+
+static cls_status stage_inquires(const cls_stage_run *run, void *arg) {
+    struct inquirer *inquirer = arg;
+    inquirer->stream = run->stream;
+    return cls_stream_launch_host_async(run->stream, submit_another, inquirer);
+}
+
+static void reset_waits_for_who_asks_for_the_pipeline(void **state) {
+    (void)state;
+    cls_pipeline pipeline = pipeline_make(2);
+    struct inquirer inquirer = {.pipeline = pipeline, .told = CLS_ERROR_NOT_FOUND};
+    cls_pipeline_statistics statistics = CLS_PIPELINE_STATISTICS_INIT;
+    add(pipeline, "inquires", NULL, NULL, stage_inquires, &inquirer);
+    OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_reset(pipeline));
+    OK(inquirer.submitted);
+    OK(inquirer.told);
+    EXPECT(CLS_ERROR_INVALID_STATE, inquirer.executed);
+    OK(cls_pipeline_get_statistics(pipeline, &statistics));
+    assert_int_equal(statistics.iterations, 0);
+    OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_destroy(pipeline));
+    OK(cls_context_synchronize(rig.context));
+}
+
 static void destroy_with_work_pending(void **state) {
     (void)state;
     static struct run_data data;
@@ -560,6 +605,7 @@ int main(void) {
         cmocka_unit_test(statistics_add_up),
         cmocka_unit_test(untimed_iterations_count),
         cmocka_unit_test(failure_ends_the_iteration_and_reset_heals),
+        cmocka_unit_test(reset_waits_for_who_asks_for_the_pipeline),
         cmocka_unit_test(destroy_with_work_pending),
         cmocka_unit_test(bad_stages_and_buffers),
         cmocka_unit_test(steps_run_in_order),
