@@ -21,7 +21,7 @@ int times_begin(struct pipeline *pipeline) {
     if (!pipeline->timed)
         return -1;
     const cls_stream first = pipeline->stages[pipeline->order[0]]->stream;
-    if (!pipeline->rounds && !pipeline->timed_to && !times_mark(pipeline, &pipeline->base, first))
+    if (!pipeline->timed_to && !times_mark(pipeline, &pipeline->base, first))
         return -1;
     pthread_mutex_lock(&pipeline->lock);
     if (pipeline->timed_to - pipeline->timed_from == TIMED_ROUNDS)
