@@ -190,7 +190,14 @@ static cls_status submit_with_slot(struct async *async, const struct request *re
 
 /* --- the whole of it --- */
 
-/* Behind the operations that it is to wait for, which are named or have touched its buffers. */
+/* What a function has submitted before it failed has no number, but an end. */
+static void find_end(struct async *async, const struct request *request, struct end *end) {
+    if (request->compute && request->compute->fn)
+        stream_mark(async->lanes[request->kind].stream, &end->position);
+}
+
+/* Behind the operations that it is to wait for, which are named or have touched its buffers. Nobody may run into
+ * what it has submitted, though it fails. */
 static cls_status queue_behind(struct async *async, const struct request *request, cls_op *id) {
     uint64_t behind[KINDS] = {0};
     struct end end = {.kind = request->kind};
@@ -198,13 +205,16 @@ static cls_status queue_behind(struct async *async, const struct request *reques
     cls_status status = come_after_named(async, request, behind);
     if (!status)
         status = come_after_buffers(async, request, behind, &touched);
-    if (!status)
+    if (!status) {
         status = submit_with_slot(async, request, behind, &end.position);
+        if (status)
+            find_end(async, request, &end);
+    }
     if (!status)
         status = async_record(async, &end, id);
     for (unsigned i = 0; i < touched; i++)
-        async_touched(async, request->buffers[i], status ? NULL : &end);
-    if (!status && request->unknown)
+        async_touched(async, request->buffers[i], end.position ? &end : NULL);
+    if (end.position && request->unknown)
         async->unknown = end;
     return status;
 }

@@ -368,6 +368,48 @@ static void failure_reaches_what_depends_on_it(void **state) {
     OK(cls_buffer_destroy(cells));
 }
 
+struct half {
+    struct gate gate;
+    cls_buffer cells;
+};
+
+static cls_status submit_and_refuse(cls_stream stream, const cls_slot *slot, void *arg) {
+    struct half *half = arg;
+    (void)slot;
+    OK(cls_stream_launch_host_async(stream, gate_hold, &half->gate));
+    OK(rig_set(stream, half->cells, 0, 7, 0));
+    return CLS_ERROR_NOT_FOUND;
+}
+
+/* Nobody runs into what a function has submitted before it failed, with its buffers named and not. */
+static void what_a_failed_function_submitted_is_waited_for(void **state) {
+    (void)state;
+    for (unsigned named = 0; named < 2; named++) {
+        struct half half = {.cells = rig_cells(1)};
+        cls_async_coordinator c = coordinator_make();
+        cls_compute compute = CLS_COMPUTE_INIT;
+        uint32_t got = 0;
+        cls_op download;
+        gate_init(&half.gate);
+        compute.fn = submit_and_refuse;
+        compute.arg = &half;
+        compute.buffers = &half.cells;
+        compute.n_buffers = named;
+        EXPECT(CLS_ERROR_NOT_FOUND,
+               cls_async_coordinator_queue_compute(c, &compute, NULL, 0, NULL));
+        OK(cls_async_coordinator_queue_download(c, cls_place_buffer(half.cells), &got, sizeof got,
+                                                NULL, 0, &download));
+        gate_await(&half.gate);
+        nap_ms(20);
+        gate_open(&half.gate);
+        OK(cls_async_coordinator_wait(c, download));
+        assert_int_equal(got, 7);
+        OK(cls_async_coordinator_destroy(c));
+        OK(cls_buffer_destroy(half.cells));
+        gate_destroy(&half.gate);
+    }
+}
+
 /* A stream that is reset by itself goes on; what failed is known by its number until the coordinator's reset. */
 static void failed_operations_stay_beside_later_ones(void **state) {
     (void)state;
@@ -486,6 +528,7 @@ int main(void) {
         cmocka_unit_test(each_report_is_given_once_across_threads),
         cmocka_unit_test(reports_say_what_was_done),
         cmocka_unit_test(failure_reaches_what_depends_on_it),
+        cmocka_unit_test(what_a_failed_function_submitted_is_waited_for),
         cmocka_unit_test(failed_operations_stay_beside_later_ones),
         cmocka_unit_test(memory_stays_flat_over_a_million),
         cmocka_unit_test(destroy_with_work_pending),
