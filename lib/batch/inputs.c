@@ -234,6 +234,8 @@ cls_status cls_batch_store(cls_batch handle, cls_value value, cls_array array) {
     if (!status) {
         if (!was_result)
             batch_replan(batch);
+        else if (batch->plan && !node->stored)
+            batch->plan->storage_bytes -= node_bytes(node);
         node->stored = true;
         node->ready = false;
         if (batch->plan)

@@ -133,6 +133,10 @@ static void test_results_are_stored_in_arrays(void **state) {
     cls_buffer buffer = buffer_of(ramp, 2 * COUNT);
     cls_value x = upload(batch, ramp, COUNT), y = scaled(batch, x, 2), z = scaled(batch, y, 2);
     float out[2 * COUNT];
+    OK(cls_batch_execute(batch, NULL));
+    assert_int_equal(statistics_of(batch).storage_bytes, 2 * COUNT * sizeof *ramp);
+    OK(cls_batch_store(batch, z, cls_array_of(buffer, CLS_F32, COUNT)));
+    assert_int_equal(statistics_of(batch).storage_bytes, COUNT * sizeof *ramp);
     OK(cls_batch_store(batch, y, cls_array_at(buffer, CLS_F32, COUNT, COUNT)));
     OK(cls_batch_store(batch, z, cls_array_of(buffer, CLS_F32, COUNT)));
     OK(cls_batch_execute(batch, NULL));
