@@ -34,7 +34,8 @@
  * All calls are safe from any thread. Errors name the operation.
  *
  * Statuses, besides those of each function:
- * @retval CLS_ERROR_INVALID_HANDLE    the batch, or a value that is none of its
+ * @retval CLS_ERROR_INVALID_HANDLE    the batch, or a value that is none of its; stream-ordered memory that
+ *                                     was freed
  * @retval CLS_ERROR_INVALID_VALUE     a null out, an unknown operation or dtype
  * @retval CLS_ERROR_TYPE_MISMATCH     element types that do not go together or have no such operation
  * @retval CLS_ERROR_SIZE_MISMATCH     arrays of unequal counts
@@ -87,7 +88,11 @@ CLS_API cls_status cls_batch_destroy(cls_batch batch);
 CLS_API cls_status cls_batch_upload(cls_batch batch, const void *data, cls_dtype dtype,
                                     size_t count, cls_value *out);
 
-/** An array on the device. The batch keeps its buffer; every execution reads what is there then. */
+/**
+ * An array on the device. The batch keeps its buffer, also when that is destroyed; every execution reads what
+ * is there then. Stream-ordered memory that was freed (cls_free_async) is not kept: executions give
+ * CLS_ERROR_INVALID_HANDLE until another array is bound.
+ */
 CLS_API cls_status cls_batch_array(cls_batch batch, cls_array array, cls_value *out);
 
 /** A constant: `element` points to one element of the type, which is copied. */
@@ -170,7 +175,8 @@ CLS_API cls_status cls_batch_keep(cls_batch batch, cls_value value);
 /**
  * Makes a value a result that executions write to an array on the device; calling it again names
  * another array. The array may be exactly an input's, of the same element size, if only the kernel
- * that writes it reads that input; execution refuses any other overlap with CLS_ERROR_OVERLAP.
+ * that writes it reads that input; execution refuses any other overlap with CLS_ERROR_OVERLAP. Its buffer
+ * is kept as that of cls_batch_array.
  * @retval CLS_ERROR_INVALID_STATE the value is an input
  */
 CLS_API cls_status cls_batch_store(cls_batch batch, cls_value value, cls_array array);

@@ -188,7 +188,7 @@ cls_status plan_bind(struct batch *batch) {
         status = bind_step(batch, &plan->steps[i], &plan->regions.at[i]);
     if (!status)
         status = keep_all(plan);
-    plan->takes_turns = plan_takes_turns(batch);
+    plan->may_lose = plan_may_lose(batch);
     if (status)
         plan_unbind(plan);
     return status;

@@ -334,8 +334,8 @@ static cls_status execute(struct batch *batch, struct stream *stream, uint64_t *
         status = plan_check_overlaps(batch);
     if (!status)
         status = plan_bind(batch);
-    if (!status && batch->plan->takes_turns)
-        status = plan_check_turns(batch);
+    if (!status && batch->plan->may_lose)
+        status = plan_check_places(batch);
     if (status)
         return status;
     batch->overlaps_checked = true;

@@ -69,7 +69,8 @@ static cls_status take_array(struct batch *batch, const char *what, const cls_ar
         status = error_set(CLS_ERROR_WRONG_CONTEXT, "%s: the array is of another context", what);
     } else {
         object_retain(&call.views[0].buffer->object);
-        *place = (struct place){call.views[0].buffer, array->offset};
+        *place = (struct place){call.views[0].buffer, array->offset,
+                                object_generation(&call.views[0].buffer->object)};
     }
     return op_end(&call, status, false);
 }

@@ -28,6 +28,7 @@ enum { NODE_MAX_INPUTS = 3 };
 struct place {
     struct buffer *buffer; /* retained by whoever owns the place */
     size_t offset;
+    uint32_t life; /* of the caller's buffer: cls_free_async ends it */
 };
 
 /* Of a matrix product. */

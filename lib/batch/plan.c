@@ -170,7 +170,7 @@ struct place plan_place(const struct batch *batch, uint32_t node) {
     const size_t offset = batch->plan->offsets[node];
     if (offset == SIZE_MAX)
         return at->place;
-    return (struct place){batch->arena, offset / cls_dtype_size(at->dtype)};
+    return (struct place){.buffer = batch->arena, .offset = offset / cls_dtype_size(at->dtype)};
 }
 
 /* ---- overlaps */
@@ -234,23 +234,32 @@ cls_status plan_check_overlaps(const struct batch *batch) {
     return CLS_SUCCESS;
 }
 
-/* ---- unified memory */
+/* ---- what may become of arrays of the caller's between executions */
 
 static bool is_used(const struct node *node) {
     return node->stored || (node->kind == NODE_ARRAY && node->users);
 }
 
-bool plan_takes_turns(const struct batch *batch) {
-    for (uint32_t i = 0; i < batch->n_nodes; i++)
-        if (is_used(&batch->nodes[i]) && batch->nodes[i].place.buffer->is_coarse)
+bool plan_may_lose(const struct batch *batch) {
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
+        const struct node *node = &batch->nodes[i];
+        if (is_used(node) && (node->place.buffer->is_coarse || node->place.buffer->block))
             return true;
+    }
     return false;
 }
 
-cls_status plan_check_turns(const struct batch *batch) {
+cls_status plan_check_place(const struct place *place) {
+    if (object_generation(&place->buffer->object) != place->life)
+        return error_set(CLS_ERROR_INVALID_HANDLE,
+                         "an array's stream-ordered memory was freed: it is somebody else's");
+    return buffer_check(place->buffer);
+}
+
+cls_status plan_check_places(const struct batch *batch) {
     cls_status status = CLS_SUCCESS;
     for (uint32_t i = 0; i < batch->n_nodes && !status; i++)
         if (is_used(&batch->nodes[i]))
-            status = buffer_check(batch->nodes[i].place.buffer);
+            status = plan_check_place(&batch->nodes[i].place);
     return status;
 }

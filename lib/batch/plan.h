@@ -40,7 +40,7 @@ struct plan {
     uint64_t executions;
     bool results_noted;    /* as ready, after the first execution */
     struct object *keeper; /* of the buffers that the launches name; NULL: not bound */
-    bool takes_turns; /* one of those, or of a product's, is the host's and the device's by turns */
+    bool may_lose;         /* one of those, or of a product's, may be the host's or freed later */
     unsigned n_lanes;
     unsigned n_kernels;
     size_t arena_bytes;
@@ -58,10 +58,11 @@ struct place plan_place(const struct batch *batch, uint32_t node);
 /* CLS_ERROR_OVERLAP where a result would be written over what others still read. */
 cls_status plan_check_overlaps(const struct batch *batch);
 
-/* Whether arrays of the caller's are unified memory that is the host's by turns; CLS_ERROR_INVALID_STATE while
- * one is. */
-bool plan_takes_turns(const struct batch *batch);
-cls_status plan_check_turns(const struct batch *batch);
+/* Whether arrays of the caller's are unified memory that is the host's by turns, CLS_ERROR_INVALID_STATE while
+ * one is, or stream-ordered memory, CLS_ERROR_INVALID_HANDLE once one is freed. */
+bool plan_may_lose(const struct batch *batch);
+cls_status plan_check_places(const struct batch *batch);
+cls_status plan_check_place(const struct place *place);
 
 /* bind.c: gives every launch its arguments, but for the arena's buffer, where they have none. */
 cls_status plan_bind(struct batch *batch);

@@ -2,6 +2,8 @@
 /* Batches: values and their ids, shapes and types, and what is refused. */
 #include "batches.h"
 
+#include <clstream/mempool.h>
+
 static void test_ids_of_other_batches_are_refused_by_name(void **state) {
     (void)state;
     cls_batch batch = make_batch(), other = make_batch();
@@ -177,6 +179,47 @@ static void test_arrays_outlive_their_handles(void **state) {
     OK(cls_batch_destroy(batch));
 }
 
+/* Unlike a destroyed buffer, freed memory may be somebody else's by now. */
+static void test_freed_memory_is_refused(void **state) {
+    (void)state;
+    const size_t bytes = COUNT * sizeof *ramp;
+    cls_batch batch = make_batch();
+    cls_stream stream = rig_stream();
+    cls_buffer from, to, next;
+    cls_value x, y;
+    float out[COUNT];
+    OK(cls_malloc_async(stream, bytes, &from));
+    OK(cls_malloc_async(stream, bytes, &to));
+    OK(cls_copy_h2d(from, 0, ramp, bytes, stream));
+    OK(cls_batch_array(batch, cls_array_of(from, CLS_F32, COUNT), &x));
+    y = scaled(batch, x, 2);
+    OK(cls_batch_store(batch, y, cls_array_of(to, CLS_F32, COUNT)));
+    OK(cls_batch_execute(batch, stream));
+
+    OK(cls_free_async(to, stream));
+    OK(cls_malloc_async(stream, bytes, &next));
+    OK(cls_copy_h2d(next, 0, ramp, bytes, stream));
+    assert_int_equal(cls_batch_execute(batch, stream), CLS_ERROR_INVALID_HANDLE);
+    assert_int_equal(cls_batch_read(batch, y, out), CLS_ERROR_INVALID_HANDLE);
+    OK(cls_copy_d2h(out, next, 0, bytes, stream));
+    assert_memory_equal(out, ramp, bytes);
+    OK(cls_batch_store(batch, y, cls_array_of(next, CLS_F32, COUNT)));
+    OK(cls_buffer_destroy(next)); /* the batch keeps it */
+    OK(cls_batch_execute(batch, stream));
+    expect_scaled(batch, y, 2);
+
+    OK(cls_free_async(from, stream));
+    assert_int_equal(cls_batch_execute(batch, stream), CLS_ERROR_INVALID_HANDLE);
+    OK(cls_malloc_async(stream, bytes, &next));
+    OK(cls_copy_h2d(next, 0, ramp, bytes, stream));
+    OK(cls_batch_bind_array(batch, x, cls_array_of(next, CLS_F32, COUNT)));
+    OK(cls_buffer_destroy(next));
+    OK(cls_batch_execute(batch, stream));
+    expect_scaled(batch, y, 2);
+    OK(cls_batch_destroy(batch));
+    OK(cls_stream_destroy(stream));
+}
+
 static void test_contexts_do_not_mix(void **state) {
     (void)state;
     cls_context context;
@@ -223,6 +266,7 @@ int main(void) {
         cmocka_unit_test(test_no_elements),
         cmocka_unit_test(test_matrix_products_stand_between_regions),
         cmocka_unit_test(test_arrays_outlive_their_handles),
+        cmocka_unit_test(test_freed_memory_is_refused),
         cmocka_unit_test(test_contexts_do_not_mix),
         cmocka_unit_test(test_bad_options_are_refused),
     };
