@@ -133,7 +133,7 @@ static cls_status send_all(struct group *group, cls_device_range to, cls_device_
     return status;
 }
 
-/* Under the lock. */
+/* Under the lock. What was sent before a failure is on its way: nobody may run into that. */
 static cls_status copy(struct group *group, const cls_device_range *to,
                        const cls_device_range *from, size_t bytes) {
     const struct member *source = &group->members[from->device];
@@ -145,11 +145,12 @@ static cls_status copy(struct group *group, const cls_device_range *to,
         status = group_enter(source, source->streams.download);
     if (!status)
         status = group_enter(target, target->streams.upload);
-    if (!status)
-        status = send_all(group, *to, *from, bytes);
-    if (!status)
-        status = group_leave(source, source->streams.download);
-    return status ? status : group_leave(target, target->streams.upload);
+    if (status)
+        return status;
+    status = send_all(group, *to, *from, bytes);
+    const cls_status left = group_leave(source, source->streams.download);
+    const cls_status arrived = group_leave(target, target->streams.upload);
+    return status ? status : left ? left : arrived;
 }
 
 cls_status cls_device_group_copy_async(cls_device_group handle, cls_device_range to,

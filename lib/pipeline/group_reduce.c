@@ -77,16 +77,23 @@ static cls_status make_room(struct member *member, size_t bytes) {
 
 /* --- what goes between the devices --- */
 
+/* Each is tried, whatever becomes of the others. */
 static cls_status each_way(const struct group *group,
                            cls_status (*pass)(const struct member *member, cls_stream stream)) {
-    cls_status status = CLS_SUCCESS;
-    for (unsigned d = 0; d < group->n && !status; d++) {
+    cls_status first = CLS_SUCCESS;
+    for (unsigned d = 0; d < group->n; d++) {
         const struct member *member = &group->members[d];
-        status = pass(member, member->streams.download);
-        if (!status)
-            status = pass(member, member->streams.upload);
+        const cls_status down = pass(member, member->streams.download);
+        const cls_status up = pass(member, member->streams.upload);
+        first = first ? first : down ? down : up;
     }
-    return status;
+    return first;
+}
+
+/* What was sent before a failure is on its way: nobody may run into that. */
+static cls_status leave_all(const struct group *group, cls_status status) {
+    const cls_status left = each_way(group, group_leave);
+    return status ? status : left;
 }
 
 /* A device's array to the owner of a slice, into its place among the others' there. */
@@ -110,7 +117,7 @@ static cls_status gather_slices(const struct reduction *r) {
     for (unsigned round = 1; round < n && !status; round++)
         for (unsigned d = 0; d < n && !status; d++)
             status = send_slice(r, d, (d + round) % n);
-    return status ? status : each_way(r->group, group_leave);
+    return leave_all(r->group, status);
 }
 
 /* A chunk's worth of an owner's slice, to everybody else's array. */
@@ -134,7 +141,7 @@ static cls_status spread_sums(const struct reduction *r) {
     for (size_t done = 0; done < r->per_slice * r->size && !status; done += most)
         for (unsigned owner = 0; owner < r->group->n && !status; owner++)
             status = spread_chunk(r, owner, done);
-    return status ? status : each_way(r->group, group_leave);
+    return leave_all(r->group, status);
 }
 
 /* --- sums --- */
