@@ -69,9 +69,15 @@ bool lane_claim(struct lane *lane, uint64_t value) {
     return true;
 }
 
-void lane_settle(struct lane *lane, uint64_t position, uint64_t value) {
+/* Claims are settled in any order, so what a waived one had claimed is known to be free only behind the last. */
+static void forget_claims(struct lane *lane) {
+    const struct mark *last = lane_back(lane);
+    if (!lane->claims)
+        lane->claimed = last ? last->value : 0;
+}
+
+static void put_mark(struct lane *lane, uint64_t position, uint64_t value) {
     struct mark *last = lane->count ? mark_at(lane, lane->count - 1) : NULL;
-    lane->claims--;
     if (last && last->position >= position && last->value >= value)
         return;
     if (last && last->position >= position)
@@ -82,11 +88,15 @@ void lane_settle(struct lane *lane, uint64_t position, uint64_t value) {
         *mark_at(lane, lane->count++) = (struct mark){position, value};
 }
 
-void lane_waive(struct lane *lane, uint64_t value) {
-    const struct mark *last = lane_back(lane);
+void lane_settle(struct lane *lane, uint64_t position, uint64_t value) {
     lane->claims--;
-    if (lane->claimed == value && !lane->claims)
-        lane->claimed = last ? last->value : 0;
+    put_mark(lane, position, value);
+    forget_claims(lane);
+}
+
+void lane_waive(struct lane *lane) {
+    lane->claims--;
+    forget_claims(lane);
 }
 
 const struct mark *lane_front(const struct lane *lane) {

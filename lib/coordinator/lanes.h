@@ -46,7 +46,7 @@ bool lane_claim(struct lane *lane, uint64_t value);
 
 /* Ends the claim: with a mark, whose position is raised to the newest one's, or without. */
 void lane_settle(struct lane *lane, uint64_t position, uint64_t value);
-void lane_waive(struct lane *lane, uint64_t value);
+void lane_waive(struct lane *lane);
 
 /* The oldest mark, or NULL; and its removal. */
 const struct mark *lane_front(const struct lane *lane);

@@ -40,7 +40,7 @@ static void settle_claim(struct timeline *timeline, struct stream *stream, uint6
     pthread_mutex_lock(&timeline->lock);
     struct lane *lane = lanes_find(&timeline->lanes, stream);
     if (marked)
-        lane_waive(lane, value);
+        lane_waive(lane);
     else
         lane_settle(lane, position, value);
     bool awaited = timeline->awaited > timeline->value;
