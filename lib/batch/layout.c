@@ -27,7 +27,7 @@ static size_t rounded(size_t bytes) {
 
 /* Regions are ordered by level, so the rows of what a region reads from are complete. */
 static void find_dependencies(struct layout *layout, const struct plan *plan) {
-    const unsigned n = layout->n_regions;
+    const size_t n = layout->n_regions;
     for (unsigned r = 0; r < n; r++) {
         const struct node_list *inputs = &plan->regions.at[r].inputs;
         for (unsigned i = 0; i < inputs->count; i++) {
@@ -50,7 +50,7 @@ static unsigned add_value(struct layout *layout, size_t bytes, unsigned region, 
 }
 
 static void add_reader(struct layout *layout, unsigned value, unsigned region, bool first) {
-    const unsigned n = layout->n_regions;
+    const size_t n = layout->n_regions;
     if (region > layout->values[value].last)
         layout->values[value].last = region;
     for (unsigned r = 0; r < n; r++)
@@ -91,7 +91,7 @@ static void add_partials(struct layout *layout, struct plan *plan, unsigned regi
 
 static bool apart(const void *context, unsigned a, unsigned b) {
     const struct layout *layout = context;
-    const unsigned n = layout->n_regions;
+    const size_t n = layout->n_regions;
     return !layout->freed[a * n + layout->values[b].first] &&
            !layout->freed[b * n + layout->values[a].first];
 }
