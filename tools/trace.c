@@ -147,7 +147,8 @@ static int await(pid_t pid) {
 static bool is_new(const char *path, const struct stat *before, bool was_there) {
     struct stat now;
     const char *slash = strrchr(path, '/');
-    if (strstr(slash ? slash : path, "%p") || strncmp(path, "/dev/", 5) == 0)
+    const bool is_device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
+    if (is_device || strstr(slash ? slash : path, "%p"))
         return true;
     return stat(path, &now) == 0 && (!was_there || now.st_ino != before->st_ino ||
                                      now.st_mtim.tv_sec != before->st_mtim.tv_sec ||

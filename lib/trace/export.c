@@ -46,10 +46,12 @@ static bool write_all(const char *path, const struct text *text) {
     return fclose(file) == 0 && good;
 }
 
-/* A device or a pipe is written as it is: it cannot be replaced. */
+/* A device or a pipe is written as it is: it cannot be replaced. Nor is what a descriptor in /dev stands for,
+ * though that may be a file; files in shared memory are files as all others. */
 static bool is_special(const char *path) {
     struct stat there;
-    return strncmp(path, "/dev/", 5) == 0 || (stat(path, &there) == 0 && !S_ISREG(there.st_mode));
+    const bool is_device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
+    return is_device || (stat(path, &there) == 0 && !S_ISREG(there.st_mode));
 }
 
 /* Of two threads that write the same file the later one's stays. */

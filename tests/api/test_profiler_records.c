@@ -200,6 +200,28 @@ static void test_threads_may_export_to_one_file(void **state) {
     end(target.profile, profiler);
 }
 
+/* They are files, though they are in /dev. */
+static void test_files_in_shared_memory_are_replaced(void **state) {
+    char folder[] = "/dev/shm/clstream-profile-XXXXXX";
+    struct stat first, second;
+    (void)state;
+    if (!mkdtemp(folder)) {
+        print_message("no files can be made in /dev/shm\n");
+        skip();
+    }
+    cls_profiler profiler = new_profiler(0);
+    struct target target = {.profile = large(profiler)};
+    snprintf(target.path, sizeof target.path, "%s/t.csv", folder);
+    OK(cls_profile_export(target.profile, target.path, CLS_PROFILE_AUTO));
+    assert_int_equal(stat(target.path, &first), 0);
+    OK(cls_profile_export(target.profile, target.path, CLS_PROFILE_AUTO));
+    assert_int_equal(stat(target.path, &second), 0);
+    assert_true(first.st_ino != second.st_ino);
+    assert_int_equal(unlink(target.path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    end(target.profile, profiler);
+}
+
 static bool read_or_export(void *arg, unsigned thread) {
     struct target *target = arg;
     char first[8] = "";
@@ -235,6 +257,7 @@ int main(void) {
         cmocka_unit_test(test_commands_beyond_the_ring_are_counted),
         cmocka_unit_test(test_exports_are_written_whole_or_not_at_all),
         cmocka_unit_test(test_threads_may_export_to_one_file),
+        cmocka_unit_test(test_files_in_shared_memory_are_replaced),
         cmocka_unit_test(test_a_pipe_is_written_to),
     };
     return cmocka_run_group_tests_name("profiler records", tests, rig_setup, rig_teardown);
