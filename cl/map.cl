@@ -101,9 +101,10 @@
 #define AS_T GLUE(as_, V(A))
 #define AS_U GLUE(as_, V(WRAP(A)))
 #define TRUTH(test) CONVERT(OUT)((test) ? (M)1 : (M)0)
-/* What a fused kernel leaves is more than caches hold when its speed matters. */
+/* What a fused kernel leaves is more than caches hold when its speed matters. Where a vector starts anywhere
+ * it is an ordinary store: of the builtin's pointer clang takes the vector's own alignment for granted. */
 #define STORE(p, value) (*(p) = (value))
-#if defined(FUSED) && !defined(RUNS) && defined(__has_builtin)
+#if defined(FUSED) && defined(ALIGNED) && defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
 #undef STORE
 #define STORE(p, value) __builtin_nontemporal_store(value, p)

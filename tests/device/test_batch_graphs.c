@@ -90,8 +90,34 @@ static void reductions_of_any_count(void **state) {
     free(x);
 }
 
+/* Also where no vector is aligned. */
+static void results_are_stored_from_any_element_on(void **state) {
+    enum { COUNT = 1000, MOST = 5 };
+    static int64_t x[COUNT], out[COUNT + MOST];
+    cls_buffer to;
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        x[i] = i;
+    OK(cls_buffer_create(NULL, sizeof out, &to));
+    for (int first = 0; first < MOST; first++) {
+        cls_batch batch;
+        cls_value in, y;
+        OK(cls_batch_create(NULL, NULL, &batch));
+        OK(cls_batch_upload(batch, x, CLS_I64, COUNT, &in));
+        OK(cls_batch_unary(batch, CLS_UNARY_NEG, in, &y));
+        OK(cls_batch_store(batch, y, cls_array_at(to, CLS_I64, (size_t)first, COUNT)));
+        OK(cls_batch_execute(batch, NULL));
+        OK(cls_buffer_to_host(to, out, sizeof out));
+        for (int i = 0; i < COUNT; i++)
+            assert_int_equal(out[first + i], -x[i]);
+        OK(cls_batch_destroy(batch));
+    }
+    OK(cls_buffer_destroy(to));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(graphs_agree),
+                                       cmocka_unit_test(results_are_stored_from_any_element_on),
                                        cmocka_unit_test(reductions_of_any_count)};
     prepare_tests();
     return cmocka_run_group_tests_name("batch_graphs", tests, NULL, NULL);
