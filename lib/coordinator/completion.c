@@ -231,25 +231,25 @@ static cls_status wait_marked(const struct plan *plan, size_t start, uint64_t de
     return status;
 }
 
-/* `*full`: fifo_limit leaves no room for the mark, and the position is that of the newest work. */
-static cls_status mark_or_not(struct planned *planned, bool *full) {
+/* `full`: fifo_limit leaves no room for the mark, and the position is that of the newest work. */
+static cls_status mark_or_not(struct planned *planned) {
     cls_status status = plan_mark(planned);
-    *full = status == CLS_ERROR_LIMIT;
-    return *full ? CLS_SUCCESS : status;
+    planned->full = status == CLS_ERROR_LIMIT;
+    return planned->full ? CLS_SUCCESS : status;
 }
 
 /* A stream that was full is marked once there is room, and is done then only if that is. */
-static cls_status wait_for_marks(struct plan *plan, bool *full, size_t start, uint64_t deadline,
+static cls_status wait_for_marks(struct plan *plan, size_t start, uint64_t deadline,
                                  size_t *which) {
     cls_status status = check_may_block();
     bool again = true;
     for (size_t i = 0; i < plan->count && !status; i++)
-        status = mark_or_not(&plan->streams[i], &full[i]);
+        status = mark_or_not(&plan->streams[i]);
     while (again && !status) {
         status = wait_marked(plan, start, deadline, which);
-        again = !status && full[*which];
+        again = !status && plan->streams[*which].full;
         if (again)
-            status = mark_or_not(&plan->streams[*which], &full[*which]);
+            status = mark_or_not(&plan->streams[*which]);
     }
     return status;
 }
@@ -258,14 +258,10 @@ static cls_status wait_any(struct coordinator *coordinator, struct plan *plan, u
                            size_t *which) {
     if (!plan->count)
         return no_streams(coordinator);
-    bool *full = calloc(plan->count, sizeof *full);
-    if (!full)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to wait for %zu streams", plan->count);
     pthread_mutex_lock(&coordinator->lock);
     size_t start = coordinator->turn;
     pthread_mutex_unlock(&coordinator->lock);
-    cls_status status = wait_for_marks(plan, full, start % plan->count, deadline, which);
-    free(full);
+    cls_status status = wait_for_marks(plan, start % plan->count, deadline, which);
     if (status)
         return status;
     pthread_mutex_lock(&coordinator->lock);

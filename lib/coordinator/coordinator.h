@@ -64,6 +64,7 @@ struct planned {
     const uint32_t *prerequisites; /* places in the plan */
     size_t n_prerequisites;
     uint64_t position; /* what the plan's user makes of it */
+    bool full;         /* likewise */
 };
 
 struct plan {
