@@ -174,8 +174,7 @@ static void wait_for_end(struct stream *stream, struct flight *flight, cl_int co
 static cl_int ask(struct stream *stream, struct flight *flight) {
     const struct device *device = stream->context->device;
     cl_int state = flight_state(stream, flight);
-    if (state == CL_COMPLETE && (device->quirks & QUIRK_STATUS_LIES))
-        state = event_verdict(device, 1, &flight->event);
+    state = event_confirm(device, flight->event, state);
     if (state < 0 && flight->event)
         wait_for_end(stream, flight, state);
     flight->well = state == CL_COMPLETE;

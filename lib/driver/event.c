@@ -25,10 +25,13 @@ cl_int event_verdict(const struct device *device, cl_uint count, const cl_event 
     return code;
 }
 
-cl_int event_outcome(const struct device *device, cl_event event) {
-    cl_int state = event_state(device, event);
+cl_int event_confirm(const struct device *device, cl_event event, cl_int state) {
     bool lies = device->quirks & QUIRK_STATUS_LIES;
     return state == CL_COMPLETE && lies ? event_verdict(device, 1, &event) : state;
+}
+
+cl_int event_outcome(const struct device *device, cl_event event) {
+    return event_confirm(device, event, event_state(device, event));
 }
 
 bool event_retain(const struct device *device, cl_event event) {

@@ -16,7 +16,10 @@ cl_int event_ask(const struct device *device, cl_event event, cl_int *state);
  * drivers tell the truth here only (PLATFORMS: status CL_COMPLETE, wait -14). */
 cl_int event_verdict(const struct device *device, cl_uint count, const cl_event *events);
 
-/* As event_state, and where a driver's states are not to be trusted what waiting says of CL_COMPLETE. */
+/* The event's state, and where the driver's are not to be trusted what waiting says of CL_COMPLETE. */
+cl_int event_confirm(const struct device *device, cl_event event, cl_int state);
+
+/* event_state, confirmed. */
 cl_int event_outcome(const struct device *device, cl_event event);
 
 /* False when the driver refuses: there is nothing to release then. */
