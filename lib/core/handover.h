@@ -21,8 +21,9 @@ cls_status handover(struct stream *stream, struct command *command);
 /* Moves the stream to a queue that is profiled, or to one that is not, as it and the command want. */
 cls_status handover_choose_queue(struct stream *stream, const struct command *command);
 
-/* Under the lock: the stream's next commands go to another queue, which is set already. A queue that flights are
- * on stays in use, to be flushed or stranded, until handover_settle_queues finds that none is any more. */
+/* Under the lock: the stream's next commands, where any follow, go to another queue, which is set already. A queue
+ * that flights are on stays in use, to be flushed or stranded, until handover_settle_queues finds that none is any
+ * more. One that a failure may have killed is buried. */
 void handover_leave_queue(struct stream *stream, struct queue *queue);
 void handover_settle_queues(struct stream *stream);
 

@@ -56,12 +56,12 @@ static cls_status replace_queues(struct stream *stream) {
     cls_status status = queue_create_own(stream->context, &stream->queue->traits, &queue);
     if (status)
         return status;
-    queue_bury(stream->context, stream->queue);
+    struct queue *before = stream->queue, *companion = stream->companion;
     stream->queue = queue;
-    if (stream->companion)
-        queue_bury(stream->context, stream->companion);
     stream->companion = NULL;
-    handover_settle_queues(stream);
+    handover_leave_queue(stream, before);
+    if (companion)
+        handover_leave_queue(stream, companion);
     stream->hurt = false;
     return CLS_SUCCESS;
 }

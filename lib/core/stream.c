@@ -91,13 +91,11 @@ static void stream_finalize(struct object *object) {
         race_forget_stream(stream);
     deps_clear(&stream->waits);
     kernel_slots_clear(stream);
-    handover_settle_queues(stream);
-    flights_free(&stream->flights);
     stream_memory_leave(stream);
-    void (*leave)(struct context *, struct queue *) = stream->hurt ? queue_bury : queue_unuse;
     if (stream->companion)
-        leave(stream->context, stream->companion);
-    leave(stream->context, stream->queue);
+        handover_leave_queue(stream, stream->companion);
+    handover_leave_queue(stream, stream->queue);
+    flights_free(&stream->flights);
     free_failures(atomic_load(&stream->failures));
     free(stream->spare);
     sightings_free(stream->spare_sightings);
