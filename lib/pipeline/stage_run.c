@@ -145,13 +145,18 @@ static cls_status run_stage(struct pipeline *pipeline, unsigned index, int *roun
 
 /* --- an iteration --- */
 
+static cls_status check_idle(const struct pipeline *pipeline) {
+    if (!pipeline->executing)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_INVALID_STATE, "a thread is submitting an iteration or resets");
+}
+
 static cls_status begin(struct pipeline *pipeline) {
-    if (pipeline->executing)
-        return error_set(CLS_ERROR_INVALID_STATE,
-                         "another thread is submitting an iteration or resets");
-    if (!pipeline->n_stages)
-        return error_set(CLS_ERROR_INVALID_STATE, "a pipeline without stages");
-    cls_status status = CLS_SUCCESS;
+    cls_status status = check_idle(pipeline);
+    if (!status && !pipeline->n_stages)
+        status = error_set(CLS_ERROR_INVALID_STATE, "a pipeline without stages");
+    if (status)
+        return status;
     if (!pipeline->ordered)
         status = pipeline_check_order(pipeline, pipeline->order);
     if (status)
@@ -224,10 +229,10 @@ static void forget_accesses(struct pipeline *pipeline) {
 
 /* Keeps iterations and new stages out, without the lock: what the streams still do may ask for the pipeline. */
 static cls_status begin_reset(struct pipeline *pipeline) {
-    if (pipeline->executing)
-        return error_set(CLS_ERROR_INVALID_STATE, "a thread is submitting an iteration or resets");
-    pipeline->executing = true;
-    return CLS_SUCCESS;
+    cls_status status = check_idle(pipeline);
+    if (!status)
+        pipeline->executing = true;
+    return status;
 }
 
 static cls_status reset_streams(const struct pipeline *pipeline) {

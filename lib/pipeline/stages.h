@@ -65,7 +65,7 @@ struct pipeline {
     unsigned depth;
     bool timed;
     pthread_mutex_t lock; /* guards what follows */
-    bool executing;       /* a thread submits an iteration, without the lock */
+    bool executing;       /* a thread submits an iteration or resets, without the lock */
     bool ordered;         /* the order was checked since the last stage came */
     unsigned n_stages, n_buffers;
     struct stage *stages[CLS_PIPELINE_MAX_STAGES]; /* as added; events know them by this index */
