@@ -195,11 +195,23 @@ static bool is_done(const struct use *use) {
     return atomic_load(&use->stream->retired) >= use->position;
 }
 
-cls_status batch_note_use(struct batch *batch, struct stream *stream, uint64_t position) {
+cls_status batch_reserve_uses(struct batch *batch, unsigned count) {
+    const unsigned room = batch->n_uses + count;
+    if (room <= batch->use_room)
+        return CLS_SUCCESS;
+    struct use *uses = realloc(batch->uses, room * sizeof *uses);
+    if (!uses)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to remember a stream");
+    batch->uses = uses;
+    batch->use_room = room;
+    return CLS_SUCCESS;
+}
+
+void batch_note_use(struct batch *batch, struct stream *stream, uint64_t position) {
     unsigned kept = 0;
     if (batch->n_uses == 1 && batch->uses[0].stream == stream) {
         batch->uses[0].position = position;
-        return CLS_SUCCESS;
+        return;
     }
     for (unsigned i = 0; i < batch->n_uses; i++) {
         struct use *use = &batch->uses[i];
@@ -209,16 +221,8 @@ cls_status batch_note_use(struct batch *batch, struct stream *stream, uint64_t p
             batch->uses[kept++] = *use;
     }
     batch->n_uses = kept;
-    if (kept == batch->use_room) {
-        struct use *uses = realloc(batch->uses, (kept + 4) * sizeof *uses);
-        if (!uses)
-            return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to remember a stream");
-        batch->uses = uses;
-        batch->use_room = kept + 4;
-    }
     object_retain(&stream->object);
     batch->uses[batch->n_uses++] = (struct use){stream, position};
-    return CLS_SUCCESS;
 }
 
 /* The latest of them that is not over, or false. */

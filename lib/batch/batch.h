@@ -80,8 +80,11 @@ void batch_forget_uploader(struct batch *batch, struct node *node);
 /* What changes the structure, or the alignment of arrays. */
 void batch_replan(struct batch *batch);
 
-/* Forgets uses that are done, and remembers one more. */
-cls_status batch_note_use(struct batch *batch, struct stream *stream, uint64_t position);
+/* Makes room for so many uses, before what uses the batch is submitted. */
+cls_status batch_reserve_uses(struct batch *batch, unsigned count);
+
+/* Forgets uses that are done, and remembers one more, for which there is room. */
+void batch_note_use(struct batch *batch, struct stream *stream, uint64_t position);
 
 /* Returns when nothing that was submitted uses the batch's memory, or its inputs' on the host, any more. */
 void batch_await_uses(cls_batch handle);

@@ -229,10 +229,8 @@ static void note_uploads(struct batch *batch, struct stream *stream, uint64_t po
     }
 }
 
-static cls_status note_execution(struct batch *batch, struct stream *stream, uint64_t position) {
-    cls_status status = batch_note_use(batch, stream, position);
-    if (status)
-        return status;
+static void note_execution(struct batch *batch, struct stream *stream, uint64_t position) {
+    batch_note_use(batch, stream, position);
     if (batch->latest.stream != stream) {
         object_retain(&stream->object);
         if (batch->latest.stream)
@@ -245,7 +243,6 @@ static cls_status note_execution(struct batch *batch, struct stream *stream, uin
         for (uint32_t i = 0; i < batch->n_nodes; i++)
             batch->nodes[i].ready = node_is_result(&batch->nodes[i]);
     batch->plan->results_noted = true;
-    return CLS_SUCCESS;
 }
 
 /* Some may have been written, others not. */
@@ -279,15 +276,10 @@ static void begin(struct execution *execution, struct batch *batch, struct strea
 }
 
 /* What was submitted of an execution whose lanes could not be joined. */
-static cls_status note_lanes(struct batch *batch, const struct execution *execution) {
-    cls_status status = CLS_SUCCESS;
-    for (unsigned lane = 0; lane < execution->plan->n_lanes; lane++) {
-        if (!execution->ends[lane])
-            continue;
-        cls_status one = batch_note_use(batch, execution->lanes[lane], execution->ends[lane]);
-        status = status ? status : one;
-    }
-    return status;
+static void note_lanes(struct batch *batch, const struct execution *execution) {
+    for (unsigned lane = 0; lane < execution->plan->n_lanes; lane++)
+        if (execution->ends[lane])
+            batch_note_use(batch, execution->lanes[lane], execution->ends[lane]);
 }
 
 /* In which the batch has its arena. */
@@ -301,11 +293,12 @@ static cls_status submit_steps(struct batch *batch, struct stream *stream, uint6
         status = run_step(&execution, i);
     cls_status joined = join(&execution, position);
     status = status ? status : joined;
-    cls_status noted =
-        joined ? note_lanes(batch, &execution) : note_execution(batch, stream, *position);
+    if (joined)
+        note_lanes(batch, &execution);
+    else
+        note_execution(batch, stream, *position);
     if (batch->totals.uploads != uploads)
-        note_uploads(batch, joined || noted ? NULL : stream, *position);
-    status = status ? status : noted;
+        note_uploads(batch, joined ? NULL : stream, *position);
     batch->cut_short = status != CLS_SUCCESS;
     if (status)
         forget_results(batch);
@@ -314,6 +307,8 @@ static cls_status submit_steps(struct batch *batch, struct stream *stream, uint6
 
 static cls_status submit(struct batch *batch, struct stream *stream, uint64_t *position) {
     cls_status status = batch_follow_uses(batch, stream);
+    if (!status)
+        status = batch_reserve_uses(batch, batch->plan->n_lanes);
     if (!status)
         status = take_arena(batch, stream);
     if (status)

@@ -49,6 +49,8 @@ static cls_status submit(struct batch *batch, const struct node *node, void *dat
     if (stream->context != batch->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "batch and stream are of different contexts");
     cls_status status = check_latest(batch, stream, blocking);
+    if (!status)
+        status = batch_reserve_uses(batch, 1);
     if (!status && !mutant(MUTANT_BATCH_READ))
         status = stream_wait_for(stream, batch->latest.stream, batch->latest.position);
     if (!status && bytes)
@@ -56,13 +58,14 @@ static cls_status submit(struct batch *batch, const struct node *node, void *dat
             transfer_read_kept(stream, node->place.buffer, node->place.offset * size, data, bytes);
     if (!status)
         status = stream_mark(stream, position);
-    if (!status)
-        status = batch_note_use(batch, stream, *position);
-    if (!status && bytes) {
+    if (status)
+        return status;
+    batch_note_use(batch, stream, *position);
+    if (bytes) {
         batch->totals.downloads++;
         batch->totals.bytes_to_host += bytes;
     }
-    return status;
+    return CLS_SUCCESS;
 }
 
 cls_status cls_batch_read_async(cls_batch handle, cls_value value, void *data,
@@ -79,9 +82,9 @@ cls_status cls_batch_read_async(cls_batch handle, cls_value value, void *data,
         status = stream_get(stream_handle, batch->context, &stream);
     if (status)
         return batch_leave(batch, status);
-    status = submit(batch, node, data, stream, false, &position);
+    status = batch_leave(batch, submit(batch, node, data, stream, false, &position));
     stream_put(stream);
-    return batch_leave(batch, status);
+    return status;
 }
 
 /* The latest execution's stream, while it has a handle to submit with. */
