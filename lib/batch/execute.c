@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "batch/plan.h"
+#include "core/blocking.h"
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/mempool.h"
@@ -360,7 +361,8 @@ static cls_status execute_on(cls_batch handle, cls_stream stream_handle, bool bl
         status = stream_get(stream_handle, batch->context, &stream);
     if (status)
         return batch_leave(batch, status);
-    status = batch_leave(batch, execute(batch, stream, &position));
+    blocking_hold();
+    status = blocking_settle(batch_leave(batch, execute(batch, stream, &position)));
     if (!status && blocking)
         status = stream_wait(stream, position, WAIT_FOREVER);
     if (held)

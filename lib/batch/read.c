@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "batch/plan.h"
+#include "core/blocking.h"
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/mutant.h"
@@ -82,7 +83,9 @@ cls_status cls_batch_read_async(cls_batch handle, cls_value value, void *data,
         status = stream_get(stream_handle, batch->context, &stream);
     if (status)
         return batch_leave(batch, status);
-    status = batch_leave(batch, submit(batch, node, data, stream, false, &position));
+    blocking_hold();
+    status =
+        blocking_settle(batch_leave(batch, submit(batch, node, data, stream, false, &position)));
     stream_put(stream);
     return status;
 }
@@ -112,7 +115,9 @@ cls_status cls_batch_read(cls_batch handle, cls_value value, void *data) {
         status = stream_to_read_on(batch, &stream);
     if (status)
         return batch_leave(batch, status);
-    status = batch_leave(batch, submit(batch, node, data, stream, true, &position));
+    blocking_hold();
+    status =
+        blocking_settle(batch_leave(batch, submit(batch, node, data, stream, true, &position)));
     if (!status)
         status = stream_wait(stream, position, WAIT_FOREVER);
     stream_put(stream);

@@ -22,15 +22,6 @@ enum {
     WAITS_ON_STACK = 16
 };
 
-_Atomic int launch_mode;
-
-int launch_mode_read(void) {
-    const char *value = getenv("CLSTREAM_LAUNCH_BLOCKING");
-    int mode = value && *value && strcmp(value, "0") != 0 ? LAUNCH_BLOCKING : LAUNCH_ASYNC;
-    atomic_store_explicit(&launch_mode, mode, memory_order_relaxed);
-    return mode;
-}
-
 bool dep_is_native(const struct stream *stream, const struct dep *dep) {
     return dep->stream && dep->share && dep->stream->context->cl == stream->context->cl;
 }

@@ -3,8 +3,6 @@
 #ifndef CLSTREAM_CORE_HANDOVER_H
 #define CLSTREAM_CORE_HANDOVER_H
 
-#include <stdatomic.h>
-
 #include "core/stream.h"
 
 /* Whether the driver itself can wait for it: an event of this cl_context that is with the driver. */
@@ -37,16 +35,5 @@ void handover_asked(struct stream *stream);
 /* The event that the next command on `queue` must wait for, or NULL when the order is implied.
  * Borrowed. */
 cl_event handover_tail(struct stream *stream, const struct queue *queue);
-
-/* What CLSTREAM_LAUNCH_BLOCKING asks for; 0: it was not read yet. */
-enum { LAUNCH_ASYNC = 1, LAUNCH_BLOCKING };
-extern _Atomic int launch_mode;
-int launch_mode_read(void) __attribute__((cold));
-
-/* Whether every command is to complete before its call returns. */
-static inline bool blocking_launches(void) {
-    int mode = atomic_load_explicit(&launch_mode, memory_order_relaxed);
-    return (mode ? mode : launch_mode_read()) == LAUNCH_BLOCKING;
-}
 
 #endif

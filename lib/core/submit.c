@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "core/blocking.h"
 #include "core/context.h"
 #include "core/engine.h"
 #include "core/event.h"
@@ -147,59 +148,6 @@ static void help(struct stream *stream) {
     stream->helped_in_vain = atomic_load(&stream->retired) == retired ? retired + 1 : 0;
 }
 
-/* What a command comes after: work of streams, each up to a position. */
-struct ahead {
-    struct ahead_one {
-        struct stream *stream; /* retained */
-        uint64_t position;
-    } * items;
-    size_t count, room;
-};
-
-/* False without memory. */
-static bool ahead_add(struct ahead *ahead, struct stream *stream, uint64_t position) {
-    for (size_t i = 0; i < ahead->count; i++)
-        if (ahead->items[i].stream == stream && ahead->items[i].position >= position)
-            return true;
-    if (ahead->count == ahead->room) {
-        const size_t room = ahead->room ? 2 * ahead->room : 8;
-        struct ahead_one *grown = realloc(ahead->items, room * sizeof *grown);
-        if (!grown)
-            return false;
-        ahead->items = grown;
-        ahead->room = room;
-    }
-    object_retain(&stream->object);
-    ahead->items[ahead->count++] = (struct ahead_one){stream, position};
-    return true;
-}
-
-/* Whether one of them waits for a gate or a user's own event, or nobody knows; adds what else they wait for. */
-static bool waits_for_gate(struct ahead *ahead, struct ahead_one one) {
-    bool waits = false;
-    pthread_mutex_lock(&one.stream->lock);
-    struct command *command = one.stream->fifo_head;
-    for (; command && command->position <= one.position && !waits; command = command->next)
-        for (unsigned i = 0; i < command->deps.count && !waits; i++) {
-            const struct dep *dep = &deps_items(&command->deps)[i];
-            waits = !dep->stream || !ahead_add(ahead, dep->stream, dep->position);
-        }
-    pthread_mutex_unlock(&one.stream->lock);
-    return waits;
-}
-
-/* Whether a command, or one that it comes after, waits for what nothing says that it comes by itself. */
-static bool is_behind_gate(struct stream *stream, uint64_t position) {
-    struct ahead ahead = {.count = 0};
-    bool behind = !ahead_add(&ahead, stream, position);
-    for (size_t i = 0; i < ahead.count && !behind; i++)
-        behind = waits_for_gate(&ahead, ahead.items[i]);
-    for (size_t i = 0; i < ahead.count; i++)
-        stream_put(ahead.items[i].stream);
-    free(ahead.items);
-    return behind;
-}
-
 /* Under the lock: submits, after giving the device a moment where it has as much as may be. `*held` is set
  * with a reference taken, for what is left to do without the lock. */
 static cls_status admit(struct stream *stream, struct command *command, bool *deferred,
@@ -265,11 +213,8 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
         stream_settle(stream);
     if (drive)
         stream_drive(stream);
-    if (!status && held && blocking_launches() && !worker_in_user_code() &&
-        !(deferred && is_behind_gate(stream, command->position))) {
-        const cls_status outcome = stream_wait(stream, command->position, WAIT_FOREVER);
-        status = command->type->when_failed ? CLS_SUCCESS : outcome;
-    }
+    if (!status && held && blocking_launches())
+        status = blocking_wait(stream, command->position, !command->type->when_failed);
     if (held)
         stream_put(stream);
     return status;

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/range.h"
-#include "core/handover.h"
+#include "core/blocking.h"
 #include "core/kernel.h"
 #include "core/stream.h"
 #include "core/transfer.h"
@@ -89,22 +89,6 @@ static cls_status pass_slot(const struct request *request, const cls_slot *slot)
 
 /* --- work: submitted behind what it waits for, its position stored where it is known --- */
 
-/* Whether the lock is left while the work is submitted: for a function of the user's, and where each submission
- * waits for its command, which may be behind one that needs others to get on with the coordinator. */
-static bool steps_out(const struct request *request) {
-    return (request->compute && request->compute->fn) || blocking_launches();
-}
-
-static void step_out(struct async *async, const struct request *request) {
-    if (steps_out(request))
-        pthread_mutex_unlock(&async->lock);
-}
-
-static void step_in(struct async *async, const struct request *request) {
-    if (steps_out(request))
-        pthread_mutex_lock(&async->lock);
-}
-
 static cls_status submit_copy(struct async *async, const struct request *request,
                               const uint64_t behind[KINDS], const cls_slot *slot,
                               uint64_t *position) {
@@ -123,10 +107,7 @@ static cls_status submit_copy(struct async *async, const struct request *request
         transfer_drop(&transfer);
         return status;
     }
-    step_out(async, request);
-    status = transfer_submit_entered(&transfer, position);
-    step_in(async, request);
-    return status;
+    return transfer_submit_entered(&transfer, position);
 }
 
 static cls_status submit_kernel(struct async *async, const struct request *request,
@@ -144,15 +125,12 @@ static cls_status submit_kernel(struct async *async, const struct request *reque
         n++;
     }
     cls_status status = async_enter_behind(async, request->kind, behind);
-    if (status)
-        return status;
-    step_out(async, request);
-    status = launch_entered(async->lanes[request->kind].stream, compute->kernel, compute->launch,
-                            args, n, position);
-    step_in(async, request);
-    return status;
+    return status ? status
+                  : launch_entered(async->lanes[request->kind].stream, compute->kernel,
+                                   compute->launch, args, n, position);
 }
 
+/* The user's, so it is called without the lock. */
 static cls_status submit_fn(struct async *async, const struct request *request,
                             const uint64_t behind[KINDS], const cls_slot *slot) {
     const struct lane *lane = &async->lanes[request->kind];
@@ -160,11 +138,14 @@ static cls_status submit_fn(struct async *async, const struct request *request,
     if (status)
         return status;
     pthread_mutex_unlock(&lane->stream->lock);
-    step_out(async, request);
+    pthread_mutex_unlock(&async->lock);
+    status = blocking_settle(CLS_SUCCESS);
     const unsigned long before = error_count();
-    status = request->compute->fn(lane->handle, slot, request->compute->arg);
-    status = pipeline_returned(status, before, "the function of a compute");
-    step_in(async, request);
+    if (!status)
+        status = pipeline_returned(request->compute->fn(lane->handle, slot, request->compute->arg),
+                                   before, "the function of a compute");
+    blocking_hold();
+    pthread_mutex_lock(&async->lock);
     return status;
 }
 
@@ -237,16 +218,18 @@ static cls_status queue(cls_async_coordinator handle, const struct request *requ
     cls_status status = async_enter(handle, &async);
     if (status)
         return status;
-    const bool held = steps_out(request);
+    /* The lock is left meanwhile. */
+    const bool held = request->compute && request->compute->fn;
     if (held)
         object_retain(&async->object);
+    blocking_hold();
     status = queue_locked(async, request, &id);
     pthread_mutex_unlock(&async->lock);
     if (!status && out)
         *out = id;
     if (held)
         object_release(&async->object);
-    return status;
+    return blocking_settle(status);
 }
 
 /* --- copies --- */

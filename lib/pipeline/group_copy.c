@@ -164,11 +164,11 @@ cls_status cls_device_group_copy_async(cls_device_group handle, cls_device_range
         status = group_check_device(group, from.device);
     if (!status) {
         const cls_stream compute = group->members[to.device].streams.compute;
-        pthread_mutex_lock(&group->lock);
+        group_lock(group);
         status = to.device == from.device ? cls_copy_d2d_async(to.buffer, to.offset, from.buffer,
                                                                from.offset, bytes, compute)
                                           : copy(group, &to, &from, bytes);
-        pthread_mutex_unlock(&group->lock);
+        status = group_unlock(group, status);
     }
     return group_put(group, status);
 }
@@ -197,12 +197,11 @@ static cls_status copy_slices(cls_device_group handle, const cls_buffer *buffers
         status = group_check_range(&group->members[d], buffers[d], 0, bytes);
     if (status)
         return group_put(group, status);
-    pthread_mutex_lock(&group->lock);
+    group_lock(group);
     for (unsigned d = 0; d < group->n && !status; d++)
         status = copy_slice(&group->members[d], buffers[d], from ? from + d * bytes : NULL,
                             to ? to + d * bytes : NULL, bytes);
-    pthread_mutex_unlock(&group->lock);
-    return group_put(group, status);
+    return group_put(group, group_unlock(group, status));
 }
 
 cls_status cls_device_group_scatter_async(cls_device_group handle, const void *host, size_t bytes,

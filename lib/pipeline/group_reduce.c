@@ -196,8 +196,6 @@ cls_status cls_device_group_all_reduce_async(cls_device_group handle, const cls_
     cls_status status = group_get(handle, &group);
     if (status)
         return status;
-    pthread_mutex_lock(&group->lock);
-    status = all_reduce(group, arrays);
-    pthread_mutex_unlock(&group->lock);
-    return group_put(group, status);
+    group_lock(group);
+    return group_put(group, group_unlock(group, all_reduce(group, arrays)));
 }

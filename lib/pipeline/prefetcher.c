@@ -15,6 +15,7 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "core/blocking.h"
 #include "core/mutant.h"
 #include "pipeline/loaders.h"
 #include "pipeline/pipeline.h"
@@ -372,8 +373,10 @@ cls_status cls_prefetcher_release(cls_prefetcher handle, const cls_prefetched *b
     status = pipeline_check_stream(stream, prefetcher->context);
     if (!status) {
         pthread_mutex_lock(&prefetcher->loaders.lock);
+        blocking_hold();
         status = release(prefetcher, batch, stream);
         pthread_mutex_unlock(&prefetcher->loaders.lock);
+        status = blocking_settle(status);
     }
     return prefetcher_put(prefetcher, status);
 }

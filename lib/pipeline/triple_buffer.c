@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/handle.h"
+#include "core/blocking.h"
 #include "core/mutant.h"
 #include "pipeline/pipeline.h"
 
@@ -126,6 +127,18 @@ cls_status cls_triple_buffer_destroy(cls_triple_buffer handle) {
     return object_destroy(&ring_pool, handle) ? CLS_SUCCESS : object_invalid(&ring_pool, handle);
 }
 
+/* --- the lock, where events are recorded under it --- */
+
+static void lock(struct ring *ring) {
+    pthread_mutex_lock(&ring->lock);
+    blocking_hold();
+}
+
+static cls_status unlock(struct ring *ring, cls_status status) {
+    pthread_mutex_unlock(&ring->lock);
+    return blocking_settle(status);
+}
+
 /* --- moves, under the lock --- */
 
 static struct slot *next_of(struct ring *ring, enum stage stage) {
@@ -171,27 +184,24 @@ static cls_status take(struct ring *ring, enum stage stage, cls_stream stream, c
 /* Waits for the device's end of the slot that is next to be taken, and leaves the ring locked on success. The
  * slot that was waited for may be another thread's by then: the next one has an end of its own. */
 static cls_status enter_free(struct ring *ring) {
-    pthread_mutex_lock(&ring->lock);
+    lock(ring);
     while (is_there(ring, UPLOAD)) {
         const uint64_t round = ring->taken[UPLOAD];
         const cls_event event = next_of(ring, UPLOAD)->event;
-        pthread_mutex_unlock(&ring->lock);
+        unlock(ring, CLS_SUCCESS);
         const cls_status status = cls_event_synchronize(event);
-        pthread_mutex_lock(&ring->lock);
+        lock(ring);
         if (round != ring->taken[UPLOAD] || event != next_of(ring, UPLOAD)->event)
             continue;
-        if (status)
-            pthread_mutex_unlock(&ring->lock);
-        return status;
+        return status ? unlock(ring, status) : CLS_SUCCESS;
     }
-    pthread_mutex_unlock(&ring->lock);
-    return CLS_NOT_READY;
+    return unlock(ring, CLS_NOT_READY);
 }
 
 static cls_status enter(struct ring *ring, enum stage stage) {
     if (stage == UPLOAD && ring->host_wait)
         return enter_free(ring);
-    pthread_mutex_lock(&ring->lock);
+    lock(ring);
     return CLS_SUCCESS;
 }
 
@@ -207,10 +217,8 @@ static cls_status take_slot(cls_triple_buffer handle, enum stage stage, cls_stre
     status = pipeline_check_stream(stream, ring->context);
     if (!status)
         status = enter(ring, stage);
-    if (!status) {
-        status = take(ring, stage, stream, out);
-        pthread_mutex_unlock(&ring->lock);
-    }
+    if (!status)
+        status = unlock(ring, take(ring, stage, stream, out));
     return ring_put(ring, status);
 }
 
@@ -233,12 +241,11 @@ cls_status cls_triple_buffer_advance(cls_triple_buffer handle) {
     cls_status status = ring_get(handle, &ring);
     if (status)
         return status;
-    pthread_mutex_lock(&ring->lock);
+    lock(ring);
     status = is_there(ring, ADVANCE) ? let_go(next_of(ring, ADVANCE)) : CLS_NOT_READY;
     if (!status)
         ring->taken[ADVANCE]++;
-    pthread_mutex_unlock(&ring->lock);
-    return ring_put(ring, status);
+    return ring_put(ring, unlock(ring, status));
 }
 
 /* --- states --- */
@@ -263,13 +270,12 @@ cls_status cls_triple_buffer_submitted(cls_triple_buffer handle, unsigned index)
     if (index >= ring->n_slots)
         return ring_put(ring,
                         error_set(CLS_ERROR_INVALID_VALUE, "slot %u of %u", index, ring->n_slots));
-    pthread_mutex_lock(&ring->lock);
+    lock(ring);
     if (state_of(ring, index) == CLS_SLOT_FREE)
         status = error_set(CLS_ERROR_INVALID_STATE, "slot %u is free", index);
     else if (!ring->slots[index].submitted)
         status = submit(&ring->slots[index]);
-    pthread_mutex_unlock(&ring->lock);
-    return ring_put(ring, status);
+    return ring_put(ring, unlock(ring, status));
 }
 
 cls_status cls_triple_buffer_get_states(cls_triple_buffer handle, cls_slot_state *states,
@@ -320,14 +326,14 @@ static cls_status clear(struct ring *ring, unsigned index) {
     cls_status status = cls_event_create(ring->context, NULL, &fresh);
     if (status)
         return status;
-    pthread_mutex_lock(&ring->lock);
+    lock(ring);
     struct slot *slot = &ring->slots[index];
     if (state_of(ring, index) != CLS_SLOT_FREE && !slot->submitted)
         submit(slot);
     old = slot->event;
     slot->event = fresh;
     slot->submitted = true;
-    pthread_mutex_unlock(&ring->lock);
+    unlock(ring, CLS_SUCCESS);
     status = cls_event_synchronize(old);
     cls_event_destroy(old);
     return status == CLS_ERROR_CONTEXT_DESTROYED || status == CLS_ERROR_CONTEXT_LOST ? status

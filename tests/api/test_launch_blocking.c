@@ -3,12 +3,9 @@
  * command fails is the one that says so. */
 #include "../support/rig.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <clstream/async_coordinator.h>
 #include <clstream/timeline.h>
 
 static void count(void *arg) { ++*(unsigned *)arg; }
@@ -130,58 +127,6 @@ static void test_submitting_inside_a_host_function_does_not_hang(void **state) {
     OK(cls_buffer_destroy(inside.cells));
 }
 
-struct poller {
-    cls_async_coordinator coordinator;
-    cls_stream uploads;
-    sem_t runs;
-    cls_status polled;
-};
-
-/* Polls once an upload has come to wait behind it. */
-static void poll_from_inside(void *arg) {
-    struct poller *poller = arg;
-    cls_stream_counters counters = CLS_STREAM_COUNTERS_INIT;
-    cls_completion completion;
-    size_t n;
-    sem_post(&poller->runs);
-    while (!cls_stream_get_counters(poller->uploads, &counters) &&
-           !counters.commands[CLS_COMMAND_COPY_H2D])
-        sched_yield();
-    poller->polled = cls_async_coordinator_poll(poller->coordinator, &completion, 1, &n);
-}
-
-static void *launch_poller(void *arg) {
-    struct poller *poller = arg;
-    OK(cls_stream_launch_host_async(poller->uploads, poll_from_inside, poller));
-    return NULL;
-}
-
-static void test_what_an_operation_waits_for_can_poll(void **state) {
-    (void)state;
-    struct poller poller = {.polled = CLS_ERROR_UNSUPPORTED};
-    const uint32_t word = 7;
-    cls_buffer cells = rig_cells(1);
-    cls_completion done[2];
-    pthread_t thread;
-    cls_op op;
-    size_t n;
-    OK(cls_async_coordinator_create(rig.context, NULL, &poller.coordinator));
-    OK(cls_async_coordinator_get_stream(poller.coordinator, CLS_OP_UPLOAD, &poller.uploads));
-    sem_init(&poller.runs, 0, 0);
-    assert_int_equal(pthread_create(&thread, NULL, launch_poller, &poller), 0);
-    assert_true(sem_comes(&poller.runs));
-    OK(cls_async_coordinator_queue_upload(poller.coordinator, &word, sizeof word,
-                                          cls_place_buffer(cells), NULL, 0, &op));
-    pthread_join(thread, NULL);
-    OK(poller.polled);
-    OK(cls_async_coordinator_poll(poller.coordinator, done, 2, &n));
-    assert_true(n == 1 && done[0].op == op && !done[0].status);
-    assert_int_equal(rig_cell(cells, 0), word);
-    OK(cls_async_coordinator_destroy(poller.coordinator));
-    OK(cls_buffer_destroy(cells));
-    sem_destroy(&poller.runs);
-}
-
 /* Two streams, the second of which comes after the first. */
 static void submit_to_both(cls_stream first, cls_stream second, cls_buffer cells) {
     cls_event event = rig_event();
@@ -235,7 +180,6 @@ int main(void) {
         cmocka_unit_test(test_the_call_that_fails_says_so),
         cmocka_unit_test(test_a_failure_is_passed_on),
         cmocka_unit_test(test_submitting_inside_a_host_function_does_not_hang),
-        cmocka_unit_test(test_what_an_operation_waits_for_can_poll),
         cmocka_unit_test(test_what_waits_for_a_timeline_is_excepted),
         cmocka_unit_test(test_what_waits_for_a_user_event_is_excepted),
     };
