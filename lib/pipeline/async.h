@@ -39,10 +39,16 @@ struct end {
     uint64_t position; /* 0: nothing */
 };
 
-/* The last operation on a buffer, which is behind all the earlier ones on it. */
+/*
+ * The last operation on a buffer, which is behind all the earlier ones on it, but for those that were queued while a
+ * function of the user's submitted it.
+ */
 struct touched {
     cls_buffer buffer;
     struct end last;
+    uint64_t beside[KINDS]; /* positions of those; 0: none */
+    bool has_beside;
+    uint64_t turn;  /* when `last` came; by async.turns */
     unsigned users; /* operations on it that are being submitted: the entry stays */
     UT_hash_handle hh;
 };
@@ -60,6 +66,7 @@ struct async {
     struct lane lanes[KINDS];
     cls_op issued; /* the last number given */
     struct touched *touched;
+    uint64_t turns;     /* how often an operation was noted as some buffer's last */
     struct end unknown; /* the last compute that may have written anything */
     struct reports reports;
 };
@@ -82,8 +89,13 @@ cls_status async_enter_behind(struct async *async, cls_op_kind kind, const uint6
 /* The entry of a buffer for one more user, made when there is none. NULL: no memory. */
 struct touched *async_touch(struct async *async, cls_buffer buffer);
 
-/* A user is done; `last` is its operation, or NULL when there is none. */
-void async_touched(struct async *async, cls_buffer buffer, const struct end *last);
+/* Makes an operation of `kind` come after those on the buffer. */
+cls_status async_come_after_touched(struct async *async, cls_op_kind kind,
+                                    const struct touched *touched, uint64_t behind[KINDS]);
+
+/* A user is done; `last` is its operation, or NULL when there is none, and `since` async.turns when it came after
+ * the others. */
+void async_touched(struct async *async, cls_buffer buffer, const struct end *last, uint64_t since);
 
 /* Makes room for an operation of a kind, for async_record or async_unreserve. */
 cls_status async_reserve(struct async *async, cls_op_kind kind);

@@ -57,7 +57,7 @@ static cls_status come_after_buffers(struct async *async, const struct request *
         if (!entry)
             return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a buffer's order");
         ++*touched;
-        status = async_come_after(async, request->kind, entry->last, behind);
+        status = async_come_after_touched(async, request->kind, entry, behind);
     }
     if (!status && request->kind == CLS_OP_DOWNLOAD)
         status = async_come_after(async, request->kind, async->unknown, behind);
@@ -182,6 +182,7 @@ static void find_end(struct async *async, const struct request *request, struct 
 static cls_status queue_behind(struct async *async, const struct request *request, cls_op *id) {
     uint64_t behind[KINDS] = {0};
     struct end end = {.kind = request->kind};
+    const uint64_t since = async->turns;
     unsigned touched = 0;
     cls_status status = come_after_named(async, request, behind);
     if (!status)
@@ -194,7 +195,7 @@ static cls_status queue_behind(struct async *async, const struct request *reques
     if (!status)
         status = async_record(async, &end, id);
     for (unsigned i = 0; i < touched; i++)
-        async_touched(async, request->buffers[i], end.position ? &end : NULL);
+        async_touched(async, request->buffers[i], end.position ? &end : NULL, since);
     if (end.position && request->unknown)
         async->unknown = end;
     return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The operations, buffers and reports of an async coordinator. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/ring.h"
@@ -205,13 +206,22 @@ static bool is_over(const struct async *async, struct end end) {
     return atomic_load(&async->lanes[end.kind].stream->retired) >= end.position;
 }
 
-/* Drops the entries of buffers that nothing has to wait for any more. */
-static void drop_settled(struct async *async) {
+static bool is_settled(const struct async *async, struct end end) {
+    return is_over(async, end) && !stream_failure_at(async->lanes[end.kind].stream, end.position);
+}
+
+/* Whether nothing has to wait for the buffer any more. */
+static bool is_free(const struct async *async, const struct touched *touched) {
+    bool settled = is_settled(async, touched->last);
+    for (int kind = 0; kind < KINDS && settled && touched->has_beside; kind++)
+        settled = is_settled(async, (struct end){(cls_op_kind)kind, touched->beside[kind]});
+    return settled;
+}
+
+static void drop_free(struct async *async) {
     struct touched *touched, *next;
     HASH_ITER(hh, async->touched, touched, next) {
-        const struct end last = touched->last;
-        if (touched->users || !is_over(async, last) ||
-            stream_failure_at(async->lanes[last.kind].stream, last.position))
+        if (touched->users || !is_free(async, touched))
             continue;
         HASH_DEL(async->touched, touched);
         free(touched);
@@ -227,7 +237,7 @@ static size_t live(const struct async *async) {
 
 static struct touched *add_touched(struct async *async, cls_buffer buffer) {
     if (HASH_COUNT(async->touched) >= FEW_BUFFERS + 2 * live(async))
-        drop_settled(async);
+        drop_free(async);
     struct touched *touched = calloc(1, sizeof *touched);
     if (!touched)
         return NULL;
@@ -248,11 +258,39 @@ struct touched *async_touch(struct async *async, cls_buffer buffer) {
     return touched;
 }
 
-void async_touched(struct async *async, cls_buffer buffer, const struct end *last) {
+cls_status async_come_after_touched(struct async *async, cls_op_kind kind,
+                                    const struct touched *touched, uint64_t behind[KINDS]) {
+    cls_status status = async_come_after(async, kind, touched->last, behind);
+    for (int other = 0; other < KINDS && !status && touched->has_beside; other++)
+        status = async_come_after(async, kind,
+                                  (struct end){(cls_op_kind)other, touched->beside[other]}, behind);
+    return status;
+}
+
+/* The buffer's last operation is not behind the one that came while it was submitted. */
+static void keep_beside(struct touched *touched) {
+    uint64_t *position = &touched->beside[touched->last.kind];
+    if (*position < touched->last.position)
+        *position = touched->last.position;
+    touched->has_beside = true;
+}
+
+static void forget_beside(struct touched *touched) {
+    memset(touched->beside, 0, sizeof touched->beside);
+    touched->has_beside = false;
+}
+
+void async_touched(struct async *async, cls_buffer buffer, const struct end *last, uint64_t since) {
     struct touched *touched = find_touched(async, buffer);
     touched->users--;
-    if (last)
-        touched->last = *last;
+    if (!last)
+        return;
+    if (touched->turn > since)
+        keep_beside(touched);
+    else if (touched->has_beside)
+        forget_beside(touched);
+    touched->last = *last;
+    touched->turn = ++async->turns;
 }
 
 /* --- failure and the end --- */
@@ -264,9 +302,13 @@ void async_forget_failed(struct async *async) {
         drop_ops(&async->lanes[kind], async->lanes[kind].failed);
         async->lanes[kind].failed = 0;
     }
-    HASH_ITER(hh, async->touched, touched, next)
-    if (is_over(async, touched->last))
-        touched->last.position = 0;
+    HASH_ITER(hh, async->touched, touched, next) {
+        if (is_over(async, touched->last))
+            touched->last.position = 0;
+        for (int kind = 0; kind < KINDS; kind++)
+            if (is_over(async, (struct end){(cls_op_kind)kind, touched->beside[kind]}))
+                touched->beside[kind] = 0;
+    }
     if (is_over(async, async->unknown))
         async->unknown.position = 0;
 }
