@@ -22,8 +22,8 @@ if [ -n "${OCL_ICD_VENDORS:-}" ]; then
     finish
     exit 0
 fi
-for program in test_triple_buffer test_async_coordinator test_prefetcher test_pipeline \
-    test_managed_context test_device_group; do
+for program in test_triple_buffer test_async_coordinator test_async_beside test_prefetcher \
+    test_pipeline test_pipeline_run test_managed_context test_device_group; do
     for order in last random; do
         check "$program, $order" "$(findings "$order" "$program")"
     done
