@@ -131,11 +131,30 @@ cls_status context_default_mempool(struct context *context, struct mempool **out
     return CLS_SUCCESS;
 }
 
-/* Takes over a reference to `pool`, which may be NULL: the default one, when it is needed. */
-static void set_current(struct context *context, struct mempool *pool) {
+/* Under the context's lock: puts the pool, which may be NULL: the default one when it is needed, in the current one's
+ * place. What comes back is a reference to be put without the lock, or NULL: the one before it, or the pool itself
+ * where it or the context is being destroyed, as it must not stay here then. */
+static struct mempool *exchange_current(struct context *context, struct mempool *pool) {
+    const bool gone = pool && (atomic_load(&context->closed) || atomic_load(&pool->closed));
+    return gone ? pool : atomic_exchange(&context->mempool, pool);
+}
+
+/* Takes over a reference to `pool`. False where it is not current then. */
+static bool set_current(struct context *context, struct mempool *pool) {
     pthread_mutex_lock(&context->lock);
-    bool keep = !pool || !atomic_load(&context->closed);
-    struct mempool *old = keep ? atomic_exchange(&context->mempool, pool) : pool;
+    struct mempool *old = exchange_current(context, pool);
+    const bool set = atomic_load(&context->mempool) == pool;
+    pthread_mutex_unlock(&context->lock);
+    if (old)
+        mempool_put(old);
+    return set;
+}
+
+/* The same in the place of `before` only: others may have set another one meanwhile. */
+static void replace_current(struct context *context, struct mempool *before, struct mempool *pool) {
+    pthread_mutex_lock(&context->lock);
+    const bool same = atomic_load(&context->mempool) == before;
+    struct mempool *old = same ? exchange_current(context, pool) : pool;
     pthread_mutex_unlock(&context->lock);
     if (old)
         mempool_put(old);
@@ -152,7 +171,7 @@ cls_status context_mempool(struct context *context, struct mempool **out) {
         return status;
     if (pool->is_default && !atomic_load(&context->mempool)) {
         object_retain(&pool->object);
-        set_current(context, pool);
+        replace_current(context, NULL, pool);
     }
     *out = pool;
     return CLS_SUCCESS;
@@ -196,12 +215,6 @@ bool context_trim_mempools(struct context *context) {
     return any;
 }
 
-static void leave_context(struct mempool *pool) {
-    struct context *context = pool->context;
-    if (atomic_load(&context->mempool) == pool)
-        set_current(context, NULL);
-}
-
 cls_status cls_mempool_destroy(cls_mempool handle) {
     struct mempool *pool = object_acquire(&mempool_objects, handle);
     if (!pool)
@@ -210,7 +223,8 @@ cls_status cls_mempool_destroy(cls_mempool handle) {
     if (pool->is_default) {
         status = error_set(CLS_ERROR_INVALID_VALUE, "a default pool belongs to its context");
     } else if (object_destroy(&mempool_objects, handle)) {
-        leave_context(pool);
+        atomic_store(&pool->closed, true); /* from here on it is set nowhere */
+        replace_current(pool->context, pool, NULL);
         close_pool(pool);
     } else {
         status = object_invalid(&mempool_objects, handle);
@@ -248,8 +262,11 @@ cls_status cls_context_set_mempool(cls_context handle, cls_mempool pool_handle) 
         status = error_set(CLS_ERROR_WRONG_CONTEXT, "the pool is of another context");
         mempool_put(pool);
     }
-    if (!status)
-        set_current(context, pool);
+    if (!status && !set_current(context, pool)) {
+        status = context_check(context);
+        if (!status)
+            status = object_invalid(&mempool_objects, pool_handle);
+    }
     context_put(context);
     return status;
 }

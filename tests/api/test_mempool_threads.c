@@ -254,6 +254,89 @@ static void test_pools_and_streams_come_and_go(void **state) {
     assert_int_equal(team_run(THREADS, come_and_go, &rounds), 0);
 }
 
+/* --- the current pool --- */
+
+struct current {
+    cls_mempool pool, going;
+    _Atomic unsigned arrived;
+    unsigned rounds, lost, stale;
+};
+
+static void meet(struct current *current, unsigned all) {
+    atomic_fetch_add(&current->arrived, 1);
+    while (atomic_load(&current->arrived) < all)
+        sched_yield();
+}
+
+/* What stands beside the setting of a pool: the pool that is set is destroyed; the one that is current is;
+ * somebody asks where none is. */
+enum { SAME_GOES, CURRENT_GOES, NONE, SETTINGS };
+
+static bool begin_setting(struct current *current, unsigned setting) {
+    CHECK(!cls_mempool_create(rig.context, NULL, &current->going));
+    CHECK(!cls_context_set_mempool(rig.context, setting == SAME_GOES ? NULL : current->going));
+    if (setting == NONE)
+        CHECK(!cls_mempool_destroy(current->going));
+    return true;
+}
+
+static bool set(const struct current *current, unsigned setting, unsigned pause) {
+    const bool same = setting == SAME_GOES;
+    for (volatile unsigned i = 0; i < pause; i++)
+        continue;
+    cls_status status = cls_context_set_mempool(rig.context, same ? current->going : current->pool);
+    CHECK(!status || (same && status == CLS_ERROR_INVALID_HANDLE));
+    return true;
+}
+
+static bool destroy_or_ask(const struct current *current, unsigned setting) {
+    cls_mempool now;
+    if (setting == NONE)
+        CHECK(!cls_context_get_mempool(rig.context, &now));
+    else
+        CHECK(!cls_mempool_destroy(current->going));
+    return true;
+}
+
+static bool look_at_current(struct current *current, unsigned setting) {
+    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+    cls_mempool now;
+    CHECK(!cls_context_get_mempool(rig.context, &now));
+    current->lost += setting != SAME_GOES && now != current->pool;
+    current->stale += cls_mempool_get_stats(now, &stats) != CLS_SUCCESS;
+    return true;
+}
+
+static bool set_beside(void *arg, unsigned thread) {
+    struct current *current = arg;
+    bool well = true;
+    for (unsigned round = 0; round < current->rounds; round++) {
+        const unsigned setting = round % SETTINGS;
+        if (thread == 0)
+            well = begin_setting(current, setting) && well;
+        meet(current, 4 * round + 2);
+        well = (thread == 0 ? set(current, setting, round / SETTINGS % 512)
+                            : destroy_or_ask(current, setting)) &&
+               well;
+        meet(current, 4 * round + 4);
+        if (thread == 0)
+            well = look_at_current(current, setting) && well;
+    }
+    return well;
+}
+
+static void test_the_pool_that_was_set_is_current(void **state) {
+    (void)state;
+    SKIP_ON_SINGLE_THREADED_DRIVERS();
+    struct current current = {.rounds = 30000};
+    OK(cls_mempool_create(rig.context, NULL, &current.pool));
+    assert_int_equal(team_run(2, set_beside, &current), 0);
+    assert_int_equal(current.lost, 0);
+    assert_int_equal(current.stale, 0);
+    OK(cls_context_set_mempool(rig.context, NULL));
+    OK(cls_mempool_destroy(current.pool));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_eight_streams_share_a_pool),
@@ -262,6 +345,7 @@ int main(void) {
         cmocka_unit_test(test_buffers_pass_from_stream_to_stream),
         cmocka_unit_test(test_one_of_many_frees_wins),
         cmocka_unit_test(test_pools_and_streams_come_and_go),
+        cmocka_unit_test(test_the_pool_that_was_set_is_current),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
