@@ -13,9 +13,10 @@
 #include "core/race.h"
 #include "core/stream.h"
 
+/* The ranges end one before the other: behind the newest there is nothing to look for. */
 static const struct failure *failure_in(const struct failure *failure, uint64_t at) {
-    for (; failure; failure = failure->older)
-        if (at >= atomic_load(&failure->first) && at <= atomic_load(&failure->last))
+    for (; failure && at <= atomic_load(&failure->last); failure = failure->older)
+        if (at >= atomic_load(&failure->first))
             return failure;
     return NULL;
 }
