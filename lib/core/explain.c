@@ -156,8 +156,8 @@ static cls_status explain(struct context *context, char *text, size_t size, size
     explain_all(&explanation);
     if (explanation.text.failed)
         status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to explain");
-    else
-        text_copy_out(explanation.text.bytes, text, size, length);
+    else /* a context that is destroyed meanwhile may have no stream any more */
+        text_copy_out(explanation.count ? explanation.text.bytes : "", text, size, length);
     explain_free(&explanation);
     return status;
 }
