@@ -85,7 +85,8 @@ static cls_status read_shape(const struct kernel *kernel, const cls_launch *laun
 /* --- arguments --- */
 
 static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_arg *arg) {
-    static const char *const names[] = {"", "a value", "a buffer", "__local memory"};
+    static const char *const names[] = {"", "a value", "a buffer", "__local memory",
+                                        "an image, which cannot be passed"};
     static const enum parameter_kind wanted[] = {[CLS_ARG_BUFFER] = PARAMETER_BUFFER,
                                                  [CLS_ARG_VALUE] = PARAMETER_VALUE,
                                                  [CLS_ARG_LOCAL] = PARAMETER_LOCAL};

@@ -34,17 +34,29 @@ static enum parameter_kind parameter_by_trial(cl_kernel kernel, unsigned i) {
     return code == CL_SUCCESS ? PARAMETER_BUFFER : PARAMETER_LOCAL;
 }
 
+/* An image is __global, too, but what says how it is accessed goes with images and pipes only. Some drivers crash
+ * on a buffer, or a null one, in its place. */
+static bool is_image(cl_kernel kernel, unsigned i) {
+    cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_NONE;
+    return clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access,
+                              NULL) == CL_SUCCESS &&
+           access != CL_KERNEL_ARG_ACCESS_NONE;
+}
+
 enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kernel, unsigned i) {
     cl_kernel_arg_address_qualifier space = 0;
     driver_enter(device);
     cl_int code =
         clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL);
+    const bool image = code == CL_SUCCESS && is_image(kernel, i);
     enum parameter_kind tried = PARAMETER_UNKNOWN;
     if (code != CL_SUCCESS && (device->quirks & QUIRK_ARG_INFO_BREAKS_BUILD))
         tried = parameter_by_trial(kernel, i);
     driver_leave(device);
     if (code != CL_SUCCESS)
         return tried;
+    if (image)
+        return PARAMETER_IMAGE;
     switch (space) {
     case CL_KERNEL_ARG_ADDRESS_GLOBAL:
     case CL_KERNEL_ARG_ADDRESS_CONSTANT:

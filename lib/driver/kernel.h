@@ -7,7 +7,13 @@
 
 /* How a parameter is passed, where the driver kept that (CL_KERNEL_ARG_INFO_NOT_AVAILABLE else) or it can be
  * found out safely. */
-enum parameter_kind { PARAMETER_UNKNOWN, PARAMETER_VALUE, PARAMETER_BUFFER, PARAMETER_LOCAL };
+enum parameter_kind {
+    PARAMETER_UNKNOWN,
+    PARAMETER_VALUE,
+    PARAMETER_BUFFER,
+    PARAMETER_LOCAL,
+    PARAMETER_IMAGE /* nothing that can be passed; so are pipes */
+};
 
 cls_status kernel_parameter_count(const struct device *device, cl_kernel kernel, unsigned *out);
 enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kernel, unsigned i);

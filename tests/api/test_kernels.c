@@ -357,6 +357,31 @@ static void test_wrong_arguments_are_refused(void **state) {
     OK(cls_kernel_destroy(reverse));
 }
 
+/* It is __global to the driver as a buffer is, and PoCL crashes on a buffer in its place. */
+static void test_an_image_cannot_be_passed(void **state) {
+    (void)state;
+    static const char images[] = "kernel void pictured(global int *out, read_only image2d_t in) {"
+                                 "    out[get_global_id(0)] = get_image_width(in);"
+                                 "}";
+    cls_program of_images;
+    cls_kernel pictured;
+    if (cls_program_from_source(rig.context, images, "images", NULL, &of_images))
+        SKIP_BECAUSE("this driver compiles no images");
+    OK(cls_kernel_create(of_images, "pictured", &pictured));
+    cls_buffer cells = rig_cells(64);
+    const cls_launch shape = cls_launch_1d(1);
+    const cls_arg bad[] = {cls_arg_buffer(cells), cls_arg_buffer(NULL), cls_arg_u64(0),
+                           cls_arg_local(8)};
+    for (int i = 0; i < 4; i++) {
+        const cls_arg args[] = {cls_arg_buffer(cells), bad[i]};
+        EXPECT(CLS_ERROR_INVALID_VALUE, cls_kernel_launch(pictured, &shape, args, 2, NULL));
+        assert_non_null(strstr(cls_last_error_detail(), "image"));
+    }
+    OK(cls_buffer_destroy(cells));
+    OK(cls_kernel_destroy(pictured));
+    OK(cls_program_destroy(of_images));
+}
+
 /* The size of a struct is known to the driver alone. */
 static void test_structs_of_a_wrong_size_are_refused(void **state) {
     (void)state;
@@ -500,6 +525,7 @@ int main(void) {
         cmocka_unit_test(test_each_launch_has_its_own_arguments),
         cmocka_unit_test(test_null_and_constant_buffers),
         cmocka_unit_test(test_wrong_arguments_are_refused),
+        cmocka_unit_test(test_an_image_cannot_be_passed),
         cmocka_unit_test(test_structs_of_a_wrong_size_are_refused),
         cmocka_unit_test(test_wrong_shapes_are_refused),
         cmocka_unit_test(test_build_errors_show_file_line_and_log),
