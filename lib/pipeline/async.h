@@ -16,7 +16,7 @@
 
 #include "base/handle.h"
 
-enum { KINDS = 3 };
+enum { KINDS = 3, MOST_COMPUTE_ARGS = 64 };
 
 struct op {
     cls_op id;
@@ -114,6 +114,9 @@ void async_forget_failed(struct async *async);
 void async_free(struct async *async);
 
 /* --- */
+
+/* CLS_ERROR_INVALID_VALUE for what no queue call takes. */
+cls_status async_check_compute(const cls_compute *compute);
 
 cls_status async_get(cls_async_coordinator handle, struct async **out);
 

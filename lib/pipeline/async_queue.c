@@ -14,8 +14,6 @@
 #include "pipeline/async.h"
 #include "pipeline/pipeline.h"
 
-enum { MOST_ARGS = 64 };
-
 /* What is queued. Buffers are its own; `slots` is a ring that it takes a slot of. */
 struct request {
     cls_op_kind kind;
@@ -115,7 +113,7 @@ static cls_status submit_kernel(struct async *async, const struct request *reque
                                 uint64_t *position) {
     const cls_compute *compute = request->compute;
     const cls_arg *args = compute->args;
-    cls_arg with_slot[MOST_ARGS + 1];
+    cls_arg with_slot[MOST_COMPUTE_ARGS + 1];
     unsigned n = compute->n_args;
     if (slot) {
         with_slot[0] = cls_arg_buffer(slot->buffer);
@@ -294,23 +292,23 @@ static unsigned kernel_buffers(const cls_compute *compute, cls_buffer *buffers) 
     return n;
 }
 
-static cls_status check_compute(const cls_compute *compute) {
+cls_status async_check_compute(const cls_compute *compute) {
     if (!compute || compute->size != sizeof *compute || (!compute->fn && !compute->kernel) ||
         (!compute->buffers && compute->n_buffers) || (!compute->args && compute->n_args) ||
-        compute->n_args > MOST_ARGS)
+        compute->n_args > MOST_COMPUTE_ARGS)
         return error_set(
             CLS_ERROR_INVALID_VALUE,
             "a compute that is null, of a wrong size, without fn and kernel, with null "
             "arrays, or of more than %d arguments",
-            MOST_ARGS);
+            MOST_COMPUTE_ARGS);
     return CLS_SUCCESS;
 }
 
 cls_status cls_async_coordinator_queue_compute(cls_async_coordinator coordinator,
                                                const cls_compute *compute, const cls_op *deps,
                                                unsigned n_deps, cls_op *op) {
-    cls_buffer buffers[MOST_ARGS];
-    cls_status status = check_compute(compute);
+    cls_buffer buffers[MOST_COMPUTE_ARGS];
+    cls_status status = async_check_compute(compute);
     if (status)
         return status;
     const bool is_fn = compute->fn != NULL;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/handle.h"
+#include "pipeline/async.h"
 #include "pipeline/pipeline.h"
 
 enum { TIMED_STEPS = 8, STAGES = 3 };
@@ -290,16 +291,13 @@ static double ms_since(uint64_t start) { return (double)(clock_now_ns() - start)
 
 static cls_status compute_in_place(const cls_compute *compute, const cls_slot *slot,
                                    cls_stream stream) {
-    enum { MOST_ARGS = 64 };
-    cls_arg args[MOST_ARGS + 1];
+    cls_arg args[MOST_COMPUTE_ARGS + 1];
     unsigned n = 0;
     if (compute->fn) {
         const unsigned long before = error_count();
         return pipeline_returned(compute->fn(stream, slot, compute->arg), before,
                                  "the function of a compute");
     }
-    if (compute->n_args > MOST_ARGS)
-        return error_set(CLS_ERROR_INVALID_VALUE, "a kernel of %u arguments", compute->n_args);
     args[n++] = cls_arg_buffer(slot->buffer);
     for (unsigned i = 0; i < compute->n_args; i++)
         args[n++] = compute->args[i];
@@ -430,8 +428,7 @@ static cls_status run_step(struct managed *managed, const cls_buffered_step *ste
 
 static bool is_step(const cls_buffered_step *step) {
     return step && step->size == sizeof *step && step->in && step->in_bytes && step->out &&
-           step->out_bytes && step->compute && step->compute->size == sizeof *step->compute &&
-           (step->compute->fn || step->compute->kernel);
+           step->out_bytes;
 }
 
 cls_status cls_managed_context_triple_buffered_step(cls_managed_context handle,
@@ -443,7 +440,9 @@ cls_status cls_managed_context_triple_buffered_step(cls_managed_context handle,
     if (!out || out->size != sizeof *out || !is_step(step))
         return error_set(CLS_ERROR_INVALID_VALUE,
                          "a step or telemetry that is null, of a wrong size or incomplete");
-    cls_status status = managed_get(handle, &managed);
+    cls_status status = async_check_compute(step->compute);
+    if (!status)
+        status = managed_get(handle, &managed);
     if (status)
         return status;
     status = run_step(managed, step, &found);

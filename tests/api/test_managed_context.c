@@ -241,6 +241,32 @@ static void it_makes_what_belongs_to_it(void **state) {
     EXPECT(CLS_ERROR_NO_DEVICE, cls_managed_context_create("no such device", 1, &managed));
 }
 
+/* Computes that the coordinator does not take are none in place either. */
+static void refuse_computes(cls_managed_context managed, cls_buffered_step *step) {
+    cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
+    const cls_launch shape = cls_launch_1d(1);
+    const cls_compute *given = step->compute;
+    cls_compute bad[] = {CLS_COMPUTE_INIT, CLS_COMPUTE_INIT, CLS_COMPUTE_INIT, *given};
+    cls_program program;
+    cls_context context;
+    OK(cls_managed_context_get_context(managed, &context));
+    OK(cls_program_from_source(context, "kernel void two(global uint *x, uint y) { x[0] = y; }",
+                               NULL, NULL, &program));
+    OK(cls_kernel_create(program, "two", &bad[0].kernel));
+    bad[0].launch = &shape;
+    bad[0].n_args = 1; /* of no array */
+    bad[2].size = 0;
+    bad[3].n_args = 65;
+    for (int i = 0; i < 4; i++) {
+        step->compute = &bad[i];
+        EXPECT(CLS_ERROR_INVALID_VALUE,
+               cls_managed_context_triple_buffered_step(managed, step, &told));
+    }
+    step->compute = given;
+    OK(cls_kernel_destroy(bad[0].kernel));
+    OK(cls_program_destroy(program));
+}
+
 static void bad_steps(void **state) {
     (void)state;
     uint32_t word = 1;
@@ -261,6 +287,8 @@ static void bad_steps(void **state) {
         OK(cls_managed_context_make_triple_buffer(managed, BYTES, NULL, &step.slots));
         EXPECT(CLS_ERROR_OUT_OF_RANGE,
                cls_managed_context_triple_buffered_step(managed, &step, &told));
+        step.in_bytes = step.out_bytes = sizeof word;
+        refuse_computes(managed, &step);
         OK(cls_triple_buffer_get_states(step.slots, states, 3));
         for (int i = 0; i < 3; i++)
             assert_int_equal(states[i], CLS_SLOT_FREE);
