@@ -55,24 +55,24 @@ cls_status cls_batch_upload(cls_batch handle, const void *data, cls_dtype dtype,
     return batch_leave(batch, status ? status : add_input(batch, &node, out));
 }
 
-/* Checks the view and takes a reference to its buffer. */
+/* Checks the view and takes a reference to its buffer. Whose turn it is to use the memory counts when the batch is
+ * executed. */
 static cls_status take_array(struct batch *batch, const char *what, const cls_array *array,
                              struct place *place) {
-    struct op_call call;
-    const cls_array *const views[] = {array};
+    struct buffer *buffer;
     cls_status status = batch_check_dtype(batch, what, array->dtype);
     if (!status)
-        status = op_begin(&call, NULL, views, 1, false);
+        status = buffer_find(array->buffer, &buffer);
     if (status)
         return status;
-    if (call.context != batch->context) {
+    status = op_check_range(array, buffer);
+    if (!status && buffer->context != batch->context)
         status = error_set(CLS_ERROR_WRONG_CONTEXT, "%s: the array is of another context", what);
-    } else {
-        object_retain(&call.views[0].buffer->object);
-        *place = (struct place){call.views[0].buffer, array->offset,
-                                object_generation(&call.views[0].buffer->object)};
-    }
-    return op_end(&call, status, false);
+    if (status)
+        buffer_put(buffer);
+    else
+        *place = (struct place){buffer, array->offset, object_generation(&buffer->object)};
+    return status;
 }
 
 cls_status cls_batch_array(cls_batch handle, cls_array array, cls_value *out) {

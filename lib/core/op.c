@@ -28,22 +28,28 @@ static cls_status keep_buffer(struct buffer *kept, struct buffer **out) {
     return CLS_SUCCESS;
 }
 
+cls_status op_check_range(const cls_array *array, const struct buffer *buffer) {
+    const size_t size = cls_dtype_size(array->dtype);
+    size_t end;
+    if (!__builtin_add_overflow(array->offset, array->count, &end) &&
+        !__builtin_mul_overflow(end, size, &end) && end <= buffer->bytes)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OUT_OF_RANGE,
+                     "%zu elements of %s from element %zu pass the end of a buffer of %zu bytes",
+                     array->count, cls_dtype_name(array->dtype), array->offset, buffer->bytes);
+}
+
 /* Resolves one view; the buffer's reference is the call's. `kept` NULL: the buffer is the handle's. */
 static cls_status take_view(const cls_array *array, struct buffer *kept, struct op_view *view) {
-    size_t size = cls_dtype_size(array->dtype), end;
+    size_t size = cls_dtype_size(array->dtype);
     struct buffer *buffer;
     if (!size)
         return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_dtype", (int)array->dtype);
     cls_status status = kept ? keep_buffer(kept, &buffer) : buffer_get(array->buffer, &buffer);
     if (status)
         return status;
-    if (__builtin_add_overflow(array->offset, array->count, &end) ||
-        __builtin_mul_overflow(end, size, &end) || end > buffer->bytes) {
-        status =
-            error_set(CLS_ERROR_OUT_OF_RANGE,
-                      "%zu elements of %s from element %zu pass the end of a buffer of %zu "
-                      "bytes",
-                      array->count, cls_dtype_name(array->dtype), array->offset, buffer->bytes);
+    status = op_check_range(array, buffer);
+    if (status) {
         buffer_put(buffer);
         return status;
     }

@@ -45,6 +45,9 @@ struct op_call {
     struct kernel *registered;
 };
 
+/* CLS_ERROR_OUT_OF_RANGE for an array, of a valid dtype, that passes the end of its buffer. */
+cls_status op_check_range(const cls_array *array, const struct buffer *buffer);
+
 /* Looks up the stream (NULL: the default stream of the views' context) and every view. On failure
  * reports, holds nothing, and op_end must not be called. A blocking call is refused inside host
  * functions. */

@@ -165,7 +165,7 @@ static void test_a_dropped_prefetch_hands_nothing_over(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
-/* A batch names the memory once, and is executed in any turn. */
+/* A batch names the memory once, in any turn, and is executed in the device's. */
 static void test_batches_take_turns(void **state) {
     (void)state;
     SKIP_WITHOUT_SHARED_MEMORY();
@@ -179,10 +179,13 @@ static void test_batches_take_turns(void **state) {
     OK(cls_managed_alloc(rig.context, BYTES, &cells, &host));
     for (int i = 0; i < WORDS; i++)
         ((int32_t *)host)[i] = i;
-    OK(cls_prefetch(cells, CLS_TO_DEVICE, NULL));
     OK(cls_batch_create(rig.context, NULL, &batch));
     OK(cls_batch_array(batch, cls_array_of(cells, CLS_I32, WORDS), &in));
     OK(cls_batch_scale(batch, in, 2, &twice));
+    OK(cls_batch_prepare(batch));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_batch_execute_async(batch, NULL));
+    OK(cls_batch_bind_array(batch, in, cls_array_of(cells, CLS_I32, WORDS)));
+    OK(cls_prefetch(cells, CLS_TO_DEVICE, NULL));
     OK(cls_batch_execute(batch, NULL));
     OK(cls_prefetch(cells, CLS_TO_HOST, NULL));
     EXPECT(CLS_ERROR_INVALID_STATE, cls_batch_execute_async(batch, NULL));
