@@ -169,7 +169,10 @@ static inline cls_status cls_batch_mul(cls_batch batch, cls_value a, cls_value b
 
 /* ---- results */
 
-/** Makes a value a result, although an operation takes it. */
+/**
+ * Makes a value a result, although an operation takes it.
+ * @retval CLS_ERROR_INVALID_STATE the value is an input
+ */
 CLS_API cls_status cls_batch_keep(cls_batch batch, cls_value value);
 
 /**
