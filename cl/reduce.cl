@@ -43,7 +43,8 @@ typedef V(A) T;
 #ifdef FLOATS
 /* The rounding error of every addition is kept beside the sum and added at the end, so that the
  * result is nearly as if summed with twice the digits. Once the sum is infinite or NaN the error
- * is void. */
+ * is void. So it is, a NaN beside a good sum, once a largest finite element was added to a sum of the
+ * other sign and their sum rounded up: taking it apart again passes the range. */
 typedef struct { A sum, error; } partial;
 typedef struct { T sum, error; } lanes;
 typedef union { lanes all; A element[2 * W]; } split;
@@ -83,7 +84,7 @@ partial partial_merge(partial to, partial from) {
 }
 
 OUT partial_result(partial from, ulong count) {
-    const A total = isfinite(from.sum) ? from.sum + from.error : from.sum;
+    const A total = isfinite(from.sum) && isfinite(from.error) ? from.sum + from.error : from.sum;
 #ifdef OP_mean
     return total / (A)count;
 #else

@@ -21,8 +21,8 @@ typedef enum cls_reduce_op {
     /**
      * The sum; 0 of no elements. Integers: an i64, modulo 2^64. f32 and f64: in the same type, with
      * the rounding errors carried along: off the exact sum by at most 1 ULP of it and n^2 u^2 times
-     * the sum of |x|, where u is 2^-24 or 2^-53; naive summation has n u. A partial sum beyond the
-     * range is infinite.
+     * the sum of |x|, where u is 2^-24 or 2^-53; naive summation has n u, and so has this one where an
+     * element is the largest finite number or its negative. A partial sum beyond the range is infinite.
      */
     CLS_REDUCE_SUM = 1,
     /** The least element, or NaN if there is one. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reductions against the host reference: every operation and type, sizes around every boundary. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,34 @@ static void sum_beats_naive_summation(void **state) {
     free(x);
 }
 
+/* The sum of these two, rounded up, passes the range when it is taken apart again. They meet in one lane of a
+ * vector, in one work-item and at the end. */
+static void sum_beside_the_largest_number(void **state) {
+    static const size_t places[] = {1, 16, 70000};
+    enum { N = 70001 };
+    const float least = -0x1.8p104f;
+    float *x = calloc(N, sizeof *x), *ones = malloc(N * sizeof *ones), sum = 0, dot = 0;
+    (void)state;
+    assert_non_null(x);
+    assert_non_null(ones);
+    for (size_t i = 0; i < N; i++)
+        ones[i] = 1;
+    x[0] = least;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        x[places[i]] = FLT_MAX;
+        cls_array view = view_make(CLS_F32, 0, N, x), one = view_make(CLS_F32, 0, N, ones);
+        OK(cls_reduce(CLS_REDUCE_SUM, view, &sum, NULL));
+        OK(cls_dot(view, one, &dot, NULL));
+        assert_true(fabs((double)sum - ((double)FLT_MAX + (double)least)) <= 0x1p104);
+        assert_true(dot == sum);
+        view_destroy(view);
+        view_destroy(one);
+        x[places[i]] = 0;
+    }
+    free(x);
+    free(ones);
+}
+
 /* 1 + 1e8 - 1e8, many times over: every one of the small numbers is lost without care. */
 static void sum_survives_cancellation(void **state) {
     (void)state;
@@ -237,6 +266,7 @@ static void result_types(void **state) {
 
 static const struct CMUnitTest others[] = {
     cmocka_unit_test(sum_beats_naive_summation),
+    cmocka_unit_test(sum_beside_the_largest_number),
     cmocka_unit_test(sum_survives_cancellation),
     cmocka_unit_test(nan_wins_wherever_it_is),
     cmocka_unit_test(argmax_takes_the_first_of_equals),
