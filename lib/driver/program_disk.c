@@ -18,15 +18,27 @@
 /* Crash marks belong to a process, so one thread at a time loads under one. */
 static pthread_mutex_t mark_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What an included file holds is not in the key. */
+/* Whether `at` may be in a directive: it begins its line, which may go on with one, or has the # of one (or
+ * what stands for it) before it in the line. */
+static bool is_in_directive(const char *source, const char *at) {
+    const char *line = at;
+    while (line > source && line[-1] != '\n')
+        line--;
+    const size_t before = (size_t)(at - line);
+    return (line > source && strspn(line, " \t") >= before) || memchr(line, '#', before) ||
+           memchr(line, ':', before);
+}
+
+/* What an included file holds, and whether there is one, is not in the key. The source's own name, in its first
+ * line, may be anything. */
 static bool includes_files(const char *source, const char *options) {
-    for (const char *at = source; (at = strstr(at, "include")) != NULL; at++) {
-        const char *before = at;
-        while (before > source && (before[-1] == ' ' || before[-1] == '\t'))
-            before--;
-        if (before > source && (before[-1] == '#' || before[-1] == ':' || before[-1] == '\n'))
-            return true;
-    }
+    static const char *const words[] = {"include", "import"};
+    if (!strncmp(source, "#line", 5))
+        source += strcspn(source, "\n");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (const char *at = source; (at = strstr(at, words[i])) != NULL; at++)
+            if (is_in_directive(source, at))
+                return true;
     return strstr(options, "-include") != NULL;
 }
 

@@ -240,7 +240,17 @@ static void refused_binary_is_rebuilt(void **state) {
 }
 
 static void source_that_includes_files_is_not_kept(void **state) {
-    static const char *const sources[] = {"#include \"x.h\"\n", "  #  include <x.h>\n"};
+    static const char *const sources[] = {"#include \"x.h\"\n",
+                                          "  #  include <x.h>\n",
+                                          "#line 1 \"y.cl\"\n#/**/include \"x.h\"\n",
+                                          "int x; /* # */ # /* */ include \"x.h\"\n",
+                                          "#\\\ninclude \"x.h\"\n",
+                                          "#\\\r\n include \"x.h\"\n",
+                                          "%:include \"x.h\"\n",
+                                          "#import \"x.h\"\n",
+                                          "#if __has_include(\"x.h\")\n#endif\n"};
+    static const char *const others[] = {"/* it may include all */\n",
+                                         "#line 1 \"/include/x.cl\"\nint important;\n"};
     (void)state;
     need_device();
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
@@ -249,10 +259,12 @@ static void source_that_includes_files_is_not_kept(void **state) {
         assert_false(program_disk_key(device, &spec, sources[i], &key));
         free(key.bytes);
     }
-    struct program_spec spec = {"x.cl", "/* it may include all */\n", NULL};
-    struct text key = {0};
-    assert_true(program_disk_key(device, &spec, spec.source, &key));
-    free(key.bytes);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct program_spec spec = {"x.cl", others[i], NULL};
+        struct text key = {0};
+        assert_true(program_disk_key(device, &spec, spec.source, &key));
+        free(key.bytes);
+    }
 }
 
 /* In memory */
