@@ -135,17 +135,18 @@ static void probe_calls(struct probe *probe, struct caps *caps) {
     if (!probe_enqueue(probe, probe->queues[0], 0, 0, NULL, &event))
         return;
     clRetainEvent(event);
-    if (!probe_finish(probe, probe->queues[0], event))
-        return;
-    uint64_t start = clock_now_ns();
-    for (unsigned i = 0; i < QUERIES; i++)
-        clFlush(probe->queues[0]);
-    uint64_t middle = clock_now_ns();
-    for (unsigned i = 0; i < QUERIES; i++)
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    caps->flush_ns = (double)(middle - start) / QUERIES;
-    caps->event_query_ns = (double)(clock_now_ns() - middle) / QUERIES;
-    clReleaseEvent(event);
+    if (probe_finish(probe, probe->queues[0], event)) {
+        uint64_t start = clock_now_ns();
+        for (unsigned i = 0; i < QUERIES; i++)
+            clFlush(probe->queues[0]);
+        uint64_t middle = clock_now_ns();
+        for (unsigned i = 0; i < QUERIES; i++)
+            clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+        caps->flush_ns = (double)(middle - start) / QUERIES;
+        caps->event_query_ns = (double)(clock_now_ns() - middle) / QUERIES;
+    }
+    if (!probe->stuck)
+        clReleaseEvent(event);
 }
 
 void probe_launches(struct probe *probe, struct caps *caps) {

@@ -13,6 +13,7 @@
 #include "driver/caps.h"
 #include "driver/caps_table.h"
 #include "driver/paired.h"
+#include "driver/probe.h"
 #include "driver/quirk.h"
 
 #include "../support/patience.h"
@@ -354,6 +355,58 @@ static void hanging_device_is_given_up_and_not_remembered(void **state) {
     assert_true(scratch_count(".clsb", NULL, 0) <= 1); /* the probe's program, but no record */
 }
 
+/* A flush that fails, behind the last event that the probes keep. */
+
+static unsigned retained, flush_fails_behind;
+static cl_event last_retained;
+
+cl_int __real_clRetainEvent(cl_event event);
+cl_int __wrap_clRetainEvent(cl_event event);
+cl_int __real_clFlush(cl_command_queue queue);
+cl_int __wrap_clFlush(cl_command_queue queue);
+
+cl_int __wrap_clRetainEvent(cl_event event) {
+    retained++;
+    last_retained = event;
+    return __real_clRetainEvent(event);
+}
+
+cl_int __wrap_clFlush(cl_command_queue queue) {
+    cl_int code = __real_clFlush(queue);
+    if (!flush_fails_behind || retained != flush_fails_behind)
+        return code;
+    flush_fails_behind = 0;
+    return __real_clRetainEvent(last_retained) == CL_SUCCESS ? CL_OUT_OF_RESOURCES : code;
+}
+
+static int failing_body(void *arg) {
+    struct device *device;
+    struct caps caps = {0};
+    cl_uint references = 0;
+    (void)arg;
+    if (device_find(NULL, &device) != CLS_SUCCESS)
+        return NO_DEVICES;
+    CHECK(probe_device(device, &caps));
+    flush_fails_behind = retained;
+    retained = 0;
+    probe_device(device, &caps);
+    CHECK(retained && !flush_fails_behind);
+    CHECK(clGetEventInfo(last_retained, CL_EVENT_REFERENCE_COUNT, sizeof references, &references,
+                         NULL) == CL_SUCCESS);
+    CHECK(references == 1);
+    return 0;
+}
+
+static void failed_probe_leaves_no_event_behind(void **state) {
+    (void)state;
+    int line = child_run(failing_body, NULL);
+    if (line == NO_DEVICES) {
+        print_message("no OpenCL device here\n");
+        skip();
+    }
+    assert_int_equal(line, 0);
+}
+
 #define ON_DISK(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
 
 int main(void) {
@@ -374,6 +427,7 @@ int main(void) {
         ON_DISK(record_of_an_unknown_age_is_made_anew),
         ON_DISK(cache_switched_off_leaves_no_file),
         ON_DISK(hanging_device_is_given_up_and_not_remembered),
+        ON_DISK(failed_probe_leaves_no_event_behind),
     };
     return cmocka_run_group_tests_name("caps", tests, NULL, NULL);
 }
