@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "core/buffer.h"
 #include "core/context.h"
+#include "core/race.h"
 #include "core/stream.h"
 #include "core/wreck.h"
 #include "driver/memory.h"
@@ -194,6 +195,8 @@ cls_status cls_host_free(void *memory) {
     if (!forget(memory, &block))
         return error_set(CLS_ERROR_INVALID_VALUE, "%p is no memory of cls_host_alloc", memory);
     drain(&block.pinned);
+    if (race_on())
+        race_forget_host(block.pinned.host, block.pinned.bytes);
     if (!leave_to_wrecks(&block))
         release(&block);
     return CLS_SUCCESS;

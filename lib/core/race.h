@@ -146,6 +146,8 @@ void race_frees_wait(struct stream *stream, struct stream *other, uint64_t posit
 
 /* The memory goes, or is new again. */
 void race_forget_memory(const struct device *device, cl_mem memory);
+/* The same of host memory, with which all commands are done. */
+void race_forget_host(const void *memory, size_t bytes);
 
 /* A stream begins, and ends. */
 void race_meet_stream(void);

@@ -329,7 +329,8 @@ void race_forget_kept(cl_mem root, size_t start, size_t end) {
         size_t left = 0;
         for (size_t i = 0; touches && i < touches->count; i++) {
             const struct race_touch *touch = &touches->items[i];
-            if (touch->root != root || touch->origin < start || touch->origin >= end)
+            size_t at = root ? touch->origin : touch->span.start;
+            if (touch->root != root || at < start || at >= end)
                 touches->items[left++] = *touch;
         }
         if (touches)

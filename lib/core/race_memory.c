@@ -161,3 +161,11 @@ void race_forget_memory(const struct device *device, cl_mem memory) {
     race_forget_bytes(place.root, start, end);
     race_unlock();
 }
+
+void race_forget_host(const void *memory, size_t bytes) {
+    size_t start = (size_t)(uintptr_t)memory;
+    race_lock();
+    race_forget_kept(NULL, start, start + bytes);
+    race_shadow_forget(&host_memory, start, start + bytes, &forgetting);
+    race_unlock();
+}

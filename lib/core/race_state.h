@@ -71,7 +71,7 @@ void race_follow_all(void);
 void race_reach(struct race_stream *by, uint64_t position);
 void race_reach_context(const struct context *context);
 
-/* What is kept touches these bytes no more: their memory goes. */
+/* What is kept touches these bytes no more: their memory goes. NULL: host memory, by its addresses. */
 void race_forget_kept(cl_mem root, size_t start, size_t end);
 
 /* What the host knew when the oldest thing that is kept was told; what it knows now where none is. */

@@ -62,6 +62,21 @@ static void destroyed_buffer(bool clean) {
     }
 }
 
+/* cls_host_free completes what is pending, and the next block may be where that one was. */
+static void freed_host_memory(bool clean) {
+    void *blocks[2];
+    for (int i = 0; i < 64; i++) {
+        for (int k = 0; k < 2; k++)
+            OK(cls_host_alloc(rig.context, BYTES, &blocks[k]));
+        for (int k = 0; k < 2; k++) {
+            OK(cls_copy_d2h_async(blocks[k], w.x, 0, BYTES, i % 2 ? w.a : w.b));
+            if (!clean)
+                OK(cls_copy_d2h_async(blocks[k], w.x, 0, BYTES, i % 2 ? w.b : w.a));
+            OK(cls_host_free(blocks[k]));
+        }
+    }
+}
+
 static void free_and_use(bool clean) {
     cls_buffer memory = NULL;
     fill(w.y, 0, 4, w.a);
@@ -104,6 +119,7 @@ static const struct CMUnitTest tests[] = {
     PAIR("parts of one buffer", parts_of_one_buffer, false, {"[1023, 1024) of a buffer of"}),
     PAIR("destroyed stream", destroyed_stream, false, {"stream 'gone'"}),
     PAIR("destroyed buffer", destroyed_buffer, false, {NULL}),
+    PAIR("freed host memory", freed_host_memory, false, {"bytes of host memory"}),
     PAIR("free and use", free_and_use, false,
          {"'fill' (stream 'second'", "'free' (stream 'first', command 1) writes"}),
     PAIR("use before the malloc", use_before_the_malloc, false,
