@@ -163,9 +163,8 @@ static cls_status reserve(struct mempool *pool, unsigned size_class, size_t byte
     uint64_t room = limit > reserved ? limit - reserved : 0;
     if (limit && room / bytes < n)
         n = (unsigned)(room / bytes);
-    uint64_t after = atomic_fetch_add(&pool->reserved, (uint64_t)n * bytes) + (uint64_t)n * bytes;
-    if (after > pool->reserved_high)
-        pool->reserved_high = after;
+    atomic_fetch_add(&pool->reserved, (uint64_t)n * bytes);
+    pool->asked += (uint64_t)n * bytes;
     pthread_mutex_unlock(&pool->lock);
     *slots = n;
     if (n)
@@ -173,6 +172,14 @@ static cls_status reserve(struct mempool *pool, unsigned size_class, size_t byte
     return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
                      "%zu bytes more would pass the pool's max_bytes: %llu of %zu are reserved",
                      bytes, (unsigned long long)reserved, limit);
+}
+
+/* The driver has refused what was reserved. */
+static void unreserve(struct mempool *pool, uint64_t bytes) {
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_sub(&pool->reserved, bytes);
+    pool->asked -= bytes;
+    pthread_mutex_unlock(&pool->lock);
 }
 
 static struct block *new_block(struct mempool *pool, unsigned size_class, size_t slot_bytes,
@@ -202,7 +209,7 @@ static cls_status make_block(struct mempool *pool, unsigned size_class, struct b
     else
         status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a block of a pool");
     if (status) {
-        atomic_fetch_sub(&pool->reserved, (uint64_t)bytes * slots);
+        unreserve(pool, (uint64_t)bytes * slots);
         free(block);
         return status;
     }
@@ -212,6 +219,14 @@ static cls_status make_block(struct mempool *pool, unsigned size_class, struct b
     return CLS_SUCCESS;
 }
 
+/* Under the lock: the driver has given what it was asked for. */
+static void note_taken(struct mempool *pool, uint64_t bytes) {
+    pool->asked -= bytes;
+    const uint64_t taken = atomic_load(&pool->reserved) - pool->asked;
+    if (taken > pool->reserved_high)
+        pool->reserved_high = taken;
+}
+
 cls_status pool_grow(struct mempool *pool, unsigned size_class, struct buffer **out) {
     struct block *block;
     cls_status status = make_block(pool, size_class, &block);
@@ -219,6 +234,7 @@ cls_status pool_grow(struct mempool *pool, unsigned size_class, struct buffer **
         return status;
     pthread_mutex_lock(&pool->lock);
     link_block(pool, block);
+    note_taken(pool, bytes_of(block));
     status = take_from(pool, block, SHELF_FRESH, out);
     if (status)
         remove_block(pool, block);

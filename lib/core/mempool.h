@@ -76,13 +76,14 @@ struct mempool {
     _Atomic size_t release_threshold;
     _Atomic size_t max_bytes;
     _Atomic unsigned reuse;
-    _Atomic uint64_t reserved;
+    _Atomic uint64_t reserved; /* what is being asked for included */
 
     /* The sum of what the magazines have counted as used (struct magazine), and its high water. */
     _Atomic uint64_t counted, counted_high;
 
-    pthread_mutex_t lock; /* guards what follows */
-    uint64_t reserved_high;
+    pthread_mutex_t lock;   /* guards what follows */
+    uint64_t asked;         /* of what is reserved: the driver has not answered yet */
+    uint64_t reserved_high; /* of what it has given */
     uint64_t n_blocks;
     struct block *blocks;
     struct block *shelves[SHELVES][SIZE_CLASSES];

@@ -92,7 +92,7 @@ static void read_pool(struct mempool *pool, cls_mempool_stats *stats) {
     stats->used_high = atomic_load(&pool->counted_high);
     pthread_mutex_lock(&pool->lock);
     add_tally(stats, &pool->tally);
-    stats->reserved = atomic_load(&pool->reserved);
+    stats->reserved = atomic_load(&pool->reserved) - pool->asked;
     stats->reserved_high = pool->reserved_high;
     stats->blocks = pool->n_blocks;
     pthread_mutex_unlock(&pool->lock);
@@ -138,7 +138,7 @@ cls_status cls_mempool_reset_peaks(cls_mempool handle) {
     }
     pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->counted_high, atomic_load(&pool->counted));
-    pool->reserved_high = atomic_load(&pool->reserved);
+    pool->reserved_high = atomic_load(&pool->reserved) - pool->asked;
     pthread_mutex_unlock(&pool->lock);
     mempool_put(pool);
     return status;
