@@ -192,27 +192,19 @@ static cls_status choose_order(const struct caps *caps, cls_order wish, bool *ou
         *out_of_order = forced && caps->out_of_order;
         return CLS_SUCCESS;
     }
-    switch (wish) {
-    case CLS_ORDER_AUTO:
-        *out_of_order = caps->out_of_order && !caps->prefer_in_order;
-        return CLS_SUCCESS;
-    case CLS_ORDER_IN_ORDER:
-        *out_of_order = false;
-        return CLS_SUCCESS;
-    case CLS_ORDER_OUT_OF_ORDER:
-        if (!caps->out_of_order)
-            return error_set(CLS_ERROR_UNSUPPORTED, "the device has no out-of-order queues");
-        *out_of_order = true;
-        return CLS_SUCCESS;
-    default:
-        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_order", (int)wish);
-    }
+    if (wish == CLS_ORDER_OUT_OF_ORDER && !caps->out_of_order)
+        return error_set(CLS_ERROR_UNSUPPORTED, "the device has no out-of-order queues");
+    *out_of_order = wish == CLS_ORDER_AUTO ? caps->out_of_order && !caps->prefer_in_order
+                                           : wish == CLS_ORDER_OUT_OF_ORDER;
+    return CLS_SUCCESS;
 }
 
 static cls_status check_config(const cls_stream_config *config) {
     if (config->size != sizeof *config)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_config.size is %zu, not %zu",
                          config->size, sizeof *config);
+    if (config->order < CLS_ORDER_AUTO || config->order > CLS_ORDER_IN_ORDER)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_order", (int)config->order);
     if (config->wait < CLS_WAIT_AUTO || config->wait > CLS_WAIT_BLOCK)
         return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_wait_policy", (int)config->wait);
     if (config->max_in_flight > MAX_IN_FLIGHT)

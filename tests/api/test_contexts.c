@@ -344,6 +344,16 @@ static void test_the_queue_order_asked_for_is_in_effect(void **state) {
     }
 }
 
+/* Also where the environment forces another one. */
+static void test_an_unknown_queue_order_is_refused(void **state) {
+    (void)state;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream = NULL;
+    config.order = (cls_order)(CLS_ORDER_IN_ORDER + 1);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_stream_create(rig.context, &config, &stream));
+    assert_null(stream);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_contexts_work_side_by_side),
@@ -357,6 +367,7 @@ int main(void) {
         cmocka_unit_test(test_streams_say_what_they_are),
         cmocka_unit_test(test_wait_policies),
         cmocka_unit_test(test_the_queue_order_asked_for_is_in_effect),
+        cmocka_unit_test(test_an_unknown_queue_order_is_refused),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
