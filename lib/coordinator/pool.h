@@ -26,6 +26,7 @@ struct work {
     struct piece pieces[PIECES]; /* a ring; those that are done are dropped when it is looked at */
     unsigned first, count;
     uint64_t closed;      /* where the open piece begins */
+    uint64_t held_from;   /* the stream's position when its first holder came */
     double size_at_close; /* of all that was ever submitted, up to there */
     double expected;      /* costs of those who hold the stream */
     unsigned n_expected;  /* of the holders, those with a cost */

@@ -69,8 +69,16 @@ struct load pooled_load(const struct pool *pool, struct pooled *pooled) {
     return load;
 }
 
+static uint64_t newest(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    const uint64_t position = stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    return position;
+}
+
 void pooled_hold(struct pooled *pooled, double cost) {
-    pooled->holders++;
+    if (!pooled->holders++)
+        pooled->work.held_from = newest(pooled->stream);
     if (cost > 0) {
         pooled->work.expected += cost;
         pooled->work.n_expected++;
@@ -103,7 +111,8 @@ static void close_piece(struct work *work, const struct standing *now, double co
 void pooled_release(const struct pool *pool, struct pooled *pooled) {
     struct work *work = &pooled->work;
     const struct standing now = look(pool, pooled->stream);
-    const bool known = work->n_expected != 0;
+    /* For nothing there is no cost. */
+    const bool known = work->n_expected && now.submitted != work->held_from;
     const double share = take_share(work);
     drop_done(work, now.retired);
     close_piece(work, &now, known ? share : now.size - work->size_at_close);

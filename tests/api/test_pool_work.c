@@ -140,6 +140,26 @@ static void test_a_cost_counts_from_the_get_until_the_commands_are_done(void **s
     gate_destroy(&gate);
 }
 
+static void test_nothing_costs_nothing_behind_work(void **state) {
+    (void)state;
+    cls_pool pool = make_pool(1, 1, 0);
+    struct gate gate;
+    gate_init(&gate);
+    cls_stream stream = get_for(pool, 1000);
+    hold(stream, &gate, 1);
+    OK(cls_pool_release(pool, stream));
+    OK(cls_pool_release(pool, get_for(pool, 9000))); /* nothing was submitted for it */
+    assert_int_equal(outstanding(pool, stream), 1000);
+    assert_ptr_equal(get_for(pool, 0), stream);
+    assert_ptr_equal(get_for(pool, 9000), stream);
+    OK(cls_pool_release(pool, stream)); /* one of two, by neither of whom anything was submitted */
+    OK(cls_pool_release(pool, stream));
+    assert_int_equal(outstanding(pool, stream), 1000);
+    let_go(&gate, 1);
+    OK(cls_pool_destroy(pool));
+    gate_destroy(&gate);
+}
+
 static void test_costs_of_several_holders_add_up(void **state) {
     (void)state;
     enum { HOLDERS = 50 }; /* more than the pieces that are told apart */
@@ -394,6 +414,7 @@ int main(void) {
         cmocka_unit_test(test_costs_outweigh_the_number_of_commands),
         cmocka_unit_test(test_uneven_jobs_are_spread_evenly),
         cmocka_unit_test(test_a_cost_counts_from_the_get_until_the_commands_are_done),
+        cmocka_unit_test(test_nothing_costs_nothing_behind_work),
         cmocka_unit_test(test_costs_of_several_holders_add_up),
         cmocka_unit_test(test_recorded_averages_count_where_no_cost_is_given),
         cmocka_unit_test(test_sizes_count_where_nothing_is_known),
