@@ -27,6 +27,7 @@ CLS_API cls_status cls_context_wrap(cl_context context, cl_device_id device, cls
  * Makes a buffer of the caller's cl_mem, which must be a buffer of the context's cl_context. Buffers that are
  * made of different parts (sub-buffers) of one memory are different buffers to the library: that the parts
  * overlap is for the caller to know, and CLS_ERROR_OVERLAP is not promised.
+ * @retval CLS_ERROR_UNSUPPORTED the cl_mem is no buffer but an image or a pipe
  */
 CLS_API cls_status cls_buffer_wrap(cls_context context, cl_mem memory, cls_buffer *out);
 

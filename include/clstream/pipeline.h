@@ -62,7 +62,8 @@ typedef enum cls_pipeline_buffer_kind {
 CLS_API cls_status cls_pipeline_add_buffer(cls_pipeline pipeline, const char *name, size_t bytes,
                                            cls_buffer buffer, cls_pipeline_buffer_kind kind);
 
-/** The copy of a buffer that an iteration uses, for filling it or reading it out. Borrowed. */
+/** The copy of a buffer that an iteration uses, for filling it or reading it out. Borrowed.
+ * @retval CLS_ERROR_NOT_FOUND no such buffer */
 CLS_API cls_status cls_pipeline_get_buffer(cls_pipeline pipeline, const char *name,
                                            uint64_t iteration, cls_buffer *out);
 

@@ -137,7 +137,7 @@ typedef struct cls_pool_advice {
     { sizeof(cls_pool_advice), CLS_POOL_ROUND_ROBIN, CLS_POOL_ROUND_ROBIN, "" }
 
 /** Creates a pool and its first streams on a context. `config` may be NULL.
- * @retval CLS_ERROR_INVALID_VALUE also max_streams below min_streams */
+ * @retval CLS_ERROR_INVALID_VALUE also max_streams below min_streams, or one of them above 65536 */
 CLS_API cls_status cls_pool_create(cls_context context, const cls_pool_config *config,
                                    cls_pool *out);
 

@@ -71,7 +71,7 @@ typedef struct cls_stream_config {
     cls_order order;        /**< overridden by CLSTREAM_QUEUE_ORDER=in|out in the environment */
     cls_wait_policy wait;   /**< how blocking calls on the stream wait */
     int timing;             /**< nonzero: the stream's queue is profiled from the start */
-    unsigned max_in_flight; /**< commands the driver may hold; 0: 1024 */
+    unsigned max_in_flight; /**< commands the driver may hold, 2^20 at most; 0: 1024 */
     size_t fifo_limit;      /**< commands the library may hold besides; 0: no limit */
 } cls_stream_config;
 
@@ -133,7 +133,7 @@ typedef struct cls_stream_counters {
 
 /**
  * Creates a stream on a context. `config` may be NULL.
- * @retval CLS_ERROR_INVALID_VALUE  a null out, an unknown constant
+ * @retval CLS_ERROR_INVALID_VALUE  a null out, an unknown constant, max_in_flight above 2^20
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_UNSUPPORTED    out-of-order asked for where the device has none
  * @retval CLS_ERROR_OUT_OF_MEMORY
