@@ -180,15 +180,28 @@ static bool is_timed(const struct command *command) {
     return command->type == &type_marker && command->u.marker.event;
 }
 
-/* A mark behind one event alone needs no command of its own: it shares that event. A marker is no cheap
- * command on every driver: PoCL's waits for all that its queue holds, so that a chain of pending ones takes
- * time by its square. False where a marker it must be. */
+/* Whether the event ends a command of the stream's that is still at work and has times: then its end is when the
+ * stream comes to what follows. */
+static bool ends_later(const struct stream *stream, cl_event event) {
+    const struct flight *last = flight_last(&stream->flights);
+    return last && last->event == event && last->queue == stream->queue &&
+           stream->queue->traits.profiled &&
+           event_state(stream->context->device, event) > CL_COMPLETE;
+}
+
+/* A mark behind one event alone needs no command of its own: it shares that event, where its time is asked for if
+ * the event's is the same. A marker is no cheap command on every driver: PoCL's waits for all that its queue holds, so
+ * that a chain of pending ones takes time by its square, and one among commands by its cube. False where a marker
+ * it must be. */
 static bool share_event(const struct stream *stream, const struct command *command,
                         struct wait_list waits, cl_event *event) {
-    bool mark = command->type == &type_marker && !is_timed(command) && !command->seen;
-    if (!mark || waits.count != 1 || !stream->queue->traits.out_of_order ||
+    const bool has_time = is_timed(command) || command->seen;
+    if (command->type != &type_marker || waits.count != 1 || !stream->queue->traits.out_of_order ||
+        (has_time && !ends_later(stream, waits.events[0])) ||
         !event_retain(stream->context->device, waits.events[0]))
         return false;
+    if (command->seen)
+        command->seen->at_end = true;
     *event = waits.events[0];
     return true;
 }

@@ -80,6 +80,13 @@ static bool is_trusted(const struct caps *caps, const struct sighting *sighting)
     return caps->timestamps_sane && (caps->marker_times_sane || !marker);
 }
 
+static void see_times(const struct device *device, cl_event event, struct sighting *sighting) {
+    struct event_times *times = &sighting->device;
+    event_times(device, event, times);
+    if (sighting->at_end)
+        *times = (struct event_times){times->ended, times->ended, times->ended, times->ended};
+}
+
 void observe_retired(struct stream *stream, struct sighting *sighting, uint64_t position,
                      cl_event event) {
     const struct observer *watcher = observer();
@@ -88,7 +95,7 @@ void observe_retired(struct stream *stream, struct sighting *sighting, uint64_t 
     sighting->outcome = failure ? failure->status : CLS_SUCCESS;
     sighting->retired = clock_now_ns();
     if (watcher && event && !failure && is_trusted(stream->context->caps, sighting))
-        event_times(stream->context->device, event, &sighting->device);
+        see_times(stream->context->device, event, sighting);
     if (watcher)
         watcher->retired(stream, sighting);
     give(stream, sighting);

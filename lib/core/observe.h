@@ -33,12 +33,13 @@ struct sighting {
     cls_status outcome;
     uint64_t position;
     uint64_t bytes;
-    uint64_t memory;           /* bytes of buffers alive in the context at submission */
-    unsigned queue;            /* the driver queue's number; 0: it never was on one */
-    uint64_t submitted;        /* to the stream */
-    uint64_t handing, handed;  /* before and after the driver's enqueue */
-    uint64_t began, ended;     /* of what the library ran itself */
-    uint64_t retired;          /* noticed to be done */
+    uint64_t memory;          /* bytes of buffers alive in the context at submission */
+    unsigned queue;           /* the driver queue's number; 0: it never was on one */
+    uint64_t submitted;       /* to the stream */
+    uint64_t handing, handed; /* before and after the driver's enqueue */
+    uint64_t began, ended;    /* of what the library ran itself */
+    uint64_t retired;         /* noticed to be done */
+    bool at_end; /* the event is that of the command before it, with whose end it comes */
     struct event_times device; /* all 0 where there is no event or no time */
     unsigned n_deps;           /* those beyond SIGHTING_DEPS are counted only */
     struct sighting_dep deps[SIGHTING_DEPS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of a stream that only waits for another: on an out-of-order queue they are no commands of the
- * driver's, on an in-order queue they are, and in both cases they order. */
+/* Records of a stream that only waits for another, and timed ones behind work: on an out-of-order queue they are no
+ * commands of the driver's, on an in-order queue they are, and in both cases they order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -126,11 +126,56 @@ static void test_in_order(void **state) {
     round_trip(CLS_ORDER_IN_ORDER, ROUNDS - 1, 2 * ROUNDS);
 }
 
+/* Behind each piece of work a timed record, while the first is still at work; whether it was to the end. */
+static bool record_each(struct pair *pair, cls_event *events) {
+    work(pair, 1);
+    assert_int_equal(cls_event_record(events[0], pair->streams[0]), CLS_SUCCESS);
+    for (unsigned i = 1; i < ROUNDS; i++) {
+        work(pair, 1);
+        assert_int_equal(cls_event_record(events[i], pair->streams[0]), CLS_SUCCESS);
+    }
+    return cls_event_query(events[0]) == CLS_NOT_READY;
+}
+
+static void expect_times_in_order(cls_event *events) {
+    for (unsigned i = 1; i < ROUNDS; i++) {
+        double ms = -1;
+        assert_int_equal(cls_event_elapsed(events[i - 1], events[i], &ms), CLS_SUCCESS);
+        assert_true(ms >= 0);
+    }
+}
+
+/* The first record may move the stream to a queue that is profiled. */
+static void test_timed_behind_work(void **state) {
+    const cls_event_config timed = {sizeof timed, 1};
+    cls_event events[ROUNDS];
+    struct pair pair;
+    bool busy = false;
+    (void)state;
+    make_pair(&pair, CLS_ORDER_OUT_OF_ORDER);
+    for (unsigned i = 0; i < ROUNDS; i++)
+        assert_int_equal(cls_event_create(pair.context, &timed, &events[i]), CLS_SUCCESS);
+    for (uint32_t rounds = 1 << 10; !busy; rounds *= 2) {
+        assert_true(rounds < 1u << 31);
+        assert_int_equal(cls_context_synchronize(pair.context), CLS_SUCCESS);
+        markers = 0;
+        work(&pair, rounds);
+        busy = record_each(&pair, events);
+    }
+    assert_in_range(markers, 0, 1);
+    assert_int_equal(cls_context_synchronize(pair.context), CLS_SUCCESS);
+    expect_times_in_order(events);
+    for (unsigned i = 0; i < ROUNDS; i++)
+        assert_int_equal(cls_event_destroy(events[i]), CLS_SUCCESS);
+    drop_pair(&pair);
+}
+
 int main(void) {
     unsetenv("CLSTREAM_QUEUE_ORDER");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_out_of_order),
         cmocka_unit_test(test_in_order),
+        cmocka_unit_test(test_timed_behind_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
