@@ -34,7 +34,8 @@ typedef struct cls_prefetcher_handle *cls_prefetcher;
  * @param memory   where it goes; pinned
  * @param capacity the bytes there is room for
  * @param bytes    0 at the call; left at 0: there is no such batch, the data ends before it
- * @return what is not CLS_SUCCESS ends the data too, and next returns it in the batch's turn
+ * @return what is not CLS_SUCCESS ends the data too, and next returns it in the batch's turn; for CLS_NOT_READY,
+ *         which is no error, CLS_ERROR_INVALID_STATE
  */
 typedef cls_status (*cls_load_fn)(void *arg, uint64_t index, void *memory, size_t capacity,
                                   size_t *bytes);

@@ -38,7 +38,7 @@ typedef struct cls_task_graph_handle *cls_task_graph;
 /**
  * A task's function: submits its work to `stream`; what it submits there waits for the prerequisites and
  * is waited for by the dependents. Called without a lock held.
- * @return CLS_SUCCESS, or an error, which fails the task
+ * @return CLS_SUCCESS, or an error, which fails the task; CLS_NOT_READY counts as CLS_ERROR_INVALID_STATE
  */
 typedef cls_status (*cls_task_fn)(cls_stream stream, void *arg);
 

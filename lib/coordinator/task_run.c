@@ -115,6 +115,14 @@ static uint64_t newest(struct stream *stream) {
     return position;
 }
 
+/* What is no error would tell a poller to come again, for ever. */
+static cls_status call_function(const struct task *task) {
+    const cls_status status = task->fn(task->handle, task->arg);
+    return status > 0 ? error_set(CLS_ERROR_INVALID_STATE, "its function returned %s",
+                                  cls_status_string(status))
+                      : status;
+}
+
 /* Puts the waits in place and calls the function, unless the stream is poisoned then. The outcome goes to
  * `out`, a copy: others look at the task meanwhile. */
 static void call(const struct run *run, uint32_t number, struct task *out) {
@@ -127,7 +135,7 @@ static void call(const struct run *run, uint32_t number, struct task *out) {
     if (out->failure)
         out->step = TASK_LEFT_OUT;
     else if (!out->returned)
-        out->returned = out->fn(out->handle, out->arg);
+        out->returned = call_function(out);
     cls_status marked = stream_mark(out->stream, &out->end);
     if (!out->returned)
         out->returned = marked;

@@ -114,14 +114,21 @@ static cls_status await_return(const struct prefetcher *prefetcher, const struct
     return cls_stream_wait_event(prefetcher->upload, slot->released);
 }
 
+/* What is no error would tell a poller to come again, for ever. */
+static cls_status load_batch(const struct prefetcher *prefetcher, const struct slot *slot,
+                             uint64_t index, size_t *bytes) {
+    const cls_status status =
+        prefetcher->load(prefetcher->arg, index, slot->memory, prefetcher->capacity, bytes);
+    return status > 0 ? CLS_ERROR_INVALID_STATE : status;
+}
+
 /* Loads and uploads a batch; no lock is held. */
 static cls_status fetch(struct prefetcher *prefetcher, struct slot *slot, uint64_t index,
                         size_t *bytes) {
     cls_status status = cls_event_synchronize(slot->uploaded);
     *bytes = 0;
     if (!status)
-        status =
-            prefetcher->load(prefetcher->arg, index, slot->memory, prefetcher->capacity, bytes);
+        status = load_batch(prefetcher, slot, index, bytes);
     if (status || !*bytes)
         return status;
     if (*bytes > prefetcher->capacity)

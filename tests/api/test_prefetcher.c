@@ -12,7 +12,8 @@ enum { CAPACITY = 64 * 4 };
 struct data {
     uint64_t batches;
     uint64_t bad; /* the batch whose loading fails; UINT64_MAX: none */
-    bool uneven;  /* some loaders take longer than others */
+    cls_status how;
+    bool uneven; /* some loaders take longer than others */
     struct gate *gate;
     _Atomic unsigned calls, at_work, most_at_work;
     _Atomic unsigned char seen[4096];
@@ -44,7 +45,7 @@ static cls_status load(void *arg, uint64_t index, void *memory, size_t capacity,
         gate_hold(data->gate);
     if (data->uneven)
         nap_ms(index % 3);
-    cls_status status = index == data->bad ? CLS_ERROR_IO : CLS_SUCCESS;
+    cls_status status = index == data->bad ? data->how : CLS_SUCCESS;
     if (!status && index < data->batches) {
         const size_t words_here = index % 16 + 1;
         if (words_here * 4 > capacity)
@@ -131,10 +132,11 @@ static bool calls_end(const struct data *data) {
     return ended;
 }
 
-static void an_error_comes_in_its_turn(void **state) {
-    (void)state;
+/* What the loader returns for a batch, and what comes in its turn. */
+static void expect_the_end(cls_status returned, cls_status comes) {
     struct data *data = data_new(100, true);
     data->bad = 7;
+    data->how = returned;
     cls_prefetcher prefetcher = prefetcher_make(data, 3, 5);
     cls_prefetched batch = {NULL, 123, 0};
     uint32_t out[8];
@@ -144,7 +146,8 @@ static void an_error_comes_in_its_turn(void **state) {
         use(prefetcher, &batch, NULL, &out[i]);
     }
     for (int i = 0; i < 2; i++) {
-        EXPECT(CLS_ERROR_IO, cls_prefetcher_next(prefetcher, NULL, &batch));
+        EXPECT(comes, cls_prefetcher_next(prefetcher, NULL, &batch));
+        EXPECT(comes, cls_prefetcher_try_next(prefetcher, NULL, &batch));
         assert_non_null(strstr(cls_last_error_detail(), "batch 7"));
     }
     assert_int_equal(batch.index, 6);
@@ -152,6 +155,12 @@ static void an_error_comes_in_its_turn(void **state) {
     assert_true(data->calls <= 7 + 5);
     OK(cls_context_synchronize(rig.context));
     OK(cls_prefetcher_destroy(prefetcher));
+}
+
+static void an_error_comes_in_its_turn(void **state) {
+    (void)state;
+    expect_the_end(CLS_ERROR_IO, CLS_ERROR_IO);
+    expect_the_end(CLS_NOT_READY, CLS_ERROR_INVALID_STATE);
 }
 
 /* The caller's work with a batch fails; the caller sees it, resets its stream and goes on. */

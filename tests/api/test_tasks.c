@@ -225,6 +225,12 @@ static void test_a_function_that_fails(void **state) {
     assert_null(info_of(&board, 'b').stream);
     assert_int_equal(board.works[1].calls + board.works[2].calls, 0);
     assert_int_equal(rig_cell(board.cells, 1), 45);
+    board.works[0].returned = CLS_NOT_READY;
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_task_graph_run(board.graph));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_task_graph_wait(board.graph, UINT64_MAX));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_task_graph_query(board.graph));
+    assert_string_equal(cls_last_error_detail(),
+                        "task 'a' failed: its function returned CLS_NOT_READY");
     board.works[0].returned = CLS_SUCCESS;
     OK(cls_task_graph_run(board.graph));
     done_with(&board);
