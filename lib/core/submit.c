@@ -152,8 +152,6 @@ static void help(struct stream *stream) {
  * with a reference taken, for what is left to do without the lock. */
 static cls_status admit(struct stream *stream, struct command *command, bool *deferred,
                         bool *held) {
-    if (engine_is_down())
-        return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
     cls_status status = CLS_SUCCESS;
     if (stream->flights.commands >= stream->max_in_flight && !stream_poison(stream)) {
         /* The lock is left meanwhile. */
@@ -164,6 +162,8 @@ static cls_status admit(struct stream *stream, struct command *command, bool *de
         *held = true;
         help(stream);
     }
+    if (engine_is_down())
+        return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
     if (observer())
         observe_submit(stream, command);
     status = submit_locked(stream, command, deferred);
