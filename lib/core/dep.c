@@ -21,17 +21,18 @@ void dep_release(const struct dep *dep) {
 
 /* The entry for the stream, or else for the gate. One that is known to have failed is kept as it is: what comes
  * after a reset of its source goes beside it, and does not take its place before the failure is inherited. */
-static struct dep *same_source(struct deps *deps, const struct stream *stream,
-                               const struct gate *gate) {
+static struct dep *same_source(struct deps *deps, const struct dep *dep) {
     struct dep *items = deps_items(deps);
-    for (unsigned i = 0; (stream || gate) && i < deps->count; i++)
-        if (items[i].stream == stream && items[i].gate == gate && !dep_failure(&items[i]))
+    for (unsigned i = 0; (dep->stream || dep->gate) && i < deps->count; i++)
+        if (items[i].stream == dep->stream && items[i].gate == dep->gate &&
+            items[i].order_only == dep->order_only && !dep_failure(&items[i]))
             return &items[i];
     return NULL;
 }
 
 uint64_t deps_position_of(struct deps *deps, const struct stream *stream) {
-    const struct dep *known = same_source(deps, stream, NULL);
+    const struct dep wanted = {.stream = (struct stream *)(uintptr_t)stream};
+    const struct dep *known = same_source(deps, &wanted);
     return known ? known->position : 0;
 }
 
@@ -52,7 +53,7 @@ static bool reserve(struct deps *deps) {
 }
 
 cls_status deps_add(struct deps *deps, const struct dep *dep) {
-    struct dep *known = same_source(deps, dep->stream, dep->gate);
+    struct dep *known = same_source(deps, dep);
     if (known) {
         bool covered = mutant(MUTANT_LATER_WAIT) || known->position > dep->position ||
                        (known->position == dep->position && (known->share || !dep->share));
@@ -69,6 +70,8 @@ cls_status deps_add(struct deps *deps, const struct dep *dep) {
 }
 
 const struct failure *dep_failure(const struct dep *dep) {
+    if (dep->order_only)
+        return NULL;
     if (dep->stream)
         return stream_failure_at(dep->stream, dep->position);
     return dep->gate ? gate_failure(dep->gate, dep->position) : NULL;

@@ -339,6 +339,27 @@ cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t
     return status;
 }
 
+cls_status stream_come_after(struct stream *stream, struct stream *other, uint64_t position) {
+    const struct dep dep = {.stream = other, .position = position, .order_only = true};
+    const bool check = wait_check_wanted(&dep);
+    if (other == stream || atomic_load(&other->retired) >= position)
+        return CLS_SUCCESS;
+    cls_status status = check ? wait_check_enter(stream, &dep) : CLS_SUCCESS;
+    if (status)
+        return status;
+    if (race_on())
+        race_waits(stream, other, position);
+    object_retain(&other->object);
+    pthread_mutex_lock(&stream->lock);
+    status = deps_add(&stream->waits, &dep);
+    pthread_mutex_unlock(&stream->lock);
+    if (check)
+        wait_check_unlock();
+    if (status)
+        object_release(&other->object);
+    return status;
+}
+
 /* Asks the check for a stream that is not entered yet. */
 static cls_status ask(cls_stream handle, struct stream *default_stream, const struct dep *dep) {
     struct stream *stream;

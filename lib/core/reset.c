@@ -43,7 +43,7 @@ static cls_status wait_for_users(struct stream *stream) {
         const uint64_t position =
             status || other == stream ? 0 : stream_last_use(other, uses_memory_of, &stream->id);
         if (position)
-            status = stream_wait_for(stream, other, position);
+            status = stream_come_after(stream, other, position);
     }
     return status;
 }

@@ -165,6 +165,9 @@ cls_status stream_add_wait(struct stream *stream, const struct dep *dep);
 cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint64_t position);
 cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position);
 
+/* The same where only the order counts: that the other's work fails is no failure of the stream's. */
+cls_status stream_come_after(struct stream *stream, struct stream *other, uint64_t position);
+
 /* A dependency of `waiter`, which is only compared, on the stream's work up to `position`; its event is
  * filled in, and retained, when the work is with the driver, and the stream is left for the caller to
  * retain. `*done` true: nothing to wait for (the outcome is in the status). */

@@ -114,12 +114,34 @@ static void test_others_are_not_waited_for(void **state) {
     chain_close(&c);
 }
 
+/* Who uses the stream's memory fails only after its reset, which is no failure of the stream's. */
+static void test_a_user_that_fails_later(void **state) {
+    (void)state;
+    struct chain c;
+    chain_open(&c, CLS_REUSE_NONE);
+    OK(cls_stream_launch_host_async(c.s.other, gate_hold, &c.gate));
+    OK(rig_fail(c.s.other, "fails later", -5));
+    OK(rig_set(c.s.other, c.cells, 0, 1, 0));
+    OK(rig_fail(c.third, "fails", -5));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(c.third));
+    OK(cls_stream_reset(c.third));
+    OK(rig_set(c.third, c.cells, 0, 2, 0));
+    gate_open(&c.gate);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(c.s.other));
+    OK(cls_stream_synchronize(c.third));
+    assert_int_equal(rig_cell(c.cells, 0), 2);
+    OK(cls_stream_reset(c.s.other));
+    let_go(&c.s.held);
+    chain_close(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_freed_before_the_stream_that_fails),
         cmocka_unit_test(test_freed_by_the_stream_that_fails),
         cmocka_unit_test(test_freed_by_the_stream_itself),
         cmocka_unit_test(test_others_are_not_waited_for),
+        cmocka_unit_test(test_a_user_that_fails_later),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
