@@ -16,37 +16,53 @@ int launch_mode_read(void) {
     return mode;
 }
 
-/* --- what opens by the user's doing alone --- */
+/* --- work of streams, each up to a position --- */
 
-/* What a command comes after: work of streams, each up to a position. */
-struct ahead {
-    struct ahead_one {
-        struct stream *stream; /* retained */
-        uint64_t position;
-    } * items;
+struct point {
+    struct stream *stream; /* retained */
+    uint64_t position;
+    bool reports; /* the call returns its failure */
+};
+
+struct points {
+    struct point *items;
     size_t count, room;
 };
 
 /* False without memory. */
-static bool ahead_add(struct ahead *ahead, struct stream *stream, uint64_t position) {
-    for (size_t i = 0; i < ahead->count; i++)
-        if (ahead->items[i].stream == stream && ahead->items[i].position >= position)
-            return true;
-    if (ahead->count == ahead->room) {
-        const size_t room = ahead->room ? 2 * ahead->room : 8;
-        struct ahead_one *grown = realloc(ahead->items, room * sizeof *grown);
+static bool points_add(struct points *points, struct point point) {
+    if (points->count == points->room) {
+        const size_t room = points->room ? 2 * points->room : 8;
+        struct point *grown = realloc(points->items, room * sizeof *grown);
         if (!grown)
             return false;
-        ahead->items = grown;
-        ahead->room = room;
+        points->items = grown;
+        points->room = room;
     }
-    object_retain(&stream->object);
-    ahead->items[ahead->count++] = (struct ahead_one){stream, position};
+    object_retain(&point.stream->object);
+    points->items[points->count++] = point;
     return true;
 }
 
+static void points_free(struct points *points) {
+    for (size_t i = 0; i < points->count; i++)
+        stream_put(points->items[i].stream);
+    free(points->items);
+    *points = (struct points){.count = 0};
+}
+
+/* --- what opens by the user's doing alone --- */
+
+/* False without memory. */
+static bool ahead_add(struct points *ahead, struct stream *stream, uint64_t position) {
+    for (size_t i = 0; i < ahead->count; i++)
+        if (ahead->items[i].stream == stream && ahead->items[i].position >= position)
+            return true;
+    return points_add(ahead, (struct point){stream, position, false});
+}
+
 /* Whether one of them waits for a gate or a user's own event, or nobody knows; adds what else they wait for. */
-static bool waits_for_gate(struct ahead *ahead, struct ahead_one one) {
+static bool waits_for_gate(struct points *ahead, struct point one) {
     bool waits = false;
     pthread_mutex_lock(&one.stream->lock);
     struct command *command = one.stream->fifo_head;
@@ -61,13 +77,11 @@ static bool waits_for_gate(struct ahead *ahead, struct ahead_one one) {
 
 /* Whether a command, or one that it comes after, waits for what nothing says that it comes by itself. */
 static bool is_behind_gate(struct stream *stream, uint64_t position) {
-    struct ahead ahead = {.count = 0};
+    struct points ahead = {.count = 0};
     bool behind = !ahead_add(&ahead, stream, position);
     for (size_t i = 0; i < ahead.count && !behind; i++)
         behind = waits_for_gate(&ahead, ahead.items[i]);
-    for (size_t i = 0; i < ahead.count; i++)
-        stream_put(ahead.items[i].stream);
-    free(ahead.items);
+    points_free(&ahead);
     return behind;
 }
 
@@ -82,39 +96,24 @@ static cls_status wait_for(struct stream *stream, uint64_t position, bool report
     return CLS_SUCCESS;
 }
 
-/* The last command of a stream that a call submitted, of those whose failures it reports or of the others. */
-struct held {
-    struct stream *stream; /* retained */
-    uint64_t position;
-    bool reports;
-};
-
+/* The last command of each stream that a call submitted, of those whose failures it reports and of the others. */
 static _Thread_local struct {
     unsigned depth;
-    size_t count, room;
-    struct held *items;
+    struct points last;
 } waits;
 
 void blocking_hold_waits(void) { waits.depth++; }
 
 /* False without memory. */
 static bool hold(struct stream *stream, uint64_t position, bool reports) {
-    for (size_t i = 0; i < waits.count; i++)
-        if (waits.items[i].stream == stream && waits.items[i].reports == reports) {
-            waits.items[i].position = position;
+    for (size_t i = 0; i < waits.last.count; i++) {
+        struct point *point = &waits.last.items[i];
+        if (point->stream == stream && point->reports == reports) {
+            point->position = position;
             return true;
         }
-    if (waits.count == waits.room) {
-        const size_t room = waits.room ? 2 * waits.room : 8;
-        struct held *grown = realloc(waits.items, room * sizeof *grown);
-        if (!grown)
-            return false;
-        waits.items = grown;
-        waits.room = room;
     }
-    object_retain(&stream->object);
-    waits.items[waits.count++] = (struct held){stream, position, reports};
-    return true;
+    return points_add(&waits.last, (struct point){stream, position, reports});
 }
 
 cls_status blocking_wait(struct stream *stream, uint64_t position, bool reports) {
@@ -126,14 +125,12 @@ cls_status blocking_wait(struct stream *stream, uint64_t position, bool reports)
 cls_status blocking_settle_waits(cls_status status) {
     if (--waits.depth)
         return status;
-    for (size_t i = 0; i < waits.count; i++) {
-        const struct held *held = &waits.items[i];
-        const cls_status outcome = wait_for(held->stream, held->position, held->reports && !status);
+    for (size_t i = 0; i < waits.last.count; i++) {
+        const struct point *point = &waits.last.items[i];
+        const cls_status outcome =
+            wait_for(point->stream, point->position, point->reports && !status);
         status = status ? status : outcome;
-        stream_put(held->stream);
     }
-    free(waits.items);
-    waits.items = NULL;
-    waits.count = waits.room = 0;
+    points_free(&waits.last);
     return status;
 }

@@ -6,6 +6,7 @@
 #ifndef CLSTREAM_CORE_BLOCKING_H
 #define CLSTREAM_CORE_BLOCKING_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,6 +41,17 @@ static inline void blocking_hold(void) {
 /* Returns the call's status, or the first failure of what was waited for where that is success. */
 static inline cls_status blocking_settle(cls_status status) {
     return blocking_launches() ? blocking_settle_waits(status) : status;
+}
+
+/* The same around a lock. */
+static inline void blocking_lock(pthread_mutex_t *lock) {
+    pthread_mutex_lock(lock);
+    blocking_hold();
+}
+
+static inline cls_status blocking_unlock(pthread_mutex_t *lock, cls_status status) {
+    pthread_mutex_unlock(lock);
+    return blocking_settle(status);
 }
 
 #endif

@@ -26,9 +26,9 @@ struct dep {
      * it already. */
     struct share *share;
     bool hinted; /* the event's callback is set, to kick the engine */
-    bool
-        order_only; /* of a stream: what becomes of its work is nothing to the waiter, so that the driver, which
-                        passes failures on, is not to wait for it */
+    /* Of a stream: what becomes of its work is nothing to the waiter, so the driver, which passes failures on, is
+     * not to wait for it. */
+    bool order_only;
 };
 
 enum { DEPS_INLINE = 2 };

@@ -341,22 +341,14 @@ cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t
 
 cls_status stream_come_after(struct stream *stream, struct stream *other, uint64_t position) {
     const struct dep dep = {.stream = other, .position = position, .order_only = true};
-    const bool check = wait_check_wanted(&dep);
     if (other == stream || atomic_load(&other->retired) >= position)
         return CLS_SUCCESS;
-    cls_status status = check ? wait_check_enter(stream, &dep) : CLS_SUCCESS;
-    if (status)
-        return status;
     if (race_on())
         race_waits(stream, other, position);
     object_retain(&other->object);
-    pthread_mutex_lock(&stream->lock);
-    status = deps_add(&stream->waits, &dep);
-    pthread_mutex_unlock(&stream->lock);
-    if (check)
-        wait_check_unlock();
+    cls_status status = stream_add_wait(stream, &dep);
     if (status)
-        object_release(&other->object);
+        dep_release(&dep);
     return status;
 }
 

@@ -7,7 +7,6 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
-#include "core/blocking.h"
 #include "core/stream.h"
 #include "pipeline/pipeline.h"
 
@@ -77,16 +76,6 @@ cls_status group_get(cls_device_group handle, struct group **out) {
 cls_status group_put(struct group *group, cls_status status) {
     object_release(&group->object);
     return status;
-}
-
-void group_lock(struct group *group) {
-    pthread_mutex_lock(&group->lock);
-    blocking_hold();
-}
-
-cls_status group_unlock(struct group *group, cls_status status) {
-    pthread_mutex_unlock(&group->lock);
-    return blocking_settle(status);
 }
 
 static cls_status open_member(struct member *member, cls_context given) {

@@ -44,10 +44,6 @@ struct group {
 cls_status group_get(cls_device_group handle, struct group **out);
 cls_status group_put(struct group *group, cls_status status);
 
-/* Around what submits: group_put after it. */
-void group_lock(struct group *group);
-cls_status group_unlock(struct group *group, cls_status status);
-
 cls_status group_check_device(const struct group *group, unsigned device);
 
 /* --- under the lock (group_copy.c) --- */

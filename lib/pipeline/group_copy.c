@@ -5,6 +5,7 @@
 #include <clstream/stream.h>
 
 #include "base/range.h"
+#include "core/blocking.h"
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/mutant.h"
@@ -164,11 +165,11 @@ cls_status cls_device_group_copy_async(cls_device_group handle, cls_device_range
         status = group_check_device(group, from.device);
     if (!status) {
         const cls_stream compute = group->members[to.device].streams.compute;
-        group_lock(group);
+        blocking_lock(&group->lock);
         status = to.device == from.device ? cls_copy_d2d_async(to.buffer, to.offset, from.buffer,
                                                                from.offset, bytes, compute)
                                           : copy(group, &to, &from, bytes);
-        status = group_unlock(group, status);
+        status = blocking_unlock(&group->lock, status);
     }
     return group_put(group, status);
 }
@@ -197,11 +198,11 @@ static cls_status copy_slices(cls_device_group handle, const cls_buffer *buffers
         status = group_check_range(&group->members[d], buffers[d], 0, bytes);
     if (status)
         return group_put(group, status);
-    group_lock(group);
+    blocking_lock(&group->lock);
     for (unsigned d = 0; d < group->n && !status; d++)
         status = copy_slice(&group->members[d], buffers[d], from ? from + d * bytes : NULL,
                             to ? to + d * bytes : NULL, bytes);
-    return group_put(group, group_unlock(group, status));
+    return group_put(group, blocking_unlock(&group->lock, status));
 }
 
 cls_status cls_device_group_scatter_async(cls_device_group handle, const void *host, size_t bytes,

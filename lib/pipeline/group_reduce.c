@@ -8,6 +8,7 @@
 #include <clstream/buffer.h>
 
 #include "base/error.h"
+#include "core/blocking.h"
 #include "pipeline/group.h"
 
 /* Elements: slices begin where the kernels like arrays to begin. */
@@ -196,6 +197,6 @@ cls_status cls_device_group_all_reduce_async(cls_device_group handle, const cls_
     cls_status status = group_get(handle, &group);
     if (status)
         return status;
-    group_lock(group);
-    return group_put(group, group_unlock(group, all_reduce(group, arrays)));
+    blocking_lock(&group->lock);
+    return group_put(group, blocking_unlock(&group->lock, all_reduce(group, arrays)));
 }

@@ -379,11 +379,8 @@ cls_status cls_prefetcher_release(cls_prefetcher handle, const cls_prefetched *b
     stream = stream ? stream : prefetcher->default_stream;
     status = pipeline_check_stream(stream, prefetcher->context);
     if (!status) {
-        pthread_mutex_lock(&prefetcher->loaders.lock);
-        blocking_hold();
-        status = release(prefetcher, batch, stream);
-        pthread_mutex_unlock(&prefetcher->loaders.lock);
-        status = blocking_settle(status);
+        blocking_lock(&prefetcher->loaders.lock);
+        status = blocking_unlock(&prefetcher->loaders.lock, release(prefetcher, batch, stream));
     }
     return prefetcher_put(prefetcher, status);
 }

@@ -127,18 +127,6 @@ cls_status cls_triple_buffer_destroy(cls_triple_buffer handle) {
     return object_destroy(&ring_pool, handle) ? CLS_SUCCESS : object_invalid(&ring_pool, handle);
 }
 
-/* --- the lock, where events are recorded under it --- */
-
-static void lock(struct ring *ring) {
-    pthread_mutex_lock(&ring->lock);
-    blocking_hold();
-}
-
-static cls_status unlock(struct ring *ring, cls_status status) {
-    pthread_mutex_unlock(&ring->lock);
-    return blocking_settle(status);
-}
-
 /* --- moves, under the lock --- */
 
 static struct slot *next_of(struct ring *ring, enum stage stage) {
@@ -184,24 +172,24 @@ static cls_status take(struct ring *ring, enum stage stage, cls_stream stream, c
 /* Waits for the device's end of the slot that is next to be taken, and leaves the ring locked on success. The
  * slot that was waited for may be another thread's by then: the next one has an end of its own. */
 static cls_status enter_free(struct ring *ring) {
-    lock(ring);
+    blocking_lock(&ring->lock);
     while (is_there(ring, UPLOAD)) {
         const uint64_t round = ring->taken[UPLOAD];
         const cls_event event = next_of(ring, UPLOAD)->event;
-        unlock(ring, CLS_SUCCESS);
+        blocking_unlock(&ring->lock, CLS_SUCCESS);
         const cls_status status = cls_event_synchronize(event);
-        lock(ring);
+        blocking_lock(&ring->lock);
         if (round != ring->taken[UPLOAD] || event != next_of(ring, UPLOAD)->event)
             continue;
-        return status ? unlock(ring, status) : CLS_SUCCESS;
+        return status ? blocking_unlock(&ring->lock, status) : CLS_SUCCESS;
     }
-    return unlock(ring, CLS_NOT_READY);
+    return blocking_unlock(&ring->lock, CLS_NOT_READY);
 }
 
 static cls_status enter(struct ring *ring, enum stage stage) {
     if (stage == UPLOAD && ring->host_wait)
         return enter_free(ring);
-    lock(ring);
+    blocking_lock(&ring->lock);
     return CLS_SUCCESS;
 }
 
@@ -218,7 +206,7 @@ static cls_status take_slot(cls_triple_buffer handle, enum stage stage, cls_stre
     if (!status)
         status = enter(ring, stage);
     if (!status)
-        status = unlock(ring, take(ring, stage, stream, out));
+        status = blocking_unlock(&ring->lock, take(ring, stage, stream, out));
     return ring_put(ring, status);
 }
 
@@ -241,11 +229,11 @@ cls_status cls_triple_buffer_advance(cls_triple_buffer handle) {
     cls_status status = ring_get(handle, &ring);
     if (status)
         return status;
-    lock(ring);
+    blocking_lock(&ring->lock);
     status = is_there(ring, ADVANCE) ? let_go(next_of(ring, ADVANCE)) : CLS_NOT_READY;
     if (!status)
         ring->taken[ADVANCE]++;
-    return ring_put(ring, unlock(ring, status));
+    return ring_put(ring, blocking_unlock(&ring->lock, status));
 }
 
 /* --- states --- */
@@ -270,12 +258,12 @@ cls_status cls_triple_buffer_submitted(cls_triple_buffer handle, unsigned index)
     if (index >= ring->n_slots)
         return ring_put(ring,
                         error_set(CLS_ERROR_INVALID_VALUE, "slot %u of %u", index, ring->n_slots));
-    lock(ring);
+    blocking_lock(&ring->lock);
     if (state_of(ring, index) == CLS_SLOT_FREE)
         status = error_set(CLS_ERROR_INVALID_STATE, "slot %u is free", index);
     else if (!ring->slots[index].submitted)
         status = submit(&ring->slots[index]);
-    return ring_put(ring, unlock(ring, status));
+    return ring_put(ring, blocking_unlock(&ring->lock, status));
 }
 
 cls_status cls_triple_buffer_get_states(cls_triple_buffer handle, cls_slot_state *states,
@@ -326,14 +314,14 @@ static cls_status clear(struct ring *ring, unsigned index) {
     cls_status status = cls_event_create(ring->context, NULL, &fresh);
     if (status)
         return status;
-    lock(ring);
+    blocking_lock(&ring->lock);
     struct slot *slot = &ring->slots[index];
     if (state_of(ring, index) != CLS_SLOT_FREE && !slot->submitted)
         submit(slot);
     old = slot->event;
     slot->event = fresh;
     slot->submitted = true;
-    unlock(ring, CLS_SUCCESS);
+    blocking_unlock(&ring->lock, CLS_SUCCESS);
     status = cls_event_synchronize(old);
     cls_event_destroy(old);
     return status == CLS_ERROR_CONTEXT_DESTROYED || status == CLS_ERROR_CONTEXT_LOST ? status
