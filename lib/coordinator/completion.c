@@ -141,10 +141,7 @@ static bool is_at_work(const struct planned *planned, cls_status *status) {
     if (!*status || *status == CLS_NOT_READY || !stream_poison(stream))
         return *status == CLS_NOT_READY;
     *status = CLS_SUCCESS;
-    pthread_mutex_lock(&stream->lock);
-    uint64_t position = stream->submitted;
-    pthread_mutex_unlock(&stream->lock);
-    return stream_progress(stream, position) == CLS_NOT_READY;
+    return stream_progress(stream, stream_newest(stream)) == CLS_NOT_READY;
 }
 
 static cls_status query(const struct plan *plan) {
@@ -170,17 +167,13 @@ cls_status cls_coordinator_query(cls_coordinator handle) {
     return status;
 }
 
-static cls_status timed_out(const struct stream *stream) {
-    return error_set(CLS_ERROR_TIMEOUT, "stream '%s' is still at work", stream->name);
-}
-
 static cls_status mark_all_to_wait(struct plan *plan, uint64_t deadline) {
     cls_status status = check_may_block();
     for (size_t i = 0; i < plan->count && !status; i++) {
         struct planned *planned = &plan->streams[i];
         status = stream_mark_to_wait(planned->stream, &planned->position, deadline);
         if (status == CLS_ERROR_TIMEOUT)
-            return timed_out(planned->stream);
+            return stream_timed_out(planned->stream);
     }
     return status;
 }

@@ -52,9 +52,7 @@ static void collect(struct pool *pool, struct waiting *waiting) {
         object_retain(&stream->object);
         waiting->streams[waiting->count] = stream;
         waiting->handles[waiting->count] = pool->streams[i].handle;
-        pthread_mutex_lock(&stream->lock);
-        waiting->positions[waiting->count++] = stream->submitted;
-        pthread_mutex_unlock(&stream->lock);
+        waiting->positions[waiting->count++] = stream_newest(stream);
     }
     waiting->start = waiting->count ? pool->turn % waiting->count : 0;
 }

@@ -69,16 +69,9 @@ struct load pooled_load(const struct pool *pool, struct pooled *pooled) {
     return load;
 }
 
-static uint64_t newest(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    const uint64_t position = stream->submitted;
-    pthread_mutex_unlock(&stream->lock);
-    return position;
-}
-
 void pooled_hold(struct pooled *pooled, double cost) {
     if (!pooled->holders++)
-        pooled->work.held_from = newest(pooled->stream);
+        pooled->work.held_from = stream_newest(pooled->stream);
     if (cost > 0) {
         pooled->work.expected += cost;
         pooled->work.n_expected++;

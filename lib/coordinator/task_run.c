@@ -108,13 +108,6 @@ static cls_status wait_for_prerequisites(const struct run *run, uint32_t number,
     return status;
 }
 
-static uint64_t newest(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    uint64_t position = stream->submitted;
-    pthread_mutex_unlock(&stream->lock);
-    return position;
-}
-
 /* What is no error would tell a poller to come again, for ever. */
 static cls_status call_function(const struct task *task) {
     const cls_status status = task->fn(task->handle, task->arg);
@@ -128,7 +121,7 @@ static cls_status call_function(const struct task *task) {
 static void call(const struct run *run, uint32_t number, struct task *out) {
     unsigned long before = error_count();
     out->step = TASK_CALLED;
-    out->begin = newest(out->stream);
+    out->begin = stream_newest(out->stream);
     out->returned = wait_for_prerequisites(run, number, out->stream);
     if (!out->returned)
         out->failure = stream_poison(out->stream);

@@ -55,9 +55,7 @@ static struct buffer *take_others(const struct search *search, struct stream *ot
 
 /* Makes the searching stream's next command wait for the free. */
 static cls_status wait_for_free(struct stream *stream, struct stream *other, uint64_t position) {
-    pthread_mutex_lock(&other->lock);
-    bool to_come = position > other->submitted;
-    pthread_mutex_unlock(&other->lock);
+    const bool to_come = position > stream_newest(other);
     cls_status status = to_come ? stream_mark(other, &position) : CLS_SUCCESS;
     if (status || mutant(MUTANT_MEMORY_FREED))
         return status;

@@ -322,6 +322,13 @@ void stream_destroy_owned(cls_stream handle) { destroy(handle, true); }
 
 /* --- what a stream is --- */
 
+uint64_t stream_newest(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    const uint64_t position = stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    return position;
+}
+
 uint64_t stream_last_use(struct stream *stream, use_test uses, const void *arg) {
     uint64_t position = 0;
     pthread_mutex_lock(&stream->lock);

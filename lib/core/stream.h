@@ -214,6 +214,9 @@ void stream_drop_waits(struct stream *stream);
  * under the lock. */
 bool stream_marked_locked(const struct stream *stream, uint64_t *position);
 
+/* The position of the last command so far; 0: none. */
+uint64_t stream_newest(struct stream *stream);
+
 /* The position that stands for all work so far, waits that nothing follows included. */
 cls_status stream_mark(struct stream *stream, uint64_t *position);
 
@@ -223,7 +226,10 @@ enum { WAIT_FOREVER = 0 };
  * position's outcome, or CLS_ERROR_TIMEOUT. */
 cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline);
 
-/* The same without a word, nor one to the race checker, for waits of the library's own: true when it is
+/* Reports CLS_ERROR_TIMEOUT, with the stream's name. */
+cls_status stream_timed_out(const struct stream *stream) __attribute__((cold));
+
+/* stream_wait without a word, nor one to the race checker, for waits of the library's own: true when it is
  * retired, false when the deadline came first. */
 bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline);
 
