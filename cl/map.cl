@@ -181,7 +181,7 @@ static T FN(tanh_of)(T x) {
 static T FN(tanh_of)(T x) { return tanh(x); }
 #endif
 
-/* For x not above 0. */
+/* For x not above 0; that of -0 is -0. */
 static T FN(expm1_of)(T x) {
     T p = (T)0.000140648335f;
     p = p * x + (T)0.00132955075f;
@@ -189,7 +189,7 @@ static T FN(expm1_of)(T x) {
     p = p * x + (T)0.0416583158f;
     p = p * x + (T)0.166665629f;
     p = p * x + (T)0.49999997f;
-    return x < (T)-0.8f ? exp(x) - (T)1 : x + x * x * p;
+    return x < (T)-0.8f ? exp(x) - (T)1 : x * ((T)1 + x * p);
 }
 
 /* sin(x + quarters pi/2) for |x| up to 256. Pi/2 is taken off in three parts, of which the first

@@ -275,6 +275,8 @@ static bool close_enough(cls_dtype type, const void *got, const void *expected, 
     const double least_normal = type == CLS_F32 ? (double)FLT_MIN : DBL_MIN;
     if (isnan(x) || isnan(y))
         return isnan(x) && isnan(y);
+    if (x == 0 && y == 0)
+        return false; /* of unlike signs */
     if (bound > 0 && fabs(x - y) <= least_normal * (isinf(bound) ? 40 : 1))
         return true;
     if (x == 0 && is_tiny(type, y))
