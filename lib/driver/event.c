@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver/event.h"
 
+#include "driver/grids.h"
 #include "driver/quirk.h"
 #include "driver/serial.h"
 
@@ -43,6 +44,8 @@ bool event_retain(const struct device *device, cl_event event) {
 
 void event_release(const struct device *device, cl_event event) {
     driver_enter(device);
+    if (device->quirks & QUIRK_UNLIKE_GRIDS_ABORT)
+        grids_forget(event);
     clReleaseEvent(event);
     driver_leave(device);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "driver/grids.h"
 #include "driver/serial.h"
 #include "driver/status.h"
 
@@ -57,6 +58,8 @@ cls_status context_adopt(cl_context context, const struct device *device) {
 
 void context_close(const struct device *device, cl_context context) {
     driver_enter(device);
+    if (device->quirks & QUIRK_UNLIKE_GRIDS_ABORT)
+        grids_settle();
     clReleaseContext(context);
     driver_leave(device);
 }

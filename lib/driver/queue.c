@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "driver/grids.h"
 #include "driver/quirk.h"
 #include "driver/serial.h"
 #include "driver/status.h"
@@ -156,11 +157,14 @@ cls_status queue_flush(const struct device *device, cl_command_queue queue) {
 cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, cl_kernel kernel,
                           cl_uint dims, const size_t *global, const size_t *local,
                           struct wait_list waits, cl_event *event) {
+    const bool takes_turns = device->quirks & QUIRK_UNLIKE_GRIDS_ABORT;
     driver_enter(device);
-    return left(device,
-                clEnqueueNDRangeKernel(queue, kernel, dims, NULL, global, local, waits.count,
-                                       events_of(waits), event),
-                "clEnqueueNDRangeKernel");
+    const cl_int code =
+        takes_turns
+            ? grids_enqueue(queue, kernel, &(struct grid){dims, global, local}, waits, event)
+            : clEnqueueNDRangeKernel(queue, kernel, dims, NULL, global, local, waits.count,
+                                     events_of(waits), event);
+    return left(device, code, "clEnqueueNDRangeKernel");
 }
 
 cls_status enqueue_write(const struct device *device, cl_command_queue queue, cl_mem to,

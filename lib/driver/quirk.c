@@ -69,6 +69,14 @@ static const struct quirk_row rows[] = {
               "Copying a rectangle from or to a sub-buffer ends the process; memory of "
               "cls_malloc_async is sub-buffers, whose rectangles are copied by a kernel of the "
               "library's."}},
+    {.bit = QUIRK_UNLIKE_GRIDS_ABORT,
+     .platform = POCL,
+     .driver = "5.",
+     .text =
+         {"unlike_grids_abort",
+          "Two launches of one kernel with a narrow and a wider grid end the process where they "
+          "overlap; the library has launches of one kernel with unlike grids wait for each "
+          "other."}},
     {.bit = QUIRK_COVERED,
      .platform = POCL,
      .driver = "3.",

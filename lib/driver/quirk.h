@@ -45,7 +45,9 @@ enum quirk {
      * is a marker. */
     QUIRK_HOST_MIGRATION_CORRUPTS = 1u << 11,
     /* Copying a rectangle from or to a sub-buffer ends the process: a kernel of the library's does it. */
-    QUIRK_PART_RECT_CRASHES = 1u << 12
+    QUIRK_PART_RECT_CRASHES = 1u << 12,
+    /* Launches of one kernel with grids of unlike width end the process where they overlap: they take turns. */
+    QUIRK_UNLIKE_GRIDS_ABORT = 1u << 13
 };
 
 struct quirk_row {
