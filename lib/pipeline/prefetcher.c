@@ -45,6 +45,7 @@ struct prefetcher {
     uint64_t next_load, next_out;
     bool ended;   /* no loader is to be called any more */
     bool stopped; /* by the caller: nothing is handed out any more */
+    bool left;    /* the workers have: nothing is loaded any more */
     struct slot slots[CLS_PREFETCHER_MAX_DEPTH];
 };
 
@@ -168,9 +169,14 @@ static void free_pinned(struct prefetcher *prefetcher) {
             cls_host_free(prefetcher->slots[i].memory);
 }
 
-/* By the last worker. */
+/* By the last worker. Of a prefetcher that is not destroyed only the end of the process takes the workers; who
+ * waits for a batch then may be a thread that a destructor or a handler of the program's joins. */
 static void end(struct loaders *loaders) {
     struct prefetcher *prefetcher = (struct prefetcher *)(void *)loaders;
+    pthread_mutex_lock(&loaders->lock);
+    prefetcher->left = true;
+    pthread_cond_broadcast(&prefetcher->changed);
+    pthread_mutex_unlock(&loaders->lock);
     free_pinned(prefetcher);
     if (prefetcher->end)
         prefetcher->end(prefetcher->arg);
@@ -294,6 +300,8 @@ static cls_status await_next(struct prefetcher *prefetcher, bool may_wait) {
             return CLS_SUCCESS;
         if (!slot && !room_for(prefetcher, prefetcher->next_out))
             return error_set(CLS_ERROR_LIMIT, "the caller holds all %u batches", prefetcher->depth);
+        if (prefetcher->left)
+            return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
         if (!may_wait)
             return CLS_NOT_READY;
         pthread_cond_wait(&prefetcher->changed, &prefetcher->loaders.lock);

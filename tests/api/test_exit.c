@@ -255,6 +255,28 @@ static void exit_in_a_loader(void) {
     stay();
 }
 
+/* A thread that waits for batches and that a handler of the program's joins, as a destructor may. */
+static pthread_t consumer;
+static bool consumes;
+
+static void *consume(void *prefetcher) {
+    cls_prefetched batch;
+    while (!cls_prefetcher_next(prefetcher, NULL, &batch) && batch.bytes)
+        if (cls_prefetcher_release(prefetcher, &batch, NULL))
+            break;
+    return NULL;
+}
+
+static void exit_with_batches_awaited(void) {
+    cls_prefetcher prefetcher;
+    exit_with_host_functions_pending();
+    OK(cls_context_synchronize(rig.context));
+    OK(cls_prefetcher_create(rig.context, 64, load_slowly, NULL, NULL, &prefetcher));
+    assert_int_equal(pthread_create(&consumer, NULL, consume, prefetcher), 0);
+    consumes = true;
+    nap_ms(50);
+}
+
 static const struct scenario {
     const char *name;
     void (*body)(void);
@@ -271,6 +293,7 @@ static const struct scenario {
     {"timelines", exit_with_timelines_awaited, 5 * STREAMS},
     {"inside", exit_in_a_host_function, 5 * STREAMS},
     {"loader", exit_in_a_loader, 5 * STREAMS},
+    {"batches", exit_with_batches_awaited, 5 * STREAMS},
     {"forked", exit_in_a_forked_child, 5 * STREAMS},
 };
 
@@ -280,6 +303,8 @@ enum { FAILED_SETUP = 70, FAILED_CALLBACKS = 71, NO_SCENARIO = 72 };
 
 /* Registered before the library's handler, so it runs after it. */
 static void check_callbacks(void) {
+    if (consumes)
+        pthread_join(consumer, NULL);
     if (told != owed || told_wrong) {
         fprintf(stderr, "%u of %u callbacks were called, %u of them with a wrong status\n", told,
                 owed, told_wrong);
@@ -367,6 +392,7 @@ int main(int argc, char **argv) {
         clean_exits_test("exit_with_timelines_awaited", "timelines"),
         clean_exits_test("exit_in_a_host_function", "inside"),
         clean_exits_test("exit_in_a_loader", "loader"),
+        clean_exits_test("exit_with_batches_awaited", "batches"),
         {"exit_in_a_forked_child", clean_exits_of_forks, NULL, NULL, (void *)(uintptr_t) "forked"},
     };
     return cmocka_run_group_tests(tests, setup, rig_teardown);
