@@ -23,12 +23,13 @@ void loaders_quit(struct loaders *loaders) {
     pthread_mutex_unlock(&loaders->lock);
 }
 
-/* Under the lock: whether no thread is left, but for this one where a step of its own ends the process. */
+/* Under the lock: whether no thread is left, but for this one where a step of its own, or the end, ends the
+ * process. */
 static bool are_gone(void) {
     if (!own)
         return !all.first;
     pthread_mutex_lock(&own->lock);
-    const bool alone = own->workers == 1;
+    const bool alone = own->workers <= 1; /* none: the last one is at the end */
     pthread_mutex_unlock(&own->lock);
     return alone && all.first == own && !own->next;
 }

@@ -255,6 +255,16 @@ static void exit_in_a_loader(void) {
     stay();
 }
 
+static void exit_when_the_last_loader_is_gone(void) {
+    cls_prefetcher_config config = CLS_PREFETCHER_CONFIG_INIT;
+    cls_prefetcher prefetcher;
+    config.end = exit_here;
+    exit_with_host_functions_pending();
+    OK(cls_prefetcher_create(rig.context, 64, load_slowly, NULL, &config, &prefetcher));
+    OK(cls_prefetcher_destroy(prefetcher));
+    stay();
+}
+
 /* A thread that waits for batches and that a handler of the program's joins, as a destructor may. */
 static pthread_t consumer;
 static bool consumes;
@@ -293,6 +303,7 @@ static const struct scenario {
     {"timelines", exit_with_timelines_awaited, 5 * STREAMS},
     {"inside", exit_in_a_host_function, 5 * STREAMS},
     {"loader", exit_in_a_loader, 5 * STREAMS},
+    {"loaders-end", exit_when_the_last_loader_is_gone, 5 * STREAMS},
     {"batches", exit_with_batches_awaited, 5 * STREAMS},
     {"forked", exit_in_a_forked_child, 5 * STREAMS},
 };
@@ -392,6 +403,7 @@ int main(int argc, char **argv) {
         clean_exits_test("exit_with_timelines_awaited", "timelines"),
         clean_exits_test("exit_in_a_host_function", "inside"),
         clean_exits_test("exit_in_a_loader", "loader"),
+        clean_exits_test("exit_when_the_last_loader_is_gone", "loaders-end"),
         clean_exits_test("exit_with_batches_awaited", "batches"),
         {"exit_in_a_forked_child", clean_exits_of_forks, NULL, NULL, (void *)(uintptr_t) "forked"},
     };
