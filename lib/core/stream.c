@@ -177,19 +177,25 @@ bool stream_close(struct stream *stream) {
 
 /* --- creation --- */
 
-static bool forced_order(bool *out_of_order) {
-    const char *force = getenv("CLSTREAM_QUEUE_ORDER");
-    if (!force || (strcmp(force, "in") != 0 && strcmp(force, "out") != 0))
-        return false;
-    *out_of_order = strcmp(force, "out") == 0;
-    return true;
+/* CLSTREAM_QUEUE_ORDER. Read once: a program may change its environment while a thread creates a stream. */
+static cls_order forced_order(void) {
+    static _Atomic int known = -1;
+    int order = atomic_load_explicit(&known, memory_order_relaxed);
+    if (order < 0) {
+        const char *force = getenv("CLSTREAM_QUEUE_ORDER");
+        order = force && strcmp(force, "in") == 0    ? CLS_ORDER_IN_ORDER
+                : force && strcmp(force, "out") == 0 ? CLS_ORDER_OUT_OF_ORDER
+                                                     : CLS_ORDER_AUTO;
+        atomic_store_explicit(&known, order, memory_order_relaxed);
+    }
+    return (cls_order)order;
 }
 
 /* The environment forces what the device can do; a caller's wish that it cannot is refused. */
 static cls_status choose_order(const struct caps *caps, cls_order wish, bool *out_of_order) {
-    bool forced;
-    if (forced_order(&forced)) {
-        *out_of_order = forced && caps->out_of_order;
+    const cls_order forced = forced_order();
+    if (forced != CLS_ORDER_AUTO) {
+        *out_of_order = forced == CLS_ORDER_OUT_OF_ORDER && caps->out_of_order;
         return CLS_SUCCESS;
     }
     if (wish == CLS_ORDER_OUT_OF_ORDER && !caps->out_of_order)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- one stream, many threads --- */
 
@@ -235,6 +236,29 @@ static void test_many_threads_record_one_event(void **state) {
     }
 }
 
+/* --- the environment --- */
+
+static cls_order order_of_a_stream(void) {
+    cls_stream_info info = CLS_STREAM_INFO_INIT;
+    cls_stream stream = rig_stream();
+    OK(cls_stream_get_info(stream, &info));
+    OK(cls_stream_destroy(stream));
+    return info.order;
+}
+
+/* Once streams are made, a thread that sets variables is in nobody's way: that of their order is not read again. */
+static void test_the_environment_is_read_once(void **state) {
+    (void)state;
+    const char *variable = "CLSTREAM_QUEUE_ORDER", *value = getenv(variable);
+    char *before = value ? strdup(value) : NULL;
+    const cls_order order = order_of_a_stream();
+    assert_int_equal(setenv(variable, order == CLS_ORDER_IN_ORDER ? "out" : "in", 1), 0);
+    const cls_order after = order_of_a_stream();
+    assert_int_equal(before ? setenv(variable, before, 1) : unsetenv(variable), 0);
+    free(before);
+    assert_int_equal(after, order);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_eight_threads_share_a_stream),
@@ -243,6 +267,7 @@ int main(void) {
         cmocka_unit_test(test_objects_come_and_go_on_all_threads),
         cmocka_unit_test(test_a_thousand_threads_register_callbacks),
         cmocka_unit_test(test_many_threads_record_one_event),
+        cmocka_unit_test(test_the_environment_is_read_once),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
