@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -139,6 +142,22 @@ static bool write_all(int file, const char *bytes, size_t size) {
     return true;
 }
 
+/* As write_all. Past the limit on a file's size (RLIMIT_FSIZE) a write also sends its thread a signal, which would
+ * end the process for want of a file that nobody needs. */
+static bool write_without_signal(int file, const char *bytes, size_t size) {
+    const struct timespec now = {0};
+    sigset_t past_limit, before, pending;
+    sigemptyset(&past_limit);
+    sigaddset(&past_limit, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &past_limit, &before);
+    sigpending(&pending);
+    const bool whole = write_all(file, bytes, size);
+    if (!whole && !sigismember(&pending, SIGXFSZ))
+        sigtimedwait(&past_limit, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return whole;
+}
+
 /* A rename is atomic: readers see the old file, the new one or none, but never a part. No fsync:
  * what a power cut leaves does not pass the checksum. */
 static void replace(const char *folder, const char *path, const void *bytes, size_t size) {
@@ -150,7 +169,7 @@ static void replace(const char *folder, const char *path, const void *bytes, siz
     int file = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0)
         return;
-    bool whole = write_all(file, bytes, size);
+    bool whole = write_without_signal(file, bytes, size);
     if (close(file) != 0 || !whole || rename(aside, path) != 0)
         unlink(aside);
 }

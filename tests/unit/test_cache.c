@@ -220,6 +220,28 @@ static void full_disk_leaves_nothing(void **state) {
     assert_int_equal(scratch_count("", NULL, 0), 0);
 }
 
+/* The signal that comes with it would end the process. A blocked one does not stay pending. */
+static int store_past_the_limit(void *arg) {
+    struct rlimit limit = {700, 700};
+    sigset_t past_limit, pending;
+    (void)arg;
+    sigemptyset(&past_limit);
+    sigaddset(&past_limit, SIGXFSZ);
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    cache_store(CACHE_PROGRAM, key, sample());
+    CHECK(!load_equals(sample()));
+    CHECK(sigprocmask(SIG_BLOCK, &past_limit, NULL) == 0);
+    cache_store(CACHE_PROGRAM, key, sample());
+    CHECK(sigpending(&pending) == 0 && !sigismember(&pending, SIGXFSZ));
+    return 0;
+}
+
+static void limit_on_files_ends_no_process(void **state) {
+    (void)state;
+    assert_int_equal(child_run(store_past_the_limit, NULL), 0);
+    assert_int_equal(scratch_count("", NULL, 0), 0);
+}
+
 static void only_regular_files_are_read(void **state) {
     char path[CACHE_PATH];
     (void)state;
@@ -367,6 +389,7 @@ int main(void) {
         ON_DISK(folders_are_made),
         ON_DISK(impossible_folder_is_no_error),
         ON_DISK(full_disk_leaves_nothing),
+        ON_DISK(limit_on_files_ends_no_process),
         ON_DISK(only_regular_files_are_read),
         ON_DISK(trim_removes_the_oldest_and_leftovers),
         ON_DISK(use_makes_an_entry_young),
