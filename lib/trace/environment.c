@@ -2,7 +2,8 @@
 /*
  * CLSTREAM_TRACE: profiles an unmodified program from its first command to its exit. The file is written
  * when the core has drained all streams, while drivers still work; for a program that never submitted
- * anything, at the end of its exit.
+ * anything, at the end of its exit. A child that is forked before the library's first use is a process of its own,
+ * with a file of its own where the name has a "%p".
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,29 +21,11 @@
 const char observer_environment = 0;
 
 static cls_profiler profiler;
-static char *path;
+static char *name_given; /* what of it is the process's own is known at the end */
 static struct at_exit handler;
 static _Atomic bool written;
 
 static void complain(const char *what) { fprintf(stderr, "clstream: no trace: %s\n", what); }
-
-static void write_trace(bool drivers) {
-    cls_profile profile;
-    if (!at_exit_is_due(&handler) || atomic_exchange(&written, true))
-        return;
-    cls_status status = profiler_snapshot(profiler, drivers, &profile);
-    if (!status) {
-        status = cls_profile_export(profile, path, CLS_PROFILE_AUTO);
-        cls_profile_destroy(profile);
-    }
-    if (status)
-        complain(cls_last_error_detail());
-    cls_profiler_destroy(profiler);
-    free(path);
-}
-
-static void at_drain(void) { write_trace(true); }
-static void at_end(void) { write_trace(false); }
 
 /* "%p" is the process id in the file's own name. In a folder's it is none: that was there before. */
 static char *expand(const char *name) {
@@ -53,7 +36,36 @@ static char *expand(const char *name) {
         text_printf(&text, "%.*s%ld%s", (int)(mark - name), name, (long)getpid(), mark + 2);
     else
         text_printf(&text, "%s", name);
-    return text.failed ? NULL : text.bytes;
+    if (!text.failed)
+        return text.bytes;
+    error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
+    return NULL;
+}
+
+static void write_trace(bool drivers) {
+    cls_profile profile;
+    if (atomic_exchange(&written, true))
+        return;
+    char *path = expand(name_given);
+    cls_status status =
+        path ? profiler_snapshot(profiler, drivers, &profile) : CLS_ERROR_OUT_OF_MEMORY;
+    if (!status) {
+        status = cls_profile_export(profile, path, CLS_PROFILE_AUTO);
+        cls_profile_destroy(profile);
+    }
+    if (status)
+        complain(cls_last_error_detail());
+    cls_profiler_destroy(profiler);
+    free(path);
+    free(name_given);
+}
+
+/* Not in a child of a process that had used the library: that one's work is not the child's to drain. */
+static void at_drain(void) { write_trace(true); }
+
+static void at_end(void) {
+    if (at_exit_is_due(&handler))
+        write_trace(false);
 }
 
 /* 0: the default. */
@@ -73,13 +85,13 @@ static cls_status begin(const char *name) {
     cls_status status = read_records(&config.capacity);
     if (status)
         return status;
-    path = expand(name);
-    if (!path)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
-    if (!export_knows(path))
+    if (!export_knows(name))
         return error_set(CLS_ERROR_INVALID_VALUE,
                          "CLSTREAM_TRACE=%s does not end in .json, .html, .svg, .csv or .txt",
-                         path);
+                         name);
+    name_given = strdup(name);
+    if (!name_given)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
     status = cls_profiler_create(&config, &profiler);
     return status ? status : cls_profiler_start(profiler);
 }

@@ -139,6 +139,11 @@ check "a number of records that is none is told of" \
 check "a program that submits nothing leaves an empty profile" \
     "$(succeeds "$clstream" trace -o "$work/idle.csv" -- "$traced" idle
     [ "$(wc -l <"$work/idle.csv")" = 1 ] || cat "$work/idle.csv")"
+check "a forked child, the first to use the library, has a trace of its own" \
+    "$(succeeds "$clstream" trace -o "$work/f%p.csv" -- "$traced" forked
+    set -- "$work"/f[0-9]*.csv
+    [ $# = 2 ] || echo "$*"
+    grep -q '^command' "$@" || wc -l "$@")"
 check "CLSTREAM_TRACE with a name that cannot be written is told of, and the program goes on" \
     "$(CLSTREAM_TRACE="$work/no/folder/t.json" "$traced" >"$work/said" 2>&1 || echo "exit status $?"
     grep -q 'no trace: .*t.json' "$work/said" || cat "$work/said")"

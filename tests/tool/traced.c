@@ -2,11 +2,14 @@
 /*
  * A program to be traced: two streams that depend on each other, host functions, and names that would
  * break a careless export. It ends as its argument says: "well", "pending" (exit with work that is not
- * waited for), "failing" (after a command failed) or "idle" (without any work).
+ * waited for), "failing" (after a command failed) or "idle" (without any work). "forked" is "well" in a forked
+ * child of a process that is idle.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <clstream.h>
 #include <clstream/opencl.h>
@@ -45,6 +48,12 @@ int main(int argc, char **argv) {
     cls_event event;
     if (strcmp(how, "idle") == 0)
         return 0;
+    if (strcmp(how, "forked") == 0) {
+        int status;
+        const pid_t child = fork();
+        if (child)
+            return child < 0 || waitpid(child, &status, 0) != child || status;
+    }
     cls_stream upload = named("upload"), compute = named(hostile);
     must(cls_event_create(NULL, NULL, &event));
     must(cls_buffer_create(NULL, sizeof host, &a));
