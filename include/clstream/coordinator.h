@@ -216,7 +216,7 @@ CLS_API cls_status cls_coordinator_wait(cls_coordinator coordinator, cls_stream 
  * Waits until one of the streams is done with what was submitted to it before the call, for at most
  * `timeout_ns` nanoseconds, and stores it; a stream without work is done. Of several, calls in a row give
  * each its turn. Whether its work failed is for cls_stream_query to say.
- * @retval CLS_ERROR_TIMEOUT        all are at work still
+ * @retval CLS_ERROR_TIMEOUT        all are at work still; the detail says what they wait for
  * @retval CLS_ERROR_INVALID_STATE  there are no streams
  * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
  */
@@ -226,7 +226,7 @@ CLS_API cls_status cls_coordinator_wait_any(cls_coordinator coordinator, uint64_
 /**
  * Waits until everything submitted to all streams before the call is done, for at most `timeout_ns`
  * nanoseconds.
- * @retval CLS_ERROR_TIMEOUT        some stream is still at work
+ * @retval CLS_ERROR_TIMEOUT        some stream is still at work; the detail says what it waits for
  * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
  * @return the first error of a poisoned stream, in the order of get_streams
  */

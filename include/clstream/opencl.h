@@ -55,7 +55,10 @@ CLS_API cls_status cls_buffer_get_cl(cls_buffer buffer, cl_mem *out);
  */
 CLS_API cls_status cls_event_get_cl(cls_event event, cl_event *out);
 
-/** As cls_event_get_cl, but waits until the work is with the driver, for at most `timeout_ns`. */
+/**
+ * As cls_event_get_cl, but waits until the work is with the driver, for at most `timeout_ns`.
+ * @retval CLS_ERROR_TIMEOUT it is not yet; the detail says what it waits for
+ */
 CLS_API cls_status cls_event_wait_cl(cls_event event, uint64_t timeout_ns, cl_event *out);
 
 /**

@@ -187,7 +187,7 @@ CLS_API cls_status cls_pool_has_ready(cls_pool pool, int *ready);
  * Waits until some stream that is not leased is done with the work that it has at the call, for at most
  * `timeout_ns` nanoseconds (UINT64_MAX: without end), and stores it, not held: others may be given it
  * meanwhile, or a call of theirs destroy it. Whether its work failed is for cls_stream_query to say.
- * @retval CLS_ERROR_TIMEOUT        all are at work still
+ * @retval CLS_ERROR_TIMEOUT        all are at work still; the detail says what they wait for
  * @retval CLS_ERROR_LIMIT          every stream is leased
  * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
  */

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "coordinator/coordinator.h"
+#include "core/explain.h"
 
 /* --- callbacks --- */
 
@@ -173,7 +174,7 @@ static cls_status mark_all_to_wait(struct plan *plan, uint64_t deadline) {
         struct planned *planned = &plan->streams[i];
         status = stream_mark_to_wait(planned->stream, &planned->position, deadline);
         if (status == CLS_ERROR_TIMEOUT)
-            return stream_timed_out(planned->stream);
+            return explain_timeout(planned->stream);
     }
     return status;
 }
@@ -185,7 +186,7 @@ static cls_status wait_all(struct plan *plan, uint64_t deadline) {
     for (size_t i = 0; i < plan->count; i++) {
         status = stream_wait(plan->streams[i].stream, plan->streams[i].position, deadline);
         if (status == CLS_ERROR_TIMEOUT)
-            return status;
+            return explain_timeout(plan->streams[i].stream);
     }
     return first_failure(plan);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What has become of the tasks. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "coordinator/task.h"
+#include "core/explain.h"
 #include "core/stream.h"
 
 /* --- judging --- */
@@ -208,6 +210,14 @@ static cls_status check_may_wait(struct task_graph *graph, uint32_t *count) {
     return status;
 }
 
+static cls_status time_out(struct task_graph *graph, uint32_t number, struct stream *stream) {
+    char what[128];
+    pthread_mutex_lock(&graph->lock);
+    snprintf(what, sizeof what, "task '%s' is still at work", graph->tasks[number].label);
+    pthread_mutex_unlock(&graph->lock);
+    return explain_timeout_of(what, &stream, 1);
+}
+
 static cls_status wait_all(struct task_graph *graph, uint64_t deadline) {
     uint32_t count;
     uint64_t end;
@@ -217,8 +227,7 @@ static cls_status wait_all(struct task_graph *graph, uint64_t deadline) {
         if (!stream)
             continue;
         if (!stream_await(stream, end, deadline))
-            status = error_set(CLS_ERROR_TIMEOUT, "task %lu of %lu is still at work",
-                               (unsigned long)i, (unsigned long)count);
+            status = time_out(graph, i, stream);
         stream_put(stream);
     }
     if (status)

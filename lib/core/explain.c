@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/explain.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <clstream/context.h>
@@ -134,15 +135,21 @@ void explain_all(struct explanation *explanation) {
         explain_one(explanation, explanation->streams[i]);
 }
 
-cls_status explain_timeout(struct stream *stream) {
+cls_status explain_timeout_of(const char *what, struct stream *const *streams, size_t count) {
     struct explanation explanation = {.count = 0};
-    explain_also(&explanation, stream);
+    for (size_t i = 0; i < count; i++)
+        explain_also(&explanation, streams[i]);
     explain_all(&explanation);
-    cls_status status =
-        error_set(CLS_ERROR_TIMEOUT, "stream '%s' is still at work\n%s", stream->name,
-                  explanation.text.failed ? "" : explanation.text.bytes);
+    cls_status status = error_set(CLS_ERROR_TIMEOUT, "%s\n%s", what,
+                                  explanation.text.failed ? "" : explanation.text.bytes);
     explain_free(&explanation);
     return status;
+}
+
+cls_status explain_timeout(struct stream *stream) {
+    char what[128];
+    snprintf(what, sizeof what, "stream '%s' is still at work", stream->name);
+    return explain_timeout_of(what, &stream, 1);
 }
 
 /* --- the public call --- */

@@ -30,4 +30,7 @@ void explain_free(struct explanation *explanation);
 /* Reports CLS_ERROR_TIMEOUT for a wait for the stream, with what it waits for. */
 cls_status explain_timeout(struct stream *stream);
 
+/* The same for a wait for `what`, a sentence, which is work of the streams. */
+cls_status explain_timeout_of(const char *what, struct stream *const *streams, size_t count);
+
 #endif

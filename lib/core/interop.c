@@ -8,6 +8,7 @@
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/event.h"
+#include "core/explain.h"
 #include "core/handover.h"
 #include "core/share.h"
 #include "core/stream.h"
@@ -155,6 +156,19 @@ cls_status cls_event_get_cl(cls_event handle, cl_event *out) {
     return status;
 }
 
+/* The time of a wait for the event's work is over. */
+static cls_status not_handed_over(cls_event handle) {
+    struct stream *stream;
+    uint64_t position;
+    cls_status status = event_snapshot(handle, &stream, &position);
+    if (status)
+        return status;
+    status = explain_timeout_of("the work is not with the driver yet", &stream, stream ? 1 : 0);
+    if (stream)
+        stream_put(stream);
+    return status;
+}
+
 cls_status cls_event_wait_cl(cls_event handle, uint64_t timeout_ns, cl_event *out) {
     const uint64_t deadline = deadline_after(timeout_ns);
     cls_status status = check_may_block();
@@ -162,7 +176,7 @@ cls_status cls_event_wait_cl(cls_event handle, uint64_t timeout_ns, cl_event *ou
         return status;
     while ((status = cls_event_get_cl(handle, out)) == CLS_NOT_READY) {
         if (deadline != WAIT_FOREVER && clock_now_ns() >= deadline)
-            return error_set(CLS_ERROR_TIMEOUT, "the work is not with the driver yet");
+            return not_handed_over(handle);
         clock_sleep_ns(50 * 1000);
     }
     return status;

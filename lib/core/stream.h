@@ -223,11 +223,8 @@ cls_status stream_mark(struct stream *stream, uint64_t *position);
 enum { WAIT_FOREVER = 0 };
 
 /* Waits until `position` is retired; `deadline` in clock_now_ns time, or WAIT_FOREVER. Returns the
- * position's outcome, or CLS_ERROR_TIMEOUT. */
+ * position's outcome, or CLS_ERROR_TIMEOUT, without a word: explain_timeout has them. */
 cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline);
-
-/* Reports CLS_ERROR_TIMEOUT, with the stream's name. */
-cls_status stream_timed_out(const struct stream *stream) __attribute__((cold));
 
 /* stream_wait without a word, nor one to the race checker, for waits of the library's own: true when it is
  * retired, false when the deadline came first. */

@@ -280,13 +280,9 @@ bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline) {
     return done;
 }
 
-cls_status stream_timed_out(const struct stream *stream) {
-    return error_set(CLS_ERROR_TIMEOUT, "stream '%s' is still at work", stream->name);
-}
-
 cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline) {
     if (!stream_await(stream, position, deadline))
-        return stream_timed_out(stream);
+        return CLS_ERROR_TIMEOUT;
     if (race_on())
         race_observed(stream, position);
     const struct failure *failure = stream_failure_at(stream, position);

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <clstream/coordinator.h>
+#include <clstream/pool.h>
+#include <clstream/task.h>
 #include <clstream/timeline.h>
 
 static const uint64_t MS = 1000000;
@@ -196,6 +199,72 @@ static void test_another_context(void **state) {
     OK(cls_buffer_destroy(cells));
 }
 
+static cls_status hold(cls_stream stream, void *gate) {
+    return cls_stream_launch_host_async(stream, gate_hold, gate);
+}
+
+/* Every wait with a time says what it waits for when that is over. */
+static void test_waits_for_several_streams(void **state) {
+    (void)state;
+    cls_stream first = rig_named("first"), second = rig_named("second"), any, pooled;
+    const uint32_t number = 0;
+    cls_pool_config config = CLS_POOL_CONFIG_INIT;
+    cls_task task = CLS_TASK_INIT;
+    cls_event event = rig_event();
+    cls_coordinator coordinator;
+    cls_task_graph graph;
+    cls_pool pool;
+    cl_event handed_out;
+    struct gate gate;
+    gate_init(&gate);
+    config.min_streams = config.max_streams = 1;
+    OK(cls_pool_create(rig.context, &config, &pool));
+    OK(cls_pool_get(pool, &pooled));
+    OK(cls_coordinator_create(NULL, &coordinator));
+    OK(cls_coordinator_add_stream(coordinator, first, NULL));
+    OK(cls_coordinator_add_stream(coordinator, second, NULL));
+    OK(cls_task_graph_create(coordinator, &graph));
+    task.label = "load";
+    task.stream = first;
+    task.fn = hold;
+    task.arg = &gate;
+    OK(cls_task_graph_add(graph, &task, NULL));
+    task.label = "train";
+    task.stream = second;
+    task.prerequisites = &number;
+    task.n_prerequisites = 1;
+    OK(cls_task_graph_add(graph, &task, NULL));
+    OK(cls_task_graph_run(graph));
+    OK(hold(pooled, &gate));
+    OK(cls_event_record(event, second));
+
+    EXPECT(CLS_ERROR_TIMEOUT, cls_coordinator_wait_all(coordinator, 10 * MS));
+    expect_of(cls_last_error_detail(), "first", "has been running for ");
+    EXPECT(CLS_ERROR_TIMEOUT, cls_coordinator_wait_any(coordinator, 10 * MS, &any));
+    expect_of(cls_last_error_detail(), "first", "has been running for ");
+    expect_of(cls_last_error_detail(), "second", "waits for stream 'first' up to 1");
+    EXPECT(CLS_ERROR_TIMEOUT, cls_task_graph_wait(graph, 10 * MS));
+    expect_of(cls_last_error_detail(), "first", "has been running for ");
+    assert_non_null(strstr(cls_last_error_detail(), "task 'load' is still at work"));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_pool_wait_any(pool, 10 * MS, &any));
+    assert_non_null(strstr(cls_last_error_detail(), "has been running for "));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_event_wait_cl(event, 10 * MS, &handed_out));
+    expect_of(cls_last_error_detail(), "second", "waits for stream 'first' up to 1");
+
+    for (int i = 0; i < 3; i++)
+        gate_open(&gate);
+    OK(cls_stream_synchronize(pooled));
+    OK(cls_coordinator_wait_all(coordinator, UINT64_MAX));
+    OK(cls_task_graph_destroy(graph));
+    OK(cls_coordinator_destroy(coordinator));
+    OK(cls_pool_release(pool, pooled));
+    OK(cls_pool_destroy(pool));
+    OK(cls_event_destroy(event));
+    OK(cls_stream_destroy(first));
+    OK(cls_stream_destroy(second));
+    gate_destroy(&gate);
+}
+
 static void test_failure(void **state) {
     (void)state;
     cls_stream failed = rig_named("failed");
@@ -228,6 +297,7 @@ int main(void) {
         cmocka_unit_test(test_a_host_function_that_runs),
         cmocka_unit_test(test_timelines),
         cmocka_unit_test(test_another_context),
+        cmocka_unit_test(test_waits_for_several_streams),
         cmocka_unit_test(test_failure),
         cmocka_unit_test(test_a_short_buffer_gets_the_beginning),
     };
