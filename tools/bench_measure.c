@@ -367,7 +367,7 @@ bool bench_measure(const char *device, bool quick, struct bench_result *result,
     const size_t n = sizeof figures / sizeof *figures;
     *result = (struct bench_result){.n = 0};
     open_bench(&bench, device, result);
-    progress_begin(&progress, true, "bench", n);
+    progress_begin(&progress, true, "bench", n, 0);
     for (size_t i = 0; i < n && !bench.status; i++) {
         measure(&bench, &figures[i], quick ? QUICK_ROUNDS : ROUNDS, &result->rows[result->n++]);
         progress_update(&progress, i + 1);

@@ -353,6 +353,7 @@ bool pipeline_run(const struct pipeline_job *job, struct pipeline_result *result
         warm_up(&pipeline, failure)) {
         const double start = clock_seconds();
         result->setup_seconds = start - begun;
+        progress_start(job->progress);
         run_threads(&pipeline);
         result->seconds = clock_seconds() - start;
     }

@@ -136,15 +136,16 @@ static bool stream(struct run *run, struct pipeline_result *result, struct verif
     const struct program program = {&run->plan, run->context, run->capacity};
     struct progress progress;
     const bool bar = !run->options.quiet;
-    const uint64_t bytes = run->input.array.count * cls_dtype_size(run->plan.from);
+    const size_t from = cls_dtype_size(run->plan.from), to = cls_dtype_size(run->plan.to);
+    const uint64_t bytes = run->input.array.count * from;
     const struct pipeline_job job = {&program, &run->input, &run->output, run->options.streams,
                                      &progress};
 
-    progress_begin(&progress, bar, "run", bytes);
+    progress_begin(&progress, bar, "run", bytes, (double)(from + to) / (double)from);
     bool good = pipeline_run(&job, result, failure);
     progress_end(&progress);
     if (good && run->options.verify) {
-        progress_begin(&progress, bar, "verify", bytes);
+        progress_begin(&progress, bar, "verify", bytes, 1);
         good = verify_run(&program, &run->input, &run->output, &progress, verify, failure);
         progress_end(&progress);
     }
