@@ -342,6 +342,9 @@ static T FN(op_sqr)(T x) { return AS_T((U)(AS_U(x) * AS_U(x))); }
 static T FN(op_abs)(T x) { return x < (T)0 ? FN(op_neg)(x) : x; }
 static T FN(op_relu)(T x) { return x < (T)0 ? (T)0 : x; }
 static T FN(op_sign)(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : (T)0; }
+static T FN(op_ceil)(T x) { return x; }
+static T FN(op_floor)(T x) { return x; }
+static T FN(op_round)(T x) { return x; }
 #endif
 #endif
 

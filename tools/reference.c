@@ -145,10 +145,6 @@ static bool is_exact(cls_unary_op op) {
     }
 }
 
-static bool takes_integers(cls_unary_op op) {
-    return is_exact(op) && op != CLS_UNARY_CEIL && op != CLS_UNARY_FLOOR && op != CLS_UNARY_ROUND;
-}
-
 /* In double, which for f32 rounds once more without harm: a product of two floats fits. */
 static double exact_unary(cls_unary_op op, double x) {
     switch (op) {
@@ -191,7 +187,7 @@ static uint64_t int_unary(cls_unary_op op, int64_t x) {
 }
 
 bool reference_unary(cls_unary_op op, cls_dtype type, const void *in, void *out, size_t count) {
-    if (!is_float(type) && !takes_integers(op))
+    if (!is_float(type) && !is_exact(op))
         return false;
     if (op == CLS_UNARY_COPY)
         return reference_cast(type, type, in, out, count);

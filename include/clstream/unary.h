@@ -38,11 +38,11 @@ typedef enum cls_unary_op {
     CLS_UNARY_TANH = 8,
     /** The error function. 16 ULP. */
     CLS_UNARY_ERF = 9,
-    /** The least integer not below x. Exact; values in (-1, 0) give -0. */
+    /** The least integer not below x. All types; exact; values in (-1, 0) give -0. */
     CLS_UNARY_CEIL = 10,
-    /** The greatest integer not above x. Exact; -0 stays -0. */
+    /** The greatest integer not above x. All types; exact; -0 stays -0. */
     CLS_UNARY_FLOOR = 11,
-    /** The nearest integer, halves away from zero, as C's round(). Exact; keeps the sign of 0. */
+    /** The nearest integer, halves away from zero, as C's round(). All types; exact; keeps the sign of 0. */
     CLS_UNARY_ROUND = 12,
     /** The normal distribution function, erfc(-x / sqrt 2) / 2. 20 + 2 x^2 ULP. */
     CLS_UNARY_NORMCDF = 13,
