@@ -104,7 +104,7 @@ CLS_API cls_status cls_copy_rect_d2h(void *dst, cls_buffer src, const cls_rect *
                                      cls_stream stream);
 /** Copies a rectangle within the device. Within one buffer between rows of unequal pitches or across multiples
  * of the pitch, and where the driver's own copy cannot be used (`clstream info` says so among its quirks), a
- * kernel of the library's does it, and it counts as one. */
+ * kernel of the library's does it, and it counts as one that copied so many bytes. */
 CLS_API cls_status cls_copy_rect_d2d_async(cls_buffer dst, cls_buffer src, const cls_rect *rect,
                                            cls_stream stream);
 /** As cls_copy_rect_d2d_async, and waits for it. */

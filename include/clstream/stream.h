@@ -121,7 +121,7 @@ typedef struct cls_stream_counters {
     uint64_t bytes_to_host;               /**< copied */
     uint64_t bytes_on_device;             /**< copied or filled within the device */
     uint64_t work_items;                  /**< of launches */
-    uint64_t waits;                       /**< wait_event calls that made later work wait */
+    uint64_t waits;                       /**< wait_* calls that made later work wait */
     uint64_t deferred;                    /**< commands that went through the FIFO */
     uint64_t stalls;                      /**< submissions that found max_in_flight reached */
     uint64_t in_flight;                   /**< held by the driver now */

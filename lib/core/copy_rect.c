@@ -168,6 +168,7 @@ static cls_status launch_copy(struct op_call *call, const cls_rect *rect) {
     cls_status status = op_kernel(call, &spec, &kernel);
     if (status)
         return status;
+    call->copies = bytes;
     return op_launch(call, kernel, args, sizeof args / sizeof *args,
                      bytes < MOST_ITEMS ? bytes : MOST_ITEMS, 0);
 }

@@ -86,6 +86,7 @@ cls_status op_begin_kept(struct op_call *call, cls_stream stream, const cls_arra
     cls_status status = blocking ? check_may_block() : CLS_SUCCESS;
     call->n_views = 0;
     call->last_position = 0;
+    call->copies = 0;
     call->scratch = NULL;
     call->registered = NULL;
     for (unsigned i = 0; i < n_views && !status; i++) {
@@ -262,6 +263,7 @@ cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct o
     }
     kernel_command(slot, &command);
     command.u.launch.shape = launch_shape_1d(global, local);
+    command.bytes = call->copies;
     status = set_args(call->device, slot->instance, args, n_args);
     if (!status)
         status = keep_buffers(&command, args, n_args);

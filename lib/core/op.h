@@ -41,6 +41,7 @@ struct op_call {
     struct op_view views[OP_MAX_VIEWS];
     unsigned n_views;
     uint64_t last_position; /* of the call's last launch; 0: none */
+    size_t copies;          /* bytes that each launch copies, for the counters; 0: it is no copy */
     struct buffer *scratch;
     struct kernel *registered;
 };

@@ -391,6 +391,26 @@ static void test_sizes_are_kept(void **state) {
     }
 }
 
+/* By the driver's own copy, and by a kernel of the library's. */
+static void test_counters_tell_the_bytes_of_rectangles(void **state) {
+    (void)state;
+    const cls_rect equal = {10, 4, 0, 30, 0, 30}, unequal = {10, 5, 1000, 40, 0, 30};
+    cls_stream stream = rig_stream();
+    cls_buffer from = rig_cells(400), to = rig_cells(400);
+    cls_stream_counters counters = {.size = sizeof counters};
+    OK(cls_copy_rect_d2d(to, from, &equal, stream));
+    OK(cls_stream_get_counters(stream, &counters));
+    assert_int_equal(counters.bytes_on_device, 40);
+    const uint64_t kernels = counters.commands[CLS_COMMAND_KERNEL];
+    OK(cls_copy_rect_d2d(to, to, &unequal, stream));
+    OK(cls_stream_get_counters(stream, &counters));
+    assert_int_equal(counters.commands[CLS_COMMAND_KERNEL], kernels + 1);
+    assert_int_equal(counters.bytes_on_device, 40 + 50);
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(from));
+    OK(cls_buffer_destroy(to));
+}
+
 static void test_counters_tell_the_bytes(void **state) {
     (void)state;
     cls_stream stream = rig_stream();
@@ -431,6 +451,7 @@ int main(void) {
         cmocka_unit_test(test_pinned_memory_starts_at_a_page),
         cmocka_unit_test(test_sizes_are_kept),
         cmocka_unit_test(test_counters_tell_the_bytes),
+        cmocka_unit_test(test_counters_tell_the_bytes_of_rectangles),
     };
     return cmocka_run_group_tests(tests, scene_setup, scene_teardown);
 }
