@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A process that exits with work pending exits with its own status: no crash, no hang. Each case runs
- * in processes of its own, 20 times; CLSTREAM_TEST_EXITS sets another number.
+ * in processes of its own, 20 times; CLSTREAM_TEST_EXITS sets another number, and `make check-long` 200.
  */
 #include "../support/rig.h"
 
