@@ -1,11 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The contract under both queue orders: programs of this folder, each with the order forced.
+# The contract under both queue orders: programs of this folder, each with the order forced. CLS_SWEEP=long, as
+# in `make check-long`: all of the Makefile's list of programs, those of tests/device among them.
 # shellcheck source=tests/tap.sh
 . "$srcdir/tests/tap.sh"
 
-programs='test_order test_events test_failure test_failure_events test_destroy test_query
-    test_host_functions test_threads test_criss_cross test_interop test_contexts'
+programs=
+for name in order events failure failure_events destroy query host_functions threads criss_cross interop \
+    contexts; do
+    programs="$programs tests/api/test_$name"
+done
+[ "${CLS_SWEEP:-}" != long ] || programs=$PROGRAMS
 
 # yes or no: whether the default device has out-of-order queues.
 has_out_of_order() {
@@ -16,7 +21,7 @@ has_out_of_order() {
 # What the program said when something failed; nothing otherwise.
 findings() {
     if output=$(CLSTREAM_QUEUE_ORDER=$1 "${SHELL:-/bin/sh}" "$srcdir/build-aux/run-test" \
-        "$top_builddir/tests/api/$2" 2>&1); then
+        "$top_builddir/$2" 2>&1); then
         printf '%s\n' "$output" | grep '^not ok'
     else
         printf '%s\n' "$output" "it failed with status $?" | grep -v '^ok'
