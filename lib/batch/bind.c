@@ -100,7 +100,7 @@ static cls_status add_launch(struct step *step, struct kernel *kernel,
 static cls_status bind_map(struct step *step, const struct region *region,
                            struct arguments *arguments) {
     const struct region_shape *shape = &step->shape;
-    const size_t most = step->kernel->max_group, local = most < shape->local ? most : shape->local;
+    const size_t most = step->kernel->max_line, local = most < shape->local ? most : shape->local;
     const size_t per_group = local * shape->vector * shape->batch * shape->steps;
     const size_t groups = region->count / per_group + (region->count % per_group != 0);
     add(arguments, op_arg_u64(region->count));

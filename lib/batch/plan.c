@@ -67,9 +67,9 @@ static cls_status build_kernels(struct batch *batch, const struct region *region
 
 static void cut_reduction(const struct batch *batch, const struct region *region,
                           struct step *step) {
-    const struct reduction_size size = {region->count,           step->shape.vector,
-                                        step->shape.local,       step->kernel->max_group,
-                                        step->finish->max_group, step->shape.shape != SHAPE_RUNS};
+    const struct reduction_size size = {region->count,          step->shape.vector,
+                                        step->shape.local,      step->kernel->max_line,
+                                        step->finish->max_line, step->shape.shape != SHAPE_RUNS};
     step->cut = reduction_cut_of(batch->context->device, &size);
 }
 

@@ -27,6 +27,7 @@ struct kernel {
     unsigned n_parameters;
     enum parameter_kind *parameters;
     size_t max_group;
+    size_t max_line;    /* the same of a group in one dimension */
     size_t group[3];    /* the only one that its source allows; all 0: any */
     size_t local_bytes; /* of __local memory, but for its arguments */
     bool takes_local;   /* it has any, or may have, so that each launch adds it up */

@@ -25,6 +25,7 @@ static bool is_multiple(size_t n, size_t of) {
 }
 
 static cls_status check_local(const struct kernel *kernel, const struct launch_shape *shape) {
+    const size_t *most = kernel->context->device->max_local;
     size_t group = 1;
     for (unsigned i = 0; i < shape->dims; i++) {
         size_t local = shape->local[i];
@@ -32,6 +33,10 @@ static cls_status check_local(const struct kernel *kernel, const struct launch_s
             return error_set(CLS_ERROR_INVALID_VALUE,
                              "local size %zu does not divide global size %zu in dimension %u",
                              local, shape->global[i], i);
+        if (local > most[i])
+            return error_set(CLS_ERROR_INVALID_VALUE,
+                             "the device takes at most %zu work-items of a group in dimension %u",
+                             most[i], i);
         if (__builtin_mul_overflow(group, local, &group) || group > kernel->max_group)
             return error_set(CLS_ERROR_INVALID_VALUE,
                              "'%s' takes at most %zu work-items in a group", kernel->label,

@@ -132,7 +132,7 @@ struct kernel *op_registered(struct op_call *call, const char *name) {
 
 size_t op_max_group(const struct op_call *call, struct kernel *kernel) {
     (void)call;
-    return kernel->max_group;
+    return kernel->max_line;
 }
 
 cls_status op_fixed_group(const struct kernel *kernel, size_t *out) {

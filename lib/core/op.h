@@ -83,7 +83,7 @@ cls_status op_kernel(struct op_call *call, const struct op_kernel_spec *spec, st
 /* A kernel that the user registered under `name`, or NULL. Kept alive until op_end. */
 struct kernel *op_registered(struct op_call *call, const char *name);
 
-/* The most work-items of one group that the compiled kernel may have on this device. */
+/* The most work-items of one group, in one dimension, that the compiled kernel may have on this device. */
 size_t op_max_group(const struct op_call *call, struct kernel *kernel);
 
 /* The group that a kernel's source fixes, for a launch in one dimension; 0: any. Refuses a group of more. */

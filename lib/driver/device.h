@@ -23,6 +23,7 @@ struct device {
     unsigned cl_version; /* 120, 200, 210, 300: the lower of the device's and the platform's */
     bool out_of_order;   /* accepted by the queue properties */
     bool priority_hints; /* cl_khr_priority_hints */
+    size_t max_local[3]; /* of a group, by dimension; SIZE_MAX: any, as far as the kernel goes */
     bool shares_coarsely, shares_finely; /* shared virtual memory for buffers */
     unsigned quirks;                     /* enum quirk bits in force */
     uint64_t key;                        /* xxHash of `identity` */

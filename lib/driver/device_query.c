@@ -15,6 +15,8 @@
 #include "driver/serial.h"
 #include "driver/status.h"
 
+enum { MAX_DIMENSIONS = 16 };
+
 /* What the driver answers, before it is judged. Zero where a query fails. */
 struct answers {
     cl_device_type type;
@@ -93,6 +95,16 @@ static bool ask_name(ask_fn ask, const void *id, cl_uint param, char *to, size_t
     text[used] = '\0';
     copy_trimmed(to, room, text);
     return true;
+}
+
+/* A driver that does not tell has no such limit. */
+static void ask_max_local(cl_device_id id, size_t out[3]) {
+    size_t sizes[MAX_DIMENSIONS] = {0}, used = 0;
+    if (clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, &used) !=
+        CL_SUCCESS)
+        used = 0;
+    for (unsigned i = 0; i < 3; i++)
+        out[i] = (i + 1) * sizeof *sizes <= used && sizes[i] ? sizes[i] : SIZE_MAX;
 }
 
 static bool ask_all(cl_platform_id platform, cl_device_id id, struct answers *a) {
@@ -251,6 +263,7 @@ cls_status device_query(cl_platform_id platform, cl_device_id id, struct device 
         device->shares_coarsely = (a.sharing & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
         device->shares_finely = (a.sharing & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     }
+    ask_max_local(id, device->max_local);
     device->quirks = quirk_bits(device);
     cls_status status = ask_extension(id, "cl_khr_priority_hints", &device->priority_hints);
     if (!status)

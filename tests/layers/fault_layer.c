@@ -74,6 +74,7 @@ static void layer_after_enqueue(struct layer_enqueue *e, cl_int code) {
 #include "tests/layers/layer_wrappers.h"
 
 #include "fault_device_calls.h"
+#include "fault_least.h"
 
 /* A driver that is known by its name: the library looks for its quirks. */
 static cl_int CL_API_CALL named_clGetPlatformInfo(cl_platform_id platform, cl_platform_info what,
@@ -130,6 +131,7 @@ static void layer_override(cl_icd_dispatch *table) {
     table->clFinish = held_clFinish;
     table->clReleaseCommandQueue = held_clReleaseCommandQueue;
     device_override(table);
+    least_override(table);
 }
 
 static const char *layer_name(void) { return "clstream fault layer"; }
@@ -237,6 +239,7 @@ __attribute__((constructor)) static void read_environment(void) {
     };
     const char *device = getenv("CLS_FAULT_DEVICE");
     device_is_discrete = device && !strcmp(device, "discrete");
+    device_is_least = device && !strcmp(device, "least");
     hold_set(getenv("CLS_FAULT_HOLD") != NULL, NULL, CL_SUCCESS);
     if (plan.function && find(plan.function) == ANY) {
         fprintf(stderr, "# %s: no such function: %s\n", layer_name(), plan.function);
