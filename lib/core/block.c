@@ -145,9 +145,11 @@ cls_status pool_take(struct mempool *pool, unsigned size_class, enum shelf shelf
 /* --- growing --- */
 
 static unsigned slots_wanted(const struct mempool *pool, unsigned size_class, size_t bytes) {
+    const size_t allowed = pool->context->device->info.max_allocation;
     if (bytes >= LARGE_SLOT)
         return 1;
-    size_t least = FIRST_BLOCK / bytes, most = LARGEST_BLOCK / bytes;
+    size_t least = FIRST_BLOCK / bytes;
+    size_t most = (allowed < LARGEST_BLOCK ? allowed : LARGEST_BLOCK) / bytes;
     size_t wanted = pool->n_slots[size_class];
     wanted = wanted < least ? least : wanted;
     return (unsigned)(wanted > most ? most : wanted);

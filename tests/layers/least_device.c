@@ -6,13 +6,14 @@
 
 #include <clstream/batch.h>
 #include <clstream/kernel.h>
+#include <clstream/mempool.h>
 #include <clstream/reduce.h>
 #include <clstream/unary.h>
 
 #include "fault.h"
 #include "loading.h"
 
-enum { N = 10007, LINE = 16, DEPTH = 4 };
+enum { N = 10007, SLOTS = 100, SLOT_BYTES = 50000, LINE = 16, DEPTH = 4 };
 
 static const char source[] = "kernel void number(global uint *cells) {\n"
                              "    size_t i = get_global_id(0) + get_global_id(2);\n"
@@ -104,12 +105,32 @@ static void test_launches_with_longer_sides_are_refused(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+/* --- memory --- */
+
+static void test_pools_grow_by_blocks_that_the_device_allows(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_buffer slots[SLOTS];
+    for (unsigned i = 0; i < SLOTS; i++) {
+        const uint32_t value = i;
+        OK(cls_malloc_async(stream, SLOT_BYTES, &slots[i]));
+        OK(cls_fill_async(slots[i], 0, SLOT_BYTES, &value, sizeof value, stream));
+    }
+    OK(cls_stream_synchronize(stream));
+    for (unsigned i = 0; i < SLOTS; i++)
+        assert_int_equal(rig_cell(slots[i], SLOT_BYTES / 4 - 1), i);
+    for (unsigned i = 0; i < SLOTS; i++)
+        OK(cls_free_async(slots[i], stream));
+    OK(cls_stream_destroy(stream));
+}
+
 /* With the shape of operations that has wide groups, on any device. */
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operations_keep_to_the_sides_of_groups),
         cmocka_unit_test(test_batches_keep_to_the_sides_of_groups),
         cmocka_unit_test(test_launches_with_longer_sides_are_refused),
+        cmocka_unit_test(test_pools_grow_by_blocks_that_the_device_allows),
     };
     (void)argc;
     setenv("CLS_FAULT_DEVICE", "least", 1);
