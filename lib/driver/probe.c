@@ -110,8 +110,21 @@ static bool calibrate(struct probe *probe) {
 
 /* The small probes */
 
+/* A stream changes over to a profiled queue and keeps its order's kind: a driver that refuses the two
+ * together has no out-of-order queues to build on. */
+static bool may_be_profiled(const struct probe *probe) {
+    cl_int code;
+    cl_command_queue queue = clCreateCommandQueue(
+        probe->context, probe->device->id,
+        CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE, &code);
+    if (code == CL_SUCCESS)
+        queue_drop(probe->device, queue, false);
+    return code != CL_INVALID_QUEUE_PROPERTIES && code != CL_INVALID_VALUE;
+}
+
 static void probe_out_of_order(struct probe *probe, struct caps *caps) {
-    caps->out_of_order = probe->out_of_order && time_one(probe, probe->out_of_order, 0) >= 0;
+    caps->out_of_order = probe->out_of_order && time_one(probe, probe->out_of_order, 0) >= 0 &&
+                         may_be_profiled(probe);
 }
 
 static void probe_unflushed(struct probe *probe, struct caps *caps) {
