@@ -54,20 +54,61 @@ static cls_status add_queue(struct context *context, const struct queue_traits *
     return CLS_SUCCESS;
 }
 
-cls_status queue_acquire(struct context *context, const struct queue_traits *traits,
-                         struct queue **out) {
+/* Under the lock. */
+static void unlink_queue(struct context *context, struct queue *queue) {
+    struct queue **link = &context->queues;
+    while (*link != queue)
+        link = &(*link)->next;
+    *link = queue->next;
+}
+
+/* Without the lock: the driver may take its time. */
+static void free_queue(struct context *context, struct queue *queue) {
+    queue_release(context->device, queue->cl, queue->dead);
+    free(queue);
+}
+
+/* Under the lock: takes out a queue that nobody uses; NULL: there is none. */
+static struct queue *take_idle(struct context *context) {
+    struct queue *queue = context->queues;
+    while (queue && queue->users)
+        queue = queue->next;
+    if (queue)
+        unlink_queue(context, queue);
+    return queue;
+}
+
+/* A driver that gives no more queues has `*idle` given back, for the next try, and when there is none any more
+ * those shared that are left. */
+static cls_status try_to_acquire(struct context *context, const struct queue_traits *traits,
+                                 struct queue **out, struct queue **idle) {
     unsigned kind;
     cls_status status = CLS_SUCCESS;
     pthread_mutex_lock(&context->lock);
     struct queue *queue = least_used(context, traits, &kind);
     if (!queue || (queue->users && kind < MAX_QUEUES_OF_A_KIND))
         status = add_queue(context, traits, &queue);
+    const bool full = status == CLS_ERROR_OUT_OF_DEVICE_MEMORY || status == CLS_ERROR_OUT_OF_MEMORY;
+    *idle = full ? take_idle(context) : NULL;
+    if (full && !*idle && queue)
+        status = CLS_SUCCESS;
     if (!status) {
         queue->users++;
         *out = queue;
     }
     pthread_mutex_unlock(&context->lock);
     return status;
+}
+
+cls_status queue_acquire(struct context *context, const struct queue_traits *traits,
+                         struct queue **out) {
+    for (;;) {
+        struct queue *idle;
+        cls_status status = try_to_acquire(context, traits, out, &idle);
+        if (!idle)
+            return status;
+        free_queue(context, idle);
+    }
 }
 
 static cls_status create(struct context *context, const struct queue_traits *traits, bool apart,
@@ -90,20 +131,6 @@ cls_status queue_create_own(struct context *context, const struct queue_traits *
 cls_status queue_create_apart(struct context *context, const struct queue_traits *traits,
                               struct queue **out) {
     return create(context, traits, true, out);
-}
-
-/* Under the lock. */
-static void unlink_queue(struct context *context, struct queue *queue) {
-    struct queue **link = &context->queues;
-    while (*link != queue)
-        link = &(*link)->next;
-    *link = queue->next;
-}
-
-/* Without the lock: the driver may take its time. */
-static void free_queue(struct context *context, struct queue *queue) {
-    queue_release(context->device, queue->cl, queue->dead);
-    free(queue);
 }
 
 static void unuse(struct context *context, struct queue *queue, bool dead) {

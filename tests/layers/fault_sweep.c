@@ -34,6 +34,7 @@ static const struct {
     {"clReleaseProgram", "as above"},
     {"clReleaseKernel", "as above"},
     {"clReleaseEvent", "as above"},
+    {"clCreateCommandQueue", "streams share the queues that there are"},
     {"clFlush",
      "whoever waits flushes again; where none succeeds, nothing runs, and that is reported"},
     {"clFinish", "only before a queue is released"},

@@ -13,7 +13,7 @@
 #include "fault.h"
 #include "loading.h"
 
-enum { N = 10007, SLOTS = 100, SLOT_BYTES = 50000, LINE = 16, DEPTH = 4 };
+enum { N = 10007, SLOTS = 100, SLOT_BYTES = 50000, STREAMS = 20, LINE = 16, DEPTH = 4 };
 
 static const char source[] = "kernel void number(global uint *cells) {\n"
                              "    size_t i = get_global_id(0) + get_global_id(2);\n"
@@ -126,6 +126,24 @@ static void test_pools_grow_by_blocks_that_the_device_allows(void **state) {
 
 /* --- queues --- */
 
+static void test_streams_share_what_queues_there_are(void **state) {
+    (void)state;
+    cls_stream streams[STREAMS];
+    cls_buffer cells = rig_cells(STREAMS);
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        streams[i] = rig_stream();
+        OK(rig_set(streams[i], cells, i, i + 1, 0));
+    }
+    for (uint32_t i = 0; i < STREAMS; i++)
+        OK(rig_step(streams[i], cells, i, 3, 1, 0));
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        OK(cls_stream_synchronize(streams[i]));
+        OK(cls_stream_destroy(streams[i]));
+        assert_int_equal(rig_cell(cells, i), 3 * (i + 1) + 1);
+    }
+    OK(cls_buffer_destroy(cells));
+}
+
 static void test_events_are_timed(void **state) {
     (void)state;
     static const cls_event_config timed = {sizeof timed, 1};
@@ -158,7 +176,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_batches_keep_to_the_sides_of_groups),
         cmocka_unit_test(test_launches_with_longer_sides_are_refused),
         cmocka_unit_test(test_pools_grow_by_blocks_that_the_device_allows),
-        cmocka_unit_test(test_events_are_timed),
+        cmocka_unit_test(test_events_are_timed), /* while there is a queue left for it */
+        cmocka_unit_test(test_streams_share_what_queues_there_are),
     };
     (void)argc;
     setenv("CLS_FAULT_DEVICE", "least", 1);
