@@ -16,6 +16,8 @@ static const double DEAR_QUERY_NS = 60;
 /* How long an unstarted command that has failed is given before it is taken for one that the driver will
  * never run. */
 static const uint64_t ABANDON_NS = 250 * 1000 * 1000;
+/* The same of a driver that is not known to have such commands. */
+static const uint64_t ABANDON_UNKNOWN_NS = 5 * CLOCK_SECOND;
 /* For so long the driver is asked anew about an event that it does not know the state of. */
 static const uint64_t MUTE_NS = 20 * 1000 * 1000;
 
@@ -26,19 +28,27 @@ unsigned flights_telling(const struct flights *flights) {
     return i;
 }
 
-/* Whether a poisoned stream's oldest flight is one that its driver will never start: such drivers there are,
- * and none starts what was given up for want of a flush, nor what waits for that. */
-static bool abandoned(struct stream *stream, const struct flight *flight, cl_int state) {
-    if (state != CL_QUEUED && state != CL_SUBMITTED)
+/* How long an unstarted flight of a poisoned stream, the oldest, is given. There are drivers that never start what
+ * waits for a failed command, and none starts what was given up for want of a flush, nor what waits for that. Any
+ * other has to tell of a command at once that it was to start after the failed one, and that waits for nothing else. */
+static uint64_t patience_ns(const struct stream *stream, struct flight *flight) {
+    if ((stream->context->device->quirks & QUIRK_FAILED_WAIT_HANGS) ||
+        atomic_load(&stream->context->gave_up))
+        return ABANDON_NS;
+    return flight->chained && !deps_unsettled(&flight->deps) ? ABANDON_UNKNOWN_NS : UINT64_MAX;
+}
+
+/* Whether a poisoned stream's oldest flight is one that its driver will never start. */
+static bool abandoned(struct stream *stream, struct flight *flight, cl_int state) {
+    if ((state != CL_QUEUED && state != CL_SUBMITTED) ||
+        !stream_failure_at(stream, flight->position))
         return false;
-    bool stuck = (stream->context->device->quirks & QUIRK_FAILED_WAIT_HANGS) ||
-                 atomic_load(&stream->context->gave_up);
-    if (!stuck || !stream_failure_at(stream, flight->position))
+    const uint64_t patience = patience_ns(stream, flight), now = clock_now_ns();
+    if (patience == UINT64_MAX)
         return false;
-    uint64_t now = clock_now_ns();
     if (!stream->flights.stuck_since)
         stream->flights.stuck_since = now;
-    return now - stream->flights.stuck_since > ABANDON_NS;
+    return now - stream->flights.stuck_since > patience;
 }
 
 /* What the flight uses may be held by a later one by now (flights_push). Without memory to note it, it is

@@ -206,6 +206,15 @@ static bool share_event(const struct stream *stream, const struct command *comma
     return true;
 }
 
+/* What depends on failed work never reaches the driver. */
+static cls_status check_deps(struct stream *stream, struct command *command) {
+    const struct failure *failure = deps_failure(&command->deps);
+    if (!failure)
+        return CLS_SUCCESS;
+    stream_fail_by_locked(stream, command->position, failure);
+    return failure_report(stream, failure);
+}
+
 static cls_status enqueue(struct stream *stream, struct command *command, cl_event *event) {
     cl_event here[WAITS_ON_STACK], *events = here;
     if (command->deps.count + 1 > WAITS_ON_STACK)
@@ -216,13 +225,15 @@ static cls_status enqueue(struct stream *stream, struct command *command, cl_eve
                             !stream->queue->traits.out_of_order};
     struct wait_list waits = {fill_waits(stream, &command->deps, events), events};
     bool wanted = wants_event(stream, command);
-    cls_status status = CLS_SUCCESS;
-    if (!share_event(stream, command, waits, event))
+    /* Again: a wait that is left out as over may have ended, and failed, since the first time. */
+    cls_status status = check_deps(stream, command);
+    bool sound = !status;
+    if (sound && !share_event(stream, command, waits, event))
         status = command->type->enqueue(target, command, waits, wanted ? event : NULL);
     if (!status) {
         stream->since_ask++;
         stream->since_event = wanted ? 0 : stream->since_event + 1;
-    } else if (command->type->in_parts) {
+    } else if (sound && command->type->in_parts) {
         wreck_leave_command(stream->context, stream->queue, command);
     }
     if (events != here)
@@ -261,12 +272,9 @@ static void take_off(struct stream *stream, struct command *command, cl_event ev
 
 cls_status handover(struct stream *stream, struct command *command) {
     cl_event event = NULL;
-    const struct failure *failure = deps_failure(&command->deps);
-    if (failure) {
-        stream_fail_by_locked(stream, command->position, failure);
-        return failure_report(stream, failure);
-    }
-    cls_status status = CLS_SUCCESS;
+    cls_status status = check_deps(stream, command);
+    if (status)
+        return status;
     if (wants_other_queue(stream, command))
         status = change_queue(stream, !stream->queue->traits.profiled);
     if (!status && command->seen)

@@ -41,8 +41,9 @@ struct late_plan {
     cl_int status; /* what its event's status says: negative, or CL_COMPLETE */
     cl_int wait;   /* what clWaitForEvents says */
     enum late_callback callback;
-    bool dependents_run; /* and report success; else they fail with -14 */
-    bool kills_queue;    /* every later call on the queue fails with -42 */
+    bool dependents_run;  /* and report success; else they fail with -14 */
+    bool dependents_stay; /* submitted, for as long as the plan stands */
+    bool kills_queue;     /* every later call on the queue fails with -42 */
 };
 
 struct fault_controls {

@@ -134,14 +134,16 @@ static void late_after_enqueue(struct layer_enqueue *e, cl_int code) {
 
 /* --- what the driver says --- */
 
-/* The state to tell, or 1 for the driver's own answer. */
-static cl_int late_state(cl_event event) {
-    cl_int state = 1;
+/* The state to tell; false: the driver's own answer. */
+static bool late_state(cl_event event, cl_int *state) {
     pthread_mutex_lock(&late_lock);
-    if (late_has_failed(event))
-        state = event == late_event ? late.status : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    const bool told = late_has_failed(event);
+    if (told && event == late_event)
+        *state = late.status;
+    else if (told)
+        *state = late.dependents_stay ? CL_SUBMITTED : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     pthread_mutex_unlock(&late_lock);
-    return state;
+    return told;
 }
 
 static cl_int wrap_clGetEventInfo(cl_event, cl_event_info, size_t, void *, size_t *);
@@ -151,8 +153,8 @@ static cl_int CL_API_CALL late_clGetEventInfo(cl_event event, cl_event_info name
     cl_int code = wrap_clGetEventInfo(event, name, size, value, size_ret);
     if (code || name != CL_EVENT_COMMAND_EXECUTION_STATUS || !value)
         return code;
-    cl_int state = late_state(event);
-    if (state <= 0)
+    cl_int state;
+    if (late_state(event, &state))
         memcpy(value, &state, sizeof state);
     return code;
 }
