@@ -63,8 +63,9 @@ CLS_API cls_status cls_event_wait_cl(cls_event event, uint64_t timeout_ns, cl_ev
 
 /**
  * Makes the stream's later work wait for the caller's cl_event, which is retained and may be of another
- * cl_context. A user event is allowed; until it is set the stream's work is held by the library, not by the
- * driver. An event that fails poisons the stream. A poisoned stream takes the wait as well.
+ * cl_context. The queue that it comes from is flushed. A user event is allowed; until it is set the stream's
+ * work is held by the library, not by the driver. An event that fails poisons the stream. A poisoned stream
+ * takes the wait as well.
  */
 CLS_API cls_status cls_stream_wait_cl(cls_stream stream, cl_event event);
 

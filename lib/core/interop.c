@@ -203,6 +203,8 @@ cls_status cls_stream_wait_cl(cls_stream handle, cl_event event) {
     struct dep dep = {.share = NULL};
     status = foreign_event(stream->context->device, event, &dep.share);
     if (!status)
+        status = event_flush(stream->context->device, event);
+    if (!status)
         status = stream_add_wait(stream, &dep);
     if (status)
         dep_release(&dep);

@@ -4,6 +4,7 @@
 #include "driver/grids.h"
 #include "driver/quirk.h"
 #include "driver/serial.h"
+#include "driver/status.h"
 
 cl_int event_ask(const struct device *device, cl_event event, cl_int *state) {
     driver_enter(device);
@@ -33,6 +34,19 @@ cl_int event_confirm(const struct device *device, cl_event event, cl_int state) 
 
 cl_int event_outcome(const struct device *device, cl_event event) {
     return event_confirm(device, event, event_state(device, event));
+}
+
+cls_status event_flush(const struct device *device, cl_event event) {
+    cl_command_queue queue = NULL;
+    cl_int code = CL_SUCCESS;
+    if (event_state(device, event) <= CL_COMPLETE)
+        return CLS_SUCCESS;
+    driver_enter(device);
+    if (clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL) == CL_SUCCESS &&
+        queue)
+        code = clFlush(queue);
+    driver_leave(device);
+    return driver_status(code, "clFlush");
 }
 
 bool event_retain(const struct device *device, cl_event event) {

@@ -22,6 +22,9 @@ cl_int event_confirm(const struct device *device, cl_event event, cl_int state);
 /* event_state, confirmed. */
 cl_int event_outcome(const struct device *device, cl_event event);
 
+/* Flushes the queue of an event that is not over yet; one of the user's setting has none. */
+cls_status event_flush(const struct device *device, cl_event event);
+
 /* False when the driver refuses: there is nothing to release then. */
 bool event_retain(const struct device *device, cl_event event);
 void event_release(const struct device *device, cl_event event);

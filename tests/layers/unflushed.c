@@ -94,6 +94,38 @@ static void test_a_flush_that_fails_is_tried_again(void **state) {
     }
 }
 
+static cl_command_queue make_queue(void) {
+    cl_context context;
+    cl_device_id device;
+    cl_int code;
+    OK(cls_context_get_cl(rig.context, &context, &device));
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    return queue;
+}
+
+/* The caller has a queue, and says nothing of it but an event. */
+static void test_a_wait_flushes_the_queue_of_the_callers_event(void **state) {
+    const uint32_t one = 1;
+    cls_stream stream = make_stream((cls_order)(uintptr_t)*state);
+    cls_buffer cells = rig_cells(1);
+    cl_command_queue queue = make_queue();
+    cl_mem memory;
+    cl_event written;
+    OK(cls_buffer_get_cl(cells, &memory));
+    assert_int_equal(
+        clEnqueueWriteBuffer(queue, memory, CL_FALSE, 0, sizeof one, &one, 0, NULL, &written),
+        CL_SUCCESS);
+    OK(cls_stream_wait_cl(stream, written));
+    assert_int_equal(clReleaseEvent(written), CL_SUCCESS);
+    OK(rig_step(stream, cells, 0, 3, 4, 0));
+    OK(cls_stream_synchronize(stream));
+    assert_int_equal(rig_cell(cells, 0), 7);
+    assert_int_equal(clReleaseCommandQueue(queue), CL_SUCCESS);
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+}
+
 /* --- every flush fails --- */
 
 struct stage {
@@ -177,16 +209,6 @@ static cls_stream stream_on(cl_command_queue queue) {
     return stream;
 }
 
-static cl_command_queue make_queue(void) {
-    cl_context context;
-    cl_device_id device;
-    cl_int code;
-    OK(cls_context_get_cl(rig.context, &context, &device));
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    return queue;
-}
-
 static void test_one_deaf_queue_takes_its_dependents_along(void **state) {
     (void)state;
     struct stage stage;
@@ -267,6 +289,8 @@ int main(int argc, char **argv) {
         AUTO(test_what_is_given_up_is_kept_until_it_has_run), /* while nothing else comes or goes */
         AUTO(test_held_until_flushed),
         IN_ORDER(test_held_until_flushed),
+        AUTO(test_a_wait_flushes_the_queue_of_the_callers_event),
+        IN_ORDER(test_a_wait_flushes_the_queue_of_the_callers_event),
         AUTO(test_a_flush_that_fails_is_tried_again),
         IN_ORDER(test_a_flush_that_fails_is_tried_again),
         AUTO(test_waiters_hear_when_every_flush_fails),
