@@ -68,6 +68,11 @@ static void free_queue(struct context *context, struct queue *queue) {
     free(queue);
 }
 
+/* Whether the driver gives no more queues. */
+static bool is_full(cls_status status) {
+    return status == CLS_ERROR_OUT_OF_DEVICE_MEMORY || status == CLS_ERROR_OUT_OF_MEMORY;
+}
+
 /* Under the lock: takes out a queue that nobody uses; NULL: there is none. */
 static struct queue *take_idle(struct context *context) {
     struct queue *queue = context->queues;
@@ -88,7 +93,7 @@ static cls_status try_to_acquire(struct context *context, const struct queue_tra
     struct queue *queue = least_used(context, traits, &kind);
     if (!queue || (queue->users && kind < MAX_QUEUES_OF_A_KIND))
         status = add_queue(context, traits, &queue);
-    const bool full = status == CLS_ERROR_OUT_OF_DEVICE_MEMORY || status == CLS_ERROR_OUT_OF_MEMORY;
+    const bool full = is_full(status);
     *idle = full ? take_idle(context) : NULL;
     if (full && !*idle && queue)
         status = CLS_SUCCESS;
@@ -111,16 +116,28 @@ cls_status queue_acquire(struct context *context, const struct queue_traits *tra
     }
 }
 
-static cls_status create(struct context *context, const struct queue_traits *traits, bool apart,
-                         struct queue **out) {
+static cls_status try_to_create(struct context *context, const struct queue_traits *traits,
+                                bool apart, struct queue **out, struct queue **idle) {
     pthread_mutex_lock(&context->lock);
     cls_status status = add_queue(context, traits, out);
+    *idle = is_full(status) ? take_idle(context) : NULL;
     if (!status) {
         (*out)->users = 1;
         (*out)->apart = apart;
     }
     pthread_mutex_unlock(&context->lock);
     return status;
+}
+
+static cls_status create(struct context *context, const struct queue_traits *traits, bool apart,
+                         struct queue **out) {
+    for (;;) {
+        struct queue *idle;
+        cls_status status = try_to_create(context, traits, apart, out, &idle);
+        if (!idle)
+            return status;
+        free_queue(context, idle);
+    }
 }
 
 cls_status queue_create_own(struct context *context, const struct queue_traits *traits,
