@@ -15,7 +15,7 @@
 
 struct caps {
     /* measured */
-    bool out_of_order;            /* an out-of-order queue can be made and runs commands */
+    bool out_of_order; /* an out-of-order queue, profiled or not, can be made and runs commands */
     bool out_of_order_concurrent; /* two independent kernels on one were seen to overlap */
     bool out_of_order_serial;     /* they never do, where on two queues they nearly always do */
     bool queues_concurrent;       /* two independent kernels on two queues did */

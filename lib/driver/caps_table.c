@@ -16,7 +16,7 @@ static const struct figure {
     size_t offset;
     bool flag; /* the member is a bool, else a double */
 } figures[] = {
-    FLAG(out_of_order, "an out-of-order queue can be made and runs commands"),
+    FLAG(out_of_order, "an out-of-order queue, profiled or not, can be made and runs commands"),
     FLAG(out_of_order_concurrent, "two kernels on one out-of-order queue were seen to overlap"),
     FLAG(out_of_order_serial, "they never did, where on two queues they nearly always did"),
     FLAG(queues_concurrent, "two kernels on two queues were seen to overlap"),
