@@ -5,9 +5,12 @@
 #include <string.h>
 
 bool raw_ring_init(struct ring *ring, size_t capacity) {
+    size_t bytes;
     raw_ring_clear(ring);
     ring->capacity = capacity;
-    ring->slots = malloc(capacity * sizeof *ring->slots);
+    ring->slots = NULL;
+    if (!__builtin_mul_overflow(capacity, sizeof *ring->slots, &bytes))
+        ring->slots = malloc(bytes);
     return ring->slots != NULL;
 }
 

@@ -117,6 +117,15 @@ static void test_the_ring_keeps_the_latest(void **state) {
     raw_ring_free(&ring);
 }
 
+/* As the largest capacity that a profiler may have does where a size has 32 bits. */
+static void test_a_ring_whose_bytes_overflow_is_refused(void **state) {
+    struct ring ring;
+    (void)state;
+    const size_t least = SIZE_MAX / sizeof(struct raw) + 1;
+    for (size_t more = 0; more < 64; more++)
+        assert_false(raw_ring_init(&ring, least + more));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_device_times_are_mapped),
@@ -126,6 +135,7 @@ int main(void) {
         TEST(test_a_timer_counts_where_it_agrees),
         TEST(test_foreign_calls_begin_behind_earlier_work),
         TEST(test_the_ring_keeps_the_latest),
+        TEST(test_a_ring_whose_bytes_overflow_is_refused),
     };
     return cmocka_run_group_tests_name("profile clocks", tests, NULL, NULL);
 }
