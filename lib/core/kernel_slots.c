@@ -87,17 +87,22 @@ bool kernel_slot_knows(const struct kernel_slot *slot, unsigned i, const cls_arg
     if (i >= slot->n_told || known->kind != arg->kind || !known->size)
         return false;
     if (arg->kind == CLS_ARG_BUFFER)
-        return known->u.buffer == arg->u.buffer;
+        return known->u.buffer.handle == arg->u.buffer;
     return known->size == arg->size &&
            (arg->kind == CLS_ARG_LOCAL || same_bytes(known->u.bytes, arg->u.bytes, arg->size));
 }
 
+bool kernel_slot_has(const struct kernel_slot *slot, unsigned i, cl_mem memory) {
+    return slot->told[i].u.buffer.memory == memory;
+}
+
 /* Of a value of more bytes nothing is kept. */
-static struct told_arg told_by(const cls_arg *arg) {
+static struct told_arg told_by(const cls_arg *arg, cl_mem memory) {
     struct told_arg told = {.kind = arg->kind, .size = arg->size};
     if (arg->kind == CLS_ARG_BUFFER) {
         told.size = sizeof(cl_mem);
-        told.u.buffer = arg->u.buffer;
+        told.u.buffer.handle = arg->u.buffer;
+        told.u.buffer.memory = memory;
     } else if (arg->kind == CLS_ARG_VALUE) {
         memcpy(told.u.bytes, arg->u.bytes, sizeof told.u.bytes);
         told.size = arg->size <= sizeof told.u.bytes ? arg->size : 0;
@@ -118,7 +123,7 @@ cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg 
                                        is_buffer ? (const void *)&memory : value);
     if (status || i >= TOLD_ARGS || i > slot->n_told)
         return status;
-    slot->told[i] = told_by(arg);
+    slot->told[i] = told_by(arg, memory);
     slot->n_told += i == slot->n_told;
     return CLS_SUCCESS;
 }

@@ -24,7 +24,10 @@ struct told_arg {
     cls_arg_kind kind;
     size_t size; /* 0: not known; of a buffer's, that of a cl_mem */
     union {
-        cls_buffer buffer; /* whose memory stays the same as long as this names it */
+        struct { /* a handle comes back some day: where it has 32 bits, after 8,191 others */
+            cls_buffer handle;
+            cl_mem memory;
+        } buffer;
         unsigned char bytes[16];
     } u;
 };
@@ -49,8 +52,10 @@ cls_status kernel_slots_get(struct stream *stream, cls_kernel handle, struct ker
 /* The same for a kernel that the caller keeps alive and sets the arguments of by itself. */
 cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct kernel_slot **out);
 
-/* Whether an argument of the slot's instance is set to this already. */
+/* Whether an argument of the slot's instance is set to this already; of a buffer, to its handle, and with
+ * kernel_slot_has to its memory. */
 bool kernel_slot_knows(const struct kernel_slot *slot, unsigned i, const cls_arg *arg);
+bool kernel_slot_has(const struct kernel_slot *slot, unsigned i, cl_mem memory);
 
 /* Sets it, for a buffer to `memory`. */
 cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg *arg,

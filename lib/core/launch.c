@@ -155,9 +155,10 @@ static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg
         status = take_buffer(slot->kernel, i, arg->u.buffer, lender, command, &buffer);
     if (!status && buffer && arg->access)
         status = transfer_check_range(buffer, arg->u.part.offset, arg->size);
-    if (status || known)
+    const cl_mem memory = buffer ? buffer->memory : NULL;
+    if (status || (known && kernel_slot_has(slot, i, memory)))
         return status;
-    return kernel_slot_tell(slot, i, arg, buffer ? buffer->memory : NULL);
+    return kernel_slot_tell(slot, i, arg, memory);
 }
 
 static cls_status set_one(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
