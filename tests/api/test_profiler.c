@@ -253,7 +253,7 @@ static void test_bad_input(void **state) {
     size_t index = 99;
     (void)state;
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_profiler_create(NULL, NULL));
-    config.capacity = (size_t)1 << 40;
+    config.capacity = SIZE_MAX;
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_profiler_create(&config, &profiler));
     config.size = 1;
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_profiler_create(&config, &profiler));

@@ -45,7 +45,7 @@ static void bad_handle(const struct arg *arg, unsigned slot, struct bad_list *li
                                  (uintptr_t)region(slot),
                                  mine ^ 1,
                                  mine + (1u << 20),
-                                 mine + ((uintptr_t)1 << 40)};
+                                 mine + ((uintptr_t)1 << (sizeof mine * 8 - 8))};
     if (!has_flag(arg, "default"))
         add_bad(list, "null", CLS_ERROR_INVALID_HANDLE, of_pointer(NULL));
     add_bad(list, "a stale handle", CLS_ERROR_INVALID_HANDLE, of_pointer(of->stale));

@@ -19,13 +19,21 @@ static cls_status answer_text(const char *text) {
     return !strcmp(text, "?") || !strcmp(text, "CLS_UNKNOWN_STATUS") ? CLS_ERROR_INVALID_VALUE
                                                                      : CLS_SUCCESS;
 }
-static cls_status answer_size(size_t size) { return size ? CLS_SUCCESS : CLS_ERROR_INVALID_VALUE; }
+/* A size or a time, whichever of these types it is here. */
+static cls_status answer_number(unsigned long long number) {
+    return number ? CLS_SUCCESS : CLS_ERROR_INVALID_VALUE;
+}
 static cls_status answer_int(int number) {
     (void)number;
     return CLS_SUCCESS;
 }
 #define ANSWER(x) \
-    _Generic((x), const char * : answer_text, size_t : answer_size, int : answer_int)(x)
+    _Generic((x), const char *                                                                 \
+             : answer_text, unsigned                                                           \
+             : answer_number, unsigned long                                                    \
+             : answer_number, unsigned long long                                               \
+             : answer_number, int                                                              \
+             : answer_int)(x)
 
 #include "tests/hostile/call_rows.h"
 

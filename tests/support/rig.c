@@ -340,6 +340,8 @@ cls_status rig_fail(cls_stream stream, const char *label, cl_int code) {
 
 /* --- threads --- */
 
+enum { MANY_THREADS = 100 };
+
 struct member {
     pthread_t thread;
     pthread_barrier_t *start;
@@ -359,18 +361,23 @@ static void *play(void *arg) {
 unsigned team_run(unsigned n, bool (*fn)(void *arg, unsigned i), void *arg) {
     struct member *members = calloc(n, sizeof *members);
     pthread_barrier_t start;
+    pthread_attr_t attributes;
     unsigned failed = 0;
     assert_non_null(members);
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    if (n > MANY_THREADS) /* their stacks are to fit in 32 bits of addresses */
+        assert_int_equal(pthread_attr_setstacksize(&attributes, 1 << 20), 0);
     assert_int_equal(pthread_barrier_init(&start, NULL, n), 0);
     for (unsigned i = 0; i < n; i++) {
         members[i] = (struct member){.start = &start, .fn = fn, .arg = arg, .i = i};
-        assert_int_equal(pthread_create(&members[i].thread, NULL, play, &members[i]), 0);
+        assert_int_equal(pthread_create(&members[i].thread, &attributes, play, &members[i]), 0);
     }
     for (unsigned i = 0; i < n; i++) {
         pthread_join(members[i].thread, NULL);
         failed += !members[i].well;
     }
     pthread_barrier_destroy(&start);
+    pthread_attr_destroy(&attributes);
     free(members);
     return failed;
 }

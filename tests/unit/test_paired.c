@@ -23,7 +23,7 @@ static void ratio_is_what_four_of_five_exceed(void **state) {
     double ratios[10] = {1.9, 1.1, 1.5, 1.3, 1.7, 1.0, 1.8, 1.2, 1.6, 1.4};
     (void)state;
     struct paired judged = paired_judge(ratios, 10, 1.1);
-    assert_true(judged.ratio == 1.2 && judged.agreed);
+    assert_true(judged.ratio == (double)1.2 && judged.agreed);
 }
 
 static void few_slow_rounds_change_nothing(void **state) {
@@ -31,7 +31,7 @@ static void few_slow_rounds_change_nothing(void **state) {
     struct paired judged = judge(ROUNDS / 5);
     assert_true(judged.ratio == 0.5 && judged.agreed);
     judged = judge(ROUNDS - ROUNDS / 5);
-    assert_true(judged.ratio == 1.4 && judged.agreed);
+    assert_true(judged.ratio == (double)1.4 && judged.agreed);
 }
 
 static void rounds_that_disagree_say_so_and_claim_little(void **state) {
