@@ -11,6 +11,8 @@
 
 #include "temporary.h"
 
+_Static_assert(sizeof(off_t) == sizeof(uint64_t), "files of more than 2 GiB");
+
 /* Reads or writes all of it; false with errno set, 0 for an end of file. */
 static bool transfer(int fd, void *memory, size_t bytes, uint64_t at, bool writing) {
     char *from = memory;
