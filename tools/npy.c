@@ -17,6 +17,15 @@ static const struct {
 
 enum { N_TYPES = sizeof npy_types / sizeof npy_types[0] };
 
+/* The order of this machine's bytes, in which elements are read and written, and the other one. */
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+enum { NATIVE = '>', FOREIGN = '<' };
+#define FOREIGN_NAME "little-endian"
+#else
+enum { NATIVE = '<', FOREIGN = '>' };
+#define FOREIGN_NAME "big-endian"
+#endif
+
 static const char magic[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
 /* What is left of the header's text, a Python dictionary. `failed` is sticky: once it is set the
@@ -128,17 +137,18 @@ static bool find_dtype(struct cursor *cursor, const char *descr, cls_dtype *dtyp
         if (descr[0] == '\0' || descr[1] != npy_types[i].kind ||
             descr[2] != (char)('0' + npy_types[i].size) || descr[3] != '\0')
             continue;
-        if (order == '>' && npy_types[i].size > 1)
+        if (order == FOREIGN && npy_types[i].size > 1)
             return refuse(cursor,
-                          "its type %s is big-endian; convert it with "
-                          "a.astype(a.dtype.newbyteorder('<'))",
-                          descr);
-        if (order == '<' || ((order == '|' || order == '>') && npy_types[i].size == 1)) {
+                          "its type %s is " FOREIGN_NAME "; convert it with "
+                          "a.astype(a.dtype.newbyteorder('%c'))",
+                          descr, NATIVE);
+        if (order == NATIVE || ((order == '|' || order == FOREIGN) && npy_types[i].size == 1)) {
             *dtype = npy_types[i].dtype;
             return true;
         }
     }
-    return refuse(cursor, "its type is '%.20s'; supported are <f4 <f8 <i4 <i8 |u1 <u4", descr);
+    return refuse(cursor, "its type is '%.20s'; supported are %cf4 %cf8 %ci4 %ci8 |u1 %cu4", descr,
+                  NATIVE, NATIVE, NATIVE, NATIVE, NATIVE);
 }
 
 static bool parse_descr(struct cursor *cursor, cls_dtype *dtype) {
@@ -290,7 +300,7 @@ static bool write_text(const struct npy_array *array, char *text, size_t capacit
         row++;
     if (row == N_TYPES ||
         !append(text, capacity, length, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (",
-                npy_types[row].size == 1 ? '|' : '<', npy_types[row].kind, npy_types[row].size))
+                npy_types[row].size == 1 ? '|' : NATIVE, npy_types[row].kind, npy_types[row].size))
         return false;
     for (unsigned i = 0; i < array->n_dims; i++)
         if (!append(text, capacity, length, "%s%llu", i ? ", " : "",
