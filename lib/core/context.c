@@ -33,11 +33,12 @@ static void context_finalize(struct object *object) {
     pthread_mutex_destroy(&context->lock);
 }
 
+/* Acquires the name, which another thread may have made just now. */
 cls_status context_gone(const struct context *context) {
     if (atomic_load_explicit(&context->closed, memory_order_relaxed))
         return error_set(CLS_ERROR_CONTEXT_DESTROYED, "the object's context was destroyed");
     return error_set(CLS_ERROR_CONTEXT_LOST, "the driver lost the context with command '%s'",
-                     atomic_load_explicit(&context->lost_by, memory_order_relaxed));
+                     atomic_load_explicit(&context->lost_by, memory_order_acquire));
 }
 
 /* --- the default context --- */

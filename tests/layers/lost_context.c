@@ -5,6 +5,7 @@
  */
 #include "../support/rig.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include <clstream/mempool.h>
@@ -127,6 +128,44 @@ static void test_lost(void **state) {
     OK(cls_buffer_destroy(buffer));
 }
 
+/* Says nothing to the other thread but what the library tells it. */
+static void *ask_until_lost(void *context) {
+    size_t device;
+    while (!cls_context_get_device(context, &device))
+        continue;
+    return (void *)(uintptr_t)(strstr(cls_last_error_detail(), "a_name_of_its_own") != NULL);
+}
+
+static void test_another_thread_is_told_a_name_that_is_new(void **state) {
+    const struct fault_plan lost_at_launch = {.function = "clEnqueueNDRangeKernel",
+                                              .nth = 1,
+                                              .persistence = FAULT_ONCE,
+                                              .code = CL_INVALID_COMMAND_QUEUE};
+    cls_launch shape = cls_launch_1d(1);
+    cls_context context;
+    cls_stream stream;
+    cls_program program;
+    cls_kernel kernel;
+    pthread_t thread;
+    void *named = NULL;
+    (void)state;
+    OK(cls_context_create(NULL, &context));
+    OK(cls_stream_create(context, NULL, &stream));
+    OK(cls_program_from_source(context, "kernel void a_name_of_its_own(void) {}", "name.cl", NULL,
+                               &program));
+    assert_int_equal(pthread_create(&thread, NULL, ask_until_lost, context), 0);
+    OK(cls_kernel_create(program, "a_name_of_its_own", &kernel));
+    controls->arm(&lost_at_launch);
+    EXPECT(CLS_ERROR_CONTEXT_LOST, cls_kernel_launch_async(kernel, &shape, NULL, 0, stream));
+    pthread_join(thread, &named);
+    controls->arm(NULL);
+    assert_non_null(named);
+    OK(cls_kernel_destroy(kernel));
+    OK(cls_program_destroy(program));
+    OK(cls_stream_destroy(stream));
+    OK(cls_context_destroy(context));
+}
+
 /* The default context is made by whoever needs it first; one that fails leaves that to the next. */
 static void test_default_context_is_tried_again(void **state) {
     const struct fault_plan once = {
@@ -158,6 +197,7 @@ int main(int argc, char **argv) {
         {"test_lost_at_a_call", test_lost, each, NULL, (void *)(uintptr_t)&at_call},
         {"test_lost_in_its_turn", test_lost, each, NULL, (void *)(uintptr_t)&in_turn},
         {"test_lost_late", test_lost, each, NULL, (void *)(uintptr_t)&late},
+        cmocka_unit_test_setup(test_another_thread_is_told_a_name_that_is_new, each),
     };
     (void)argc;
     layer_start("fault_layer", argv);
