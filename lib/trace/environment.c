@@ -6,6 +6,7 @@
  * with a file of its own where the name has a "%p".
  */
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,8 @@ static cls_status read_records(size_t *out) {
     char *rest = NULL;
     if (!value || !*value)
         return CLS_SUCCESS;
-    *out = *value >= '0' && *value <= '9' ? (size_t)strtoull(value, &rest, 10) : 0;
+    unsigned long long n = *value >= '0' && *value <= '9' ? strtoull(value, &rest, 10) : 0;
+    *out = n < SIZE_MAX ? (size_t)n : SIZE_MAX;
     if (rest && !*rest)
         return CLS_SUCCESS;
     return error_set(CLS_ERROR_INVALID_VALUE, "CLSTREAM_TRACE_RECORDS=%s is no number", value);

@@ -136,6 +136,12 @@ check "a number of records that is none is told of" \
         case $said in *"no trace: CLSTREAM_TRACE_RECORDS=$n is no number"*) ;; *) echo "$n: $said" ;; esac
         [ ! -e "$work/none.csv" ] || { echo "$n: a trace"; rm "$work/none.csv"; }
     done)"
+check "a number of records that is too large is told of, also where a size has 32 bits" \
+    "$(for n in 67108865 4294967296 99999999999999999999; do
+        said=$(CLSTREAM_TRACE="$work/none.csv" CLSTREAM_TRACE_RECORDS=$n "$traced" 2>&1)
+        case $said in *"no trace: a capacity of "*" is above "*) ;; *) echo "$n: $said" ;; esac
+        [ ! -e "$work/none.csv" ] || { echo "$n: a trace"; rm "$work/none.csv"; }
+    done)"
 check "a program that submits nothing leaves an empty profile" \
     "$(succeeds "$clstream" trace -o "$work/idle.csv" -- "$traced" idle
     [ "$(wc -l <"$work/idle.csv")" = 1 ] || cat "$work/idle.csv")"
