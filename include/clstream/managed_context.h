@@ -45,7 +45,11 @@ CLS_API cls_status cls_managed_context_make_triple_buffer(cls_managed_context ma
                                                           const cls_triple_buffer_config *config,
                                                           cls_triple_buffer *out);
 
-/** cls_pipeline_create on the context. The caller destroys the pipeline. */
+/**
+ * cls_pipeline_create on the context. The caller destroys the pipeline. Without streams it runs in place too:
+ * cls_pipeline_execute_iteration completes each stage before the next one, returns the first error of one, and is
+ * CLS_ERROR_WOULD_DEADLOCK inside a host function.
+ */
 CLS_API cls_status cls_managed_context_make_pipeline(cls_managed_context managed,
                                                      const cls_pipeline_config *config,
                                                      cls_pipeline *out);

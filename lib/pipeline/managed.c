@@ -170,8 +170,11 @@ cls_status cls_managed_context_make_pipeline(cls_managed_context handle,
                                              const cls_pipeline_config *config, cls_pipeline *out) {
     struct managed *managed;
     cls_status status = managed_get(handle, &managed);
-    return status ? status
-                  : managed_put(managed, cls_pipeline_create(managed->context, config, out));
+    if (status)
+        return status;
+    return managed_put(managed, managed->coordinator
+                                    ? cls_pipeline_create(managed->context, config, out)
+                                    : pipeline_create_in_place(managed->context, config, out));
 }
 
 /* --- times of steps on streams; under the lock --- */

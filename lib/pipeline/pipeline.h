@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include <clstream/pipeline.h>
 #include <clstream/types.h>
 
 /* The handles that a context's NULL ones stand for. */
@@ -16,6 +17,10 @@ cls_status pipeline_check_stream(cls_stream stream, cls_context context);
 /* What a function of the caller's has returned: reported as `whose`, where it left no report since `before`
  * (error_count), lest an older one stand there. */
 cls_status pipeline_returned(cls_status status, unsigned long before, const char *whose);
+
+/* cls_pipeline_create, of one whose iterations complete each stage before the next one. */
+cls_status pipeline_create_in_place(cls_context context, const cls_pipeline_config *config,
+                                    cls_pipeline *out);
 
 /* CLS_ERROR_WOULD_DEADLOCK inside a host function or callback. */
 cls_status pipeline_may_block(void);

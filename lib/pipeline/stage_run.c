@@ -140,7 +140,8 @@ static cls_status run_stage(struct pipeline *pipeline, unsigned index, int *roun
         *round = -1;
     /* Also behind what a failing function submitted: nobody may run into that. */
     cls_status noted = note_all(pipeline, index, &access);
-    return status ? status : noted;
+    status = status ? status : noted;
+    return !status && pipeline->in_place ? cls_stream_synchronize(stage->stream) : status;
 }
 
 /* --- an iteration --- */
@@ -180,6 +181,10 @@ cls_status cls_pipeline_execute_iteration(cls_pipeline handle) {
     cls_status status = pipeline_get(handle, &pipeline);
     if (status)
         return status;
+    if (pipeline->in_place)
+        status = pipeline_may_block();
+    if (status)
+        return pipeline_put(pipeline, status);
     pthread_mutex_lock(&pipeline->lock);
     status = begin(pipeline);
     pthread_mutex_unlock(&pipeline->lock);

@@ -69,8 +69,8 @@ cls_status pipeline_put(struct pipeline *pipeline, cls_status status) {
     return status;
 }
 
-cls_status cls_pipeline_create(cls_context context, const cls_pipeline_config *config,
-                               cls_pipeline *out) {
+static cls_status create(cls_context context, const cls_pipeline_config *config, bool in_place,
+                         cls_pipeline *out) {
     if (!out ||
         (config && (config->size != sizeof *config || config->depth > CLS_PIPELINE_MAX_DEPTH)))
         return error_set(CLS_ERROR_INVALID_VALUE,
@@ -83,6 +83,7 @@ cls_status cls_pipeline_create(cls_context context, const cls_pipeline_config *c
     }
     pipeline->depth = config && config->depth ? config->depth : 2;
     pipeline->timed = !config || !config->untimed;
+    pipeline->in_place = in_place;
     cls_stream ignored;
     cls_status status = pipeline_context(context, &pipeline->context, &ignored);
     if (!status)
@@ -91,6 +92,16 @@ cls_status cls_pipeline_create(cls_context context, const cls_pipeline_config *c
         return pipeline_put(pipeline, status);
     *out = object_handle(&pipeline->object);
     return CLS_SUCCESS;
+}
+
+cls_status cls_pipeline_create(cls_context context, const cls_pipeline_config *config,
+                               cls_pipeline *out) {
+    return create(context, config, false, out);
+}
+
+cls_status pipeline_create_in_place(cls_context context, const cls_pipeline_config *config,
+                                    cls_pipeline *out) {
+    return create(context, config, true, out);
 }
 
 cls_status cls_pipeline_destroy(cls_pipeline handle) {

@@ -64,6 +64,7 @@ struct pipeline {
     cls_event alive; /* never recorded: a query says whether the context still lives */
     unsigned depth;
     bool timed;
+    bool in_place;        /* each stage is completed before the next one is submitted */
     pthread_mutex_t lock; /* guards what follows */
     bool executing;       /* a thread submits an iteration or resets, without the lock */
     bool ordered;         /* the order was checked since the last stage came */

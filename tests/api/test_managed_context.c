@@ -220,6 +220,75 @@ static void a_timed_step_has_its_own_time(void **state) {
     assert_true(ms < 1000);
 }
 
+/* What is at work of a pipeline whose stages nothing orders. */
+struct at_work {
+    _Atomic int now, most, runs;
+};
+
+static void be_at_work(void *arg) {
+    struct at_work *at_work = arg;
+    const int now = ++at_work->now;
+    nap_ms(20);
+    if (now > at_work->most)
+        at_work->most = now;
+    at_work->now--;
+    at_work->runs++;
+}
+
+static cls_status stage_at_work(const cls_stage_run *run, void *arg) {
+    return cls_stream_launch_host_async(run->stream, be_at_work, arg);
+}
+
+static cls_status stage_fails(const cls_stage_run *run, void *arg) {
+    (void)arg;
+    return rig_fail(run->stream, "a stage that fails", CL_OUT_OF_RESOURCES);
+}
+
+static cls_pipeline pipeline_in_place(cls_managed_context managed, cls_stage_fn first, void *arg) {
+    cls_stage stages[] = {CLS_STAGE_INIT, CLS_STAGE_INIT};
+    cls_pipeline pipeline;
+    OK(cls_managed_context_make_pipeline(managed, NULL, &pipeline));
+    for (int i = 0; i < 2; i++) {
+        stages[i].name = i ? "second" : "first";
+        stages[i].fn = i ? stage_at_work : first;
+        stages[i].arg = arg;
+        OK(cls_pipeline_add_stage(pipeline, &stages[i]));
+    }
+    return pipeline;
+}
+
+static cls_status told_inside;
+
+static void execute_inside(void *pipeline) {
+    told_inside = cls_pipeline_execute_iteration(*(cls_pipeline *)pipeline);
+}
+
+static void pipelines_without_streams_run_in_place(void **state) {
+    (void)state;
+    enum { ITERATIONS = 3 };
+    struct at_work at_work = {0, 0, 0};
+    cls_managed_context managed = managed_make(false);
+    cls_context context;
+    cls_stream stream;
+    cls_pipeline pipeline = pipeline_in_place(managed, stage_at_work, &at_work);
+    for (int i = 1; i <= ITERATIONS; i++) {
+        OK(cls_pipeline_execute_iteration(pipeline));
+        assert_int_equal(at_work.runs, 2 * i);
+    }
+    assert_int_equal(at_work.most, 1);
+    OK(cls_managed_context_get_context(managed, &context));
+    OK(cls_context_default_stream(context, &stream));
+    OK(cls_stream_launch_host_async(stream, execute_inside, &pipeline));
+    OK(cls_stream_synchronize(stream));
+    EXPECT(CLS_ERROR_WOULD_DEADLOCK, told_inside);
+    OK(cls_pipeline_destroy(pipeline));
+    pipeline = pipeline_in_place(managed, stage_fails, &at_work);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_pipeline_execute_iteration(pipeline));
+    assert_int_equal(at_work.runs, 2 * ITERATIONS);
+    OK(cls_pipeline_destroy(pipeline));
+    OK(cls_managed_context_destroy(managed));
+}
+
 static void it_makes_what_belongs_to_it(void **state) {
     (void)state;
     cls_managed_context managed = managed_make(false);
@@ -301,6 +370,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_on_streams),
         cmocka_unit_test(steps_in_place),
+        cmocka_unit_test(pipelines_without_streams_run_in_place),
         cmocka_unit_test(it_makes_what_belongs_to_it),
         cmocka_unit_test(bad_steps),
         cmocka_unit_test(a_failed_step_leaves_the_next_its_own),
