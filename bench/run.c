@@ -17,7 +17,7 @@
 #include "harness.h"
 #include "rig.h"
 
-enum { CHUNK = 8 << 20, STAGES = 5, PATH_BYTES = 160 };
+enum { CHUNK = 8 << 20, STAGES = 5, PATH_BYTES = 2048 };
 
 static const char expression[] = "scale 0.5 | gelu | add_scalar 1 | cast i32";
 
@@ -163,7 +163,7 @@ static void set_up(struct bench_run *run, const struct rig *rig) {
     const char *base = getenv("TMPDIR");
     char text[2 * PATH_BYTES];
     *run = (struct bench_run){.rig = rig, .bytes = (bench_options()->quick ? 64u : 256u) << 20};
-    snprintf(run->folder, sizeof run->folder, "%.40s/clstream-bench-XXXXXX", base ? base : "/tmp");
+    snprintf(run->folder, sizeof run->folder, "%.900s/clstream-bench-XXXXXX", base ? base : "/tmp");
     if (!mkdtemp(run->folder))
         die("%s: no temporary folder", run->folder);
     snprintf(run->in, sizeof run->in, "%s/in.npy", run->folder);

@@ -3,6 +3,7 @@
  * Images from disk: loaders read picture files (PGM) while the device makes negatives of those before, and
  * the results are written as files. The pictures are made first, of nothing but their number.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 enum { SIDE = 64, PIXELS = SIDE * SIDE };
 
 struct album {
-    char folder[64];
+    char folder[PATH_MAX];
     unsigned n;
 };
 
@@ -48,7 +49,7 @@ static unsigned char pixel_of(uint64_t picture, size_t i) {
 
 static cls_status load(void *arg, uint64_t index, void *memory, size_t capacity, size_t *bytes) {
     const struct album *album = arg;
-    char path[128];
+    char path[PATH_MAX + 32];
     if (index >= album->n)
         return CLS_SUCCESS;
     path_of(album, "in", index, path, sizeof path);
@@ -58,7 +59,7 @@ static cls_status load(void *arg, uint64_t index, void *memory, size_t capacity,
 
 static void make_pictures(const struct album *album) {
     unsigned char pixels[PIXELS];
-    char path[128];
+    char path[PATH_MAX + 32];
     for (unsigned i = 0; i < album->n; i++) {
         for (size_t k = 0; k < PIXELS; k++)
             pixels[k] = pixel_of(i, k);
@@ -75,7 +76,7 @@ static void negate(cls_buffer in, cls_array white, cls_array out, cls_stream str
 
 static void check_and_remove(const struct album *album) {
     unsigned char pixels[PIXELS];
-    char path[128];
+    char path[PATH_MAX + 32];
     for (unsigned i = 0; i < album->n; i++) {
         path_of(album, "out", i, path, sizeof path);
         if (!read_picture(path, pixels))
@@ -98,11 +99,11 @@ int main(int argc, char **argv) {
     cls_prefetched picture;
     cls_buffer white, result;
     cls_stream stream;
-    char path[128];
+    char path[PATH_MAX + 32];
     const char *where = getenv("TMPDIR");
-    snprintf(album.folder, sizeof album.folder, "%.40s/clstream-XXXXXX", where ? where : "/tmp");
+    snprintf(album.folder, sizeof album.folder, "%s/clstream-XXXXXX", where ? where : "/tmp");
     if (!mkdtemp(album.folder))
-        give_up("no folder for the pictures");
+        give_up("%s: no folder for the pictures", album.folder);
     make_pictures(&album);
     MUST(cls_stream_create(NULL, NULL, &stream));
     MUST(cls_buffer_create(NULL, PIXELS, &white));
