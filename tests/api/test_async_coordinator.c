@@ -495,6 +495,28 @@ static void memory_stays_flat_over_a_million(void **state) {
     OK(cls_async_coordinator_destroy(c));
 }
 
+static void the_oldest_reports_are_dropped(void **state) {
+    (void)state;
+    enum { KEPT = 3, OPS = 2 * KEPT + 1 };
+    cls_async_coordinator_config config = CLS_ASYNC_COORDINATOR_CONFIG_INIT;
+    cls_async_coordinator c;
+    cls_compute what = CLS_COMPUTE_INIT;
+    cls_op ops[OPS];
+    cls_completion done[OPS];
+    size_t n;
+    config.reports = KEPT;
+    what.fn = nothing;
+    OK(cls_async_coordinator_create(rig.context, &config, &c));
+    for (int i = 0; i < OPS; i++)
+        OK(cls_async_coordinator_queue_compute(c, &what, NULL, 0, &ops[i]));
+    OK(cls_async_coordinator_synchronize_all(c));
+    OK(cls_async_coordinator_poll(c, done, OPS, &n));
+    assert_int_equal(n, KEPT);
+    for (int i = 0; i < KEPT; i++)
+        assert_int_equal(done[i].op, ops[OPS - KEPT + i]);
+    OK(cls_async_coordinator_destroy(c));
+}
+
 static void destroy_with_work_pending(void **state) {
     (void)state;
     cls_async_coordinator c = coordinator_make();
@@ -531,6 +553,7 @@ int main(void) {
         cmocka_unit_test(what_a_failed_function_submitted_is_waited_for),
         cmocka_unit_test(failed_operations_stay_beside_later_ones),
         cmocka_unit_test(memory_stays_flat_over_a_million),
+        cmocka_unit_test(the_oldest_reports_are_dropped),
         cmocka_unit_test(destroy_with_work_pending),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
