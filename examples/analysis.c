@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a pipeline is good for: times each stage alone, and sets what N batches took, one after the other and
- * overlapped, beside the model's N * sum(T) and (N - 1) * max(T) + sum(T). The stages wait, as a disk or a
- * bus would, in host functions.
+ * overlapped, beside the model's N * sum(T) and N * max(T), to which filling and draining the pipeline add
+ * sum(T) - max(T). The stages wait, as a disk or a bus would, in host functions.
  */
 #include <stdio.h>
 #include <string.h>
@@ -69,8 +69,8 @@ int main(int argc, char **argv) {
         most = lengths[i] > most ? lengths[i] : most;
     }
     printf("sequential: %8.2f ms; model N * sum(T) = %.2f ms\n", sequential, n * sum);
-    printf("overlapped: %8.2f ms; model (N - 1) * max(T) + sum(T) = %.2f ms\n", overlapped,
-           (n - 1) * most + sum);
+    printf("overlapped: %8.2f ms; model N * max(T) = %.2f ms, with fill and drain %.2f ms\n",
+           overlapped, n * most, (n - 1) * most + sum);
     printf("bottleneck: %s; some stage is at work %.0f %% of the time\n", all.bottleneck,
            100 * all.utilisation);
     if (strcmp(all.bottleneck, "compute") != 0 || all.timed != n)
