@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a pipeline is good for: times each stage alone, and sets what N batches took, one after the other and
- * overlapped, beside the model's N * sum(T) and N * max(T), to which filling and draining the pipeline add
- * sum(T) - max(T). The stages wait, as a disk or a bus would, in host functions.
+ * What a pipeline is good for: times each stage (T) where nothing overlaps, and sets what N batches took, one
+ * after the other and overlapped, beside the model's N * sum(T) and N * max(T), to which filling and draining
+ * the pipeline add sum(T) - max(T). The stages wait, as a disk or a bus would, in host functions.
  */
 #include <stdio.h>
 #include <string.h>
@@ -51,22 +51,30 @@ static double run(cls_pipeline pipeline, unsigned n, bool one_by_one) {
     return now_ms() - start;
 }
 
+static cls_stage_statistics of_stage(cls_pipeline pipeline, int i) {
+    cls_stage_statistics one = CLS_STAGE_STATISTICS_INIT;
+    MUST(cls_pipeline_get_stage_statistics(pipeline, names[i], &one));
+    return one;
+}
+
 int main(int argc, char **argv) {
     const unsigned n = is_quick(argc, argv) ? 10 : 60;
     cls_pipeline_statistics all = CLS_PIPELINE_STATISTICS_INIT;
     cls_pipeline pipeline = make();
-    double sum = 0, most = 0;
+    double alone[STAGES], sum = 0, most = 0;
     const double sequential = run(pipeline, n, true);
+    for (int i = 0; i < STAGES; i++) {
+        alone[i] = of_stage(pipeline, i).average_ms;
+        sum += alone[i];
+        most = alone[i] > most ? alone[i] : most;
+    }
     MUST(cls_pipeline_reset(pipeline));
     const double overlapped = run(pipeline, n, false);
     MUST(cls_pipeline_get_statistics(pipeline, &all));
     for (int i = 0; i < STAGES; i++) {
-        cls_stage_statistics one = CLS_STAGE_STATISTICS_INIT;
-        MUST(cls_pipeline_get_stage_statistics(pipeline, names[i], &one));
-        printf("%-9s %6.2f ms at work, %6.2f ms waited in a run\n", names[i], one.average_ms,
-               one.wait_ms / (double)n);
-        sum += lengths[i];
-        most = lengths[i] > most ? lengths[i] : most;
+        const cls_stage_statistics one = of_stage(pipeline, i);
+        printf("%-9s T = %6.2f ms; overlapped %6.2f ms at work, %6.2f ms waited in a run\n",
+               names[i], alone[i], one.average_ms, one.wait_ms / (double)n);
     }
     printf("sequential: %8.2f ms; model N * sum(T) = %.2f ms\n", sequential, n * sum);
     printf("overlapped: %8.2f ms; model N * max(T) = %.2f ms, with fill and drain %.2f ms\n",
