@@ -23,13 +23,19 @@ install_venv() {
     rm -f "$folder"/lib/libOpenCL* # it would take the place of the system's loader
 }
 
-# A root of another Debian release, with the packages of all its drivers.
+# debootstrap's options and arguments for a release; a Debian release needs none. Ubuntu's are all made in one
+# way, and Debian's debootstrap knows the older ones by name.
+release_options() { [ "$1" != noble ] || echo --components=main,universe --no-check-gpg; }
+release_source() { [ "$1" != noble ] || echo http://archive.ubuntu.com/ubuntu gutsy; }
+
+# A root of another release, with the packages of all its drivers.
 install_root() {
     folder=$(driver_home)/$1
     [ ! -e "$folder/.complete" ] || return 0
     rm -rf --one-file-system "$folder"
     mkdir -p "$folder"
-    debootstrap --variant=minbase "$1" "$folder"
+    # shellcheck disable=SC2046
+    debootstrap --variant=minbase $(release_options "$1") "$1" "$folder" $(release_source "$1")
     packages=$(driver_rows | awk -F'|' -v root="$1" '
         { package[$1] = $3 }
         $2 == root { sub("-" root "$", "", $1); print package[$1] }')
