@@ -145,6 +145,7 @@ typedef struct cls_compute {
  * Queues computing. Statuses as queue_upload, those of cls_kernel_launch_async, and what fn returns.
  * @retval CLS_ERROR_INVALID_VALUE also neither fn nor kernel, more than 64 args, or a size that is not of
  *                                 this library
+ * @retval CLS_ERROR_INVALID_HANDLE also one of `buffers` is no live buffer
  */
 CLS_API cls_status cls_async_coordinator_queue_compute(cls_async_coordinator coordinator,
                                                        const cls_compute *compute,

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/range.h"
 #include "core/blocking.h"
+#include "core/buffer.h"
 #include "core/kernel.h"
 #include "core/stream.h"
 #include "core/transfer.h"
@@ -292,6 +293,18 @@ static unsigned kernel_buffers(const cls_compute *compute, cls_buffer *buffers) 
     return n;
 }
 
+/* The buffers that a function says it uses. Those of a kernel are checked by its launch. */
+static cls_status check_buffers(const cls_compute *compute) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < compute->n_buffers && !status; i++) {
+        struct buffer *buffer;
+        status = buffer_find(compute->buffers[i], &buffer);
+        if (!status)
+            buffer_put(buffer);
+    }
+    return status;
+}
+
 cls_status async_check_compute(const cls_compute *compute) {
     if (!compute || compute->size != sizeof *compute || (!compute->fn && !compute->kernel) ||
         (!compute->buffers && compute->n_buffers) || (!compute->args && compute->n_args) ||
@@ -301,7 +314,7 @@ cls_status async_check_compute(const cls_compute *compute) {
             "a compute that is null, of a wrong size, without fn and kernel, with null "
             "arrays, or of more than %d arguments",
             MOST_COMPUTE_ARGS);
-    return CLS_SUCCESS;
+    return compute->fn ? check_buffers(compute) : CLS_SUCCESS;
 }
 
 cls_status cls_async_coordinator_queue_compute(cls_async_coordinator coordinator,

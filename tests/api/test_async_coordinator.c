@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <clstream/async_coordinator.h>
+#include <clstream/mempool.h>
 
 #include "../support/rig.h"
 
@@ -471,6 +472,30 @@ static cls_status nothing(cls_stream stream, const cls_slot *slot, void *arg) {
 }
 
 /* Of a function that submits nothing, over changing buffers, so that it is the coordinator that is seen. */
+static void buffers_of_a_function_are_live(void **state) {
+    (void)state;
+    cls_async_coordinator c = coordinator_make();
+    cls_compute what = CLS_COMPUTE_INIT;
+    cls_buffer live = rig_cells(4), gone = rig_cells(4);
+    cls_buffer bad[] = {NULL, gone, (cls_buffer)(uintptr_t)0x1234};
+    cls_op op = 0;
+    OK(cls_buffer_destroy(gone));
+    what.fn = nothing;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        cls_buffer buffers[] = {live, bad[i]};
+        what.buffers = buffers;
+        what.n_buffers = 2;
+        EXPECT(CLS_ERROR_INVALID_HANDLE,
+               cls_async_coordinator_queue_compute(c, &what, NULL, 0, &op));
+        assert_int_equal(op, 0);
+        what.n_buffers = 1;
+        OK(cls_async_coordinator_queue_compute(c, &what, NULL, 0, NULL));
+    }
+    OK(cls_async_coordinator_synchronize_all(c));
+    OK(cls_async_coordinator_destroy(c));
+    OK(cls_buffer_destroy(live));
+}
+
 static void memory_stays_flat_over_a_million(void **state) {
     (void)state;
     enum { OPS = 1000000, FEW = 8 };
@@ -480,11 +505,15 @@ static void memory_stays_flat_over_a_million(void **state) {
     long before = 0;
     what.fn = nothing;
     what.n_buffers = 1;
+    cls_stream stream;
+    OK(cls_async_coordinator_get_stream(c, CLS_OP_COMPUTE, &stream));
     for (unsigned i = 0; i < OPS; i++) {
-        cls_buffer name = (cls_buffer)(uintptr_t)(i * 16 + 8);
-        what.buffers = &name;
+        cls_buffer fresh;
+        OK(cls_malloc_async(stream, 16, &fresh));
+        what.buffers = &fresh;
         const cls_op last = op;
         OK(cls_async_coordinator_queue_compute(c, &what, &last, last ? 1 : 0, &op));
+        OK(cls_free_async(fresh, stream));
         if (i == OPS / FEW)
             before = resident_kb();
     }
@@ -546,6 +575,7 @@ int main(void) {
         cmocka_unit_test(kernels_are_computes),
         cmocka_unit_test(fork_and_join),
         cmocka_unit_test(triple_buffers_choose_the_slot),
+        cmocka_unit_test(buffers_of_a_function_are_live),
         cmocka_unit_test(numbers_never_issued_are_refused),
         cmocka_unit_test(each_report_is_given_once_across_threads),
         cmocka_unit_test(reports_say_what_was_done),
