@@ -208,7 +208,7 @@ static void test_a_limit_on_held_work_is_a_status(void **state) {
     while (taken < 100 && !(status = rig_step(stream, cells, 0, 1, 1, 0)))
         taken++;
     EXPECT(CLS_ERROR_LIMIT, status);
-    assert_in_range(taken, 3, 4); /* the host function itself may count */
+    assert_true(taken >= 3 && taken <= 4); /* the host function itself may count */
     gate_open(&gate);
     OK(cls_stream_synchronize(stream));
     assert_int_equal(rig_cell(cells, 0), taken);

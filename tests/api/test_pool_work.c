@@ -236,11 +236,11 @@ static void test_sizes_count_where_nothing_is_known(void **state) {
     OK(cls_kernel_launch_async(rig.step, &shape, args, 5, b));
     OK(cls_stream_get_counters(b, &counters));
     assert_int_equal(counters.work_items, ITEMS);
-    assert_in_range(outstanding(pool, b), 4000 + (uint64_t)ITEMS * 2 / compute_units() - 1,
-                    4000 + (uint64_t)ITEMS * 2 / compute_units() + 1);
+    assert_true(outstanding(pool, b) >= 4000 + (uint64_t)ITEMS * 2 / compute_units() - 1 &&
+                outstanding(pool, b) <= 4000 + (uint64_t)ITEMS * 2 / compute_units() + 1);
     OK(cls_pool_release(pool, b)); /* stays the same */
-    assert_in_range(outstanding(pool, b), 4000 + (uint64_t)ITEMS * 2 / compute_units() - 1,
-                    4000 + (uint64_t)ITEMS * 2 / compute_units() + 1);
+    assert_true(outstanding(pool, b) >= 4000 + (uint64_t)ITEMS * 2 / compute_units() - 1 &&
+                outstanding(pool, b) <= 4000 + (uint64_t)ITEMS * 2 / compute_units() + 1);
     let_go(&gate, 2);
     assert_int_equal(outstanding(pool, a) + outstanding(pool, b), 0);
     OK(cls_buffer_destroy(filled));

@@ -108,7 +108,7 @@ static void round_trip(cls_order order, unsigned low, unsigned high) {
         work(&pair, rounds);
         busy = go_round(&pair);
     }
-    assert_in_range(markers, low, high);
+    assert_true(markers >= low && markers <= high);
     assert_int_equal(cls_event_synchronize(pair.event), CLS_SUCCESS);
     assert_int_equal(cls_stream_query(pair.streams[0]), CLS_SUCCESS);
     assert_int_equal(cls_copy_d2h(&word, pair.words, 0, sizeof word, pair.streams[1]), CLS_SUCCESS);
@@ -162,7 +162,7 @@ static void test_timed_behind_work(void **state) {
         work(&pair, rounds);
         busy = record_each(&pair, events);
     }
-    assert_in_range(markers, 0, 1);
+    assert_true(markers <= 1);
     assert_int_equal(cls_context_synchronize(pair.context), CLS_SUCCESS);
     expect_times_in_order(events);
     for (unsigned i = 0; i < ROUNDS; i++)

@@ -194,7 +194,7 @@ static void asks_for_more_until_the_header_is_whole(void **state) {
             char reason[NPY_REASON];
             size_t needed = 0;
             assert_int_equal(parse_exact(bytes, have, &array, &needed, reason), NPY_MORE);
-            assert_in_range(needed, have + 1, size);
+            assert_true(needed >= have + 1 && needed <= size);
         }
     }
 }
@@ -221,7 +221,7 @@ static void survives_any_damaged_byte(void **state) {
             refused += result == NPY_BAD;
             bytes[at] = kept;
         }
-    assert_in_range(refused, size * 200, size * 256);
+    assert_true(refused >= size * 200 && refused <= size * 256);
 }
 
 static void writes_what_it_reads(void **state) {

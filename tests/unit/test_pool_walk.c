@@ -27,7 +27,7 @@ static unsigned index_of(const struct world *world, const struct mempool *pool) 
     unsigned i = 0;
     while (i < POOLS && object_handle(&pool->object) != world->pools[i])
         i++;
-    assert_in_range(i, 0, POOLS - 1);
+    assert_true(i < POOLS);
     return i;
 }
 
