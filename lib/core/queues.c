@@ -83,14 +83,16 @@ static struct queue *take_idle(struct context *context) {
     return queue;
 }
 
+enum sharing { SHARED, OWN, APART };
+
 /* A driver that gives no more queues has `*idle` given back, for the next try, and when there is none any more
  * those shared that are left. */
-static cls_status try_to_acquire(struct context *context, const struct queue_traits *traits,
-                                 struct queue **out, struct queue **idle) {
-    unsigned kind;
+static cls_status try_to_get(struct context *context, const struct queue_traits *traits,
+                             enum sharing sharing, struct queue **out, struct queue **idle) {
+    unsigned kind = 0;
     cls_status status = CLS_SUCCESS;
     pthread_mutex_lock(&context->lock);
-    struct queue *queue = least_used(context, traits, &kind);
+    struct queue *queue = sharing == SHARED ? least_used(context, traits, &kind) : NULL;
     if (!queue || (queue->users && kind < MAX_QUEUES_OF_A_KIND))
         status = add_queue(context, traits, &queue);
     const bool full = is_full(status);
@@ -99,55 +101,37 @@ static cls_status try_to_acquire(struct context *context, const struct queue_tra
         status = CLS_SUCCESS;
     if (!status) {
         queue->users++;
+        queue->apart = sharing == APART;
         *out = queue;
     }
     pthread_mutex_unlock(&context->lock);
     return status;
 }
 
+static cls_status get(struct context *context, const struct queue_traits *traits,
+                      enum sharing sharing, struct queue **out) {
+    for (;;) {
+        struct queue *idle;
+        cls_status status = try_to_get(context, traits, sharing, out, &idle);
+        if (!idle)
+            return status;
+        free_queue(context, idle);
+    }
+}
+
 cls_status queue_acquire(struct context *context, const struct queue_traits *traits,
                          struct queue **out) {
-    for (;;) {
-        struct queue *idle;
-        cls_status status = try_to_acquire(context, traits, out, &idle);
-        if (!idle)
-            return status;
-        free_queue(context, idle);
-    }
-}
-
-static cls_status try_to_create(struct context *context, const struct queue_traits *traits,
-                                bool apart, struct queue **out, struct queue **idle) {
-    pthread_mutex_lock(&context->lock);
-    cls_status status = add_queue(context, traits, out);
-    *idle = is_full(status) ? take_idle(context) : NULL;
-    if (!status) {
-        (*out)->users = 1;
-        (*out)->apart = apart;
-    }
-    pthread_mutex_unlock(&context->lock);
-    return status;
-}
-
-static cls_status create(struct context *context, const struct queue_traits *traits, bool apart,
-                         struct queue **out) {
-    for (;;) {
-        struct queue *idle;
-        cls_status status = try_to_create(context, traits, apart, out, &idle);
-        if (!idle)
-            return status;
-        free_queue(context, idle);
-    }
+    return get(context, traits, SHARED, out);
 }
 
 cls_status queue_create_own(struct context *context, const struct queue_traits *traits,
                             struct queue **out) {
-    return create(context, traits, false, out);
+    return get(context, traits, OWN, out);
 }
 
 cls_status queue_create_apart(struct context *context, const struct queue_traits *traits,
                               struct queue **out) {
-    return create(context, traits, true, out);
+    return get(context, traits, APART, out);
 }
 
 static void unuse(struct context *context, struct queue *queue, bool dead) {
