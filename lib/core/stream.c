@@ -8,6 +8,7 @@
 
 #include "base/condition.h"
 #include "base/error.h"
+#include "base/setting.h"
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/engine.h"
@@ -177,18 +178,13 @@ bool stream_close(struct stream *stream) {
 
 /* --- creation --- */
 
-/* CLSTREAM_QUEUE_ORDER. Read once: a program may change its environment while a thread creates a stream. */
 static cls_order forced_order(void) {
+    static const struct setting setting = {
+        "CLSTREAM_QUEUE_ORDER",
+        {{"in", CLS_ORDER_IN_ORDER}, {"out", CLS_ORDER_OUT_OF_ORDER}},
+        CLS_ORDER_AUTO};
     static _Atomic int known = -1;
-    int order = atomic_load_explicit(&known, memory_order_relaxed);
-    if (order < 0) {
-        const char *force = getenv("CLSTREAM_QUEUE_ORDER");
-        order = force && strcmp(force, "in") == 0    ? CLS_ORDER_IN_ORDER
-                : force && strcmp(force, "out") == 0 ? CLS_ORDER_OUT_OF_ORDER
-                                                     : CLS_ORDER_AUTO;
-        atomic_store_explicit(&known, order, memory_order_relaxed);
-    }
-    return (cls_order)order;
+    return (cls_order)setting_read(&setting, &known);
 }
 
 /* The environment forces what the device can do; a caller's wish that it cannot is refused. */

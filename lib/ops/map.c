@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "ops/map.h"
 
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/setting.h"
 #include "base/types.h"
 
 enum { MAX_MAP_ARGS = 2 * OP_MAX_VIEWS + 2 };
@@ -117,19 +116,12 @@ static cls_status check_device(const struct op_call *call) {
     return status;
 }
 
-/* CLSTREAM_OP_SHAPE=runs|vectors, for measurements and tests: the shape of CPUs or of GPUs on
- * any device. Read once. */
+/* For measurements and tests: the shape of CPUs or of GPUs on any device. */
 static enum shape forced_shape(void) {
+    static const struct setting setting = {
+        "CLSTREAM_OP_SHAPE", {{"runs", SHAPE_RUNS}, {"vectors", SHAPE_ALIGNED}}, SHAPES};
     static _Atomic int known = -1;
-    int shape = atomic_load_explicit(&known, memory_order_relaxed);
-    if (shape < 0) {
-        const char *text = getenv("CLSTREAM_OP_SHAPE");
-        shape = text && strcmp(text, "runs") == 0      ? SHAPE_RUNS
-                : text && strcmp(text, "vectors") == 0 ? SHAPE_ALIGNED
-                                                       : SHAPES;
-        atomic_store_explicit(&known, shape, memory_order_relaxed);
-    }
-    return (enum shape)shape;
+    return (enum shape)setting_read(&setting, &known);
 }
 
 enum shape map_shape_of(const struct op_call *call, bool aligned) {
