@@ -213,12 +213,7 @@ static cls_status pin_by_hand(void *arg) {
 /* Whether the driver lets memory be pinned while a kernel runs on any of so many queues: more of them than the
  * hardware has channels share those. */
 static bool driver_pins_early(const cls_stream *streams, unsigned n) {
-    cl_context context;
-    cl_device_id device;
-    cl_int code;
-    OK(cls_context_get_cl(rig.context, &context, &device));
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
-    assert_int_equal(code, CL_SUCCESS);
+    cl_command_queue queue = rig_own_queue();
     bool early = true;
     for (unsigned i = 0; i < n && early; i++)
         early = rig_returns_early(streams[i], pin_by_hand, queue);

@@ -160,10 +160,8 @@ static void test_a_handed_out_event_completes_with_the_work(void **state) {
     cls_buffer cells = rig_cells(1);
     cls_event event = rig_event();
     cl_mem memory;
-    cl_int code;
     cl_event handed = NULL;
-    cl_command_queue queue = clCreateCommandQueue(rig_cl(), own.device, 0, &code);
-    assert_int_equal(code, CL_SUCCESS);
+    cl_command_queue queue = rig_own_queue();
     EXPECT(CLS_ERROR_INVALID_STATE, cls_event_get_cl(event, &handed));
     assert_null(handed);
     OK(cls_buffer_get_cl(cells, &memory));
@@ -277,9 +275,7 @@ static void test_a_user_event_holds_a_stream(void **state) {
 /* The wait keeps the event, nobody but the driver sets it, and nobody polls: it runs all the same. */
 static void test_an_event_of_the_callers_queue_holds_a_stream(void **state) {
     (void)state;
-    cl_int code;
-    cl_command_queue queue = clCreateCommandQueue(rig_cl(), own.device, 0, &code);
-    assert_int_equal(code, CL_SUCCESS);
+    cl_command_queue queue = rig_own_queue();
     for (uint32_t i = 1; i <= 5; i++) {
         cls_stream stream = rig_stream();
         cls_buffer cells = rig_cells(1);

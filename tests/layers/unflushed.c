@@ -94,22 +94,12 @@ static void test_a_flush_that_fails_is_tried_again(void **state) {
     }
 }
 
-static cl_command_queue make_queue(void) {
-    cl_context context;
-    cl_device_id device;
-    cl_int code;
-    OK(cls_context_get_cl(rig.context, &context, &device));
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    return queue;
-}
-
 /* The caller has a queue, and says nothing of it but an event. */
 static void test_a_wait_flushes_the_queue_of_the_callers_event(void **state) {
     const uint32_t one = 1;
     cls_stream stream = make_stream((cls_order)(uintptr_t)*state);
     cls_buffer cells = rig_cells(1);
-    cl_command_queue queue = make_queue();
+    cl_command_queue queue = rig_own_queue();
     cl_mem memory;
     cl_event written;
     OK(cls_buffer_get_cl(cells, &memory));
@@ -212,7 +202,7 @@ static cls_stream stream_on(cl_command_queue queue) {
 static void test_one_deaf_queue_takes_its_dependents_along(void **state) {
     (void)state;
     struct stage stage;
-    cl_command_queue deaf = make_queue();
+    cl_command_queue deaf = rig_own_queue();
     build(&stage, CLS_ORDER_AUTO);
     OK(cls_stream_destroy(stage.failing));
     stage.failing = stream_on(deaf);

@@ -246,6 +246,16 @@ cl_event rig_user_event(void) {
     return event;
 }
 
+cl_command_queue rig_own_queue(void) {
+    cl_context context;
+    cl_device_id device;
+    cl_int code;
+    OK(cls_context_get_cl(rig.context, &context, &device));
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    return queue;
+}
+
 cls_event rig_event(void) {
     cls_event event = NULL;
     OK(cls_event_create(rig.context, NULL, &event));

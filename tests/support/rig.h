@@ -118,8 +118,9 @@ bool counter_comes(const _Atomic unsigned *counter, unsigned value);
 /* Submits a foreign call, labelled `label`, that returns `code`. */
 cls_status rig_fail(cls_stream stream, const char *label, cl_int code);
 
-/* A user event of the rig's context. */
+/* A user event of the rig's context, and an in-order queue of its device, made by hand. */
 cl_event rig_user_event(void);
+cl_command_queue rig_own_queue(void);
 
 /* --- threads --- */
 
