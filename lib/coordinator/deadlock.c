@@ -24,24 +24,8 @@ struct inquiry {
     const struct dep *dep; /* that the caller would take on; NULL: a signal */
     uint32_t call;
     uint32_t visited; /* the stream whose queue is being visited */
-    struct timeline **timelines;
-    size_t n_timelines;
     bool no_memory;
 };
-
-static bool keep_timeline(struct inquiry *inquiry, struct timeline *timeline) {
-    for (size_t i = 0; i < inquiry->n_timelines; i++)
-        if (inquiry->timelines[i] == timeline)
-            return true;
-    struct timeline **grown =
-        realloc(inquiry->timelines, (inquiry->n_timelines + 1) * sizeof *inquiry->timelines);
-    if (!grown)
-        return false;
-    object_retain(&timeline->gate.object);
-    grown[inquiry->n_timelines++] = timeline;
-    inquiry->timelines = grown;
-    return true;
-}
 
 static uint32_t number_of(struct inquiry *inquiry, struct stream *stream) {
     bool made;
@@ -78,8 +62,6 @@ static bool need_of(struct inquiry *inquiry, const struct dep *dep, struct stall
         struct timeline *timeline = (struct timeline *)(void *)dep->gate;
         if (!awaited_position(timeline, dep->position, &need->position))
             return false;
-        if (!keep_timeline(inquiry, timeline))
-            inquiry->no_memory = true;
         stream = timeline->signaller;
         need->tag = timeline;
         need->user_code = true;
@@ -93,9 +75,13 @@ static bool need_of(struct inquiry *inquiry, const struct dep *dep, struct stall
 
 static void add_needs(struct inquiry *inquiry, const struct dep *items, unsigned n) {
     struct stall_need need;
-    for (unsigned i = 0; i < n && !inquiry->no_memory; i++)
-        if (need_of(inquiry, &items[i], &need))
-            inquiry->no_memory = !stall_add_need(&inquiry->stall, need);
+    for (unsigned i = 0; i < n && !inquiry->no_memory; i++) {
+        if (!need_of(inquiry, &items[i], &need))
+            continue;
+        inquiry->no_memory = !stall_add_need(&inquiry->stall, need);
+        if (!inquiry->no_memory && items[i].gate)
+            object_retain(&items[i].gate->object);
+    }
 }
 
 static bool visit(const struct queued *queued, void *arg) {
@@ -158,9 +144,9 @@ static void end(struct inquiry *inquiry) {
     for (uint32_t i = 0; i < inquiry->stall.n_streams; i++)
         if (i != inquiry->call)
             stream_put(inquiry->stall.streams[i].key);
-    for (size_t i = 0; i < inquiry->n_timelines; i++)
-        timeline_put(inquiry->timelines[i]);
-    free(inquiry->timelines);
+    for (uint32_t i = 0; i < inquiry->stall.n_needs; i++)
+        if (inquiry->stall.needs[i].tag)
+            timeline_put(inquiry->stall.needs[i].tag);
     stall_free(&inquiry->stall);
 }
 

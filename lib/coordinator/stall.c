@@ -9,6 +9,7 @@ void stall_free(struct stall *stall) {
     free(stall->streams);
     free(stall->items);
     free(stall->needs);
+    free(stall->numbers);
 }
 
 /* Room for one more in an array of `count`; NULL without memory. */
@@ -22,11 +23,61 @@ static void *reserve(void *array, uint32_t count, uint32_t *room, size_t size) {
     return grown;
 }
 
+/* --- rows --- */
+
+static void row_push(struct stall *stall, uint32_t stream) {
+    struct stall_row *row = &stall->row;
+    if (row->n++)
+        stall->streams[row->last].link = stream;
+    else
+        row->first = stream;
+    row->last = stream;
+}
+
+static uint32_t row_pop(struct stall *stall) {
+    struct stall_row *row = &stall->row;
+    if (!row->n)
+        return STALL_NONE;
+    row->n--;
+    uint32_t stream = row->first;
+    row->first = stall->streams[stream].link;
+    return stream;
+}
+
+/* --- streams by their keys --- */
+
+/* Where a key's number stands, or would. */
+static uint32_t *number_of(const struct stall *stall, const void *key) {
+    const uint32_t mask = stall->n_numbers - 1;
+    uint32_t at = (uint32_t)((uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u >> 32) & mask;
+    while (stall->numbers[at] && stall->streams[stall->numbers[at] - 1].key != key)
+        at = (at + 1) & mask;
+    return &stall->numbers[at];
+}
+
+/* Keeps half of the places free. */
+static bool reserve_number(struct stall *stall) {
+    if (2 * stall->n_streams < stall->n_numbers)
+        return true;
+    uint32_t places = stall->n_numbers ? 2 * stall->n_numbers : 2 * FIRST_ROOM;
+    uint32_t *grown = calloc(places, sizeof *grown);
+    if (!grown)
+        return false;
+    free(stall->numbers);
+    stall->numbers = grown;
+    stall->n_numbers = places;
+    for (uint32_t i = 0; i < stall->n_streams; i++)
+        *number_of(stall, stall->streams[i].key) = i + 1;
+    return true;
+}
+
 uint32_t stall_stream(struct stall *stall, void *key, bool *made) {
     *made = false;
-    for (uint32_t i = 0; i < stall->n_streams; i++)
-        if (stall->streams[i].key == key)
-            return i;
+    if (!reserve_number(stall))
+        return STALL_NONE;
+    uint32_t *number = number_of(stall, key);
+    if (*number)
+        return *number - 1;
     void *grown =
         reserve(stall->streams, stall->n_streams, &stall->room_streams, sizeof *stall->streams);
     if (!grown)
@@ -35,8 +86,11 @@ uint32_t stall_stream(struct stall *stall, void *key, bool *made) {
     stall->streams[stall->n_streams] = (struct stall_stream){
         .key = key, .first = STALL_NONE, .last = STALL_NONE, .at = STALL_NONE};
     *made = true;
-    return stall->n_streams++;
+    *number = ++stall->n_streams;
+    return *number - 1;
 }
+
+/* --- items and needs --- */
 
 bool stall_add_item(struct stall *stall, uint32_t stream, uint64_t position, bool user_code,
                     const char *label) {
@@ -64,17 +118,23 @@ bool stall_add_need(struct stall *stall, struct stall_need need) {
     stall->needs[stall->n_needs++] = need;
     stall->items[stall->n_items - 1].n_needs++;
     struct stall_stream *of = &stall->streams[need.stream];
-    if (need.position > of->wanted)
-        of->wanted = need.position;
+    if (need.position <= of->wanted)
+        return true;
+    of->wanted = need.position;
+    if (!of->in_row)
+        row_push(stall, need.stream);
+    of->in_row = true;
     return true;
 }
 
-uint32_t stall_next_wanted(const struct stall *stall) {
-    for (uint32_t i = 0; i < stall->n_streams; i++)
-        if (stall->streams[i].known < stall->streams[i].wanted)
-            return i;
-    return STALL_NONE;
+uint32_t stall_next_wanted(struct stall *stall) {
+    uint32_t stream = row_pop(stall);
+    if (stream != STALL_NONE)
+        stall->streams[stream].in_row = false;
+    return stream;
 }
+
+/* --- solving --- */
 
 static bool has_passed(const struct stall *stall, const struct stall_need *need) {
     const struct stall_stream *of = &stall->streams[need->stream];
@@ -103,32 +163,67 @@ static void note_lenient(struct stall *stall, const struct stall_item *item) {
     }
 }
 
+/* The first need that is in the stream's way, from where it stood on: what was met stays so. */
+static const struct stall_need *obstacle(const struct stall *stall, struct stall_stream *stream) {
+    const struct stall_item *item = &stall->items[stream->at];
+    for (; stream->met < item->n_needs; stream->met++)
+        if (!is_met(stall, &stall->needs[item->first_need + stream->met]))
+            return &stall->needs[item->first_need + stream->met];
+    return NULL;
+}
+
 /* Lets one stream run as far as it can; true when it moved. */
 static bool run(struct stall *stall, struct stall_stream *stream) {
     bool moved = false;
-    while (stream->at != STALL_NONE && !first_unmet(stall, &stall->items[stream->at])) {
+    while (stream->at != STALL_NONE && !obstacle(stall, stream)) {
         const struct stall_item *item = &stall->items[stream->at];
         note_lenient(stall, item);
         stream->user_code = stream->user_code || item->user_code;
         stream->at = item->next;
+        stream->met = 0;
         moved = true;
     }
     return moved;
 }
 
+/* What is stuck on the stream may move on. */
+static void free_stuck(struct stall *stall, struct stall_stream *stream) {
+    uint32_t next, at = stream->stuck;
+    stream->stuck = STALL_NONE;
+    for (; at != STALL_NONE; at = next) {
+        next = stall->streams[at].link;
+        row_push(stall, at);
+    }
+}
+
+static void get_stuck(struct stall *stall, uint32_t number) {
+    struct stall_stream *stream = &stall->streams[number];
+    if (stream->at == STALL_NONE)
+        return;
+    struct stall_stream *on = &stall->streams[obstacle(stall, stream)->stream];
+    stream->link = on->stuck;
+    on->stuck = number;
+}
+
 static void run_all(struct stall *stall, enum stall_trust trust) {
-    bool moved = true;
+    uint32_t number;
     stall->trust = trust;
-    while (moved) {
-        moved = false;
-        for (uint32_t i = 0; i < stall->n_streams; i++)
-            moved = run(stall, &stall->streams[i]) || moved;
+    for (uint32_t i = 0; i < stall->n_streams; i++) {
+        stall->streams[i].stuck = STALL_NONE;
+        row_push(stall, i);
+    }
+    while ((number = row_pop(stall)) != STALL_NONE) {
+        if (run(stall, &stall->streams[number]))
+            free_stuck(stall, &stall->streams[number]);
+        get_stuck(stall, number);
     }
 }
 
 static void begin(struct stall *stall) {
+    stall->row.n = 0;
     for (uint32_t i = 0; i < stall->n_streams; i++) {
         stall->streams[i].at = stall->streams[i].first;
+        stall->streams[i].met = 0;
         stall->streams[i].user_code = stall->streams[i].user_code_known;
     }
 }

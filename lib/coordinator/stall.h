@@ -10,7 +10,8 @@
  *
  * What is not known to be in the way is not in the way: a stream without items has passed everything.
  * stall_solve lets all streams run as far as they can, whatever comes later; what is left is stuck for
- * good, and has a cycle at its end.
+ * good, and has a cycle at its end. Each look takes time by the number of items and needs: a stream that is
+ * stuck is looked at again when the one that it is stuck on has moved.
  *
  * Streams are looked at as far as they are needed only: stall_next_wanted says which items are still to be
  * added. Without memory the functions that add say so, and the stall is of no more use.
@@ -47,8 +48,17 @@ struct stall_stream {
     uint64_t known;       /* items up to it are added */
     uint32_t first, last; /* items */
     uint32_t at;          /* the item that is not passed; STALL_NONE: all are */
+    uint32_t met;         /* of that item's needs, from the first on */
+    uint32_t stuck;       /* the first of those that are stuck on this one, or STALL_NONE */
+    uint32_t link;        /* the next in the stall's row, or stuck on the same one */
+    bool in_row;          /* of those whose items are wanted */
     bool user_code_known; /* is among what need not be added, and sure to be passed */
     bool user_code;       /* has passed some */
+};
+
+/* Streams by their links, first come first; `last` counts while `n` is not 0. */
+struct stall_row {
+    uint32_t first, last, n;
 };
 
 /* All zero is empty. */
@@ -57,7 +67,9 @@ struct stall {
     struct stall_stream *streams;
     struct stall_item *items;
     struct stall_need *needs;
-    uint32_t n_streams, n_items, n_needs;
+    uint32_t *numbers;    /* of streams, plus 1, by their keys' hashes; 0: none */
+    struct stall_row row; /* those whose items are wanted; while solved, those that may move on */
+    uint32_t n_streams, n_items, n_needs, n_numbers;
     uint32_t room_streams, room_items, room_needs;
 };
 
@@ -73,9 +85,9 @@ bool stall_add_item(struct stall *stall, uint32_t stream, uint64_t position, boo
 /* Adds a need to the item added last; its stream's items up to the position are wanted from now on. */
 bool stall_add_need(struct stall *stall, struct stall_need need);
 
-/* A stream whose items in `known` < position <= `wanted` are to be added, or STALL_NONE. The caller sets
- * `known`. */
-uint32_t stall_next_wanted(const struct stall *stall);
+/* Takes a stream whose items in `known` < position <= `wanted` are to be added now, or STALL_NONE. The caller
+ * sets `known`. */
+uint32_t stall_next_wanted(struct stall *stall);
 
 void stall_solve(struct stall *stall);
 
