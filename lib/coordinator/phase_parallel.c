@@ -6,38 +6,42 @@
 #include "base/error.h"
 #include "coordinator/phase.h"
 
-/* All threads are made before the first call, so that a phase is called whole or not at all. */
+/* All threads are made before the first call, so that a phase is called whole or not at all. A part that is
+ * settled wakes those alone that wait for it: were it all, n threads in a chain would be woken n^2 times. */
 enum start { START_HOLD, START_GO, START_CANCEL };
 
 struct team {
     struct phase *phase; /* its parts and failure are guarded by the lock while threads run */
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_cond_t started;
     enum start start;
+    struct player *players; /* in the order of the plan */
 };
 
 struct player {
     struct team *team;
     size_t i;
     pthread_t thread;
+    pthread_cond_t settled; /* the part */
 };
 
-static bool is_settled(const struct phase *phase, size_t i) {
-    const struct planned *planned = &phase->plan.streams[i];
-    for (size_t j = 0; j < planned->n_prerequisites; j++)
-        if (phase->parts[planned->prerequisites[j]] == PART_AHEAD)
-            return false;
-    return true;
+/* Under the lock. */
+static void await_prerequisites(struct team *team, size_t i) {
+    const struct planned *planned = &team->phase->plan.streams[i];
+    for (size_t j = 0; j < planned->n_prerequisites; j++) {
+        uint32_t first = planned->prerequisites[j];
+        while (team->phase->parts[first] == PART_AHEAD)
+            pthread_cond_wait(&team->players[first].settled, &team->lock);
+    }
 }
 
 /* Under the lock; false when there is nothing to call. */
 static bool await_turn(struct team *team, size_t i) {
     while (team->start == START_HOLD)
-        pthread_cond_wait(&team->changed, &team->lock);
+        pthread_cond_wait(&team->started, &team->lock);
     if (team->start == START_CANCEL)
         return false;
-    while (!is_settled(team->phase, i))
-        pthread_cond_wait(&team->changed, &team->lock);
+    await_prerequisites(team, i);
     bool call = phase_may_call(team->phase, i);
     if (!call)
         team->phase->parts[i] = PART_FAILED;
@@ -55,7 +59,7 @@ static void *play(void *arg) {
         pthread_mutex_lock(&team->lock);
         phase_settle(team->phase, player->i, status, told);
     }
-    pthread_cond_broadcast(&team->changed);
+    pthread_cond_broadcast(&player->settled);
     pthread_mutex_unlock(&team->lock);
     return NULL;
 }
@@ -63,22 +67,35 @@ static void *play(void *arg) {
 static void start(struct team *team, enum start how) {
     pthread_mutex_lock(&team->lock);
     team->start = how;
-    pthread_cond_broadcast(&team->changed);
+    pthread_cond_broadcast(&team->started);
     pthread_mutex_unlock(&team->lock);
 }
 
-static cls_status play_all(struct team *team, struct player *players) {
+static int make_player(struct team *team, size_t i) {
+    struct player *player = &team->players[i];
+    *player = (struct player){.team = team, .i = i};
+    int error = pthread_cond_init(&player->settled, NULL);
+    if (error)
+        return error;
+    error = pthread_create(&player->thread, NULL, play, player);
+    if (error)
+        pthread_cond_destroy(&player->settled);
+    return error;
+}
+
+static cls_status play_all(struct team *team) {
     size_t count = team->phase->plan.count, made = 0;
     int error = 0;
     while (made < count && !error) {
-        players[made] = (struct player){.team = team, .i = made};
-        error = pthread_create(&players[made].thread, NULL, play, &players[made]);
+        error = make_player(team, made);
         if (!error)
             made++;
     }
     start(team, error ? START_CANCEL : START_GO);
     for (size_t i = 0; i < made; i++)
-        pthread_join(players[i].thread, NULL);
+        pthread_join(team->players[i].thread, NULL);
+    for (size_t i = 0; i < made; i++)
+        pthread_cond_destroy(&team->players[i].settled);
     if (error)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no thread for stream %zu of %zu: %s", made + 1,
                          count, strerror(error));
@@ -93,21 +110,21 @@ static cls_status no_memory(void) {
 static cls_status run_team(struct phase *phase) {
     struct team team = {.phase = phase};
     cls_status status = CLS_SUCCESS;
-    struct player *players = calloc(phase->plan.count + 1, sizeof *players);
-    if (!players)
+    team.players = calloc(phase->plan.count + 1, sizeof *team.players);
+    if (!team.players)
         return no_memory();
     if (pthread_mutex_init(&team.lock, NULL)) {
-        free(players);
+        free(team.players);
         return no_memory();
     }
-    if (pthread_cond_init(&team.changed, NULL)) {
+    if (pthread_cond_init(&team.started, NULL)) {
         status = no_memory();
     } else {
-        status = play_all(&team, players);
-        pthread_cond_destroy(&team.changed);
+        status = play_all(&team);
+        pthread_cond_destroy(&team.started);
     }
     pthread_mutex_destroy(&team.lock);
-    free(players);
+    free(team.players);
     return status;
 }
 

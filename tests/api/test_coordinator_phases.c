@@ -3,6 +3,7 @@
 #include "coordinators.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 
 /* Every stream takes cells[0] to cells[0] * 10 + index + 1. */
 struct digits {
@@ -131,6 +132,35 @@ static void test_parallel_calls_overlap_and_keep_the_order(void **state) {
     team_drop(&team);
 }
 
+static unsigned long context_switches(void) {
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return (unsigned long)usage.ru_nvcsw + (unsigned long)usage.ru_nivcsw;
+}
+
+/* A call that returns wakes those alone that wait for it, not the threads of all streams. */
+static void test_a_long_chain_on_threads(void **state) {
+    enum { STREAMS = 500, MOST_SWITCHES = 60 * STREAMS };
+    static cls_stream streams[STREAMS];
+    cls_coordinator coordinator;
+    unsigned calls = 0;
+    (void)state;
+    OK(cls_coordinator_create(NULL, &coordinator));
+    for (unsigned i = 0; i < STREAMS; i++) {
+        OK(cls_stream_create(rig.context, NULL, &streams[i]));
+        OK(cls_coordinator_add_stream(coordinator, streams[i], NULL));
+        if (i)
+            OK(cls_coordinator_add_dependency(coordinator, streams[i], streams[i - 1]));
+    }
+    const unsigned long before = context_switches();
+    OK(cls_coordinator_execute_parallel(coordinator, no_phase, &calls));
+    assert_in_range(context_switches() - before, 0, MOST_SWITCHES);
+    assert_int_equal(calls, STREAMS);
+    OK(cls_coordinator_destroy(coordinator));
+    for (unsigned i = 0; i < STREAMS; i++)
+        OK(cls_stream_destroy(streams[i]));
+}
+
 static void execute_inside(void *arg) {
     struct team *team = arg;
     unsigned calls = 0;
@@ -184,6 +214,7 @@ int main(void) {
         cmocka_unit_test(test_run_submits_in_dependency_order),
         cmocka_unit_test(test_independent_streams_stay_independent),
         cmocka_unit_test(test_parallel_calls_overlap_and_keep_the_order),
+        cmocka_unit_test(test_a_long_chain_on_threads),
         cmocka_unit_test(test_inside_a_host_function),
         cmocka_unit_test(test_a_phase_goes_on_with_the_set_that_it_began_with),
     };
