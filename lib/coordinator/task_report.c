@@ -74,11 +74,17 @@ static void judge_failure(const struct task_graph *graph, struct task *task) {
         settle(task, CLS_TASK_POISONED, failure->status, cause_on_stream(graph, task, first));
 }
 
+/* Before the failure is looked for: it may be this that notices it. */
+static bool is_pending(const struct task *task) {
+    return task->step == TASK_CALLED && !task->returned && stream_progress(task->stream, task->end);
+}
+
 static void judge(struct task_graph *graph, uint32_t number) {
     struct task *task = &graph->tasks[number];
     cls_status status = CLS_SUCCESS;
     if (task->step == TASK_AHEAD)
         return;
+    bool pending = is_pending(task);
     if (task->step == TASK_CALLED)
         task->failure = look_for_failure(task);
     uint32_t cause = cause_ahead(graph, number, &status);
@@ -88,7 +94,7 @@ static void judge(struct task_graph *graph, uint32_t number) {
         judge_failure(graph, task);
     else if (task->returned)
         settle(task, CLS_TASK_FAILED, task->returned, CLS_NO_TASK);
-    else if (stream_progress(task->stream, task->end))
+    else if (pending)
         settle(task, CLS_TASK_PENDING, CLS_SUCCESS, CLS_NO_TASK);
     else
         settle(task, CLS_TASK_DONE, CLS_SUCCESS, CLS_NO_TASK);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <clstream/task.h>
+
 #include "fault.h"
 #include "loading.h"
 
@@ -305,9 +307,60 @@ static void test_failure_amid_many(void **state) {
         play_amid_many(CLS_ORDER_IN_ORDER);
 }
 
+static cls_status set_a_cell(cls_stream stream, void *cells) {
+    return rig_set(stream, *(cls_buffer *)cells, 0, 1, 0);
+}
+
+/* Whoever asks a task graph may be the first to notice that a task's command is over: no answer may say that it
+ * went well. */
+static void ask_graph(cls_task_graph graph) {
+    const struct late_plan plan = {.function = "clEnqueueNDRangeKernel",
+                                   .nth = 1,
+                                   .status = manners[0].status,
+                                   .wait = manners[0].wait,
+                                   .callback = LATE_CALLBACK_NEVER};
+    cls_task_info info = CLS_TASK_INFO_INIT;
+    cls_status status;
+    controls->late_arm(&plan);
+    OK(cls_task_graph_run(graph));
+    assert_true(controls->late_taken());
+    EXPECT(CLS_NOT_READY, cls_task_graph_query(graph));
+    assert_true(controls->late_fire());
+    while ((status = cls_task_graph_query(graph)) == CLS_NOT_READY)
+        continue;
+    assert_int_equal(status, CLS_ERROR_COMMAND_FAILED);
+    OK(cls_task_graph_get_info(graph, 0, &info));
+    assert_int_equal(info.state, CLS_TASK_FAILED);
+    controls->late_arm(NULL);
+}
+
+static void test_failure_of_a_task(void **state) {
+    enum { TIMES = 20 };
+    cls_coordinator coordinator;
+    cls_buffer cells = rig_cells(1);
+    cls_task task = CLS_TASK_INIT;
+    (void)state;
+    task.fn = set_a_cell;
+    task.arg = &cells;
+    for (unsigned i = 0; i < TIMES; i++) {
+        cls_task_graph graph;
+        cls_stream stream = rig_stream();
+        OK(cls_coordinator_create(NULL, &coordinator));
+        OK(cls_coordinator_add_stream(coordinator, stream, NULL));
+        OK(cls_task_graph_create(coordinator, &graph));
+        OK(cls_task_graph_add(graph, &task, NULL));
+        ask_graph(graph);
+        OK(cls_task_graph_destroy(graph));
+        OK(cls_coordinator_destroy(coordinator));
+        OK(cls_stream_destroy(stream));
+        OK(cls_context_synchronize(rig.context));
+    }
+    OK(cls_buffer_destroy(cells));
+}
+
 int main(int argc, char **argv) {
     enum { N = sizeof manners / sizeof *manners };
-    struct CMUnitTest tests[N + 1];
+    struct CMUnitTest tests[N + 2];
     (void)argc;
 #ifdef LATE_PLATFORM
     setenv("CLS_FAULT_PLATFORM", LATE_PLATFORM, 1);
@@ -320,5 +373,7 @@ int main(int argc, char **argv) {
                                        .initial_state = (void *)(uintptr_t)&manners[i]};
     tests[N] = (struct CMUnitTest){.name = "a failure amid many commands",
                                    .test_func = test_failure_amid_many};
-    return _cmocka_run_group_tests("late_faults", tests, N + 1, rig_setup, rig_teardown);
+    tests[N + 1] = (struct CMUnitTest){.name = "a failure of a task that is asked about",
+                                       .test_func = test_failure_of_a_task};
+    return _cmocka_run_group_tests("late_faults", tests, N + 2, rig_setup, rig_teardown);
 }
