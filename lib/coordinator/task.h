@@ -51,6 +51,9 @@ struct task_graph {
     uint32_t count, capacity;
     bool running; /* the tasks are not added to; the runner writes under the lock */
     bool was_run;
+    /* What is made out for good is not looked at again. */
+    uint32_t n_done; /* so many tasks, the first ones, are done */
+    bool settled;    /* the run is over, and no task is pending */
 };
 
 extern struct object_pool task_graph_pool;

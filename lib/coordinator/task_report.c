@@ -102,10 +102,15 @@ static void judge(struct task_graph *graph, uint32_t number) {
 
 bool task_graph_judge(struct task_graph *graph) {
     bool pending = false;
-    for (uint32_t i = 0; i < graph->count; i++) {
+    if (graph->settled)
+        return false;
+    for (uint32_t i = graph->n_done; i < graph->count; i++) {
         judge(graph, i);
         pending |= graph->tasks[i].state == CLS_TASK_PENDING;
+        if (i == graph->n_done && graph->tasks[i].state == CLS_TASK_DONE)
+            graph->n_done++;
     }
+    graph->settled = !pending && !graph->running;
     return pending;
 }
 

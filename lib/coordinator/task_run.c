@@ -181,6 +181,8 @@ static cls_status run_all(struct run *run) {
     for (uint32_t i = 0; i < graph->count; i++)
         task_clear(&graph->tasks[i]);
     graph->was_run = true;
+    graph->n_done = 0;
+    graph->settled = false;
     pthread_mutex_unlock(&graph->lock);
     for (uint32_t i = 0; i < graph->count; i++)
         run_task(run, i);

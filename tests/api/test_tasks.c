@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <clstream/task.h>
 
@@ -496,6 +497,42 @@ static void test_a_large_graph(void **state) {
     board_drop(&board);
 }
 
+static cls_status no_work(cls_stream stream, void *arg) {
+    (void)stream;
+    (void)arg;
+    return CLS_SUCCESS;
+}
+
+static double cpu_ms(void) {
+    struct timespec now;
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* What is asked of one task is not looked for in all of them: asking about each takes no time by the square. */
+static void test_asking_about_each(void **state) {
+    enum { TASKS = 20000, QUERIES = 500 };
+    (void)state;
+    struct board board = board_make(2);
+    cls_task task = CLS_TASK_INIT;
+    cls_task_info info = CLS_TASK_INFO_INIT;
+    task.fn = no_work;
+    for (uint32_t i = 0; i < TASKS; i++)
+        OK(cls_task_graph_add(board.graph, &task, NULL));
+    OK(cls_task_graph_run(board.graph));
+    done_with(&board);
+    double before = cpu_ms();
+    OK(cls_task_graph_query(board.graph));
+    const double all = cpu_ms() - before;
+    before = cpu_ms();
+    for (uint32_t i = 0; i < TASKS; i++) {
+        OK(cls_task_graph_get_info(board.graph, i, &info));
+        assert_int_equal(info.state, CLS_TASK_DONE);
+    }
+    assert_true(cpu_ms() - before < QUERIES * all + 500);
+    board_drop(&board);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_prerequisites_come_first),
@@ -510,6 +547,7 @@ int main(void) {
         cmocka_unit_test(test_when_calls_are_refused),
         cmocka_unit_test(test_a_refused_task_leaves_no_gap),
         cmocka_unit_test(test_a_large_graph),
+        cmocka_unit_test(test_asking_about_each),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
