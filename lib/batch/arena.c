@@ -12,8 +12,13 @@ struct placing {
     bool (*apart)(const void *context, unsigned a, unsigned b);
     const void *context;
     bool *placed;
+    /* The placed ones: each search for a place goes once along them. */
+    unsigned *by_start, *by_end;
+    unsigned n_placed;
     size_t bytes; /* so far */
 };
+
+static size_t end_of(const struct arena_value *value) { return value->offset + value->bytes; }
 
 size_t arena_least(const struct arena_value *values, unsigned n_values, unsigned n_steps) {
     size_t least = 0;
@@ -27,48 +32,51 @@ size_t arena_least(const struct arena_value *values, unsigned n_values, unsigned
     return least;
 }
 
-/* A placed value that conflicts with `value` and shares bytes with it at `offset`, or NULL. */
-static const struct arena_value *obstacle(const struct placing *placing, unsigned value,
-                                          size_t offset) {
-    const size_t end = offset + placing->values[value].bytes;
-    for (unsigned i = 0; i < placing->n_values; i++) {
-        const struct arena_value *other = &placing->values[i];
-        if (placing->placed[i] && other->offset < end && offset < other->offset + other->bytes &&
-            placing->apart(placing->context, value, i))
-            return other;
-    }
-    return NULL;
-}
-
 static size_t lowest(const struct placing *placing, unsigned value) {
+    const size_t bytes = placing->values[value].bytes;
     size_t offset = 0;
-    const struct arena_value *other;
-    while ((other = obstacle(placing, value, offset)) != NULL)
-        offset = other->offset + other->bytes;
+    for (unsigned i = 0; i < placing->n_placed; i++) {
+        const unsigned at = placing->by_start[i];
+        const struct arena_value *other = &placing->values[at];
+        if (other->offset >= offset + bytes)
+            break;
+        if (end_of(other) > offset && placing->apart(placing->context, value, at))
+            offset = end_of(other);
+    }
     return offset;
 }
 
 /* False: there is no room below `top`. */
 static bool highest(const struct placing *placing, unsigned value, size_t top, size_t *offset) {
     const size_t bytes = placing->values[value].bytes;
-    const struct arena_value *other;
-    if (bytes > top)
-        return false;
-    size_t at = top - bytes;
-    while ((other = obstacle(placing, value, at)) != NULL) {
-        if (other->offset < bytes)
-            return false;
-        at = other->offset - bytes;
+    size_t end = top;
+    for (unsigned i = placing->n_placed; i-- > 0 && bytes <= end;) {
+        const unsigned at = placing->by_end[i];
+        const struct arena_value *other = &placing->values[at];
+        if (end_of(other) <= end - bytes)
+            break;
+        if (other->offset < end && placing->apart(placing->context, value, at))
+            end = other->offset;
     }
-    *offset = at;
+    if (bytes > end)
+        return false;
+    *offset = end - bytes;
     return true;
 }
 
 static void put(struct placing *placing, unsigned value, size_t offset) {
-    const size_t end = offset + placing->values[value].bytes;
-    placing->values[value].offset = offset;
+    struct arena_value *values = placing->values;
+    unsigned start = placing->n_placed, end = placing->n_placed;
+    values[value].offset = offset;
+    for (; start && values[placing->by_start[start - 1]].offset > offset; start--)
+        placing->by_start[start] = placing->by_start[start - 1];
+    for (; end && end_of(&values[placing->by_end[end - 1]]) > end_of(&values[value]); end--)
+        placing->by_end[end] = placing->by_end[end - 1];
+    placing->by_start[start] = placing->by_end[end] = value;
+    placing->n_placed++;
     placing->placed[value] = true;
-    placing->bytes = end > placing->bytes ? end : placing->bytes;
+    if (end_of(&values[value]) > placing->bytes)
+        placing->bytes = end_of(&values[value]);
 }
 
 /* In turns at the bottom and at the top of `top` bytes: neighbours of a chain never meet. */
@@ -96,19 +104,32 @@ static void place_by_size(struct placing *placing) {
     }
 }
 
+static void place(struct placing *placing, size_t least) {
+    if (place_at_both_ends(placing, least))
+        return;
+    memset(placing->placed, 0, placing->n_values * sizeof *placing->placed);
+    placing->n_placed = 0;
+    placing->bytes = 0;
+    place_by_size(placing);
+}
+
 cls_status arena_place(struct arena_value *values, unsigned n_values, size_t least,
                        bool (*apart)(const void *context, unsigned a, unsigned b),
                        const void *context, size_t *bytes) {
-    struct placing placing = {values, n_values, apart, context, NULL, 0};
-    placing.placed = calloc(n_values ? n_values : 1, sizeof *placing.placed);
-    if (!placing.placed)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to plan a batch");
-    if (!place_at_both_ends(&placing, least)) {
-        memset(placing.placed, 0, n_values * sizeof *placing.placed);
-        placing.bytes = 0;
-        place_by_size(&placing);
+    struct placing placing = {
+        .values = values, .n_values = n_values, .apart = apart, .context = context};
+    const size_t room = n_values ? n_values : 1;
+    placing.placed = calloc(room, sizeof *placing.placed);
+    placing.by_start = calloc(2 * room, sizeof *placing.by_start);
+    cls_status status = CLS_SUCCESS;
+    if (!placing.placed || !placing.by_start) {
+        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to plan a batch");
+    } else {
+        placing.by_end = placing.by_start + room;
+        place(&placing, least);
+        *bytes = placing.bytes;
     }
-    *bytes = placing.bytes;
+    free(placing.by_start);
     free(placing.placed);
-    return CLS_SUCCESS;
+    return status;
 }

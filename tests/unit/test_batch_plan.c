@@ -15,6 +15,8 @@
 #include "batch/generate.h"
 #include "batch/regions.h"
 
+#include "../support/patience.h"
+
 /* ---- graphs written down by hand */
 
 enum { MOST = 512 };
@@ -270,6 +272,25 @@ static void test_no_two_values_alive_share_bytes(void **state) {
     assert_true(over * 10 < least);
 }
 
+/* Each place is found in one walk: by the cube of the values it would take minutes. */
+static void test_many_values_alive_together(void **state) {
+    enum { VALUES = 8000, SECONDS = 40 };
+    static struct arena_value values[VALUES];
+    size_t least = 0, bytes = 0;
+    (void)state;
+    watchdog(SECONDS);
+    for (unsigned i = 0; i < VALUES; i++)
+        values[i] = (struct arena_value){ARENA_ALIGNMENT * (1 + i % 7), 0, 0, 0};
+    for (unsigned i = 0; i < VALUES; i++)
+        least += values[i].bytes;
+    assert_int_equal(arena_place(values, VALUES, least, alive_together, values, &bytes),
+                     CLS_SUCCESS);
+    assert_int_equal(bytes, least);
+    assert_int_equal(arena_place(values, VALUES, 0, alive_together, values, &bytes), CLS_SUCCESS);
+    assert_int_equal(bytes, least);
+    watchdog(0);
+}
+
 /* ---- the text */
 
 static void test_equal_structures_have_equal_texts(void **state) {
@@ -303,6 +324,7 @@ int main(void) {
         cmocka_unit_test(test_random_graphs_are_cut_into_regions_in_order),
         cmocka_unit_test(test_chains_need_no_more_than_the_least),
         cmocka_unit_test(test_no_two_values_alive_share_bytes),
+        cmocka_unit_test(test_many_values_alive_together),
         cmocka_unit_test(test_equal_structures_have_equal_texts),
     };
     return cmocka_run_group_tests_name("batch_plan", tests, NULL, NULL);
