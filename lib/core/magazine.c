@@ -238,13 +238,15 @@ void stream_memory_settle(struct stream *stream) {
 }
 
 /* By their addresses: whoever takes magazines from the list meanwhile ends no walk. */
-struct mempool *stream_next_pool(struct stream *stream, struct mempool *previous) {
+static struct mempool *next_pool(struct stream *stream, struct mempool *previous,
+                                 bool (*wanted)(const struct mempool *pool)) {
     struct mempool *next = NULL;
     pthread_mutex_lock(&stream->lock);
     const struct magazine *magazine = atomic_load(&stream->magazines);
     for (; magazine; magazine = magazine->next) {
         struct mempool *pool = magazine->pool;
-        if ((uintptr_t)pool > (uintptr_t)previous && (!next || (uintptr_t)pool < (uintptr_t)next))
+        if ((uintptr_t)pool > (uintptr_t)previous && (!next || (uintptr_t)pool < (uintptr_t)next) &&
+            wanted(pool))
             next = pool;
     }
     if (next)
@@ -255,16 +257,29 @@ struct mempool *stream_next_pool(struct stream *stream, struct mempool *previous
     return next;
 }
 
+static bool any(const struct mempool *pool) {
+    (void)pool;
+    return true;
+}
+
+struct mempool *stream_next_pool(struct stream *stream, struct mempool *previous) {
+    return next_pool(stream, previous, any);
+}
+
+static size_t bytes_to_keep(const struct mempool *pool) {
+    return atomic_load(&pool->closed) ? 0 : atomic_load(&pool->release_threshold);
+}
+
+static bool has_too_much(const struct mempool *pool) {
+    return atomic_load(&pool->reserved) > bytes_to_keep(pool);
+}
+
 void stream_memory_waited(struct stream *stream) {
     if (!atomic_load_explicit(&stream->magazines, memory_order_relaxed))
         return;
     struct mempool *pool = NULL;
-    while ((pool = stream_next_pool(stream, pool)) != NULL) {
-        bool closed = atomic_load(&pool->closed);
-        size_t keep = closed ? 0 : atomic_load(&pool->release_threshold);
-        if (atomic_load(&pool->reserved) > keep)
-            pool_trim(pool, keep);
-    }
+    while ((pool = next_pool(stream, pool, has_too_much)) != NULL)
+        pool_trim(pool, bytes_to_keep(pool));
     pthread_mutex_lock(&stream->lock);
     struct magazine *dead = take_dead(stream);
     pthread_mutex_unlock(&stream->lock);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -69,7 +70,36 @@ static void test_a_pool_that_goes_ends_no_walk(void **state) {
     assert_int_equal(cls_stream_destroy(world.stream), CLS_SUCCESS);
 }
 
+static double cpu_s(void) {
+    struct timespec now;
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Who synchronizes goes through pools that may keep what they have once, not once for each. */
+static void test_many_pools_cost_a_wait_one_walk(void **state) {
+    enum { MANY = 2000, WAITS = 200 };
+    static cls_mempool pools[MANY];
+    cls_stream stream;
+    cls_buffer buffer;
+    (void)state;
+    assert_int_equal(cls_stream_create(NULL, NULL, &stream), CLS_SUCCESS);
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_int_equal(cls_mempool_create(NULL, NULL, &pools[i]), CLS_SUCCESS);
+        assert_int_equal(cls_mempool_malloc_async(pools[i], stream, 64, &buffer), CLS_SUCCESS);
+        assert_int_equal(cls_free_async(buffer, stream), CLS_SUCCESS);
+    }
+    const double before = cpu_s();
+    for (unsigned i = 0; i < WAITS; i++)
+        assert_int_equal(cls_stream_synchronize(stream), CLS_SUCCESS);
+    assert_true(cpu_s() - before < 1);
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(cls_mempool_destroy(pools[i]), CLS_SUCCESS);
+    assert_int_equal(cls_stream_destroy(stream), CLS_SUCCESS);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_pool_that_goes_ends_no_walk)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_pool_that_goes_ends_no_walk),
+                                       cmocka_unit_test(test_many_pools_cost_a_wait_one_walk)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
