@@ -52,6 +52,13 @@ static bool reserve(struct deps *deps) {
     return true;
 }
 
+cls_status deps_add_other(struct deps *deps, const struct dep *dep) {
+    if (!reserve(deps))
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait");
+    deps_items(deps)[deps->count++] = *dep;
+    return CLS_SUCCESS;
+}
+
 cls_status deps_add(struct deps *deps, const struct dep *dep) {
     struct dep *known = same_source(deps, dep);
     if (known) {
@@ -63,10 +70,7 @@ cls_status deps_add(struct deps *deps, const struct dep *dep) {
         dep_release(&out);
         return CLS_SUCCESS;
     }
-    if (!reserve(deps))
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait");
-    deps_items(deps)[deps->count++] = *dep;
-    return CLS_SUCCESS;
+    return deps_add_other(deps, dep);
 }
 
 const struct failure *dep_failure(const struct dep *dep) {

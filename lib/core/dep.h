@@ -52,6 +52,9 @@ static inline struct dep *deps_items(struct deps *deps) {
  * references with the caller. */
 cls_status deps_add(struct deps *deps, const struct dep *dep);
 
+/* The same of a source that the set is known not to have, without a look for it. */
+cls_status deps_add_other(struct deps *deps, const struct dep *dep);
+
 /* The recorded failure behind a dependency, or NULL; never of a user's own event. */
 const struct failure *dep_failure(const struct dep *dep);
 

@@ -63,14 +63,25 @@ static void move_to_chain(struct magazine *magazine, struct freed *list, struct 
     *chain = slot;
 }
 
+/* Where to begin: however many are behind closed fences, not all of them are looked at each time. */
+static struct buffer *first_of_held(struct magazine *magazine) {
+    if (magazine->shut && !fence_is_open(magazine->held.oldest->fence))
+        return magazine->shut->newer;
+    magazine->shut = NULL;
+    return magazine->held.oldest;
+}
+
 struct buffer *magazine_take_unheld(struct stream *stream, struct magazine *magazine) {
     struct buffer *chain = NULL, *newer;
-    for (struct buffer *slot = magazine->held.oldest; slot; slot = newer) {
+    for (struct buffer *slot = first_of_held(magazine); slot; slot = newer) {
         newer = slot->newer;
         if (!magazine_is_past(stream, slot->freed_at))
             break;
-        if (slot->fence && !fence_is_open(slot->fence))
+        if (slot->fence && !fence_is_open(slot->fence)) {
+            if (slot->fence->follows && slot->older == magazine->shut)
+                magazine->shut = slot;
             continue;
+        }
         if (slot->fence)
             fence_drop(slot->fence);
         slot->fence = NULL;

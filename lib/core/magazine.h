@@ -19,6 +19,7 @@ struct freed {
 /* What frees of a stream wait for; shared by those slots. */
 struct fence {
     unsigned users; /* slots, and the stream itself */
+    bool follows;   /* on the stream's fence before it: while that is closed, so is this */
     struct deps deps;
 };
 
@@ -40,6 +41,9 @@ struct magazine {
 
     struct freed lists[SIZE_CLASSES];
     struct freed held; /* for nobody before their fence and the work before the free are done */
+    /* Of those the newest one that is known to be as closed as the oldest: the fences up to its own follow on each
+     * other. NULL: none. */
+    struct buffer *shut;
 };
 
 static inline struct magazine *magazine_find(struct stream *stream, const struct mempool *pool) {

@@ -87,7 +87,8 @@ static struct fence *fence_new(const struct dep *dep, struct fence *old) {
         if (atomic_load(&also.stream->retired) >= also.position)
             continue;
         object_retain(&also.stream->object);
-        good = !deps_add(&fence->deps, &also);
+        good = also.stream == dep->stream ? !deps_add(&fence->deps, &also)
+                                          : !deps_add_other(&fence->deps, &also);
         if (!good)
             dep_release(&also);
     }
@@ -127,6 +128,7 @@ static void put_behind(struct fence *fence, struct buffer *slot) {
 /* What was freed at positions that are still to come. */
 static void hold_latest(struct magazine *magazine, uint64_t submitted, struct fence *fence) {
     struct buffer *slot = atomic_load(&magazine->held.newest);
+    magazine->shut = NULL;
     for (; slot; slot = slot->older)
         if (slot->freed_at > submitted)
             put_behind(fence, slot);
@@ -153,8 +155,10 @@ static cls_status add_fence(struct stream *stream, struct stream *other, uint64_
     object_retain(&other->object);
     pthread_mutex_lock(&stream->lock);
     struct fence *old = stream->fence, *fence = fence_new(&dep, old);
-    if (fence)
+    if (fence) {
+        fence->follows = true;
         stream->fence = fence;
+    }
     if (fence && old)
         fence_drop(old);
     pthread_mutex_unlock(&stream->lock);

@@ -3,6 +3,7 @@
 #include "mempools.h"
 
 #include <string.h>
+#include <time.h>
 
 #include <clstream/reduce.h>
 
@@ -305,6 +306,45 @@ static void test_frees_wait_for_several_events(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+/* However much is held, who allocates does not look at all of it. */
+static void test_many_frees_wait(void **state) {
+    enum { MANY = 20000, BEHIND_EACH = 40 };
+    static cls_buffer buffers[MANY];
+    (void)state;
+    struct held reader;
+    cls_stream stream = rig_stream();
+    cls_event read = rig_event();
+    cls_mempool pool = pool_of(CLS_REUSE_ALL);
+    cls_buffer cells = rig_cells(1);
+    hold(&reader);
+    for (unsigned i = 0; i < MANY; i++)
+        buffers[i] = take_from(pool, stream, 4 * KIB);
+    for (unsigned i = 0; i < MANY; i++) {
+        if (i % BEHIND_EACH == 0) {
+            OK(rig_set(reader.stream, cells, 0, i, 0));
+            OK(cls_event_record(read, reader.stream));
+            OK(cls_stream_frees_wait_event(stream, read));
+        }
+        OK(cls_free_async(buffers[i], stream));
+    }
+    const clock_t before = clock();
+    for (unsigned i = 0; i < MANY; i++)
+        take_from(pool, stream, 4 * KIB);
+    assert_true(clock() - before < CLOCKS_PER_SEC);
+    const uint64_t fresh = stats_of(pool).fresh;
+    let_go(&reader);
+    OK(cls_stream_query_frees(stream));
+    for (unsigned i = 0; i < MANY; i++)
+        take_from(pool, stream, 4 * KIB);
+    assert_int_equal(stats_of(pool).fresh, fresh);
+    OK(cls_stream_free_all_async(stream, CLS_FREE_IN_ORDER));
+    end_pool(pool);
+    OK(cls_event_destroy(read));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(reader.stream));
+    OK(cls_stream_destroy(stream));
+}
+
 /* They wait for it also when the stream is destroyed meanwhile. */
 static void test_frees_of_a_destroyed_stream_wait(void **state) {
     (void)state;
@@ -403,6 +443,7 @@ int main(void) {
         cmocka_unit_test(test_free_all_leaves_what_operations_use),
         cmocka_unit_test(test_frees_wait_for_an_event),
         cmocka_unit_test(test_frees_wait_for_several_events),
+        cmocka_unit_test(test_many_frees_wait),
         cmocka_unit_test(test_frees_of_a_destroyed_stream_wait),
         cmocka_unit_test(test_frees_behind_waits_of_a_destroyed_stream_wait),
         cmocka_unit_test(test_frees_that_wait_for_each_other_let_go),
