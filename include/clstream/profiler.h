@@ -118,7 +118,8 @@ typedef enum cls_clock {
     CLS_CLOCK_DEVICE = 0, /**< the driver's times, mapped */
     CLS_CLOCK_HOST = 1,   /**< measured where it ran: host functions, staged copies, ranges */
     /** The driver has no usable times (the probes say so; zero; a start after the end): from the end of the stream's
-     * earlier work, but not before the command was with the driver, until it was noticed to be done. */
+     * earlier work and of what the command waits for, but not before it was with the driver, until it was noticed to
+     * be done. */
     CLS_CLOCK_NOTICED = 2
 } cls_clock;
 

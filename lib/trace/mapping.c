@@ -199,27 +199,75 @@ static int by_start(const void *left, const void *right) {
     return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
 }
 
-/* Where the driver has no times, or those of the last of several commands only, work began after its stream's
- * earlier work. Records are in the order in which they retired, which is that of their streams. */
+/* Where the driver has no times, or those of the last of several commands only, work began behind its stream's
+ * earlier work and what it waited for. */
 static bool begins_unseen(const cls_profile_record *record) {
-    return record->clock == CLS_CLOCK_NOTICED || record->kind == CLS_COMMAND_FOREIGN;
+    return is_command(record) &&
+           (record->clock == CLS_CLOCK_NOTICED || record->kind == CLS_COMMAND_FOREIGN);
 }
 
-static void start_after_previous(struct profile *profile) {
-    for (size_t i = 0; i < profile->count; i++) {
-        cls_profile_record *record = &profile->records[i];
-        if (!is_command(record) || !begins_unseen(record))
-            continue;
-        for (size_t j = i, looked = 0; j-- > 0 && looked < 64; looked++) {
-            const cls_profile_record *earlier = &profile->records[j];
-            if (!is_command(earlier) || earlier->stream != record->stream)
-                continue;
-            if (earlier->end_ns > record->start_ns)
-                record->start_ns =
-                    earlier->end_ns < record->end_ns ? earlier->end_ns : record->end_ns;
-            break;
-        }
+/* Commands by stream and position. */
+struct lineup {
+    cls_profile_record **items;
+    size_t count;
+};
+
+static int by_place(const void *left, const void *right) {
+    const cls_profile_record *a = *(cls_profile_record *const *)left;
+    const cls_profile_record *b = *(cls_profile_record *const *)right;
+    if (a->stream != b->stream)
+        return a->stream < b->stream ? -1 : 1;
+    return (a->position > b->position) - (a->position < b->position);
+}
+
+/* Where there is work that began unseen; else it is left empty. */
+static bool line_up(const struct profile *profile, struct lineup *lineup) {
+    bool wanted = false;
+    for (size_t i = 0; i < profile->count && !wanted; i++)
+        wanted = begins_unseen(&profile->records[i]);
+    lineup->items = wanted ? malloc(profile->count * sizeof(void *)) : NULL;
+    for (size_t i = 0; lineup->items && i < profile->count; i++)
+        if (is_command(&profile->records[i]))
+            lineup->items[lineup->count++] = &profile->records[i];
+    if (lineup->items)
+        qsort(lineup->items, lineup->count, sizeof(void *), by_place);
+    return lineup->items || !wanted;
+}
+
+/* Work begins behind the last recorded command of a stream up to a position. */
+static void start_after(cls_profile_record *record, const struct lineup *lineup, uint64_t stream,
+                        uint64_t position) {
+    size_t low = 0, high = lineup->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const cls_profile_record *at = lineup->items[middle];
+        if (at->stream > stream || (at->stream == stream && at->position > position))
+            high = middle;
+        else
+            low = middle + 1;
     }
+    if (!low || lineup->items[low - 1]->stream != stream)
+        return;
+    const uint64_t end = lineup->items[low - 1]->end_ns;
+    if (end > record->start_ns)
+        record->start_ns = end < record->end_ns ? end : record->end_ns;
+}
+
+static bool start_after_causes(struct profile *profile) {
+    struct lineup lineup = {NULL, 0};
+    if (!line_up(profile, &lineup))
+        return false;
+    for (size_t i = 0; i < lineup.count; i++) {
+        cls_profile_record *record = lineup.items[i];
+        if (!begins_unseen(record))
+            continue;
+        start_after(record, &lineup, record->stream, record->position - 1);
+        for (unsigned k = 0; k < CLS_PROFILE_DEPENDENCIES && k < record->n_dependencies; k++)
+            start_after(record, &lineup, record->dependencies[k].stream,
+                        record->dependencies[k].position);
+    }
+    free(lineup.items);
+    return true;
 }
 
 cls_status map_records(struct profile *profile, const struct evidence *evidence) {
@@ -238,7 +286,7 @@ cls_status map_records(struct profile *profile, const struct evidence *evidence)
             else
                 map_span(raw, record);
         }
-        start_after_previous(profile);
+        made = start_after_causes(profile);
         qsort(profile->records, profile->count, sizeof *profile->records, by_start);
     }
     free_maps(&maps);

@@ -99,6 +99,27 @@ static void test_foreign_calls_begin_behind_earlier_work(void **state) {
     assert_int_equal(find(1, 3)->end_ns, MS + 600 * US);
 }
 
+/* So does what the driver has no times for: neither is told beside the work that it waited for. */
+static void test_what_begins_unseen_begins_behind_what_it_waits_for(void **state) {
+    (void)state;
+    add(1, 0, 100 * US, 500 * US);
+    struct sighting *foreign = add(2, 10 * US, 550 * US, 600 * US);
+    struct sighting *noticed = add(3, 20 * US, 0, 0);
+    foreign->kind = CLS_COMMAND_FOREIGN;
+    noticed->device = (struct event_times){0, 0, 0, 0};
+    noticed->retired = MS + 800 * US;
+    wait_for(foreign, 1, 1);
+    wait_for(noticed, 2, 1);
+    build();
+    assert_int_equal(find(2, 1)->start_ns, MS + 500 * US);
+    assert_int_equal(find(2, 1)->end_ns, MS + 600 * US);
+    assert_int_equal(find(3, 1)->start_ns, MS + 600 * US);
+    assert_int_equal(find(3, 1)->end_ns, MS + 800 * US);
+    assert_int_equal(overlap(0, 1).overlap_ns, 0);
+    assert_int_equal(overlap(1, 2).overlap_ns, 0);
+    assert_int_equal(profile.summary.critical_ns, profile.summary.busy_ns);
+}
+
 static void test_the_ring_keeps_the_latest(void **state) {
     struct raw out[4];
     struct ring ring;
@@ -134,6 +155,7 @@ int main(void) {
         TEST(test_brackets_are_intersected),
         TEST(test_a_timer_counts_where_it_agrees),
         TEST(test_foreign_calls_begin_behind_earlier_work),
+        TEST(test_what_begins_unseen_begins_behind_what_it_waits_for),
         TEST(test_the_ring_keeps_the_latest),
         TEST(test_a_ring_whose_bytes_overflow_is_refused),
     };
