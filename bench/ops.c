@@ -241,14 +241,14 @@ static bool has_form(const struct field *field, struct job job) {
 
 static void unaries(struct field *field, cls_dtype dtype) {
     char name[64];
-    for (int op = CLS_UNARY_COPY; op <= CLS_UNARY_SIGMOID; op++) {
+    for (int op = CLS_UNARY_COPY; *cls_unary_op_name((cls_unary_op)op) != '?'; op++) {
         const struct job job = {.family = FAMILY_UNARY, .op = op, .from = dtype, .to = dtype};
         snprintf(name, sizeof name, "%s %s", cls_unary_op_name((cls_unary_op)op),
                  cls_dtype_name(dtype));
         if (has_form(field, job))
             row(field, name, job);
     }
-    for (int op = CLS_UNARY_ELU; op <= CLS_UNARY_CLAMP_MAX; op++) {
+    for (int op = CLS_UNARY_ELU; *cls_unary_param_op_name((cls_unary_param_op)op) != '?'; op++) {
         const struct job job = {.family = FAMILY_PARAM, .op = op, .from = dtype, .to = dtype};
         snprintf(name, sizeof name, "%s %s", cls_unary_param_op_name((cls_unary_param_op)op),
                  cls_dtype_name(dtype));

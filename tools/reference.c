@@ -335,7 +335,7 @@ bool reference_binary(cls_binary_op op, cls_dtype type, const void *a, const voi
                       size_t count) {
     if (op == CLS_BINARY_POW && !is_float(type))
         return false;
-    if (op >= CLS_BINARY_EQ)
+    if (reference_compares(op))
         for (size_t i = 0; i < count; i++)
             ((uint8_t *)out)[i] = compare_at(op, type, a, b, i);
     else if (is_float(type))

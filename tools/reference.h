@@ -30,6 +30,11 @@ bool reference_unary(cls_unary_op op, cls_dtype type, const void *in, void *out,
 bool reference_unary_param(cls_unary_param_op op, cls_dtype type, const void *in, const void *param,
                            void *out, size_t count);
 
+/* Comparisons give u8. */
+static inline bool reference_compares(cls_binary_op op) {
+    return op >= CLS_BINARY_EQ && op <= CLS_BINARY_GE;
+}
+
 /* `out` is u8 for comparisons. */
 bool reference_binary(cls_binary_op op, cls_dtype type, const void *a, const void *b, void *out,
                       size_t count);

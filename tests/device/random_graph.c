@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "last_op.h"
+
 enum family { UPLOAD, ARRAY, CONSTANT, UNARY, PARAM, BINARY, WHERE, CAST, REDUCE, DOT };
 
 /* A value of the graph, and what the batch made of it. */
@@ -132,12 +134,12 @@ static const struct {
     unsigned inputs;
     int first, last;
 } families[] = {
-    [UNARY] = {1, CLS_UNARY_COPY, CLS_UNARY_SIGMOID},
-    [PARAM] = {1, CLS_UNARY_ELU, CLS_UNARY_CLAMP_MAX},
-    [BINARY] = {2, CLS_BINARY_ADD, CLS_BINARY_GE},
+    [UNARY] = {1, CLS_UNARY_COPY, LAST_UNARY},
+    [PARAM] = {1, CLS_UNARY_ELU, LAST_UNARY_PARAM},
+    [BINARY] = {2, CLS_BINARY_ADD, LAST_BINARY},
     [WHERE] = {3, 0, 0},
     [CAST] = {1, 0, 0},
-    [REDUCE] = {1, CLS_REDUCE_SUM, CLS_REDUCE_ARGMAX},
+    [REDUCE] = {1, CLS_REDUCE_SUM, LAST_REDUCE},
     [DOT] = {2, 0, 0},
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arrays.h"
+#include "last_op.h"
 
 static const float ramp[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
@@ -252,19 +253,19 @@ static void names_and_constants_match(void **state) {
     cls_unary_param_op param = CLS_UNARY_ELU;
     cls_binary_op binary = CLS_BINARY_ADD;
     cls_reduce_op reduce = CLS_REDUCE_SUM;
-    for (int op = 1; op <= CLS_UNARY_SIGMOID; op++) {
+    for (int op = 1; op <= LAST_UNARY; op++) {
         OK(cls_unary_op_parse(cls_unary_op_name((cls_unary_op)op), &unary));
         assert_int_equal(unary, op);
     }
-    for (int op = 1; op <= CLS_UNARY_CLAMP_MAX; op++) {
+    for (int op = 1; op <= LAST_UNARY_PARAM; op++) {
         OK(cls_unary_param_op_parse(cls_unary_param_op_name((cls_unary_param_op)op), &param));
         assert_int_equal(param, op);
     }
-    for (int op = 1; op <= CLS_BINARY_GE; op++) {
+    for (int op = 1; op <= LAST_BINARY; op++) {
         OK(cls_binary_op_parse(cls_binary_op_name((cls_binary_op)op), &binary));
         assert_int_equal(binary, op);
     }
-    for (int op = 1; op <= CLS_REDUCE_ARGMAX; op++) {
+    for (int op = 1; op <= LAST_REDUCE; op++) {
         OK(cls_reduce_op_parse(cls_reduce_op_name((cls_reduce_op)op), &reduce));
         assert_int_equal(reduce, op);
     }
@@ -272,7 +273,7 @@ static void names_and_constants_match(void **state) {
     EXPECT(CLS_ERROR_NOT_FOUND, cls_unary_op_parse("elu", &unary));
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_unary_op_parse(NULL, &unary));
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_binary_op_parse("add", NULL));
-    assert_int_equal(unary, CLS_UNARY_SIGMOID);
+    assert_int_equal(unary, LAST_UNARY);
 }
 
 static void types_and_names_match(void **state) {

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "arrays.h"
+#include "last_op.h"
 
-enum { OPS = CLS_REDUCE_ARGMAX, DOT = OPS + 1 };
+enum { DOT = LAST_REDUCE + 1 };
 
 struct work {
     char name[40];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "job.h"
+#include "last_op.h"
 
 static cls_status run_unary(const struct job *job, const cls_array *views) {
     return cls_unary((cls_unary_op)job->op, views[0], views[1], NULL);
@@ -83,8 +84,7 @@ static void sines_near_multiples_of_half_pi(void **state) {
     }
 }
 
-enum { UNARY_OPS = CLS_UNARY_SIGMOID, PARAM_OPS = CLS_UNARY_CLAMP_MAX };
-enum { MOST = (UNARY_OPS + PARAM_OPS) * TYPES + 1 };
+enum { MOST = (LAST_UNARY + LAST_UNARY_PARAM) * TYPES + 1 };
 
 static struct job jobs[MOST];
 static struct CMUnitTest tests[MOST];
@@ -111,10 +111,10 @@ static void add(unsigned *n, const char *name, int op, cls_dtype type, bool with
 int main(void) {
     prepare_tests();
     unsigned n = 0;
-    for (int op = 1; op <= UNARY_OPS; op++)
+    for (int op = 1; op <= LAST_UNARY; op++)
         for (unsigned t = 0; t < TYPES; t++)
             add(&n, cls_unary_op_name((cls_unary_op)op), op, all_types[t], false);
-    for (int op = 1; op <= PARAM_OPS; op++)
+    for (int op = 1; op <= LAST_UNARY_PARAM; op++)
         for (unsigned t = 0; t < TYPES; t++)
             add(&n, cls_unary_param_op_name((cls_unary_param_op)op), op, all_types[t], true);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(sines_near_multiples_of_half_pi);
