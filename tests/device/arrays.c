@@ -10,7 +10,11 @@
 
 enum { GUARD = 64, GUARD_BYTE = 0xa5 };
 
-const cls_dtype all_types[TYPES] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8, CLS_U32};
+const cls_dtype all_types[TYPES] = {
+#define TYPE(id, name, c_type, opencl, bits, size, kind) CLS_##id,
+#include "base/types.def"
+#undef TYPE
+};
 
 bool is_float(cls_dtype type) { return type == CLS_F32 || type == CLS_F64; }
 

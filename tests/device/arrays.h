@@ -18,7 +18,13 @@
 
 #include "tools/reference.h"
 
-enum { TYPES = 6 };
+/* All of the library's table. */
+enum {
+#define TYPE(id, name, c_type, opencl, bits, size, kind) +1
+    TYPES = 0
+#include "base/types.def"
+#undef TYPE
+};
 extern const cls_dtype all_types[TYPES];
 
 bool is_float(cls_dtype type);
