@@ -111,7 +111,7 @@ static inline cls_arg cls_arg_updates(cls_buffer buffer, size_t offset, size_t b
     return cls_arg_declared(buffer, CLS_ACCESS_READ_WRITE, offset, bytes);
 }
 
-/** `bytes` bytes of __local memory. */
+/** `bytes` bytes of __local memory, at least 1: a launch refuses 0, as OpenCL does. */
 static inline cls_arg cls_arg_local(size_t bytes) {
     cls_arg arg;
     arg.kind = CLS_ARG_LOCAL;

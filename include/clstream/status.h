@@ -45,7 +45,7 @@ typedef enum cls_status {
     CLS_ERROR_WRONG_CONTEXT = -4,
     /** A range that ends past its buffer, or a size that overflows. */
     CLS_ERROR_OUT_OF_RANGE = -5,
-    /** Input and output overlap without being the same range. */
+    /** Input and output overlap otherwise than the call allows: operations may be in place, copies may not. */
     CLS_ERROR_OVERLAP = -6,
     /** Arrays of unequal counts. */
     CLS_ERROR_SIZE_MISMATCH = -7,

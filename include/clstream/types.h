@@ -31,7 +31,7 @@ typedef struct cls_kernel_handle *cls_kernel;
 /** A counter to signal and to wait for: timeline.h. */
 typedef struct cls_timeline_handle *cls_timeline;
 
-/** Element types. The numbers are fixed; those between are kept for f16, bf16, i8, i16 and u16. */
+/** Element types. The numbers are fixed; those that follow are free for f16, bf16, i8, i16 and u16. */
 typedef enum cls_dtype {
     CLS_F32 = 1, /**< float */
     CLS_F64 = 2, /**< double */
