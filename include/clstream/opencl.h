@@ -7,6 +7,11 @@
  * its own reference. Objects handed out are borrowed unless said otherwise. OpenCL objects cannot be
  * checked before the driver reads them: a null one is CLS_ERROR_INVALID_VALUE, a buffer or queue of another
  * context than the call's CLS_ERROR_WRONG_CONTEXT, and one that was released is the caller's fault.
+ *
+ * Callbacks that the caller sets with the driver (clSetEventCallback, clSetMemObjectDestructorCallback, the
+ * error callback of a wrapped cl_context) are the driver's to call, also from within the library's calls to
+ * it, which are made with locks held: they must not call the library. A thread that they wake may, and so may
+ * the host functions and callbacks of a stream.
  */
 #ifndef CLSTREAM_OPENCL_H
 #define CLSTREAM_OPENCL_H
