@@ -226,13 +226,14 @@ typedef struct cls_profile_summary {
     uint64_t end_ns;      /**< ... and the last end of all records */
     uint64_t failed;      /**< commands */
     uint64_t memory_peak; /**< the most bytes of buffers and pools in one context at a submission */
-    cls_profile_total kinds[CLS_COMMAND_KINDS]; /**< all streams' commands, by kind */
-    uint64_t work_ns;                           /**< the sum of the durations of work */
-    uint64_t busy_ns;                           /**< at least one command at work */
-    uint64_t critical_ns;                       /**< the longest chain */
-    double concurrency;                         /**< achieved */
-    double possible_concurrency;                /**< at most */
-    uint64_t held_ns[CLS_HOLDS];                /**< the gaps of all streams, by cause */
+    cls_profile_total
+        kinds[CLS_COMMAND_KINDS]; /**< all streams' commands, by kind, less failed ones */
+    uint64_t work_ns;             /**< the sum of the durations of work */
+    uint64_t busy_ns;             /**< at least one command at work */
+    uint64_t critical_ns;         /**< the longest chain */
+    double concurrency;           /**< achieved */
+    double possible_concurrency;  /**< at most */
+    uint64_t held_ns[CLS_HOLDS];  /**< the gaps of all streams, by cause */
 } cls_profile_summary;
 
 #define CLS_PROFILE_SUMMARY_INIT                                                            \
@@ -251,7 +252,7 @@ typedef struct cls_profile_stream {
     size_t device;                              /**< as in device.h */
     uint64_t commands;                          /**< with a record */
     uint64_t failed;                            /**< of those: failed or dropped */
-    cls_profile_total kinds[CLS_COMMAND_KINDS]; /**< launches, transfers ... */
+    cls_profile_total kinds[CLS_COMMAND_KINDS]; /**< launches, transfers ..., less failed ones */
     uint64_t begin_ns;                          /**< first start of its commands */
     uint64_t end_ns;                            /**< last end of its commands */
     uint64_t busy_ns;                           /**< of its work */
