@@ -23,15 +23,29 @@ static uint32_t cause_ahead(const struct task_graph *graph, uint32_t number, cls
     return CLS_NO_TASK;
 }
 
-/* The task on the same stream within whose work the failure begins. */
-static uint32_t cause_on_stream(const struct task_graph *graph, const struct task *task,
-                                uint64_t first) {
+/* What was made out of a stream's failure for one task holds for the others on the stream, while all are judged. */
+struct verdict {
+    const struct failure *failure;
+    uint64_t first;  /* where it began then */
+    uint32_t origin; /* the task whose command failed, on whatever stream, or CLS_NO_TASK */
+    uint32_t
+        within; /* the task of the stream within whose work the failure begins, or CLS_NO_TASK */
+};
+
+enum { VERDICTS = 32 };
+
+/* The latest ones. */
+struct verdicts {
+    struct verdict of[VERDICTS];
+    unsigned next;
+};
+
+static uint32_t task_within(const struct task_graph *graph, const struct stream *stream,
+                            uint64_t first) {
     for (uint32_t i = 0; i < graph->count; i++) {
-        const struct task *other = &graph->tasks[i];
-        if (other == task)
-            break;
-        if (other->stream == task->stream && other->begin < first && first <= other->end)
-            return other->state == CLS_TASK_POISONED ? other->cause : i;
+        const struct task *task = &graph->tasks[i];
+        if (task->stream == stream && task->begin < first && first <= task->end)
+            return i;
     }
     return CLS_NO_TASK;
 }
@@ -48,7 +62,6 @@ static void settle(struct task *task, cls_task_state state, cls_status status, u
     task->cause = cause;
 }
 
-/* The task whose command failed, on whatever stream; CLS_NO_TASK: none of the graph's. */
 static uint32_t origin_of(const struct task_graph *graph, const struct failure *failure) {
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct task *task = &graph->tasks[i];
@@ -59,19 +72,43 @@ static uint32_t origin_of(const struct task_graph *graph, const struct failure *
     return CLS_NO_TASK;
 }
 
+static const struct verdict *verdict_on(const struct task_graph *graph, const struct task *task,
+                                        struct verdicts *verdicts) {
+    const struct failure *failure = task->failure;
+    const uint64_t first = atomic_load(&failure->first);
+    for (unsigned i = 0; i < VERDICTS; i++)
+        if (verdicts->of[i].failure == failure && verdicts->of[i].first == first)
+            return &verdicts->of[i];
+    struct verdict *verdict = &verdicts->of[verdicts->next++ % VERDICTS];
+    *verdict = (struct verdict){failure, first, origin_of(graph, failure), CLS_NO_TASK};
+    if (verdict->origin == CLS_NO_TASK)
+        verdict->within = task_within(graph, task->stream, first);
+    return verdict;
+}
+
+/* Of an earlier task: its own cause, where it has one. */
+static uint32_t cause_within(const struct task_graph *graph, const struct task *task,
+                             uint32_t number) {
+    if (number >= (uint32_t)(task - graph->tasks))
+        return CLS_NO_TASK;
+    const struct task *other = &graph->tasks[number];
+    return other->state == CLS_TASK_POISONED ? other->cause : number;
+}
+
 /* Without a failed prerequisite. A failure from outside is the task's own where it begins within its work: a later
  * task of the stream may have brought in another's, and had dropped what the stream still held. */
-static void judge_failure(const struct task_graph *graph, struct task *task) {
-    const struct failure *failure = task->failure;
-    uint64_t first = atomic_load(&failure->first);
-    uint32_t origin = origin_of(graph, failure);
-    bool within = task->step == TASK_CALLED && first > task->begin;
+static void judge_failure(const struct task_graph *graph, struct task *task,
+                          struct verdicts *verdicts) {
+    const struct verdict *verdict = verdict_on(graph, task, verdicts);
+    const cls_status status = verdict->failure->status;
+    const uint32_t origin = verdict->origin;
+    bool within = task->step == TASK_CALLED && verdict->first > task->begin;
     if (origin == CLS_NO_TASK ? within : task == &graph->tasks[origin])
-        settle(task, CLS_TASK_FAILED, failure->status, CLS_NO_TASK);
+        settle(task, CLS_TASK_FAILED, status, CLS_NO_TASK);
     else if (origin != CLS_NO_TASK)
-        settle(task, CLS_TASK_POISONED, failure->status, origin);
+        settle(task, CLS_TASK_POISONED, status, origin);
     else
-        settle(task, CLS_TASK_POISONED, failure->status, cause_on_stream(graph, task, first));
+        settle(task, CLS_TASK_POISONED, status, cause_within(graph, task, verdict->within));
 }
 
 /* Before the failure is looked for: it may be this that notices it. */
@@ -79,7 +116,7 @@ static bool is_pending(const struct task *task) {
     return task->step == TASK_CALLED && !task->returned && stream_progress(task->stream, task->end);
 }
 
-static void judge(struct task_graph *graph, uint32_t number) {
+static void judge(struct task_graph *graph, uint32_t number, struct verdicts *verdicts) {
     struct task *task = &graph->tasks[number];
     cls_status status = CLS_SUCCESS;
     if (task->step == TASK_AHEAD)
@@ -91,7 +128,7 @@ static void judge(struct task_graph *graph, uint32_t number) {
     if (status && (task->failure || task->returned || task->step == TASK_LEFT_OUT))
         settle(task, CLS_TASK_POISONED, status, cause);
     else if (task->failure)
-        judge_failure(graph, task);
+        judge_failure(graph, task, verdicts);
     else if (task->returned)
         settle(task, CLS_TASK_FAILED, task->returned, CLS_NO_TASK);
     else if (pending)
@@ -101,11 +138,12 @@ static void judge(struct task_graph *graph, uint32_t number) {
 }
 
 bool task_graph_judge(struct task_graph *graph) {
+    struct verdicts verdicts = {.next = 0};
     bool pending = false;
     if (graph->settled)
         return false;
     for (uint32_t i = graph->n_done; i < graph->count; i++) {
-        judge(graph, i);
+        judge(graph, i, &verdicts);
         pending |= graph->tasks[i].state == CLS_TASK_PENDING;
         if (i == graph->n_done && graph->tasks[i].state == CLS_TASK_DONE)
             graph->n_done++;

@@ -533,6 +533,32 @@ static void test_asking_about_each(void **state) {
     board_drop(&board);
 }
 
+/* What failed is looked for once a stream, not once a task that is left out for it. */
+static void test_many_tasks_of_poisoned_streams(void **state) {
+    enum { TASKS = 60000, STREAMS = 2 };
+    (void)state;
+    struct board board = board_make(STREAMS);
+    cls_task task = CLS_TASK_INIT;
+    cls_task_info info = CLS_TASK_INFO_INIT;
+    task.fn = no_work;
+    for (uint32_t i = 0; i < TASKS; i++)
+        OK(cls_task_graph_add(board.graph, &task, NULL));
+    for (unsigned i = 0; i < STREAMS; i++) {
+        OK(rig_fail(board.streams[i], "bad command", -5));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(board.streams[i]));
+    }
+    const double before = cpu_ms();
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_task_graph_run(board.graph));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_task_graph_query(board.graph));
+    assert_true(cpu_ms() - before < 2000);
+    OK(cls_task_graph_get_info(board.graph, TASKS - 1, &info));
+    assert_int_equal(info.state, CLS_TASK_POISONED);
+    assert_int_equal(info.cause, CLS_NO_TASK);
+    for (unsigned i = 0; i < STREAMS; i++)
+        OK(cls_stream_reset(board.streams[i]));
+    board_drop(&board);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_prerequisites_come_first),
@@ -548,6 +574,7 @@ int main(void) {
         cmocka_unit_test(test_a_refused_task_leaves_no_gap),
         cmocka_unit_test(test_a_large_graph),
         cmocka_unit_test(test_asking_about_each),
+        cmocka_unit_test(test_many_tasks_of_poisoned_streams),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
