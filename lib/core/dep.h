@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Dependencies: what a command waits for besides the work before it in its stream. A dependency names a
- * position of another stream, a value of a gate, or a cl_event of the user's.
+ * position of another stream, a value of a gate, or a cl_event, of the user's for the most part.
  */
 #ifndef CLSTREAM_CORE_DEP_H
 #define CLSTREAM_CORE_DEP_H
@@ -26,8 +26,8 @@ struct dep {
      * it already. */
     struct share *share;
     bool hinted; /* the event's callback is set, to kick the engine */
-    /* Of a stream: what becomes of its work is nothing to the waiter, so the driver, which passes failures on, is
-     * not to wait for it. */
+    /* What becomes of the work is nothing to the waiter. The driver, which passes failures on, is not to wait for
+     * that of a stream; an event is of a launch that is to pass first (launch_turn.h). */
     bool order_only;
 };
 

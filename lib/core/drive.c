@@ -10,6 +10,7 @@
 #include "core/engine.h"
 #include "core/gate.h"
 #include "core/handover.h"
+#include "core/launch_turn.h"
 #include "core/mutant.h"
 #include "core/observe.h"
 #include "core/run.h"
@@ -22,14 +23,18 @@
 /* The commands that a stream hands over until more urgent streams are looked at again. */
 enum { LOOK_EVERY = 32 };
 
+/* A launch lets others pass so often, and then has them waited for where it is handed over: there is no end to
+ * what other contexts may launch meanwhile. */
+enum { MOST_TURNS = 64 };
+
 enum readiness { READY, BLOCKED, FAILED, CHANGED };
 
-/* A user's own event: the library holds the command back until it is set. */
+/* A user's own event, or a launch that is to pass first: the library holds the command back until it is set. */
 static enum readiness look_at_foreign(const struct dep *dep, cls_status *why) {
     cl_int state = event_outcome(dep->share->device, dep->share->event);
     if (state > 0)
         return BLOCKED;
-    if (state == CL_COMPLETE)
+    if (state == CL_COMPLETE || dep->order_only)
         return READY;
     *why = driver_status(state, "a wait for a cl_event");
     return FAILED;
@@ -118,6 +123,7 @@ static enum readiness look_at_all(struct stream *stream, struct command *head, c
 
 static void pop(struct stream *stream) {
     struct command *head = stream->fifo_head;
+    stream->turns_given = 0;
     stream->fifo_head = head->next;
     if (!head->next) {
         stream->fifo_tail = NULL;
@@ -201,6 +207,10 @@ static enum step step(struct stream *stream) {
             return STEP_STOP;
         fifo_fail_skipped(stream, head);
         fifo_finish_head(stream);
+        return STEP_AGAIN;
+    }
+    if (stream->turns_given < MOST_TURNS && launch_gives_way(stream, head, &head->deps)) {
+        stream->turns_given++;
         return STEP_AGAIN;
     }
     enum flight_room room = handover_room(stream);

@@ -90,7 +90,8 @@ static void say_source(struct explanation *explanation, const struct dep *dep) {
             stream_put(source);
         }
     } else {
-        text_printf(text, "a cl_event of the caller's\n");
+        text_printf(text, dep->order_only ? "a launch of another context that it may not overlap\n"
+                                          : "a cl_event of the caller's\n");
     }
 }
 

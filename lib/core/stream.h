@@ -70,6 +70,7 @@ struct stream {
 
     struct command *fifo_head, *fifo_tail;
     size_t fifo_count;
+    unsigned turns_given;    /* how often the head has let launches of other contexts pass */
     uint64_t helped_in_vain; /* what had retired when waiting for room did nothing, and 1; else 0 */
     _Atomic bool draining; /* somebody is handing over the head: it counts as ahead of everything */
     bool running;          /* the head is with a worker */

@@ -15,6 +15,7 @@
 #include "core/event.h"
 #include "core/exit.h"
 #include "core/handover.h"
+#include "core/launch_turn.h"
 #include "core/mutant.h"
 #include "core/observe.h"
 #include "core/race.h"
@@ -105,7 +106,8 @@ static cls_status submit_locked(struct stream *stream, struct command *command, 
     if (failure && !command->type->when_failed)
         return failure_report(stream, failure);
     *deferred = (stream->fifo_head && !mutant(MUTANT_FIFO)) || !command->type->enqueue ||
-                (stream->waits.count && !waits_are_native(stream));
+                (stream->waits.count && !waits_are_native(stream)) ||
+                launch_gives_way(stream, command, &stream->waits);
     if (!*deferred) {
         enum flight_room room = handover_room(stream);
         failure = stream_poison(stream);

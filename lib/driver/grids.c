@@ -161,6 +161,21 @@ static cl_int enqueue(cl_command_queue queue, cl_kernel kernel, const struct gri
     return CL_SUCCESS;
 }
 
+cl_uint grids_turns(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,
+                    cl_event *events, cl_uint most) {
+    struct shape shape;
+    cl_uint count = 0;
+    if (shape_of(queue, kernel, grid, &shape) != CL_SUCCESS)
+        return 0;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < n_pending && count < most; i++)
+        if (pending[i].shape.context != shape.context && !get_along(&shape, &pending[i].shape) &&
+            !is_done(pending[i].event) && clRetainEvent(pending[i].event) == CL_SUCCESS)
+            events[count++] = pending[i].event;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
 cl_int grids_enqueue(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,
                      struct wait_list waits, cl_event *event) {
     struct shape shape;

@@ -7,7 +7,10 @@
  *
  * Kernels go by their name, in the whole process, as the driver's table of compiled kernels does: one of the same
  * name is at worst waited for without need. Launches that another library enqueues are not seen. Safe from any
- * thread; a launch waits on the host only for one of another cl_context, which no wait list can name.
+ * thread.
+ *
+ * No wait list can name a launch of another cl_context: grids_turns tells of those, for the caller to wait for
+ * before it enqueues. One that comes between the two is waited for on the host.
  */
 #ifndef CLSTREAM_DRIVER_GRIDS_H
 #define CLSTREAM_DRIVER_GRIDS_H
@@ -18,6 +21,11 @@ struct grid {
     cl_uint dims;
     const size_t *global, *local; /* local: NULL where the driver chooses */
 };
+
+/* Up to `most` events of launches of other contexts that are still with the driver and do not get along with this
+ * one, each with a reference for the caller. */
+cl_uint grids_turns(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,
+                    cl_event *events, cl_uint most);
 
 /* clEnqueueNDRangeKernel. `event` may be NULL. */
 cl_int grids_enqueue(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,

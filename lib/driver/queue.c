@@ -167,6 +167,18 @@ cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, c
     return left(device, code, "clEnqueueNDRangeKernel");
 }
 
+cl_uint kernel_turns(const struct device *device, cl_command_queue queue, cl_kernel kernel,
+                     cl_uint dims, const size_t *global, const size_t *local, cl_event *events,
+                     cl_uint most) {
+    if (!(device->quirks & QUIRK_UNLIKE_GRIDS_ABORT))
+        return 0;
+    driver_enter(device);
+    const cl_uint count =
+        grids_turns(queue, kernel, &(struct grid){dims, global, local}, events, most);
+    driver_leave(device);
+    return count;
+}
+
 cls_status enqueue_write(const struct device *device, cl_command_queue queue, cl_mem to,
                          struct range_1d range, const void *from, struct wait_list waits,
                          cl_event *event) {

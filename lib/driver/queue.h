@@ -49,6 +49,12 @@ struct rect_2d {
 cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, cl_kernel kernel,
                           cl_uint dims, const size_t *global, const size_t *local,
                           struct wait_list waits, cl_event *event);
+/* Up to `most` events of launches that are to be over before this one is enqueued, since they may not overlap and
+ * are of other cl_contexts; each with a reference for the caller. It is asked again afterwards. Nothing on nearly
+ * all drivers. */
+cl_uint kernel_turns(const struct device *device, cl_command_queue queue, cl_kernel kernel,
+                     cl_uint dims, const size_t *global, const size_t *local, cl_event *events,
+                     cl_uint most);
 cls_status enqueue_write(const struct device *device, cl_command_queue queue, cl_mem to,
                          struct range_1d range, const void *from, struct wait_list waits,
                          cl_event *event);

@@ -76,7 +76,7 @@ static const struct quirk_row rows[] = {
          {"unlike_grids_abort",
           "Two launches of one kernel with a narrow and a wider grid end the process where they "
           "overlap; the library has launches of one kernel with unlike grids wait for each "
-          "other, in the call that hands them over where they are of different contexts."}},
+          "other."}},
     {.bit = QUIRK_COVERED,
      .platform = POCL,
      .driver = "3.",
