@@ -307,8 +307,9 @@ cls_status stream_mark_to_wait(struct stream *stream, uint64_t *position, uint64
 static cls_status synchronize(struct stream *stream, uint64_t deadline) {
     uint64_t position = 0;
     cls_status status = check_may_block();
-    if (!status)
-        status = stream_mark_to_wait(stream, &position, deadline);
+    if (status)
+        return status;
+    status = stream_mark_to_wait(stream, &position, deadline);
     if (!status)
         status = stream_wait(stream, position, deadline);
     if (status == CLS_ERROR_TIMEOUT)

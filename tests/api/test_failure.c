@@ -291,6 +291,33 @@ static void test_a_poisoned_stream_may_be_destroyed(void **state) {
 }
 
 /* Frees still happen: a failed stream's buffers do not pile up. */
+struct waits {
+    struct outcome outcome;
+    cls_status synchronize, wait;
+};
+
+static void try_to_wait(cls_stream stream, cls_status status, void *arg) {
+    struct waits *waits = arg;
+    waits->synchronize = cls_stream_synchronize(stream);
+    waits->wait = cls_stream_wait(stream, 0);
+    keep_outcome(stream, status, &waits->outcome);
+}
+
+/* Whatever the stream has come to. */
+static void test_callbacks_of_failed_streams_may_not_wait(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    struct waits waits;
+    outcome_init(&waits.outcome);
+    OK(rig_fail(stream, "fails", -5));
+    OK(cls_stream_add_callback(stream, try_to_wait, &waits));
+    assert_true(sem_comes(&waits.outcome.called));
+    assert_int_equal(waits.outcome.status, CLS_ERROR_COMMAND_FAILED);
+    assert_int_equal(waits.synchronize, CLS_ERROR_WOULD_DEADLOCK);
+    assert_int_equal(waits.wait, CLS_ERROR_WOULD_DEADLOCK);
+    OK(cls_stream_destroy(stream));
+}
+
 static void test_failed_streams_let_go_of_their_memory(void **state) {
     (void)state;
     for (int i = 0; i < 30; i++) {
@@ -317,6 +344,7 @@ int main(void) {
         cmocka_unit_test(test_every_thread_is_told),
         cmocka_unit_test(test_the_first_error_stays),
         cmocka_unit_test(test_host_functions_are_skipped_and_callbacks_told),
+        cmocka_unit_test(test_callbacks_of_failed_streams_may_not_wait),
         cmocka_unit_test(test_dependents_only_are_poisoned),
         cmocka_unit_test(test_waiting_for_known_failure_poisons),
         cmocka_unit_test(test_a_taken_wait_is_poisoned_without_a_command),
