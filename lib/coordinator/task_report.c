@@ -28,8 +28,7 @@ struct verdict {
     const struct failure *failure;
     uint64_t first;  /* where it began then */
     uint32_t origin; /* the task whose command failed, on whatever stream, or CLS_NO_TASK */
-    uint32_t
-        within; /* the task of the stream within whose work the failure begins, or CLS_NO_TASK */
+    uint32_t within; /* that of the stream within whose work the failure begins, or CLS_NO_TASK */
 };
 
 enum { VERDICTS = 32 };
