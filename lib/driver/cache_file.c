@@ -118,7 +118,7 @@ bool cache_load(enum cache_kind kind, struct cache_bytes key, struct cache_bytes
 
 /* Writing */
 
-static bool make_folders(char *path) {
+bool cache_make_folders(char *path) {
     for (char *at = path + 1; *at; at++) {
         if (*at != '/')
             continue;
@@ -191,7 +191,7 @@ void cache_store(enum cache_kind kind, struct cache_bytes key, struct cache_byte
     char path[CACHE_PATH];
     char mark[CACHE_PATH];
     if (!cache_folder(folder) || !cache_path(kind, key, path) || !mark_path(path, mark) ||
-        is_marked(folder, mark) || !make_folders(folder))
+        is_marked(folder, mark) || !cache_make_folders(folder))
         return;
     size_t size;
     void *blob = cache_blob_pack(kind, key, payload, &size);

@@ -22,6 +22,9 @@ enum { CACHE_PATH = 1024 };
 /* The folder for the environment of this moment; false: no disk cache. */
 bool cache_folder(char path[CACHE_PATH]);
 
+/* Makes the folder, and those above it, where they are missing. */
+bool cache_make_folders(char *path);
+
 /* The file of an entry: the folder, and a hash of kind and key. False: no disk cache. */
 bool cache_path(enum cache_kind kind, struct cache_bytes key, char path[CACHE_PATH]);
 

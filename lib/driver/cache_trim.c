@@ -30,6 +30,7 @@ static const struct {
     {".clsb", 0},
     {".clsb-new", 60 * 60},
     {".clsb-loading", 24 * 60 * 60},
+    {".clsb-making", 24 * 60 * 60},
 };
 
 static bool ends_with(const char *text, const char *suffix) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "driver/build_log.h"
+#include "driver/cache_claim.h"
 #include "driver/program_disk.h"
 #include "driver/serial.h"
 #include "driver/status.h"
@@ -107,26 +108,37 @@ static bool keeps_promise(cl_program program, const struct program_spec *spec) {
     return !asked || tells_parameters(program);
 }
 
+/* From the disk; `*cached` comes down to false where what is there is of no use, and would be again. */
+static cl_program load(const struct device *device, cl_context context,
+                       const struct program_spec *spec, struct cache_bytes key, bool *cached) {
+    cl_program program =
+        program_disk_load(device, context, key, spec->options ? spec->options : "");
+    if (!program || keeps_promise(program, spec))
+        return program;
+    clReleaseProgram(program);
+    *cached = false;
+    return NULL;
+}
+
 static cls_status load_or_build(const struct device *device, cl_context context,
                                 const struct program_spec *spec, const char *source,
                                 cl_program *out) {
     struct text material = {0};
     bool cached = program_disk_key(device, spec, source, &material);
     struct cache_bytes key = {material.bytes, material.length};
+    struct cache_claim claim = {.file = -1};
     cls_status status = CLS_SUCCESS;
     cl_program program = NULL;
     if (cached)
-        program = program_disk_load(device, context, key, spec->options ? spec->options : "");
-    if (program && !keeps_promise(program, spec)) {
-        clReleaseProgram(program);
-        program = NULL;
-        cached = false;
-    }
+        program = load(device, context, spec, key, &cached);
+    if (!program && cached && cache_claim_begin(CACHE_PROGRAM, key, &claim))
+        program = load(device, context, spec, key, &cached);
     if (!program) {
         status = build_source(device, context, spec, source, &program);
         if (!status && cached)
             program_disk_store(device, program, key);
     }
+    cache_claim_end(&claim);
     free(material.bytes);
     if (!status)
         *out = program;

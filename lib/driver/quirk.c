@@ -48,6 +48,13 @@ static const struct quirk_row rows[] = {
               "their checksum holds and no earlier process died loading them."}},
     {.bit = QUIRK_COVERED,
      .platform = POCL,
+     .driver = "3.",
+     .text = {"binary_beside_a_build_aborts",
+              "A binary taken while another process compiles the same program may end the process "
+              "that loads it; of the library's processes one at a time builds what the cache "
+              "lacks."}},
+    {.bit = QUIRK_COVERED,
+     .platform = POCL,
      .text = {"barrier_loses_wait",
               "Of two barriers with wait lists in a row the first one's wait is lost; the library "
               "orders by wait lists and never by barriers."}},

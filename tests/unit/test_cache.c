@@ -15,6 +15,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/clock.h"
+#include "driver/cache_claim.h"
 #include "driver/cache_file.h"
 
 #include "child.h"
@@ -375,6 +377,94 @@ static void mark_of_a_living_process_does_no_harm(void **state) {
     assert_true(load_equals(sample()));
 }
 
+/* Claims */
+
+/* Ends of pipes between the maker of an entry and those who wait for it. */
+struct talk {
+    int to_maker[2], from_maker[2];
+};
+
+static bool tell(const int ends[2]) { return write(ends[1], "x", 1) == 1; }
+
+static bool hear(const int ends[2]) {
+    char byte;
+    return read(ends[0], &byte, 1) == 1;
+}
+
+static int make_the_entry(void *arg) {
+    const struct talk *talk = arg;
+    struct cache_claim claim;
+    CHECK(cache_claim_begin(CACHE_PROGRAM, key, &claim) && claim.file >= 0);
+    CHECK(tell(talk->from_maker) && hear(talk->to_maker));
+    clock_sleep_ns(50 * 1000 * 1000); /* who waits is to come to it */
+    cache_store(CACHE_PROGRAM, key, sample());
+    cache_claim_end(&claim);
+    return 0;
+}
+
+static int die_with_claim(void *arg) {
+    struct cache_claim claim;
+    (void)arg;
+    CHECK(cache_claim_begin(CACHE_PROGRAM, key, &claim) && claim.file >= 0);
+    return 0;
+}
+
+/* Starts `make_the_entry`, and comes back once it has its claim. */
+static pid_t start_maker(struct talk *talk) {
+    assert_int_equal(pipe(talk->to_maker), 0);
+    assert_int_equal(pipe(talk->from_maker), 0);
+    fflush(NULL);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const int line = make_the_entry(talk);
+        dump_counts();
+        _exit(line ? 1 : 0);
+    }
+    assert_true(hear(talk->from_maker));
+    return pid;
+}
+
+static void who_claims_what_is_being_made_finds_it(void **state) {
+    struct cache_claim claim;
+    struct talk talk;
+    int status;
+    (void)state;
+    const pid_t maker = start_maker(&talk);
+    assert_false(load_equals(sample()));
+    assert_true(tell(talk.to_maker));
+    assert_true(cache_claim_begin(CACHE_PROGRAM, key, &claim));
+    assert_true(load_equals(sample()));
+    cache_claim_end(&claim);
+    assert_int_equal(waitpid(maker, &status, 0), maker);
+    assert_int_equal(status, 0);
+    assert_int_equal(scratch_count(".clsb-making", NULL, 0), 0);
+    for (int i = 0; i < 2; i++) {
+        close(talk.to_maker[i]);
+        close(talk.from_maker[i]);
+    }
+}
+
+static void claim_of_a_dead_process_is_nobodys(void **state) {
+    struct cache_claim claim;
+    (void)state;
+    assert_int_equal(child_run(die_with_claim, NULL), 0);
+    assert_int_equal(scratch_count(".clsb-making", NULL, 0), 1);
+    assert_true(cache_claim_begin(CACHE_PROGRAM, key, &claim));
+    assert_true(claim.file >= 0);
+    cache_claim_end(&claim);
+    assert_int_equal(scratch_count(".clsb-making", NULL, 0), 0);
+}
+
+static void without_a_folder_there_is_no_claim(void **state) {
+    struct cache_claim claim;
+    (void)state;
+    assert_int_equal(setenv("CLSTREAM_CACHE", "off", 1), 0);
+    assert_false(cache_claim_begin(CACHE_PROGRAM, key, &claim));
+    cache_claim_end(&claim);
+    assert_int_equal(unsetenv("CLSTREAM_CACHE"), 0);
+}
+
 #define ON_DISK(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
 
 int main(void) {
@@ -397,6 +487,9 @@ int main(void) {
         ON_DISK(entry_that_killed_a_process_is_not_used_again),
         ON_DISK(entry_is_stored_again_once_its_mark_is_a_day_old),
         ON_DISK(mark_of_a_living_process_does_no_harm),
+        ON_DISK(who_claims_what_is_being_made_finds_it),
+        ON_DISK(claim_of_a_dead_process_is_nobodys),
+        ON_DISK(without_a_folder_there_is_no_claim),
     };
     return cmocka_run_group_tests_name("cache", tests, NULL, NULL);
 }
