@@ -4,75 +4,27 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "trace/profile.h"
-
-/* qsort has no argument to pass: entries carry their keys. */
-struct entry {
-    uint64_t first, second;
-    uint32_t index;
-};
-
-static int by_keys(const void *left, const void *right) {
-    const struct entry *a = left, *b = right;
-    if (a->first != b->first)
-        return a->first < b->first ? -1 : 1;
-    return (a->second > b->second) - (a->second < b->second);
-}
-
-static void sort_into(struct entry *entries, size_t n, uint32_t *out) {
-    qsort(entries, n, sizeof *entries, by_keys);
-    for (size_t i = 0; i < n; i++)
-        out[i] = entries[i].index;
-}
+#include "trace/lineup.h"
 
 static bool sort_commands(struct profile *profile) {
-    struct entry *entries = malloc((profile->count + 1) * sizeof *entries);
-    profile->commands = malloc((profile->count + 1) * sizeof *profile->commands);
-    profile->order = malloc((profile->count + 1) * sizeof *profile->order);
-    bool made = entries && profile->commands && profile->order;
-    for (uint32_t i = 0; made && i < profile->count; i++) {
-        const cls_profile_record *record = &profile->records[i];
-        if (is_command(record))
-            entries[profile->n_commands++] = (struct entry){record->stream, record->position, i};
-    }
-    if (made) {
-        size_t n = profile->n_commands;
-        sort_into(entries, n, profile->commands);
-        for (size_t i = 0; i < n; i++) {
-            const cls_profile_record *record = &profile->records[entries[i].index];
-            entries[i].first = record->queued_ns;
-            entries[i].second = record->position;
-        }
-        sort_into(entries, n, profile->order);
-    }
-    free(entries);
+    struct lineup commands = {NULL, 0}, order = {NULL, 0};
+    bool made = lineup_by_place(&commands, profile->records, profile->count) &&
+                lineup_by_submission(&order, profile->records, &commands);
+    profile->commands = commands.items;
+    profile->order = order.items;
+    profile->n_commands = commands.count;
     return made;
-}
-
-/* The last recorded command of a stream up to a position: what a wait for that position is for. */
-static uint32_t find_command(const struct profile *profile, uint64_t stream, uint64_t position) {
-    size_t low = 0, high = profile->n_commands;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const cls_profile_record *record = &profile->records[profile->commands[middle]];
-        if (record->stream > stream || (record->stream == stream && record->position > position))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    if (!low || profile->records[profile->commands[low - 1]].stream != stream)
-        return NO_INDEX;
-    return profile->commands[low - 1];
 }
 
 static void link_command(struct profile *profile, uint32_t i) {
     const cls_profile_record *record = &profile->records[i];
+    const struct lineup commands = {profile->commands, profile->n_commands};
     struct link *link = &profile->links[i];
     for (unsigned k = 0; k < CLS_PROFILE_DEPENDENCIES; k++) {
         const cls_profile_dependency *wait = &record->dependencies[k];
-        link->waits[k] = k < record->n_dependencies
-                             ? find_command(profile, wait->stream, wait->position)
-                             : NO_INDEX;
+        link->waits[k] = k < record->n_dependencies ? lineup_find(&commands, profile->records,
+                                                                  wait->stream, wait->position)
+                                                    : NO_INDEX;
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "trace/clock_map.h"
+#include "trace/lineup.h"
 #include "trace/profile.h"
 
 static cls_status no_memory(void) {
@@ -206,64 +207,37 @@ static bool begins_unseen(const cls_profile_record *record) {
            (record->clock == CLS_CLOCK_NOTICED || record->kind == CLS_COMMAND_FOREIGN);
 }
 
-/* Commands by stream and position. */
-struct lineup {
-    cls_profile_record **items;
-    size_t count;
-};
-
-static int by_place(const void *left, const void *right) {
-    const cls_profile_record *a = *(cls_profile_record *const *)left;
-    const cls_profile_record *b = *(cls_profile_record *const *)right;
-    if (a->stream != b->stream)
-        return a->stream < b->stream ? -1 : 1;
-    return (a->position > b->position) - (a->position < b->position);
-}
-
-/* Where there is work that began unseen; else it is left empty. */
-static bool line_up(const struct profile *profile, struct lineup *lineup) {
-    bool wanted = false;
-    for (size_t i = 0; i < profile->count && !wanted; i++)
-        wanted = begins_unseen(&profile->records[i]);
-    lineup->items = wanted ? malloc(profile->count * sizeof(void *)) : NULL;
-    for (size_t i = 0; lineup->items && i < profile->count; i++)
-        if (is_command(&profile->records[i]))
-            lineup->items[lineup->count++] = &profile->records[i];
-    if (lineup->items)
-        qsort(lineup->items, lineup->count, sizeof(void *), by_place);
-    return lineup->items || !wanted;
+static bool any_begins_unseen(const struct profile *profile) {
+    for (size_t i = 0; i < profile->count; i++)
+        if (begins_unseen(&profile->records[i]))
+            return true;
+    return false;
 }
 
 /* Work begins behind the last recorded command of a stream up to a position. */
-static void start_after(cls_profile_record *record, const struct lineup *lineup, uint64_t stream,
-                        uint64_t position) {
-    size_t low = 0, high = lineup->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const cls_profile_record *at = lineup->items[middle];
-        if (at->stream > stream || (at->stream == stream && at->position > position))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    if (!low || lineup->items[low - 1]->stream != stream)
-        return;
-    const uint64_t end = lineup->items[low - 1]->end_ns;
+static void start_after(cls_profile_record *records, uint32_t i, const struct lineup *lineup,
+                        uint64_t stream, uint64_t position) {
+    cls_profile_record *record = &records[i];
+    const uint32_t before = lineup_find(lineup, records, stream, position);
+    const uint64_t end = before == NO_INDEX ? 0 : records[before].end_ns;
     if (end > record->start_ns)
         record->start_ns = end < record->end_ns ? end : record->end_ns;
 }
 
 static bool start_after_causes(struct profile *profile) {
     struct lineup lineup = {NULL, 0};
-    if (!line_up(profile, &lineup))
+    if (!any_begins_unseen(profile))
+        return true;
+    if (!lineup_by_place(&lineup, profile->records, profile->count))
         return false;
     for (size_t i = 0; i < lineup.count; i++) {
-        cls_profile_record *record = lineup.items[i];
+        const uint32_t at = lineup.items[i];
+        const cls_profile_record *record = &profile->records[at];
         if (!begins_unseen(record))
             continue;
-        start_after(record, &lineup, record->stream, record->position - 1);
+        start_after(profile->records, at, &lineup, record->stream, record->position - 1);
         for (unsigned k = 0; k < CLS_PROFILE_DEPENDENCIES && k < record->n_dependencies; k++)
-            start_after(record, &lineup, record->dependencies[k].stream,
+            start_after(profile->records, at, &lineup, record->dependencies[k].stream,
                         record->dependencies[k].position);
     }
     free(lineup.items);
