@@ -9,6 +9,7 @@
 #include "core/mutant.h"
 #include "core/share.h"
 #include "core/stream.h"
+#include "driver/event.h"
 
 void dep_release(const struct dep *dep) {
     if (dep->share)
@@ -79,6 +80,11 @@ const struct failure *dep_failure(const struct dep *dep) {
     if (dep->stream)
         return stream_failure_at(dep->stream, dep->position);
     return dep->gate ? gate_failure(dep->gate, dep->position) : NULL;
+}
+
+cl_int dep_event_outcome(const struct dep *dep) {
+    const cl_int state = event_outcome(dep->share->device, dep->share->event);
+    return state < 0 && dep->order_only ? CL_COMPLETE : state;
 }
 
 const struct failure *deps_first_failure(struct deps *deps) {

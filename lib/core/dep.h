@@ -12,6 +12,8 @@
 
 #include <clstream/status.h>
 
+#include "driver/cl.h"
+
 struct share;
 struct stream;
 struct failure;
@@ -57,6 +59,10 @@ cls_status deps_add_other(struct deps *deps, const struct dep *dep);
 
 /* The recorded failure behind a dependency, or NULL; never of a user's own event. */
 const struct failure *dep_failure(const struct dep *dep);
+
+/* Of one that is an event alone: positive while pending, negative when it failed and that is something to the
+ * waiter. */
+cl_int dep_event_outcome(const struct dep *dep);
 
 /* That of the first dependency that has failed, or NULL. */
 const struct failure *deps_first_failure(struct deps *deps);

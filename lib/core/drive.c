@@ -31,10 +31,10 @@ enum readiness { READY, BLOCKED, FAILED, CHANGED };
 
 /* A user's own event, or a launch that is to pass first: the library holds the command back until it is set. */
 static enum readiness look_at_foreign(const struct dep *dep, cls_status *why) {
-    cl_int state = event_outcome(dep->share->device, dep->share->event);
+    cl_int state = dep_event_outcome(dep);
     if (state > 0)
         return BLOCKED;
-    if (state == CL_COMPLETE || dep->order_only)
+    if (state == CL_COMPLETE)
         return READY;
     *why = driver_status(state, "a wait for a cl_event");
     return FAILED;

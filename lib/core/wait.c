@@ -339,11 +339,6 @@ cls_status cls_stream_wait(cls_stream handle, uint64_t timeout_ns) {
     return status;
 }
 
-static cl_int foreign_state(const struct dep *dep) {
-    cl_int state = event_outcome(dep->share->device, dep->share->event);
-    return state < 0 && dep->order_only ? CL_COMPLETE : state;
-}
-
 /* As of an event: positive while pending, negative when failed. */
 static cl_int wait_state(const struct dep *dep) {
     bool over;
@@ -352,7 +347,7 @@ static cl_int wait_state(const struct dep *dep) {
     else if (dep->gate)
         over = dep->gate->type->is_over(dep->gate, dep->position);
     else
-        return foreign_state(dep);
+        return dep_event_outcome(dep);
     if (!over)
         return CL_SUBMITTED;
     return dep_failure(dep) ? -1 : CL_COMPLETE;

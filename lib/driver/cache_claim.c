@@ -16,12 +16,11 @@ enum look { LOOK_MINE, LOOK_OTHERS, LOOK_NONE };
 
 /* A file that its owner has removed meanwhile is nobody's claim. */
 static enum look try_to_lock(struct cache_claim *claim) {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     struct stat info;
     claim->file = open(claim->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (claim->file < 0)
         return LOOK_NONE;
-    const bool locked = fcntl(claim->file, F_SETLK, &lock) == 0;
+    const bool locked = cache_lock_file(claim->file);
     if (locked && fstat(claim->file, &info) == 0 && info.st_nlink > 0)
         return LOOK_MINE;
     const bool others = locked || errno == EACCES || errno == EAGAIN;

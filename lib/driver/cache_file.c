@@ -204,7 +204,7 @@ void cache_store(enum cache_kind kind, struct cache_bytes key, struct cache_byte
 
 /* Crash marks */
 
-static bool lock_file(int file) {
+bool cache_lock_file(int file) {
     struct flock lock = {0};
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
@@ -218,7 +218,7 @@ static bool owner_died(const char *path) {
     int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0)
         return false;
-    bool died = lock_file(file) && fstat(file, &info) == 0 && info.st_nlink > 0;
+    bool died = cache_lock_file(file) && fstat(file, &info) == 0 && info.st_nlink > 0;
     close(file);
     return died;
 }
@@ -230,7 +230,7 @@ bool cache_mark_begin(enum cache_kind kind, struct cache_bytes key, struct cache
         return true;
     mark->file = open(mark->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (mark->file >= 0) {
-        lock_file(mark->file);
+        cache_lock_file(mark->file);
         return true;
     }
     if (errno != EEXIST || !owner_died(mark->path))

@@ -25,6 +25,10 @@ bool cache_folder(char path[CACHE_PATH]);
 /* Makes the folder, and those above it, where they are missing. */
 bool cache_make_folders(char *path);
 
+/* Takes a file for this process, which lets go of it when it closes the file or ends; false, with errno: another has
+ * it, or it cannot be had. */
+bool cache_lock_file(int file);
+
 /* The file of an entry: the folder, and a hash of kind and key. False: no disk cache. */
 bool cache_path(enum cache_kind kind, struct cache_bytes key, char path[CACHE_PATH]);
 
