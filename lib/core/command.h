@@ -106,18 +106,18 @@ struct command {
             cl_kernel instance;    /* with its arguments set */
             struct launch_shape shape;
         } launch;
-        struct {
+        struct copy_arguments {
             cl_mem to, from;
             void *host;
             size_t to_offset;
             struct range_1d range; /* of `from` where there is one, else of `to` */
         } copy;
-        struct {
+        struct rect_arguments {
             cl_mem to, from;
             void *host;
             struct rect_2d rect;
         } rect;
-        struct {
+        struct fill_arguments {
             cl_mem to;
             struct range_1d range;
             size_t pattern_bytes;

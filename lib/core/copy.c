@@ -13,9 +13,8 @@ static cls_status fill_h2d(struct transfer *t, size_t offset, const void *src, s
     bool stage = transfer_is_staged(t, true, src, bytes);
     t->command.type = stage ? &type_staged_write : &type_write;
     t->command.bytes = bytes;
-    t->command.u.copy.to = t->to->memory;
-    t->command.u.copy.host = (void *)(uintptr_t)src;
-    t->command.u.copy.range = (struct range_1d){offset, bytes};
+    t->command.u.copy = (struct copy_arguments){
+        .to = t->to->memory, .host = (void *)(uintptr_t)src, .range = {offset, bytes}};
     return CLS_SUCCESS;
 }
 
@@ -28,9 +27,8 @@ static cls_status fill_d2h(struct transfer *t, void *dst, size_t offset, size_t 
     bool stage = transfer_is_staged(t, false, dst, bytes);
     t->command.type = stage ? &type_staged_read : &type_read;
     t->command.bytes = bytes;
-    t->command.u.copy.from = t->from->memory;
-    t->command.u.copy.host = dst;
-    t->command.u.copy.range = (struct range_1d){offset, bytes};
+    t->command.u.copy =
+        (struct copy_arguments){.from = t->from->memory, .host = dst, .range = {offset, bytes}};
     return CLS_SUCCESS;
 }
 
@@ -100,10 +98,10 @@ static cls_status d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t 
         return transfer_end(&t, CLS_SUCCESS);
     t.command.type = &type_copy;
     t.command.bytes = bytes;
-    t.command.u.copy.to = t.to->memory;
-    t.command.u.copy.to_offset = dst_offset;
-    t.command.u.copy.from = t.from->memory;
-    t.command.u.copy.range = (struct range_1d){src_offset, bytes};
+    t.command.u.copy = (struct copy_arguments){.to = t.to->memory,
+                                               .to_offset = dst_offset,
+                                               .from = t.from->memory,
+                                               .range = {src_offset, bytes}};
     return transfer_submit(&t, blocking);
 }
 

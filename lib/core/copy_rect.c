@@ -83,9 +83,8 @@ static cls_status rect_h2d(cls_buffer dst, const void *src, const cls_rect *rect
         return transfer_end(&t, status);
     bool stage = transfer_is_staged(&t, true, src, span);
     t.command.type = stage ? &type_staged_write_rect : &type_write_rect;
-    t.command.u.rect.to = t.to->memory;
-    t.command.u.rect.host = (void *)(uintptr_t)src;
-    t.command.u.rect.rect = to_buffer(rect);
+    t.command.u.rect = (struct rect_arguments){
+        .to = t.to->memory, .host = (void *)(uintptr_t)src, .rect = to_buffer(rect)};
     return transfer_submit(&t, blocking);
 }
 
@@ -102,9 +101,8 @@ static cls_status rect_d2h(void *dst, cls_buffer src, const cls_rect *rect, cls_
         return transfer_end(&t, status);
     bool stage = transfer_is_staged(&t, false, dst, span);
     t.command.type = stage ? &type_staged_read_rect : &type_read_rect;
-    t.command.u.rect.from = t.from->memory;
-    t.command.u.rect.host = dst;
-    t.command.u.rect.rect = from_buffer(rect);
+    t.command.u.rect =
+        (struct rect_arguments){.from = t.from->memory, .host = dst, .rect = from_buffer(rect)};
     return transfer_submit(&t, blocking);
 }
 
@@ -198,9 +196,8 @@ static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *rect,
         return rect_by_kernel(dst, src, rect, stream, blocking);
     }
     t.command.type = &type_copy_rect;
-    t.command.u.rect.to = t.to->memory;
-    t.command.u.rect.from = t.from->memory;
-    t.command.u.rect.rect = from_buffer(rect);
+    t.command.u.rect = (struct rect_arguments){
+        .to = t.to->memory, .from = t.from->memory, .rect = from_buffer(rect)};
     return transfer_submit(&t, blocking);
 }
 

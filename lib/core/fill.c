@@ -37,9 +37,8 @@ static cls_status fill(cls_buffer dst, size_t offset, size_t bytes, const void *
         return transfer_end(&t, CLS_SUCCESS);
     t.command.type = &type_fill;
     t.command.bytes = bytes;
-    t.command.u.fill.to = t.to->memory;
-    t.command.u.fill.range = (struct range_1d){offset, bytes};
-    t.command.u.fill.pattern_bytes = pattern_bytes;
+    t.command.u.fill = (struct fill_arguments){
+        .to = t.to->memory, .range = {offset, bytes}, .pattern_bytes = pattern_bytes};
     memcpy(t.command.u.fill.pattern, pattern, pattern_bytes);
     return transfer_submit(&t, blocking);
 }
@@ -81,8 +80,8 @@ static cls_status prefetch(cls_buffer handle, cls_location where, cls_stream str
         return transfer_submit(&t, blocking);
     }
     bool late = t.stream->context->caps->migrate_blocks;
-    t.command.u.migrate.memory = &buffer->memory;
-    t.command.u.migrate.to_host = where == CLS_TO_HOST;
+    t.command.u.migrate =
+        (struct migration){.memory = &buffer->memory, .to_host = where == CLS_TO_HOST};
     t.command.type = late ? &type_late_migrate : &type_migrate;
     if (!buffer->is_coarse)
         return transfer_submit(&t, blocking);

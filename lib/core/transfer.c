@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/transfer.h"
 
-#include <string.h>
-
 #include "base/range.h"
 #include "core/context.h"
 
@@ -34,9 +32,16 @@ static cls_status take_stream(struct transfer *transfer, cls_stream stream) {
     return status ? transfer_end(transfer, status) : CLS_SUCCESS;
 }
 
+/* Nothing is held, and the command without its type and arguments. */
+static void transfer_init(struct transfer *transfer) {
+    transfer->stream = NULL;
+    transfer->to = transfer->from = NULL;
+    command_init(&transfer->command, NULL, NULL);
+}
+
 static cls_status take_buffers(struct transfer *transfer, const cls_buffer *to,
                                const cls_buffer *from) {
-    memset(transfer, 0, sizeof *transfer);
+    transfer_init(transfer);
     cls_status status = CLS_SUCCESS;
     if (to)
         status = buffer_get(*to, &transfer->to);
@@ -69,7 +74,7 @@ void transfer_drop(struct transfer *transfer) {
 }
 
 cls_status transfer_begin_moving(struct transfer *transfer, cls_stream stream, cls_buffer buffer) {
-    memset(transfer, 0, sizeof *transfer);
+    transfer_init(transfer);
     cls_status status = buffer_find(buffer, &transfer->to);
     return status ? status : take_stream(transfer, stream);
 }

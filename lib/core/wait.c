@@ -115,24 +115,21 @@ static void cover_dep(struct stream *stream, const struct stream *waiter, struct
 
 cls_status stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
                       struct dep *out, bool *done) {
-    struct dep dep = {.stream = stream, .position = position};
+    *out = (struct dep){.stream = stream, .position = position};
     if (atomic_load(&stream->retired) < position) {
         pthread_mutex_lock(&stream->lock);
         bool pending = atomic_load(&stream->retired) < position;
         if (pending && is_handed_over(stream, position))
-            cover_dep(stream, waiter, &dep);
+            cover_dep(stream, waiter, out);
         pthread_mutex_unlock(&stream->lock);
     }
-    if (atomic_load(&stream->retired) >= position) {
-        if (dep.share)
-            share_drop(dep.share);
-        *done = true;
-        const struct failure *failure = stream_failure_at(stream, position);
-        return failure ? failure_report(stream, failure) : CLS_SUCCESS;
-    }
-    *done = false;
-    *out = dep;
-    return CLS_SUCCESS;
+    *done = atomic_load(&stream->retired) >= position;
+    if (!*done)
+        return CLS_SUCCESS;
+    if (out->share)
+        share_drop(out->share);
+    const struct failure *failure = stream_failure_at(stream, position);
+    return failure ? failure_report(stream, failure) : CLS_SUCCESS;
 }
 
 /* --- waiting --- */

@@ -66,8 +66,9 @@ struct async {
     struct lane lanes[KINDS];
     cls_op issued; /* the last number given */
     struct touched *touched;
-    uint64_t turns;     /* how often an operation was noted as some buffer's last */
-    struct end unknown; /* the last compute that may have written anything */
+    struct touched *found; /* the one that was looked for last: mostly the next one too; or NULL */
+    uint64_t turns;        /* how often an operation was noted as some buffer's last */
+    struct end unknown;    /* the last compute that may have written anything */
     struct reports reports;
 };
 

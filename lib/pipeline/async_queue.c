@@ -15,7 +15,8 @@
 #include "pipeline/async.h"
 #include "pipeline/pipeline.h"
 
-/* What is queued. Buffers are its own; `slots` is a ring that it takes a slot of. */
+/* What is queued. Buffers are its own; `slots` is a ring that it takes a slot of. A maker names each member: clearing
+ * the rest would take longer than all that is set. */
 struct request {
     cls_op_kind kind;
     const cls_op *deps;
@@ -25,7 +26,7 @@ struct request {
     unsigned n_buffers;
     bool unknown;               /* it may write anything */
     const cls_compute *compute; /* NULL: it is a copy, of what follows */
-    cls_place place;
+    const cls_place *place;
     void *host_out;
     const void *host_in;
     size_t bytes;
@@ -92,13 +93,14 @@ static cls_status submit_copy(struct async *async, const struct request *request
                               const uint64_t behind[KINDS], const cls_slot *slot,
                               uint64_t *position) {
     struct stream *stream = async->lanes[request->kind].stream;
-    const cls_buffer buffer = slot ? slot->buffer : request->place.buffer;
+    const cls_buffer buffer = slot ? slot->buffer : request->place->buffer;
     struct transfer transfer;
-    cls_status status = request->kind == CLS_OP_UPLOAD
-                            ? transfer_prepare_h2d(&transfer, stream, buffer, request->place.offset,
-                                                   request->host_in, request->bytes)
-                            : transfer_prepare_d2h(&transfer, stream, buffer, request->place.offset,
-                                                   request->host_out, request->bytes);
+    cls_status status =
+        request->kind == CLS_OP_UPLOAD
+            ? transfer_prepare_h2d(&transfer, stream, buffer, request->place->offset,
+                                   request->host_in, request->bytes)
+            : transfer_prepare_d2h(&transfer, stream, buffer, request->place->offset,
+                                   request->host_out, request->bytes);
     if (status)
         return status;
     status = async_enter_behind(async, request->kind, behind);
@@ -246,40 +248,36 @@ static cls_status check_place(const cls_place *place, const void *host, size_t b
     return status ? status : range_check(place->offset, bytes, room);
 }
 
-static void use_place(struct request *request) {
-    if (request->place.buffer) {
-        request->buffers = &request->place.buffer;
-        request->n_buffers = 1;
-    } else {
-        request->slots = request->place.slots;
-    }
+/* `place` is to stay where it is. */
+static struct request copy_of(cls_op_kind kind, const cls_place *place, const void *in, void *out,
+                              size_t bytes, const cls_op *deps, unsigned n_deps) {
+    return (struct request){.kind = kind,
+                            .deps = deps,
+                            .n_deps = n_deps,
+                            .slots = place->buffer ? NULL : place->slots,
+                            .buffers = &place->buffer,
+                            .n_buffers = place->buffer != NULL,
+                            .unknown = false,
+                            .compute = NULL,
+                            .place = place,
+                            .host_out = out,
+                            .host_in = in,
+                            .bytes = bytes};
 }
 
 cls_status cls_async_coordinator_queue_upload(cls_async_coordinator coordinator, const void *host,
                                               size_t bytes, cls_place to, const cls_op *deps,
                                               unsigned n_deps, cls_op *op) {
-    struct request request = {.kind = CLS_OP_UPLOAD,
-                              .deps = deps,
-                              .n_deps = n_deps,
-                              .place = to,
-                              .host_in = host,
-                              .bytes = bytes};
+    const struct request request = copy_of(CLS_OP_UPLOAD, &to, host, NULL, bytes, deps, n_deps);
     cls_status status = check_place(&to, host, bytes);
-    use_place(&request);
     return status ? status : queue(coordinator, &request, op);
 }
 
 cls_status cls_async_coordinator_queue_download(cls_async_coordinator coordinator, cls_place from,
                                                 void *host, size_t bytes, const cls_op *deps,
                                                 unsigned n_deps, cls_op *op) {
-    struct request request = {.kind = CLS_OP_DOWNLOAD,
-                              .deps = deps,
-                              .n_deps = n_deps,
-                              .place = from,
-                              .host_out = host,
-                              .bytes = bytes};
+    const struct request request = copy_of(CLS_OP_DOWNLOAD, &from, NULL, host, bytes, deps, n_deps);
     cls_status status = check_place(&from, host, bytes);
-    use_place(&request);
     return status ? status : queue(coordinator, &request, op);
 }
 
@@ -325,13 +323,18 @@ cls_status cls_async_coordinator_queue_compute(cls_async_coordinator coordinator
     if (status)
         return status;
     const bool is_fn = compute->fn != NULL;
-    struct request request = {.kind = CLS_OP_COMPUTE,
-                              .deps = deps,
-                              .n_deps = n_deps,
-                              .slots = compute->slots,
-                              .buffers = is_fn ? compute->buffers : buffers,
-                              .compute = compute};
-    request.n_buffers = is_fn ? compute->n_buffers : kernel_buffers(compute, buffers);
-    request.unknown = is_fn && !compute->n_buffers && !compute->slots;
+    const struct request request = {.kind = CLS_OP_COMPUTE,
+                                    .deps = deps,
+                                    .n_deps = n_deps,
+                                    .slots = compute->slots,
+                                    .buffers = is_fn ? compute->buffers : buffers,
+                                    .n_buffers = is_fn ? compute->n_buffers
+                                                       : kernel_buffers(compute, buffers),
+                                    .unknown = is_fn && !compute->n_buffers && !compute->slots,
+                                    .compute = compute,
+                                    .place = NULL,
+                                    .host_out = NULL,
+                                    .host_in = NULL,
+                                    .bytes = 0};
     return queue(coordinator, &request, op);
 }

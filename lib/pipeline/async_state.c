@@ -196,9 +196,12 @@ static unsigned hash_of(cls_buffer buffer) {
     return (unsigned)((uint64_t)(uintptr_t)buffer * 0x9e3779b97f4a7c15u >> 32);
 }
 
-static struct touched *find_touched(const struct async *async, cls_buffer buffer) {
-    struct touched *touched;
+static struct touched *find_touched(struct async *async, cls_buffer buffer) {
+    struct touched *touched = async->found;
+    if (touched && touched->buffer == buffer)
+        return touched;
     HASH_FIND_BYHASHVALUE(hh, async->touched, &buffer, sizeof buffer, hash_of(buffer), touched);
+    async->found = touched;
     return touched;
 }
 
@@ -220,6 +223,7 @@ static bool is_free(const struct async *async, const struct touched *touched) {
 
 static void drop_free(struct async *async) {
     struct touched *touched, *next;
+    async->found = NULL;
     HASH_ITER(hh, async->touched, touched, next) {
         if (touched->users || !is_free(async, touched))
             continue;
