@@ -128,6 +128,7 @@ cls_status stream_dep(struct stream *stream, uint64_t position, const struct str
         return CLS_SUCCESS;
     if (out->share)
         share_drop(out->share);
+    out->share = NULL;
     const struct failure *failure = stream_failure_at(stream, position);
     return failure ? failure_report(stream, failure) : CLS_SUCCESS;
 }
