@@ -18,12 +18,11 @@ struct buffer {
     struct object object;
     struct context *context; /* retained */
     cl_mem memory;
-    size_t bytes; /* as asked for */
-
-    void *host;             /* unified memory's; NULL: the buffer is none */
+    size_t bytes;           /* as asked for */
     bool is_coarse;         /* it belongs to the host and the device by turns */
     _Atomic bool is_hosts;  /* and it is the host's turn, or will be */
     _Atomic bool is_mapped; /* for the host: as of what the driver was given */
+    void *host;             /* unified memory's; NULL: the buffer is none */
 
     struct block *block; /* NULL: a buffer of its own */
     size_t capacity;     /* bytes of the slot */

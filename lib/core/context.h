@@ -34,14 +34,15 @@ struct queue {
 
 enum { PRIORITIES = 3 };
 
+/* What each call looks at comes first, in one cache line. */
 struct context {
     struct object object;
     struct device *device;
     const struct caps *caps;
-    cl_context cl;
-    _Atomic bool closed; /* destroyed by the user; streams and buffers may still hold it */
     _Atomic(const char *)
-        lost_by; /* the command whose failure lost the driver's context; NULL: well */
+        lost_by;         /* the command whose failure lost the driver's context; NULL: well */
+    _Atomic bool closed; /* destroyed by the user; streams and buffers may still hold it */
+    cl_context cl;
     _Atomic uint32_t compiled_calls; /* of foreign libraries: a bit for each that has its kernels */
     _Atomic bool uses_blas;
     _Atomic unsigned holding[PRIORITIES]; /* streams with commands in their FIFO, by priority */

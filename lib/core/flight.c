@@ -2,6 +2,7 @@
 #include "core/flight.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -48,8 +49,11 @@ enum flight_room flights_reserve(struct flights *flights, unsigned limit) {
         return FLIGHT_NO_MEMORY;
     if (flights->spare)
         return FLIGHT_ROOM;
-    flights->spare = calloc(1, sizeof *flights->spare);
-    return flights->spare ? FLIGHT_ROOM : FLIGHT_NO_MEMORY;
+    flights->spare = aligned_alloc(_Alignof(struct flight), sizeof *flights->spare);
+    if (!flights->spare)
+        return FLIGHT_NO_MEMORY;
+    memset(flights->spare, 0, sizeof *flights->spare);
+    return FLIGHT_ROOM;
 }
 
 static struct flight *take_spare(struct flights *flights) {
@@ -78,7 +82,7 @@ struct flight *flights_push(struct flights *flights, struct command *command) {
     flight->event = NULL;
     flight->first = flight->position = command->position;
     flight->label = command_label(command);
-    flight->kind = command->type->kind;
+    flight->kind = (uint8_t)command->type->kind;
     flight->queue = NULL;
     flight->timed = NULL;
     flight->seen = command->seen;

@@ -20,6 +20,8 @@
 struct stream;
 struct queue;
 
+/* In the order in which it is looked at: what is asked about each, what is kept of each, and what has a command wait.
+ * An operation finds little of the library in a cache that the driver has used meanwhile. */
 struct flight {
     /* The event's, once others have come to hold it too. First, since the last of them may come to free the
      * flight's memory. */
@@ -27,19 +29,22 @@ struct flight {
     bool shared;
     bool well;      /* known to be done without a failure of its own */
     bool chained;   /* the driver has it wait for the flight before it */
+    uint8_t kind;   /* a cls_command_kind */
     cl_int lost;    /* negative: nothing can be known of it and the flights before it any more */
     cl_event event; /* NULL: covered by the next flight that has one, on the same in-order queue */
-    uint64_t first, position; /* the first and the last command's; deps are the first one's */
-    const char *label;        /* of the last one */
-    cls_command_kind kind;
+    uint64_t position; /* of the last command */
     struct queue *queue;
+    struct flight *next; /* of the spare ones */
+
+    uint64_t first;        /* the first command's position; deps are that one's */
+    const char *label;     /* of the last command */
     struct sighting *seen; /* NULL: nobody observes it */
     struct event *timed;   /* to be told the end time; NULL mostly; kept alive by refs */
-    uint64_t timed_serial;
+    const void *host; /* the host memory that a copy uses, which has no references; NULL: none */
     struct refs refs;
-    struct deps deps;
-    const void *host;    /* the host memory that a copy uses, which has no references; NULL: none */
-    struct flight *next; /* of the spare ones */
+    uint64_t timed_serial;
+
+    _Alignas(64) struct deps deps;
 };
 
 /* A ring that grows up to the stream's bound. All functions are called under the stream's lock. */

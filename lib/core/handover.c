@@ -23,7 +23,8 @@ enum {
 
 bool dep_is_native(const struct stream *stream, const struct dep *dep) {
     return dep->stream && dep->share && !dep->order_only &&
-           dep->stream->context->cl == stream->context->cl;
+           (dep->stream->context == stream->context ||
+            dep->stream->context->cl == stream->context->cl);
 }
 
 enum flight_room handover_room(struct stream *stream) {

@@ -128,6 +128,7 @@ static cls_status read_parameters(struct kernel *kernel, cl_kernel instance) {
         status = kernel_local_bytes(device, instance, &kernel->local_bytes);
     if (status)
         return status;
+    kernel->has_group = kernel->group[0] != 0;
     const size_t line = device->max_local[0];
     kernel->max_line = kernel->max_group < line ? kernel->max_group : line;
     kernel->parameters = calloc(kernel->n_parameters + 1, sizeof *kernel->parameters);

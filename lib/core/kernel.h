@@ -17,20 +17,22 @@ struct program;
 
 enum { KERNEL_INSTANCES = 8 };
 
+/* What each launch looks at comes first, in one cache line. */
 struct kernel {
     struct object object;
     struct context *context; /* retained, but by one of the library's own, which the context owns */
+    const char *label;       /* interned */
+    enum parameter_kind *parameters;
+    unsigned n_parameters;
+    bool takes_local; /* it has __local memory, or may have, so that each launch adds it up */
+    bool has_group;   /* its source allows one group only */
+    size_t group[3];  /* that one; all 0: any */
+    size_t max_group;
+    size_t max_line;         /* the same of a group in one dimension */
+    size_t local_bytes;      /* of __local memory, but for its arguments */
     struct program *program; /* retained; NULL for one of the library's own */
     cl_program cl;
-    const char *label; /* interned */
-    char name[64];     /* the function's */
-    unsigned n_parameters;
-    enum parameter_kind *parameters;
-    size_t max_group;
-    size_t max_line;    /* the same of a group in one dimension */
-    size_t group[3];    /* the only one that its source allows; all 0: any */
-    size_t local_bytes; /* of __local memory, but for its arguments */
-    bool takes_local;   /* it has any, or may have, so that each launch adds it up */
+    char name[64]; /* the function's */
     _Atomic(cl_kernel) instances[KERNEL_INSTANCES];
 };
 

@@ -41,7 +41,7 @@ struct kernel_slot {
 };
 
 struct kernel_slots {
-    struct kernel_slot slot[KERNEL_SLOTS];
+    _Alignas(64) struct kernel_slot slot[KERNEL_SLOTS];
     unsigned next; /* to be given up */
 };
 

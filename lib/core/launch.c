@@ -83,7 +83,7 @@ static cls_status read_shape(const struct kernel *kernel, const cls_launch *laun
         return error_set(CLS_ERROR_INVALID_VALUE, "the number of work-items overflows");
     if (empty)
         return CLS_SUCCESS;
-    cls_status status = kernel->group[0] ? take_group(kernel, out) : CLS_SUCCESS;
+    cls_status status = kernel->has_group ? take_group(kernel, out) : CLS_SUCCESS;
     return !status && out->has_local ? check_local(kernel, out) : status;
 }
 

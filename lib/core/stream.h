@@ -43,10 +43,33 @@ struct failure {
     struct failure *older;
 };
 
+/* What each submission looks at comes first, a cache line after the other: the driver has used the cache since the last
+ * one, and each line of it is waited for. */
 struct stream {
     struct object object;
     pthread_mutex_t lock;    /* of the slot: it outlives the stream. Guards what `progress` heads */
     struct context *context; /* retained */
+    unsigned max_in_flight;
+
+    /* guarded by the lock, but for the atomics */
+    bool want_profiled;
+    bool unflushed;
+    bool event_less;
+    bool watched; /* on the engine's list, which then holds a reference */
+    struct queue *queue;
+    struct command *fifo_head;
+    _Atomic(struct failure *) failures; /* newest first */
+    _Atomic uint64_t retired;
+    uint64_t submitted;
+
+    struct flights flights;
+    unsigned since_event; /* commands since the last event */
+    unsigned since_ask;   /* commands since somebody last waited for the stream's newest one */
+    struct deps waits;    /* for the next command */
+    _Atomic(struct magazine *) magazines; /* what the stream has freed, a list by pool */
+    struct known known;                   /* what the stream is ordered behind */
+    cls_stream_counters counters;
+
     uint64_t id;
     char name[64];
     struct stream *previous, *next; /* in the registry of all streams */
@@ -54,21 +77,15 @@ struct stream {
     _Atomic bool destroyed; /* the handle is; the work may still go on */
     cls_wait_policy wait;
     int priority; /* asked for: the order among held commands */
-    unsigned max_in_flight;
     size_t fifo_limit;
 
     /* guarded by the lock, but for the atomics */
     pthread_cond_t progress; /* handed over, retired: for waits on positions in the FIFO */
     unsigned waiters;
 
-    uint64_t submitted;
     uint64_t firm_until; /* waits up to it are known to be over some day: for the wait check, under
                             its lock */
-    _Atomic uint64_t retired;
-    struct flights flights;
-    struct deps waits; /* for the next command */
-
-    struct command *fifo_head, *fifo_tail;
+    struct command *fifo_tail;
     size_t fifo_count;
     unsigned turns_given;    /* how often the head has let launches of other contexts pass */
     uint64_t helped_in_vain; /* what had retired when waiting for room did nothing, and 1; else 0 */
@@ -82,11 +99,8 @@ struct stream {
     _Atomic uint64_t running_since; /* the head's own code, on the host's clock; 0: it does not */
     bool reserved;                  /* a worker is reserved for this stream */
 
-    struct queue *queue;
     struct queue *companion; /* for foreign code; NULL until needed */
     struct queue_left *left; /* those that it has changed from, with its flights on them */
-    bool want_profiled;
-    bool unflushed;
     uint64_t unflushed_from; /* the first position that is; all flights from there on may be */
     struct flush_trouble {
         unsigned tries; /* flushes that failed, in a row */
@@ -94,17 +108,12 @@ struct stream {
         cls_status status; /* the first one's */
         int code;
     } flush_trouble;
-    bool hurt; /* a command failed in the driver: its queues may be dead */
-    bool event_less;
-    unsigned since_event; /* commands since the last event */
-    unsigned since_ask;   /* commands since somebody last waited for the stream's newest one */
-    unsigned ask_gap;     /* since_ask at that time: habits repeat, so that command gets an event */
+    bool hurt;        /* a command failed in the driver: its queues may be dead */
+    unsigned ask_gap; /* since_ask at the last wait: habits repeat, so that command gets an event */
 
-    _Atomic(struct failure *) failures; /* newest first */
     struct failure *spare; /* for the next failure, so that recording one cannot fail */
     bool fresh_failure;    /* recorded, not yet told to the streams that depend on it */
 
-    bool watched; /* on the engine's list, which then holds a reference */
     struct stream *watch_next;
     unsigned idle_looks;      /* of the engine, in a row */
     uint64_t looked_at;       /* `submitted` at the engine's last look */
@@ -114,11 +123,8 @@ struct stream {
     unsigned n_spare_sightings;
 
     struct kernel_slots kernels;
-    _Atomic(struct magazine *) magazines; /* what the stream has freed, a list by pool */
-    struct fence *fence;                  /* what its frees wait for; NULL: nothing */
-    struct known known;                   /* what the stream is ordered behind */
+    struct fence *fence;      /* what its frees wait for; NULL: nothing */
     struct race_stream *race; /* core/race.c's, under its lock; NULL: nothing is known */
-    cls_stream_counters counters;
 };
 
 extern struct object_pool stream_pool;

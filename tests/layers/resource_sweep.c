@@ -87,6 +87,7 @@ static bool fails(enum caught call) {
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
 void __real_free(void *block);
 char *__real_strdup(const char *text);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
@@ -103,6 +104,7 @@ void *__real_object_create(struct object_pool *pool);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void __wrap_free(void *block);
 char *__wrap_strdup(const char *text);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
@@ -132,6 +134,10 @@ void *__wrap_realloc(void *old, size_t size) {
         return NULL;
     void *block = __real_realloc(old, size);
     return old ? block : counted(block);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+    return fails(CALLOC) ? NULL : counted(__real_aligned_alloc(alignment, size));
 }
 
 char *__wrap_strdup(const char *text) {
