@@ -22,6 +22,8 @@
 
 #include <clstream/status.h>
 
+#include "base/rare.h"
+
 /* The first member of every pooled object. */
 struct object {
     _Atomic uint64_t state; /* generation << 32 | references */
@@ -136,6 +138,6 @@ static inline uint32_t object_references(const struct object *object) {
 void object_revive(struct object *object);
 
 /* Reports CLS_ERROR_INVALID_HANDLE for a handle, saying which kind was wanted and what is wrong. */
-cls_status object_invalid(const struct object_pool *pool, const void *handle) __attribute__((cold));
+cls_status object_invalid(const struct object_pool *pool, const void *handle) COLD;
 
 #endif

@@ -13,12 +13,14 @@
 
 #include <clstream/status.h>
 
+#include "base/rare.h"
+
 struct stream;
 
 /* What CLSTREAM_LAUNCH_BLOCKING asks for; 0: it was not read yet. */
 enum { LAUNCH_ASYNC = 1, LAUNCH_BLOCKING };
 extern _Atomic int launch_mode;
-int launch_mode_read(void) __attribute__((cold));
+int launch_mode_read(void) COLD;
 
 static inline bool blocking_launches(void) {
     int mode = atomic_load_explicit(&launch_mode, memory_order_relaxed);
@@ -27,10 +29,10 @@ static inline bool blocking_launches(void) {
 
 /* Waits for a command of this thread's, or leaves that to blocking_settle; without locks of streams. Its failure
  * is returned where it `reports`. What is behind a gate is not waited for, nor is anything in a host function. */
-cls_status blocking_wait(struct stream *stream, uint64_t position, bool reports);
+cls_status blocking_wait(struct stream *stream, uint64_t position, bool reports) COLD;
 
-void blocking_hold_waits(void) __attribute__((cold));
-cls_status blocking_settle_waits(cls_status status) __attribute__((cold));
+void blocking_hold_waits(void) COLD;
+cls_status blocking_settle_waits(cls_status status) COLD;
 
 /* This thread's commands are waited for by the blocking_settle that belongs to it; pairs nest. */
 static inline void blocking_hold(void) {

@@ -9,6 +9,7 @@
 #include <clstream/stream.h>
 
 #include "base/handle.h"
+#include "base/rare.h"
 #include "driver/caps.h"
 #include "driver/device.h"
 #include "driver/queue.h"
@@ -87,7 +88,7 @@ static inline _Atomic unsigned *context_holding(struct context *context, int pri
 cls_status context_get(cls_context handle, struct context **out);
 static inline void context_put(struct context *context) { object_release(&context->object); }
 
-cls_status context_gone(const struct context *context) __attribute__((cold));
+cls_status context_gone(const struct context *context) COLD;
 
 /* CLS_ERROR_CONTEXT_DESTROYED or CLS_ERROR_CONTEXT_LOST, reported, when the context is. */
 static inline cls_status context_check(const struct context *context) {

@@ -11,6 +11,8 @@
 
 #include <clstream/status.h>
 
+#include "base/rare.h"
+
 struct stream;
 struct hint;
 
@@ -20,10 +22,10 @@ cls_status engine_start(void);
 
 /* Puts a stream on the list of those looked after; under the stream's lock. It leaves by itself once
  * it is idle. */
-void engine_watch(struct stream *stream);
+void engine_watch(struct stream *stream) COLD;
 
 /* Has the streams looked after now rather than at the next tick. Takes no lock: fit for callbacks. */
-void engine_kick(void);
+void engine_kick(void) COLD;
 extern const struct hint engine_hint;
 
 /* Whether a stream's work needs the thread within a tick, to be flushed or to get an event. Else it is only

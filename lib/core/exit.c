@@ -68,9 +68,7 @@ static void at_exit(void) {
         observer()->drained();
 }
 
-void exit_note_work(const struct device *device) {
-    if (atomic_load_explicit(&registered, memory_order_relaxed))
-        return;
+COLD static void register_early(const struct device *device) {
     int none = 0;
     if (device->quirks & QUIRK_LATE_EXIT_HANDLER)
         return;
@@ -78,12 +76,20 @@ void exit_note_work(const struct device *device) {
         at_exit_register(&handler, at_exit);
 }
 
-void exit_note_done(cls_command_kind kind) {
-    if (atomic_load_explicit(&registered, memory_order_relaxed) == REGISTERED_LATE ||
-        kind != CLS_COMMAND_KERNEL)
-        return;
+void exit_note_work(const struct device *device) {
+    if (!atomic_load_explicit(&registered, memory_order_relaxed))
+        register_early(device);
+}
+
+COLD static void register_late(void) {
     if (atomic_exchange(&registered, REGISTERED_LATE) != REGISTERED_LATE)
         at_exit_register(&handler, at_exit);
+}
+
+void exit_note_done(cls_command_kind kind) {
+    if (atomic_load_explicit(&registered, memory_order_relaxed) != REGISTERED_LATE &&
+        kind == CLS_COMMAND_KERNEL)
+        register_late();
 }
 
 cls_status exit_prepare(struct device *device, cl_context context) {

@@ -112,7 +112,7 @@ void handover_leave_queue(struct stream *stream, struct queue *queue) {
 
 /* Moves the stream to a queue that is profiled, or to one that is not; its work so far gets an event to wait
  * for, and is flushed. */
-static cls_status change_queue(struct stream *stream, bool profiled) {
+COLD static cls_status change_queue(struct stream *stream, bool profiled) {
     struct queue_traits traits = stream->queue->traits;
     struct queue *queue;
     traits.profiled = profiled;
@@ -155,8 +155,9 @@ static bool wants_event(struct stream *stream, const struct command *command) {
     return stream->since_ask + 1 == stream->ask_gap || stream->since_event + 1 >= EVENT_INTERVAL;
 }
 
-/* The wait list: the dependencies that are not done, and the tail, unless one of them waits for it. */
-static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *events) {
+/* The wait list: the dependencies that are not done, and the tail, unless one of them waits for it. `*left` is set
+ * where one was left out as over. */
+static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *events, bool *left) {
     struct dep *items = deps_items(deps);
     cl_uint count = 0;
     uint64_t covered = 0;
@@ -169,6 +170,8 @@ static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *ev
             continue;
         if (atomic_load(&items[i].stream->retired) < items[i].position)
             events[count++] = items[i].share->event;
+        else
+            *left = true;
     }
     const struct flight *last = flight_last(&stream->flights);
     cl_event tail = handover_tail(stream, stream->queue);
@@ -197,7 +200,7 @@ static bool ends_later(const struct stream *stream, cl_event event) {
 static bool share_event(const struct stream *stream, const struct command *command,
                         struct wait_list waits, cl_event *event) {
     const bool has_time = is_timed(command) || command->seen;
-    if (command->type != &type_marker || waits.count != 1 || !stream->queue->traits.out_of_order ||
+    if (waits.count != 1 || !stream->queue->traits.out_of_order ||
         (has_time && !ends_later(stream, waits.events[0])) ||
         !event_retain(stream->context->device, waits.events[0]))
         return false;
@@ -218,31 +221,34 @@ static cls_status check_deps(struct stream *stream, struct command *command) {
 
 static cls_status enqueue(struct stream *stream, struct command *command, cl_event *event) {
     cl_event here[WAITS_ON_STACK], *events = here;
-    if (command->deps.count + 1 > WAITS_ON_STACK)
+    bool left = false;
+    if (RARELY(command->deps.count + 1 > WAITS_ON_STACK))
         events = malloc((command->deps.count + 1) * sizeof(cl_event));
-    if (!events)
+    if (RARELY(!events))
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
     struct target target = {stream->context->device, stream->queue->cl,
                             !stream->queue->traits.out_of_order};
-    struct wait_list waits = {fill_waits(stream, &command->deps, events), events};
+    struct wait_list waits = {fill_waits(stream, &command->deps, events, &left), events};
     bool wanted = wants_event(stream, command);
     /* Again: a wait that is left out as over may have ended, and failed, since the first time. */
-    cls_status status = check_deps(stream, command);
+    cls_status status = RARELY(left) ? check_deps(stream, command) : CLS_SUCCESS;
     bool sound = !status;
-    if (sound && !share_event(stream, command, waits, event))
+    bool shared =
+        command->type == &type_marker && sound && share_event(stream, command, waits, event);
+    if (sound && !shared)
         status = command->type->enqueue(target, command, waits, wanted ? event : NULL);
-    if (!status) {
+    if (!RARELY(status)) {
         stream->since_ask++;
         stream->since_event = wanted ? 0 : stream->since_event + 1;
     } else if (sound && command->type->in_parts) {
         wreck_leave_command(stream->context, stream->queue, command);
     }
-    if (events != here)
+    if (RARELY(events != here))
         free(events);
     return status;
 }
 
-static void see_handing(const struct stream *stream, struct sighting *seen) {
+COLD static void see_handing(const struct stream *stream, struct sighting *seen) {
     seen->queue = stream->queue->number;
     seen->handing = clock_now_ns();
 }
@@ -265,7 +271,7 @@ static void take_off(struct stream *stream, struct command *command, cl_event ev
     flight->event = event;
     flight->chained = stream->queue->traits.out_of_order;
     flight->queue = stream->queue;
-    if (is_timed(command)) {
+    if (RARELY(is_timed(command))) {
         flight->timed = command->u.marker.event;
         flight->timed_serial = command->u.marker.serial;
     }
@@ -274,19 +280,19 @@ static void take_off(struct stream *stream, struct command *command, cl_event ev
 cls_status handover(struct stream *stream, struct command *command) {
     cl_event event = NULL;
     cls_status status = check_deps(stream, command);
-    if (status)
+    if (RARELY(status))
         return status;
-    if (wants_other_queue(stream, command))
+    if (RARELY(wants_other_queue(stream, command)))
         status = change_queue(stream, !stream->queue->traits.profiled);
-    if (!status && command->seen)
+    if (!status && RARELY(command->seen))
         see_handing(stream, command->seen);
     if (!status)
         status = enqueue(stream, command, &event);
     if (!status && command->deps.count)
         deps_drop_events(&command->deps);
-    if (command->seen)
+    if (RARELY(command->seen))
         command->seen->handed = clock_now_ns();
-    if (status) {
+    if (RARELY(status)) {
         if (status == CLS_ERROR_CONTEXT_LOST)
             atomic_store(&stream->context->lost_by, command_label(command));
         return status;
@@ -294,7 +300,7 @@ cls_status handover(struct stream *stream, struct command *command) {
     take_off(stream, command, event);
     stream_note_unflushed(stream);
     /* The host's clock is to see this mark by itself, not at the end of what is flushed with it. */
-    if (is_timed(command) && !stream->context->caps->marker_times_sane)
+    if (RARELY(is_timed(command)) && !stream->context->caps->marker_times_sane)
         stream_flush_locked(stream);
     if (command->type->discard)
         command->type->discard(command);

@@ -3,6 +3,7 @@
 #ifndef CLSTREAM_CORE_HANDOVER_H
 #define CLSTREAM_CORE_HANDOVER_H
 
+#include "base/rare.h"
 #include "core/stream.h"
 
 /* Whether the driver itself can wait for it: an event of this cl_context that is with the driver. */
@@ -22,7 +23,7 @@ cls_status handover_choose_queue(struct stream *stream, const struct command *co
 /* Under the lock: the stream's next commands, where any follow, go to another queue, which is set already. A queue
  * that flights are on stays in use, to be flushed or stranded, until handover_settle_queues finds that none is any
  * more. One that a failure may have killed is buried. */
-void handover_leave_queue(struct stream *stream, struct queue *queue);
+void handover_leave_queue(struct stream *stream, struct queue *queue) COLD;
 void handover_settle_queues(struct stream *stream);
 
 /* Gives the stream's newest flight an event if none covers it, for whoever must wait for it. Where the

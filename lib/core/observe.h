@@ -12,6 +12,7 @@
 
 #include <clstream/stream.h>
 
+#include "base/rare.h"
 #include "driver/event.h"
 
 struct stream;
@@ -66,15 +67,15 @@ static inline const struct observer *observer(void) {
 extern const char observer_environment;
 
 /* All under the stream's lock. The command is about to be submitted: its waits are still the stream's. */
-void observe_submit(struct stream *stream, struct command *command);
+void observe_submit(struct stream *stream, struct command *command) COLD;
 
 /* The submission was refused. */
-void observe_refused(struct stream *stream, struct command *command);
+void observe_refused(struct stream *stream, struct command *command) COLD;
 
 /* Tells of a command that retires, whose event may be NULL, and takes the sighting back. Its outcome is
  * known by now. */
 void observe_retired(struct stream *stream, struct sighting *sighting, uint64_t position,
-                     cl_event event);
+                     cl_event event) COLD;
 
 /* Frees a list of spare sightings. */
 void sightings_free(struct sighting *spare);

@@ -36,6 +36,7 @@
 
 #include <clstream/kernel.h>
 
+#include "base/rare.h"
 #include "core/race_shadow.h"
 #include "driver/device.h"
 
@@ -47,7 +48,7 @@ struct op_arg;
 extern _Atomic bool race_is_on; /* set before the first stream is made, never afterwards */
 
 static inline bool race_on(void) {
-    return __builtin_expect(atomic_load_explicit(&race_is_on, memory_order_relaxed), 0);
+    return RARELY(atomic_load_explicit(&race_is_on, memory_order_relaxed));
 }
 
 /* Reads CLSTREAM_CHECK, once. */
@@ -100,22 +101,22 @@ void race_add_host(struct race_touches *touches, const void *memory, const struc
 
 /* What the command touches, collected while it still holds what it uses. */
 void race_collect(struct race_touches *touches, const struct stream *stream,
-                  const struct command *command, const struct race_args *args);
-void race_drop(struct race_touches *touches);
+                  const struct command *command, const struct race_args *args) COLD;
+void race_drop(struct race_touches *touches) COLD;
 
 /* The command has its position; takes the touches over. Under the stream's lock. */
 void race_submitted(struct stream *stream, const struct command *command,
-                    struct race_touches *touches);
+                    struct race_touches *touches) COLD;
 
 /* What `stream` is given from here on waits for a position of `other`. */
-void race_waits(struct stream *stream, struct stream *other, uint64_t position);
+void race_waits(struct stream *stream, struct stream *other, uint64_t position) COLD;
 
 /* The same was told, and no command has followed yet. */
-bool race_waits_open(const struct stream *stream);
+bool race_waits_open(const struct stream *stream) COLD;
 
 /* The host has learned that the stream's work up to a position is done; RACE_ALL: and its open waits. */
 #define RACE_ALL UINT64_MAX
-void race_observed(struct stream *stream, uint64_t position);
+void race_observed(struct stream *stream, uint64_t position) COLD;
 
 /* The same for all work of a context, that of streams that are gone included. */
 void race_observed_context(const struct context *context);

@@ -17,6 +17,7 @@
 #include <clstream/stream.h>
 
 #include "base/handle.h"
+#include "base/rare.h"
 #include "core/command.h"
 #include "core/dep.h"
 #include "core/flight.h"
@@ -270,18 +271,18 @@ bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare
 
 /* Records that the positions from `first` on are failed; under the lock. Keeps the first error. */
 void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
-                        const char *label);
+                        const char *label) COLD;
 
 /* The same by what they depend on. */
-void stream_fail_by_locked(struct stream *stream, uint64_t first, const struct failure *failure);
+void stream_fail_by_locked(struct stream *stream, uint64_t first,
+                           const struct failure *failure) COLD;
 
 /* Poisons the stream's later work with somebody else's failure. */
-void stream_inherit(struct stream *stream, const struct failure *failure);
-void stream_inherit_locked(struct stream *stream, const struct failure *failure);
+void stream_inherit(struct stream *stream, const struct failure *failure) COLD;
+void stream_inherit_locked(struct stream *stream, const struct failure *failure) COLD;
 
 /* Reports a failure to this thread's detail; returns its status. */
-cls_status failure_report(const struct stream *stream, const struct failure *failure)
-    __attribute__((cold));
+cls_status failure_report(const struct stream *stream, const struct failure *failure) COLD;
 
 /* Leaves the stream's lock; a failure that was found meanwhile poisons every stream that has come to depend on
  * the work, once. No other lock may be held. */

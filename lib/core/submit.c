@@ -103,26 +103,26 @@ static bool waits_are_native(struct stream *stream) {
 /* Under the lock. */
 static cls_status submit_locked(struct stream *stream, struct command *command, bool *deferred) {
     const struct failure *failure = stream_poison(stream);
-    if (failure && !command->type->when_failed)
+    if (RARELY(failure) && !command->type->when_failed)
         return failure_report(stream, failure);
     *deferred = (stream->fifo_head && !mutant(MUTANT_FIFO)) || !command->type->enqueue ||
                 (stream->waits.count && !waits_are_native(stream)) ||
                 launch_gives_way(stream, command, &stream->waits);
-    if (!*deferred) {
+    if (!RARELY(*deferred)) {
         enum flight_room room = handover_room(stream);
         failure = stream_poison(stream);
-        if (failure)
+        if (RARELY(failure))
             return failure_report(stream, failure);
-        if (room == FLIGHT_NO_MEMORY)
+        if (RARELY(room == FLIGHT_NO_MEMORY))
             return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a command in flight");
         *deferred = room == FLIGHT_FULL;
     }
-    if (*deferred)
+    if (RARELY(*deferred))
         return defer(stream, command);
     command->position = stream->submitted + 1;
     deps_move(&command->deps, &stream->waits);
     cls_status status = handover(stream, command);
-    if (status) {
+    if (RARELY(status)) {
         deps_move(&stream->waits, &command->deps);
         return status;
     }
@@ -135,7 +135,7 @@ static cls_status submit_locked(struct stream *stream, struct command *command, 
  * and whoever asks of what they are at work on are in each other's way. Bounded, since what is in flight may
  * take forever; and after a moment in which nothing retired there is no other one until something has.
  * Called and left with the lock held. */
-static void help(struct stream *stream) {
+COLD static void help(struct stream *stream) {
     const uint64_t retired = atomic_load(&stream->retired);
     const bool queued = stream->fifo_head != NULL;
     stream->counters.stalls++;
@@ -155,7 +155,7 @@ static void help(struct stream *stream) {
 static cls_status admit(struct stream *stream, struct command *command, bool *deferred,
                         bool *held) {
     cls_status status = CLS_SUCCESS;
-    if (stream->flights.commands >= stream->max_in_flight && !stream_poison(stream)) {
+    if (RARELY(stream->flights.commands >= stream->max_in_flight) && !stream_poison(stream)) {
         /* The lock is left meanwhile. */
         status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
         if (status)
@@ -164,20 +164,20 @@ static cls_status admit(struct stream *stream, struct command *command, bool *de
         *held = true;
         help(stream);
     }
-    if (engine_is_down())
+    if (RARELY(engine_is_down()))
         return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
-    if (observer())
+    if (RARELY(observer()))
         observe_submit(stream, command);
     status = submit_locked(stream, command, deferred);
-    if (status) {
+    if (RARELY(status)) {
         if (command->seen)
             observe_refused(stream, command);
         return status;
     }
     count(stream, command);
-    if (!stream->watched)
+    if (RARELY(!stream->watched))
         engine_watch(stream);
-    if (!*held && (*deferred || blocking_launches())) {
+    if (RARELY(*deferred || blocking_launches()) && !*held) {
         object_retain(&stream->object);
         *held = true;
     }
@@ -197,23 +197,23 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     else if (checked)
         race_submitted(stream, command, &touches);
     bool rouse = !deferred && engine_ticks_for(stream);
-    if (!status && position)
+    if (!RARELY(status) && position)
         *position = command->position;
     /* Who has the head goes on with what is behind it. */
-    bool drive = deferred && !status && !stream->running && !stream->draining;
+    bool drive = RARELY(deferred) && !status && !stream->running && !stream->draining;
     bool settle = !status && stream->flights.unsettled;
     if (settle && !held)
         object_retain(&stream->object);
     held = held || settle;
     stream->flights.unsettled = false;
     pthread_mutex_unlock(&stream->lock);
-    if (status)
+    if (RARELY(status))
         command_drop(command);
     else if (rouse)
         engine_rouse();
     if (settle)
         stream_settle(stream);
-    if (drive)
+    if (RARELY(drive))
         stream_drive(stream);
     if (!status && held && blocking_launches())
         status = blocking_wait(stream, command->position, !command->type->when_failed);

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/rare.h"
+
 struct command;
 struct context;
 struct queue;
@@ -20,11 +22,12 @@ struct stream;
 /* Takes the stream's flights from `first` to `last`, of one queue: what they refer to, and the last one's event,
  * the only one there is. NULL: the driver refused to give them one, and is asked for one again. Under the
  * stream's lock. */
-void wreck_leave(struct stream *stream, unsigned first, unsigned last);
+void wreck_leave(struct stream *stream, unsigned first, unsigned last) COLD;
 
 /* Takes what a command refers to, if anything, that the driver has in part perhaps, on a queue that gave no event
  * for it. */
-void wreck_leave_command(struct context *context, struct queue *queue, struct command *command);
+void wreck_leave_command(struct context *context, struct queue *queue,
+                         struct command *command) COLD;
 
 /* Host memory has no references: what is to be freed may still be in use by a wreck. True when it is: then
  * `release` is called with `arg` once it is not, mostly never. False: nothing was done. */

@@ -9,10 +9,11 @@
 #ifndef CLSTREAM_DRIVER_SERIAL_H
 #define CLSTREAM_DRIVER_SERIAL_H
 
+#include "base/rare.h"
 #include "driver/quirk.h"
 
-void driver_serial_lock(void);
-void driver_serial_unlock(void);
+void driver_serial_lock(void) COLD;
+void driver_serial_unlock(void) COLD;
 
 /* Says that some device of the process has the quirk; for calls that cannot tell their device. */
 void driver_serial_require(void);

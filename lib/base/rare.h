@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What hardly ever happens on the path of a submission. Between two of them the driver uses the caches, so that what
+ * the path costs is the lines that it takes rather than the instructions: what is rare is to stand elsewhere.
+ */
+#ifndef CLSTREAM_BASE_RARE_H
+#define CLSTREAM_BASE_RARE_H
+
+/* A function that is called rarely: kept out of its callers' code, and made small. */
+#define COLD __attribute__((cold))
+
+/* A condition that holds rarely. */
+#define RARELY(condition) __builtin_expect(!!(condition), 0)
+
+#endif
