@@ -20,7 +20,8 @@ cls_status refs_keep(struct refs *refs, struct object *object) {
         refs->here[refs->count++] = object;
         return CLS_SUCCESS;
     }
-    struct object **more = realloc(refs->more, (refs->more_count + 1) * sizeof(struct object *));
+    struct object **more = refs->more_count ? refs->more : NULL;
+    more = realloc(more, (refs->more_count + 1) * sizeof(struct object *));
     if (!more)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a command of many arguments");
     refs->more = more;
@@ -33,9 +34,9 @@ void refs_release_all(struct refs *refs) {
         object_release(refs->here[i]);
     for (unsigned i = 0; i < refs->more_count; i++)
         object_release(refs->more[i]);
-    free(refs->more);
+    if (RARELY(refs->more_count))
+        free(refs->more);
     refs->count = refs->more_count = 0;
-    refs->more = NULL;
 }
 
 void command_drop(struct command *command) {

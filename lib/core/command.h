@@ -84,7 +84,7 @@ struct refs {
     unsigned count;
     unsigned more_count;
     struct object *here[COMMAND_REFS];
-    struct object **more; /* heap array, when the inline ones do not suffice */
+    struct object **more; /* heap array of those beyond; defined where there are some */
 };
 
 struct command {
@@ -157,7 +157,6 @@ static inline void command_init(struct command *command, const struct command_ty
     command->position = 0;
     command->bytes = 0;
     command->refs.count = command->refs.more_count = 0;
-    command->refs.more = NULL;
     command->lent = 0;
     deps_forget(&command->deps);
     command->next = NULL;
@@ -201,9 +200,9 @@ static inline void refs_move(struct refs *to, struct refs *from) {
         to->here[i] = from->here[i];
     to->count = from->count;
     to->more_count = from->more_count;
-    to->more = from->more;
+    if (RARELY(from->more_count))
+        to->more = from->more;
     from->count = from->more_count = 0;
-    from->more = NULL;
 }
 
 /* Drops a command that is not, or no longer, submitted: discard, references, dependencies. */

@@ -4,68 +4,65 @@
 #include "core/context.h"
 #include "core/transfer.h"
 
-static cls_status fill_h2d(struct transfer *t, size_t offset, const void *src, size_t bytes) {
-    cls_status status = transfer_check_range(t->to, offset, bytes);
+/* A copy from or to host memory, which one to a device only reads. */
+struct host_copy {
+    bool to_device;
+    size_t offset; /* in the buffer */
+    void *host;
+    size_t bytes;
+};
+
+static cls_status fill_in(struct transfer *t, const struct host_copy *copy) {
+    static const struct command_type *const types[2][2] = {{&type_read, &type_staged_read},
+                                                           {&type_write, &type_staged_write}};
+    const struct buffer *buffer = copy->to_device ? t->to : t->from;
+    cls_status status = transfer_check_range(buffer, copy->offset, copy->bytes);
     if (!status)
-        status = transfer_check_host(src, bytes);
+        status = transfer_check_host(copy->host, copy->bytes);
     if (status)
         return status;
-    bool stage = transfer_is_staged(t, true, src, bytes);
-    t->command.type = stage ? &type_staged_write : &type_write;
-    t->command.bytes = bytes;
-    t->command.u.copy = (struct copy_arguments){
-        .to = t->to->memory, .host = (void *)(uintptr_t)src, .range = {offset, bytes}};
+    const bool staged = transfer_is_staged(t, copy->to_device, copy->host, copy->bytes);
+    t->command.type = types[copy->to_device][staged];
+    t->command.bytes = copy->bytes;
+    t->command.u.copy.to = copy->to_device ? buffer->memory : NULL;
+    t->command.u.copy.from = copy->to_device ? NULL : buffer->memory;
+    t->command.u.copy.host = copy->host;
+    t->command.u.copy.to_offset = 0;
+    t->command.u.copy.range = (struct range_1d){copy->offset, copy->bytes};
     return CLS_SUCCESS;
 }
 
-static cls_status fill_d2h(struct transfer *t, void *dst, size_t offset, size_t bytes) {
-    cls_status status = transfer_check_range(t->from, offset, bytes);
-    if (!status)
-        status = transfer_check_host(dst, bytes);
-    if (status)
-        return status;
-    bool stage = transfer_is_staged(t, false, dst, bytes);
-    t->command.type = stage ? &type_staged_read : &type_read;
-    t->command.bytes = bytes;
-    t->command.u.copy =
-        (struct copy_arguments){.from = t->from->memory, .host = dst, .range = {offset, bytes}};
-    return CLS_SUCCESS;
-}
-
-cls_status transfer_prepare_h2d(struct transfer *transfer, struct stream *stream, cls_buffer dst,
-                                size_t offset, const void *src, size_t bytes) {
-    cls_status status = transfer_begin_on(transfer, stream, &dst, NULL);
-    if (!status && (status = fill_h2d(transfer, offset, src, bytes)) != CLS_SUCCESS)
+cls_status transfer_prepare(struct transfer *transfer, struct stream *stream, bool to_device,
+                            cls_buffer buffer, size_t offset, void *host, size_t bytes) {
+    const struct host_copy copy = {to_device, offset, host, bytes};
+    cls_status status =
+        transfer_begin_on(transfer, stream, to_device ? &buffer : NULL, to_device ? NULL : &buffer);
+    if (!status && (status = fill_in(transfer, &copy)) != CLS_SUCCESS)
         transfer_drop(transfer);
     return status;
 }
 
-cls_status transfer_prepare_d2h(struct transfer *transfer, struct stream *stream, cls_buffer src,
-                                size_t offset, void *dst, size_t bytes) {
-    cls_status status = transfer_begin_on(transfer, stream, NULL, &src);
-    if (!status && (status = fill_d2h(transfer, dst, offset, bytes)) != CLS_SUCCESS)
-        transfer_drop(transfer);
-    return status;
+static cls_status copy_host(cls_buffer buffer, const struct host_copy *copy, cls_stream stream,
+                            bool blocking) {
+    struct transfer t;
+    cls_status status = transfer_begin(&t, stream, copy->to_device ? &buffer : NULL,
+                                       copy->to_device ? NULL : &buffer);
+    if (status)
+        return status;
+    status = fill_in(&t, copy);
+    return status || !copy->bytes ? transfer_end(&t, status) : transfer_submit(&t, blocking);
 }
 
 static cls_status h2d(cls_buffer dst, size_t offset, const void *src, size_t bytes,
                       cls_stream stream, bool blocking) {
-    struct transfer t;
-    cls_status status = transfer_begin(&t, stream, &dst, NULL);
-    if (status)
-        return status;
-    status = fill_h2d(&t, offset, src, bytes);
-    return status || !bytes ? transfer_end(&t, status) : transfer_submit(&t, blocking);
+    const struct host_copy copy = {true, offset, (void *)(uintptr_t)src, bytes};
+    return copy_host(dst, &copy, stream, blocking);
 }
 
 static cls_status d2h(void *dst, cls_buffer src, size_t offset, size_t bytes, cls_stream stream,
                       bool blocking) {
-    struct transfer t;
-    cls_status status = transfer_begin(&t, stream, NULL, &src);
-    if (status)
-        return status;
-    status = fill_d2h(&t, dst, offset, bytes);
-    return status || !bytes ? transfer_end(&t, status) : transfer_submit(&t, blocking);
+    const struct host_copy copy = {false, offset, dst, bytes};
+    return copy_host(src, &copy, stream, blocking);
 }
 
 cls_status transfer_read_kept(struct stream *stream, struct buffer *src, size_t offset, void *dst,
@@ -76,7 +73,8 @@ cls_status transfer_read_kept(struct stream *stream, struct buffer *src, size_t 
     struct transfer t = {.stream = stream, .from = src};
     object_retain(&stream->object);
     object_retain(&src->object);
-    status = fill_d2h(&t, dst, offset, bytes);
+    const struct host_copy copy = {false, offset, dst, bytes};
+    status = fill_in(&t, &copy);
     return status || !bytes ? transfer_end(&t, status) : transfer_submit(&t, false);
 }
 

@@ -12,6 +12,7 @@
 
 #include <clstream/status.h>
 
+#include "base/rare.h"
 #include "driver/cl.h"
 
 struct share;
@@ -75,10 +76,12 @@ static inline void deps_forget(struct deps *deps) { deps->count = deps->capacity
 
 /* Moves the contents of `from`, which is empty afterwards, over those of `to`. */
 static inline void deps_move(struct deps *to, struct deps *from) {
-    if (from->count)
-        *to = *from;
-    else
-        deps_forget(to);
+    to->count = from->count;
+    to->capacity = from->capacity;
+    if (RARELY(from->capacity))
+        to->u.heap = from->u.heap;
+    for (unsigned i = 0; !from->capacity && i < from->count; i++)
+        to->u.here[i] = from->u.here[i];
     deps_forget(from);
 }
 

@@ -218,7 +218,7 @@ static enum step step(struct stream *stream) {
         return STEP_AGAIN;
     if (room == FLIGHT_FULL || (room == FLIGHT_NO_MEMORY && stream->flights.count))
         return STEP_STOP; /* room comes with what retires */
-    cls_status status = room == FLIGHT_ROOM ? handover(stream, head)
+    cls_status status = room == FLIGHT_ROOM ? handover(stream, head, &head->deps)
                                             : error_set(CLS_ERROR_OUT_OF_MEMORY,
                                                         "no memory for a command in flight");
     if (status) {

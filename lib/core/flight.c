@@ -60,6 +60,7 @@ static struct flight *take_spare(struct flights *flights) {
     struct flight *flight = flights->spare;
     flights->spare = flight->next;
     flights->ring[(flights->first + flights->count++) & (flights->capacity - 1)] = flight;
+    flights->newest = flight;
     return flight;
 }
 
@@ -72,7 +73,7 @@ static void take_over_lent(struct refs *to, struct refs *from, unsigned lent) {
         }
 }
 
-struct flight *flights_push(struct flights *flights, struct command *command) {
+struct flight *flights_push(struct flights *flights, struct command *command, struct deps *deps) {
     struct flight *last = flight_last(flights);
     struct flight *flight = take_spare(flights);
     flights->commands++;
@@ -90,7 +91,7 @@ struct flight *flights_push(struct flights *flights, struct command *command) {
     refs_move(&flight->refs, &command->refs);
     if (command->lent)
         take_over_lent(&flight->refs, &last->refs, command->lent);
-    deps_move(&flight->deps, &command->deps);
+    deps_move(&flight->deps, deps);
     return flight;
 }
 
@@ -118,9 +119,22 @@ bool flights_extend(struct flights *flights, struct command *command) {
     return true;
 }
 
+/* The one of a position, where the flights from there on are of one command each, as they mostly are. */
+static struct flight *at_position(const struct flights *flights, uint64_t position) {
+    const struct flight *last = flight_last(flights);
+    if (!last || last->position - position >= flights->count)
+        return NULL;
+    struct flight *flight =
+        flight_at(flights, flights->count - 1 - (unsigned)(last->position - position));
+    return flight->position == position ? flight : NULL;
+}
+
 /* From the newest on: what is asked about is mostly recent. */
 struct flight *flights_covering(const struct flights *flights, uint64_t position) {
-    struct flight *covering = NULL;
+    struct flight *covering = at_position(flights, position);
+    if (covering && covering->event)
+        return covering;
+    covering = NULL;
     for (unsigned i = flights->count; i-- > 0;) {
         struct flight *flight = flight_at(flights, i);
         if (flight->position < position)
@@ -221,7 +235,8 @@ static void retire_oldest(struct stream *stream) {
     const uint64_t position = flight->position;
     flights->commands -= (unsigned)(position - flight->first + 1);
     flights->first = (flights->first + 1) & (flights->capacity - 1);
-    flights->count--;
+    if (!--flights->count)
+        flights->newest = NULL;
     leave_flight(flights, flight);
     atomic_store_explicit(&stream->retired, position, memory_order_release);
 }

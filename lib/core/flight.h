@@ -50,8 +50,9 @@ struct flight {
 /* A ring that grows up to the stream's bound. All functions are called under the stream's lock. */
 struct flights {
     struct flight **ring;
-    struct flight *spare; /* what retired last is taken again first: it is in the cache */
-    unsigned capacity;    /* a power of two, or 0 */
+    struct flight *newest; /* NULL: there is none */
+    struct flight *spare;  /* what retired last is taken again first: it is in the cache */
+    unsigned capacity;     /* a power of two, or 0 */
     unsigned first;
     unsigned count;
     unsigned commands; /* in all flights */
@@ -68,9 +69,7 @@ static inline struct flight *flight_at(const struct flights *flights, unsigned i
 }
 
 /* The newest flight, or NULL. */
-static inline struct flight *flight_last(const struct flights *flights) {
-    return flights->count ? flight_at(flights, flights->count - 1) : NULL;
-}
+static inline struct flight *flight_last(const struct flights *flights) { return flights->newest; }
 
 /* Whether a look for completions comes before the next command is handed over. */
 static inline bool flights_look_is_due(const struct flights *flights, unsigned limit) {
@@ -88,9 +87,9 @@ static inline const struct refs *flights_lender(const struct flights *flights, u
 enum flight_room { FLIGHT_ROOM, FLIGHT_FULL, FLIGHT_NO_MEMORY };
 enum flight_room flights_reserve(struct flights *flights, unsigned limit);
 
-/* Appends after flights_reserve; cannot fail. Takes over refs and deps of the command, and what the newest
- * flight lends it. */
-struct flight *flights_push(struct flights *flights, struct command *command);
+/* Appends after flights_reserve; cannot fail. Takes over the command's refs and what the newest flight lends it, and
+ * `deps`. */
+struct flight *flights_push(struct flights *flights, struct command *command, struct deps *deps);
 
 /* Lets the newest flight, which has no event, go on to a command that waits for nothing but the one before
  * it. False, and nothing done, when it would hold too many references. */

@@ -211,27 +211,29 @@ static bool share_event(const struct stream *stream, const struct command *comma
 }
 
 /* What depends on failed work never reaches the driver. */
-static cls_status check_deps(struct stream *stream, struct command *command) {
-    const struct failure *failure = deps_failure(&command->deps);
+static cls_status check_deps(struct stream *stream, const struct command *command,
+                             struct deps *deps) {
+    const struct failure *failure = deps_failure(deps);
     if (!failure)
         return CLS_SUCCESS;
     stream_fail_by_locked(stream, command->position, failure);
     return failure_report(stream, failure);
 }
 
-static cls_status enqueue(struct stream *stream, struct command *command, cl_event *event) {
+static cls_status enqueue(struct stream *stream, struct command *command, struct deps *deps,
+                          cl_event *event) {
     cl_event here[WAITS_ON_STACK], *events = here;
     bool left = false;
-    if (RARELY(command->deps.count + 1 > WAITS_ON_STACK))
-        events = malloc((command->deps.count + 1) * sizeof(cl_event));
+    if (RARELY(deps->count + 1 > WAITS_ON_STACK))
+        events = malloc((deps->count + 1) * sizeof(cl_event));
     if (RARELY(!events))
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
     struct target target = {stream->context->device, stream->queue->cl,
                             !stream->queue->traits.out_of_order};
-    struct wait_list waits = {fill_waits(stream, &command->deps, events, &left), events};
+    struct wait_list waits = {fill_waits(stream, deps, events, &left), events};
     bool wanted = wants_event(stream, command);
     /* Again: a wait that is left out as over may have ended, and failed, since the first time. */
-    cls_status status = RARELY(left) ? check_deps(stream, command) : CLS_SUCCESS;
+    cls_status status = RARELY(left) ? check_deps(stream, command, deps) : CLS_SUCCESS;
     bool sound = !status;
     bool shared =
         command->type == &type_marker && sound && share_event(stream, command, waits, event);
@@ -254,20 +256,22 @@ COLD static void see_handing(const struct stream *stream, struct sighting *seen)
 }
 
 /* Whether the newest flight can go on to a command: neither has anything to itself. */
-static bool extends(const struct stream *stream, const struct command *command) {
+static bool extends(const struct stream *stream, const struct command *command,
+                    const struct deps *deps) {
     const struct flight *last = flight_last(&stream->flights);
     return last && !last->event && !last->lost && !last->timed && !last->seen &&
-           last->queue == stream->queue && last->kind == command->type->kind &&
-           !command->deps.count && !is_timed(command) && !command->seen;
+           last->queue == stream->queue && last->kind == command->type->kind && !deps->count &&
+           !is_timed(command) && !command->seen;
 }
 
 /* Enters a command that is with the driver into the ring. */
-static void take_off(struct stream *stream, struct command *command, cl_event event) {
-    if (extends(stream, command) && flights_extend(&stream->flights, command)) {
+static void take_off(struct stream *stream, struct command *command, struct deps *deps,
+                     cl_event event) {
+    if (extends(stream, command, deps) && flights_extend(&stream->flights, command)) {
         flight_last(&stream->flights)->event = event;
         return;
     }
-    struct flight *flight = flights_push(&stream->flights, command);
+    struct flight *flight = flights_push(&stream->flights, command, deps);
     flight->event = event;
     flight->chained = stream->queue->traits.out_of_order;
     flight->queue = stream->queue;
@@ -277,9 +281,9 @@ static void take_off(struct stream *stream, struct command *command, cl_event ev
     }
 }
 
-cls_status handover(struct stream *stream, struct command *command) {
+cls_status handover(struct stream *stream, struct command *command, struct deps *deps) {
     cl_event event = NULL;
-    cls_status status = check_deps(stream, command);
+    cls_status status = check_deps(stream, command, deps);
     if (RARELY(status))
         return status;
     if (RARELY(wants_other_queue(stream, command)))
@@ -287,9 +291,9 @@ cls_status handover(struct stream *stream, struct command *command) {
     if (!status && RARELY(command->seen))
         see_handing(stream, command->seen);
     if (!status)
-        status = enqueue(stream, command, &event);
-    if (!status && command->deps.count)
-        deps_drop_events(&command->deps);
+        status = enqueue(stream, command, deps, &event);
+    if (!status && deps->count)
+        deps_drop_events(deps);
     if (RARELY(command->seen))
         command->seen->handed = clock_now_ns();
     if (RARELY(status)) {
@@ -297,7 +301,7 @@ cls_status handover(struct stream *stream, struct command *command) {
             atomic_store(&stream->context->lost_by, command_label(command));
         return status;
     }
-    take_off(stream, command, event);
+    take_off(stream, command, deps, event);
     stream_note_unflushed(stream);
     /* The host's clock is to see this mark by itself, not at the end of what is flushed with it. */
     if (RARELY(is_timed(command)) && !stream->context->caps->marker_times_sane)

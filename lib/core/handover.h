@@ -12,10 +12,10 @@ bool dep_is_native(const struct stream *stream, const struct dep *dep);
 /* Looks for room for one more flight, noticing completions when there are many. */
 enum flight_room handover_room(struct stream *stream);
 
-/* Enqueues a device command whose `deps` are native, behind everything handed over before. Needs room.
- * On success its references and deps are the flight's. CLS_ERROR_COMMAND_FAILED and the like when a
+/* Enqueues a device command that waits for `deps`, which are native, behind everything handed over before. Needs
+ * room. On success its references and `deps` are the flight's. CLS_ERROR_COMMAND_FAILED and the like when a
  * dependency is known to have failed: it never reaches the driver. */
-cls_status handover(struct stream *stream, struct command *command);
+cls_status handover(struct stream *stream, struct command *command, struct deps *deps);
 
 /* Moves the stream to a queue that is profiled, or to one that is not, as it and the command want. */
 cls_status handover_choose_queue(struct stream *stream, const struct command *command);

@@ -136,7 +136,7 @@ static void await_turn(struct stream *stream, struct command *head) {
 /* Under the lock: the head has been run, and an event may be left to come. */
 static void push_flight(struct stream *stream, struct command *head,
                         const struct run_result *result) {
-    struct flight *flight = flights_push(&stream->flights, head);
+    struct flight *flight = flights_push(&stream->flights, head, &head->deps);
     flight->event = result->event;
     bool elsewhere = result->companion && !mutant(MUTANT_COMPANION_LEAVE);
     flight->queue = elsewhere ? stream->companion : stream->queue;

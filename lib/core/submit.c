@@ -120,12 +120,9 @@ static cls_status submit_locked(struct stream *stream, struct command *command, 
     if (RARELY(*deferred))
         return defer(stream, command);
     command->position = stream->submitted + 1;
-    deps_move(&command->deps, &stream->waits);
-    cls_status status = handover(stream, command);
-    if (RARELY(status)) {
-        deps_move(&stream->waits, &command->deps);
+    cls_status status = handover(stream, command, &stream->waits);
+    if (RARELY(status))
         return status;
-    }
     stream->submitted = command->position;
     return CLS_SUCCESS;
 }

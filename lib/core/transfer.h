@@ -36,12 +36,10 @@ void transfer_drop(struct transfer *transfer);
 /* Submits with the stream entered (core/stream.h), and leaves it; nothing is held any more. */
 cls_status transfer_submit_entered(struct transfer *transfer, uint64_t *position);
 
-/* cls_copy_h2d_async and cls_copy_d2h_async of at least one byte up to the submission: all that can be known
- * to be wrong is found (core/copy.c). */
-cls_status transfer_prepare_h2d(struct transfer *transfer, struct stream *stream, cls_buffer dst,
-                                size_t offset, const void *src, size_t bytes);
-cls_status transfer_prepare_d2h(struct transfer *transfer, struct stream *stream, cls_buffer src,
-                                size_t offset, void *dst, size_t bytes);
+/* cls_copy_h2d_async (`to_device`) and cls_copy_d2h_async of at least one byte up to the submission: all that can be
+ * known to be wrong is found (core/copy.c). */
+cls_status transfer_prepare(struct transfer *transfer, struct stream *stream, bool to_device,
+                            cls_buffer buffer, size_t offset, void *host, size_t bytes);
 
 /* cls_copy_d2h_async from a buffer that the caller keeps, with a handle or without. */
 cls_status transfer_read_kept(struct stream *stream, struct buffer *src, size_t offset, void *dst,

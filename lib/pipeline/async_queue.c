@@ -27,8 +27,7 @@ struct request {
     bool unknown;               /* it may write anything */
     const cls_compute *compute; /* NULL: it is a copy, of what follows */
     const cls_place *place;
-    void *host_out;
-    const void *host_in;
+    void *host; /* an upload only reads it */
     size_t bytes;
 };
 
@@ -95,12 +94,8 @@ static cls_status submit_copy(struct async *async, const struct request *request
     struct stream *stream = async->lanes[request->kind].stream;
     const cls_buffer buffer = slot ? slot->buffer : request->place->buffer;
     struct transfer transfer;
-    cls_status status =
-        request->kind == CLS_OP_UPLOAD
-            ? transfer_prepare_h2d(&transfer, stream, buffer, request->place->offset,
-                                   request->host_in, request->bytes)
-            : transfer_prepare_d2h(&transfer, stream, buffer, request->place->offset,
-                                   request->host_out, request->bytes);
+    cls_status status = transfer_prepare(&transfer, stream, request->kind == CLS_OP_UPLOAD, buffer,
+                                         request->place->offset, request->host, request->bytes);
     if (status)
         return status;
     status = async_enter_behind(async, request->kind, behind);
@@ -248,37 +243,35 @@ static cls_status check_place(const cls_place *place, const void *host, size_t b
     return status ? status : range_check(place->offset, bytes, room);
 }
 
-/* `place` is to stay where it is. */
-static struct request copy_of(cls_op_kind kind, const cls_place *place, const void *in, void *out,
-                              size_t bytes, const cls_op *deps, unsigned n_deps) {
-    return (struct request){.kind = kind,
-                            .deps = deps,
-                            .n_deps = n_deps,
-                            .slots = place->buffer ? NULL : place->slots,
-                            .buffers = &place->buffer,
-                            .n_buffers = place->buffer != NULL,
-                            .unknown = false,
-                            .compute = NULL,
-                            .place = place,
-                            .host_out = out,
-                            .host_in = in,
-                            .bytes = bytes};
+static cls_status queue_copy(cls_async_coordinator coordinator, cls_op_kind kind,
+                             const cls_place *place, void *host, size_t bytes, const cls_op *deps,
+                             unsigned n_deps, cls_op *op) {
+    const struct request request = {.kind = kind,
+                                    .deps = deps,
+                                    .n_deps = n_deps,
+                                    .slots = place->buffer ? NULL : place->slots,
+                                    .buffers = &place->buffer,
+                                    .n_buffers = place->buffer != NULL,
+                                    .unknown = false,
+                                    .compute = NULL,
+                                    .place = place,
+                                    .host = host,
+                                    .bytes = bytes};
+    cls_status status = check_place(place, host, bytes);
+    return status ? status : queue(coordinator, &request, op);
 }
 
 cls_status cls_async_coordinator_queue_upload(cls_async_coordinator coordinator, const void *host,
                                               size_t bytes, cls_place to, const cls_op *deps,
                                               unsigned n_deps, cls_op *op) {
-    const struct request request = copy_of(CLS_OP_UPLOAD, &to, host, NULL, bytes, deps, n_deps);
-    cls_status status = check_place(&to, host, bytes);
-    return status ? status : queue(coordinator, &request, op);
+    return queue_copy(coordinator, CLS_OP_UPLOAD, &to, (void *)(uintptr_t)host, bytes, deps, n_deps,
+                      op);
 }
 
 cls_status cls_async_coordinator_queue_download(cls_async_coordinator coordinator, cls_place from,
                                                 void *host, size_t bytes, const cls_op *deps,
                                                 unsigned n_deps, cls_op *op) {
-    const struct request request = copy_of(CLS_OP_DOWNLOAD, &from, NULL, host, bytes, deps, n_deps);
-    cls_status status = check_place(&from, host, bytes);
-    return status ? status : queue(coordinator, &request, op);
+    return queue_copy(coordinator, CLS_OP_DOWNLOAD, &from, host, bytes, deps, n_deps, op);
 }
 
 /* --- computing --- */
@@ -333,8 +326,7 @@ cls_status cls_async_coordinator_queue_compute(cls_async_coordinator coordinator
                                     .unknown = is_fn && !compute->n_buffers && !compute->slots,
                                     .compute = compute,
                                     .place = NULL,
-                                    .host_out = NULL,
-                                    .host_in = NULL,
+                                    .host = NULL,
                                     .bytes = 0};
     return queue(coordinator, &request, op);
 }
