@@ -9,7 +9,7 @@
 /* A function that is called rarely: kept out of its callers' code, and made small. */
 #define COLD __attribute__((cold))
 
-/* A condition that holds rarely. */
+/* A condition that holds rarely, or behind which there is so much to do that how it stands is nothing. */
 #define RARELY(condition) __builtin_expect(!!(condition), 0)
 
 #endif

@@ -296,7 +296,7 @@ static cls_status wait_here(struct stream *stream, const struct stream *other, u
     /* Looked at last: a failure found from here on is told to this stream by its wait. */
     const struct failure *failure =
         other && other != stream ? stream_failure_at(other, position) : NULL;
-    if (failure)
+    if (RARELY(failure))
         stream_inherit_locked(stream, failure);
     return status;
 }
@@ -314,8 +314,8 @@ cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint
     bool add = !done && !mutant(MUTANT_WAIT_EVENT), check = add && wait_check_wanted(&dep);
     if (!done)
         object_retain(&other->object);
-    cls_status status = check ? wait_check_enter(stream, &dep) : CLS_SUCCESS;
-    if (status) {
+    cls_status status = RARELY(check) ? wait_check_enter(stream, &dep) : CLS_SUCCESS;
+    if (RARELY(status)) {
         dep_release(&dep);
         return status;
     }
@@ -323,11 +323,11 @@ cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint
         race_waits(stream, other, position);
     pthread_mutex_lock(&stream->lock);
     status = wait_here(stream, other, position, add ? &dep : NULL, &learned);
-    if (check)
+    if (RARELY(check))
         wait_check_unlock();
-    if (status)
+    if (RARELY(status))
         pthread_mutex_unlock(&stream->lock);
-    if (!done && (status || !add))
+    if (!done && (RARELY(status) || !add))
         dep_release(&dep);
     return status;
 }

@@ -77,7 +77,7 @@ COLD static void register_early(const struct device *device) {
 }
 
 void exit_note_work(const struct device *device) {
-    if (!atomic_load_explicit(&registered, memory_order_relaxed))
+    if (RARELY(!atomic_load_explicit(&registered, memory_order_relaxed)))
         register_early(device);
 }
 

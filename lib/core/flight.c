@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/rare.h"
 #include "base/ring.h"
 #include "core/context.h"
 #include "core/event.h"
@@ -29,7 +30,7 @@ enum {
     POLL_STEP_SPANS = 256
 };
 
-static bool grow(struct flights *flights) {
+COLD static bool grow(struct flights *flights) {
     unsigned capacity = flights->capacity ? 2 * flights->capacity : FIRST_CAPACITY;
     struct flight **ring = ring_grown(flights->ring, sizeof *ring, flights->capacity,
                                       flights->first, flights->count, capacity);
@@ -42,18 +43,20 @@ static bool grow(struct flights *flights) {
     return true;
 }
 
-enum flight_room flights_reserve(struct flights *flights, unsigned limit) {
-    if (flights->commands >= limit)
-        return FLIGHT_FULL;
-    if (flights->count == flights->capacity && !grow(flights))
-        return FLIGHT_NO_MEMORY;
-    if (flights->spare)
-        return FLIGHT_ROOM;
+COLD static enum flight_room make_spare(struct flights *flights) {
     flights->spare = aligned_alloc(_Alignof(struct flight), sizeof *flights->spare);
     if (!flights->spare)
         return FLIGHT_NO_MEMORY;
     memset(flights->spare, 0, sizeof *flights->spare);
     return FLIGHT_ROOM;
+}
+
+enum flight_room flights_reserve(struct flights *flights, unsigned limit) {
+    if (RARELY(flights->commands >= limit))
+        return FLIGHT_FULL;
+    if (RARELY(flights->count == flights->capacity) && !grow(flights))
+        return FLIGHT_NO_MEMORY;
+    return flights->spare ? FLIGHT_ROOM : make_spare(flights);
 }
 
 static struct flight *take_spare(struct flights *flights) {
@@ -154,7 +157,7 @@ void flights_free(struct flights *flights) {
     free(flights->ring);
 }
 
-static void tell_time(struct stream *stream, struct flight *flight) {
+COLD static void tell_time(struct stream *stream, struct flight *flight) {
     const struct context *context = stream->context;
     struct event_time time = {.host_ns = clock_now_ns()};
     time.has_device = context->caps->marker_times_sane && flight->event &&
@@ -183,7 +186,7 @@ static void keep_if_failed(struct share *share) {
 }
 
 /* Gives up, instead of releasing them, the events that the driver itself made fail. */
-static void keep_failed_events(const struct device *device, struct flight *flight) {
+COLD static void keep_failed_events(const struct device *device, struct flight *flight) {
     struct dep *items = deps_items(&flight->deps);
     keep_if_failed(flight->shared ? &flight->share : NULL);
     if (flight->event && !flight->shared && event_state(device, flight->event) < 0)
@@ -215,15 +218,15 @@ static void retire_oldest(struct stream *stream) {
     struct flight *flight = flight_at(flights, 0);
     inherit_failure(stream, flight);
     exit_note_done(flight->kind);
-    if (flight->timed)
+    if (RARELY(flight->timed))
         tell_time(stream, flight);
-    if (flight->seen)
+    if (RARELY(flight->seen))
         observe_retired(stream, flight->seen, flight->position, flight->event);
     if (flight->event)
         flights->stuck_since = 0;
     if (flight->well)
         flights->mute_since = 0;
-    if (stream->hurt && (stream->context->device->quirks & QUIRK_FAILED_RELEASE_ABORTS) &&
+    if (RARELY(stream->hurt) && (stream->context->device->quirks & QUIRK_FAILED_RELEASE_ABORTS) &&
         stream_failure_at(stream, flight->position))
         keep_failed_events(stream->context->device, flight);
     if (flight->event && !flight->shared)
@@ -242,7 +245,7 @@ static void retire_oldest(struct stream *stream) {
 }
 
 /* A failed event taints its flight and those before it that have no event of their own. */
-static void fail_span(struct stream *stream, unsigned telling, cl_int code) {
+COLD static void fail_span(struct stream *stream, unsigned telling, cl_int code) {
     struct flight *flight = flight_at(&stream->flights, telling);
     cls_status status = status_of_cl(code);
     stream->hurt = true;

@@ -12,7 +12,7 @@
 /* The kernel stays until the commands that were launched from the slot have retired: its reference goes to
  * the newest flight. Where that cannot be kept, OpenCL's own rule that a queued command keeps its kernel
  * has to do. */
-static void free_slot(struct stream *stream, struct kernel_slot *slot) {
+COLD static void free_slot(struct stream *stream, struct kernel_slot *slot) {
     struct flight *last = flight_last(&stream->flights);
     struct kernel *kernel = slot->kernel;
     if (!kernel)
@@ -121,7 +121,7 @@ cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg 
     cls_status status = kernel_set_arg(slot->kernel->context->device, slot->instance, i,
                                        is_buffer ? sizeof memory : arg->size,
                                        is_buffer ? (const void *)&memory : value);
-    if (status || i >= TOLD_ARGS || i > slot->n_told)
+    if (RARELY(status || i >= TOLD_ARGS || i > slot->n_told))
         return status;
     slot->told[i] = told_by(arg, memory);
     slot->n_told += i == slot->n_told;

@@ -46,7 +46,7 @@ static cls_status check_local(const struct kernel *kernel, const struct launch_s
 }
 
 /* Drivers do not agree whether they choose by themselves the only group that the source allows. */
-static cls_status take_group(const struct kernel *kernel, struct launch_shape *shape) {
+COLD static cls_status take_group(const struct kernel *kernel, struct launch_shape *shape) {
     const size_t *group = kernel->group;
     bool fits = true;
     for (unsigned i = 0; i < 3; i++) {
@@ -66,7 +66,7 @@ static cls_status take_group(const struct kernel *kernel, struct launch_shape *s
 static cls_status read_shape(const struct kernel *kernel, const cls_launch *launch,
                              struct launch_shape *out) {
     bool empty = false, overflows = false;
-    if (!launch || launch->dims < 1 || launch->dims > 3)
+    if (RARELY(!launch || launch->dims < 1 || launch->dims > 3))
         return error_set(CLS_ERROR_INVALID_VALUE, "a launch has 1 to 3 dimensions, not %u",
                          launch ? launch->dims : 0);
     out->dims = launch->dims;
@@ -83,7 +83,7 @@ static cls_status read_shape(const struct kernel *kernel, const cls_launch *laun
         return error_set(CLS_ERROR_INVALID_VALUE, "the number of work-items overflows");
     if (empty)
         return CLS_SUCCESS;
-    cls_status status = kernel->has_group ? take_group(kernel, out) : CLS_SUCCESS;
+    cls_status status = RARELY(kernel->has_group) ? take_group(kernel, out) : CLS_SUCCESS;
     return !status && out->has_local ? check_local(kernel, out) : status;
 }
 
@@ -96,11 +96,11 @@ static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_
                                                  [CLS_ARG_VALUE] = PARAMETER_VALUE,
                                                  [CLS_ARG_LOCAL] = PARAMETER_LOCAL};
     enum parameter_kind has = kernel->parameters[i];
-    if ((unsigned)arg->kind > CLS_ARG_LOCAL)
+    if (RARELY((unsigned)arg->kind > CLS_ARG_LOCAL))
         return error_set(CLS_ERROR_INVALID_VALUE, "argument %u is of no kind", i);
-    if ((unsigned)arg->access > CLS_ACCESS_READ_WRITE)
+    if (RARELY((unsigned)arg->access > CLS_ACCESS_READ_WRITE))
         return error_set(CLS_ERROR_INVALID_VALUE, "argument %u: no cls_access", i);
-    if (has != PARAMETER_UNKNOWN && has != wanted[arg->kind])
+    if (RARELY(has != PARAMETER_UNKNOWN && has != wanted[arg->kind]))
         return error_set(CLS_ERROR_INVALID_VALUE, "'%s': parameter %u is %s", kernel->label, i,
                          names[has]);
     if (arg->kind == CLS_ARG_BUFFER)
@@ -133,14 +133,14 @@ static cls_status take_buffer(const struct kernel *kernel, unsigned i, cls_buffe
         return buffer_check(buffer);
     }
     cls_status status = buffer_get(handle, &buffer);
-    if (status)
+    if (RARELY(status))
         return status;
-    if (buffer->context != kernel->context)
+    if (RARELY(buffer->context != kernel->context))
         status =
             error_set(CLS_ERROR_WRONG_CONTEXT, "argument %u is a buffer of another context", i);
-    if (!status)
+    if (!RARELY(status))
         status = command_keep(command, &buffer->object);
-    if (status)
+    if (RARELY(status))
         buffer_put(buffer);
     else
         *out = buffer;
@@ -153,10 +153,10 @@ static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg
     cls_status status = CLS_SUCCESS;
     if (arg->u.buffer)
         status = take_buffer(slot->kernel, i, arg->u.buffer, lender, command, &buffer);
-    if (!status && buffer && arg->access)
+    if (!status && buffer && RARELY(arg->access))
         status = transfer_check_range(buffer, arg->u.part.offset, arg->size);
     const cl_mem memory = buffer ? buffer->memory : NULL;
-    if (status || (known && kernel_slot_has(slot, i, memory)))
+    if (RARELY(status) || (known && kernel_slot_has(slot, i, memory)))
         return status;
     return kernel_slot_tell(slot, i, arg, memory);
 }
@@ -181,8 +181,8 @@ static cls_status set_all(struct stream *stream, struct kernel_slot *slot, const
 }
 
 /* PoCL does not look, and aborts the process. */
-static cls_status check_local_memory(const struct kernel *kernel, const cls_arg *args,
-                                     unsigned n_args) {
+COLD static cls_status check_local_memory(const struct kernel *kernel, const cls_arg *args,
+                                          unsigned n_args) {
     const uint64_t most = kernel->context->device->info.local_memory;
     size_t bytes = kernel->local_bytes;
     for (unsigned i = 0; i < n_args; i++)
@@ -197,11 +197,11 @@ static cls_status check_local_memory(const struct kernel *kernel, const cls_arg 
 
 static cls_status check_call(const struct kernel *kernel, const cls_launch *launch,
                              const cls_arg *args, unsigned n_args, struct launch_shape *shape) {
-    if (n_args != kernel->n_parameters || (n_args && !args))
+    if (RARELY(n_args != kernel->n_parameters || (n_args && !args)))
         return error_set(CLS_ERROR_INVALID_VALUE, "'%s' has %u parameters, not %u", kernel->label,
                          kernel->n_parameters, args ? n_args : 0);
     cls_status status =
-        kernel->takes_local ? check_local_memory(kernel, args, n_args) : CLS_SUCCESS;
+        RARELY(kernel->takes_local) ? check_local_memory(kernel, args, n_args) : CLS_SUCCESS;
     return status ? status : read_shape(kernel, launch, shape);
 }
 
@@ -210,17 +210,17 @@ cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_la
     struct command command;
     struct kernel_slot *slot;
     cls_status status = kernel_slots_get(stream, kernel, &slot);
-    if (!status) {
+    if (!RARELY(status)) {
         kernel_command(slot, &command);
         status = check_call(slot->kernel, how, args, n_args, &command.u.launch.shape);
     }
-    if (status || !command.u.launch.shape.items) {
+    if (RARELY(status || !command.u.launch.shape.items)) {
         pthread_mutex_unlock(&stream->lock);
         return status;
     }
     status = set_all(stream, slot, args, n_args, &command);
     const struct race_args known = {.args = args, .count = n_args};
-    if (!status)
+    if (!RARELY(status))
         return stream_submit_entered(stream, &command, &known, position);
     pthread_mutex_unlock(&stream->lock);
     command_drop(&command);

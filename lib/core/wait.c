@@ -91,7 +91,7 @@ static bool is_handed_over(const struct stream *stream, uint64_t position) {
 static struct flight *covering_flight(struct stream *stream, uint64_t position) {
     struct flight *flight = flights_covering(&stream->flights, position);
     handover_asked(stream);
-    if (!flight && !handover_cover(stream))
+    if (RARELY(!flight) && !handover_cover(stream))
         flight = flights_covering(&stream->flights, position);
     if (flight && !mutant(MUTANT_FLUSH))
         stream_flush_locked(stream);
@@ -126,7 +126,7 @@ cls_status stream_dep(struct stream *stream, uint64_t position, const struct str
     *done = atomic_load(&stream->retired) >= position;
     if (!*done)
         return CLS_SUCCESS;
-    if (out->share)
+    if (RARELY(out->share))
         share_drop(out->share);
     out->share = NULL;
     const struct failure *failure = stream_failure_at(stream, position);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/range.h"
+#include "base/rare.h"
 #include "core/blocking.h"
 #include "core/buffer.h"
 #include "core/kernel.h"
@@ -149,7 +150,7 @@ static cls_status submit(struct async *async, const struct request *request,
                          const uint64_t behind[KINDS], const cls_slot *slot, uint64_t *position) {
     if (!request->compute)
         return submit_copy(async, request, behind, slot, position);
-    if (request->compute->fn)
+    if (RARELY(request->compute->fn))
         return submit_fn(async, request, behind, slot);
     return submit_kernel(async, request, behind, slot, position);
 }
@@ -157,7 +158,7 @@ static cls_status submit(struct async *async, const struct request *request,
 static cls_status submit_with_slot(struct async *async, const struct request *request,
                                    const uint64_t behind[KINDS], uint64_t *position) {
     cls_slot slot;
-    if (!request->slots)
+    if (!RARELY(request->slots))
         return submit(async, request, behind, NULL, position);
     cls_status status = take_slot(request, async->lanes[request->kind].handle, &slot);
     if (!status)
@@ -168,7 +169,7 @@ static cls_status submit_with_slot(struct async *async, const struct request *re
 /* --- the whole of it --- */
 
 /* What a function has submitted before it failed has no number, but an end. */
-static void find_end(struct async *async, const struct request *request, struct end *end) {
+COLD static void find_end(struct async *async, const struct request *request, struct end *end) {
     if (request->compute && request->compute->fn)
         stream_mark(async->lanes[request->kind].stream, &end->position);
 }
@@ -185,7 +186,7 @@ static cls_status queue_behind(struct async *async, const struct request *reques
         status = come_after_buffers(async, request, behind, &touched);
     if (!status) {
         status = submit_with_slot(async, request, behind, &end.position);
-        if (status)
+        if (RARELY(status))
             find_end(async, request, &end);
     }
     if (!status)
@@ -210,21 +211,21 @@ static cls_status queue_locked(struct async *async, const struct request *reques
 static cls_status queue(cls_async_coordinator handle, const struct request *request, cls_op *out) {
     struct async *async;
     cls_op id;
-    if (!request->deps && request->n_deps)
+    if (RARELY(!request->deps && request->n_deps))
         return error_set(CLS_ERROR_INVALID_VALUE, "an operation's deps are null");
     cls_status status = async_enter(handle, &async);
-    if (status)
+    if (RARELY(status))
         return status;
     /* The lock is left meanwhile. */
     const bool held = request->compute && request->compute->fn;
-    if (held)
+    if (RARELY(held))
         object_retain(&async->object);
     blocking_hold();
     status = queue_locked(async, request, &id);
     pthread_mutex_unlock(&async->lock);
     if (!status && out)
         *out = id;
-    if (held)
+    if (RARELY(held))
         object_release(&async->object);
     return blocking_settle(status);
 }

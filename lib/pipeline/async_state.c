@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/rare.h"
 #include "base/ring.h"
 #include "core/mutant.h"
 #include "core/stream.h"
@@ -23,21 +24,24 @@ static void drop_report(struct reports *reports) {
     reports->count--;
 }
 
+COLD static void grow_reports(struct reports *reports) {
+    size_t capacity = reports->capacity ? reports->capacity * 2 : 64;
+    capacity = capacity < reports->limit ? capacity : reports->limit;
+    cls_completion *ring = ring_grown(reports->ring, sizeof *ring, reports->capacity,
+                                      reports->first, reports->count, capacity);
+    if (!ring)
+        return;
+    free(reports->ring);
+    reports->ring = ring;
+    reports->capacity = capacity;
+    reports->first = 0;
+}
+
 /* Without memory for another one the oldest goes. */
 static void report(struct reports *reports, const cls_completion *completion) {
-    if (reports->count == reports->capacity && reports->capacity < reports->limit) {
-        size_t capacity = reports->capacity ? reports->capacity * 2 : 64;
-        capacity = capacity < reports->limit ? capacity : reports->limit;
-        cls_completion *ring = ring_grown(reports->ring, sizeof *ring, reports->capacity,
-                                          reports->first, reports->count, capacity);
-        if (ring) {
-            free(reports->ring);
-            reports->ring = ring;
-            reports->capacity = capacity;
-            reports->first = 0;
-        }
-    }
-    if (!reports->capacity)
+    if (RARELY(reports->count == reports->capacity) && reports->capacity < reports->limit)
+        grow_reports(reports);
+    if (RARELY(!reports->capacity))
         return;
     if (reports->count == reports->capacity)
         drop_report(reports);
@@ -124,7 +128,7 @@ bool async_find(const struct async *async, cls_op id, struct end *out) {
     return false;
 }
 
-static cls_status grow(struct lane *lane) {
+COLD static cls_status grow(struct lane *lane) {
     const size_t capacity = lane->capacity ? 2 * lane->capacity : FIRST_CAPACITY;
     struct op *ring =
         ring_grown(lane->ring, sizeof *ring, lane->capacity, lane->first, lane->count, capacity);
@@ -137,13 +141,20 @@ static cls_status grow(struct lane *lane) {
     return CLS_SUCCESS;
 }
 
+static bool is_full(const struct lane *lane) {
+    return lane->count + lane->reserved == lane->capacity;
+}
+
+/* By those that are done, or else by memory. */
+static cls_status make_room(struct async *async, cls_op_kind kind) {
+    struct lane *lane = &async->lanes[kind];
+    notice(async, kind, false);
+    return is_full(lane) ? grow(lane) : CLS_SUCCESS;
+}
+
 cls_status async_reserve(struct async *async, cls_op_kind kind) {
     struct lane *lane = &async->lanes[kind];
-    cls_status status = CLS_SUCCESS;
-    if (lane->count + lane->reserved == lane->capacity)
-        notice(async, kind, false);
-    if (lane->count + lane->reserved == lane->capacity)
-        status = grow(lane);
+    cls_status status = RARELY(is_full(lane)) ? make_room(async, kind) : CLS_SUCCESS;
     lane->reserved += !status;
     return status;
 }
@@ -152,8 +163,9 @@ void async_unreserve(struct async *async, cls_op_kind kind) { async->lanes[kind]
 
 cls_status async_record(struct async *async, struct end *end, cls_op *id) {
     struct lane *lane = &async->lanes[end->kind];
-    cls_status status = end->position ? CLS_SUCCESS : stream_mark(lane->stream, &end->position);
-    if (status)
+    cls_status status =
+        RARELY(!end->position) ? stream_mark(lane->stream, &end->position) : CLS_SUCCESS;
+    if (RARELY(status))
         return status;
     *id = ++async->issued;
     lane->reserved--;
@@ -167,7 +179,7 @@ cls_status async_come_after(struct async *async, cls_op_kind kind, struct end en
     struct stream *stream = async->lanes[end.kind].stream;
     if (!end.position || end.kind == kind || mutant(MUTANT_OPERATION))
         return CLS_SUCCESS;
-    if (stream_failure_at(stream, end.position))
+    if (RARELY(stream_failure_at(stream, end.position)))
         return stream_wait_for(async->lanes[kind].stream, stream, end.position);
     if (behind[end.kind] < end.position)
         behind[end.kind] = end.position;
@@ -239,7 +251,7 @@ static size_t live(const struct async *async) {
     return sum;
 }
 
-static struct touched *add_touched(struct async *async, cls_buffer buffer) {
+COLD static struct touched *add_touched(struct async *async, cls_buffer buffer) {
     if (HASH_COUNT(async->touched) >= FEW_BUFFERS + 2 * live(async))
         drop_free(async);
     struct touched *touched = calloc(1, sizeof *touched);
@@ -265,7 +277,7 @@ struct touched *async_touch(struct async *async, cls_buffer buffer) {
 cls_status async_come_after_touched(struct async *async, cls_op_kind kind,
                                     const struct touched *touched, uint64_t behind[KINDS]) {
     cls_status status = async_come_after(async, kind, touched->last, behind);
-    for (int other = 0; other < KINDS && !status && touched->has_beside; other++)
+    for (int other = 0; RARELY(touched->has_beside) && other < KINDS && !status; other++)
         status = async_come_after(async, kind,
                                   (struct end){(cls_op_kind)other, touched->beside[other]}, behind);
     return status;
@@ -289,9 +301,9 @@ void async_touched(struct async *async, cls_buffer buffer, const struct end *las
     touched->users--;
     if (!last)
         return;
-    if (touched->turn > since)
+    if (RARELY(touched->turn > since))
         keep_beside(touched);
-    else if (touched->has_beside)
+    else if (RARELY(touched->has_beside))
         forget_beside(touched);
     touched->last = *last;
     touched->turn = ++async->turns;
