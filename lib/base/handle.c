@@ -16,11 +16,10 @@ enum {
 #else
     SLOT_BITS = 13,
 #endif
-    GENERATION_SHIFT = SLOT_SHIFT + SLOT_BITS
 };
+_Static_assert(GENERATION_SHIFT == SLOT_SHIFT + SLOT_BITS, "the generation is above the slot");
 
 static const uintptr_t SLOT_MASK = ((uintptr_t)1 << SLOT_BITS) - 1;
-static const uintptr_t NAME_MASK = ((uintptr_t)1 << GENERATION_SHIFT) - 1;
 static const uint32_t GENERATION_MASK = (uint32_t)(UINTPTR_MAX >> GENERATION_SHIFT);
 
 static uint32_t generation_of(uint64_t state) { return (uint32_t)(state >> 32); }
@@ -128,16 +127,6 @@ void *object_peek(struct object_pool *pool, const void *handle) {
         return NULL;
     uint64_t state = atomic_load_explicit(&object->state, memory_order_acquire);
     return generation_of(state) == generation && references_of(state) ? object : NULL;
-}
-
-bool object_is(const struct object *object, const void *handle) {
-    uint64_t state = atomic_load_explicit(&object->state, memory_order_acquire);
-    return generation_of(state) == (uint32_t)((uintptr_t)handle >> GENERATION_SHIFT) &&
-           references_of(state);
-}
-
-bool object_is_at(const struct object *object, const void *handle) {
-    return ((uintptr_t)handle & NAME_MASK) == object->name && object_is(object, handle);
 }
 
 bool object_try_retain(struct object *object) {

@@ -85,11 +85,25 @@ void *object_acquire(struct object_pool *pool, const void *handle);
  * under; whoever holds that lock and finds object_is true knows that the object stays. */
 void *object_peek(struct object_pool *pool, const void *handle);
 
+/* Where the generation begins in a handle; what is below it is the object's name. */
+#if UINTPTR_MAX > 0xffffffffu
+enum { GENERATION_SHIFT = 32 };
+#else
+enum { GENERATION_SHIFT = 19 };
+#endif
+
 /* Whether a handle that an object was found by still names it. */
-bool object_is(const struct object *object, const void *handle);
+static inline bool object_is(const struct object *object, const void *handle) {
+    const uint64_t state = atomic_load_explicit(&object->state, memory_order_acquire);
+    return (uint32_t)(state >> 32) == (uint32_t)((uintptr_t)handle >> GENERATION_SHIFT) &&
+           (uint32_t)state;
+}
 
 /* The same of any handle. */
-bool object_is_at(const struct object *object, const void *handle);
+static inline bool object_is_at(const struct object *object, const void *handle) {
+    const uintptr_t name = (uintptr_t)handle & (((uintptr_t)1 << GENERATION_SHIFT) - 1);
+    return name == object->name && object_is(object, handle);
+}
 
 /* A reference more to an object that the caller holds one of. */
 static inline void object_retain(struct object *object) {

@@ -41,11 +41,9 @@ cls_status buffer_find(cls_buffer handle, struct buffer **out) {
     return status;
 }
 
-cls_status buffer_check(const struct buffer *buffer) {
-    return atomic_load_explicit(&buffer->is_hosts, memory_order_relaxed)
-               ? error_set(CLS_ERROR_INVALID_STATE,
-                           "the unified memory is the host's: prefetch it to the device first")
-               : CLS_SUCCESS;
+cls_status buffer_is_the_hosts(void) {
+    return error_set(CLS_ERROR_INVALID_STATE,
+                     "the unified memory is the host's: prefetch it to the device first");
 }
 
 cls_status buffer_get(cls_buffer handle, struct buffer **out) {

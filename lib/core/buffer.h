@@ -43,7 +43,11 @@ cls_status buffer_find(cls_buffer handle, struct buffer **out);
 /* The same for a command: CLS_ERROR_INVALID_STATE while it is the host's turn to use it. */
 cls_status buffer_get(cls_buffer handle, struct buffer **out);
 /* The same without a look-up: whether it is the device's turn. */
-cls_status buffer_check(const struct buffer *buffer);
+cls_status buffer_is_the_hosts(void) COLD;
+static inline cls_status buffer_check(const struct buffer *buffer) {
+    return atomic_load_explicit(&buffer->is_hosts, memory_order_relaxed) ? buffer_is_the_hosts()
+                                                                         : CLS_SUCCESS;
+}
 static inline void buffer_put(struct buffer *buffer) { object_release(&buffer->object); }
 
 /* Takes over `memory` on success. */

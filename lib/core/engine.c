@@ -30,7 +30,7 @@ static bool running, stop;
 static pthread_t thread;
 static struct stream *arrivals; /* watched since the last tick */
 
-static _Atomic bool down;
+_Atomic bool engine_down;
 static _Atomic bool kicked;
 static _Atomic bool sleeps_long;
 static _Atomic(struct waiter *) wake;
@@ -79,8 +79,6 @@ void engine_watch(struct stream *stream) {
 bool engine_ticks_for(const struct stream *stream) {
     return stream->event_less || stream->context->caps->flushes;
 }
-
-bool engine_is_down(void) { return atomic_load_explicit(&down, memory_order_relaxed); }
 
 /* --- the thread --- */
 
@@ -271,7 +269,7 @@ cls_status engine_start(void) {
     return status;
 }
 
-void engine_close(void) { atomic_store(&down, true); }
+void engine_close(void) { atomic_store(&engine_down, true); }
 
 void engine_stop(void) {
     pthread_mutex_lock(&engine_lock);

@@ -7,6 +7,7 @@
 #ifndef CLSTREAM_CORE_ENGINE_H
 #define CLSTREAM_CORE_ENGINE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include <clstream/status.h>
@@ -52,6 +53,9 @@ void engine_close(void);
 void engine_stop(void);
 
 /* Whether the process is exiting: nothing is accepted any more. */
-bool engine_is_down(void);
+extern _Atomic bool engine_down;
+static inline bool engine_is_down(void) {
+    return atomic_load_explicit(&engine_down, memory_order_relaxed);
+}
 
 #endif

@@ -14,24 +14,15 @@
 #include "core/stream.h"
 
 /* The ranges end one before the other: behind the newest there is nothing to look for. */
-static const struct failure *failure_in(const struct failure *failure, uint64_t at) {
+const struct failure *failure_in(const struct failure *failure, uint64_t at) {
     for (; failure && at <= atomic_load(&failure->last); failure = failure->older)
         if (at >= atomic_load(&failure->first))
             return failure;
     return NULL;
 }
 
-const struct failure *stream_failure_at(const struct stream *stream, uint64_t position) {
-    return failure_in(atomic_load_explicit(&stream->failures, memory_order_acquire), position);
-}
-
 const struct failure *gate_failure(const struct gate *gate, uint64_t value) {
     return failure_in(atomic_load_explicit(&gate->failures, memory_order_acquire), value);
-}
-
-const struct failure *stream_poison(const struct stream *stream) {
-    const struct failure *failure = atomic_load_explicit(&stream->failures, memory_order_acquire);
-    return failure && atomic_load(&failure->last) == UINT64_MAX ? failure : NULL;
 }
 
 cls_status stream_poison_status(cls_status status) {

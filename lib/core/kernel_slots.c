@@ -92,10 +92,6 @@ bool kernel_slot_knows(const struct kernel_slot *slot, unsigned i, const cls_arg
            (arg->kind == CLS_ARG_LOCAL || same_bytes(known->u.bytes, arg->u.bytes, arg->size));
 }
 
-bool kernel_slot_has(const struct kernel_slot *slot, unsigned i, cl_mem memory) {
-    return slot->told[i].u.buffer.memory == memory;
-}
-
 /* Of a value of more bytes nothing is kept. */
 static struct told_arg told_by(const cls_arg *arg, cl_mem memory) {
     struct told_arg told = {.kind = arg->kind, .size = arg->size};

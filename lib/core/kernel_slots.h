@@ -55,7 +55,9 @@ cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct 
 /* Whether an argument of the slot's instance is set to this already; of a buffer, to its handle, and with
  * kernel_slot_has to its memory. */
 bool kernel_slot_knows(const struct kernel_slot *slot, unsigned i, const cls_arg *arg);
-bool kernel_slot_has(const struct kernel_slot *slot, unsigned i, cl_mem memory);
+static inline bool kernel_slot_has(const struct kernel_slot *slot, unsigned i, cl_mem memory) {
+    return slot->told[i].u.buffer.memory == memory;
+}
 
 /* Sets it, for a buffer to `memory`. */
 cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg *arg,

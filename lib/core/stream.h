@@ -255,11 +255,21 @@ cls_status check_may_block(void);
 
 /* --- failure (core/failure.c) --- */
 
+/* The one of a list, newest first, that a position is in, or NULL. */
+const struct failure *failure_in(const struct failure *newest, uint64_t position);
+
 /* The outcome of a retired position, from the recorded failures; needs no lock, reports nothing. */
-const struct failure *stream_failure_at(const struct stream *stream, uint64_t position);
+static inline const struct failure *stream_failure_at(const struct stream *stream,
+                                                      uint64_t position) {
+    const struct failure *newest = atomic_load_explicit(&stream->failures, memory_order_acquire);
+    return RARELY(newest) ? failure_in(newest, position) : NULL;
+}
 
 /* The failure that poisons the stream now, or NULL. */
-const struct failure *stream_poison(const struct stream *stream);
+static inline const struct failure *stream_poison(const struct stream *stream) {
+    const struct failure *newest = atomic_load_explicit(&stream->failures, memory_order_acquire);
+    return RARELY(newest) && atomic_load(&newest->last) == UINT64_MAX ? newest : NULL;
+}
 
 /* What the status of a command that the driver refused makes of its stream. */
 cls_status stream_poison_status(cls_status status);

@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "base/rare.h"
 
 #define ROW(code, status) \
     { code, #code, status }
@@ -99,10 +98,6 @@ const char *cl_code_name(cl_int code) {
     return row ? row->name : "CL_UNKNOWN_CODE";
 }
 
-COLD static cls_status report(cl_int code, const char *call) {
+cls_status driver_report(cl_int code, const char *call) {
     return error_set_code(status_of_cl(code), code, "%s: %s (%d)", call, cl_code_name(code), code);
-}
-
-cls_status driver_status(cl_int code, const char *call) {
-    return code == CL_SUCCESS ? CLS_SUCCESS : report(code, call);
 }

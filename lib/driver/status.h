@@ -5,6 +5,7 @@
 
 #include <clstream/status.h>
 
+#include "base/rare.h"
 #include "driver/cl.h"
 
 /* The status for a code, by table; CLS_ERROR_DRIVER for one without a status of its own. */
@@ -13,8 +14,12 @@ cls_status status_of_cl(cl_int code);
 /* The symbolic name of a code, as "CL_OUT_OF_RESOURCES". */
 const char *cl_code_name(cl_int code);
 
-/* Reports a failed driver call ("clCreateBuffer") to the thread's detail; returns the status.
- * CL_SUCCESS gives CLS_SUCCESS and reports nothing. */
-cls_status driver_status(cl_int code, const char *call);
+/* Reports a failed driver call ("clCreateBuffer") to the thread's detail; returns the status. */
+cls_status driver_report(cl_int code, const char *call) COLD;
+
+/* The same, but CL_SUCCESS gives CLS_SUCCESS and reports nothing. */
+static inline cls_status driver_status(cl_int code, const char *call) {
+    return code == CL_SUCCESS ? CLS_SUCCESS : driver_report(code, call);
+}
 
 #endif
