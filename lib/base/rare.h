@@ -12,4 +12,12 @@
 /* A condition that holds rarely, or behind which there is so much to do that how it stands is nothing. */
 #define RARELY(condition) __builtin_expect(!!(condition), 0)
 
+/* A variable of the process that each submission asks and that hardly ever changes: they stand together, and not each
+ * in a line with others of its file. */
+#ifdef __ELF__
+#define ASKED __attribute__((section("cls_asked")))
+#else
+#define ASKED
+#endif
+
 #endif

@@ -7,7 +7,7 @@
 #include "core/stream.h"
 #include "core/worker.h"
 
-_Atomic int launch_mode;
+ASKED _Atomic int launch_mode;
 
 int launch_mode_read(void) {
     const char *value = getenv("CLSTREAM_LAUNCH_BLOCKING");

@@ -30,9 +30,9 @@ static bool running, stop;
 static pthread_t thread;
 static struct stream *arrivals; /* watched since the last tick */
 
-_Atomic bool engine_down;
+ASKED _Atomic bool engine_down;
 static _Atomic bool kicked;
-static _Atomic bool sleeps_long;
+ASKED static _Atomic bool sleeps_long;
 static _Atomic(struct waiter *) wake;
 
 void engine_kick(void) {

@@ -20,7 +20,7 @@ static const uint64_t DRAIN_NS = 5 * CLOCK_SECOND;
  * first kernel runs. So this one is registered twice: with the first work, for a process that exits
  * early, and after the first kernel has run; the run that comes first counts. */
 enum { REGISTERED_EARLY = 1, REGISTERED_LATE = 2 };
-static _Atomic int registered;
+ASKED static _Atomic int registered;
 static _Atomic bool ran;
 
 static struct at_exit handler;

@@ -10,7 +10,7 @@
 /* What a stream keeps for its next commands; a long FIFO's worth is given back. */
 enum { MAX_SPARE = 2048 };
 
-_Atomic(const struct observer *) observer_now;
+ASKED _Atomic(const struct observer *) observer_now;
 __attribute__((used)) static const char *const linked = &observer_environment;
 
 static struct sighting *take(struct stream *stream) {

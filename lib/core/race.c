@@ -10,7 +10,7 @@
 #include "core/race_state.h"
 #include "core/stream.h"
 
-_Atomic bool race_is_on;
+ASKED _Atomic bool race_is_on;
 
 /* All is guarded by the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

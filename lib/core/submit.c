@@ -225,7 +225,7 @@ cls_status stream_submit(struct stream *stream, struct command *command, uint64_
 }
 
 static pthread_mutex_t check_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic wait_check installed_check;
+ASKED static _Atomic wait_check installed_check;
 
 void wait_check_install(wait_check check) { atomic_store(&installed_check, check); }
 void wait_check_lock(void) { pthread_mutex_lock(&check_lock); }
