@@ -89,18 +89,19 @@ static cls_status read_shape(const struct kernel *kernel, const cls_launch *laun
 
 /* --- arguments --- */
 
+_Static_assert(PARAMETER_BUFFER == CLS_ARG_BUFFER + 1 && PARAMETER_VALUE == CLS_ARG_VALUE + 1 &&
+                   PARAMETER_LOCAL == CLS_ARG_LOCAL + 1,
+               "a parameter's kind is that of its argument, from 1 on");
+
 static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_arg *arg) {
-    static const char *const names[] = {"", "a value", "a buffer", "__local memory",
+    static const char *const names[] = {"", "a buffer", "a value", "__local memory",
                                         "an image, which cannot be passed"};
-    static const enum parameter_kind wanted[] = {[CLS_ARG_BUFFER] = PARAMETER_BUFFER,
-                                                 [CLS_ARG_VALUE] = PARAMETER_VALUE,
-                                                 [CLS_ARG_LOCAL] = PARAMETER_LOCAL};
     enum parameter_kind has = kernel->parameters[i];
     if (RARELY((unsigned)arg->kind > CLS_ARG_LOCAL))
         return error_set(CLS_ERROR_INVALID_VALUE, "argument %u is of no kind", i);
     if (RARELY((unsigned)arg->access > CLS_ACCESS_READ_WRITE))
         return error_set(CLS_ERROR_INVALID_VALUE, "argument %u: no cls_access", i);
-    if (RARELY(has != PARAMETER_UNKNOWN && has != wanted[arg->kind]))
+    if (RARELY(has != PARAMETER_UNKNOWN && has != (enum parameter_kind)(arg->kind + 1)))
         return error_set(CLS_ERROR_INVALID_VALUE, "'%s': parameter %u is %s", kernel->label, i,
                          names[has]);
     if (arg->kind == CLS_ARG_BUFFER)

@@ -9,8 +9,8 @@
  * found out safely. */
 enum parameter_kind {
     PARAMETER_UNKNOWN,
+    PARAMETER_BUFFER, /* from here on as cls_arg_kind */
     PARAMETER_VALUE,
-    PARAMETER_BUFFER,
     PARAMETER_LOCAL,
     PARAMETER_IMAGE /* nothing that can be passed; so are pipes */
 };
