@@ -32,7 +32,7 @@ static struct stream *arrivals; /* watched since the last tick */
 
 ASKED _Atomic bool engine_down;
 static _Atomic bool kicked;
-ASKED static _Atomic bool sleeps_long;
+static _Atomic bool sleeps_long;
 static _Atomic(struct waiter *) wake;
 
 void engine_kick(void) {
