@@ -42,8 +42,9 @@ extern struct object_pool buffer_pool;
 cls_status buffer_find(cls_buffer handle, struct buffer **out);
 /* The same for a command: CLS_ERROR_INVALID_STATE while it is the host's turn to use it. */
 cls_status buffer_get(cls_buffer handle, struct buffer **out);
-/* The same without a look-up: whether it is the device's turn. */
+/* Reports that. */
 cls_status buffer_is_the_hosts(void) COLD;
+/* The same without a look-up: whether it is the device's turn. */
 static inline cls_status buffer_check(const struct buffer *buffer) {
     return atomic_load_explicit(&buffer->is_hosts, memory_order_relaxed) ? buffer_is_the_hosts()
                                                                          : CLS_SUCCESS;

@@ -134,10 +134,9 @@ static struct flight *at_position(const struct flights *flights, uint64_t positi
 
 /* From the newest on: what is asked about is mostly recent. */
 struct flight *flights_covering(const struct flights *flights, uint64_t position) {
-    struct flight *covering = at_position(flights, position);
-    if (covering && covering->event)
-        return covering;
-    covering = NULL;
+    struct flight *covering = NULL, *own = at_position(flights, position);
+    if (own && own->event)
+        return own;
     for (unsigned i = flights->count; i-- > 0;) {
         struct flight *flight = flight_at(flights, i);
         if (flight->position < position)
