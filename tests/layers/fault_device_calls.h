@@ -5,6 +5,8 @@ static cl_int CL_API_CALL device_clGetDeviceInfo(cl_device_id device, cl_device_
                                                  size_t size, void *value, size_t *size_ret) {
     const cl_device_type type = CL_DEVICE_TYPE_GPU;
     const cl_bool unified = CL_FALSE;
+    if (what == CL_DEVICE_VENDOR)
+        return layer_answer(DEVICE_VENDOR, sizeof DEVICE_VENDOR, size, value, size_ret);
     cl_int code = wrap_clGetDeviceInfo(device, what, size, value, size_ret);
     if (!code && value && what == CL_DEVICE_TYPE)
         memcpy(value, &type, sizeof type);
