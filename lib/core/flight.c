@@ -21,11 +21,8 @@
 
 enum {
     FIRST_CAPACITY = 32,
-    /* Commands from look to look: cheap ones, dear ones, and where few of the commands have an event; and where
-     * each event is waited for anyhow, so that a batch costs the same by the event, and what was given back is
-     * taken again while it is in the cache. */
+    /* Commands from look to look: cheap ones, dear ones, and where few of the commands have an event. */
     POLL_STEP = 32,
-    POLL_STEP_VERDICTS = 8,
     POLL_STEP_DEAR = 64,
     POLL_STEP_SPANS = 256
 };
@@ -290,8 +287,6 @@ static struct stream *retire_span(struct stream *stream, unsigned telling, cl_in
 static unsigned poll_step(const struct stream *stream) {
     if (stream->event_less)
         return POLL_STEP_SPANS;
-    if (stream->context->device->quirks & QUIRK_STATUS_LIES)
-        return POLL_STEP_VERDICTS;
     return asks_in_batches(stream) ? POLL_STEP_DEAR : POLL_STEP;
 }
 
