@@ -12,7 +12,9 @@
  * on it, from the moment the failure is observed. A poisoned stream hands nothing more to the driver:
  * what it still holds is dropped and reported failed, and every submission to it, query and synchronize
  * return the first error, with the failed command's name in the detail, to every caller until
- * cls_stream_reset. Callbacks are accepted and called all the same, with that error.
+ * cls_stream_reset. Where a driver's launches share events (`event_less` and `chain_shares` of `clstream info`), one
+ * that fails by itself takes up to 63 of those around it along, and is named as one of several where their kernels
+ * differ; CLSTREAM_LAUNCH_BLOCKING=1 tells which. Callbacks are accepted and called all the same, with that error.
  *
  * Work that the driver does not start because every clFlush has failed for a quarter of a second has failed
  * too, with what the first clFlush said. Should the driver recover it may run after all: host memory that

@@ -80,6 +80,7 @@ struct flight *flights_push(struct flights *flights, struct command *command, st
     flight->shared = false;
     flight->lost = CL_COMPLETE;
     flight->well = flight->chained = false;
+    flight->singled_out = command->singled_out;
     flight->event = NULL;
     flight->first = flight->position = command->position;
     flight->label = command_label(command);
@@ -102,6 +103,9 @@ static bool has_room(const struct refs *to, const struct refs *from) {
     return !from->more_count && sum <= COMMAND_REFS;
 }
 
+/* Names are interned: equal ones are one. */
+static const char one_of_several[] = "one of several kernels";
+
 bool flights_extend(struct flights *flights, struct command *command) {
     struct flight *flight = flight_last(flights);
     struct refs *from = &command->refs, *to = &flight->refs;
@@ -114,7 +118,9 @@ bool flights_extend(struct flights *flights, struct command *command) {
             to->here[to->count++] = from->here[i];
     from->count = 0;
     flight->position = command->position;
-    flight->label = command_label(command);
+    if (flight->label != command_label(command))
+        flight->label = one_of_several;
+    flight->singled_out = command->singled_out;
     flights->commands++;
     return true;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands in flight: the ring of what the driver holds of one stream, oldest first. An event stays
- * retained until its command is retired, and commands retire in order: on PoCL 3.1 releasing the event
- * of an inner command of a chain whose first one fails aborts the process. Where commands have no events
- * of their own, a flight is a span of them, as long as nothing sets one apart.
+ * Commands in flight: the ring of what the driver holds of one stream, oldest first. A flight's event stays
+ * retained until it is retired, and flights retire in order: on PoCL 3.1 releasing the event of an inner
+ * command of a chain whose first one fails aborts the process. Where commands have no events
+ * of their own, or launches in a chain share the last one's, a flight is a span of them, as long as nothing
+ * sets one apart.
  */
 #ifndef CLSTREAM_CORE_FLIGHT_H
 #define CLSTREAM_CORE_FLIGHT_H
@@ -27,9 +28,10 @@ struct flight {
      * flight's memory. */
     struct share share;
     bool shared;
-    bool well;      /* known to be done without a failure of its own */
-    bool chained;   /* the driver has it wait for the flight before it */
-    uint8_t kind;   /* a cls_command_kind */
+    bool well : 1;        /* known to be done without a failure of its own */
+    bool chained : 1;     /* the driver has it wait for the flight before it */
+    bool singled_out : 1; /* somebody may ask of its last position: its event stays its own */
+    uint8_t kind;         /* a cls_command_kind */
     cl_int lost;    /* negative: nothing can be known of it and the flights before it any more */
     cl_event event; /* NULL: covered by the next flight that has one, on the same in-order queue */
     uint64_t position; /* of the last command */
@@ -37,7 +39,7 @@ struct flight {
     struct flight *next; /* of the spare ones */
 
     uint64_t first;        /* the first command's position; deps are that one's */
-    const char *label;     /* of the last command */
+    const char *label;     /* of the commands, if all have the same */
     struct sighting *seen; /* NULL: nobody observes it */
     struct event *timed;   /* to be told the end time; NULL mostly; kept alive by refs */
     const void *host; /* the host memory that a copy uses, which has no references; NULL: none */
@@ -91,8 +93,8 @@ enum flight_room flights_reserve(struct flights *flights, unsigned limit);
  * `deps`. */
 struct flight *flights_push(struct flights *flights, struct command *command, struct deps *deps);
 
-/* Lets the newest flight, which has no event, go on to a command that waits for nothing but the one before
- * it. False, and nothing done, when it would hold too many references. */
+/* Lets the newest flight go on to a command that waits for nothing but the one before it; its event, if it has one,
+ * is left to the caller. False, and nothing done, when it would hold too many references. */
 bool flights_extend(struct flights *flights, struct command *command);
 
 /* The flight whose event covers a position, or NULL when no later flight has an event. */

@@ -30,10 +30,15 @@ unsigned flights_telling(const struct flights *flights) {
 
 /* How long an unstarted flight of a poisoned stream, the oldest, is given. There are drivers that never start what
  * waits for a failed command, and none starts what was given up for want of a flush, nor what waits for that. Any
- * other has to tell of a command at once that it was to start after the failed one, and that waits for nothing else. */
+ * other has to tell of a command at once that it was to start after the failed one, and that waits for nothing else.
+ * Of launches that share the last one's event the first may well have started: they wait for the flight before alone,
+ * and where the driver has failed nothing of the stream's, it starts them. */
 static uint64_t patience_ns(const struct stream *stream, struct flight *flight) {
-    if ((stream->context->device->quirks & QUIRK_FAILED_WAIT_HANGS) ||
-        atomic_load(&stream->context->gave_up))
+    if (atomic_load(&stream->context->gave_up))
+        return ABANDON_NS;
+    if (flight->first != flight->position && !stream->hurt)
+        return UINT64_MAX;
+    if (stream->context->device->quirks & QUIRK_FAILED_WAIT_HANGS)
         return ABANDON_NS;
     return flight->chained && !deps_unsettled(&flight->deps) ? ABANDON_UNKNOWN_NS : UINT64_MAX;
 }

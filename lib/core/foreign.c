@@ -69,7 +69,7 @@ static cls_status enter(struct stream *stream, struct command *command) {
     free(events);
     if (!count || status)
         return status;
-    /* Kept until the command is retired, as every event is. */
+    /* Kept until the command is retired, as a flight's event is. */
     struct dep keep = {.share = share_new(stream->context->device, entered)};
     if (keep.share) {
         status = deps_add(&command->deps, &keep);

@@ -18,6 +18,9 @@
 
 enum {
     EVENT_INTERVAL = 64, /* commands from event to event where they have none of their own */
+    SHARED_EVENT =
+        16, /* launches of a chain to one event, and of what may be in flight at most an eighth */
+    SHARE_OF_ROOM = 8,
     WAITS_ON_STACK = 16
 };
 
@@ -255,20 +258,33 @@ COLD static void see_handing(const struct stream *stream, struct sighting *seen)
     seen->handing = clock_now_ns();
 }
 
+/* Whether a launch's event can be given up for that of a launch behind it, which the driver has wait for it: nobody
+ * has come to ask of it, or knows how. What waits for other streams keeps its own, which tells when it has started. */
+static bool gives_up_event(const struct stream *stream, const struct flight *last) {
+    const uint64_t launches = last->position - last->first + 1;
+    return stream->chain_shares && !last->singled_out && !last->shared && !last->well &&
+           !last->deps.count && last->kind == CLS_COMMAND_KERNEL &&
+           !stream->queue->traits.profiled && launches < SHARED_EVENT &&
+           launches < stream->max_in_flight / SHARE_OF_ROOM;
+}
+
 /* Whether the newest flight can go on to a command: neither has anything to itself. */
 static bool extends(const struct stream *stream, const struct command *command,
                     const struct deps *deps) {
     const struct flight *last = flight_last(&stream->flights);
-    return last && !last->event && !last->lost && !last->timed && !last->seen &&
-           last->queue == stream->queue && last->kind == command->type->kind && !deps->count &&
-           !is_timed(command) && !command->seen;
+    return last && (!last->event || gives_up_event(stream, last)) && !last->lost && !last->timed &&
+           !last->seen && last->queue == stream->queue && last->kind == command->type->kind &&
+           !deps->count && !is_timed(command) && !command->seen;
 }
 
 /* Enters a command that is with the driver into the ring. */
 static void take_off(struct stream *stream, struct command *command, struct deps *deps,
                      cl_event event) {
     if (extends(stream, command, deps) && flights_extend(&stream->flights, command)) {
-        flight_last(&stream->flights)->event = event;
+        struct flight *flight = flight_last(&stream->flights);
+        if (flight->event)
+            event_release(stream->context->device, flight->event);
+        flight->event = event;
         return;
     }
     struct flight *flight = flights_push(&stream->flights, command, deps);

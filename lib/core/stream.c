@@ -221,7 +221,9 @@ static void set_options(struct stream *stream, const cls_stream_config *config) 
     stream->max_in_flight = config->max_in_flight ? config->max_in_flight : DEFAULT_IN_FLIGHT;
     stream->fifo_limit = config->fifo_limit;
     stream->want_profiled = config->timing != 0;
-    stream->event_less = !stream->queue->traits.out_of_order && stream->context->caps->event_less;
+    const bool out_of_order = stream->queue->traits.out_of_order;
+    stream->event_less = !out_of_order && stream->context->caps->event_less;
+    stream->chain_shares = out_of_order && stream->context->caps->chain_shares;
 }
 
 /* With everything acquired: builds the object, which takes over queue and spare. */
@@ -326,7 +328,7 @@ void stream_destroy_owned(cls_stream handle) { destroy(handle, true); }
 
 uint64_t stream_newest(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
-    const uint64_t position = stream->submitted;
+    const uint64_t position = stream_single_out(stream);
     pthread_mutex_unlock(&stream->lock);
     return position;
 }
@@ -335,9 +337,11 @@ uint64_t stream_last_use(struct stream *stream, use_test uses, const void *arg) 
     uint64_t position = 0;
     pthread_mutex_lock(&stream->lock);
     for (unsigned i = 0; i < stream->flights.count; i++) {
-        const struct flight *flight = flight_at(&stream->flights, i);
-        if (uses(&flight->refs, flight->host, arg))
-            position = flight->position;
+        struct flight *flight = flight_at(&stream->flights, i);
+        if (!uses(&flight->refs, flight->host, arg))
+            continue;
+        flight->singled_out = true;
+        position = flight->position;
     }
     const struct command *command = stream->fifo_head;
     for (; command; command = command->next)

@@ -55,8 +55,9 @@ struct stream {
     /* guarded by the lock, but for the atomics */
     bool want_profiled;
     bool unflushed;
-    bool event_less;
-    bool watched; /* on the engine's list, which then holds a reference */
+    bool event_less : 1;
+    bool chain_shares : 1; /* launches that nobody asks of share the event of one behind them */
+    bool watched;          /* on the engine's list, which then holds a reference */
     struct queue *queue;
     struct command *fifo_head;
     _Atomic(struct failure *) failures; /* newest first */
@@ -148,6 +149,15 @@ void stream_destroy_owned(cls_stream handle);
  * when somebody else did. */
 bool stream_close(struct stream *stream);
 
+/* The newest position, for a caller who comes to ask of it or has others do so: no later launch takes its event's
+ * place. Under the lock. */
+static inline uint64_t stream_single_out(struct stream *stream) {
+    struct flight *last = flight_last(&stream->flights);
+    if (last)
+        last->singled_out = true;
+    return stream->submitted;
+}
+
 /* The next stream of the registry after `previous` (NULL: the first), retained; `previous` is released.
  * NULL at the end. */
 struct stream *stream_next(struct stream *previous);
@@ -220,7 +230,7 @@ void stream_drop_waits(struct stream *stream);
 
 /* Whether all work so far, waits that nothing follows included, ends with a position that it has already;
  * under the lock. */
-bool stream_marked_locked(const struct stream *stream, uint64_t *position);
+bool stream_marked_locked(struct stream *stream, uint64_t *position);
 
 /* The position of the last command so far; 0: none. */
 uint64_t stream_newest(struct stream *stream);

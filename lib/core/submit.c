@@ -63,6 +63,7 @@ static cls_status push(struct stream *stream, struct command *command) {
         return status;
     }
     command->position = ++stream->submitted;
+    command->singled_out = true; /* who asks of it meanwhile finds no flight to tell so */
     *node = *command;
     if (mutant(MUTANT_DEFERRED_WAITS))
         deps_clear(&stream->waits);
@@ -186,6 +187,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     bool deferred = false, held = false;
     const bool checked = race_on();
     struct race_touches touches;
+    command->singled_out = position || blocking_launches();
     if (checked)
         race_collect(&touches, stream, command, args);
     cls_status status = admit(stream, command, &deferred, &held);
@@ -262,9 +264,9 @@ cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {
     return status;
 }
 
-bool stream_marked_locked(const struct stream *stream, uint64_t *position) {
+bool stream_marked_locked(struct stream *stream, uint64_t *position) {
     const struct failure *poison = stream_poison(stream);
-    *position = stream->submitted;
+    *position = stream_single_out(stream);
     if (poison)
         return atomic_load(&poison->first) <= *position;
     if (stream_failure_at(stream, *position))

@@ -21,7 +21,7 @@
 #endif
 
 /* Counts up with every change of a figure's meaning or of a probe. */
-enum { CAPS_FORMAT = 11 };
+enum { CAPS_FORMAT = 12 };
 
 /* Pinned against pageable copies. */
 #define MUCH_FASTER 1.5
@@ -51,12 +51,19 @@ static bool may_share_events(const struct device *device) {
     return !(device->quirks & (QUIRK_STATUS_LIES | QUIRK_FAILED_RELEASE_ABORTS));
 }
 
+/* Where an event is waited for to know that its command has failed, that is dear, and a failure is known to travel
+ * along a chain to its end; the events of inner launches are released before their end. */
+static bool shares_in_chains(const struct device *device) {
+    return (device->quirks & QUIRK_STATUS_LIES) && !(device->quirks & QUIRK_FAILED_RELEASE_ABORTS);
+}
+
 void caps_choose(const struct device *device, struct caps *caps) {
     bool separate = !device->info.unified_memory && device->info.type != CLS_DEVICE_CPU;
     caps->prefer_in_order = in_order_is_better(caps);
     caps->flushes = must_flush(caps);
     caps->event_less =
         caps->prefer_in_order && caps->event_cost_ratio > CAPS_DEAR && may_share_events(device);
+    caps->chain_shares = shares_in_chains(device);
     /* Where pinned memory is much faster, the driver stages pageable copies itself, and does so in the
      * caller once they exceed its own buffers: NVIDIA returns from 256 MiB after 80% of the time. */
     bool staged = separate && caps->pinned_speedup > MUCH_FASTER;

@@ -42,8 +42,9 @@ struct caps {
     /* chosen from the above; what the core reads */
     bool prefer_in_order; /* CLS_ORDER_AUTO means in-order */
     bool event_less;      /* an in-order stream is better off without an event per command */
-    bool flushes;         /* work is flushed before anybody waits for it */
-    bool stage_writes;    /* pageable host-to-device copies go through pinned chunks */
+    bool chain_shares; /* launches in a row on an out-of-order stream share the last one's event */
+    bool flushes;      /* work is flushed before anybody waits for it */
+    bool stage_writes; /* pageable host-to-device copies go through pinned chunks */
     bool stage_reads;
 };
 

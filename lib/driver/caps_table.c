@@ -43,6 +43,7 @@ static const struct figure {
     FIGURE(event_query_ns, "ns", "asking an event for its state"),
     FLAG(prefer_in_order, "chosen: streams run on in-order queues unless told otherwise"),
     FLAG(event_less, "chosen: in-order streams do without an event per command"),
+    FLAG(chain_shares, "chosen: launches in a row share an event on out-of-order streams"),
     FLAG(flushes, "chosen: work is flushed before anybody waits for it"),
     FLAG(stage_writes, "chosen: pageable uploads go through pinned chunks"),
     FLAG(stage_reads, "chosen: pageable downloads go through pinned chunks"),

@@ -5,7 +5,7 @@
 
 #include "driver/caps.h"
 
-enum { CAPS_FIGURES = 28 };
+enum { CAPS_FIGURES = 29 };
 
 void caps_to_numbers(const struct caps *caps, double numbers[CAPS_FIGURES]);
 void caps_from_numbers(const double numbers[CAPS_FIGURES], struct caps *caps);

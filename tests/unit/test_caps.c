@@ -72,6 +72,24 @@ static void an_event_each_where_failures_need_them(void **state) {
     }
 }
 
+/* Where a status lies, failures travel along wait lists; the early release is for who survives it. */
+static void chains_share_events_where_only_waits_tell(void **state) {
+    static const struct {
+        unsigned quirks;
+        bool share;
+    } rows[] = {{0, false},
+                {QUIRK_STATUS_LIES, true},
+                {QUIRK_STATUS_LIES | QUIRK_FAILED_RELEASE_ABORTS, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct device cpu = made_up(CLS_DEVICE_CPU, 1);
+        struct caps caps = of_discrete_gpu();
+        cpu.quirks = rows[i].quirks;
+        caps_choose(&cpu, &caps);
+        assert_int_equal(caps.chain_shares, rows[i].share);
+    }
+}
+
 static void slow_chains_give_in_order(void **state) {
     struct device cpu = made_up(CLS_DEVICE_CPU, 1);
     struct caps caps = of_discrete_gpu();
@@ -414,6 +432,7 @@ int main(void) {
         cmocka_unit_test(serial_out_of_order_gives_in_order_without_events),
         cmocka_unit_test(cheap_events_stay),
         cmocka_unit_test(an_event_each_where_failures_need_them),
+        cmocka_unit_test(chains_share_events_where_only_waits_tell),
         cmocka_unit_test(slow_chains_give_in_order),
         cmocka_unit_test(concurrent_out_of_order_is_preferred),
         cmocka_unit_test(missing_out_of_order_gives_in_order),
