@@ -221,21 +221,28 @@ static bool driver_pins_early(const cls_stream *streams, unsigned n) {
     return early;
 }
 
+static bool pins_early(const cls_stream *streams, unsigned n) {
+    bool early = true;
+    for (unsigned i = 0; i < n; i++)
+        early = rig_returns_early(streams[i], pin, NULL) && early;
+    return early;
+}
+
 /* Nor does making pinned memory, where there are as many streams as there are to be queues: the first of the
- * program, before its queue is made. */
+ * program, before its queue is made. Drivers that let it pass do not all do so always, so there are a few tries. */
 static void test_pinned_memory_waits_for_no_stream(void **state) {
     (void)state;
-    enum { STREAMS = 64 };
+    enum { STREAMS = 64, TRIES = 3 };
     cls_stream streams[STREAMS];
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    bool early = true;
+    bool early = false;
     config.order = CLS_ORDER_IN_ORDER;
     if (rig_runs_inline())
         SKIP_BECAUSE("this driver runs commands inside the flush");
     for (unsigned i = 0; i < STREAMS; i++)
         OK(cls_stream_create(rig.context, &config, &streams[i]));
-    for (unsigned i = STREAMS - 2; i < STREAMS; i++)
-        early = rig_returns_early(streams[i], pin, NULL) && early;
+    for (unsigned tries = 0; tries < TRIES && !early; tries++)
+        early = pins_early(&streams[STREAMS - 2], 2);
     const bool can = early || driver_pins_early(&streams[STREAMS - 2], 2);
     for (unsigned i = 0; i < STREAMS; i++)
         OK(cls_stream_destroy(streams[i]));
