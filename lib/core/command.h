@@ -96,8 +96,8 @@ struct command {
     /* Bit i: it uses what the stream's newest flight holds as refs.here[i], and takes that over when it is
      * handed over right behind that flight, under one hold of the stream's lock. `own` makes it refs. */
     unsigned lent;
-    bool singled_out;      /* somebody may come to ask of its position by itself */
-    struct deps deps;      /* filled in by stream_submit when the command is deferred */
+    bool singled_out; /* set when submitted: somebody may come to ask of its position by itself */
+    struct deps deps; /* filled in by stream_submit when the command is deferred */
     struct command *next;  /* in the FIFO */
     struct sighting *seen; /* NULL: nobody observes it */
     union {
@@ -159,7 +159,6 @@ static inline void command_init(struct command *command, const struct command_ty
     command->bytes = 0;
     command->refs.count = command->refs.more_count = 0;
     command->lent = 0;
-    command->singled_out = false;
     deps_forget(&command->deps);
     command->next = NULL;
     command->seen = NULL;
