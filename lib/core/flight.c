@@ -296,15 +296,16 @@ static unsigned poll_step(const struct stream *stream) {
     return asks_in_batches(stream) ? POLL_STEP_DEAR : POLL_STEP;
 }
 
-static struct stream *retire_done(struct stream *stream, bool trim) {
+/* Retires what is done of the `most` oldest flights. */
+static struct stream *retire_done(struct stream *stream, unsigned most) {
     struct flights *flights = &stream->flights;
+    const unsigned rest = flights->count - most;
     struct stream *other = NULL;
-    bool trimmed = false;
-    while (flights->count && !other) {
+    while (flights->count > rest && !other) {
         unsigned telling = flights_telling(flights);
-        if (telling == flights->count)
+        if (telling >= flights->count - rest)
             break;
-        cl_int state = flight_look(stream, flight_at(flights, telling), trim, &trimmed);
+        cl_int state = flight_look(stream, flight_at(flights, telling));
         if (state > 0)
             break;
         other = retire_span(stream, telling, state);
@@ -314,11 +315,11 @@ static struct stream *retire_done(struct stream *stream, bool trim) {
 }
 
 struct stream *flights_poll(struct stream *stream) {
-    return retire_done(stream, false);
+    return retire_done(stream, stream->flights.count);
 }
 
 struct stream *flights_trim(struct stream *stream) {
-    struct stream *other = retire_done(stream, true);
+    struct stream *other = retire_done(stream, flights_older_half(stream));
     stream->flights.unsettled = other && asks_in_batches(stream);
     return other;
 }

@@ -104,7 +104,8 @@ struct flight *flights_covering(const struct flights *flights, uint64_t position
  * work, that stream is returned, retained, to be polled without this lock. */
 struct stream *flights_poll(struct stream *stream);
 
-/* The same for a submitter in passing: where asking is dear, only whole batches are looked at. */
+/* The same for a submitter in passing, of the older half only, once that is done: what a driver's threads are at work
+ * on is among the newer, and who asks of it, or gives it back just then, is in their way. */
 struct stream *flights_trim(struct stream *stream);
 
 /* The same without asking any driver: retires what was found to be done before. */

@@ -128,6 +128,13 @@ static bool batch_events(const struct flights *flights, unsigned n, bool travels
     return *count != 0;
 }
 
+/* As many of the `n` oldest flights as an event among them covers. */
+static unsigned covered(const struct flights *flights, unsigned n) {
+    while (n && !flight_at(flights, n - 1)->event)
+        n--;
+    return n;
+}
+
 /* Asks about the `*n` oldest flights at once; `*n` comes down to as many as a batch takes and an event among
  * them covers. For where asking each by itself is dear, or where a driver tells of failures only when waited
  * for. Where streams do without an event for each command anyhow, the newest one speaks for all. */
@@ -136,10 +143,7 @@ static enum batch batch_state(struct stream *stream, unsigned *n) {
     struct flights *flights = &stream->flights;
     cl_event events[VERDICT_BATCH];
     cl_uint count;
-    if (*n > VERDICT_BATCH)
-        *n = VERDICT_BATCH;
-    while (*n && !flight_at(flights, *n - 1)->event)
-        --*n;
+    *n = covered(flights, *n > VERDICT_BATCH ? VERDICT_BATCH : *n);
     bool lies = device->quirks & QUIRK_STATUS_LIES;
     if (!batch_events(flights, *n, lies, events, &count))
         return BATCH_UNSURE;
@@ -209,22 +213,29 @@ static void ask_batches(struct stream *stream) {
     }
 }
 
-cl_int flight_look(struct stream *stream, struct flight *flight, bool trim, bool *trimmed) {
+/* Whether the driver is done with a flight that has an event, as far as the driver is asked at all. */
+static bool is_over(const struct stream *stream, const struct flight *flight) {
+    return flight->well || event_state(stream->context->device, flight->event) <= CL_COMPLETE;
+}
+
+unsigned flights_older_half(struct stream *stream) {
     struct flights *flights = &stream->flights;
-    bool batches = asks_in_batches(stream);
+    unsigned n = flights->count / 2;
+    if (!asks_in_batches(stream)) {
+        n = covered(flights, n);
+        return n && is_over(stream, flight_at(flights, n - 1)) ? n : 0;
+    }
+    enum batch batch = batch_state(stream, &n);
+    if (batch == BATCH_WELL)
+        note_well(flights, n);
+    return batch == BATCH_PENDING ? 0 : n;
+}
+
+cl_int flight_look(struct stream *stream, struct flight *flight) {
     if (flight->well)
         return CL_COMPLETE;
-    if (batches && trim) {
-        unsigned n = flights->count / 2;
-        enum batch batch = n && !*trimmed ? batch_state(stream, &n) : BATCH_PENDING;
-        *trimmed = true;
-        if (batch == BATCH_WELL)
-            note_well(flights, n);
-        if (batch != BATCH_UNSURE)
-            return batch == BATCH_WELL ? CL_COMPLETE : CL_QUEUED;
-    }
     cl_int state = ask(stream, flight);
-    if (state == CL_COMPLETE && batches)
+    if (state == CL_COMPLETE && asks_in_batches(stream))
         ask_batches(stream);
     return state;
 }

@@ -19,8 +19,12 @@ unsigned flights_telling(const struct flights *flights);
 bool asks_in_batches(const struct stream *stream);
 
 /* How the oldest flight that has an event stands; positive while pending. Where asking is dear, the others
- * are asked about in batches, and by a submitter in passing (`trim`) the older half, once. */
-cl_int flight_look(struct stream *stream, struct flight *flight, bool trim, bool *trimmed);
+ * are asked about in batches. */
+cl_int flight_look(struct stream *stream, struct flight *flight);
+
+/* How many flights are the older half of them where the driver is done with it, or may be; 0 where it is not, which
+ * its newest tells. Where asking is dear they are at most a batch, which is asked about at once. */
+unsigned flights_older_half(struct stream *stream);
 
 /* The driver gives the newest flights no event, so that nothing is to be known of them: the next poll fails
  * them. */
