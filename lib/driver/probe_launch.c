@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "driver/paired.h"
 
-enum { RING = 16, ROUNDS = 40, TRIES = 3, MIN_BATCH = 4, MAX_BATCH = 128, QUERIES = 32 };
+enum { RING = 16, ROUNDS = 40, TRIES = 3, MIN_BATCH = 4, MAX_BATCH = 128, CALLS = 32 };
 
 #define BATCH_NS 1e6
 
@@ -65,15 +65,18 @@ static double time_batch(struct probe *probe, enum style style, unsigned n) {
     return well ? ns : 0;
 }
 
+/* Whatever else the machine does only ever adds. 0 is no time: `*least` is 0 while there is none. */
+static void keep_least(double *least, double ns) {
+    if (ns > 0 && (*least == 0 || ns < *least))
+        *least = ns;
+}
+
 /* From the least of a few batches: one that something held up would make all the others too short to tell a
  * launch from the wait for it. */
 static unsigned batch_size(struct probe *probe) {
     double least = 0;
-    for (int i = 0; i < TRIES; i++) {
-        double ns = time_batch(probe, PLAIN, MIN_BATCH);
-        if (ns > 0 && (least == 0 || ns < least))
-            least = ns;
-    }
+    for (int i = 0; i < TRIES; i++)
+        keep_least(&least, time_batch(probe, PLAIN, MIN_BATCH));
     double n = least > 0 ? BATCH_NS / least : MIN_BATCH;
     return n < MIN_BATCH ? MIN_BATCH : n > MAX_BATCH ? MAX_BATCH : (unsigned)n;
 }
@@ -87,7 +90,7 @@ struct ratios {
 };
 
 struct ways {
-    double least[STYLES]; /* whatever else the machine does only ever adds; 0: it never went well */
+    double least[STYLES]; /* 0: it never went well */
     struct ratios event, chain;
 };
 
@@ -100,8 +103,7 @@ static void time_round(struct probe *probe, enum style styles, unsigned n, struc
     double ns[STYLES] = {0};
     for (enum style s = PLAIN; s < styles; s++) {
         ns[s] = time_batch(probe, s, n);
-        if (ns[s] > 0 && (ways->least[s] == 0 || ns[s] < ways->least[s]))
-            ways->least[s] = ns[s];
+        keep_least(&ways->least[s], ns[s]);
     }
     keep_ratio(&ways->event, ns[EVENT_EACH], ns[PLAIN]);
     keep_ratio(&ways->chain, ns[CHAINED], lesser(ns[PLAIN], ns[EVENT_EACH]));
@@ -128,23 +130,28 @@ static void probe_styles(struct probe *probe, struct caps *caps) {
     caps->rounds_agreed = event.agreed && chain.agreed;
 }
 
-/* Both on a queue that has nothing to do. */
+/* Flushes of a queue that has nothing to do, and questions about an event that is over. */
+static void time_calls(cl_command_queue queue, cl_event event, struct caps *caps) {
+    cl_int state;
+    uint64_t start = clock_now_ns();
+    for (unsigned i = 0; i < CALLS; i++)
+        clFlush(queue);
+    uint64_t middle = clock_now_ns();
+    for (unsigned i = 0; i < CALLS; i++)
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    keep_least(&caps->flush_ns, (double)(middle - start) / CALLS);
+    keep_least(&caps->event_query_ns, (double)(clock_now_ns() - middle) / CALLS);
+}
+
 static void probe_calls(struct probe *probe, struct caps *caps) {
     cl_event event = NULL;
-    cl_int state;
     if (!probe_enqueue(probe, probe->queues[0], 0, 0, NULL, &event))
         return;
     clRetainEvent(event);
-    if (probe_finish(probe, probe->queues[0], event)) {
-        uint64_t start = clock_now_ns();
-        for (unsigned i = 0; i < QUERIES; i++)
-            clFlush(probe->queues[0]);
-        uint64_t middle = clock_now_ns();
-        for (unsigned i = 0; i < QUERIES; i++)
-            clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-        caps->flush_ns = (double)(middle - start) / QUERIES;
-        caps->event_query_ns = (double)(clock_now_ns() - middle) / QUERIES;
-    }
+    caps->flush_ns = caps->event_query_ns = 0;
+    if (probe_finish(probe, probe->queues[0], event))
+        for (int i = 0; i < TRIES; i++)
+            time_calls(probe->queues[0], event, caps);
     if (!probe->stuck)
         clReleaseEvent(event);
 }
