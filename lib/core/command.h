@@ -97,6 +97,7 @@ struct command {
      * handed over right behind that flight, under one hold of the stream's lock. `own` makes it refs. */
     unsigned lent;
     bool singled_out; /* set when submitted: somebody may come to ask of its position by itself */
+    bool recorded;    /* a cls_event is recorded behind it */
     struct deps deps; /* filled in by stream_submit when the command is deferred */
     struct command *next;  /* in the FIFO */
     struct sighting *seen; /* NULL: nobody observes it */

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "core/context.h"
 #include "core/explain.h"
+#include "core/handover.h"
 #include "core/mempool.h"
 #include "core/mutant.h"
 #include "core/race.h"
@@ -188,6 +189,7 @@ static cls_status record_here(struct stream *stream, cls_event handle, bool *rec
         }
         event->position = position;
         event->serial = ++event->next_serial;
+        handover_recorded(stream);
     }
     pthread_mutex_unlock(&event->lock);
     return CLS_SUCCESS;

@@ -81,6 +81,7 @@ struct flight *flights_push(struct flights *flights, struct command *command, st
     flight->lost = CL_COMPLETE;
     flight->well = flight->chained = false;
     flight->singled_out = command->singled_out;
+    flight->recorded = command->recorded;
     flight->event = NULL;
     flight->first = flight->position = command->position;
     flight->label = command_label(command);
@@ -121,6 +122,7 @@ bool flights_extend(struct flights *flights, struct command *command) {
     if (flight->label != command_label(command))
         flight->label = one_of_several;
     flight->singled_out = command->singled_out;
+    flight->recorded = command->recorded;
     flights->commands++;
     return true;
 }

@@ -31,8 +31,9 @@ struct flight {
     bool well : 1;        /* known to be done without a failure of its own */
     bool chained : 1;     /* the driver has it wait for the flight before it */
     bool singled_out : 1; /* somebody may ask of its last position: its event stays its own */
-    uint8_t kind;         /* a cls_command_kind */
-    cl_int lost;    /* negative: nothing can be known of it and the flights before it any more */
+    bool recorded : 1; /* a cls_event is recorded behind it: it gets an event before more follows */
+    uint8_t kind;      /* a cls_command_kind */
+    cl_int lost;       /* negative: nothing can be known of it and the flights before it any more */
     cl_event event; /* NULL: covered by the next flight that has one, on the same in-order queue */
     uint64_t position; /* of the last command */
     struct queue *queue;

@@ -149,6 +149,27 @@ void handover_asked(struct stream *stream) {
     stream->since_ask = 0;
 }
 
+void handover_recorded(struct stream *stream) {
+    struct flight *last = flight_last(&stream->flights);
+    if (stream->fifo_tail) {
+        stream->fifo_tail->recorded = true;
+        return;
+    }
+    handover_asked(stream);
+    if (last)
+        last->recorded = true;
+}
+
+/* Who waits for a record does not wait for what comes behind it; where the driver refuses the marker, he does. */
+COLD static void tell_record(struct stream *stream, struct flight *last) {
+    cls_status status = enqueue_marker(stream->context->device, last->queue->cl,
+                                       (struct wait_list){0, NULL}, &last->event);
+    if (status)
+        return;
+    stream->since_event = 0;
+    stream_note_unflushed(stream);
+}
+
 /* Whether the next command gets an event of its own. */
 static bool wants_event(struct stream *stream, const struct command *command) {
     const bool spared =
@@ -299,9 +320,12 @@ static void take_off(struct stream *stream, struct command *command, struct deps
 
 cls_status handover(struct stream *stream, struct command *command, struct deps *deps) {
     cl_event event = NULL;
+    struct flight *last = flight_last(&stream->flights);
     cls_status status = check_deps(stream, command, deps);
     if (RARELY(status))
         return status;
+    if (last && RARELY(last->recorded) && !last->event && !last->lost)
+        tell_record(stream, last);
     if (RARELY(wants_other_queue(stream, command)))
         status = change_queue(stream, !stream->queue->traits.profiled);
     if (!status && RARELY(command->seen))

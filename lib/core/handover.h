@@ -33,6 +33,9 @@ cls_status handover_cover(struct stream *stream);
 /* Somebody waits for the stream's newest command. Under the lock. */
 void handover_asked(struct stream *stream);
 
+/* A cls_event is recorded behind the stream's newest command. Under the lock. */
+void handover_recorded(struct stream *stream);
+
 /* The event that the next command on `queue` must wait for, or NULL when the order is implied.
  * Borrowed. */
 cl_event handover_tail(struct stream *stream, const struct queue *queue);

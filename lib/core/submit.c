@@ -188,6 +188,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     const bool checked = race_on();
     struct race_touches touches;
     command->singled_out = position || blocking_launches();
+    command->recorded = false;
     if (checked)
         race_collect(&touches, stream, command, args);
     cls_status status = admit(stream, command, &deferred, &held);

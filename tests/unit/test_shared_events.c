@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches of a chain that share the last one's event: those that nobody comes to ask of, and no others. */
+/* Launches that share the last one's event, of a chain or on an in-order queue: those that nobody comes to ask of, and
+ * no others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,10 +26,10 @@ struct setting {
     uint32_t rounds; /* that make a kernel slow */
 };
 
-static void set_up(struct setting *setting, unsigned max_in_flight) {
+static void set_up_order(struct setting *setting, cls_order order, unsigned max_in_flight) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     struct world *world = &setting->world;
-    config.order = CLS_ORDER_OUT_OF_ORDER;
+    config.order = order;
     config.max_in_flight = max_in_flight;
     assert_int_equal(cls_context_create(NULL, &world->context), CLS_SUCCESS);
     make_up_caps(world->context, sharing);
@@ -41,6 +42,18 @@ static void set_up(struct setting *setting, unsigned max_in_flight) {
     setting->rounds = world_make(world, &config);
     assert_int_equal(cls_stream_synchronize(world->stream), CLS_SUCCESS);
     setting->inside = object_peek(&stream_pool, world->stream);
+}
+
+/* As where an in-order stream is better off without an event per command. */
+static void set_up_in_order(struct setting *setting, unsigned max_in_flight) {
+    set_up_order(setting, CLS_ORDER_IN_ORDER, max_in_flight);
+    pthread_mutex_lock(&setting->inside->lock);
+    setting->inside->event_less = true;
+    pthread_mutex_unlock(&setting->inside->lock);
+}
+
+static void set_up(struct setting *setting, unsigned max_in_flight) {
+    set_up_order(setting, CLS_ORDER_OUT_OF_ORDER, max_in_flight);
 }
 
 static void run(const struct setting *setting, uint32_t rounds) {
@@ -100,13 +113,12 @@ struct asker {
     void *point;
 };
 
-/* The host waits for a launch with slow ones behind it. False where those were over as well by then: nothing is
+/* The host waits for a launch with a slow one behind it. False where that was over as well by then: nothing is
  * known. */
 static bool is_told_by_itself(const struct setting *setting, const struct asker *asker) {
     const struct world *world = &setting->world;
     asker->launch(setting, asker->point);
-    for (unsigned i = 0; i < 3; i++)
-        run(setting, setting->rounds);
+    run(setting, 3 * setting->rounds);
     assert_int_equal(asker->wait(setting, asker->point), CLS_SUCCESS);
     const bool told = cls_stream_query(world->stream) == CLS_NOT_READY;
     assert_int_equal(cls_stream_synchronize(world->stream), CLS_SUCCESS);
@@ -119,7 +131,9 @@ static void check_told_by_itself(const struct setting *setting, const struct ask
         assert_true(++tries < TRIES);
 }
 
+/* A launch by itself would have an event as those before it, each of which was waited for. */
 static void launch_and_record(const struct setting *setting, void *event) {
+    run(setting, 1);
     run(setting, setting->rounds / 4);
     assert_int_equal(cls_event_record(*(cls_event *)event, setting->world.stream), CLS_SUCCESS);
 }
@@ -129,15 +143,45 @@ static cls_status wait_for_event(const struct setting *setting, void *event) {
     return cls_event_synchronize(*(cls_event *)event);
 }
 
+static void rest(void *unused) {
+    (void)unused;
+    nap(100);
+}
+
+static void check_record_is_told(struct setting *setting,
+                                 void (*begin)(const struct setting *setting, void *event)) {
+    cls_event event;
+    assert_int_equal(cls_event_create(setting->world.context, NULL, &event), CLS_SUCCESS);
+    check_told_by_itself(setting, &(struct asker){begin, wait_for_event, &event});
+    assert_int_equal(cls_event_destroy(event), CLS_SUCCESS);
+    world_close(&setting->world);
+}
+
 static void test_a_recorded_launch_is_told_by_itself(void **state) {
     struct setting setting;
-    cls_event event;
     (void)state;
     set_up(&setting, 0);
-    assert_int_equal(cls_event_create(setting.world.context, NULL, &event), CLS_SUCCESS);
-    check_told_by_itself(&setting, &(struct asker){launch_and_record, wait_for_event, &event});
-    assert_int_equal(cls_event_destroy(event), CLS_SUCCESS);
-    world_close(&setting.world);
+    check_record_is_told(&setting, launch_and_record);
+}
+
+static void test_a_recorded_one_of_an_in_order_stream_too(void **state) {
+    struct setting setting;
+    (void)state;
+    set_up_in_order(&setting, 0);
+    check_record_is_told(&setting, launch_and_record);
+}
+
+/* The launch is held by the library when it is recorded. */
+static void hold_and_record(const struct setting *setting, void *event) {
+    assert_int_equal(cls_stream_launch_host_async(setting->world.stream, rest, NULL), CLS_SUCCESS);
+    launch_and_record(setting, event);
+}
+
+static void test_a_held_one_that_is_recorded_too(void **state) {
+    struct setting setting;
+    (void)state;
+    set_up_in_order(&setting, 0);
+    check_record_is_told(&setting, hold_and_record);
 }
 
 /* As layers above do, which keep positions. */
@@ -161,11 +205,6 @@ static void test_a_launch_of_known_position_is_told_by_itself(void **state) {
     set_up(&setting, 0);
     check_told_by_itself(&setting, &(struct asker){launch_at, wait_for_position, &position});
     world_close(&setting.world);
-}
-
-static void rest(void *unused) {
-    (void)unused;
-    nap(100);
 }
 
 /* One that was held by the library when it was asked of keeps its event as well. */
@@ -216,6 +255,8 @@ int main(void) {
         cmocka_unit_test(test_launches_that_nobody_asks_of_share),
         cmocka_unit_test(test_a_narrow_bound_is_not_filled_by_one),
         cmocka_unit_test(test_a_recorded_launch_is_told_by_itself),
+        cmocka_unit_test(test_a_recorded_one_of_an_in_order_stream_too),
+        cmocka_unit_test(test_a_held_one_that_is_recorded_too),
         cmocka_unit_test(test_a_launch_of_known_position_is_told_by_itself),
         cmocka_unit_test(test_a_held_launch_keeps_its_event),
         cmocka_unit_test(test_those_of_a_failed_stream_are_waited_for),
