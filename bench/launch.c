@@ -46,7 +46,7 @@ struct bout {
 
 static const char *const raw_names[] = {
     [RAW_NO_EVENTS] = "in-order, no events",
-    [RAW_EVERY_64] = "in-order, event every 64",
+    [RAW_EVERY_256] = "in-order, event every 256",
     [RAW_EACH] = "in-order, event each",
     [RAW_CHAINED] = "out-of-order, chained",
 };
@@ -88,7 +88,7 @@ static void run_bout(const struct bout *bout) {
     const struct rig *rig = bout->rig;
     const bool event_less = rig_capability(rig, "event_less") != 0;
     const double bar = rig_bar(rig, 1.10, 1.05);
-    struct way each = raw_way(bout, RAW_EACH), every = raw_way(bout, RAW_EVERY_64);
+    struct way each = raw_way(bout, RAW_EACH), every = raw_way(bout, RAW_EVERY_256);
     contend(bout, "in-order", CLS_ORDER_IN_ORDER, event_less ? &every : &each, 1, bar);
     struct way all[4] = {raw_way(bout, RAW_NO_EVENTS), each};
     unsigned n = 2;

@@ -3,7 +3,7 @@
 
 #include "harness.h"
 
-enum { BATCH = 32, EVENT_INTERVAL = 64 };
+enum { BATCH = 32, EVENT_INTERVAL = 256 };
 
 static cl_event ring_at(const struct raw_ring *ring, unsigned i) {
     return ring->events[(ring->first + i) % RAW_RING];
@@ -47,7 +47,7 @@ void raw_launch(cl_command_queue queue, cl_kernel kernel, cl_mem memory, cl_uint
 }
 
 static bool wants_event(const struct raw_loop *loop, unsigned i) {
-    if (loop->events == RAW_EVERY_64)
+    if (loop->events == RAW_EVERY_256)
         return (i + 1) % EVENT_INTERVAL == 0 || i + 1 == loop->launches;
     return loop->events != RAW_NO_EVENTS;
 }

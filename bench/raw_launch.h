@@ -8,7 +8,7 @@
 /* How the order is kept, and what events there are. */
 enum raw_events {
     RAW_NO_EVENTS, /* in-order queue, none at all: nothing can be asked about a single launch */
-    RAW_EVERY_64,  /* in-order queue, one every 64 launches */
+    RAW_EVERY_256, /* in-order queue, one every 256 launches */
     RAW_EACH,      /* in-order queue, one each */
     RAW_CHAINED,   /* out-of-order queue, each launch waits for the one before it */
 };

@@ -13,7 +13,7 @@
  * what it still holds is dropped and reported failed, and every submission to it, query and synchronize
  * return the first error, with the failed command's name in the detail, to every caller until
  * cls_stream_reset. Where a driver's launches share events (`event_less` and `chain_shares` of `clstream info`), one
- * that fails by itself takes up to 63 of those around it along, and is named as one of several where their kernels
+ * that fails by itself takes up to 255 of those around it along, and is named as one of several where their kernels
  * differ; CLSTREAM_LAUNCH_BLOCKING=1 tells which. Callbacks are accepted and called all the same, with that error.
  *
  * Work that the driver does not start because every clFlush has failed for a quarter of a second has failed

@@ -17,7 +17,6 @@
 #include "driver/event.h"
 
 enum {
-    EVENT_INTERVAL = 64, /* commands from event to event where they have none of their own */
     SHARED_EVENT =
         16, /* launches of a chain to one event, and of what may be in flight at most an eighth */
     SHARE_OF_ROOM = 8,
@@ -176,7 +175,8 @@ static bool wants_event(struct stream *stream, const struct command *command) {
         command->type->kind == CLS_COMMAND_KERNEL || command->type->kind == CLS_COMMAND_FOREIGN;
     if (!stream->event_less || stream->queue->traits.profiled || !spared)
         return true;
-    return stream->since_ask + 1 == stream->ask_gap || stream->since_event + 1 >= EVENT_INTERVAL;
+    return stream->since_ask + 1 == stream->ask_gap ||
+           stream->since_event + 1 >= stream->event_interval;
 }
 
 /* The wait list: the dependencies that are not done, and the tail, unless one of them waits for it. `*left` is set

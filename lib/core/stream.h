@@ -65,9 +65,12 @@ struct stream {
     uint64_t submitted;
 
     struct flights flights;
+    unsigned
+        event_interval; /* commands from event to event at most, where they have none of their own */
     unsigned since_event; /* commands since the last event */
     unsigned since_ask;   /* commands since somebody last waited for the stream's newest one */
-    struct deps waits;    /* for the next command */
+    unsigned ask_gap; /* since_ask at the last wait: habits repeat, so that command gets an event */
+    struct deps waits;                    /* for the next command */
     _Atomic(struct magazine *) magazines; /* what the stream has freed, a list by pool */
     struct known known;                   /* what the stream is ordered behind */
     cls_stream_counters counters;
@@ -110,8 +113,7 @@ struct stream {
         cls_status status; /* the first one's */
         int code;
     } flush_trouble;
-    bool hurt;        /* a command failed in the driver: its queues may be dead */
-    unsigned ask_gap; /* since_ask at the last wait: habits repeat, so that command gets an event */
+    bool hurt; /* a command failed in the driver: its queues may be dead */
 
     struct failure *spare; /* for the next failure, so that recording one cannot fail */
     bool fresh_failure;    /* recorded, not yet told to the streams that depend on it */

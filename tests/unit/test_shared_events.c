@@ -106,6 +106,15 @@ static void test_a_narrow_bound_is_not_filled_by_one(void **state) {
     world_close(&setting.world);
 }
 
+/* The slow one has an event of its own: the host waited for each before it. */
+static void test_in_order_ones_leave_room_for_three_events_more(void **state) {
+    struct setting setting;
+    (void)state;
+    set_up_in_order(&setting, 16);
+    assert_int_equal(flights_of(&setting, 12), 1 + 12 / 4);
+    world_close(&setting.world);
+}
+
 /* Launches something whose end somebody can ask for, and later waits for that. */
 struct asker {
     void (*launch)(const struct setting *setting, void *point);
@@ -254,6 +263,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_launches_that_nobody_asks_of_share),
         cmocka_unit_test(test_a_narrow_bound_is_not_filled_by_one),
+        cmocka_unit_test(test_in_order_ones_leave_room_for_three_events_more),
         cmocka_unit_test(test_a_recorded_launch_is_told_by_itself),
         cmocka_unit_test(test_a_recorded_one_of_an_in_order_stream_too),
         cmocka_unit_test(test_a_held_one_that_is_recorded_too),
