@@ -154,22 +154,6 @@ static cls_status record(struct event *event, struct stream *stream) {
     return status;
 }
 
-/* With a mark or a timed record to submit, or on a default stream. */
-static cls_status record_slowly(cls_event handle, cls_stream stream_handle) {
-    struct event *event;
-    struct stream *stream;
-    cls_status status = event_get(handle, &event);
-    if (status)
-        return status;
-    status = stream_get(stream_handle, event->context, &stream);
-    if (!status) {
-        status = record(event, stream);
-        stream_put(stream);
-    }
-    event_put(event);
-    return status;
-}
-
 /* With the stream entered: records, unless something is to be submitted for it. `*before` is the stream of
  * the record that this one replaces, to be put without locks, or NULL. */
 static cls_status record_here(struct stream *stream, cls_event handle, bool *recorded,
@@ -195,18 +179,44 @@ static cls_status record_here(struct stream *stream, cls_event handle, bool *rec
     return CLS_SUCCESS;
 }
 
+/* Under the stream's lock, which is left: the same. */
+static cls_status record_leaving(struct stream *stream, cls_event handle, bool *recorded) {
+    struct stream *before = NULL;
+    cls_status status = record_here(stream, handle, recorded, &before);
+    pthread_mutex_unlock(&stream->lock);
+    if (before)
+        stream_put(before);
+    return status;
+}
+
+/* With a mark or a timed record to submit, or on a default stream. */
+static cls_status record_slowly(cls_event handle, cls_stream stream_handle) {
+    struct event *event;
+    struct stream *stream;
+    bool recorded = false;
+    cls_status status = event_get(handle, &event);
+    if (status)
+        return status;
+    status = stream_get(stream_handle, event->context, &stream);
+    if (!status) {
+        pthread_mutex_lock(&stream->lock);
+        status = record_leaving(stream, handle, &recorded);
+        if (!status && !recorded)
+            status = record(event, stream);
+        stream_put(stream);
+    }
+    event_put(event);
+    return status;
+}
+
 cls_status cls_event_record(cls_event handle, cls_stream stream_handle) {
-    struct stream *stream, *before = NULL;
+    struct stream *stream;
     bool recorded = false;
     if (!stream_handle)
         return record_slowly(handle, NULL);
     cls_status status = stream_enter(stream_handle, &stream);
-    if (status)
-        return status;
-    status = record_here(stream, handle, &recorded, &before);
-    pthread_mutex_unlock(&stream->lock);
-    if (before)
-        stream_put(before);
+    if (!status)
+        status = record_leaving(stream, handle, &recorded);
     return status || recorded ? status : record_slowly(handle, stream_handle);
 }
 

@@ -159,7 +159,8 @@ void handover_recorded(struct stream *stream) {
         last->recorded = true;
 }
 
-/* Who waits for a record does not wait for what comes behind it; where the driver refuses the marker, he does. */
+/* Who waits for a record does not wait for what comes behind it; where the driver refuses the marker, he does. There are
+ * drivers that tell of what is flushed together at its end. */
 COLD static void tell_record(struct stream *stream, struct flight *last) {
     cls_status status = enqueue_marker(stream->context->device, last->queue->cl,
                                        (struct wait_list){0, NULL}, &last->event);
@@ -167,6 +168,7 @@ COLD static void tell_record(struct stream *stream, struct flight *last) {
         return;
     stream->since_event = 0;
     stream_note_unflushed(stream);
+    stream_flush_locked(stream);
 }
 
 /* Whether the next command gets an event of its own. */

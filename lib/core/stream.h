@@ -65,12 +65,11 @@ struct stream {
     uint64_t submitted;
 
     struct flights flights;
-    unsigned
-        event_interval; /* commands from event to event at most, where they have none of their own */
-    unsigned since_event; /* commands since the last event */
-    unsigned since_ask;   /* commands since somebody last waited for the stream's newest one */
-    unsigned ask_gap; /* since_ask at the last wait: habits repeat, so that command gets an event */
-    struct deps waits;                    /* for the next command */
+    unsigned event_interval; /* commands from event to event at most, where not each has one */
+    unsigned since_event;    /* commands since the last event */
+    unsigned since_ask;      /* commands since the newest was last waited for, or recorded */
+    unsigned ask_gap;  /* since_ask at that time: habits repeat, so that command gets an event */
+    struct deps waits; /* for the next command */
     _Atomic(struct magazine *) magazines; /* what the stream has freed, a list by pool */
     struct known known;                   /* what the stream is ordered behind */
     cls_stream_counters counters;

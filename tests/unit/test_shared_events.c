@@ -111,7 +111,9 @@ static void test_in_order_ones_leave_room_for_three_events_more(void **state) {
     struct setting setting;
     (void)state;
     set_up_in_order(&setting, 16);
-    assert_int_equal(flights_of(&setting, 12), 1 + 12 / 4);
+    unsigned tries = 0;
+    while (flights_behind(&setting, 12) != 1 + 12 / 4) /* the engine gives one more to who pauses */
+        assert_true(++tries < TRIES);
     world_close(&setting.world);
 }
 
