@@ -112,20 +112,26 @@ static cl_int flight_state(struct stream *stream, struct flight *flight) {
 
 enum batch { BATCH_WELL, BATCH_PENDING, BATCH_UNSURE };
 
-/* The events that tell of the `n` oldest flights, where a failure is that of every command that waits for
- * the failed one (`travels`) fewer of them; false when one of the flights is lost. */
-static bool batch_events(const struct flights *flights, unsigned n, bool travels, cl_event *events,
-                         cl_uint *count) {
-    *count = 0;
+static bool any_lost(const struct flights *flights, unsigned n) {
+    for (unsigned i = 0; i < n; i++)
+        if (flight_at(flights, i)->lost)
+            return true;
+    return false;
+}
+
+/* Waits for the events that tell of the `n` oldest flights, a batch at most, which are over; where a failure is that of
+ * every command that waits for the failed one (`travels`) fewer of them. */
+static cl_int batch_verdict(const struct stream *stream, unsigned n, bool travels) {
+    const struct flights *flights = &stream->flights;
+    cl_event events[VERDICT_BATCH];
+    cl_uint count = 0;
     for (unsigned i = 0; i < n; i++) {
         const struct flight *flight = flight_at(flights, i);
         bool told = travels && i + 1 < n && flight_at(flights, i + 1)->chained;
-        if (flight->lost)
-            return false;
         if (flight->event && !told)
-            events[(*count)++] = flight->event;
+            events[count++] = flight->event;
     }
-    return *count != 0;
+    return event_verdict(stream->context->device, count, events);
 }
 
 /* As many of the `n` oldest flights as an event among them covers. */
@@ -137,21 +143,18 @@ static unsigned covered(const struct flights *flights, unsigned n) {
 
 /* Asks about the `*n` oldest flights at once; `*n` comes down to as many as a batch takes and an event among
  * them covers. For where asking each by itself is dear, or where a driver tells of failures only when waited
- * for. Where streams do without an event for each command anyhow, the newest one speaks for all. */
+ * for. Where streams do without an event for each command anyhow, the newest one speaks for all, however many. */
 static enum batch batch_state(struct stream *stream, unsigned *n) {
-    const struct device *device = stream->context->device;
-    struct flights *flights = &stream->flights;
-    cl_event events[VERDICT_BATCH];
-    cl_uint count;
-    *n = covered(flights, *n > VERDICT_BATCH ? VERDICT_BATCH : *n);
-    bool lies = device->quirks & QUIRK_STATUS_LIES;
-    if (!batch_events(flights, *n, lies, events, &count))
+    const struct flights *flights = &stream->flights;
+    const bool lies = stream->context->device->quirks & QUIRK_STATUS_LIES;
+    const bool spans = stream->context->caps->event_less && !lies;
+    *n = covered(flights, !spans && *n > VERDICT_BATCH ? VERDICT_BATCH : *n);
+    if (!*n || any_lost(flights, *n))
         return BATCH_UNSURE;
-    cl_int state = event_state(device, events[count - 1]);
+    cl_int state = event_state(stream->context->device, flight_at(flights, *n - 1)->event);
     if (state > 0)
         return BATCH_PENDING;
-    bool spans = stream->context->caps->event_less && !lies;
-    bool well = !state && (spans || event_verdict(device, count, events) == CL_SUCCESS);
+    bool well = !state && (spans || batch_verdict(stream, *n, lies) == CL_SUCCESS);
     return well ? BATCH_WELL : BATCH_UNSURE;
 }
 
@@ -218,9 +221,17 @@ static bool is_over(const struct stream *stream, const struct flight *flight) {
     return flight->well || event_state(stream->context->device, flight->event) <= CL_COMPLETE;
 }
 
-unsigned flights_older_half(struct stream *stream) {
+/* How many of the oldest were found to be done before. */
+static unsigned known_well(const struct flights *flights) {
+    unsigned n = 0;
+    while (n < flights->count && flight_at(flights, n)->well)
+        n++;
+    return n;
+}
+
+/* As many of the `n` oldest as are done, or may be. */
+static unsigned done_of(struct stream *stream, unsigned n) {
     struct flights *flights = &stream->flights;
-    unsigned n = flights->count / 2;
     if (!asks_in_batches(stream)) {
         n = covered(flights, n);
         return n && is_over(stream, flight_at(flights, n - 1)) ? n : 0;
@@ -229,6 +240,12 @@ unsigned flights_older_half(struct stream *stream) {
     if (batch == BATCH_WELL)
         note_well(flights, n);
     return batch == BATCH_PENDING ? 0 : n;
+}
+
+unsigned flights_older_half(struct stream *stream) {
+    const unsigned known = known_well(&stream->flights);
+    const unsigned half = done_of(stream, stream->flights.count / 2);
+    return half > known ? half : known;
 }
 
 cl_int flight_look(struct stream *stream, struct flight *flight) {

@@ -22,8 +22,8 @@ bool asks_in_batches(const struct stream *stream);
  * are asked about in batches. */
 cl_int flight_look(struct stream *stream, struct flight *flight);
 
-/* How many flights are the older half of them where the driver is done with it, or may be; 0 where it is not, which
- * its newest tells. Where asking is dear they are at most a batch, which is asked about at once. */
+/* How many flights are the older half of them where the driver is done with it, or may be. Where it is not, which its
+ * newest tells: those that are known to be done. Where asking is dear it is asked about at once, and may be less. */
 unsigned flights_older_half(struct stream *stream);
 
 /* The driver gives the newest flights no event, so that nothing is to be known of them: the next poll fails
