@@ -330,16 +330,17 @@ enum { NEVER = -1 };
 
 static int completions_left = NEVER;
 
-/* Once, amid many questions about one event that is over, the caller is off its core for so long; 0: never. */
+/* Once, amid many questions about one event that is over, behind as many flushes, the caller is off its core for so
+ * long; 0: never. */
 enum { HELD_UP_MS = 64, QUESTIONS = 20 };
 
 static long hold_up_ms;
+static unsigned flushes; /* since the last question */
 
-static void maybe_hold_up(cl_event event) {
-    static cl_event asked;
-    static unsigned times;
-    times = event == asked ? times + 1 : 0;
-    asked = event;
+static void maybe_hold_up(void) {
+    static unsigned times; /* questions since the last row of flushes */
+    times = flushes > QUESTIONS ? 1 : times ? times + 1 : 0;
+    flushes = 0;
     if (times != QUESTIONS || !hold_up_ms)
         return;
     const struct timespec time = {0, hold_up_ms * 1000000};
@@ -358,7 +359,7 @@ cl_int __wrap_clGetEventInfo(cl_event event, cl_event_info what, size_t size, vo
     if (code != CL_SUCCESS || what != CL_EVENT_COMMAND_EXECUTION_STATUS ||
         *(cl_int *)to != CL_COMPLETE)
         return code;
-    maybe_hold_up(event);
+    maybe_hold_up();
     if (completions_left == NEVER)
         return code;
     if (completions_left == 0)
@@ -435,6 +436,7 @@ cl_int __wrap_clRetainEvent(cl_event event) {
 
 cl_int __wrap_clFlush(cl_command_queue queue) {
     cl_int code = __real_clFlush(queue);
+    flushes++;
     if (!flush_fails_behind || retained != flush_fails_behind)
         return code;
     flush_fails_behind = 0;
