@@ -189,7 +189,7 @@ static cls_status record_leaving(struct stream *stream, cls_event handle, bool *
     return status;
 }
 
-/* With a mark or a timed record to submit, or on a default stream. */
+/* On a default stream, or, with a handle, where something is to be submitted. */
 static cls_status record_slowly(cls_event handle, cls_stream stream_handle) {
     struct event *event;
     struct stream *stream;
@@ -198,13 +198,17 @@ static cls_status record_slowly(cls_event handle, cls_stream stream_handle) {
     if (status)
         return status;
     status = stream_get(stream_handle, event->context, &stream);
-    if (!status) {
+    if (status) {
+        event_put(event);
+        return status;
+    }
+    if (!stream_handle) {
         pthread_mutex_lock(&stream->lock);
         status = record_leaving(stream, handle, &recorded);
-        if (!status && !recorded)
-            status = record(event, stream);
-        stream_put(stream);
     }
+    if (!status && !recorded)
+        status = record(event, stream);
+    stream_put(stream);
     event_put(event);
     return status;
 }

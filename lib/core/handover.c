@@ -16,12 +16,7 @@
 #include "core/wreck.h"
 #include "driver/event.h"
 
-enum {
-    SHARED_EVENT =
-        16, /* launches of a chain to one event, and of what may be in flight at most an eighth */
-    SHARE_OF_ROOM = 8,
-    WAITS_ON_STACK = 16
-};
+enum { WAITS_ON_STACK = 16 };
 
 bool dep_is_native(const struct stream *stream, const struct dep *dep) {
     return dep->stream && dep->share && !dep->order_only &&
@@ -48,20 +43,28 @@ cl_event handover_tail(struct stream *stream, const struct queue *queue) {
     return last->event;
 }
 
+/* Gives a stream's newest flight, which has none, an event. */
+static cls_status give_event(struct stream *stream, struct flight *last) {
+    cls_status status = enqueue_marker(stream->context->device, last->queue->cl,
+                                       (struct wait_list){0, NULL}, &last->event);
+    if (status)
+        return status;
+    stream->since_event = 0;
+    stream_note_unflushed(stream);
+    return CLS_SUCCESS;
+}
+
 cls_status handover_cover(struct stream *stream) {
     struct flight *last = flight_last(&stream->flights);
     if (!last || last->event)
         return CLS_SUCCESS;
     if (last->lost)
         return CLS_ERROR_COMMAND_FAILED;
+    cls_status status = give_event(stream, last);
+    if (!status)
+        return CLS_SUCCESS;
     stream->since_event = 0;
-    cls_status status = enqueue_marker(stream->context->device, last->queue->cl,
-                                       (struct wait_list){0, NULL}, &last->event);
-    if (status)
-        flights_lose(stream,
-                     cls_last_error_code() < 0 ? cls_last_error_code() : CL_OUT_OF_RESOURCES);
-    else
-        stream_note_unflushed(stream);
+    flights_lose(stream, cls_last_error_code() < 0 ? cls_last_error_code() : CL_OUT_OF_RESOURCES);
     return status;
 }
 
@@ -162,13 +165,8 @@ void handover_recorded(struct stream *stream) {
 /* Who waits for a record does not wait for what comes behind it; where the driver refuses the marker, he does. There are
  * drivers that tell of what is flushed together at its end. */
 COLD static void tell_record(struct stream *stream, struct flight *last) {
-    cls_status status = enqueue_marker(stream->context->device, last->queue->cl,
-                                       (struct wait_list){0, NULL}, &last->event);
-    if (status)
-        return;
-    stream->since_event = 0;
-    stream_note_unflushed(stream);
-    stream_flush_locked(stream);
+    if (!give_event(stream, last))
+        stream_flush_locked(stream);
 }
 
 /* Whether the next command gets an event of its own. */
@@ -287,8 +285,7 @@ static bool gives_up_event(const struct stream *stream, const struct flight *las
     const uint64_t launches = last->position - last->first + 1;
     return stream->chain_shares && !last->singled_out && !last->shared && !last->well &&
            !last->deps.count && last->kind == CLS_COMMAND_KERNEL &&
-           !stream->queue->traits.profiled && launches < SHARED_EVENT &&
-           launches < stream->max_in_flight / SHARE_OF_ROOM;
+           !stream->queue->traits.profiled && launches < stream->event_interval;
 }
 
 /* Whether the newest flight can go on to a command: neither has anything to itself. */

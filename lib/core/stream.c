@@ -19,7 +19,7 @@
 #include "core/race.h"
 #include "core/worker.h"
 
-enum { DEFAULT_IN_FLIGHT = 1024, MAX_IN_FLIGHT = 1 << 20, EVENT_INTERVAL = 256 };
+enum { DEFAULT_IN_FLIGHT = 1024, MAX_IN_FLIGHT = 1 << 20 };
 
 static void stream_finalize(struct object *object);
 
@@ -215,10 +215,10 @@ static cls_status check_config(const cls_stream_config *config) {
     return CLS_SUCCESS;
 }
 
-/* A quarter of what may be in flight at most: who waits for room waits for an event. */
-static unsigned event_interval(unsigned max_in_flight) {
-    const unsigned quarter = max_in_flight / 4;
-    return quarter < EVENT_INTERVAL ? quarter : EVENT_INTERVAL;
+/* On an in-order queue, or of a chain. A part of what may be in flight: who waits for room waits for an event. */
+static unsigned event_interval(bool out_of_order, unsigned max_in_flight) {
+    const unsigned most = out_of_order ? 16 : 256, part = max_in_flight / (out_of_order ? 8 : 4);
+    return part < most ? part : most;
 }
 
 static void set_options(struct stream *stream, const cls_stream_config *config) {
@@ -228,7 +228,7 @@ static void set_options(struct stream *stream, const cls_stream_config *config) 
     stream->fifo_limit = config->fifo_limit;
     stream->want_profiled = config->timing != 0;
     const bool out_of_order = stream->queue->traits.out_of_order;
-    stream->event_interval = event_interval(stream->max_in_flight);
+    stream->event_interval = event_interval(out_of_order, stream->max_in_flight);
     stream->event_less = !out_of_order && stream->context->caps->event_less;
     stream->chain_shares = out_of_order && stream->context->caps->chain_shares;
 }

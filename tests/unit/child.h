@@ -6,12 +6,18 @@
 #ifndef CLSTREAM_TESTS_CHILD_H
 #define CLSTREAM_TESTS_CHILD_H
 
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 /* Inside the function of a child: returns the line that failed. */
 #define CHECK(condition)     \
@@ -20,7 +26,7 @@
             return __LINE__; \
     } while (0)
 
-enum { CHILD_DIED = -1 };
+enum { CHILD_DIED = -1, NO_DEVICES = -2 /* what a body may return that needs one */ };
 
 /* gcov writes its counts at exit, which a child does not come to. */
 #ifdef CLSTREAM_COVERAGE
@@ -54,6 +60,17 @@ static inline int child_run(int (*body)(void *), void *arg) {
     close(ends[0]);
     waitpid(pid, NULL, 0);
     return result;
+}
+
+/* The same as a test: skipped where the body found no device. */
+static inline void child_expect_well(int (*body)(void *), void *arg) {
+    int line = child_run(body, arg);
+    if (line == NO_DEVICES) {
+        print_message("no OpenCL device here\n");
+        skip();
+    }
+    if (line != 0)
+        fail_msg("check in line %d failed", line);
 }
 
 #endif

@@ -19,24 +19,12 @@
 
 #include "child.h"
 
-enum { NO_DEVICES = -2 };
-
 #define NEED_DEVICES(count)                               \
     do {                                                  \
         CHECK(cls_device_count(&(count)) == CLS_SUCCESS); \
         if ((count) == 0)                                 \
             return NO_DEVICES;                            \
     } while (0)
-
-static void expect_well(int (*body)(void *)) {
-    int line = child_run(body, NULL);
-    if (line == NO_DEVICES) {
-        print_message("no OpenCL device here\n");
-        skip();
-    }
-    if (line != 0)
-        fail_msg("check in line %d failed", line);
-}
 
 static int list_is_stable_body(void *arg) {
     struct device *const *devices, *const *again;
@@ -58,7 +46,7 @@ static int list_is_stable_body(void *arg) {
 
 static void list_is_stable(void **state) {
     (void)state;
-    expect_well(list_is_stable_body);
+    child_expect_well(list_is_stable_body, NULL);
 }
 
 static void *list_in_thread(void *arg) {
@@ -102,7 +90,7 @@ static int threads_body(void *arg) {
 
 static void threads_make_one_list(void **state) {
     (void)state;
-    expect_well(threads_body);
+    child_expect_well(threads_body, NULL);
 }
 
 static int bad_input_body(void *arg) {
@@ -135,7 +123,7 @@ static int bad_input_body(void *arg) {
 
 static void bad_input_is_a_status(void **state) {
     (void)state;
-    expect_well(bad_input_body);
+    child_expect_well(bad_input_body, NULL);
 }
 
 static void upper(char *text) {
@@ -176,7 +164,7 @@ static int choice_body(void *arg) {
 
 static void devices_are_chosen_by_index_type_and_name(void **state) {
     (void)state;
-    expect_well(choice_body);
+    child_expect_well(choice_body, NULL);
 }
 
 static bool has_whole(const char *name, const char *digits) {
@@ -210,7 +198,7 @@ static int digits_body(void *arg) {
 
 static void digits_are_an_index_or_a_whole_number(void **state) {
     (void)state;
-    expect_well(digits_body);
+    child_expect_well(digits_body, NULL);
 }
 
 /* A folder without drivers, as on a machine without any. */

@@ -18,7 +18,7 @@
 #include "child.h"
 #include "scratch.h"
 
-enum { NO_DEVICES = -2, NEVER = -1 };
+enum { NEVER = -1 };
 
 static int countdown = NEVER; /* allocations until the one that fails */
 static bool failed;

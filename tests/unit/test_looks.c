@@ -68,19 +68,26 @@ struct setting {
     struct stream *inside;
 };
 
-/* A stream with all launches in flight, and its lock held. */
-static void set_up(struct setting *setting) {
-    const cls_launch one = cls_launch_1d(1);
+/* What is launched from here on is at work, as the driver says. */
+static void make(struct setting *setting, cls_order order, const char *source, const char *kernel) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    config.order = order;
     assert_int_equal(cls_context_create(NULL, &setting->context), CLS_SUCCESS);
     make_up_caps(setting->context, plain);
-    assert_int_equal(cls_stream_create(setting->context, NULL, &setting->stream), CLS_SUCCESS);
-    assert_int_equal(cls_program_from_source(setting->context, "kernel void none(void) {}", NULL,
-                                             NULL, &setting->program),
-                     CLS_SUCCESS);
-    assert_int_equal(cls_kernel_create(setting->program, "none", &setting->kernel), CLS_SUCCESS);
+    assert_int_equal(cls_stream_create(setting->context, &config, &setting->stream), CLS_SUCCESS);
+    assert_int_equal(
+        cls_program_from_source(setting->context, source, NULL, NULL, &setting->program),
+        CLS_SUCCESS);
+    assert_int_equal(cls_kernel_create(setting->program, kernel, &setting->kernel), CLS_SUCCESS);
     setting->inside = object_peek(&stream_pool, setting->stream);
     play.known = play.done = 0;
     play.plays = true;
+}
+
+/* A stream with all launches in flight, and its lock held. */
+static void set_up(struct setting *setting) {
+    const cls_launch one = cls_launch_1d(1);
+    make(setting, CLS_ORDER_AUTO, "kernel void none(void) {}", "none");
     for (unsigned i = 0; i < LAUNCHES; i++)
         assert_int_equal(cls_kernel_launch_async(setting->kernel, &one, NULL, 0, setting->stream),
                          CLS_SUCCESS);
@@ -149,23 +156,18 @@ static void launch_apart(const struct setting *setting, unsigned n) {
         assert_int_equal(cls_buffer_destroy(buffers[b / SET][b % SET]), CLS_SUCCESS);
 }
 
+static struct caps *caps_of(const struct setting *setting) {
+    return (struct caps *)(uintptr_t)setting->inside->context->caps;
+}
+
 /* As where in-order streams have few events, and asking is dear. */
 static void set_up_sparse(struct setting *setting) {
-    const char *source = "kernel void four(global int *a, global int *b, global int *c, "
-                         "global int *d) { *a = *b = *c = *d = 1; }";
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    config.order = CLS_ORDER_IN_ORDER;
-    assert_int_equal(cls_context_create(NULL, &setting->context), CLS_SUCCESS);
-    make_up_caps(setting->context, plain);
-    assert_int_equal(cls_stream_create(setting->context, &config, &setting->stream), CLS_SUCCESS);
-    setting->inside = object_peek(&stream_pool, setting->stream);
-    struct caps *caps = (struct caps *)(uintptr_t)setting->inside->context->caps;
-    caps->event_less = setting->inside->event_less = true;
-    caps->event_query_ns = 1000;
-    assert_int_equal(
-        cls_program_from_source(setting->context, source, NULL, NULL, &setting->program),
-        CLS_SUCCESS);
-    assert_int_equal(cls_kernel_create(setting->program, "four", &setting->kernel), CLS_SUCCESS);
+    make(setting, CLS_ORDER_IN_ORDER,
+         "kernel void four(global int *a, global int *b, global int *c, global int *d) {"
+         " *a = *b = *c = *d = 1; }",
+         "four");
+    caps_of(setting)->event_less = setting->inside->event_less = true;
+    caps_of(setting)->event_query_ns = 1000;
 }
 
 /* Of more than a batch has. */
@@ -173,8 +175,6 @@ static void test_one_event_may_tell_of_many_flights(void **state) {
     struct setting setting;
     (void)state;
     set_up_sparse(&setting);
-    play.known = play.done = 0;
-    play.plays = true;
     launch_apart(&setting, 2 * SPAN);
     pthread_mutex_lock(&setting.inside->lock);
     play.plays = false;
@@ -183,7 +183,7 @@ static void test_one_event_may_tell_of_many_flights(void **state) {
     assert_null(flights_trim(setting.inside));
     const bool fewer = setting.inside->flights.count < before;
     const bool lies = setting.inside->context->device->quirks & QUIRK_STATUS_LIES;
-    plain((struct caps *)(uintptr_t)setting.inside->context->caps);
+    plain(caps_of(&setting));
     assert_true(before == 2 * SPAN && (fewer || lies));
     tear_down(&setting);
 }
