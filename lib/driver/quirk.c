@@ -51,8 +51,8 @@ static const struct quirk_row rows[] = {
      .driver = "3.",
      .text = {"binary_beside_a_build_aborts",
               "A binary taken while another process compiles the same program may end the process "
-              "that loads it; of the library's processes one at a time builds what the cache "
-              "lacks."}},
+              "that loads it; of the processes that share the library's cache one at a time "
+              "builds what it lacks."}},
     {.bit = QUIRK_COVERED,
      .platform = POCL,
      .text = {"barrier_loses_wait",
