@@ -195,6 +195,29 @@ static void test_a_held_one_that_is_recorded_too(void **state) {
     check_record_is_told(&setting, hold_and_record);
 }
 
+static void launch_and_record_by_default(const struct setting *setting, void *event) {
+    run(setting, 1);
+    run(setting, setting->rounds / 4);
+    assert_int_equal(cls_event_record(*(cls_event *)event, NULL), CLS_SUCCESS);
+}
+
+/* The stream stands in for its context's own one. */
+static void test_one_of_the_default_stream_too(void **state) {
+    struct setting setting;
+    cls_event event;
+    (void)state;
+    set_up_in_order(&setting, 0);
+    struct context *context = setting.inside->context;
+    struct stream *own = context->default_stream;
+    assert_int_equal(cls_event_create(setting.world.context, NULL, &event), CLS_SUCCESS);
+    context->default_stream = setting.inside;
+    check_told_by_itself(&setting,
+                         &(struct asker){launch_and_record_by_default, wait_for_event, &event});
+    context->default_stream = own;
+    assert_int_equal(cls_event_destroy(event), CLS_SUCCESS);
+    world_close(&setting.world);
+}
+
 /* As layers above do, which keep positions. */
 static void launch_at(const struct setting *setting, void *position) {
     const cls_launch shape = cls_launch_1d(16);
@@ -269,6 +292,7 @@ int main(void) {
         cmocka_unit_test(test_a_recorded_launch_is_told_by_itself),
         cmocka_unit_test(test_a_recorded_one_of_an_in_order_stream_too),
         cmocka_unit_test(test_a_held_one_that_is_recorded_too),
+        cmocka_unit_test(test_one_of_the_default_stream_too),
         cmocka_unit_test(test_a_launch_of_known_position_is_told_by_itself),
         cmocka_unit_test(test_a_held_launch_keeps_its_event),
         cmocka_unit_test(test_those_of_a_failed_stream_are_waited_for),
