@@ -4,7 +4,8 @@
  * Async coordinators: three streams of one context, for uploads, for computing and for downloads, and
  * operations on them that are named by a number and depend on one another.
  *
- * Every queue call only submits. An operation runs behind the earlier ones of its own stream, behind the
+ * Every queue call only submits; with a triple buffer of `host_wait` an upload waits as upload_slot does, and
+ * holds nobody else up. An operation runs behind the earlier ones of its own stream, behind the
  * operations named as its dependencies (fork: several name one; join: one names several), and behind every
  * earlier operation on a buffer of its own: an upload does not overwrite what is still being computed
  * with, and a download waits for the compute that wrote its buffer, named or not.
@@ -14,7 +15,8 @@
  * counts as satisfied, as a dependency and for wait. Failed ones are kept until the reset.
  *
  * **Failure** is the streams': an operation behind a failed one fails with its error, and the queue calls
- * return that error until cls_async_coordinator_reset. Where a queue call fails once it has taken a slot of a
+ * return that error until cls_async_coordinator_reset, and behind that those on the triple buffers that failed
+ * operations used until cls_triple_buffer_reset. Where a queue call fails once it has taken a slot of a
  * triple buffer, as by a function's error, the slot stays taken until cls_triple_buffer_reset. What a function had
  * submitted before its error is no operation, but later ones on its buffers run behind it.
  *
@@ -97,7 +99,7 @@ static inline cls_place cls_place_slots(cls_triple_buffer slots) {
  * @retval CLS_ERROR_INVALID_VALUE null host memory or deps; a dependency that was never issued; 0 bytes
  * @retval CLS_ERROR_INVALID_STATE the triple buffer has no slot for this operation now
  * @retval CLS_ERROR_OUT_OF_RANGE  past the end of the buffer or slot
- * @return also what cls_copy_h2d_async returns
+ * @return also what cls_copy_h2d_async and, for a triple buffer, cls_triple_buffer_upload_slot return
  */
 CLS_API cls_status cls_async_coordinator_queue_upload(cls_async_coordinator coordinator,
                                                       const void *host, size_t bytes, cls_place to,

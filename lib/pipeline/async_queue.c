@@ -68,7 +68,7 @@ static cls_status come_after_buffers(struct async *async, const struct request *
 
 static cls_status take_slot(const struct request *request, cls_stream stream, cls_slot *slot) {
     static cls_status (*const take[KINDS])(cls_triple_buffer, cls_stream, cls_slot *) = {
-        [CLS_OP_UPLOAD] = cls_triple_buffer_upload_slot,
+        [CLS_OP_UPLOAD] = ring_take_upload,
         [CLS_OP_COMPUTE] = cls_triple_buffer_process_slot,
         [CLS_OP_DOWNLOAD] = cls_triple_buffer_download_slot,
     };
@@ -208,12 +208,19 @@ static cls_status queue_locked(struct async *async, const struct request *reques
     return status;
 }
 
+/* Whoever polls, or queues something else, does not wait for the device meanwhile. */
+COLD static cls_status await_slot(const struct request *request) {
+    return request->kind == CLS_OP_UPLOAD ? ring_await_upload(request->slots) : CLS_SUCCESS;
+}
+
 static cls_status queue(cls_async_coordinator handle, const struct request *request, cls_op *out) {
     struct async *async;
     cls_op id;
     if (RARELY(!request->deps && request->n_deps))
         return error_set(CLS_ERROR_INVALID_VALUE, "an operation's deps are null");
-    cls_status status = async_enter(handle, &async);
+    cls_status status = RARELY(request->slots) ? await_slot(request) : CLS_SUCCESS;
+    if (!RARELY(status))
+        status = async_enter(handle, &async);
     if (RARELY(status))
         return status;
     /* The lock is left meanwhile. */

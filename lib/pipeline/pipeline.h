@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include <clstream/pipeline.h>
+#include <clstream/triple_buffer.h>
 #include <clstream/types.h>
 
 /* The handles that a context's NULL ones stand for. */
@@ -21,6 +22,11 @@ cls_status pipeline_returned(cls_status status, unsigned long before, const char
 /* cls_pipeline_create, of one whose iterations complete each stage before the next one. */
 cls_status pipeline_create_in_place(cls_context context, const cls_pipeline_config *config,
                                     cls_pipeline *out);
+
+/* cls_triple_buffer_upload_slot in two steps, for who takes a slot with a lock held: the wait of a ring with
+ * `host_wait`, which takes nothing and is over where there is no slot, and the rest, which never blocks. */
+cls_status ring_await_upload(cls_triple_buffer ring);
+cls_status ring_take_upload(cls_triple_buffer ring, cls_stream stream, cls_slot *out);
 
 /* CLS_ERROR_WOULD_DEADLOCK inside a host function or callback. */
 cls_status pipeline_may_block(void);

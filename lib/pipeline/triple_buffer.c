@@ -186,15 +186,15 @@ static cls_status enter_free(struct ring *ring) {
     return blocking_unlock(&ring->lock, CLS_NOT_READY);
 }
 
-static cls_status enter(struct ring *ring, enum stage stage) {
-    if (stage == UPLOAD && ring->host_wait)
+static cls_status enter(struct ring *ring, bool waits) {
+    if (waits)
         return enter_free(ring);
     blocking_lock(&ring->lock);
     return CLS_SUCCESS;
 }
 
-static cls_status take_slot(cls_triple_buffer handle, enum stage stage, cls_stream stream,
-                            cls_slot *out) {
+static cls_status take_slot(cls_triple_buffer handle, enum stage stage, bool may_wait,
+                            cls_stream stream, cls_slot *out) {
     struct ring *ring;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "a triple buffer's slot: out is null");
@@ -204,24 +204,41 @@ static cls_status take_slot(cls_triple_buffer handle, enum stage stage, cls_stre
     stream = stream ? stream : ring->default_stream;
     status = pipeline_check_stream(stream, ring->context);
     if (!status)
-        status = enter(ring, stage);
+        status = enter(ring, may_wait && ring->host_wait);
     if (!status)
         status = blocking_unlock(&ring->lock, take(ring, stage, stream, out));
     return ring_put(ring, status);
 }
 
 cls_status cls_triple_buffer_upload_slot(cls_triple_buffer ring, cls_stream stream, cls_slot *out) {
-    return take_slot(ring, UPLOAD, stream, out);
+    return take_slot(ring, UPLOAD, true, stream, out);
+}
+
+cls_status ring_take_upload(cls_triple_buffer ring, cls_stream stream, cls_slot *out) {
+    return take_slot(ring, UPLOAD, false, stream, out);
+}
+
+cls_status ring_await_upload(cls_triple_buffer handle) {
+    struct ring *ring;
+    cls_status status = ring_get(handle, &ring);
+    if (status)
+        return status;
+    if (ring->host_wait) {
+        status = enter_free(ring);
+        if (!status)
+            status = blocking_unlock(&ring->lock, CLS_SUCCESS);
+    }
+    return ring_put(ring, status == CLS_NOT_READY ? CLS_SUCCESS : status);
 }
 
 cls_status cls_triple_buffer_process_slot(cls_triple_buffer ring, cls_stream stream,
                                           cls_slot *out) {
-    return take_slot(ring, PROCESS, stream, out);
+    return take_slot(ring, PROCESS, false, stream, out);
 }
 
 cls_status cls_triple_buffer_download_slot(cls_triple_buffer ring, cls_stream stream,
                                            cls_slot *out) {
-    return take_slot(ring, DOWNLOAD, stream, out);
+    return take_slot(ring, DOWNLOAD, false, stream, out);
 }
 
 cls_status cls_triple_buffer_advance(cls_triple_buffer handle) {

@@ -313,6 +313,53 @@ static void reports_say_what_was_done(void **state) {
     OK(cls_buffer_destroy(cells));
 }
 
+struct poller {
+    cls_async_coordinator coordinator;
+    cls_status status;
+    size_t count;
+};
+
+static void poll_for(void *arg) {
+    struct poller *poller = arg;
+    cls_completion done[4];
+    nap_ms(50);
+    poller->status = cls_async_coordinator_poll(poller->coordinator, done, 4, &poller->count);
+}
+
+/* An upload waits on the host for the round before, whose download waits for somebody who asks the coordinator. */
+static void a_ring_that_waits_holds_nobody_up(void **state) {
+    (void)state;
+    struct poller poller = {coordinator_make(), CLS_ERROR_UNSUPPORTED, 0};
+    cls_async_coordinator c = poller.coordinator;
+    cls_triple_buffer_config one = CLS_TRIPLE_BUFFER_CONFIG_INIT;
+    struct step step = {NULL, 3, 1, 0};
+    cls_compute what = CLS_COMPUTE_INIT;
+    cls_triple_buffer ring;
+    cls_stream down;
+    uint32_t in[2] = {5, 6}, out[2] = {0};
+    one.slots = 1;
+    one.host_wait = 1;
+    OK(cls_triple_buffer_create(rig.context, 4, &one, &ring));
+    OK(cls_async_coordinator_get_stream(c, CLS_OP_DOWNLOAD, &down));
+    what.fn = run_step;
+    what.arg = &step;
+    what.slots = ring;
+    for (unsigned i = 0; i < 2; i++) {
+        OK(cls_async_coordinator_queue_upload(c, &in[i], 4, cls_place_slots(ring), NULL, 0, NULL));
+        OK(cls_async_coordinator_queue_compute(c, &what, NULL, 0, NULL));
+        if (i == 0)
+            OK(cls_stream_launch_host_async(down, poll_for, &poller));
+        OK(cls_async_coordinator_queue_download(c, cls_place_slots(ring), &out[i], 4, NULL, 0,
+                                                NULL));
+    }
+    OK(poller.status);
+    OK(cls_async_coordinator_synchronize_all(c));
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(out[i], 3 * in[i] + 1);
+    OK(cls_triple_buffer_destroy(ring));
+    OK(cls_async_coordinator_destroy(c));
+}
+
 /* --- failure --- */
 
 static cls_status fail_later(cls_stream stream, const cls_slot *slot, void *arg) {
@@ -575,6 +622,7 @@ int main(void) {
         cmocka_unit_test(kernels_are_computes),
         cmocka_unit_test(fork_and_join),
         cmocka_unit_test(triple_buffers_choose_the_slot),
+        cmocka_unit_test(a_ring_that_waits_holds_nobody_up),
         cmocka_unit_test(buffers_of_a_function_are_live),
         cmocka_unit_test(numbers_never_issued_are_refused),
         cmocka_unit_test(each_report_is_given_once_across_threads),
