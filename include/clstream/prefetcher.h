@@ -96,7 +96,8 @@ CLS_API cls_status cls_prefetcher_destroy(cls_prefetcher prefetcher);
  * @retval CLS_ERROR_WRONG_CONTEXT  the stream is of another context
  * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function
  * @retval CLS_ERROR_SHUTDOWN       the process is exiting, and the batch will not be loaded
- * @return what the loader of the batch returned, or what became of its upload; again on every later call
+ * @return what the loader of the batch returned, or what is known by now to have become of its upload; again on
+ *         every later call
  */
 CLS_API cls_status cls_prefetcher_next(cls_prefetcher prefetcher, cls_stream stream,
                                        cls_prefetched *out);

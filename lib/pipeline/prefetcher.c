@@ -308,6 +308,32 @@ static cls_status await_next(struct prefetcher *prefetcher, bool may_wait) {
     }
 }
 
+/* Under the lock, which is left meanwhile: an upload that is known to have failed ends the data. */
+static void look_at_upload(struct prefetcher *prefetcher) {
+    struct slot *slot = slot_of(prefetcher, prefetcher->next_out);
+    const uint64_t index = prefetcher->next_out;
+    if (prefetcher->stopped || slot->status || !slot->bytes)
+        return;
+    pthread_mutex_unlock(&prefetcher->loaders.lock);
+    const cls_status status = cls_event_query(slot->uploaded);
+    pthread_mutex_lock(&prefetcher->loaders.lock);
+    if (status == CLS_SUCCESS || status == CLS_NOT_READY || slot->state != LOADED ||
+        slot->index != index)
+        return;
+    slot->status = status;
+    prefetcher->ended = true;
+}
+
+/* Under the lock: the next batch is there to be taken, or it is known that there is none. Others may take it while
+ * its upload is looked at. */
+static cls_status await_batch(struct prefetcher *prefetcher, bool may_wait) {
+    cls_status status = await_next(prefetcher, may_wait);
+    if (status)
+        return status;
+    look_at_upload(prefetcher);
+    return await_next(prefetcher, may_wait);
+}
+
 /* Under the lock: hands the next batch out. What ended the data stays where it is. */
 static cls_status take(struct prefetcher *prefetcher, cls_stream stream, cls_prefetched *out) {
     struct slot *slot = slot_of(prefetcher, prefetcher->next_out);
@@ -317,7 +343,7 @@ static cls_status take(struct prefetcher *prefetcher, cls_stream stream, cls_pre
         return CLS_SUCCESS;
     }
     if (slot->status)
-        return error_set(slot->status, "batch %llu was not loaded: %s", (unsigned long long)index,
+        return error_set(slot->status, "batch %llu did not come: %s", (unsigned long long)index,
                          cls_status_string(slot->status));
     cls_status status = CLS_SUCCESS;
     if (!mutant(MUTANT_FETCHED))
@@ -344,7 +370,7 @@ static cls_status next(cls_prefetcher handle, cls_stream stream, cls_prefetched 
     status = pipeline_check_stream(stream, prefetcher->context);
     if (!status) {
         pthread_mutex_lock(&prefetcher->loaders.lock);
-        status = await_next(prefetcher, may_wait);
+        status = await_batch(prefetcher, may_wait);
         if (!status)
             status = take(prefetcher, stream, out);
         pthread_mutex_unlock(&prefetcher->loaders.lock);

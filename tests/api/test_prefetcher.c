@@ -189,6 +189,41 @@ static void data_goes_on_behind_failed_work(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+static void await_word(const char *word) {
+    char text[8192];
+    do {
+        nap_ms(1);
+        OK(cls_context_explain(rig.context, text, sizeof text, NULL));
+    } while (!strstr(text, word));
+}
+
+/* It fails with the upload behind it at hand: no batch is handed out that never came. */
+static void an_upload_behind_failed_work_ends_the_data(void **state) {
+    (void)state;
+    cls_prefetcher prefetcher = prefetcher_make(data_new(20, false), 1, 1);
+    cls_stream stream = rig_stream(), other = rig_stream();
+    cls_prefetched batch;
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_prefetcher_next(prefetcher, stream, &batch));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(rig_fail(stream, "bad command", CL_OUT_OF_RESOURCES));
+    OK(cls_prefetcher_release(prefetcher, &batch, stream));
+    await_word("stream 'prefetch': 1 of 2 commands done"); /* the next upload is submitted */
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+    for (int i = 0; i < 2; i++) {
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_prefetcher_next(prefetcher, other, &batch));
+        assert_non_null(strstr(cls_last_error_detail(), "batch 1"));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_prefetcher_try_next(prefetcher, other, &batch));
+    }
+    OK(cls_stream_synchronize(other));
+    OK(cls_prefetcher_destroy(prefetcher));
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(other));
+    gate_destroy(&gate);
+}
+
 /* Who holds one batch for long takes one place, not the turn of all that come after it. */
 static void batches_are_given_back_in_any_order(void **state) {
     (void)state;
@@ -461,6 +496,7 @@ int main(void) {
         cmocka_unit_test(no_data_is_an_end),
         cmocka_unit_test(an_error_comes_in_its_turn),
         cmocka_unit_test(data_goes_on_behind_failed_work),
+        cmocka_unit_test(an_upload_behind_failed_work_ends_the_data),
         cmocka_unit_test(batches_are_given_back_in_any_order),
         cmocka_unit_test(at_most_depth_batches_are_ahead),
         cmocka_unit_test(looking_does_not_wait),
