@@ -91,7 +91,8 @@ typedef struct cls_step_telemetry {
  * Runs upload, compute and download on a slot of the triple buffer: submits them to the coordinator, or, without
  * streams, has completed them on return. With one triple buffer one step is submitted at a time, and nothing else
  * uses its slots. Where a step fails its slot is free for the next one, but its upload may have been submitted:
- * `in` is the caller's again behind cls_async_coordinator_synchronize_all.
+ * `in` is the caller's again behind cls_async_coordinator_synchronize_all. Where work fails on the device steps go
+ * on once the coordinator is reset, and then the triple buffer.
  * @retval CLS_ERROR_INVALID_VALUE  null pointers, a wrong size
  * @retval CLS_ERROR_OUT_OF_RANGE   more bytes than a slot has
  * @retval CLS_ERROR_INVALID_STATE  another step with the triple buffer is being submitted, or a slot is in use

@@ -86,6 +86,11 @@ static cls_status refuse(cls_stream stream, const cls_slot *slot, void *arg) {
     return *(bool *)arg ? CLS_ERROR_UNSUPPORTED : CLS_SUCCESS;
 }
 
+static cls_status fail_later(cls_stream stream, const cls_slot *slot, void *arg) {
+    (void)slot;
+    return *(bool *)arg ? rig_fail(stream, "a bad step", CL_OUT_OF_RESOURCES) : CLS_SUCCESS;
+}
+
 static cls_status step_within(cls_stream stream, const cls_slot *slot, void *arg) {
     cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
     (void)stream;
@@ -117,6 +122,30 @@ static void expect_word(cls_buffered_step *step, uint32_t in) {
     OK(cls_managed_context_triple_buffered_step(context_of_steps, step, &told));
     synchronize();
     assert_int_equal(out, in);
+}
+
+static void steps_go_on_once_both_are_reset(void **state) {
+    (void)state;
+    cls_compute compute = CLS_COMPUTE_INIT;
+    cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
+    cls_async_coordinator coordinator;
+    bool fails = true;
+    uint32_t word = 7;
+    context_of_steps = managed_make(true);
+    OK(cls_managed_context_get_coordinator(context_of_steps, &coordinator));
+    cls_buffered_step step = words_step(&compute);
+    step.in = step.out = &word;
+    compute.fn = fail_later;
+    compute.arg = &fails;
+    cls_managed_context_triple_buffered_step(context_of_steps, &step, &told);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_async_coordinator_synchronize_all(coordinator));
+    OK(cls_async_coordinator_reset(coordinator));
+    OK(cls_triple_buffer_reset(step.slots));
+    fails = false;
+    for (uint32_t i = 1; i < 10; i++)
+        expect_word(&step, i);
+    OK(cls_triple_buffer_destroy(step.slots));
+    OK(cls_managed_context_destroy(context_of_steps));
 }
 
 static void a_failed_step_leaves_the_next_its_own(void **state) {
@@ -374,6 +403,7 @@ int main(void) {
         cmocka_unit_test(it_makes_what_belongs_to_it),
         cmocka_unit_test(bad_steps),
         cmocka_unit_test(a_failed_step_leaves_the_next_its_own),
+        cmocka_unit_test(steps_go_on_once_both_are_reset),
         cmocka_unit_test(steps_with_a_ring_are_one_at_a_time),
         cmocka_unit_test(a_timed_step_has_its_own_time),
     };
