@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Inference with a model whose layers stream through the device: only two layers' weights are there at a
- * time, and the next one's are uploaded while this one computes. Batches overlap as well: that of N - 2 is
- * downloaded, and that of N + 1 uploaded, while that of N computes.
+ * time, and the next one's are uploaded while this one computes. Batches overlap as well: those of N - 2 and
+ * N - 1 may be downloaded, and that of N + 1 uploaded, while that of N computes, so that four are there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,9 +54,10 @@ int main(void) {
     static float in[BATCHES][WIDTH], out[BATCHES][WIDTH];
     cls_stream up, work, down;
     cls_triple_buffer weights, batches;
-    cls_triple_buffer_config two = CLS_TRIPLE_BUFFER_CONFIG_INIT;
+    cls_triple_buffer_config two = CLS_TRIPLE_BUFFER_CONFIG_INIT, four = two;
     cls_slot slot;
     two.slots = 2;
+    four.slots = 4;
     for (int i = 0; i < WIDTH; i++)
         for (int layer = 0; layer < LAYERS; layer++) {
             model.w[layer][i] = (float)(i % 4) - 1;
@@ -66,7 +67,7 @@ int main(void) {
     MUST(cls_stream_create(NULL, NULL, &work));
     MUST(cls_stream_create(NULL, NULL, &down));
     MUST(cls_triple_buffer_create(NULL, 2 * WIDTH * sizeof(float), &two, &weights));
-    MUST(cls_triple_buffer_create(NULL, WIDTH * sizeof(float), NULL, &batches));
+    MUST(cls_triple_buffer_create(NULL, WIDTH * sizeof(float), &four, &batches));
     for (int n = 0; n < BATCHES; n++) {
         for (int i = 0; i < WIDTH; i++)
             in[n][i] = (float)(n + i % 8);

@@ -93,7 +93,10 @@ typedef struct cls_gemm_config {
 /** c = alpha op(a) op(b) + beta c, for every matrix of a batch. Waits. */
 CLS_API cls_status cls_gemm(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
                             cls_stream stream);
-/** As cls_gemm; only submits. Its temporary memory is the stream's, reused in stream order. */
+/**
+ * As cls_gemm; only submits. Its temporary memory is the stream's, reused in stream order; that of a batch CLBlast
+ * takes from the driver.
+ */
 CLS_API cls_status cls_gemm_async(cls_matrix a, cls_matrix b, cls_matrix c,
                                   const cls_gemm_config *config, cls_stream stream);
 
