@@ -283,6 +283,73 @@ static void waiting_stages(const struct rig *rig, const char *name, double *leng
     CLS(cls_pipeline_destroy(pipeline));
 }
 
+/* --- a host that loads, as from a disk, beside a device that uploads, computes and downloads --- */
+
+static double load_ms = 10;
+
+static cls_status load_slowly(void *arg, uint64_t index, void *memory, size_t capacity,
+                              size_t *bytes) {
+    (void)arg;
+    (void)memory;
+    if (index == ITERATIONS)
+        return CLS_SUCCESS;
+    nap(&load_ms);
+    *bytes = capacity;
+    return CLS_SUCCESS;
+}
+
+/* ms of one, by one thread that does nothing else. */
+static double loads_alone(void) {
+    const double start = now_seconds();
+    for (int i = 0; i < ITERATIONS; i++)
+        nap(&load_ms);
+    return 1e3 * (now_seconds() - start) / ITERATIONS;
+}
+
+static double prefetched(const struct task *task, cls_event computed) {
+    cls_stream work = task->stream[COMPUTE], down = task->stream[DOWNLOAD];
+    cls_prefetcher_config config = CLS_PREFETCHER_CONFIG_INIT;
+    cls_prefetcher prefetcher;
+    cls_prefetched batch;
+    config.workers = 1;
+    config.depth = SLOTS;
+    const double start = now_seconds();
+    CLS(cls_prefetcher_create(task->rig->context, task->bytes[UPLOAD], load_slowly, NULL, &config,
+                              &prefetcher));
+    for (CLS(cls_prefetcher_next(prefetcher, work, &batch)); batch.bytes;
+         CLS(cls_prefetcher_next(prefetcher, work, &batch))) {
+        submit(task, COMPUTE, batch.buffer);
+        CLS(cls_event_record(computed, work));
+        CLS(cls_stream_wait_event(down, computed));
+        submit(task, DOWNLOAD, batch.buffer);
+        CLS(cls_prefetcher_release(prefetcher, &batch, down));
+    }
+    CLS(cls_stream_synchronize(down));
+    const double end = now_seconds();
+    CLS(cls_prefetcher_destroy(prefetcher));
+    return 1e3 * (end - start) / ITERATIONS;
+}
+
+static void loading_host(const struct rig *rig, const char *name) {
+    enum { ROUNDS = 5, MIB = 1 << 20 };
+    const unsigned rounds = bench_options()->quick ? 3 : ROUNDS;
+    double over[ROUNDS];
+    struct task task;
+    cls_event computed;
+    if (!bench_wants(name))
+        return;
+    task_open(&task, rig, (size_t[]){2 * MIB, 2 * MIB, 2 * MIB});
+    CLS(cls_event_create(rig->context, NULL, &computed));
+    calibrate(&task, load_ms / 2);
+    for (unsigned i = 0; i < rounds; i++) {
+        const double most = loads_alone();
+        over[i] = prefetched(&task, computed) / most;
+    }
+    bench_values(name, "x", over, rounds, 1 / EFFICIENCY);
+    CLS(cls_event_destroy(computed));
+    task_close(&task);
+}
+
 int main(int argc, char **argv) {
     struct rig rig;
     double four[] = {50, 10, 100, 5}, three[] = {2, 5, 2};
@@ -297,6 +364,8 @@ int main(int argc, char **argv) {
     bench_section("stages that wait, ms an iteration");
     waiting_stages(&rig, "50 / 10 / 100 / 5 (165 in sequence)", four, 4, 103);
     waiting_stages(&rig, "2 / 5 / 2 (9 in sequence)", three, 3, 5.3);
+    bench_section("a host that loads for 10 ms, then 5 ms of device");
+    loading_host(&rig, "load: over the load alone");
     bench_section("queueing");
     queueing(&rig);
     rig_close(&rig);
