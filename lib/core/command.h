@@ -34,6 +34,7 @@ struct target {
 struct run_result {
     cls_status status;
     int code;       /* the driver's, behind a failure */
+    bool hurt;      /* a command of it failed with the driver: the queue may be dead */
     cl_event event; /* still to come before the command is done, or NULL */
     bool companion; /* the event is of the stream's companion queue */
     bool skipped;   /* it did not run: the stream is poisoned, or the process exits */

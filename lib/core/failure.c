@@ -12,6 +12,7 @@
 #include "core/gate.h"
 #include "core/race.h"
 #include "core/stream.h"
+#include "driver/status.h"
 
 /* The ranges end one before the other: behind the newest there is nothing to look for. */
 const struct failure *failure_in(const struct failure *failure, uint64_t at) {
@@ -29,6 +30,16 @@ cls_status stream_poison_status(cls_status status) {
     bool own = status == CLS_ERROR_CONTEXT_LOST || status == CLS_ERROR_OUT_OF_MEMORY ||
                status == CLS_ERROR_OUT_OF_DEVICE_MEMORY;
     return own ? status : CLS_ERROR_COMMAND_FAILED;
+}
+
+cls_status stream_event_status(cl_int code) {
+    return status_of_cl(code) == CLS_ERROR_CONTEXT_LOST ? CLS_ERROR_CONTEXT_LOST
+                                                        : CLS_ERROR_COMMAND_FAILED;
+}
+
+void stream_note_hurt(struct stream *stream) {
+    stream->hurt = true;
+    atomic_store(&stream->context->hurt, true);
 }
 
 bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare, uint64_t first,

@@ -17,7 +17,6 @@
 #include "core/stream.h"
 #include "driver/event.h"
 #include "driver/quirk.h"
-#include "driver/status.h"
 
 enum {
     FIRST_CAPACITY = 32,
@@ -251,12 +250,9 @@ static void retire_oldest(struct stream *stream) {
 /* A failed event taints its flight and those before it that have no event of their own. */
 COLD static void fail_span(struct stream *stream, unsigned telling, cl_int code) {
     struct flight *flight = flight_at(&stream->flights, telling);
-    cls_status status = status_of_cl(code);
-    stream->hurt = true;
-    atomic_store(&stream->context->hurt, true);
-    if (status != CLS_ERROR_CONTEXT_LOST)
-        status = CLS_ERROR_COMMAND_FAILED;
-    stream_fail_locked(stream, flight_at(&stream->flights, 0)->first, status, code, flight->label);
+    stream_note_hurt(stream);
+    stream_fail_locked(stream, flight_at(&stream->flights, 0)->first, stream_event_status(code),
+                       code, flight->label);
 }
 
 /* A stream that one of the flights up to `telling` depends on, and whose poll must come first; retained.

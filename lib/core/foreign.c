@@ -115,7 +115,7 @@ static struct run_result run_on_companion(struct stream *stream, struct command 
     run_enter_user_code(stream, command);
     result.code = call(stream, queue, command);
     run_leave_user_code();
-    result.status = result.code ? driver_status(result.code, command_label(command)) : CLS_SUCCESS;
+    result.status = result.code ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS;
     cls_status left = leave(stream, command, &result.event);
     if (!result.status && left) {
         result.status = left;

@@ -151,8 +151,11 @@ static void push_flight(struct stream *stream, struct command *head,
 static bool finish(struct stream *stream, struct command *head, const struct run_result *result) {
     const char *label = command_label(head);
     pthread_mutex_lock(&stream->lock);
+    if (result->hurt)
+        stream_note_hurt(stream);
     if (result->status)
-        stream_fail_locked(stream, head->position, CLS_ERROR_COMMAND_FAILED, result->code, label);
+        stream_fail_locked(stream, head->position, stream_poison_status(result->status),
+                           result->code, label);
     if (result->skipped)
         fifo_fail_skipped(stream, head);
     if (result->event)

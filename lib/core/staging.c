@@ -220,8 +220,9 @@ static void end_oldest(struct staged *staged, struct run_result *result) {
         0) /* perhaps only the question failed: the chunk is the driver's until it is over */
         event_verdict(staged->device, 1, &slot->event);
     if (state < 0 && !result->status) {
-        result->status = CLS_ERROR_COMMAND_FAILED;
+        result->status = stream_event_status(state);
         result->code = state;
+        result->hurt = true;
     }
     if (!staged->to_device && !result->status)
         unpack(staged->host, slot->chunk->pinned.host, &slot->piece);

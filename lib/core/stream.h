@@ -285,6 +285,12 @@ static inline const struct failure *stream_poison(const struct stream *stream) {
 /* What the status of a command that the driver refused makes of its stream. */
 cls_status stream_poison_status(cls_status status);
 
+/* The same of the code that a failed event ended with. */
+cls_status stream_event_status(cl_int code);
+
+/* A command of the stream's failed with the driver: its queues may be dead; under the lock. */
+void stream_note_hurt(struct stream *stream);
+
 /* Puts a failure from `first` on at the head of the list, in `*spare`, which is used up; or has the one
  * that lasts begin at `first`: the first error is kept. Whether the list changed. Under its owner's lock. */
 bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare, uint64_t first,

@@ -61,4 +61,5 @@ for run in fault_sweep,large_copies resource_sweep,large_copies fault_sweep,user
     fault_sweep,in_order resource_sweep,in_order fault_sweep,fill_and_prefetch; do
     check "$run" "$(findings env CLS_SCENARIO="${run#*,}" "$top_builddir/tests/layers/${run%,*}")"
 done
+check lost_context "$(findings "$top_builddir/tests/layers/lost_context")"
 finish

@@ -15,12 +15,18 @@
 
 static const struct fault_controls *controls;
 
-enum { HANG_S = 30, BYTES = 64, ILLEGAL_ACCESS = -9999 /* what NVIDIA's driver says */ };
+enum {
+    HANG_S = 30,
+    BYTES = 64,
+    PAGEABLE = 1 << 20,
+    ILLEGAL_ACCESS = -9999 /* what NVIDIA's driver says */
+};
 
 struct stage {
     cls_context context;
     cls_stream stream, other; /* `other` is of the same context */
     cls_buffer buffer, from_pool;
+    const char *command; /* the one that loses it */
     cls_event event;
     struct gate gate;
 };
@@ -37,6 +43,7 @@ static void build(struct stage *stage) {
     OK(cls_buffer_create(stage->context, BYTES, &stage->buffer));
     OK(cls_event_create(stage->context, NULL, &stage->event));
     OK(cls_malloc_async(stage->stream, BYTES, &stage->from_pool));
+    stage->command = "fill";
     gate_init(&stage->gate);
 }
 
@@ -46,7 +53,7 @@ static void expect_lost(struct stage *stage) {
     cls_stream stream = NULL;
     EXPECT(CLS_ERROR_CONTEXT_LOST, cls_stream_synchronize(stage->stream));
     EXPECT(CLS_ERROR_CONTEXT_LOST, cls_stream_query(stage->other));
-    assert_non_null(strstr(cls_last_error_detail(), "fill"));
+    assert_non_null(strstr(cls_last_error_detail(), stage->command));
     EXPECT(CLS_ERROR_CONTEXT_LOST, fill(stage->buffer, stage->other));
     EXPECT(CLS_ERROR_CONTEXT_LOST, cls_stream_reset(stage->stream));
     EXPECT(CLS_ERROR_CONTEXT_LOST, cls_event_record(stage->event, stage->other));
@@ -108,6 +115,37 @@ static void lose_late(struct stage *stage) {
     controls->late_arm(&late);
     OK(fill(stage->buffer, stage->stream));
     assert_true(controls->late_fire());
+}
+
+/* In pageable memory, which the library copies by itself where the driver would do so in the caller. */
+static void copy(struct stage *stage) {
+    static unsigned char from[PAGEABLE];
+    cls_buffer to;
+    stage->command = "copy";
+    OK(cls_buffer_create(stage->context, PAGEABLE, &to));
+    cls_copy_h2d_async(to, 0, from, sizeof from, stage->stream);
+    OK(cls_buffer_destroy(to));
+}
+
+static void lose_at_a_copy(struct stage *stage) {
+    static const struct fault_plan refused = {.function = "clEnqueueWriteBuffer",
+                                              .nth = 1,
+                                              .persistence = FAULT_ONCE,
+                                              .code = CL_INVALID_COMMAND_QUEUE};
+    controls->arm(&refused);
+    copy(stage);
+}
+
+static void lose_late_in_a_copy(struct stage *stage) {
+    const struct late_plan late = {.function = "clEnqueueWriteBuffer",
+                                   .nth = 1,
+                                   .status = ILLEGAL_ACCESS,
+                                   .wait = -14,
+                                   .callback = LATE_CALLBACK_FAILS};
+    controls->late_arm(&late);
+    copy(stage);
+    while (!controls->late_fire())
+        nap_ms(1);
 }
 
 static void test_lost(void **state) {
@@ -192,11 +230,15 @@ int main(int argc, char **argv) {
     static void (*const at_call)(struct stage *) = lose_at_call;
     static void (*const in_turn)(struct stage *) = lose_in_turn;
     static void (*const late)(struct stage *) = lose_late;
+    static void (*const at_a_copy)(struct stage *) = lose_at_a_copy;
+    static void (*const in_a_copy)(struct stage *) = lose_late_in_a_copy;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_default_context_is_tried_again, each),
         {"test_lost_at_a_call", test_lost, each, NULL, (void *)(uintptr_t)&at_call},
         {"test_lost_in_its_turn", test_lost, each, NULL, (void *)(uintptr_t)&in_turn},
         {"test_lost_late", test_lost, each, NULL, (void *)(uintptr_t)&late},
+        {"test_lost_at_a_copy", test_lost, each, NULL, (void *)(uintptr_t)&at_a_copy},
+        {"test_lost_late_in_a_copy", test_lost, each, NULL, (void *)(uintptr_t)&in_a_copy},
         cmocka_unit_test_setup(test_another_thread_is_told_a_name_that_is_new, each),
     };
     (void)argc;
