@@ -388,10 +388,10 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
     uint64_t position;
     bool done = true, is_default = !handle;
     cls_status status = event_snapshot(event, &other, &position);
-    if (status)
+    if (status || (is_default && !other))
         return status;
     if (is_default)
-        status = stream_get(NULL, other ? other->context : NULL, &stream);
+        status = stream_get(NULL, other->context, &stream);
     else
         stream = object_peek(&stream_pool, handle); /* compared only, until it is entered */
     if (!status && other && other != stream) {

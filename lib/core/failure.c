@@ -66,18 +66,18 @@ bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare
 }
 
 void stream_fail_by_locked(struct stream *stream, uint64_t first, const struct failure *failure) {
-    const bool poisoned = stream_poison(stream) != NULL;
     if (failures_record(&stream->failures, &stream->spare, first, failure))
         stream->fresh_failure = true;
-    if (!poisoned && failure->status == CLS_ERROR_CONTEXT_LOST)
-        atomic_store(&stream->context->lost_by, failure->label);
 }
 
 void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
                         const char *label) {
     const struct failure own = {
         .status = status, .code = code, .label = label, .origin = stream->id, .at = first};
+    const bool poisoned = stream_poison(stream) != NULL;
     stream_fail_by_locked(stream, first, &own);
+    if (!poisoned && status == CLS_ERROR_CONTEXT_LOST)
+        atomic_store(&stream->context->lost_by, label);
 }
 
 cls_status failure_report(const struct stream *stream, const struct failure *failure) {

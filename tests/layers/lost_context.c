@@ -166,6 +166,37 @@ static void test_lost(void **state) {
     OK(cls_buffer_destroy(buffer));
 }
 
+/* Of what waited for it one stream fails; its context is well. */
+static void test_who_waited_for_it_goes_on(void **state) {
+    struct stage stage;
+    char text[256];
+    cls_stream stream = rig_stream();
+    cls_buffer buffer = rig_cells(BYTES / 4);
+    (void)state;
+    expect_untouched(stream, buffer);
+    long kept = controls->live(text, "queues events");
+    build(&stage);
+    const struct late_plan late = {.function = "clEnqueueFillBuffer",
+                                   .nth = 1,
+                                   .status = ILLEGAL_ACCESS,
+                                   .wait = -14,
+                                   .callback = LATE_CALLBACK_FAILS};
+    controls->late_arm(&late);
+    OK(fill(stage.buffer, stage.stream));
+    OK(cls_event_record(stage.event, stage.stream));
+    OK(cls_stream_wait_event(stream, stage.event));
+    OK(fill(buffer, stream));
+    assert_true(controls->late_fire());
+    expect_lost(&stage);
+    EXPECT(CLS_ERROR_CONTEXT_LOST, cls_stream_synchronize(stream));
+    OK(cls_stream_reset(stream));
+    expect_untouched(stream, buffer);
+    controls->late_arm(NULL);
+    take_down(&stage, kept);
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(buffer));
+}
+
 /* Says nothing to the other thread but what the library tells it. */
 static void *ask_until_lost(void *context) {
     size_t device;
@@ -210,8 +241,12 @@ static void test_default_context_is_tried_again(void **state) {
         .function = "clCreateContext", .nth = 1, .code = CL_OUT_OF_HOST_MEMORY};
     cls_context context = NULL;
     cls_stream stream = NULL;
+    cls_event event =
+        rig_event(); /* of another context, and without a record nothing to wait for */
     (void)state;
     controls->arm(&once);
+    OK(cls_stream_wait_event(NULL, event));
+    OK(cls_event_destroy(event));
     EXPECT(CLS_ERROR_OUT_OF_MEMORY, cls_stream_create(NULL, NULL, &stream));
     assert_null(stream);
     OK(cls_context_default(&context));
@@ -239,6 +274,7 @@ int main(int argc, char **argv) {
         {"test_lost_late", test_lost, each, NULL, (void *)(uintptr_t)&late},
         {"test_lost_at_a_copy", test_lost, each, NULL, (void *)(uintptr_t)&at_a_copy},
         {"test_lost_late_in_a_copy", test_lost, each, NULL, (void *)(uintptr_t)&in_a_copy},
+        cmocka_unit_test_setup(test_who_waited_for_it_goes_on, each),
         cmocka_unit_test_setup(test_another_thread_is_told_a_name_that_is_new, each),
     };
     (void)argc;
