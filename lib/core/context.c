@@ -227,19 +227,22 @@ cls_status cls_context_get_device(cls_context handle, size_t *index) {
     return CLS_SUCCESS;
 }
 
-/* Waits for one stream; keeps the first error. */
+/* Waits for one stream; keeps the first error, and its words. */
 static cls_status synchronize_one(struct stream *stream, cls_status so_far) {
     uint64_t position;
     cls_status status = stream_mark_to_wait(stream, &position, WAIT_FOREVER);
-    if (!status)
-        status = stream_wait(stream, position, WAIT_FOREVER);
+    if (!status) {
+        stream_await(stream, position, WAIT_FOREVER);
+        if (race_on())
+            race_observed(stream, position);
+    }
     const struct failure *failure = stream_poison(stream);
+    if (!failure && !status)
+        failure = stream_failure_at(stream, position);
     stream_memory_waited(stream);
-    if (atomic_load(&stream->destroyed))
+    if (so_far || atomic_load(&stream->destroyed))
         return so_far;
-    if (failure && !so_far)
-        return failure_report(stream, failure);
-    return so_far ? so_far : status;
+    return failure ? failure_report(stream, failure) : status;
 }
 
 cls_status cls_context_synchronize(cls_context handle) {

@@ -134,6 +134,29 @@ static void test_dependents_only_are_poisoned(void **state) {
     gate_destroy(&gate);
 }
 
+/* Also where others have failed that nobody can ask any more, which an event keeps. */
+static void test_a_context_tells_of_the_failure_that_it_returns(void **state) {
+    (void)state;
+    const char *const names[] = {"gone", "living", "gone as well"};
+    cls_stream streams[3];
+    cls_event events[3];
+    for (int i = 0; i < 3; i++) {
+        streams[i] = rig_stream();
+        events[i] = rig_event();
+        OK(cls_event_record(events[i], streams[i]));
+        OK(rig_fail(streams[i], names[i], -5 - i));
+        await_poison(streams[i]);
+        if (i != 1)
+            OK(cls_stream_destroy(streams[i]));
+    }
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_context_synchronize(rig.context));
+    assert_non_null(strstr(cls_last_error_detail(), "living"));
+    assert_int_equal(cls_last_error_code(), -6);
+    OK(cls_stream_destroy(streams[1]));
+    for (int i = 0; i < 3; i++)
+        OK(cls_event_destroy(events[i]));
+}
+
 static void test_waiting_for_known_failure_poisons(void **state) {
     (void)state;
     cls_stream a = rig_stream(), b = rig_stream(), c = rig_stream();
@@ -346,6 +369,7 @@ int main(void) {
         cmocka_unit_test(test_host_functions_are_skipped_and_callbacks_told),
         cmocka_unit_test(test_callbacks_of_failed_streams_may_not_wait),
         cmocka_unit_test(test_dependents_only_are_poisoned),
+        cmocka_unit_test(test_a_context_tells_of_the_failure_that_it_returns),
         cmocka_unit_test(test_waiting_for_known_failure_poisons),
         cmocka_unit_test(test_a_taken_wait_is_poisoned_without_a_command),
         cmocka_unit_test(test_reset_makes_a_stream_work_again),
