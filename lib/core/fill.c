@@ -90,7 +90,8 @@ static cls_status prefetch(cls_buffer handle, cls_location where, cls_stream str
     if (!changed)
         command_init(&t.command, &type_marker, "prefetch");
     status = transfer_submit(&t, blocking);
-    if (changed && status)
+    /* What failed may be the work before it: the change was handed over all the same. */
+    if (changed && status && atomic_load(&buffer->is_mapped) != (where == CLS_TO_HOST))
         atomic_store(&buffer->is_hosts, where != CLS_TO_HOST);
     buffer_put(buffer);
     return status;

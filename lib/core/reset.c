@@ -48,18 +48,20 @@ static cls_status wait_for_users(struct stream *stream) {
     return status;
 }
 
-/* Fresh queues in place of the stream's, which a failure may have killed. */
+/* Fresh queues in place of the stream's, which a failure may have killed; a queue of the user's stays. */
 static cls_status replace_queues(struct stream *stream) {
-    struct queue *queue;
-    if (!stream->hurt || stream->queue->adopted)
+    struct queue *before = stream->queue, *queue = before, *companion = stream->companion;
+    cls_status status = CLS_SUCCESS;
+    if (!stream->hurt)
         return CLS_SUCCESS;
-    cls_status status = queue_create_own(stream->context, &stream->queue->traits, &queue);
+    if (!before->adopted)
+        status = queue_create_own(stream->context, &before->traits, &queue);
     if (status)
         return status;
-    struct queue *before = stream->queue, *companion = stream->companion;
     stream->queue = queue;
     stream->companion = NULL;
-    handover_leave_queue(stream, before);
+    if (queue != before)
+        handover_leave_queue(stream, before);
     if (companion)
         handover_leave_queue(stream, companion);
     stream->hurt = false;

@@ -5,10 +5,13 @@
  */
 #include "../support/rig.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <clstream/managed.h>
+#include <clstream/opencl.h>
 #include <clstream/task.h>
 
 #include "fault.h"
@@ -365,9 +368,85 @@ static void test_failure_of_a_task(void **state) {
     OK(cls_buffer_destroy(cells));
 }
 
+static const struct late_plan bad_fill = {.function = "clEnqueueFillBuffer",
+                                          .nth = 1,
+                                          .status = -1,
+                                          .wait = -14,
+                                          .callback = LATE_CALLBACK_NEVER,
+                                          .kills_queue = true};
+
+static void *fire_soon(void *unused) {
+    nap_ms(50);
+    return controls->late_fire() ? unused : NULL;
+}
+
+/* The map is with the driver when the work before it fails: the memory is the host's all the same. */
+static void test_a_prefetch_behind_a_failure(void **state) {
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1), shared;
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(setenv("CLSTREAM_MANAGED", "coarse", 1), 0);
+    const cls_status there = cls_managed_alloc(rig.context, 64, &shared, NULL);
+    if (there == CLS_ERROR_UNSUPPORTED)
+        SKIP_BECAUSE("the device shares no memory with the host");
+    OK(there);
+    OK(cls_prefetch(shared, CLS_TO_DEVICE, stream));
+    controls->late_arm(&bad_fill);
+    OK(fill(stream, cells));
+    assert_int_equal(pthread_create(&thread, NULL, fire_soon, NULL), 0);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_prefetch(shared, CLS_TO_HOST, stream));
+    pthread_join(thread, NULL);
+    controls->late_arm(NULL);
+    OK(cls_stream_reset(stream));
+    EXPECT(CLS_ERROR_INVALID_STATE, fill(stream, shared));
+    OK(cls_prefetch(shared, CLS_TO_DEVICE, stream));
+    OK(fill(stream, shared));
+    OK(cls_stream_synchronize(stream));
+    assert_int_equal(unsetenv("CLSTREAM_MANAGED"), 0);
+    OK(cls_buffer_destroy(shared));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(stream));
+}
+
+static cl_int fill_there(cl_command_queue queue, void *memory) {
+    const cl_uint one = 1;
+    return clEnqueueFillBuffer(queue, *(cl_mem *)memory, &one, sizeof one, 0, 64, 0, NULL, NULL);
+}
+
+/* Foreign work goes to a queue of the library's, also where the stream's own is the user's, and stays his. */
+static void test_reset_replaces_what_foreign_work_has_killed(void **state) {
+    cl_context context;
+    cl_device_id device;
+    cl_int code;
+    cls_stream stream;
+    cls_buffer cells = rig_cells(16);
+    cl_mem memory;
+    (void)state;
+    OK(cls_context_get_cl(rig.context, &context, &device));
+    OK(cls_buffer_get_cl(cells, &memory));
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    OK(cls_stream_wrap(rig.context, queue, &stream));
+    controls->late_arm(&bad_fill);
+    OK(cls_stream_foreign_async(stream, "a bad fill", fill_there, &memory));
+    while (!controls->late_taken())
+        nap_ms(1);
+    assert_true(controls->late_fire());
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+    OK(cls_stream_reset(stream));
+    OK(cls_stream_foreign_async(stream, "a fill", fill_there, &memory));
+    OK(cls_stream_synchronize(stream));
+    controls->late_arm(NULL);
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+    assert_int_equal(clReleaseCommandQueue(queue), CL_SUCCESS);
+}
+
 int main(int argc, char **argv) {
     enum { N = sizeof manners / sizeof *manners };
-    struct CMUnitTest tests[N + 2];
+    struct CMUnitTest tests[N + 4];
+    size_t n = N + 2;
     (void)argc;
 #ifdef LATE_PLATFORM
     setenv("CLS_FAULT_PLATFORM", LATE_PLATFORM, 1);
@@ -382,5 +461,14 @@ int main(int argc, char **argv) {
                                    .test_func = test_failure_amid_many};
     tests[N + 1] = (struct CMUnitTest){.name = "a failure of a task that is asked about",
                                        .test_func = test_failure_of_a_task};
-    return _cmocka_run_group_tests("late_faults", tests, N + 2, rig_setup, rig_teardown);
+#if !defined LATE_STRANGER && !defined LATE_PLATFORM
+    tests[n++] = (struct CMUnitTest){.name = "a prefetch behind a failure",
+                                     .test_func = test_a_prefetch_behind_a_failure};
+    tests[n++] = (struct CMUnitTest){.name = "reset replaces what foreign work has killed",
+                                     .test_func = test_reset_replaces_what_foreign_work_has_killed};
+#else
+    (void)test_a_prefetch_behind_a_failure;
+    (void)test_reset_replaces_what_foreign_work_has_killed;
+#endif
+    return _cmocka_run_group_tests("late_faults", tests, n, rig_setup, rig_teardown);
 }
