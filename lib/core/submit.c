@@ -202,6 +202,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     /* Who has the head goes on with what is behind it. */
     bool drive = RARELY(deferred) && !status && !stream->running && !stream->draining;
     bool settle = !status && stream->flights.unsettled;
+    const bool news = RARELY(stream->fresh_failure);
     if (settle && !held)
         object_retain(&stream->object);
     held = held || settle;
@@ -211,6 +212,8 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
         command_drop(command);
     else if (rouse)
         engine_rouse();
+    if (RARELY(news)) /* the caller may hold locks of layers above: others are told by the engine */
+        engine_kick();
     if (settle)
         stream_settle(stream);
     if (RARELY(drive))
