@@ -172,80 +172,100 @@ static void sum_survives_cancellation(void **state) {
     free(x);
 }
 
-/* ---- NaN, infinities and ties */
+/* ---- NaN, infinities and ties, in numbers that both types have */
 
-static float reduce_f32(cls_reduce_op op, const float *x, size_t count) {
-    float result = 0;
-    cls_array view = view_make(CLS_F32, 0, count, x);
-    OK(cls_reduce(op, view, &result, NULL));
-    view_destroy(view);
-    return result;
+static const cls_dtype f32 = CLS_F32, f64 = CLS_F64;
+
+static cls_array view_of(cls_dtype type, const double *x, size_t count) {
+    if (type == CLS_F64)
+        return view_make(type, 0, count, x);
+    float *singles = malloc(count * sizeof *singles);
+    assert_non_null(singles);
+    for (size_t i = 0; i < count; i++)
+        singles[i] = (float)x[i];
+    cls_array view = view_make(type, 0, count, singles);
+    free(singles);
+    return view;
 }
 
-static int64_t argmax_f32(const float *x, size_t count) {
+static double reduced(cls_dtype type, cls_reduce_op op, const double *x, size_t count) {
+    union {
+        float f32;
+        double f64;
+    } result = {0};
+    cls_array view = view_of(type, x, count);
+    OK(cls_reduce(op, view, &result, NULL));
+    view_destroy(view);
+    return type == CLS_F32 ? (double)result.f32 : result.f64;
+}
+
+static int64_t argmax(cls_dtype type, const double *x, size_t count) {
     int64_t result = -1;
-    cls_array view = view_make(CLS_F32, 0, count, x);
+    cls_array view = view_of(type, x, count);
     OK(cls_reduce(CLS_REDUCE_ARGMAX, view, &result, NULL));
     view_destroy(view);
     return result;
 }
 
 static void nan_wins_wherever_it_is(void **state) {
-    (void)state;
+    const cls_dtype type = *(const cls_dtype *)*state;
     enum { N = 20000 };
     static const size_t places[] = {0, 3, 4097, 16384, N - 1};
-    float *x = calloc(N, sizeof *x);
+    NEED_TYPE(type);
+    double *x = calloc(N, sizeof *x);
     assert_non_null(x);
     for (size_t i = 0; i < N; i++)
-        x[i] = (float)(i % 1000);
+        x[i] = (double)(i % 1000);
     for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
-        const float before = x[places[p]];
+        const double before = x[places[p]];
         x[places[p]] = NAN;
-        assert_true(isnan(reduce_f32(CLS_REDUCE_MIN, x, N)));
-        assert_true(isnan(reduce_f32(CLS_REDUCE_MAX, x, N)));
-        assert_true(isnan(reduce_f32(CLS_REDUCE_SUM, x, N)));
-        assert_true(isnan(reduce_f32(CLS_REDUCE_MEAN, x, N)));
-        assert_int_equal(argmax_f32(x, N), places[p]);
+        assert_true(isnan(reduced(type, CLS_REDUCE_MIN, x, N)));
+        assert_true(isnan(reduced(type, CLS_REDUCE_MAX, x, N)));
+        assert_true(isnan(reduced(type, CLS_REDUCE_SUM, x, N)));
+        assert_true(isnan(reduced(type, CLS_REDUCE_MEAN, x, N)));
+        assert_int_equal(argmax(type, x, N), places[p]);
         x[places[p]] = before;
     }
     free(x);
 }
 
 static void argmax_takes_the_first_of_equals(void **state) {
-    (void)state;
+    const cls_dtype type = *(const cls_dtype *)*state;
     enum { N = 50000 };
-    float *x = calloc(N, sizeof *x);
+    NEED_TYPE(type);
+    double *x = calloc(N, sizeof *x);
     assert_non_null(x);
-    assert_int_equal(argmax_f32(x, N), 0);
+    assert_int_equal(argmax(type, x, N), 0);
     x[40000] = x[20011] = x[49999] = 2;
-    assert_int_equal(argmax_f32(x, N), 20011);
+    assert_int_equal(argmax(type, x, N), 20011);
     x[20010] = -INFINITY;
     x[30000] = INFINITY;
-    assert_int_equal(argmax_f32(x, N), 30000);
+    assert_int_equal(argmax(type, x, N), 30000);
     x[45000] = NAN;
     x[45001] = NAN;
-    assert_int_equal(argmax_f32(x, N), 45000);
+    assert_int_equal(argmax(type, x, N), 45000);
     for (size_t i = 0; i < N; i++)
         x[i] = -INFINITY;
-    assert_int_equal(argmax_f32(x, N), 0);
+    assert_int_equal(argmax(type, x, N), 0);
     free(x);
 }
 
 static void infinite_sums(void **state) {
-    (void)state;
-    float x[100];
+    const cls_dtype type = *(const cls_dtype *)*state;
+    double x[100];
+    NEED_TYPE(type);
     for (size_t i = 0; i < 100; i++)
-        x[i] = 3e38f;
-    assert_true(reduce_f32(CLS_REDUCE_SUM, x, 100) == INFINITY);
+        x[i] = type == CLS_F32 ? 3e38 : 1.7e308;
+    assert_true(reduced(type, CLS_REDUCE_SUM, x, 100) == INFINITY);
     x[7] = -INFINITY;
-    assert_true(isnan(reduce_f32(CLS_REDUCE_SUM, x, 100)) ||
-                reduce_f32(CLS_REDUCE_SUM, x, 100) == -INFINITY);
+    assert_true(isnan(reduced(type, CLS_REDUCE_SUM, x, 100)) ||
+                reduced(type, CLS_REDUCE_SUM, x, 100) == -INFINITY);
     for (size_t i = 0; i < 100; i++)
         x[i] = i == 50 ? INFINITY : 1;
-    assert_true(reduce_f32(CLS_REDUCE_SUM, x, 100) == INFINITY);
-    assert_true(reduce_f32(CLS_REDUCE_MEAN, x, 100) == INFINITY);
+    assert_true(reduced(type, CLS_REDUCE_SUM, x, 100) == INFINITY);
+    assert_true(reduced(type, CLS_REDUCE_MEAN, x, 100) == INFINITY);
     x[51] = -INFINITY;
-    assert_true(isnan(reduce_f32(CLS_REDUCE_SUM, x, 100)));
+    assert_true(isnan(reduced(type, CLS_REDUCE_SUM, x, 100)));
 }
 
 static void result_types(void **state) {
@@ -265,13 +285,19 @@ static void result_types(void **state) {
     assert_int_equal(type, CLS_I64);
 }
 
+#define OF(test, type) \
+    { #test "_" #type, test, NULL, NULL, (void *)(uintptr_t)&type }
+
 static const struct CMUnitTest others[] = {
     cmocka_unit_test(sum_beats_naive_summation),
     cmocka_unit_test(sum_beside_the_largest_number),
     cmocka_unit_test(sum_survives_cancellation),
-    cmocka_unit_test(nan_wins_wherever_it_is),
-    cmocka_unit_test(argmax_takes_the_first_of_equals),
-    cmocka_unit_test(infinite_sums),
+    OF(nan_wins_wherever_it_is, f32),
+    OF(nan_wins_wherever_it_is, f64),
+    OF(argmax_takes_the_first_of_equals, f32),
+    OF(argmax_takes_the_first_of_equals, f64),
+    OF(infinite_sums, f32),
+    OF(infinite_sums, f64),
     cmocka_unit_test(result_types),
 };
 
