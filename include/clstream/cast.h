@@ -31,7 +31,8 @@
  * @retval CLS_ERROR_OUT_OF_MEMORY
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
  * @retval CLS_ERROR_LIMIT             the stream's fifo_limit is reached
- * @retval CLS_ERROR_BUILD_FAILED      only with kernels of CLSTREAM_KERNEL_PATH
+ * @retval CLS_ERROR_BUILD_FAILED      only with kernels of CLSTREAM_KERNEL_PATH; without a file there
+ *   CLS_ERROR_NOT_FOUND, with one that cannot be read CLS_ERROR_IO
  * @return from blocking forms also the stream's error, and CLS_ERROR_WOULD_DEADLOCK inside a host
  *         function
  */

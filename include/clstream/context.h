@@ -36,7 +36,8 @@ CLS_API cls_status cls_context_create(const cls_context_config *config, cls_cont
 /**
  * Destroys a context and returns at once. Work already submitted still completes. Streams, events,
  * buffers, programs and kernels of the context become unusable: calls on them return
- * CLS_ERROR_CONTEXT_DESTROYED, except destroying them, which still succeeds and is still owed.
+ * CLS_ERROR_CONTEXT_DESTROYED, except destroying them, which still succeeds and is still owed. The default
+ * stream goes with the context: its handle is CLS_ERROR_INVALID_HANDLE.
  * @retval CLS_ERROR_INVALID_VALUE  the default context, which is not the caller's to destroy
  * @retval CLS_ERROR_INVALID_HANDLE
  */

@@ -171,8 +171,8 @@ static inline cls_launch cls_launch_1d(size_t global) {
  * Launches a kernel on a stream.
  * @retval CLS_ERROR_INVALID_VALUE  dims, sizes, a local size over the kernel's or the device's limit,
  *                                  more __local memory than the device has, the number of arguments,
- *                                  a value whose size is not the parameter's, or a parameter that is
- *                                  an image
+ *                                  a value whose size is not the parameter's (as far as the driver
+ *                                  looks at it), or a parameter that is an image
  * @retval CLS_ERROR_INVALID_HANDLE the kernel, the stream or a buffer argument
  * @retval CLS_ERROR_WRONG_CONTEXT  a buffer or the stream of another context
  * @retval CLS_ERROR_OUT_OF_RANGE   a declared part passes the end of its buffer
