@@ -106,12 +106,16 @@ static void lose_in_turn(struct stage *stage) {
     gate_open(&stage->gate);
 }
 
+static struct late_plan illegal_access(const char *function) {
+    return (struct late_plan){.function = function,
+                              .nth = 1,
+                              .status = ILLEGAL_ACCESS,
+                              .wait = -14,
+                              .callback = LATE_CALLBACK_FAILS};
+}
+
 static void lose_late(struct stage *stage) {
-    const struct late_plan late = {.function = "clEnqueueFillBuffer",
-                                   .nth = 1,
-                                   .status = ILLEGAL_ACCESS,
-                                   .wait = -14,
-                                   .callback = LATE_CALLBACK_FAILS};
+    const struct late_plan late = illegal_access("clEnqueueFillBuffer");
     controls->late_arm(&late);
     OK(fill(stage->buffer, stage->stream));
     assert_true(controls->late_fire());
@@ -137,11 +141,7 @@ static void lose_at_a_copy(struct stage *stage) {
 }
 
 static void lose_late_in_a_copy(struct stage *stage) {
-    const struct late_plan late = {.function = "clEnqueueWriteBuffer",
-                                   .nth = 1,
-                                   .status = ILLEGAL_ACCESS,
-                                   .wait = -14,
-                                   .callback = LATE_CALLBACK_FAILS};
+    const struct late_plan late = illegal_access("clEnqueueWriteBuffer");
     controls->late_arm(&late);
     copy(stage);
     while (!controls->late_fire())
@@ -176,11 +176,7 @@ static void test_who_waited_for_it_goes_on(void **state) {
     expect_untouched(stream, buffer);
     long kept = controls->live(text, "queues events");
     build(&stage);
-    const struct late_plan late = {.function = "clEnqueueFillBuffer",
-                                   .nth = 1,
-                                   .status = ILLEGAL_ACCESS,
-                                   .wait = -14,
-                                   .callback = LATE_CALLBACK_FAILS};
+    const struct late_plan late = illegal_access("clEnqueueFillBuffer");
     controls->late_arm(&late);
     OK(fill(stage.buffer, stage.stream));
     OK(cls_event_record(stage.event, stage.stream));
