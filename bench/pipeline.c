@@ -316,8 +316,10 @@ static double prefetched(const struct task *task, cls_event computed) {
     const double start = now_seconds();
     CLS(cls_prefetcher_create(task->rig->context, task->bytes[UPLOAD], load_slowly, NULL, &config,
                               &prefetcher));
-    for (CLS(cls_prefetcher_next(prefetcher, work, &batch)); batch.bytes;
-         CLS(cls_prefetcher_next(prefetcher, work, &batch))) {
+    for (;;) {
+        CLS(cls_prefetcher_next(prefetcher, work, &batch));
+        if (!batch.bytes)
+            break;
         submit(task, COMPUTE, batch.buffer);
         CLS(cls_event_record(computed, work));
         CLS(cls_stream_wait_event(down, computed));

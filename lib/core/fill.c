@@ -90,9 +90,8 @@ static cls_status prefetch(cls_buffer handle, cls_location where, cls_stream str
     if (!changed)
         command_init(&t.command, &type_marker, "prefetch");
     status = transfer_submit(&t, blocking);
-    /* What failed may be the work before it: the change was handed over all the same. */
-    if (changed && status && atomic_load(&buffer->is_mapped) != (where == CLS_TO_HOST))
-        atomic_store(&buffer->is_hosts, where != CLS_TO_HOST);
+    if (changed && status) /* perhaps the work before it failed, and the change was handed over */
+        discard_migrate(&t.command);
     buffer_put(buffer);
     return status;
 }

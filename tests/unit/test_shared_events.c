@@ -143,10 +143,15 @@ static void check_told_by_itself(const struct setting *setting, const struct ask
 }
 
 /* A launch by itself would have an event as those before it, each of which was waited for. */
-static void launch_and_record(const struct setting *setting, void *event) {
+static void launch_and_record_by(const struct setting *setting, cls_event event,
+                                 cls_stream stream) {
     run(setting, 1);
     run(setting, setting->rounds / 4);
-    assert_int_equal(cls_event_record(*(cls_event *)event, setting->world.stream), CLS_SUCCESS);
+    assert_int_equal(cls_event_record(event, stream), CLS_SUCCESS);
+}
+
+static void launch_and_record(const struct setting *setting, void *event) {
+    launch_and_record_by(setting, *(cls_event *)event, setting->world.stream);
 }
 
 static cls_status wait_for_event(const struct setting *setting, void *event) {
@@ -196,9 +201,7 @@ static void test_a_held_one_that_is_recorded_too(void **state) {
 }
 
 static void launch_and_record_by_default(const struct setting *setting, void *event) {
-    run(setting, 1);
-    run(setting, setting->rounds / 4);
-    assert_int_equal(cls_event_record(*(cls_event *)event, NULL), CLS_SUCCESS);
+    launch_and_record_by(setting, *(cls_event *)event, NULL);
 }
 
 /* The stream stands in for its context's own one. */
