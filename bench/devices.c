@@ -187,11 +187,11 @@ static void all_reduce(const struct several *several, unsigned n, size_t bytes) 
 /* --- training --- */
 
 static void train(const struct several *several, unsigned n, struct size size, double bar) {
-    enum { STEPS = 4 };
+    enum { STEPS = 4, ROUNDS = 13 }; /* at least 50 steps */
     char name[80];
     double one_ms[MOST_ROUNDS], over[MOST_ROUNDS];
     struct team one, all;
-    const unsigned n_rounds = rounds(7);
+    const unsigned n_rounds = rounds(ROUNDS);
     snprintf(name, sizeof name, "a step of %u %s over one's, batch %zu", n, several->what,
              size.batch);
     if (!bench_wants(name))
