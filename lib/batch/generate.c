@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/types.h"
-#include "driver/source.h"
 
 enum { RUN_VECTOR = 16, RUN_STEPS = 512, MAX_SETS = 128 };
 
@@ -371,28 +370,6 @@ void generate_region(const struct node *nodes, const struct region *region,
         put_map(&writer);
     else
         put_reduction(&writer);
-}
-
-cls_status generate_expand(const char *readable, struct text *text) {
-    static const char include[] = "#include \"";
-    const char *at = readable, *next;
-    unsigned line = 1;
-    while ((next = strstr(at, include)) != NULL) {
-        char name[32];
-        const char *from = next + sizeof include - 1, *end = strchr(from, '"');
-        const char *source;
-        snprintf(name, sizeof name, "%.*s", (int)(end - from), from);
-        cls_status status = source_get(name, &source);
-        if (status)
-            return status;
-        text_append(text, at, (size_t)(next - at));
-        text_append(text, source, strlen(source));
-        for (; at <= end; at++)
-            line += *at == '\n';
-        text_printf(text, "#line %u \"fused.cl\"", line);
-    }
-    text_append(text, at, strlen(at));
-    return CLS_SUCCESS;
 }
 
 void generate_label(const struct node *nodes, const struct region *region, char *to,

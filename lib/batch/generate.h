@@ -30,9 +30,6 @@ struct region_shape region_shape_of(const struct node *nodes, const struct regio
 void generate_region(const struct node *nodes, const struct region *region,
                      const struct region_shape *shape, struct text *text);
 
-/* Appends the form to build, in which the library's sources take the place of the #include lines. */
-cls_status generate_expand(const char *readable, struct text *text);
-
 /* The names of the region's operations, as "relu+scale+add", cut to fit. */
 void generate_label(const struct node *nodes, const struct region *region, char *to,
                     size_t capacity);

@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/kernel.h"
 #include "core/op_kernel.h"
+#include "driver/source.h"
 
 enum { WIDEST_ACCESS = 16, LABEL = 64 };
 
@@ -90,9 +91,8 @@ static cls_status make_step(struct batch *batch, const struct region *region, st
         return make_product(&batch->nodes[region->product], step);
     step->shape = region_shape_of(batch->nodes, region, &device, all_aligned(batch, region));
     generate_region(batch->nodes, region, &step->shape, &readable);
-    cls_status status = readable.failed ? no_memory() : generate_expand(readable.bytes, &text);
-    if (!status && text.failed)
-        status = no_memory();
+    cls_status status =
+        readable.failed ? no_memory() : source_expand(readable.bytes, "fused.cl", &text);
     if (!status)
         status = build_kernels(batch, region, step, text.bytes);
     if (!status && region->reduction != NO_NODE)

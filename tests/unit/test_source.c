@@ -21,10 +21,12 @@ static void embedded_sources_name_themselves(void **state) {
         const char *text = NULL;
         char line[256];
         assert_int_equal(source_get(embedded_sources[i].name, &text), CLS_SUCCESS);
-        assert_ptr_equal(text, embedded_sources[i].text);
+        assert_null(strstr(text, "\n#include \""));
         snprintf(line, sizeof line, "#line 1 \"%s\"\n", embedded_sources[i].name);
         assert_memory_equal(text, line, strlen(line));
-        assert_non_null(strstr(text, "kernel void"));
+        const char *again = NULL;
+        assert_int_equal(source_get(embedded_sources[i].name, &again), CLS_SUCCESS);
+        assert_ptr_equal(again, text);
     }
 }
 
@@ -59,6 +61,26 @@ static void folder_takes_the_place_of_the_embedded(void **state) {
     unsetenv("CLSTREAM_KERNEL_PATH");
 }
 
+static void files_stand_where_they_are_included(void **state) {
+    const char *text = NULL;
+    (void)state;
+    put("inner.cl", "first\nlast");
+    put("outer.cl", "one\n#include \"inner.cl\"\nthree\n/* #include \"inner.cl\" */\n");
+    setenv("CLSTREAM_KERNEL_PATH", scratch, 1);
+    assert_int_equal(source_get("outer.cl", &text), CLS_SUCCESS);
+    assert_string_equal(text, "#line 1 \"outer.cl\"\none\n"
+                              "#line 1 \"inner.cl\"\nfirst\nlast\n#line 3 \"outer.cl\"\n"
+                              "three\n/* #include \"inner.cl\" */\n");
+    put("lost.cl", "#include \"not there.cl\"\n");
+    assert_int_equal(source_get("lost.cl", &text), CLS_ERROR_NOT_FOUND);
+    assert_non_null(strstr(cls_last_error_detail(), "not there.cl"));
+    put("round.cl", "#include \"about.cl\"\n");
+    put("about.cl", "#include \"round.cl\"\n");
+    assert_int_equal(source_get("round.cl", &text), CLS_ERROR_INVALID_VALUE);
+    assert_non_null(strstr(cls_last_error_detail(), "includes itself"));
+    unsetenv("CLSTREAM_KERNEL_PATH");
+}
+
 static void missing_or_unreadable_file_is_told(void **state) {
     const char *text = NULL;
     char path[512];
@@ -80,6 +102,7 @@ int main(void) {
         cmocka_unit_test(embedded_sources_name_themselves),
         cmocka_unit_test(unknown_source_is_not_found),
         WITH_FOLDER(folder_takes_the_place_of_the_embedded),
+        WITH_FOLDER(files_stand_where_they_are_included),
         WITH_FOLDER(missing_or_unreadable_file_is_told),
     };
     return cmocka_run_group_tests_name("source", tests, NULL, NULL);
