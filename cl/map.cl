@@ -110,11 +110,6 @@
 #define STORE(p, value) __builtin_nontemporal_store(value, p)
 #endif
 #endif
-#if W == 1
-#define ANY(test) (test)
-#else
-#define ANY(test) any(test)
-#endif
 #endif
 
 #if IS_DOUBLE(A) || IS_DOUBLE(OUT)
@@ -127,125 +122,7 @@
 #define M V(MASK(A))
 #define U V(WRAP(A))
 
-#if IS_FLOAT(A) && !IS_DOUBLE(A) && (defined(UNARY) || defined(UNARY_PARAM))
-/*
- * Functions of f32 that every element of a vector takes the same way through, which a CPU's vector
- * unit needs; drivers' own go element by element, or change their method for a whole vector because
- * of one element (PoCL 3.1 then gives wrong sines of the others). The polynomials are minimax fits.
- */
-
-/* erfc |x| = e^-x^2 / (1 + 2|x|) times a polynomial in (|x| - 2) / (|x| + 2). 0 from 10.5 on. */
-static T FN(erfc_of)(T x) {
-    const T z = fabs(x) > (T)10.5f ? (T)10.5f : fabs(x);
-    const T up = (T)1 + (T)2 * z, one = (T)1 / (up * (z + (T)2));
-    const T q = (z - (T)2) * up * one;
-    T p = (T)-0.000396111922f;
-    p = p * q + (T)-0.00122234994f;
-    p = p * q + (T)0.00131257239f;
-    p = p * q + (T)0.00862536579f;
-    p = p * q + (T)-0.00806088652f;
-    p = p * q + (T)-0.0542026237f;
-    p = p * q + (T)0.16405566f;
-    p = p * q + (T)-0.166031569f;
-    p = p * q + (T)-0.0927639976f;
-    p = p * q + (T)1.27697837f;
-    const T tail = exp(-z * z) * (p * ((z + (T)2) * one));
-    return x < (T)0 ? (T)2 - tail : tail;
-}
-
-static T FN(erf_of)(T x) {
-    const T z = fabs(x), s = x * x;
-    T p = (T)-0.000653523719f;
-    p = p * s + (T)0.00508513069f;
-    p = p * s + (T)-0.0268208068f;
-    p = p * s + (T)0.112831131f;
-    p = p * s + (T)-0.376126021f;
-    p = p * s + (T)1.12837911f;
-    return z < (T)0.8f ? x * p : copysign((T)1 - FN(erfc_of)(z), x);
-}
-
-#ifdef RUNS
-static T FN(tanh_of)(T x) {
-    const T z = fabs(x), s = x * x;
-    T p = (T)-0.000455460744f;
-    p = p * s + (T)0.00258266716f;
-    p = p * s + (T)-0.00826453883f;
-    p = p * s + (T)0.0216635372f;
-    p = p * s + (T)-0.0539292991f;
-    p = p * s + (T)0.133329779f;
-    p = p * s + (T)-0.333333224f;
-    return z < (T)0.9f ? x * ((T)1 + s * p) : copysign((T)1 - (T)2 / (exp((T)2 * z) + (T)1), x);
-}
-#else
-/* A GPU's elements go each by itself: its own is shorter where neighbours go the same way. */
-static T FN(tanh_of)(T x) { return tanh(x); }
-#endif
-
-/* For x not above 0; that of -0 is -0. */
-static T FN(expm1_of)(T x) {
-    T p = (T)0.000140648335f;
-    p = p * x + (T)0.00132955075f;
-    p = p * x + (T)0.0083022872f;
-    p = p * x + (T)0.0416583158f;
-    p = p * x + (T)0.166665629f;
-    p = p * x + (T)0.49999997f;
-    return x < (T)-0.8f ? exp(x) - (T)1 : x * ((T)1 + x * p);
-}
-
-/* sin(x + quarters pi/2) for |x| up to 256. Pi/2 is taken off in three parts, of which the first
- * two have 16 digits: a multiple below 2^8 of those is exact. */
-static T FN(sine_of)(T x, int quarters) {
-    /* 1.5 2^23 leaves the nearest integer in the low bits. */
-    const T shifted = x * (T)0.636619772f + (T)12582912.0f;
-    const T n = shifted - (T)12582912.0f;
-    const T r = ((x - n * (T)0x1.921ep0f) - n * (T)0x1.b544p-16f) - n * (T)0x1.0b4612p-34f;
-    const T s = r * r;
-    const M k = GLUE(as_, V(int))(shifted) + (M)quarters;
-    T sine = (T)2.71736667e-06f;
-    sine = sine * s + (T)-0.000198392328f;
-    sine = sine * s + (T)0.00833332911f;
-    sine = sine * s + (T)-0.166666672f;
-    sine = r * ((T)1 + s * sine);
-    T cosine = (T)2.44256826e-05f;
-    cosine = cosine * s + (T)-0.00138872513f;
-    cosine = cosine * s + (T)0.0416666456f;
-    cosine = (T)1 + s * ((T)-0.5f + s * cosine);
-    const T value = (k & (M)1) != (M)0 ? cosine : sine;
-    return (k & (M)2) != (M)0 ? -value : value;
-}
-
-/* The driver's own where it has to be: mixed with nothing nearer than it. */
-static T FN(sin_of)(T x) {
-    const M far = fabs(x) > (T)256;
-    const T near = FN(sine_of)(far ? (T)0 : x, 0);
-    return ANY(far) ? (far ? sin(x) : near) : near;
-}
-
-static T FN(cos_of)(T x) {
-    const M far = fabs(x) > (T)256;
-    const T near = FN(sine_of)(far ? (T)0 : x, 1);
-    return ANY(far) ? (far ? cos(x) : near) : near;
-}
-#elif IS_FLOAT(A) && (defined(UNARY) || defined(UNARY_PARAM))
-static T FN(erfc_of)(T x) { return erfc(x); }
-static T FN(erf_of)(T x) { return erf(x); }
-static T FN(tanh_of)(T x) { return tanh(x); }
-static T FN(expm1_of)(T x) { return expm1(x); }
-static T FN(sin_of)(T x) { return sin(x); }
-static T FN(cos_of)(T x) { return cos(x); }
-#endif
-
-#if IS_DOUBLE(A) && W > 4
-/* PoCL 3.1 lets a special case in one element of a vector spoil others: one by one. */
-static T FN(power)(T x, T y) {
-    union { T vector; A element[W]; } base = {x}, exponent = {y};
-    for (uint i = 0; i < W; i++)
-        base.element[i] = pow(base.element[i], exponent.element[i]);
-    return base.vector;
-}
-#elif IS_FLOAT(A)
-static T FN(power)(T x, T y) { return pow(x, y); }
-#endif
+#include "functions.cl"
 
 #ifdef CAST
 #define INPUTS 1
@@ -303,8 +180,8 @@ static T FN(op_sqr)(T x) { return x * x; }
 static T FN(op_relu)(T x) { return x <= (T)0 ? (T)0 : x; }
 static T FN(op_sign)(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == x ? (T)0 : x; }
 static T FN(op_recip)(T x) { return (T)1 / x; }
-static T FN(op_exp)(T x) { return exp(x); }
-static T FN(op_log)(T x) { return log(x); }
+static T FN(op_exp)(T x) { return FN(exp_of)(x); }
+static T FN(op_log)(T x) { return FN(log_of)(x); }
 static T FN(op_sin)(T x) { return FN(sin_of)(x); }
 static T FN(op_cos)(T x) { return FN(cos_of)(x); }
 static T FN(op_tanh)(T x) { return FN(tanh_of)(x); }
@@ -317,7 +194,7 @@ static T FN(op_round)(T x) {
     return fabs(x - whole) >= (T)K(0.5) ? whole + copysign((T)1, x) : whole;
 }
 static T FN(op_sqrt)(T x) { return sqrt(x); }
-static T FN(op_sigmoid)(T x) { return (T)1 / ((T)1 + exp(-x)); }
+static T FN(op_sigmoid)(T x) { return (T)1 / ((T)1 + FN(exp_of)(-x)); }
 /* erfc keeps the lower tail, which 1 + erf would cancel away. */
 static T FN(op_normcdf)(T x) { return (T)K(0.5) * FN(erfc_of)(x * (T)K(-0.70710678118654752440)); }
 /* x times what falls to 0 faster than x grows: at -infinity the limit, not -infinity times 0. */
@@ -327,7 +204,7 @@ static T FN(op_gelu_erf)(T x) {
 }
 /* x / (1 + e^-t), by halves of the exponent: e^-t does not overflow, and x e^t keeps its digits. */
 static T FN(times_sigmoid)(T x, T t) {
-    T root = exp((T)K(-0.5) * fabs(t));
+    T root = FN(exp_of)((T)K(-0.5) * fabs(t));
     T top = t < (T)0 ? x * root * root : x;
     return FN(limited)(x, top / ((T)1 + root * root));
 }

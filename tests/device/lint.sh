@@ -24,19 +24,24 @@ programs() {
         sub(/^[A-Z]+\(/, "", line); sub(/\).*/, "", line); gsub(/ /, "", line)
         split(line, field, ",")
     }
+    function shaped(family, name, a, b, out, width, shape) {
+        printf "map.cl -D%s -DOP=op_%s -DA=%s -DB=%s -DOUT=%s -DW=%d -DBATCH=1 -DSTEPS=2 -D%s\n",
+            family, name, a, b, out, width, shape
+    }
+    # Functions differ between the shapes.
     function map(family, name, a, b, out) {
-        printf "map.cl -D%s -DOP=op_%s -DA=%s -DB=%s -DOUT=%s -DW=%d -DBATCH=1 -DSTEPS=2\n", family,
-            name, a, b, out, width
-        width = width == 4 ? 16 : 4
+        if (runs || field[4] == "FLOATS") shaped(family, name, a, b, out, 16, "RUNS")
+        if (!runs || field[4] == "FLOATS") shaped(family, name, a, b, out, 4, "ALIGNED")
+        runs = !runs
     }
     function reduce(name, result, t, out) {
         out = result == "INDEX" || (result == "TOTAL" && !is_float[t]) ? "long" : opencl[t]
         if (result == "MEAN" && !is_float[t]) out = "double"
         printf "reduce.cl -DOP_%s -DA=%s -DOUT=%s -DW=%d%s%s\n", name, opencl[t], out,
-            result == "INDEX" ? 1 : width, is_float[t] ? " -DFLOATS" : "",
+            result == "INDEX" ? 1 : 4, is_float[t] ? " -DFLOATS" : "",
             opencl[t] out ~ /double/ ? " -DDOUBLES" : ""
     }
-    BEGIN { width = 4; print "copy.cl" }
+    BEGIN { print "copy.cl" }
     /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[7] == "FLOAT" }
     /^OP\(/ {
         fields($0)
