@@ -45,8 +45,8 @@ static inline struct object *object_at(struct object_pool *pool, uint32_t slot) 
 /* A chunk is never given back, so only its aligned start is kept. */
 static void *new_chunk(const struct object_pool *pool, unsigned chunk) {
     size_t bytes = ((size_t)POOL_FIRST_CHUNK << chunk) * pool->stride;
-    unsigned char *memory = calloc(1, bytes + POOL_CACHE_LINE - 1);
-    return memory ? memory + (-(uintptr_t)memory & (POOL_CACHE_LINE - 1)) : NULL;
+    unsigned char *memory = calloc(1, bytes + CACHE_LINE - 1);
+    return memory ? memory + (-(uintptr_t)memory & (CACHE_LINE - 1)) : NULL;
 }
 
 /* Under the pool's lock: a slot never used before, or NULL without memory or slots. */

@@ -22,6 +22,7 @@
 
 #include <clstream/status.h>
 
+#include "base/cache_line.h"
 #include "base/rare.h"
 
 /* The first member of every pooled object. */
@@ -54,8 +55,7 @@ struct object_pool {
 };
 
 /* Objects of different threads share no cache line: each call changes its object's references. */
-enum { POOL_CACHE_LINE = 64 };
-#define OBJECT_STRIDE(size) (((size) + POOL_CACHE_LINE - 1) / POOL_CACHE_LINE * POOL_CACHE_LINE)
+#define OBJECT_STRIDE(size) (((size) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)
 
 #define OBJECT_POOL(type, size, name, finalize) \
     OBJECT_POOL_LASTING(type, size, name, finalize, 0, NULL)

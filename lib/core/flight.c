@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/flight.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cache_line.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/rare.h"
@@ -23,7 +25,10 @@ enum {
     /* Commands from look to look: cheap ones, dear ones, and where few of the commands have an event. */
     POLL_STEP = 32,
     POLL_STEP_DEAR = 64,
-    POLL_STEP_SPANS = 256
+    POLL_STEP_SPANS = 256,
+    /* How far ahead of the flight that retires another is fetched, and the event of one that has come by then. */
+    FETCH_FLIGHT = 4,
+    FETCH_EVENT = 2
 };
 
 COLD static bool grow(struct flights *flights) {
@@ -55,9 +60,17 @@ enum flight_room flights_reserve(struct flights *flights, unsigned limit) {
     return flights->spare ? FLIGHT_ROOM : make_spare(flights);
 }
 
+/* The lines of it that a command mostly takes: the first two, and that of the dependencies. It may be null. */
+PREFETCHES void fetch(const struct flight *flight) {
+    prefetch_line(flight, 0);
+    prefetch_line(flight, 1);
+    prefetch_line(flight, offsetof(struct flight, deps) / CACHE_LINE);
+}
+
 static struct flight *take_spare(struct flights *flights) {
     struct flight *flight = flights->spare;
     flights->spare = flight->next;
+    fetch(flights->spare);
     flights->ring[(flights->first + flights->count++) & (flights->capacity - 1)] = flight;
     flights->newest = flight;
     return flight;
@@ -291,7 +304,20 @@ static struct stream *retire_span(struct stream *stream, unsigned telling, cl_in
 static unsigned poll_step(const struct stream *stream) {
     if (stream->event_less)
         return POLL_STEP_SPANS;
-    return asks_in_batches(stream) ? POLL_STEP_DEAR : POLL_STEP;
+    return stream->asks_in_batches ? POLL_STEP_DEAR : POLL_STEP;
+}
+
+PREFETCHES void fetch_first(const struct flights *flights) {
+    for (unsigned i = 0; i < FETCH_FLIGHT && i < flights->count; i++)
+        fetch(flight_at(flights, i));
+}
+
+/* What drivers ask of an event and count of it lies in its first lines. */
+PREFETCHES void fetch_ahead(const struct flights *flights) {
+    if (flights->count > FETCH_FLIGHT)
+        fetch(flight_at(flights, FETCH_FLIGHT));
+    for (unsigned line = 0; flights->count > FETCH_EVENT && line < 3; line++)
+        prefetch_line(flight_at(flights, FETCH_EVENT)->event, line);
 }
 
 /* Retires what is done of the `most` oldest flights. */
@@ -299,7 +325,9 @@ static struct stream *retire_done(struct stream *stream, unsigned most) {
     struct flights *flights = &stream->flights;
     const unsigned rest = flights->count - most;
     struct stream *other = NULL;
+    fetch_first(flights);
     while (flights->count > rest && !other) {
+        fetch_ahead(flights);
         unsigned telling = flights_telling(flights);
         if (telling >= flights->count - rest)
             break;
@@ -318,7 +346,7 @@ struct stream *flights_poll(struct stream *stream) {
 
 struct stream *flights_trim(struct stream *stream) {
     struct stream *other = retire_done(stream, flights_older_half(stream));
-    stream->flights.unsettled = other && asks_in_batches(stream);
+    stream->flights.unsettled = other && stream->asks_in_batches;
     return other;
 }
 

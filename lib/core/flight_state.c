@@ -158,7 +158,7 @@ static enum batch batch_state(struct stream *stream, unsigned *n) {
     return well ? BATCH_WELL : BATCH_UNSURE;
 }
 
-bool asks_in_batches(const struct stream *stream) {
+bool asking_is_dear(const struct stream *stream) {
     return (stream->context->device->quirks & QUIRK_STATUS_LIES) ||
            stream->context->caps->event_query_ns > DEAR_QUERY_NS;
 }
@@ -232,7 +232,7 @@ static unsigned known_well(const struct flights *flights) {
 /* As many of the `n` oldest as are done, or may be. */
 static unsigned done_of(struct stream *stream, unsigned n) {
     struct flights *flights = &stream->flights;
-    if (!asks_in_batches(stream)) {
+    if (!stream->asks_in_batches) {
         n = covered(flights, n);
         return n && is_over(stream, flight_at(flights, n - 1)) ? n : 0;
     }
@@ -252,7 +252,7 @@ cl_int flight_look(struct stream *stream, struct flight *flight) {
     if (flight->well)
         return CL_COMPLETE;
     cl_int state = ask(stream, flight);
-    if (state == CL_COMPLETE && asks_in_batches(stream))
+    if (state == CL_COMPLETE && stream->asks_in_batches)
         ask_batches(stream);
     return state;
 }

@@ -12,6 +12,7 @@
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/engine.h"
+#include "core/flight_state.h"
 #include "core/handover.h"
 #include "core/magazine.h"
 #include "core/mempool.h"
@@ -230,6 +231,7 @@ static void set_options(struct stream *stream, const cls_stream_config *config) 
     const bool out_of_order = stream->queue->traits.out_of_order;
     stream->event_interval = event_interval(out_of_order, stream->max_in_flight);
     stream->event_less = !out_of_order && stream->context->caps->event_less;
+    stream->asks_in_batches = asking_is_dear(stream);
     stream->chain_shares = out_of_order && stream->context->caps->chain_shares;
 }
 

@@ -56,8 +56,9 @@ struct stream {
     bool want_profiled;
     bool unflushed;
     bool event_less : 1;
-    bool chain_shares : 1; /* launches that nobody asks of share the event of one behind them */
-    bool watched;          /* on the engine's list, which then holds a reference */
+    bool asks_in_batches : 1; /* how its flights stand (flight_state.h) */
+    bool chain_shares : 1;    /* launches that nobody asks of share the event of one behind them */
+    bool watched;             /* on the engine's list, which then holds a reference */
     struct queue *queue;
     struct command *fifo_head;
     _Atomic(struct failure *) failures; /* newest first */

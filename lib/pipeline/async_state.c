@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cache_line.h"
 #include "base/error.h"
 #include "base/rare.h"
 #include "base/ring.h"
@@ -170,6 +171,7 @@ cls_status async_record(struct async *async, struct end *end, cls_op *id) {
     *id = ++async->issued;
     lane->reserved--;
     *op_at(lane, lane->count++) = (struct op){*id, end->position};
+    prefetch_line(op_at(lane, lane->count), 0);
     return CLS_SUCCESS;
 }
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cache lines, and asking for them ahead of their use: a driver has used the caches since the last submission, so that
+ * one that is far away by now is waited for, unless it comes while something else is done.
+ */
+#ifndef CLSTREAM_BASE_CACHE_LINE_H
+#define CLSTREAM_BASE_CACHE_LINE_H
+
+#include <stdint.h>
+
+enum { CACHE_LINE = 64 };
+
+/* GCC takes a function that does nothing but prefetch for one without effect, and drops its calls where they were not
+ * inlined before. */
+#define PREFETCHES static inline __attribute__((always_inline))
+
+/* A line of what lies at `memory`, which may be null. */
+PREFETCHES void prefetch_line(const void *memory, unsigned line) {
+    __builtin_prefetch((const void *)((uintptr_t)memory + line * CACHE_LINE));
+}
+
+#endif
