@@ -78,6 +78,7 @@ static void steps_in_place(void **state) {
 /* --- steps that fail, and steps in each other's way --- */
 
 static cls_managed_context context_of_steps;
+static cls_status told_inside; /* to a host function */
 
 /* A compute that fails at the step that it is told, and one that tries a step of its own. */
 static cls_status refuse(cls_stream stream, const cls_slot *slot, void *arg) {
@@ -203,6 +204,35 @@ static void steps_with_a_ring_are_one_at_a_time(void **state) {
     }
 }
 
+static void step_inside(void *step) {
+    cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
+    told_inside = cls_managed_context_triple_buffered_step(context_of_steps, step, &told);
+}
+
+static void no_step_in_place_in_a_host_function(void **state) {
+    (void)state;
+    cls_compute compute = CLS_COMPUTE_INIT;
+    cls_context context;
+    cls_stream stream;
+    uint32_t word = 7;
+    context_of_steps = managed_make(false);
+    cls_buffered_step step = words_step(&compute);
+    compute.fn = triple;
+    step.in = step.out = &word;
+    OK(cls_managed_context_get_context(context_of_steps, &context));
+    OK(cls_context_default_stream(context, &stream));
+    OK(cls_stream_launch_host_async(stream, step_inside, &step));
+    synchronize();
+    EXPECT(CLS_ERROR_WOULD_DEADLOCK, told_inside);
+    assert_int_equal(word, 7);
+    step.in = step.out = &word;
+    OK(cls_managed_context_triple_buffered_step(context_of_steps, &step,
+                                                &(cls_step_telemetry)CLS_STEP_TELEMETRY_INIT));
+    assert_int_equal(word, 21);
+    OK(cls_triple_buffer_destroy(step.slots));
+    OK(cls_managed_context_destroy(context_of_steps));
+}
+
 static void nap(void *arg) { nap_ms(*(unsigned *)arg); }
 
 static cls_status compute_nap(cls_stream stream, const cls_slot *slot, void *arg) {
@@ -285,8 +315,6 @@ static cls_pipeline pipeline_in_place(cls_managed_context managed, cls_stage_fn 
     }
     return pipeline;
 }
-
-static cls_status told_inside;
 
 static void execute_inside(void *pipeline) {
     told_inside = cls_pipeline_execute_iteration(*(cls_pipeline *)pipeline);
@@ -405,6 +433,7 @@ int main(void) {
         cmocka_unit_test(a_failed_step_leaves_the_next_its_own),
         cmocka_unit_test(steps_go_on_once_both_are_reset),
         cmocka_unit_test(steps_with_a_ring_are_one_at_a_time),
+        cmocka_unit_test(no_step_in_place_in_a_host_function),
         cmocka_unit_test(a_timed_step_has_its_own_time),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

@@ -66,8 +66,13 @@ static void orders_are_checked(void **state) {
     EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_set_order(pipeline, good, 3));
     EXPECT(CLS_ERROR_INVALID_STATE,
            cls_pipeline_add_buffer(pipeline, "z", BYTES, NULL, CLS_PIPELINE_INTERNAL));
+    cls_stage late = CLS_STAGE_INIT;
+    late.name = "late";
+    late.fn = no_work;
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_add_stage(pipeline, &late));
     OK(cls_pipeline_reset(pipeline));
     OK(cls_pipeline_set_order(pipeline, good, 3));
+    OK(cls_pipeline_add_stage(pipeline, &late));
     OK(cls_pipeline_destroy(pipeline));
 }
 
@@ -488,6 +493,65 @@ static void reset_waits_for_who_asks_for_the_pipeline(void **state) {
     OK(cls_context_synchronize(rig.context));
 }
 
+static void reset_inside(void *arg) {
+    struct inquirer *inquirer = arg;
+    inquirer->told = cls_pipeline_reset(inquirer->pipeline);
+}
+
+static void no_reset_in_a_host_function(void **state) {
+    (void)state;
+    struct inquirer inquirer = {.pipeline = pipeline_make(2)};
+    cls_stream stream = rig_stream();
+    add(inquirer.pipeline, "idle", NULL, NULL, no_work, NULL);
+    OK(cls_pipeline_execute_iteration(inquirer.pipeline));
+    OK(cls_stream_launch_host_async(stream, reset_inside, &inquirer));
+    OK(cls_stream_synchronize(stream));
+    EXPECT(CLS_ERROR_WOULD_DEADLOCK, inquirer.told);
+    OK(cls_pipeline_execute_iteration(inquirer.pipeline));
+    OK(cls_pipeline_destroy(inquirer.pipeline));
+    OK(cls_stream_destroy(stream));
+}
+
+/* One thread is in a stage's function while another one asks for what must wait until it is out. */
+struct at_once {
+    cls_pipeline pipeline;
+    struct gate gate;
+    cls_status executed, reset;
+};
+
+static cls_status stage_at_gate(const cls_stage_run *run, void *gate) {
+    (void)run;
+    gate_hold(gate);
+    return CLS_SUCCESS;
+}
+
+static bool submit_or_disturb(void *arg, unsigned i) {
+    struct at_once *at_once = arg;
+    if (i == 0)
+        return cls_pipeline_execute_iteration(at_once->pipeline) == CLS_SUCCESS;
+    const bool came = sem_comes(&at_once->gate.entered);
+    at_once->executed = cls_pipeline_execute_iteration(at_once->pipeline);
+    at_once->reset = cls_pipeline_reset(at_once->pipeline);
+    gate_open(&at_once->gate);
+    return came;
+}
+
+static void one_thread_submits_at_a_time(void **state) {
+    (void)state;
+    struct at_once at_once = {.pipeline = pipeline_make(2)};
+    cls_pipeline_statistics statistics = CLS_PIPELINE_STATISTICS_INIT;
+    gate_init(&at_once.gate);
+    add(at_once.pipeline, "waits", NULL, NULL, stage_at_gate, &at_once.gate);
+    assert_int_equal(team_run(2, submit_or_disturb, &at_once), 0);
+    EXPECT(CLS_ERROR_INVALID_STATE, at_once.executed);
+    EXPECT(CLS_ERROR_INVALID_STATE, at_once.reset);
+    OK(cls_pipeline_get_statistics(at_once.pipeline, &statistics));
+    assert_int_equal(statistics.iterations, 1);
+    OK(cls_pipeline_reset(at_once.pipeline));
+    OK(cls_pipeline_destroy(at_once.pipeline));
+    gate_destroy(&at_once.gate);
+}
+
 static void destroy_with_work_pending(void **state) {
     (void)state;
     static struct run_data data;
@@ -539,6 +603,44 @@ static void bad_stages_and_buffers(void **state) {
     OK(cls_pipeline_destroy(pipeline));
 }
 
+static void stages_and_buffers_have_limits(void **state) {
+    (void)state;
+    cls_pipeline pipeline = pipeline_make(2);
+    cls_stage stage = CLS_STAGE_INIT;
+    char name[16];
+    for (int i = 0; i < CLS_PIPELINE_MAX_BUFFERS; i++) {
+        snprintf(name, sizeof name, "b%d", i);
+        add_buffer(pipeline, name, CLS_PIPELINE_INTERNAL);
+    }
+    EXPECT(CLS_ERROR_LIMIT,
+           cls_pipeline_add_buffer(pipeline, "one more", BYTES, NULL, CLS_PIPELINE_INTERNAL));
+    for (int i = 0; i < CLS_PIPELINE_MAX_STAGES; i++) {
+        snprintf(name, sizeof name, "s%d", i);
+        add(pipeline, name, NULL, NULL, no_work, NULL);
+    }
+    stage.name = "one more";
+    stage.fn = no_work;
+    EXPECT(CLS_ERROR_LIMIT, cls_pipeline_add_stage(pipeline, &stage));
+    OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_destroy(pipeline));
+}
+
+static void a_stage_has_a_stream_of_its_context(void **state) {
+    (void)state;
+    cls_pipeline pipeline = pipeline_make(2);
+    cls_stage stage = CLS_STAGE_INIT;
+    cls_context other;
+    OK(cls_context_create(NULL, &other));
+    OK(cls_stream_create(other, NULL, &stage.stream));
+    stage.name = "elsewhere";
+    stage.fn = no_work;
+    EXPECT(CLS_ERROR_WRONG_CONTEXT, cls_pipeline_add_stage(pipeline, &stage));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_execute_iteration(pipeline)); /* no stage */
+    OK(cls_stream_destroy(stage.stream));
+    OK(cls_context_destroy(other));
+    OK(cls_pipeline_destroy(pipeline));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_are_checked),
@@ -553,8 +655,12 @@ int main(void) {
         cmocka_unit_test(untimed_iterations_count),
         cmocka_unit_test(failure_ends_the_iteration_and_reset_heals),
         cmocka_unit_test(reset_waits_for_who_asks_for_the_pipeline),
+        cmocka_unit_test(no_reset_in_a_host_function),
+        cmocka_unit_test(one_thread_submits_at_a_time),
         cmocka_unit_test(destroy_with_work_pending),
         cmocka_unit_test(bad_stages_and_buffers),
+        cmocka_unit_test(stages_and_buffers_have_limits),
+        cmocka_unit_test(a_stage_has_a_stream_of_its_context),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

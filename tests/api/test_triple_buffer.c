@@ -223,6 +223,74 @@ static void failure_spreads_and_reset_ends_it(void **state) {
     OK(cls_stream_destroy(work));
 }
 
+static cls_triple_buffer waiting_ring(void) {
+    cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
+    cls_triple_buffer ring;
+    config.slots = 2;
+    config.host_wait = 1;
+    OK(cls_triple_buffer_create(rig.context, BYTES, &config, &ring));
+    return ring;
+}
+
+/* Nothing but the slots' ways round, on the stream. */
+static void go_round(cls_triple_buffer ring, cls_stream stream) {
+    cls_slot slot;
+    OK(cls_triple_buffer_upload_slot(ring, stream, &slot));
+    OK(cls_triple_buffer_process_slot(ring, stream, &slot));
+    OK(cls_triple_buffer_download_slot(ring, stream, &slot));
+    OK(cls_triple_buffer_advance(ring));
+}
+
+struct inside {
+    cls_triple_buffer ring;
+    cls_status taken, reset;
+};
+
+static void wait_inside(void *arg) {
+    struct inside *inside = arg;
+    cls_slot slot;
+    inside->taken = cls_triple_buffer_upload_slot(inside->ring, NULL, &slot);
+    inside->reset = cls_triple_buffer_reset(inside->ring);
+}
+
+static void no_waiting_in_a_host_function(void **state) {
+    (void)state;
+    struct inside inside = {.ring = waiting_ring()};
+    cls_stream stream = rig_stream();
+    for (int i = 0; i < 2; i++)
+        go_round(inside.ring, stream);
+    OK(cls_stream_launch_host_async(stream, wait_inside, &inside));
+    OK(cls_stream_synchronize(stream));
+    EXPECT(CLS_ERROR_WOULD_DEADLOCK, inside.taken);
+    EXPECT(CLS_ERROR_WOULD_DEADLOCK, inside.reset);
+    expect_states(inside.ring, "FF");
+    OK(cls_triple_buffer_destroy(inside.ring));
+    OK(cls_stream_destroy(stream));
+}
+
+static void the_host_is_told_of_the_download_that_failed(void **state) {
+    (void)state;
+    cls_triple_buffer ring = waiting_ring();
+    cls_stream up = rig_stream(), down = rig_stream();
+    cls_slot slot;
+    OK(cls_triple_buffer_upload_slot(ring, up, &slot));
+    OK(cls_triple_buffer_process_slot(ring, up, &slot));
+    OK(cls_triple_buffer_download_slot(ring, down, &slot));
+    OK(rig_fail(down, "a download", CL_OUT_OF_RESOURCES));
+    OK(cls_triple_buffer_advance(ring));
+    go_round(ring, up);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_triple_buffer_upload_slot(ring, up, &slot));
+    assert_non_null(strstr(cls_last_error_detail(), "a download"));
+    expect_states(ring, "FF");
+    OK(cls_triple_buffer_reset(ring));
+    OK(cls_triple_buffer_upload_slot(ring, up, &slot));
+    assert_int_equal(slot.index, 0);
+    OK(cls_triple_buffer_destroy(ring));
+    OK(cls_stream_synchronize(up));
+    OK(cls_stream_destroy(up));
+    OK(cls_stream_destroy(down));
+}
+
 /* --- threads --- */
 
 enum { TEAM_ROUNDS = 300, RING = 3 };
@@ -343,6 +411,28 @@ static void a_slot_stays_with_its_thread_until_submitted(void **state) {
     OK(cls_triple_buffer_destroy(ring));
 }
 
+static bool take_download(void *arg, unsigned i) {
+    cls_slot slot;
+    (void)i;
+    return cls_triple_buffer_download_slot(*(cls_triple_buffer *)arg, NULL, &slot) == CLS_SUCCESS;
+}
+
+static void a_round_stays_open_until_its_thread_has_submitted(void **state) {
+    (void)state;
+    cls_triple_buffer ring = ring_of(2);
+    cls_slot slot;
+    OK(cls_triple_buffer_upload_slot(ring, NULL, &slot));
+    OK(cls_triple_buffer_process_slot(ring, NULL, &slot));
+    OK(cls_triple_buffer_submitted(ring, slot.index));
+    assert_int_equal(team_run(1, take_download, &ring), 0);
+    EXPECT(CLS_NOT_READY, cls_triple_buffer_advance(ring));
+    expect_states(ring, "DF");
+    OK(cls_triple_buffer_submitted(ring, slot.index));
+    OK(cls_triple_buffer_advance(ring));
+    expect_states(ring, "FF");
+    OK(cls_triple_buffer_destroy(ring));
+}
+
 static void bad_arguments(void **state) {
     (void)state;
     cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
@@ -375,9 +465,12 @@ int main(void) {
         cmocka_unit_test(a_slot_is_handed_out_before_the_device_is_done),
         cmocka_unit_test(destroy_with_work_pending),
         cmocka_unit_test(failure_spreads_and_reset_ends_it),
+        cmocka_unit_test(no_waiting_in_a_host_function),
+        cmocka_unit_test(the_host_is_told_of_the_download_that_failed),
         cmocka_unit_test(each_stage_on_a_thread),
         cmocka_unit_test(the_host_waits_for_the_slot_that_it_gets),
         cmocka_unit_test(a_slot_stays_with_its_thread_until_submitted),
+        cmocka_unit_test(a_round_stays_open_until_its_thread_has_submitted),
         cmocka_unit_test(bad_arguments),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
