@@ -367,13 +367,9 @@ static bool upload_or_open(void *arg, unsigned i) {
 
 static void the_host_waits_for_the_slot_that_it_gets(void **state) {
     (void)state;
-    cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
-    struct uploaders all = {.opened = {false, false}};
+    struct uploaders all = {.ring = waiting_ring(), .opened = {false, false}};
     cls_stream down[2];
     cls_slot slot;
-    config.slots = 2;
-    config.host_wait = 1;
-    OK(cls_triple_buffer_create(rig.context, BYTES, &config, &all.ring));
     for (unsigned k = 0; k < 2; k++) {
         gate_init(&all.gates[k]);
         down[k] = rig_stream();
