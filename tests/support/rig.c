@@ -85,9 +85,10 @@ static double time_of(cls_buffer cells, uint32_t rounds, size_t items) {
 
 /* The least of a few times, since a busy machine only ever adds; but no more than it takes to come below
  * `enough`. Negative when it failed. */
-static double least_time_of(cls_buffer cells, double rounds, double items, double enough) {
+static double least_time_of(cls_buffer cells, double rounds, double items, int times,
+                            double enough) {
     double least = time_of(cells, (uint32_t)rounds, (size_t)items);
-    for (int i = 1; i < TIMES && least > enough; i++) {
+    for (int i = 1; i < times && least > enough; i++) {
         double ms = time_of(cells, (uint32_t)rounds, (size_t)items);
         least = ms < least ? ms : least;
     }
@@ -102,18 +103,27 @@ static bool loops_are_short(cls_kernel count, cls_buffer cells) {
            cls_copy_d2h(&done, cells, 0, sizeof done, NULL) || done != rounds;
 }
 
+/* Whether `ms` is what the work takes, and not its turn where others use the device: three times the work takes more
+ * than twice as long then. */
+static bool grows_with_work(cls_buffer cells, double rounds, double items, bool is_short,
+                            double ms) {
+    *(is_short ? &items : &rounds) *= 3;
+    return least_time_of(cells, rounds, items, 2, 2 * ms) > 2 * ms;
+}
+
 static int calibrate(cls_kernel count, cls_buffer cells) {
     bool is_short = loops_are_short(count, cells);
     double rounds = is_short ? SHORT_LOOP : 1000, items = is_short ? 16 : 1, ms;
-    pace.launch_ms = least_time_of(cells, 1, 1, 0);
+    pace.launch_ms = least_time_of(cells, 1, 1, TIMES, 0);
     if (pace.launch_ms < 0)
         return -1;
     const double enough = 5 + 2 * pace.launch_ms;
     for (;;) {
-        ms = least_time_of(cells, rounds, items, enough);
+        ms = least_time_of(cells, rounds, items, TIMES, enough);
         if (ms < 0)
             return -1;
-        if (ms > enough || rounds > LONGEST_LOOP / 4)
+        if (rounds > LONGEST_LOOP / 4 ||
+            (ms > enough && grows_with_work(cells, rounds, items, is_short, ms)))
             break;
         *(is_short ? &items : &rounds) *= 3;
     }
