@@ -28,7 +28,8 @@ enum {
     POLL_STEP_SPANS = 256,
     /* How far ahead of the flight that retires another is fetched, and the event of one that has come by then. */
     FETCH_FLIGHT = 4,
-    FETCH_EVENT = 2
+    FETCH_EVENT = 2,
+    EVENT_LINES = 3 /* the first ones, where drivers keep what is asked and counted of an event */
 };
 
 COLD static bool grow(struct flights *flights) {
@@ -307,17 +308,20 @@ static unsigned poll_step(const struct stream *stream) {
     return stream->asks_in_batches ? POLL_STEP_DEAR : POLL_STEP;
 }
 
-PREFETCHES void fetch_first(const struct flights *flights) {
-    for (unsigned i = 0; i < FETCH_FLIGHT && i < flights->count; i++)
+/* Of the `most` oldest flights those that fetch_ahead comes too late for. */
+PREFETCHES void fetch_first(const struct flights *flights, unsigned most) {
+    for (unsigned i = 0; i < FETCH_FLIGHT && i < most; i++)
         fetch(flight_at(flights, i));
 }
 
-/* What drivers ask of an event and count of it lies in its first lines. */
 PREFETCHES void fetch_ahead(const struct flights *flights) {
     if (flights->count > FETCH_FLIGHT)
         fetch(flight_at(flights, FETCH_FLIGHT));
-    for (unsigned line = 0; flights->count > FETCH_EVENT && line < 3; line++)
-        prefetch_line(flight_at(flights, FETCH_EVENT)->event, line);
+    if (flights->count <= FETCH_EVENT)
+        return;
+    const cl_event event = flight_at(flights, FETCH_EVENT)->event;
+    for (unsigned line = 0; line < EVENT_LINES; line++)
+        prefetch_line(event, line);
 }
 
 /* Retires what is done of the `most` oldest flights. */
@@ -325,7 +329,7 @@ static struct stream *retire_done(struct stream *stream, unsigned most) {
     struct flights *flights = &stream->flights;
     const unsigned rest = flights->count - most;
     struct stream *other = NULL;
-    fetch_first(flights);
+    fetch_first(flights, most);
     while (flights->count > rest && !other) {
         fetch_ahead(flights);
         unsigned telling = flights_telling(flights);

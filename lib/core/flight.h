@@ -14,6 +14,7 @@
 
 #include <clstream/stream.h>
 
+#include "base/cache_line.h"
 #include "core/command.h"
 #include "core/dep.h"
 #include "core/share.h"
@@ -47,7 +48,7 @@ struct flight {
     struct refs refs;
     uint64_t timed_serial;
 
-    _Alignas(64) struct deps deps;
+    _Alignas(CACHE_LINE) struct deps deps;
 };
 
 /* A ring that grows up to the stream's bound. All functions are called under the stream's lock. */

@@ -11,6 +11,7 @@
 
 #include <clstream/kernel.h>
 
+#include "base/cache_line.h"
 #include "driver/cl.h"
 
 struct stream;
@@ -41,7 +42,7 @@ struct kernel_slot {
 };
 
 struct kernel_slots {
-    _Alignas(64) struct kernel_slot slot[KERNEL_SLOTS];
+    _Alignas(CACHE_LINE) struct kernel_slot slot[KERNEL_SLOTS];
     unsigned next; /* to be given up */
 };
 

@@ -24,16 +24,21 @@ static cls_status no_work(const cls_stage_run *run, void *arg) {
     return CLS_SUCCESS;
 }
 
+static cls_stage stage_of(const char *name, cls_stage_fn fn) {
+    cls_stage stage = CLS_STAGE_INIT;
+    stage.name = name;
+    stage.fn = fn;
+    return stage;
+}
+
 /* A stage that reads and writes one buffer each; either may be NULL. */
 static void add(cls_pipeline pipeline, const char *name, const char *in, const char *out,
                 cls_stage_fn fn, void *arg) {
-    cls_stage stage = CLS_STAGE_INIT;
-    stage.name = name;
+    cls_stage stage = stage_of(name, fn);
     stage.inputs = &in;
     stage.n_inputs = in != NULL;
     stage.outputs = &out;
     stage.n_outputs = out != NULL;
-    stage.fn = fn;
     stage.arg = arg;
     OK(cls_pipeline_add_stage(pipeline, &stage));
 }
@@ -66,9 +71,7 @@ static void orders_are_checked(void **state) {
     EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_set_order(pipeline, good, 3));
     EXPECT(CLS_ERROR_INVALID_STATE,
            cls_pipeline_add_buffer(pipeline, "z", BYTES, NULL, CLS_PIPELINE_INTERNAL));
-    cls_stage late = CLS_STAGE_INIT;
-    late.name = "late";
-    late.fn = no_work;
+    const cls_stage late = stage_of("late", no_work);
     EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_add_stage(pipeline, &late));
     OK(cls_pipeline_reset(pipeline));
     OK(cls_pipeline_set_order(pipeline, good, 3));
@@ -606,7 +609,7 @@ static void bad_stages_and_buffers(void **state) {
 static void stages_and_buffers_have_limits(void **state) {
     (void)state;
     cls_pipeline pipeline = pipeline_make(2);
-    cls_stage stage = CLS_STAGE_INIT;
+    const cls_stage one_more = stage_of("one more", no_work);
     char name[16];
     for (int i = 0; i < CLS_PIPELINE_MAX_BUFFERS; i++) {
         snprintf(name, sizeof name, "b%d", i);
@@ -618,9 +621,7 @@ static void stages_and_buffers_have_limits(void **state) {
         snprintf(name, sizeof name, "s%d", i);
         add(pipeline, name, NULL, NULL, no_work, NULL);
     }
-    stage.name = "one more";
-    stage.fn = no_work;
-    EXPECT(CLS_ERROR_LIMIT, cls_pipeline_add_stage(pipeline, &stage));
+    EXPECT(CLS_ERROR_LIMIT, cls_pipeline_add_stage(pipeline, &one_more));
     OK(cls_pipeline_execute_iteration(pipeline));
     OK(cls_pipeline_destroy(pipeline));
 }
@@ -628,12 +629,10 @@ static void stages_and_buffers_have_limits(void **state) {
 static void a_stage_has_a_stream_of_its_context(void **state) {
     (void)state;
     cls_pipeline pipeline = pipeline_make(2);
-    cls_stage stage = CLS_STAGE_INIT;
+    cls_stage stage = stage_of("elsewhere", no_work);
     cls_context other;
     OK(cls_context_create(NULL, &other));
     OK(cls_stream_create(other, NULL, &stage.stream));
-    stage.name = "elsewhere";
-    stage.fn = no_work;
     EXPECT(CLS_ERROR_WRONG_CONTEXT, cls_pipeline_add_stage(pipeline, &stage));
     EXPECT(CLS_ERROR_INVALID_STATE, cls_pipeline_execute_iteration(pipeline)); /* no stage */
     OK(cls_stream_destroy(stage.stream));

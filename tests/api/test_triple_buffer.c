@@ -387,40 +387,42 @@ static void the_host_waits_for_the_slot_that_it_gets(void **state) {
     }
 }
 
+struct taker {
+    cls_triple_buffer ring;
+    take_fn take;
+};
+
 static bool take_over(void *arg, unsigned i) {
+    const struct taker *taker = arg;
     cls_slot slot;
     (void)i;
-    return cls_triple_buffer_process_slot(*(cls_triple_buffer *)arg, NULL, &slot) == CLS_SUCCESS;
+    return taker->take(taker->ring, NULL, &slot) == CLS_SUCCESS;
 }
 
 /* Another thread cannot know that the holder has submitted its work. */
 static void a_slot_stays_with_its_thread_until_submitted(void **state) {
     (void)state;
     cls_triple_buffer ring = ring_of(2);
+    struct taker taker = {ring, cls_triple_buffer_process_slot};
     cls_slot slot;
     OK(cls_triple_buffer_upload_slot(ring, NULL, &slot));
-    assert_int_equal(team_run(1, take_over, &ring), 1);
+    assert_int_equal(team_run(1, take_over, &taker), 1);
     expect_states(ring, "UF");
     OK(cls_triple_buffer_submitted(ring, slot.index));
-    assert_int_equal(team_run(1, take_over, &ring), 0);
+    assert_int_equal(team_run(1, take_over, &taker), 0);
     expect_states(ring, "PF");
     OK(cls_triple_buffer_destroy(ring));
-}
-
-static bool take_download(void *arg, unsigned i) {
-    cls_slot slot;
-    (void)i;
-    return cls_triple_buffer_download_slot(*(cls_triple_buffer *)arg, NULL, &slot) == CLS_SUCCESS;
 }
 
 static void a_round_stays_open_until_its_thread_has_submitted(void **state) {
     (void)state;
     cls_triple_buffer ring = ring_of(2);
+    struct taker taker = {ring, cls_triple_buffer_download_slot};
     cls_slot slot;
     OK(cls_triple_buffer_upload_slot(ring, NULL, &slot));
     OK(cls_triple_buffer_process_slot(ring, NULL, &slot));
     OK(cls_triple_buffer_submitted(ring, slot.index));
-    assert_int_equal(team_run(1, take_download, &ring), 0);
+    assert_int_equal(team_run(1, take_over, &taker), 0);
     EXPECT(CLS_NOT_READY, cls_triple_buffer_advance(ring));
     expect_states(ring, "DF");
     OK(cls_triple_buffer_submitted(ring, slot.index));
