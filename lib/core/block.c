@@ -145,11 +145,11 @@ cls_status pool_take(struct mempool *pool, unsigned size_class, enum shelf shelf
 /* --- growing --- */
 
 static unsigned slots_wanted(const struct mempool *pool, unsigned size_class, size_t bytes) {
-    const size_t allowed = pool->context->device->info.max_allocation;
+    const uint64_t allowed = pool->context->device->info.max_allocation;
     if (bytes >= LARGE_SLOT)
         return 1;
     size_t least = FIRST_BLOCK / bytes;
-    size_t most = (allowed < LARGEST_BLOCK ? allowed : LARGEST_BLOCK) / bytes;
+    size_t most = (allowed < LARGEST_BLOCK ? (size_t)allowed : LARGEST_BLOCK) / bytes;
     size_t wanted = pool->n_slots[size_class];
     wanted = wanted < least ? least : wanted;
     return (unsigned)(wanted > most ? most : wanted);
@@ -198,9 +198,9 @@ static struct block *new_block(struct mempool *pool, unsigned size_class, size_t
 
 static cls_status make_block(struct mempool *pool, unsigned size_class, struct block **out) {
     size_t bytes = size_class_bytes(size_class, pool->unit_shift);
-    size_t most = pool->context->device->info.max_allocation;
+    const uint64_t most = pool->context->device->info.max_allocation;
     unsigned slots;
-    bytes = bytes > most ? most : bytes;
+    bytes = bytes > most ? (size_t)most : bytes;
     cls_status status = reserve(pool, size_class, bytes, &slots);
     if (status)
         return status;
