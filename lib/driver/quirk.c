@@ -14,9 +14,11 @@
 static const struct quirk_row rows[] = {
     {.bit = QUIRK_SERIALIZE_CALLS,
      .platform = OCLGRIND,
-     .text = {"aborts_on_concurrent_calls",
-              "The driver aborts when two host threads call it at once; the library makes its "
-              "driver calls one at a time."}},
+     .text =
+         {"aborts_on_concurrent_calls",
+          "The driver aborts when two host threads call it at once; the library makes its "
+          "driver calls one at a time. Those of the program's own, as in a foreign function, are "
+          "not among them."}},
     {.bit = QUIRK_NO_CALLBACKS,
      .platform = OCLGRIND,
      .text = {"callback_on_completed_never_comes",
