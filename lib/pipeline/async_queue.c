@@ -127,9 +127,11 @@ static cls_status submit_kernel(struct async *async, const struct request *reque
                                    compute->launch, args, n, position);
 }
 
-/* The user's, so it is called without the lock. */
+/* The user's, so it is called without the lock. Also what it has submitted before it fails has an end, and no number:
+ * only where it is called is there any. */
 static cls_status submit_fn(struct async *async, const struct request *request,
-                            const uint64_t behind[KINDS], const cls_slot *slot) {
+                            const uint64_t behind[KINDS], const cls_slot *slot,
+                            uint64_t *position) {
     const struct lane *lane = &async->lanes[request->kind];
     cls_status status = async_enter_behind(async, request->kind, behind);
     if (status)
@@ -138,12 +140,14 @@ static cls_status submit_fn(struct async *async, const struct request *request,
     pthread_mutex_unlock(&async->lock);
     status = blocking_settle(CLS_SUCCESS);
     const unsigned long before = error_count();
-    if (!status)
+    const bool called = !status;
+    if (called)
         status = pipeline_returned(request->compute->fn(lane->handle, slot, request->compute->arg),
                                    before, "the function of a compute");
     blocking_hold();
     pthread_mutex_lock(&async->lock);
-    return status;
+    const cls_status marked = called ? stream_mark(lane->stream, position) : CLS_SUCCESS;
+    return status ? status : marked;
 }
 
 static cls_status submit(struct async *async, const struct request *request,
@@ -151,7 +155,7 @@ static cls_status submit(struct async *async, const struct request *request,
     if (!request->compute)
         return submit_copy(async, request, behind, slot, position);
     if (RARELY(request->compute->fn))
-        return submit_fn(async, request, behind, slot);
+        return submit_fn(async, request, behind, slot, position);
     return submit_kernel(async, request, behind, slot, position);
 }
 
@@ -168,12 +172,6 @@ static cls_status submit_with_slot(struct async *async, const struct request *re
 
 /* --- the whole of it --- */
 
-/* What a function has submitted before it failed has no number, but an end. */
-COLD static void find_end(struct async *async, const struct request *request, struct end *end) {
-    if (request->compute && request->compute->fn)
-        stream_mark(async->lanes[request->kind].stream, &end->position);
-}
-
 /* Behind the operations that it is to wait for, which are named or have touched its buffers. Nobody may run into
  * what it has submitted, though it fails. */
 static cls_status queue_behind(struct async *async, const struct request *request, cls_op *id) {
@@ -184,11 +182,8 @@ static cls_status queue_behind(struct async *async, const struct request *reques
     cls_status status = come_after_named(async, request, behind);
     if (!status)
         status = come_after_buffers(async, request, behind, &touched);
-    if (!status) {
+    if (!status)
         status = submit_with_slot(async, request, behind, &end.position);
-        if (RARELY(status))
-            find_end(async, request, &end);
-    }
     if (!status)
         status = async_record(async, &end, id);
     for (unsigned i = 0; i < touched; i++)

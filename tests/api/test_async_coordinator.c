@@ -458,6 +458,46 @@ static void what_a_failed_function_submitted_is_waited_for(void **state) {
     }
 }
 
+/* What is refused before its function is called has done nothing that others could come behind: a buffer's last
+ * operation is the one that it was. */
+static void a_refused_compute_leaves_the_order(void **state) {
+    (void)state;
+    cls_async_coordinator c = coordinator_make();
+    cls_buffer cells = rig_cells(1), others = rig_cells(1);
+    struct step step = {others, 0, 1, 0};
+    cls_compute refused = CLS_COMPUTE_INIT;
+    const uint32_t in = 42;
+    uint32_t out = 0;
+    cls_triple_buffer ring;
+    cls_stream up, down;
+    struct gate gate;
+    OK(cls_triple_buffer_create(rig.context, 4, NULL, &ring));
+    OK(cls_async_coordinator_get_stream(c, CLS_OP_UPLOAD, &up));
+    OK(cls_async_coordinator_get_stream(c, CLS_OP_DOWNLOAD, &down));
+    compute(c, &step, NULL, 0);
+    OK(cls_async_coordinator_synchronize_all(c));
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(up, gate_hold, &gate));
+    OK(cls_async_coordinator_queue_upload(c, &in, 4, cls_place_buffer(cells), NULL, 0, NULL));
+    refused.fn = run_step;
+    refused.arg = &step;
+    refused.slots = ring;
+    refused.buffers = &cells;
+    refused.n_buffers = 1;
+    EXPECT(CLS_ERROR_INVALID_STATE,
+           cls_async_coordinator_queue_compute(c, &refused, NULL, 0, NULL));
+    OK(cls_async_coordinator_queue_download(c, cls_place_buffer(cells), &out, 4, NULL, 0, NULL));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(down, 50000000));
+    gate_open(&gate);
+    OK(cls_async_coordinator_synchronize_all(c));
+    assert_int_equal(out, 42);
+    gate_destroy(&gate);
+    OK(cls_async_coordinator_destroy(c));
+    OK(cls_triple_buffer_destroy(ring));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_buffer_destroy(others));
+}
+
 /* A stream that is reset by itself goes on; what failed is known by its number until the coordinator's reset. */
 static void failed_operations_stay_beside_later_ones(void **state) {
     (void)state;
@@ -629,6 +669,7 @@ int main(void) {
         cmocka_unit_test(reports_say_what_was_done),
         cmocka_unit_test(failure_reaches_what_depends_on_it),
         cmocka_unit_test(what_a_failed_function_submitted_is_waited_for),
+        cmocka_unit_test(a_refused_compute_leaves_the_order),
         cmocka_unit_test(failed_operations_stay_beside_later_ones),
         cmocka_unit_test(memory_stays_flat_over_a_million),
         cmocka_unit_test(the_oldest_reports_are_dropped),
