@@ -123,12 +123,19 @@ static cls_status load_batch(const struct prefetcher *prefetcher, const struct s
     return status > 0 ? CLS_ERROR_INVALID_STATE : status;
 }
 
-/* Loads and uploads a batch; no lock is held. */
+static bool is_stopped(struct prefetcher *prefetcher) {
+    pthread_mutex_lock(&prefetcher->loaders.lock);
+    const bool stopped = prefetcher->stopped;
+    pthread_mutex_unlock(&prefetcher->loaders.lock);
+    return stopped;
+}
+
+/* Loads and uploads a batch; no lock is held. Until the memory is free may be long enough for a stop to come. */
 static cls_status fetch(struct prefetcher *prefetcher, struct slot *slot, uint64_t index,
                         size_t *bytes) {
     cls_status status = cls_event_synchronize(slot->uploaded);
     *bytes = 0;
-    if (!status)
+    if (!status && !is_stopped(prefetcher))
         status = load_batch(prefetcher, slot, index, bytes);
     if (status || !*bytes)
         return status;

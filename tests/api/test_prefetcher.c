@@ -407,6 +407,58 @@ static void the_end_is_told(void **state) {
     sem_destroy(&owned.ended);
 }
 
+struct counted {
+    sem_t ended;
+    _Atomic unsigned loads;
+};
+
+static cls_status load_counted(void *arg, uint64_t index, void *memory, size_t capacity,
+                               size_t *bytes) {
+    struct counted *counted = arg;
+    (void)index;
+    (void)capacity;
+    counted->loads++;
+    memset(memory, 0, 4);
+    *bytes = 4;
+    return CLS_SUCCESS;
+}
+
+static void tell_end(void *arg) { sem_post(&((struct counted *)arg)->ended); }
+
+/* A worker that waits for the device, which is not done with its memory, calls no loader when a stop has come
+ * meanwhile. */
+static void no_loader_is_called_behind_a_stop(void **state) {
+    (void)state;
+    cls_prefetcher_config config = CLS_PREFETCHER_CONFIG_INIT;
+    struct counted counted = {.loads = 0};
+    cls_prefetcher prefetcher;
+    cls_prefetched batch;
+    cls_stream stream = rig_stream();
+    struct gate gate;
+    gate_init(&gate);
+    sem_init(&counted.ended, 0, 0);
+    config.workers = config.depth = 1;
+    config.end = tell_end;
+    OK(cls_prefetcher_create(rig.context, CAPACITY, load_counted, &counted, &config, &prefetcher));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    gate_await(&gate);
+    for (int i = 0; i < 2; i++) {
+        OK(cls_prefetcher_next(prefetcher, stream, &batch));
+        OK(cls_prefetcher_release(prefetcher, &batch, stream));
+    }
+    nap_ms(30);
+    OK(cls_prefetcher_stop(prefetcher));
+    const unsigned loads = counted.loads;
+    gate_open(&gate);
+    OK(cls_prefetcher_destroy(prefetcher));
+    assert_true(sem_comes(&counted.ended));
+    assert_int_equal(counted.loads, loads);
+    OK(cls_stream_synchronize(stream));
+    OK(cls_stream_destroy(stream));
+    sem_destroy(&counted.ended);
+    gate_destroy(&gate);
+}
+
 /* --- several consumers --- */
 
 struct crowd {
@@ -503,6 +555,7 @@ int main(void) {
         cmocka_unit_test(stop_ends_every_wait),
         cmocka_unit_test(destroyed_in_the_middle),
         cmocka_unit_test(the_end_is_told),
+        cmocka_unit_test(no_loader_is_called_behind_a_stop),
         cmocka_unit_test(each_batch_goes_to_one_thread),
         cmocka_unit_test(next_is_refused_in_a_host_function),
         cmocka_unit_test(bad_arguments),
