@@ -118,7 +118,7 @@ CLS_API cls_status cls_triple_buffer_advance(cls_triple_buffer ring);
 
 /**
  * Waits for the work on all slots, failed or not, and makes them free: to go on after a failure, once the
- * streams are reset.
+ * streams are reset. Nobody is given a slot meanwhile: those calls return CLS_NOT_READY.
  * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function
  */
 CLS_API cls_status cls_triple_buffer_reset(cls_triple_buffer ring);

@@ -38,6 +38,7 @@ struct ring {
     unsigned n_slots;
     bool host_wait;
     pthread_mutex_t lock; /* guards what follows */
+    unsigned resets;      /* under way: no slot is to be had */
     uint64_t taken[STAGES];
     struct slot slots[CLS_TRIPLE_BUFFER_MAX_SLOTS];
 };
@@ -134,6 +135,8 @@ static struct slot *next_of(struct ring *ring, enum stage stage) {
 }
 
 static bool is_there(const struct ring *ring, enum stage stage) {
+    if (ring->resets)
+        return false;
     if (stage == UPLOAD)
         return ring->taken[UPLOAD] - ring->taken[ADVANCE] < ring->n_slots;
     return ring->taken[stage] < ring->taken[stage - 1];
@@ -345,6 +348,20 @@ static cls_status clear(struct ring *ring, unsigned index) {
                                                                                      : CLS_SUCCESS;
 }
 
+static void begin_reset(struct ring *ring) {
+    pthread_mutex_lock(&ring->lock);
+    ring->resets++;
+    pthread_mutex_unlock(&ring->lock);
+}
+
+static void end_reset(struct ring *ring, bool all_free) {
+    pthread_mutex_lock(&ring->lock);
+    for (int stage = 0; stage < STAGES && all_free; stage++)
+        ring->taken[stage] = 0;
+    ring->resets--;
+    pthread_mutex_unlock(&ring->lock);
+}
+
 cls_status cls_triple_buffer_reset(cls_triple_buffer handle) {
     struct ring *ring;
     cls_status status = pipeline_may_block();
@@ -352,13 +369,9 @@ cls_status cls_triple_buffer_reset(cls_triple_buffer handle) {
         status = ring_get(handle, &ring);
     if (status)
         return status;
+    begin_reset(ring);
     for (unsigned i = 0; i < ring->n_slots && !status; i++)
         status = clear(ring, i);
-    if (!status) {
-        pthread_mutex_lock(&ring->lock);
-        for (int stage = 0; stage < STAGES; stage++)
-            ring->taken[stage] = 0;
-        pthread_mutex_unlock(&ring->lock);
-    }
+    end_reset(ring, !status);
     return ring_put(ring, status);
 }

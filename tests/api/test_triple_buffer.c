@@ -431,6 +431,55 @@ static void a_round_stays_open_until_its_thread_has_submitted(void **state) {
     OK(cls_triple_buffer_destroy(ring));
 }
 
+/* One thread resets, which waits for the second slot; the other takes what there is meanwhile. */
+struct resetting {
+    cls_triple_buffer ring;
+    cls_stream stream;
+    struct gate gate; /* of the second slot's work */
+    _Atomic unsigned taken, done;
+};
+
+static void count_late(void *arg) {
+    struct resetting *resetting = arg;
+    nap_ms(100);
+    resetting->done++;
+}
+
+static bool reset_or_take(void *arg, unsigned i) {
+    struct resetting *resetting = arg;
+    cls_slot slot;
+    if (!i)
+        return !cls_triple_buffer_reset(resetting->ring) && resetting->done == resetting->taken;
+    nap_ms(50);
+    while (!cls_triple_buffer_upload_slot(resetting->ring, resetting->stream, &slot)) {
+        resetting->taken++;
+        if (cls_stream_launch_host_async(resetting->stream, count_late, resetting) ||
+            cls_triple_buffer_submitted(resetting->ring, slot.index))
+            return false;
+    }
+    gate_open(&resetting->gate);
+    return true;
+}
+
+static void a_reset_leaves_no_work_behind(void **state) {
+    (void)state;
+    struct resetting resetting = {.ring = ring_of(3), .stream = rig_stream()};
+    cls_stream held = rig_stream();
+    cls_slot slot;
+    gate_init(&resetting.gate);
+    go_round(resetting.ring, held);
+    OK(cls_triple_buffer_upload_slot(resetting.ring, held, &slot));
+    OK(cls_stream_launch_host_async(held, gate_hold, &resetting.gate));
+    OK(cls_triple_buffer_submitted(resetting.ring, slot.index));
+    assert_int_equal(team_run(2, reset_or_take, &resetting), 0);
+    expect_states(resetting.ring, "FFF");
+    OK(cls_stream_synchronize(resetting.stream));
+    OK(cls_stream_destroy(resetting.stream));
+    OK(cls_stream_destroy(held));
+    OK(cls_triple_buffer_destroy(resetting.ring));
+    gate_destroy(&resetting.gate);
+}
+
 static void bad_arguments(void **state) {
     (void)state;
     cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
@@ -469,6 +518,7 @@ int main(void) {
         cmocka_unit_test(the_host_waits_for_the_slot_that_it_gets),
         cmocka_unit_test(a_slot_stays_with_its_thread_until_submitted),
         cmocka_unit_test(a_round_stays_open_until_its_thread_has_submitted),
+        cmocka_unit_test(a_reset_leaves_no_work_behind),
         cmocka_unit_test(bad_arguments),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
