@@ -264,6 +264,7 @@ static cls_status reset(struct pipeline *pipeline) {
     pthread_mutex_unlock(&pipeline->lock);
     if (status)
         return status;
+    synchronize(pipeline);
     status = reset_streams(pipeline);
     pthread_mutex_lock(&pipeline->lock);
     end_reset(pipeline);
@@ -276,8 +277,5 @@ cls_status cls_pipeline_reset(cls_pipeline handle) {
     cls_status status = pipeline_may_block();
     if (!status)
         status = pipeline_get(handle, &pipeline);
-    if (status)
-        return status;
-    synchronize(pipeline);
-    return pipeline_put(pipeline, reset(pipeline));
+    return status ? status : pipeline_put(pipeline, reset(pipeline));
 }

@@ -555,6 +555,60 @@ static void one_thread_submits_at_a_time(void **state) {
     gate_destroy(&at_once.gate);
 }
 
+/* One thread resets, which waits for the second stage; the other iterates meanwhile. */
+struct resetting {
+    cls_pipeline pipeline;
+    struct gate gate;
+    _Atomic unsigned submitted, done;
+};
+
+static void count_late(void *arg) {
+    struct resetting *resetting = arg;
+    nap_ms(200);
+    resetting->done++;
+}
+
+static cls_status stage_counts(const cls_stage_run *run, void *arg) {
+    struct resetting *resetting = arg;
+    if (!run->iteration)
+        return CLS_SUCCESS;
+    resetting->submitted++;
+    return cls_stream_launch_host_async(run->stream, count_late, resetting);
+}
+
+static cls_status stage_held_at_first(const cls_stage_run *run, void *gate) {
+    return run->iteration ? CLS_SUCCESS
+                          : cls_stream_launch_host_async(run->stream, gate_hold, gate);
+}
+
+static bool reset_or_iterate(void *arg, unsigned i) {
+    struct resetting *resetting = arg;
+    if (!i)
+        return !cls_pipeline_reset(resetting->pipeline) && resetting->done == resetting->submitted;
+    nap_ms(50);
+    const cls_status status = cls_pipeline_execute_iteration(resetting->pipeline);
+    gate_open(&resetting->gate);
+    return status == CLS_SUCCESS || status == CLS_ERROR_INVALID_STATE;
+}
+
+/* Also not on a stream of the caller's, which it does not reset. */
+static void a_reset_leaves_no_work_behind(void **state) {
+    (void)state;
+    struct resetting resetting = {.pipeline = pipeline_make(2)};
+    cls_stage counts = stage_of("counts", stage_counts);
+    gate_init(&resetting.gate);
+    counts.stream = rig_stream();
+    counts.arg = &resetting;
+    OK(cls_pipeline_add_stage(resetting.pipeline, &counts));
+    add(resetting.pipeline, "held", NULL, NULL, stage_held_at_first, &resetting.gate);
+    OK(cls_pipeline_execute_iteration(resetting.pipeline));
+    assert_int_equal(team_run(2, reset_or_iterate, &resetting), 0);
+    OK(cls_pipeline_destroy(resetting.pipeline));
+    OK(cls_stream_synchronize(counts.stream));
+    OK(cls_stream_destroy(counts.stream));
+    gate_destroy(&resetting.gate);
+}
+
 static void destroy_with_work_pending(void **state) {
     (void)state;
     static struct run_data data;
@@ -656,6 +710,7 @@ int main(void) {
         cmocka_unit_test(reset_waits_for_who_asks_for_the_pipeline),
         cmocka_unit_test(no_reset_in_a_host_function),
         cmocka_unit_test(one_thread_submits_at_a_time),
+        cmocka_unit_test(a_reset_leaves_no_work_behind),
         cmocka_unit_test(destroy_with_work_pending),
         cmocka_unit_test(bad_stages_and_buffers),
         cmocka_unit_test(stages_and_buffers_have_limits),
