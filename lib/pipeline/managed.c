@@ -44,6 +44,7 @@ struct managed {
     uint64_t timed_from, timed_to; /* timed steps whose times are to be read */
     struct timed_step timed[TIMED_STEPS];
     cls_event base;
+    bool has_base; /* which was recorded, and among work that had not failed, as far as is known */
     struct stepping *stepping;
     bool measured;
     uint64_t measured_step;
@@ -206,6 +207,8 @@ static void read_times(struct managed *managed) {
             return;
         if (!status)
             take_times(managed, timed, ms);
+        else if (timed->state == MARKED)
+            managed->has_base = false;
     }
 }
 
@@ -222,7 +225,8 @@ static struct timed_step *begin_times(struct managed *managed, const cls_buffere
     struct timed_step *timed = &managed->timed[managed->timed_to % TIMED_STEPS];
     if (!step->timed || managed->timed_to - managed->timed_from == TIMED_STEPS)
         return NULL;
-    if (!managed->base && !mark(managed, &managed->base, first))
+    managed->has_base = managed->has_base || mark(managed, &managed->base, first);
+    if (!managed->has_base)
         return NULL;
     timed->step = managed->steps;
     timed->state = MARKING;

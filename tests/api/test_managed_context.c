@@ -279,6 +279,39 @@ static void a_timed_step_has_its_own_time(void **state) {
     assert_true(ms < 1000);
 }
 
+/* What all times are taken from may have been recorded on a poisoned stream, and reports that for ever. */
+static void steps_are_timed_again_after_a_failure(void **state) {
+    (void)state;
+    enum { STEPS = 4 };
+    cls_compute compute = CLS_COMPUTE_INIT;
+    cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
+    cls_async_coordinator coordinator;
+    cls_stream up;
+    unsigned ms = 1;
+    uint32_t word = 7;
+    context_of_steps = managed_make(true);
+    cls_buffered_step step = words_step(&compute);
+    OK(cls_managed_context_get_coordinator(context_of_steps, &coordinator));
+    OK(cls_async_coordinator_get_stream(coordinator, CLS_OP_UPLOAD, &up));
+    compute.fn = compute_nap;
+    compute.arg = &ms;
+    step.in = step.out = &word;
+    step.timed = 1;
+    OK(rig_fail(up, "an upload", CL_OUT_OF_RESOURCES));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(up));
+    EXPECT(CLS_ERROR_COMMAND_FAILED,
+           cls_managed_context_triple_buffered_step(context_of_steps, &step, &told));
+    OK(cls_async_coordinator_reset(coordinator));
+    OK(cls_triple_buffer_reset(step.slots));
+    for (int i = 0; i < STEPS; i++) {
+        OK(cls_managed_context_triple_buffered_step(context_of_steps, &step, &told));
+        synchronize();
+    }
+    assert_true(told.measured);
+    OK(cls_triple_buffer_destroy(step.slots));
+    OK(cls_managed_context_destroy(context_of_steps));
+}
+
 /* What is at work of a pipeline whose stages nothing orders. */
 struct at_work {
     _Atomic int now, most, runs;
@@ -435,6 +468,7 @@ int main(void) {
         cmocka_unit_test(steps_with_a_ring_are_one_at_a_time),
         cmocka_unit_test(no_step_in_place_in_a_host_function),
         cmocka_unit_test(a_timed_step_has_its_own_time),
+        cmocka_unit_test(steps_are_timed_again_after_a_failure),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
