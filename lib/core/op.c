@@ -110,7 +110,9 @@ cls_status op_check_overlap(const struct op_call *call, unsigned a, unsigned b, 
         return CLS_SUCCESS;
     if (in_place && x->address == y->address && x_end == y_end && x_size == y_size)
         return CLS_SUCCESS;
-    return error_set(CLS_ERROR_OVERLAP, "arrays overlap without being the same");
+    return error_set(CLS_ERROR_OVERLAP, "%s",
+                     in_place ? "arrays overlap without being the same"
+                              : "the output overlaps an input, and this does not work in place");
 }
 
 cls_status op_check_dtype(const struct op_call *call, cls_dtype dtype) {
