@@ -38,13 +38,19 @@ static cls_status gemm_shape(const cls_matrix *a, const cls_matrix *b, const cls
 }
 
 /* Whether no two of the output's matrices have an element in common: they may lie behind one another, or
- * beside one another in the same rows. Their last element is known to be within the range of int. */
+ * beside one another in the same rows. Of those that begin in one row the first and the last are looked at, so that
+ * there are 46,341 looks at most: the last element is known to be within the range of int, and with a stride of no more
+ * than ld as many rows on, or else as many matrices, one begins where the first one does. */
 static bool lie_apart(const cls_matrix *c, size_t batches) {
-    for (size_t i = 1; i < batches; i++) {
-        const size_t down = i * c->stride / c->ld, right = i * c->stride % c->ld;
+    for (size_t i = 1, last; i < batches; i = last + 1) {
+        const size_t down = i * c->stride / c->ld;
         if (down >= c->rows)
             return true;
-        if (right < c->columns || (down + 1 < c->rows && c->ld - right < c->columns))
+        if (i * c->stride % c->ld < c->columns)
+            return false;
+        last = ((down + 1) * c->ld - 1) / c->stride;
+        last = last < batches ? last : batches - 1;
+        if (down + 1 < c->rows && c->ld - last * c->stride % c->ld < c->columns)
             return false;
     }
     return true;

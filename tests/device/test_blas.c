@@ -415,8 +415,13 @@ static void bad_input_is_refused(void **state) {
     EXPECT(CLS_ERROR_OVERLAP, cls_gemm_async(ma, ma, bad, &config, NULL));
     bad.ld = 7, bad.stride = 4; /* the second begins in the first's gap and ends in its next row */
     EXPECT(CLS_ERROR_OVERLAP, cls_gemm_async(ma, ma, bad, &config, NULL));
+    bad.ld = 7, bad.stride = 8; /* it begins in the first's second row */
+    EXPECT(CLS_ERROR_OVERLAP, cls_gemm_async(ma, ma, bad, &config, NULL));
     config.batches = 5;
     EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_gemm_async(ma, ma, mb, &config, NULL));
+    cls_matrix one = ma; /* of a thousand million, each beside the one before */
+    one.rows = one.columns = one.stride = 1, one.ld = 1 << 30, config.batches = 1 << 30;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_gemm_async(one, one, one, &config, NULL));
     bad = ma, bad.columns = 0;
     cls_matrix flat = ma;
     flat.rows = 0;
@@ -430,6 +435,7 @@ static void bad_input_is_refused(void **state) {
     EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_axpy_async(1, va, worse, NULL));
     EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_gemv_async(ma, va, worse, NULL, NULL));
     EXPECT(CLS_ERROR_OVERLAP, cls_gemv_async(ma, va, va, NULL, NULL));
+    assert_non_null(strstr(cls_last_error_detail(), "not work in place"));
     worse.count = 0;
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_amax(worse, &index, NULL));
     OK(cls_scal_async(2, worse, NULL));
