@@ -116,15 +116,17 @@ static cls_status submit_timed(struct event *event, struct stream *stream, uint6
                                uint64_t *position) {
     struct command marker;
     command_init(&marker, &type_marker, NULL);
-    pthread_mutex_lock(&stream->lock);
-    stream->want_profiled = true;
-    pthread_mutex_unlock(&stream->lock);
     marker.u.marker.serial = serial;
     marker.u.marker.event = event;
     object_retain(&event->object);
     command_keep(&marker, &event->object);
     cls_status status = stream_submit(stream, &marker, position);
-    return *position ? CLS_SUCCESS : status; /* taken, as stream_mark has it */
+    if (!*position) /* not taken, as stream_mark has it */
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    stream->want_profiled = true;
+    pthread_mutex_unlock(&stream->lock);
+    return CLS_SUCCESS;
 }
 
 /* A timed record without a time was for a poisoned stream: where a reset came between, it is made anew. */

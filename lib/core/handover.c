@@ -133,8 +133,12 @@ COLD static cls_status change_queue(struct stream *stream, bool profiled) {
     return CLS_SUCCESS;
 }
 
+static bool is_timed(const struct command *command) {
+    return command->type == &type_marker && command->u.marker.event;
+}
+
 static inline bool wants_other_queue(const struct stream *stream, const struct command *command) {
-    bool profiled = stream->want_profiled || command->seen;
+    bool profiled = stream->want_profiled || command->seen || is_timed(command);
     return profiled != stream->queue->traits.profiled && !stream->queue->adopted;
 }
 
@@ -202,10 +206,6 @@ static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *ev
     if (tail && last->position > covered && !mutant(MUTANT_TAIL))
         events[count++] = tail;
     return count;
-}
-
-static bool is_timed(const struct command *command) {
-    return command->type == &type_marker && command->u.marker.event;
 }
 
 /* Whether the event ends a command of the stream's that is still at work and has times: then its end is when the

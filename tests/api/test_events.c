@@ -324,6 +324,35 @@ static void test_elapsed_time_refuses_what_it_cannot_tell(void **state) {
     gate_destroy(&gate);
 }
 
+/* A record that does not go in makes the stream's work no dearer. */
+static void test_a_refused_timed_record_leaves_the_stream_untimed(void **state) {
+    (void)state;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_event_config timed = CLS_EVENT_CONFIG_INIT;
+    cls_stream_info info = CLS_STREAM_INFO_INIT;
+    struct gate gate;
+    cls_stream stream;
+    cls_event event;
+    gate_init(&gate);
+    config.fifo_limit = 1;
+    timed.timed = 1;
+    OK(cls_stream_create(rig.context, &config, &stream));
+    OK(cls_event_create(rig.context, &timed, &event));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    EXPECT(CLS_ERROR_LIMIT, cls_event_record(event, stream));
+    OK(cls_stream_get_info(stream, &info));
+    assert_false(info.timing);
+    gate_open(&gate);
+    OK(cls_stream_synchronize(stream));
+    OK(cls_event_record(event, stream));
+    OK(cls_stream_get_info(stream, &info));
+    assert_true(info.timing);
+    OK(cls_event_synchronize(event));
+    OK(cls_event_destroy(event));
+    OK(cls_stream_destroy(stream));
+    gate_destroy(&gate);
+}
+
 static void test_a_timed_event_orders_too_and_may_be_recorded_again(void **state) {
     (void)state;
     struct pair p = pair_make();
@@ -365,6 +394,7 @@ int main(void) {
         cmocka_unit_test(test_elapsed_time_lies_between_the_marks),
         cmocka_unit_test(test_elapsed_time_is_that_of_the_work),
         cmocka_unit_test(test_elapsed_time_refuses_what_it_cannot_tell),
+        cmocka_unit_test(test_a_refused_timed_record_leaves_the_stream_untimed),
         cmocka_unit_test(test_a_timed_event_orders_too_and_may_be_recorded_again),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
