@@ -164,10 +164,9 @@ static bool is_over(struct gate *gate, uint64_t value) {
 /* What one queued signal means for a waiter. */
 static enum gate_answer look_via(struct stream *stream, uint64_t position,
                                  const struct stream *waiter, uint64_t at, struct dep *via) {
-    bool done;
     if (stream == waiter)
         return position < at ? GATE_OPEN : GATE_SHUT;
-    if (stream_dep(stream, position, waiter, via, &done) || done)
+    if (stream_dep(stream, position, waiter, via))
         return GATE_OPEN;
     object_retain(&stream->object);
     if (via->share)

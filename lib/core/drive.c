@@ -46,11 +46,8 @@ static enum readiness look_at(struct stream *stream, struct dep *dep, bool must_
     if (atomic_load(&dep->stream->retired) >= dep->position)
         return READY;
     if (!dep->share) {
-        bool done;
         struct dep fresh;
-        if (stream_dep(dep->stream, dep->position, stream, &fresh, &done))
-            return BLOCKED;
-        if (done)
+        if (stream_dep(dep->stream, dep->position, stream, &fresh))
             return READY;
         dep->share = fresh.share;
         dep->covers = fresh.covers;

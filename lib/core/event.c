@@ -322,13 +322,12 @@ static cls_status wait_here(struct stream *stream, const struct stream *other, u
 cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint64_t position) {
     struct learned learned;
     struct dep dep;
-    bool done;
     if (!other || other == stream) {
         pthread_mutex_lock(&stream->lock);
         return CLS_SUCCESS;
     }
     known_gather(other, position, &learned);
-    stream_dep(other, position, stream, &dep, &done);
+    const bool done = stream_dep(other, position, stream, &dep);
     bool add = !done && !mutant(MUTANT_WAIT_EVENT), check = add && wait_check_wanted(&dep);
     if (!done)
         object_retain(&other->object);
@@ -399,7 +398,7 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
         stream = object_peek(&stream_pool, handle); /* compared only, until it is entered */
     if (!status && other && other != stream) {
         known_gather(other, position, &learned);
-        stream_dep(other, position, stream, &dep, &done);
+        done = stream_dep(other, position, stream, &dep);
     }
     bool add = !done && !mutant(MUTANT_WAIT_EVENT), check = add && wait_check_wanted(&dep);
     if (!status && check) {

@@ -126,12 +126,10 @@ static cls_status completed_event(struct context *context, cl_event *out) {
 
 static cls_status position_event(struct stream *stream, uint64_t position, cl_event *out) {
     struct dep dep;
-    bool done;
-    cls_status status = stream_dep(stream, position, NULL, &dep, &done);
-    if (status)
-        return status;
-    if (done)
-        return completed_event(stream->context, out);
+    if (stream_dep(stream, position, NULL, &dep)) {
+        const struct failure *failure = stream_failure_at(stream, position);
+        return failure ? failure_report(stream, failure) : completed_event(stream->context, out);
+    }
     if (!dep.share)
         return CLS_NOT_READY;
     bool had = event_retain(dep.share->device, dep.share->event);

@@ -190,9 +190,9 @@ cls_status stream_come_after(struct stream *stream, struct stream *other, uint64
 
 /* A dependency of `waiter`, which is only compared, on the stream's work up to `position`; its event is
  * filled in, and retained, when the work is with the driver, and the stream is left for the caller to
- * retain. `*done` true: nothing to wait for (the outcome is in the status), and nothing is held. */
-cls_status stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
-                      struct dep *out, bool *done);
+ * retain. True: it is done, well or not (stream_failure_at), so that there is nothing to wait for, and nothing is held. */
+bool stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
+                struct dep *out);
 
 /* Of the commands that are not seen to be done, the last one's position of which `uses` is true, which is asked
  * under the lock; 0: of none. `host` is the host memory that a copy uses, or NULL. */

@@ -113,8 +113,8 @@ static void cover_dep(struct stream *stream, const struct stream *waiter, struct
     dep->covers = deps_position_of(&flight->deps, waiter);
 }
 
-cls_status stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
-                      struct dep *out, bool *done) {
+bool stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
+                struct dep *out) {
     *out = (struct dep){.stream = stream, .position = position};
     if (atomic_load(&stream->retired) < position) {
         pthread_mutex_lock(&stream->lock);
@@ -123,14 +123,12 @@ cls_status stream_dep(struct stream *stream, uint64_t position, const struct str
             cover_dep(stream, waiter, out);
         pthread_mutex_unlock(&stream->lock);
     }
-    *done = atomic_load(&stream->retired) >= position;
-    if (!*done)
-        return CLS_SUCCESS;
+    if (atomic_load(&stream->retired) < position)
+        return false;
     if (RARELY(out->share))
         share_drop(out->share);
     out->share = NULL;
-    const struct failure *failure = stream_failure_at(stream, position);
-    return failure ? failure_report(stream, failure) : CLS_SUCCESS;
+    return true;
 }
 
 /* --- waiting --- */

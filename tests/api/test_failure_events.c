@@ -192,6 +192,24 @@ static void test_a_chain_that_the_driver_fails_late(void **state) {
     }
 }
 
+/* What a call that succeeds comes to know of others' failure replaces no words about the caller's own. */
+static void test_a_wait_for_failed_work_keeps_the_words(void **state) {
+    (void)state;
+    cls_stream failed = rig_stream(), other = rig_stream();
+    cls_event event = rig_event();
+    OK(rig_fail(failed, "the broken step", CL_OUT_OF_RESOURCES));
+    OK(cls_event_record(event, failed));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(failed));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_event_create(rig.context, NULL, NULL));
+    OK(cls_stream_wait_event(other, event));
+    assert_null(strstr(cls_last_error_detail(), "the broken step"));
+    assert_int_equal(cls_last_error_code(), 0);
+    expect_poison(other, "the broken step");
+    OK(cls_event_destroy(event));
+    OK(cls_stream_destroy(failed));
+    OK(cls_stream_destroy(other));
+}
+
 /* The wait for failed work is not forgotten for one of the same stream that comes after its reset. */
 static void test_a_wait_after_a_reset_keeps_the_one_before(void **state) {
     (void)state;
@@ -264,6 +282,7 @@ int main(void) {
         cmocka_unit_test(test_a_failed_user_event_poisons_a_stream_without_commands),
         cmocka_unit_test(test_a_reset_forgets_a_failed_user_event),
         cmocka_unit_test(test_a_chain_that_the_driver_fails_late),
+        cmocka_unit_test(test_a_wait_for_failed_work_keeps_the_words),
         cmocka_unit_test(test_a_wait_after_a_reset_keeps_the_one_before),
         cmocka_unit_test(test_a_record_is_taken_as_the_failure_comes),
     };
