@@ -22,7 +22,8 @@
  *
  * Statuses common to all submissions: CLS_ERROR_INVALID_HANDLE, CLS_ERROR_CONTEXT_DESTROYED,
  * CLS_ERROR_OUT_OF_MEMORY, CLS_ERROR_LIMIT (fifo_limit reached), CLS_ERROR_SHUTDOWN, a poisoned stream's
- * error, and what the driver says when it refuses a command; a refused submission changes nothing.
+ * error, and what the driver says when it refuses a command; a refused submission changes nothing. An operation
+ * of several commands, as a reduction is, may be refused behind its first: its output stays as it was.
  *
  * **Priorities.** Where the device has them (the capability "priorities") a stream's queue is made with
  * its priority, and the driver does with it what it likes. Everywhere the library hands over in order of

@@ -69,7 +69,8 @@ CLS_API cls_status cls_timeline_create(const cls_timeline_config *config, cls_ti
 
 /**
  * Destroys a timeline and returns at once. Signals queued on streams still take effect; waits that none
- * of them meets fail, and poison the streams that wait.
+ * of them meets fail, and poison the streams that wait. One that is queued behind the very wait that it would
+ * meet counts as still to come: a circle of streams stays one.
  * @retval CLS_ERROR_INVALID_HANDLE
  */
 CLS_API cls_status cls_timeline_destroy(cls_timeline timeline);
