@@ -1,21 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/setting.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int value_of(const struct setting *setting, const char *text) {
-    for (size_t i = 0; text && i < sizeof setting->words / sizeof *setting->words; i++)
-        if (strcmp(text, setting->words[i].word) == 0)
-            return setting->words[i].value;
-    return setting->otherwise;
+enum { WORDS = sizeof((struct setting *)NULL)->words / sizeof(struct setting_word) };
+
+/* The place of a word in the setting, or WORDS. */
+static size_t place_of(const struct setting *setting, const char *text) {
+    size_t i = 0;
+    while (i < WORDS && (!text || strcmp(text, setting->words[i].word) != 0))
+        i++;
+    return i;
+}
+
+/* A word that is misspelt would pass for one that makes no difference. */
+static void tell_ignored(const struct setting *setting, const char *text) {
+    if (text && *text)
+        fprintf(stderr, "clstream: %s=%s is ignored: there are '%s' and '%s'\n", setting->variable,
+                text, setting->words[0].word, setting->words[1].word);
 }
 
 int setting_read(const struct setting *setting, _Atomic int *known) {
     int value = atomic_load_explicit(known, memory_order_relaxed);
     if (value < 0) {
-        value = value_of(setting, getenv(setting->variable));
-        atomic_store_explicit(known, value, memory_order_relaxed);
+        const char *text = getenv(setting->variable);
+        const size_t place = place_of(setting, text);
+        int before = -1;
+        value = place < WORDS ? setting->words[place].value : setting->otherwise;
+        if (atomic_compare_exchange_strong(known, &before, value) && place == WORDS)
+            tell_ignored(setting, text);
     }
     return value;
 }

@@ -6,7 +6,8 @@
 
 #include <stdatomic.h>
 
-/* The words that a variable may have, and what they mean; any other value, and none, means `otherwise`. */
+/* The words that a variable may have, and what they mean; none means `otherwise`, and so
+ * does any other, which is told once on the standard error. */
 struct setting {
     const char *variable;
     struct setting_word {

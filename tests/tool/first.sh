@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The first program, which the README shows, does what it says.
+# The first program, which the README shows, does what it says, also with a setting that is misspelt.
 set -eu
 . "$srcdir/tests/tool/common.sh"
 need_device
@@ -8,4 +8,9 @@ need_device
 check "it prints the squares" \
     "$(out=$("$top_builddir/examples/first" 2>&1) || true
     [ "$out" = '1 4 9 16' ] || echo "$out")"
+check "a misspelt setting is told, once" \
+    "$(out=$(CLSTREAM_QUEUE_ORDER=inorder "$top_builddir/examples/first" 2>&1) || true
+    told="clstream: CLSTREAM_QUEUE_ORDER=inorder is ignored: there are 'in' and 'out'"
+    [ "$out" = "$told
+1 4 9 16" ] || echo "$out")"
 finish
