@@ -10,14 +10,14 @@ enum { WORDS = sizeof((struct setting *)NULL)->words / sizeof(struct setting_wor
 /* The place of a word in the setting, or WORDS. */
 static size_t place_of(const struct setting *setting, const char *text) {
     size_t i = 0;
-    while (i < WORDS && (!text || strcmp(text, setting->words[i].word) != 0))
+    while (i < WORDS && strcmp(text, setting->words[i].word) != 0)
         i++;
     return i;
 }
 
 /* A word that is misspelt would pass for one that makes no difference. */
 static void tell_ignored(const struct setting *setting, const char *text) {
-    if (text && *text)
+    if (*text)
         fprintf(stderr, "clstream: %s=%s is ignored: there are '%s' and '%s'\n", setting->variable,
                 text, setting->words[0].word, setting->words[1].word);
 }
@@ -26,6 +26,7 @@ int setting_read(const struct setting *setting, _Atomic int *known) {
     int value = atomic_load_explicit(known, memory_order_relaxed);
     if (value < 0) {
         const char *text = getenv(setting->variable);
+        text = text ? text : "";
         const size_t place = place_of(setting, text);
         int before = -1;
         value = place < WORDS ? setting->words[place].value : setting->otherwise;

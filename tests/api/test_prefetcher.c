@@ -15,6 +15,7 @@ struct data {
     cls_status how;
     bool uneven; /* some loaders take longer than others */
     struct gate *gate;
+    sem_t *ended;
     _Atomic unsigned calls, at_work, most_at_work;
     _Atomic unsigned char seen[4096];
 };
@@ -407,39 +408,25 @@ static void the_end_is_told(void **state) {
     sem_destroy(&owned.ended);
 }
 
-struct counted {
-    sem_t ended;
-    _Atomic unsigned loads;
-};
-
-static cls_status load_counted(void *arg, uint64_t index, void *memory, size_t capacity,
-                               size_t *bytes) {
-    struct counted *counted = arg;
-    (void)index;
-    (void)capacity;
-    counted->loads++;
-    memset(memory, 0, 4);
-    *bytes = 4;
-    return CLS_SUCCESS;
-}
-
-static void tell_end(void *arg) { sem_post(&((struct counted *)arg)->ended); }
+static void tell_end(void *arg) { sem_post(((struct data *)arg)->ended); }
 
 /* A worker that waits for the device, which is not done with its memory, calls no loader when a stop has come
  * meanwhile. */
 static void no_loader_is_called_behind_a_stop(void **state) {
     (void)state;
     cls_prefetcher_config config = CLS_PREFETCHER_CONFIG_INIT;
-    struct counted counted = {.loads = 0};
+    struct data *data = data_new(1000, false);
     cls_prefetcher prefetcher;
     cls_prefetched batch;
     cls_stream stream = rig_stream();
     struct gate gate;
+    sem_t ended;
     gate_init(&gate);
-    sem_init(&counted.ended, 0, 0);
+    sem_init(&ended, 0, 0);
+    data->ended = &ended;
     config.workers = config.depth = 1;
     config.end = tell_end;
-    OK(cls_prefetcher_create(rig.context, CAPACITY, load_counted, &counted, &config, &prefetcher));
+    OK(cls_prefetcher_create(rig.context, CAPACITY, load, data, &config, &prefetcher));
     OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
     gate_await(&gate);
     for (int i = 0; i < 2; i++) {
@@ -448,14 +435,14 @@ static void no_loader_is_called_behind_a_stop(void **state) {
     }
     nap_ms(30);
     OK(cls_prefetcher_stop(prefetcher));
-    const unsigned loads = counted.loads;
+    const unsigned loads = data->calls;
     gate_open(&gate);
     OK(cls_prefetcher_destroy(prefetcher));
-    assert_true(sem_comes(&counted.ended));
-    assert_int_equal(counted.loads, loads);
+    assert_true(sem_comes(&ended));
+    assert_int_equal(data->calls, loads);
     OK(cls_stream_synchronize(stream));
     OK(cls_stream_destroy(stream));
-    sem_destroy(&counted.ended);
+    sem_destroy(&ended);
     gate_destroy(&gate);
 }
 
