@@ -17,8 +17,9 @@
  * **Failure** is the streams': an operation behind a failed one fails with its error, and the queue calls
  * return that error until cls_async_coordinator_reset, and behind that those on the triple buffers that failed
  * operations used until cls_triple_buffer_reset. Where a queue call fails once it has taken a slot of a
- * triple buffer, as by a function's error, the slot stays taken until cls_triple_buffer_reset. What a function had
- * submitted before its error is no operation, but later ones on its buffers run behind it.
+ * triple buffer, as by a function's error, the slot stays taken until cls_triple_buffer_reset: it and those behind it
+ * come to no later stage, whose calls return CLS_ERROR_INVALID_STATE. What a function had submitted before its error
+ * is no operation, but later ones on its buffers run behind it.
  *
  * All calls are safe from any thread. Statuses common to all: CLS_ERROR_INVALID_HANDLE,
  * CLS_ERROR_CONTEXT_DESTROYED.

@@ -92,6 +92,8 @@ CLS_API cls_status cls_triple_buffer_upload_slot(cls_triple_buffer ring, cls_str
  * Takes the slot uploaded longest ago for work on `stream`, which waits for the upload.
  * @retval CLS_NOT_READY no slot is uploading, or another thread holds it and has not said
  *                       that its work is submitted
+ * @retval CLS_ERROR_INVALID_STATE work that an async coordinator (async_coordinator.h) had for this slot was refused:
+ *                                 it is there for nobody until the reset
  * @return also the other statuses of upload_slot, and those of cls_event_record for the stream of the
  *         upload
  */
@@ -110,9 +112,11 @@ CLS_API cls_status cls_triple_buffer_download_slot(cls_triple_buffer ring, cls_s
 CLS_API cls_status cls_triple_buffer_submitted(cls_triple_buffer ring, unsigned index);
 
 /**
- * Closes the round of the slot that is downloading longest: it is free.
+ * Closes the round of the slot that is downloading longest: it is free, and so are those behind it that an async
+ * coordinator has closed.
  * @retval CLS_NOT_READY no slot is downloading, or another thread holds it and has not said that its
  *                       work is submitted
+ * @retval CLS_ERROR_INVALID_STATE as process_slot
  */
 CLS_API cls_status cls_triple_buffer_advance(cls_triple_buffer ring);
 

@@ -83,7 +83,7 @@ static cls_status take_slot(const struct request *request, cls_stream stream, cl
 
 static cls_status pass_slot(const struct request *request, const cls_slot *slot) {
     if (request->kind == CLS_OP_DOWNLOAD)
-        return cls_triple_buffer_advance(request->slots);
+        return ring_close(request->slots, slot);
     return cls_triple_buffer_submitted(request->slots, slot->index);
 }
 
@@ -165,9 +165,14 @@ static cls_status submit_with_slot(struct async *async, const struct request *re
     if (!RARELY(request->slots))
         return submit(async, request, behind, NULL, position);
     cls_status status = take_slot(request, async->lanes[request->kind].handle, &slot);
+    if (status)
+        return status;
+    status = submit(async, request, behind, &slot, position);
     if (!status)
-        status = submit(async, request, behind, &slot, position);
-    return status ? status : pass_slot(request, &slot);
+        status = pass_slot(request, &slot);
+    if (status)
+        ring_refuse(request->slots, &slot);
+    return status;
 }
 
 /* --- the whole of it --- */

@@ -242,15 +242,6 @@ static void mark_stage(struct managed *managed, struct timed_step *timed, cls_op
         *spoilt = !mark(managed, &timed->marks[kind][edge], managed->streams[kind]);
 }
 
-/* What a failed step had taken of the ring goes the rest of its way without it: to the next step it would be
- * one of its own. */
-static void close_round(cls_triple_buffer slots, cls_stream compute, cls_stream download) {
-    cls_slot slot;
-    cls_triple_buffer_process_slot(slots, compute, &slot);
-    cls_triple_buffer_download_slot(slots, download, &slot);
-    cls_triple_buffer_advance(slots);
-}
-
 static cls_status submit_step(struct managed *managed, const cls_buffered_step *step,
                               struct timed_step *timed, bool *spoilt, cls_step_telemetry *out) {
     const cls_place place = cls_place_slots(step->slots);
@@ -282,9 +273,9 @@ static cls_status step_on_streams(struct managed *managed, const cls_buffered_st
     out->step = managed->steps++;
     pthread_mutex_unlock(&managed->lock);
     cls_status status = submit_step(managed, step, timed, &spoilt, out);
-    if (status)
-        close_round(step->slots, managed->streams[CLS_OP_COMPUTE],
-                    managed->streams[CLS_OP_DOWNLOAD]);
+    if (status) /* to the next step its slot would be one of its own */
+        ring_close_only(step->slots, managed->streams[CLS_OP_COMPUTE],
+                        managed->streams[CLS_OP_DOWNLOAD]);
     pthread_mutex_lock(&managed->lock);
     if (timed)
         timed->state = status || spoilt ? SPOILT : MARKED;
@@ -348,7 +339,7 @@ static cls_status step_in_place(struct managed *managed, const cls_buffered_step
         return status;
     status = run_in_place(managed, step, &slot, times);
     if (status) {
-        close_round(step->slots, managed->default_stream, managed->default_stream);
+        ring_close_only(step->slots, managed->default_stream, managed->default_stream);
         return status;
     }
     pthread_mutex_lock(&managed->lock);

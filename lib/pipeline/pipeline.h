@@ -28,6 +28,14 @@ cls_status pipeline_create_in_place(cls_context context, const cls_pipeline_conf
 cls_status ring_await_upload(cls_triple_buffer ring);
 cls_status ring_take_upload(cls_triple_buffer ring, cls_stream stream, cls_slot *out);
 
+/* For who has taken a slot and says what became of its work: cls_triple_buffer_advance of this slot, whichever is
+ * downloading longest; or that it was refused, so that nobody is given the slot before the ring's reset. */
+cls_status ring_close(cls_triple_buffer ring, const cls_slot *slot);
+void ring_refuse(cls_triple_buffer ring, const cls_slot *slot);
+
+/* The one slot in use, if any, goes through the stages that are left without work and is free, refused or not. */
+void ring_close_only(cls_triple_buffer ring, cls_stream compute, cls_stream download);
+
 /* CLS_ERROR_WOULD_DEADLOCK inside a host function or callback. */
 cls_status pipeline_may_block(void);
 

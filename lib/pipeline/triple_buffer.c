@@ -28,6 +28,8 @@ struct slot {
     cls_stream stream; /* of the stage that holds it */
     pthread_t holder;
     bool submitted; /* the event is behind the holder's work */
+    bool refused;   /* that work, wholly or in part: nobody takes the slot over before the reset */
+    bool closed;    /* its round, while one before it is not */
 };
 
 struct ring {
@@ -150,6 +152,9 @@ static cls_status submit(struct slot *slot) {
 
 /* Whether the slot's holder is done with it; its own thread need not have said so. */
 static cls_status let_go(struct slot *slot) {
+    if (slot->refused)
+        return error_set(CLS_ERROR_INVALID_STATE,
+                         "the slot that is next holds work that was refused: until the reset");
     if (slot->submitted)
         return CLS_SUCCESS;
     return pthread_equal(slot->holder, pthread_self()) ? submit(slot) : CLS_NOT_READY;
@@ -170,6 +175,22 @@ static cls_status take(struct ring *ring, enum stage stage, cls_stream stream, c
     *out = (cls_slot){slot->buffer, (unsigned)(slot - ring->slots), ring->taken[stage]};
     ring->taken[stage]++;
     return CLS_SUCCESS;
+}
+
+/* Closes a round that is being downloaded. Slots become free in their order, this one when those before it are. */
+static cls_status close_round(struct ring *ring, uint64_t round) {
+    struct slot *slot = &ring->slots[round % ring->n_slots];
+    cls_status status = let_go(slot);
+    slot->closed = !status;
+    while (is_there(ring, ADVANCE) && next_of(ring, ADVANCE)->closed) {
+        next_of(ring, ADVANCE)->closed = false;
+        ring->taken[ADVANCE]++;
+    }
+    return status;
+}
+
+static cls_status advance(struct ring *ring) {
+    return is_there(ring, ADVANCE) ? close_round(ring, ring->taken[ADVANCE]) : CLS_NOT_READY;
 }
 
 /* Waits for the device's end of the slot that is next to be taken, and leaves the ring locked on success. The
@@ -250,10 +271,49 @@ cls_status cls_triple_buffer_advance(cls_triple_buffer handle) {
     if (status)
         return status;
     blocking_lock(&ring->lock);
-    status = is_there(ring, ADVANCE) ? let_go(next_of(ring, ADVANCE)) : CLS_NOT_READY;
-    if (!status)
-        ring->taken[ADVANCE]++;
+    return ring_put(ring, blocking_unlock(&ring->lock, advance(ring)));
+}
+
+/* Whether the round is still the one that this slot was taken for. */
+static bool is_held(const struct ring *ring, const cls_slot *slot, enum stage stage) {
+    return !ring->resets && slot->round >= ring->taken[ADVANCE] && slot->round < ring->taken[stage];
+}
+
+cls_status ring_close(cls_triple_buffer handle, const cls_slot *slot) {
+    struct ring *ring;
+    cls_status status = ring_get(handle, &ring);
+    if (status)
+        return status;
+    blocking_lock(&ring->lock);
+    status = is_held(ring, slot, DOWNLOAD)
+                 ? close_round(ring, slot->round)
+                 : error_set(CLS_ERROR_INVALID_STATE, "the triple buffer was reset meanwhile");
     return ring_put(ring, blocking_unlock(&ring->lock, status));
+}
+
+void ring_refuse(cls_triple_buffer handle, const cls_slot *slot) {
+    struct ring *ring;
+    if (ring_get(handle, &ring))
+        return;
+    pthread_mutex_lock(&ring->lock);
+    if (is_held(ring, slot, UPLOAD))
+        ring->slots[slot->index].refused = true;
+    pthread_mutex_unlock(&ring->lock);
+    ring_put(ring, CLS_SUCCESS);
+}
+
+void ring_close_only(cls_triple_buffer handle, cls_stream compute, cls_stream download) {
+    struct ring *ring;
+    cls_slot slot;
+    if (ring_get(handle, &ring))
+        return;
+    blocking_lock(&ring->lock);
+    for (unsigned i = 0; i < ring->n_slots; i++)
+        ring->slots[i].refused = false;
+    take(ring, PROCESS, compute, &slot);
+    take(ring, DOWNLOAD, download, &slot);
+    advance(ring);
+    ring_put(ring, blocking_unlock(&ring->lock, CLS_SUCCESS));
 }
 
 /* --- states --- */
@@ -341,6 +401,7 @@ static cls_status clear(struct ring *ring, unsigned index) {
     old = slot->event;
     slot->event = fresh;
     slot->submitted = true;
+    slot->refused = slot->closed = false;
     blocking_unlock(&ring->lock, CLS_SUCCESS);
     status = cls_event_synchronize(old);
     cls_event_destroy(old);

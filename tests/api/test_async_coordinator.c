@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Async coordinators: order named and implied, fork and join, reports, failure, bounds, and threads. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -498,6 +499,106 @@ static void a_refused_compute_leaves_the_order(void **state) {
     OK(cls_buffer_destroy(others));
 }
 
+/* What was refused of a slot's round is not taken for done: nobody gets the slot, or what lies in it, before the
+ * ring's reset. */
+static void a_refused_compute_keeps_its_slot(void **state) {
+    (void)state;
+    cls_async_coordinator c = coordinator_make();
+    struct step step = {NULL, 7, 2, 0};
+    cls_compute refused = CLS_COMPUTE_INIT, what = CLS_COMPUTE_INIT;
+    const uint32_t in[2] = {5, 6};
+    uint32_t out = 1;
+    cls_triple_buffer ring;
+    cls_slot_state states[3];
+    cls_slot slot;
+    OK(cls_triple_buffer_create(rig.context, 4, NULL, &ring));
+    what.slots = refused.slots = ring;
+    what.fn = run_step;
+    what.arg = &step;
+    refused.fn = refuse;
+    for (int round = 0; round < 2; round++) {
+        OK(cls_async_coordinator_queue_upload(c, &in[0], 4, cls_place_slots(ring), NULL, 0, NULL));
+        EXPECT(CLS_ERROR_NOT_FOUND,
+               cls_async_coordinator_queue_compute(c, &refused, NULL, 0, NULL));
+        EXPECT(CLS_ERROR_INVALID_STATE, cls_async_coordinator_queue_download(
+                                            c, cls_place_slots(ring), &out, 4, NULL, 0, NULL));
+        assert_non_null(strstr(cls_last_error_detail(), "was refused"));
+        /* Later slots go on, and come behind it. */
+        OK(cls_async_coordinator_queue_upload(c, &in[1], 4, cls_place_slots(ring), NULL, 0, NULL));
+        OK(cls_async_coordinator_queue_compute(c, &what, NULL, 0, NULL));
+        EXPECT(CLS_ERROR_INVALID_STATE, cls_triple_buffer_download_slot(ring, NULL, &slot));
+        EXPECT(CLS_NOT_READY, cls_triple_buffer_advance(ring));
+        OK(cls_triple_buffer_get_states(ring, states, 3));
+        assert_int_equal(states[0], CLS_SLOT_PROCESSING);
+        OK(cls_async_coordinator_synchronize_all(c));
+        assert_int_equal(out, 1);
+        OK(cls_triple_buffer_reset(ring));
+    }
+    OK(cls_async_coordinator_queue_upload(c, &in[1], 4, cls_place_slots(ring), NULL, 0, NULL));
+    OK(cls_async_coordinator_queue_compute(c, &what, NULL, 0, NULL));
+    OK(cls_async_coordinator_queue_download(c, cls_place_slots(ring), &out, 4, NULL, 0, NULL));
+    OK(cls_async_coordinator_synchronize_all(c));
+    assert_int_equal(out, 6 * 7 + 2);
+    OK(cls_triple_buffer_destroy(ring));
+    OK(cls_async_coordinator_destroy(c));
+}
+
+/* Takes a slot through its stages, and says of none that its work is submitted. */
+static void *take_to_download(void *arg) {
+    cls_triple_buffer ring = *(cls_triple_buffer *)arg;
+    cls_slot slot;
+    OK(cls_triple_buffer_upload_slot(ring, NULL, &slot));
+    OK(cls_triple_buffer_process_slot(ring, NULL, &slot));
+    OK(cls_triple_buffer_download_slot(ring, NULL, &slot));
+    return NULL;
+}
+
+/* A slot that the program holds, on this thread or on another, is not the coordinator's to free. */
+static void downloads_free_no_slot_but_their_own(void **state) {
+    (void)state;
+    struct step step = {NULL, 7, 2, 0};
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        cls_async_coordinator c = coordinator_make();
+        cls_compute what = CLS_COMPUTE_INIT;
+        const uint32_t in = 5;
+        uint32_t out = 0;
+        cls_triple_buffer ring;
+        cls_slot_state states[3];
+        pthread_t thread;
+        OK(cls_triple_buffer_create(rig.context, 4, NULL, &ring));
+        if (elsewhere) {
+            assert_int_equal(pthread_create(&thread, NULL, take_to_download, &ring), 0);
+            assert_int_equal(pthread_join(thread, NULL), 0);
+        } else {
+            take_to_download(&ring);
+        }
+        what.slots = ring;
+        what.fn = run_step;
+        what.arg = &step;
+        for (int i = 0; i < 2; i++) {
+            OK(cls_async_coordinator_queue_upload(c, &in, 4, cls_place_slots(ring), NULL, 0, NULL));
+            OK(cls_async_coordinator_queue_compute(c, &what, NULL, 0, NULL));
+            OK(cls_async_coordinator_queue_download(c, cls_place_slots(ring), &out, 4, NULL, 0,
+                                                    NULL));
+        }
+        OK(cls_triple_buffer_get_states(ring, states, 3));
+        assert_int_equal(states[0], CLS_SLOT_DOWNLOADING);
+        EXPECT(CLS_ERROR_INVALID_STATE,
+               cls_async_coordinator_queue_upload(c, &in, 4, cls_place_slots(ring), NULL, 0, NULL));
+        /* With it, those behind it are free. */
+        OK(cls_triple_buffer_submitted(ring, 0));
+        OK(cls_triple_buffer_advance(ring));
+        OK(cls_triple_buffer_get_states(ring, states, 3));
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(states[i], CLS_SLOT_FREE);
+        EXPECT(CLS_NOT_READY, cls_triple_buffer_advance(ring));
+        OK(cls_async_coordinator_synchronize_all(c));
+        assert_int_equal(out, 5 * 7 + 2);
+        OK(cls_triple_buffer_destroy(ring));
+        OK(cls_async_coordinator_destroy(c));
+    }
+}
+
 /* A stream that is reset by itself goes on; what failed is known by its number until the coordinator's reset. */
 static void failed_operations_stay_beside_later_ones(void **state) {
     (void)state;
@@ -670,6 +771,8 @@ int main(void) {
         cmocka_unit_test(failure_reaches_what_depends_on_it),
         cmocka_unit_test(what_a_failed_function_submitted_is_waited_for),
         cmocka_unit_test(a_refused_compute_leaves_the_order),
+        cmocka_unit_test(a_refused_compute_keeps_its_slot),
+        cmocka_unit_test(downloads_free_no_slot_but_their_own),
         cmocka_unit_test(failed_operations_stay_beside_later_ones),
         cmocka_unit_test(memory_stays_flat_over_a_million),
         cmocka_unit_test(the_oldest_reports_are_dropped),
