@@ -8,8 +8,9 @@
  * other has finished; cls_prefetch_async is a hint there. On a coarse-grained device it belongs to one of
  * them: to the host at first and after cls_prefetch_async(buffer, CLS_TO_HOST, stream) is done, to the
  * device from the call of cls_prefetch_async(buffer, CLS_TO_DEVICE, stream) on; a command that uses it
- * while it is the host's, though for 0 bytes, is CLS_ERROR_INVALID_STATE. A prefetch that its stream drops,
- * because earlier work failed, hands nothing over. A program that follows the second rule runs on both;
+ * while it is the host's, though for 0 bytes, is CLS_ERROR_INVALID_STATE. Its prefetches take place in the order of
+ * their calls, each behind the one before, whatever their streams. One that its stream drops, because earlier work
+ * failed, hands nothing over, and those behind it do not fail. A program that follows the second rule runs on both;
  * CLSTREAM_MANAGED=coarse in the environment applies it on every device, to find out.
  *
  * All calls are safe from any thread.

@@ -6,6 +6,8 @@
 #include <clstream/buffer.h>
 
 #include "base/handle.h"
+#include "base/rare.h"
+#include "core/custody.h"
 #include "driver/device.h"
 
 struct context;
@@ -18,11 +20,9 @@ struct buffer {
     struct object object;
     struct context *context; /* retained */
     cl_mem memory;
-    size_t bytes;           /* as asked for */
-    bool is_coarse;         /* it belongs to the host and the device by turns */
-    _Atomic bool is_hosts;  /* and it is the host's turn, or will be */
-    _Atomic bool is_mapped; /* for the host: as of what the driver was given */
-    void *host;             /* unified memory's; NULL: the buffer is none */
+    size_t bytes;            /* as asked for */
+    struct custody *custody; /* it is the host's and the device's by turns; NULL: it is not */
+    void *host;              /* unified memory's; NULL: the buffer is none */
 
     struct block *block; /* NULL: a buffer of its own */
     size_t capacity;     /* bytes of the slot */
@@ -46,8 +46,10 @@ cls_status buffer_get(cls_buffer handle, struct buffer **out);
 cls_status buffer_is_the_hosts(void) COLD;
 /* The same without a look-up: whether it is the device's turn. */
 static inline cls_status buffer_check(const struct buffer *buffer) {
-    return atomic_load_explicit(&buffer->is_hosts, memory_order_relaxed) ? buffer_is_the_hosts()
-                                                                         : CLS_SUCCESS;
+    const struct custody *custody = buffer->custody;
+    return RARELY(custody) && atomic_load_explicit(&custody->is_hosts, memory_order_relaxed)
+               ? buffer_is_the_hosts()
+               : CLS_SUCCESS;
 }
 static inline void buffer_put(struct buffer *buffer) { object_release(&buffer->object); }
 

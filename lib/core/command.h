@@ -21,6 +21,7 @@ struct kernel;
 struct kernel_slot;
 struct event;
 struct buffer;
+struct passing;
 struct sighting;
 
 /* Where a device command goes. */
@@ -130,6 +131,7 @@ struct command {
             const cl_mem *memory; /* in the buffer, which the command keeps */
             bool to_host;
             struct buffer *by_turns; /* coarse unified memory: mapped for the host, or unmapped */
+            struct passing *passing; /* of it, over by discard */
         } migrate;
         struct {
             struct event *event; /* timed record to be told the end time, or NULL; in refs */
@@ -211,9 +213,7 @@ static inline void refs_move(struct refs *to, struct refs *from) {
 /* Drops a command that is not, or no longer, submitted: discard, references, dependencies. */
 void command_drop(struct command *command);
 
-/* What was dropped hands nothing over. */
 void discard_migrate(struct command *command);
-
 cls_status command_migrate(struct target target, const struct migration *migration,
                            struct wait_list waits, cl_event *event);
 

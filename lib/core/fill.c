@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills, and the prefetch hint. */
+/* Fills. */
 #include <string.h>
 
 #include "base/error.h"
-#include "core/context.h"
 #include "core/transfer.h"
-#include "driver/quirk.h"
 
 enum { PATTERN_MAX = 16 };
 
@@ -51,55 +49,4 @@ cls_status cls_fill_async(cls_buffer dst, size_t offset, size_t bytes, const voi
 cls_status cls_fill(cls_buffer dst, size_t offset, size_t bytes, const void *pattern,
                     size_t pattern_bytes, cls_stream stream) {
     return fill(dst, offset, bytes, pattern, pattern_bytes, stream, true);
-}
-
-/* Coarse unified memory changes hands with the call: what comes after it finds it there. False: it is there
- * already. */
-static bool change_hands(struct transfer *t) {
-    struct buffer *buffer = t->to;
-    t->command.u.migrate.by_turns = buffer;
-    return atomic_exchange(&buffer->is_hosts, t->command.u.migrate.to_host) !=
-           t->command.u.migrate.to_host;
-}
-
-static bool can_migrate_to_host(const struct transfer *t) {
-    return !(t->stream->context->device->quirks & QUIRK_HOST_MIGRATION_CORRUPTS);
-}
-
-static cls_status prefetch(cls_buffer handle, cls_location where, cls_stream stream,
-                           bool blocking) {
-    struct transfer t;
-    if (where != CLS_TO_DEVICE && where != CLS_TO_HOST)
-        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_location", (int)where);
-    cls_status status = transfer_begin_moving(&t, stream, handle);
-    if (status)
-        return status;
-    struct buffer *buffer = t.to;
-    if (where == CLS_TO_HOST && !buffer->is_coarse && !can_migrate_to_host(&t)) {
-        command_init(&t.command, &type_marker, "prefetch");
-        return transfer_submit(&t, blocking);
-    }
-    bool late = t.stream->context->caps->migrate_blocks;
-    t.command.u.migrate =
-        (struct migration){.memory = &buffer->memory, .to_host = where == CLS_TO_HOST};
-    t.command.type = late ? &type_late_migrate : &type_migrate;
-    if (!buffer->is_coarse)
-        return transfer_submit(&t, blocking);
-    object_retain(&buffer->object);
-    bool changed = change_hands(&t);
-    if (!changed)
-        command_init(&t.command, &type_marker, "prefetch");
-    status = transfer_submit(&t, blocking);
-    if (changed && status) /* perhaps the work before it failed, and the change was handed over */
-        discard_migrate(&t.command);
-    buffer_put(buffer);
-    return status;
-}
-
-cls_status cls_prefetch_async(cls_buffer buffer, cls_location where, cls_stream stream) {
-    return prefetch(buffer, where, stream, false);
-}
-
-cls_status cls_prefetch(cls_buffer buffer, cls_location where, cls_stream stream) {
-    return prefetch(buffer, where, stream, true);
 }

@@ -50,10 +50,15 @@ static cls_status make(struct context *context, size_t bytes, cls_managed_kind k
     const struct device *device = context->device;
     struct shared shared;
     struct buffer *buffer;
+    struct custody *custody = NULL;
     bool coarse = kind == CLS_MANAGED_COARSE;
-    cls_status status = shared_create(device, context->cl, bytes, !coarse, &engine_hint, &shared);
-    if (status)
+    cls_status status = coarse ? custody_new(&custody) : CLS_SUCCESS;
+    if (!status)
+        status = shared_create(device, context->cl, bytes, !coarse, &engine_hint, &shared);
+    if (status) {
+        custody_free(custody);
         return status;
+    }
     if (coarse)
         status = map_first(context, &shared);
     if (!status)
@@ -61,12 +66,11 @@ static cls_status make(struct context *context, size_t bytes, cls_managed_kind k
     if (status) {
         memory_release(device, shared.memory);
         shared_collect();
+        custody_free(custody);
         return status;
     }
     buffer->host = shared.host;
-    buffer->is_coarse = coarse;
-    atomic_store(&buffer->is_hosts, coarse);
-    atomic_store(&buffer->is_mapped, coarse);
+    buffer->custody = custody;
     *out = buffer;
     return CLS_SUCCESS;
 }
@@ -123,8 +127,10 @@ void managed_free(struct buffer *buffer) {
     struct context *context = buffer->context;
     cl_command_queue queue;
     /* A mapping that failed may still come: then it is left to the driver, and the memory with it. */
-    bool mapped = atomic_load(&buffer->is_mapped) && !atomic_load(&context->hurt);
+    const struct custody *custody = buffer->custody;
+    bool mapped = custody && atomic_load(&custody->is_mapped) && !atomic_load(&context->hurt);
     if (mapped && !context_host_queue(context, &queue))
         shared_unmap(context->device, queue, buffer->memory, buffer->host);
     memory_release(context->device, buffer->memory);
+    custody_free(buffer->custody);
 }

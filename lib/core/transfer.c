@@ -112,15 +112,17 @@ cls_status transfer_submit_entered(struct transfer *transfer, uint64_t *position
     return stream_submit_entered(transfer->stream, &transfer->command, NULL, position);
 }
 
+cls_status transfer_hand_in(struct transfer *transfer, uint64_t *position) {
+    pass_buffers(transfer);
+    return stream_submit(transfer->stream, &transfer->command, position);
+}
+
 cls_status transfer_submit(struct transfer *transfer, bool blocking) {
-    struct command *command = &transfer->command;
     uint64_t position = 0;
     cls_status status = blocking ? check_may_block() : CLS_SUCCESS;
-    if (!status) {
-        pass_buffers(transfer);
-        status = stream_submit(transfer->stream, command, &position);
-        if (!status && blocking)
-            status = stream_wait(transfer->stream, position, WAIT_FOREVER);
-    }
+    if (!status)
+        status = transfer_hand_in(transfer, &position);
+    if (!status && blocking)
+        status = stream_wait(transfer->stream, position, WAIT_FOREVER);
     return transfer_end(transfer, status);
 }

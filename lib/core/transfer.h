@@ -48,6 +48,9 @@ cls_status transfer_read_kept(struct stream *stream, struct buffer *src, size_t 
 /* Releases what is held; returns `status`. */
 cls_status transfer_end(struct transfer *transfer, cls_status status);
 
+/* Submits the command; only the stream is held then. */
+cls_status transfer_hand_in(struct transfer *transfer, uint64_t *position);
+
 /* Submits the command, waits for it where the call blocks, and ends the transfer. */
 cls_status transfer_submit(struct transfer *transfer, bool blocking);
 

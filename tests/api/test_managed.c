@@ -128,6 +128,12 @@ static cl_int fail_late(cl_command_queue queue, void *gate) {
     return -5;
 }
 
+static cl_int hold(cl_command_queue queue, void *gate) {
+    (void)queue;
+    gate_hold(gate);
+    return 0;
+}
+
 /* Has the stream hold a prefetch, and drop it. */
 static cls_status drop_prefetch(cls_stream stream, cls_buffer cells, cls_location where) {
     struct gate gate;
@@ -163,6 +169,67 @@ static void test_a_dropped_prefetch_hands_nothing_over(void **state) {
     assert_int_equal(unsetenv("CLSTREAM_MANAGED"), 0);
     OK(cls_buffer_destroy(cells));
     OK(cls_stream_destroy(stream));
+}
+
+/* Prefetches of several streams: each comes behind the one before it, and what becomes of that is nothing to it. */
+static void test_prefetches_take_turns_across_streams(void **state) {
+    (void)state;
+    SKIP_WITHOUT_SHARED_MEMORY();
+    cls_stream first = rig_stream(), second = rig_stream();
+    cls_buffer cells;
+    uint32_t *words = NULL;
+    struct gate gate;
+    assert_int_equal(setenv("CLSTREAM_MANAGED", "coarse", 1), 0);
+    for (int fails = 0; fails < 2; fails++) {
+        OK(cls_managed_alloc(rig.context, BYTES, &cells, (void **)&words));
+        words[0] = 20;
+        gate_init(&gate);
+        OK(cls_stream_foreign_async(first, "holds", fails ? fail_late : hold, &gate));
+        OK(cls_prefetch_async(cells, CLS_TO_DEVICE, first));
+        OK(cls_prefetch_async(cells, CLS_TO_DEVICE, second));
+        EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(second, 50000000));
+        gate_open(&gate);
+        EXPECT(fails ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS, cls_stream_synchronize(first));
+        OK(rig_step(second, cells, 0, 2, 2, 0));
+        OK(cls_prefetch_async(cells, CLS_TO_HOST, second));
+        OK(cls_stream_synchronize(second));
+        assert_int_equal(words[0], 42);
+        OK(cls_stream_reset(first));
+        gate_destroy(&gate);
+        OK(cls_buffer_destroy(cells));
+    }
+    assert_int_equal(unsetenv("CLSTREAM_MANAGED"), 0);
+    OK(cls_stream_destroy(first));
+    OK(cls_stream_destroy(second));
+}
+
+/* It is whose the newest one says that is still to come, if any. */
+static void test_a_refused_prefetch_leaves_one_that_is_pending(void **state) {
+    (void)state;
+    SKIP_WITHOUT_SHARED_MEMORY();
+    cls_stream first = rig_stream(), second = rig_stream();
+    cls_buffer cells;
+    uint32_t *words = NULL;
+    struct gate gate;
+    assert_int_equal(setenv("CLSTREAM_MANAGED", "coarse", 1), 0);
+    OK(cls_managed_alloc(rig.context, BYTES, &cells, (void **)&words));
+    words[0] = 20;
+    gate_init(&gate);
+    OK(rig_fail(second, "fails", -5));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(second));
+    OK(cls_stream_launch_host_async(first, gate_hold, &gate));
+    OK(cls_prefetch_async(cells, CLS_TO_DEVICE, first));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_prefetch_async(cells, CLS_TO_HOST, second));
+    OK(rig_step(first, cells, 0, 2, 2, 0));
+    OK(cls_prefetch_async(cells, CLS_TO_HOST, first));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(first));
+    assert_int_equal(words[0], 42);
+    gate_destroy(&gate);
+    assert_int_equal(unsetenv("CLSTREAM_MANAGED"), 0);
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(first));
+    OK(cls_stream_destroy(second));
 }
 
 /* A batch names the memory once, in any turn, and is executed in the device's. */
@@ -252,6 +319,8 @@ int main(void) {
         cmocka_unit_test(test_fine_sharing_needs_no_turns),
         cmocka_unit_test(test_coarse_sharing_is_by_turns),
         cmocka_unit_test(test_a_dropped_prefetch_hands_nothing_over),
+        cmocka_unit_test(test_prefetches_take_turns_across_streams),
+        cmocka_unit_test(test_a_refused_prefetch_leaves_one_that_is_pending),
         cmocka_unit_test(test_batches_take_turns),
         cmocka_unit_test(test_destroyed_with_work_pending),
         cmocka_unit_test(test_bad_input),

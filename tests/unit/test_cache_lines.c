@@ -41,7 +41,7 @@ static void test_the_rest(void **state) {
     (void)state;
     assert_int_equal(LAST_LINE(context, closed), 0);
     assert_int_equal(LAST_LINE(kernel, has_group), 0);
-    assert_int_equal(LAST_LINE(buffer, is_hosts), 0);
+    assert_int_equal(LAST_LINE(buffer, custody), 0);
     assert_true(offsetof(struct kernel_slot, told[1]) <= LINE);
 }
 
