@@ -267,18 +267,21 @@ static cls_status free_on_default(cls_buffer handle) {
     return status;
 }
 
-/* The stream's context is gone, but what was allocated for it is still owed. */
-static cls_status free_in_lost_context(struct buffer *slot, cls_buffer handle,
-                                       cls_stream stream_handle) {
-    struct stream *stream = object_acquire(&stream_pool, stream_handle);
+/* As stream_enter. A context that is gone is still owed what was allocated for it. */
+static cls_status enter_to_free(cls_stream handle, const struct buffer *slot, struct stream **out) {
+    struct stream *stream = object_peek(&stream_pool, handle);
     if (!stream)
-        return object_invalid(&stream_pool, stream_handle);
-    cls_status status = context_check(stream->context);
-    if (slot->context == stream->context) {
-        pthread_mutex_lock(&stream->lock);
-        status = free_entered(stream, slot, handle);
-    }
-    stream_put(stream);
+        return object_invalid(&stream_pool, handle);
+    pthread_mutex_lock(&stream->lock);
+    cls_status status = CLS_SUCCESS;
+    if (!object_is(&stream->object, handle))
+        status = object_invalid(&stream_pool, handle);
+    else if (slot->context != stream->context)
+        status = context_check(stream->context);
+    if (status)
+        pthread_mutex_unlock(&stream->lock);
+    else
+        *out = stream;
     return status;
 }
 
@@ -289,12 +292,8 @@ cls_status cls_free_async(cls_buffer handle, cls_stream stream_handle) {
         return object_invalid(&buffer_pool, handle);
     if (!stream_handle)
         return free_on_default(handle);
-    cls_status status = stream_enter(stream_handle, &stream);
-    if (!status)
-        return free_entered(stream, slot, handle);
-    if (status == CLS_ERROR_INVALID_HANDLE)
-        return status;
-    return free_in_lost_context(slot, handle, stream_handle);
+    cls_status status = enter_to_free(stream_handle, slot, &stream);
+    return status ? status : free_entered(stream, slot, handle);
 }
 
 void stream_free(struct stream *stream, struct buffer *slot) {

@@ -292,9 +292,20 @@ static cls_status poisoned_status(struct stream *stream) {
     return failure ? failure_report(stream, failure) : CLS_SUCCESS;
 }
 
+/* Whether there is no room for the mark that is needed behind what there is, which ends with `*position`. */
+static bool takes_no_mark(struct stream *stream, uint64_t *position) {
+    pthread_mutex_lock(&stream->lock);
+    const bool full = stream->fifo_limit && stream->fifo_count >= stream->fifo_limit &&
+                      !stream_marked_locked(stream, position);
+    pthread_mutex_unlock(&stream->lock);
+    return full;
+}
+
+/* Others may fill the room that was seen. */
 cls_status stream_mark_to_wait(struct stream *stream, uint64_t *position, uint64_t deadline) {
-    cls_status status;
-    while ((status = stream_mark(stream, position)) == CLS_ERROR_LIMIT)
+    cls_status status = CLS_SUCCESS;
+    while (takes_no_mark(stream, position) ||
+           (status = stream_mark(stream, position)) == CLS_ERROR_LIMIT)
         if (!stream_await(stream, *position, deadline))
             return CLS_ERROR_TIMEOUT;
     return status;

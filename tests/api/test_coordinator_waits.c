@@ -233,6 +233,30 @@ static void test_waits_where_a_stream_takes_no_more(void **state) {
     gate_destroy(&other);
 }
 
+static void nap(void *ms) { nap_ms(*(const unsigned *)ms); }
+
+/* A wait that succeeds leaves the last error's words, also where it had to wait for room first. */
+static void test_a_wait_for_room_leaves_the_words(void **state) {
+    (void)state;
+    static unsigned short_nap = 20, long_nap = 40;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream full, other = rig_stream();
+    cls_event event = rig_event();
+    config.fifo_limit = 1;
+    OK(cls_stream_create(rig.context, &config, &full));
+    OK(cls_stream_launch_host_async(other, nap, &long_nap));
+    OK(cls_event_record(event, other));
+    OK(cls_stream_launch_host_async(full, nap, &short_nap));
+    OK(cls_stream_wait_event(full, event));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_create(rig.context, 0, NULL));
+    OK(cls_stream_synchronize(full));
+    OK(cls_event_query(event));
+    assert_string_equal(cls_last_error_detail(), "cls_buffer_create: out is null");
+    OK(cls_event_destroy(event));
+    OK(cls_stream_destroy(other));
+    OK(cls_stream_destroy(full));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_apply_orders_what_is_submitted_so_far),
@@ -242,6 +266,7 @@ int main(void) {
         cmocka_unit_test(test_the_whole_callback_hears_of_a_failure),
         cmocka_unit_test(test_waits_with_a_time),
         cmocka_unit_test(test_waits_where_a_stream_takes_no_more),
+        cmocka_unit_test(test_a_wait_for_room_leaves_the_words),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

@@ -69,7 +69,9 @@ static void take_down(struct stage *stage, long kept) {
     char text[256];
     long left = 0;
     controls->arm(NULL);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_create(stage->context, 0, NULL));
     OK(cls_free_async(stage->from_pool, stage->stream));
+    assert_string_equal(cls_last_error_detail(), "cls_buffer_create: out is null");
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(stage->from_pool, stage->stream));
     OK(cls_event_destroy(stage->event));
     OK(cls_buffer_destroy(stage->buffer));
