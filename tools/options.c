@@ -172,7 +172,7 @@ int run_options_parse(int argc, char **argv, struct run_options *options) {
         if (code != OPTIONS_GO_ON)
             return code;
     }
-    if (!options->input || !options->output)
+    if (!options->input || !options->output || !*options->output)
         return usage_error("run", "-i IN and -o OUT are needed");
     if (argc - optind != 1)
         return usage_error("run", argc == optind ? "the stages are missing"
@@ -221,7 +221,7 @@ int gen_options_parse(int argc, char **argv, struct gen_options *options) {
     }
     if (argc != optind)
         return usage_error("gen", "unexpected '%s'", argv[optind]);
-    if (!options->output)
+    if (!options->output || !*options->output)
         return usage_error("gen", "-o OUT is needed");
     if (options->bytes % cls_dtype_size(options->dtype))
         return usage_error("gen", "--bytes is no whole number of %s elements",

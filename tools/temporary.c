@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -86,19 +87,31 @@ static int guard(char *name) {
     return code;
 }
 
+/* The target's name with a suffix, and so much less of it that a folder takes the whole. Allocated, or NULL. */
+static char *name_beside(const char *target) {
+    static const char suffix[] = ".part-XXXXXX";
+    const char *slash = strrchr(target, '/');
+    const size_t folder = slash ? (size_t)(slash + 1 - target) : 0;
+    size_t length = strlen(target);
+    if (length - folder > NAME_MAX + 1 - sizeof suffix)
+        length = folder + NAME_MAX + 1 - sizeof suffix;
+    char *name = malloc(length + sizeof suffix);
+    if (name) {
+        memcpy(name, target, length);
+        memcpy(name + length, suffix, sizeof suffix);
+    }
+    return name;
+}
+
 /* The endings stay blocked, in the threads to come as well: all but the waiter leave them alone. */
 const char *temporary_create(const char *target, int *fd) {
-    static const char suffix[] = ".part-XXXXXX";
-    const size_t length = strlen(target);
     sigset_t before;
 
     if (name_copy)
         return errno = EBUSY, NULL;
-    char *name = malloc(length + sizeof suffix);
+    char *name = name_beside(target);
     if (!name)
         return NULL;
-    memcpy(name, target, length);
-    memcpy(name + length, suffix, sizeof suffix);
     choose_endings();
     pthread_sigmask(SIG_BLOCK, &taken, &before);
     *fd = mkstemp(name);

@@ -38,6 +38,17 @@ check "an output folder that does not exist" \
 check "an output that is a folder" \
     "$(fails 1 'not a regular file' run -i "$work/here/in.npy" -o "$work/here" relu)"
 
+long=$(printf '%0255d' 0)
+check "an output with the longest name that a folder takes" \
+    "$(run -i "$work/here/in.npy" -o "$work/here/$long" relu 2>&1
+    only_files "$work/here" "$long in.npy")"
+rm -f "$work/here/$long"
+check "an output with a name that is too long" \
+    "$(fails 1 'name too long' run -i "$work/here/in.npy" -o "$work/here/${long}0" relu
+    only_files "$work/here" in.npy)"
+check "an output without a name" \
+    "$(fails 2 'are needed' run -i "$work/here/in.npy" -o '' relu)"
+
 mkfifo "$work/fifo"
 check "an input that is a FIFO is refused, also one that nobody writes to" \
     "$(fails 1 'not a regular file' timeout 60 "$clstream" run -i "$work/fifo" -o "$work/here/out" relu)"
