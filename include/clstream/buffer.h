@@ -34,7 +34,10 @@ CLS_API cls_status cls_buffer_from_host(cls_context context, const void *data, s
 /** Downloads the first `bytes` bytes; done on return. Runs on the context's default stream. */
 CLS_API cls_status cls_buffer_to_host(cls_buffer buffer, void *data, size_t bytes);
 
-/** Releases the caller's handle and returns at once; submitted work keeps the memory until it is done. */
+/**
+ * Releases the caller's handle and returns at once; submitted work keeps the memory until it is done.
+ * @retval CLS_ERROR_INVALID_VALUE it belongs to a triple buffer, a prefetcher or a pipeline
+ */
 CLS_API cls_status cls_buffer_destroy(cls_buffer buffer);
 
 /** The size in bytes. */

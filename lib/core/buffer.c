@@ -98,19 +98,25 @@ static cls_status check_create(size_t bytes, const void *out, const char *call) 
     return CLS_SUCCESS;
 }
 
-cls_status cls_buffer_create(cls_context handle, size_t bytes, cls_buffer *out) {
+cls_status buffer_create_owned(cls_context handle, size_t bytes, const char *owner,
+                               cls_buffer *out) {
     struct context *context;
     struct buffer *buffer;
-    cls_status status = check_create(bytes, out, "cls_buffer_create");
-    if (!status)
-        status = context_get(handle, &context);
+    cls_status status = context_get(handle, &context);
     if (status)
         return status;
     status = buffer_allocate(context, bytes, &buffer);
-    if (!status)
+    if (!status) {
+        buffer->owner = owner;
         *out = object_handle(&buffer->object);
+    }
     context_put(context);
     return status;
+}
+
+cls_status cls_buffer_create(cls_context handle, size_t bytes, cls_buffer *out) {
+    cls_status status = check_create(bytes, out, "cls_buffer_create");
+    return status ? status : buffer_create_owned(handle, bytes, NULL, out);
 }
 
 cls_status cls_buffer_from_host(cls_context handle, const void *data, size_t bytes,
@@ -137,10 +143,21 @@ cls_status cls_buffer_to_host(cls_buffer buffer, void *data, size_t bytes) {
     return cls_copy_d2h(data, buffer, 0, bytes, NULL);
 }
 
-cls_status cls_buffer_destroy(cls_buffer handle) {
-    return object_destroy(&buffer_pool, handle) ? CLS_SUCCESS
-                                                : object_invalid(&buffer_pool, handle);
+static cls_status destroy(cls_buffer handle, bool by_owner) {
+    struct buffer *buffer = object_acquire(&buffer_pool, handle);
+    if (!buffer)
+        return object_invalid(&buffer_pool, handle);
+    cls_status status = CLS_SUCCESS;
+    if (buffer->owner && !by_owner)
+        status = error_set(CLS_ERROR_INVALID_VALUE, "the buffer belongs to %s", buffer->owner);
+    else if (!object_destroy(&buffer_pool, handle))
+        status = object_invalid(&buffer_pool, handle);
+    buffer_put(buffer);
+    return status;
 }
+
+cls_status cls_buffer_destroy(cls_buffer handle) { return destroy(handle, false); }
+void buffer_destroy_owned(cls_buffer handle) { destroy(handle, true); }
 
 cls_status cls_buffer_get_size(cls_buffer handle, size_t *bytes) {
     if (!bytes)

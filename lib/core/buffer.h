@@ -24,6 +24,8 @@ struct buffer {
     struct custody *custody; /* it is the host's and the device's by turns; NULL: it is not */
     void *host;              /* unified memory's; NULL: the buffer is none */
 
+    const char *owner; /* an object that it belongs to, by what it is; NULL: the user's */
+
     struct block *block; /* NULL: a buffer of its own */
     size_t capacity;     /* bytes of the slot */
     unsigned size_class;
@@ -56,6 +58,12 @@ static inline void buffer_put(struct buffer *buffer) { object_release(&buffer->o
 /* Takes over `memory` on success. */
 cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, struct buffer **out);
 cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer **out);
+
+/* The same as cls_buffer_create and cls_buffer_destroy for a buffer that belongs to an object, of which `owner` says
+ * in words what it is: who is handed it cannot destroy it. */
+cls_status buffer_create_owned(cls_context context, size_t bytes, const char *owner,
+                               cls_buffer *out);
+void buffer_destroy_owned(cls_buffer handle);
 
 /* Frees unified memory, its buffer included. */
 void managed_free(struct buffer *buffer);

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "core/blocking.h"
+#include "core/buffer.h"
 #include "core/mutant.h"
 #include "pipeline/loaders.h"
 #include "pipeline/pipeline.h"
@@ -54,7 +55,7 @@ static void prefetcher_finalize(struct object *object) {
     for (unsigned i = 0; i < prefetcher->depth; i++) {
         struct slot *slot = &prefetcher->slots[i];
         if (slot->buffer)
-            cls_buffer_destroy(slot->buffer);
+            buffer_destroy_owned(slot->buffer);
         if (slot->uploaded)
             cls_event_destroy(slot->uploaded);
         if (slot->released)
@@ -200,7 +201,8 @@ static cls_status open_slots(struct prefetcher *prefetcher, unsigned depth) {
         prefetcher->depth = i + 1;
         status = cls_host_alloc(prefetcher->context, prefetcher->capacity, &slot->memory);
         if (!status)
-            status = cls_buffer_create(prefetcher->context, prefetcher->capacity, &slot->buffer);
+            status = buffer_create_owned(prefetcher->context, prefetcher->capacity, "a prefetcher",
+                                         &slot->buffer);
         if (!status)
             status = cls_event_create(prefetcher->context, NULL, &slot->uploaded);
         if (!status)

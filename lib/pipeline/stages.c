@@ -8,6 +8,7 @@
 #include <clstream/buffer.h>
 
 #include "base/error.h"
+#include "core/buffer.h"
 #include "core/stream.h"
 #include "pipeline/pipeline.h"
 
@@ -15,7 +16,7 @@ static void free_buffer(struct stage_buffer *buffer) {
     for (unsigned i = 0; buffer->copies && i < buffer->n_copies; i++) {
         struct copy *copy = &buffer->copies[i];
         if (buffer->owned && copy->buffer)
-            cls_buffer_destroy(copy->buffer);
+            buffer_destroy_owned(copy->buffer);
         for (unsigned k = 0; k < CLS_PIPELINE_MAX_STAGES; k++)
             if (copy->event[k])
                 cls_event_destroy(copy->event[k]);
@@ -148,7 +149,8 @@ static cls_status make_copies(struct pipeline *pipeline, struct stage_buffer *bu
         buffer->copies[i].writer = NOBODY;
         buffer->copies[i].buffer = given;
         if (!given)
-            status = cls_buffer_create(pipeline->context, bytes, &buffer->copies[i].buffer);
+            status = buffer_create_owned(pipeline->context, bytes, "a pipeline",
+                                         &buffer->copies[i].buffer);
     }
     return status;
 }
@@ -182,6 +184,8 @@ cls_status cls_pipeline_add_buffer(cls_pipeline handle, const char *name, size_t
     if (!is_name(name) || (int)kind < CLS_PIPELINE_INTERNAL || kind > CLS_PIPELINE_FEEDBACK)
         return error_set(CLS_ERROR_INVALID_VALUE,
                          "cls_pipeline_add_buffer: a bad name or an unknown kind");
+    if (!buffer && !bytes)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_add_buffer: a buffer of 0 bytes");
     cls_status status = pipeline_get(handle, &pipeline);
     if (status)
         return status;

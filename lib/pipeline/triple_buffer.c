@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/handle.h"
 #include "core/blocking.h"
+#include "core/buffer.h"
 #include "core/mutant.h"
 #include "pipeline/pipeline.h"
 
@@ -49,7 +50,7 @@ static void ring_finalize(struct object *object) {
     struct ring *ring = (struct ring *)(void *)object;
     for (unsigned i = 0; i < ring->n_slots; i++) {
         if (ring->slots[i].buffer)
-            cls_buffer_destroy(ring->slots[i].buffer);
+            buffer_destroy_owned(ring->slots[i].buffer);
         if (ring->slots[i].event)
             cls_event_destroy(ring->slots[i].event);
     }
@@ -83,7 +84,8 @@ static cls_status fill_slots(struct ring *ring, unsigned n_slots) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < n_slots && !status; i++) {
         ring->n_slots = i + 1;
-        status = cls_buffer_create(ring->context, ring->bytes, &ring->slots[i].buffer);
+        status = buffer_create_owned(ring->context, ring->bytes, "a triple buffer",
+                                     &ring->slots[i].buffer);
         if (!status)
             status = cls_event_create(ring->context, NULL, &ring->slots[i].event);
     }

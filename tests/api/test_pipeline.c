@@ -228,6 +228,7 @@ static void feedback_is_of_the_last_iteration(void **state) {
     add_buffer(pipeline, "x", CLS_PIPELINE_FEEDBACK);
     add(pipeline, "feed", "x", "x", stage_feed, &data);
     OK(cls_pipeline_get_buffer(pipeline, "x", 2, &first)); /* that of iteration -1 */
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_destroy(first));
     OK(cls_fill(first, 0, BYTES, &zero, 4, NULL));
     for (int i = 0; i < 10; i++)
         OK(cls_pipeline_execute_iteration(pipeline));

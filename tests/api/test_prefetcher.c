@@ -89,6 +89,7 @@ static void run(unsigned workers, unsigned depth, uint64_t batches) {
         if (!batch.bytes)
             break;
         assert_int_equal(batch.index, n);
+        EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_destroy(batch.buffer));
         assert_int_equal(batch.bytes, (n % 16 + 1) * 4);
         use(prefetcher, &batch, stream, &out[n]);
     }

@@ -497,6 +497,10 @@ static void bad_arguments(void **state) {
     OK(cls_stream_create(other, NULL, &foreign));
     EXPECT(CLS_ERROR_WRONG_CONTEXT, cls_triple_buffer_upload_slot(ring, foreign, &slot));
     expect_states(ring, "FF");
+    OK(cls_triple_buffer_upload_slot(ring, NULL, &slot));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_destroy(slot.buffer));
+    assert_non_null(strstr(cls_last_error_detail(), "belongs to a triple buffer"));
+    OK(cls_triple_buffer_reset(ring));
     OK(cls_stream_destroy(foreign));
     OK(cls_context_destroy(other));
     OK(cls_triple_buffer_destroy(ring));
