@@ -197,6 +197,7 @@ struct magazine *magazine_need(struct stream *stream, struct mempool *pool) {
     made->pool = pool;
     made->stream = stream;
     made->unit_shift = pool->unit_shift;
+    made->most = stream->context->device->info.max_allocation;
     object_retain(&pool->object);
     join_pool(pool, made);
     made->next = atomic_load(&stream->magazines);

@@ -29,6 +29,7 @@ struct magazine {
     struct magazine *next;          /* of the stream */
     struct magazine *newer, *older; /* of the pool, under its lock */
     unsigned unit_shift;            /* of the pool */
+    uint64_t most;                  /* bytes of one allocation; the last class may be larger */
 
     /* Bytes: allocated for the stream; freed by it; freed by others (under the pool's lock). What is in
      * use is the difference; `counted` is as much of it as the pool's counter knows. */

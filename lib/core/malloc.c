@@ -76,8 +76,9 @@ static struct buffer *malloc_at_hand(struct stream *stream, const struct mempool
     if (!magazine)
         return NULL;
     unsigned size_class = size_class_of(bytes, magazine->unit_shift);
-    struct buffer *slot =
-        size_class < SIZE_CLASSES ? magazine_take_own(stream, magazine, size_class) : NULL;
+    struct buffer *slot = size_class < SIZE_CLASSES && bytes <= magazine->most
+                              ? magazine_take_own(stream, magazine, size_class)
+                              : NULL;
     if (slot)
         begin(magazine, slot, bytes, SOURCE_SAME_STREAM, handle);
     return slot;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A pool's figures tell of what the driver has given, not of what it was asked for and has refused. */
+/* What the driver refuses: it is not in a pool's figures, nor is it given in memory that is smaller. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,6 +10,8 @@
 
 #include <clstream.h>
 #include <clstream/opencl.h>
+
+#include "core/context.h"
 
 enum { SMALL = 1 << 20, LARGE = 64 << 20 };
 
@@ -54,9 +56,37 @@ static void test_what_the_driver_refuses_is_not_counted(void **state) {
     assert_int_equal(cls_context_destroy(context), CLS_SUCCESS);
 }
 
+/* A device whose largest allocation is not as large as its class, as a fourth of a GPU's memory is not. */
+static void test_no_memory_is_given_for_more_than_it_has(void **state) {
+    const size_t most = LARGE + (4 << 10);
+    cls_context handle;
+    struct context *context;
+    cls_stream stream;
+    cls_buffer buffer, larger = NULL;
+    (void)state;
+    assert_int_equal(cls_context_create(NULL, &handle), CLS_SUCCESS);
+    assert_int_equal(context_get(handle, &context), CLS_SUCCESS);
+    struct device device = *context->device;
+    struct device *real = context->device;
+    device.info.max_allocation = most;
+    context->device = &device;
+    assert_int_equal(cls_stream_create(handle, NULL, &stream), CLS_SUCCESS);
+    assert_int_equal(cls_malloc_async(stream, most, &buffer), CLS_SUCCESS);
+    assert_int_equal(cls_free_async(buffer, stream), CLS_SUCCESS);
+    assert_int_equal(cls_malloc_async(stream, most + 64, &larger), CLS_ERROR_OUT_OF_DEVICE_MEMORY);
+    assert_null(larger);
+    assert_int_equal(cls_malloc_async(stream, most, &buffer), CLS_SUCCESS);
+    assert_int_equal(cls_free_async(buffer, stream), CLS_SUCCESS);
+    assert_int_equal(cls_stream_destroy(stream), CLS_SUCCESS);
+    context->device = real;
+    context_put(context);
+    assert_int_equal(cls_context_destroy(handle), CLS_SUCCESS);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_the_driver_refuses_is_not_counted),
+        cmocka_unit_test(test_no_memory_is_given_for_more_than_it_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
