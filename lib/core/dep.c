@@ -20,6 +20,24 @@ void dep_release(const struct dep *dep) {
         object_release(&dep->gate->object);
 }
 
+bool dep_is_over(const struct dep *dep) {
+    if (dep->stream)
+        return atomic_load(&dep->stream->retired) >= dep->position;
+    return dep->gate ? dep->gate->type->is_over(dep->gate, dep->position)
+                     : dep_event_outcome(dep) <= 0;
+}
+
+struct dep dep_to_ask(const struct dep *dep) {
+    struct dep copy = {.stream = dep->stream, .gate = dep->gate, .position = dep->position};
+    if (copy.stream)
+        object_retain(&copy.stream->object);
+    else if (copy.gate)
+        object_retain(&copy.gate->object);
+    else
+        share_hold(copy.share = dep->share);
+    return copy;
+}
+
 /* The entry for the stream, or else for the gate. One that is known to have failed is kept as it is: what comes
  * after a reset of its source goes beside it, and does not take its place before the failure is inherited. */
 static struct dep *same_source(struct deps *deps, const struct dep *dep) {

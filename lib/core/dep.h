@@ -58,6 +58,12 @@ cls_status deps_add(struct deps *deps, const struct dep *dep);
 /* The same of a source that the set is known not to have, without a look for it. */
 cls_status deps_add_other(struct deps *deps, const struct dep *dep);
 
+/* Whether what it names is over, well or not. Fit for being called under a stream's lock. */
+bool dep_is_over(const struct dep *dep);
+
+/* A copy with references of its own, for one who only asks whether it is over. */
+struct dep dep_to_ask(const struct dep *dep);
+
 /* The recorded failure behind a dependency, or NULL; never of a user's own event. */
 const struct failure *dep_failure(const struct dep *dep);
 

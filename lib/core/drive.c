@@ -11,6 +11,7 @@
 #include "core/gate.h"
 #include "core/handover.h"
 #include "core/launch_turn.h"
+#include "core/mempool.h"
 #include "core/mutant.h"
 #include "core/observe.h"
 #include "core/run.h"
@@ -132,22 +133,23 @@ static void pop(struct stream *stream) {
         pthread_cond_broadcast(&stream->progress);
 }
 
-/* The work of other streams that a dropped command was to wait for goes on: what comes after a reset waits for
- * it instead. Without memory for that the order is lost. */
+/* What a dropped command was to wait for goes on: what was freed behind it waits for that, and what comes after a
+ * reset. Without memory for that the order is lost. */
 static void pass_on_waits(struct stream *stream, struct command *head) {
     struct dep *items = deps_items(&head->deps);
-    for (unsigned i = head->deps.count; i-- > 0;) {
-        bool over = !items[i].stream || dep_failure(&items[i]) ||
-                    atomic_load(&items[i].stream->retired) >= items[i].position;
-        if (!over && !deps_add(&stream->waits, &items[i]))
+    stream_memory_hold(stream, &head->deps, head->position - 1);
+    if (atomic_load(&stream->destroyed))
+        return;
+    for (unsigned i = head->deps.count; i-- > 0;)
+        if (!dep_failure(&items[i]) && !dep_is_over(&items[i]) &&
+            !deps_add(&stream->waits, &items[i]))
             items[i] = items[--head->deps.count];
-    }
 }
 
 void fifo_finish_head(struct stream *stream) {
     struct command *head = stream->fifo_head;
     pop(stream);
-    if (head->deps.count && stream_poison(stream) && !atomic_load(&stream->destroyed))
+    if (head->deps.count && stream_poison(stream))
         pass_on_waits(stream, head);
     stream->counters.completed++;
     if (stream_failure_at(stream, head->position))

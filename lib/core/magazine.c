@@ -11,7 +11,7 @@
 bool fence_is_open(struct fence *fence) {
     struct dep *items = deps_items(&fence->deps);
     for (unsigned i = 0; i < fence->deps.count; i++)
-        if (atomic_load(&items[i].stream->retired) < items[i].position)
+        if (!dep_is_over(&items[i]))
             return false;
     return true;
 }
@@ -29,7 +29,7 @@ void fence_drop(struct fence *fence) {
 static bool waits_are_past(struct stream *stream) {
     struct dep *items = deps_items(&stream->waits);
     for (unsigned i = 0; i < stream->waits.count; i++)
-        if (!items[i].stream || atomic_load(&items[i].stream->retired) < items[i].position)
+        if (!dep_is_over(&items[i]))
             return false;
     return true;
 }

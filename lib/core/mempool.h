@@ -30,6 +30,7 @@
 struct context;
 struct magazine;
 struct stream;
+struct deps;
 
 /* From here on a slot is a block of its own. */
 enum { LARGE_SLOT = 256 << 10 };
@@ -157,9 +158,9 @@ void pool_count(struct mempool *pool, uint64_t more);
 /* The host has seen the stream's work done: unused memory beyond the threshold goes back. */
 void stream_memory_waited(struct stream *stream);
 
-/* Under the lock, before waits that no command has taken along are dropped: what was freed behind them is held
- * until the streams' work is done that they are for. Without memory for that it is not. */
-void stream_memory_hold(struct stream *stream);
+/* Under the lock, before waits are dropped that come behind the position `since`: what was freed behind them is held
+ * until all is over that they are for. Without memory for that it is not. */
+void stream_memory_hold(struct stream *stream, struct deps *waits, uint64_t since);
 
 /* Under the lock: whether the stream has freed what is for nobody yet. */
 bool stream_memory_is_held(struct stream *stream);

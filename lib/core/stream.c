@@ -145,7 +145,7 @@ bool stream_is_over(struct stream *stream) {
 void stream_drop_waits(struct stream *stream) {
     struct deps waits;
     pthread_mutex_lock(&stream->lock);
-    stream_memory_hold(stream);
+    stream_memory_hold(stream, &stream->waits, stream->submitted);
     deps_move(&waits, &stream->waits);
     if (stream->fence)
         fence_drop(stream->fence);

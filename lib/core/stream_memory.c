@@ -72,8 +72,8 @@ cls_status cls_stream_free_all_async(cls_stream handle, cls_free_mode mode) {
 
 /* --- frees that wait --- */
 
-/* A fence of one position, and of what the fence before it still waits for. Takes over the position's
- * reference in every case. */
+/* A fence of one thing to wait for, and of what the fence before it still waits for. Takes over the reference in
+ * every case. */
 static struct fence *fence_new(const struct dep *dep, struct fence *old) {
     struct fence *fence = calloc(1, sizeof *fence);
     bool good = fence && !deps_add(&fence->deps, dep);
@@ -83,12 +83,12 @@ static struct fence *fence_new(const struct dep *dep, struct fence *old) {
         return NULL;
     fence->users = 1;
     for (unsigned i = 0; good && old && i < old->deps.count; i++) {
-        struct dep also = deps_items(&old->deps)[i];
-        if (atomic_load(&also.stream->retired) >= also.position)
+        if (dep_is_over(&deps_items(&old->deps)[i]))
             continue;
-        object_retain(&also.stream->object);
-        good = also.stream == dep->stream ? !deps_add(&fence->deps, &also)
-                                          : !deps_add_other(&fence->deps, &also);
+        const struct dep also = dep_to_ask(&deps_items(&old->deps)[i]);
+        good = also.stream == dep->stream && also.gate == dep->gate
+                   ? !deps_add(&fence->deps, &also)
+                   : !deps_add_other(&fence->deps, &also);
         if (!good)
             dep_release(&also);
     }
@@ -98,17 +98,15 @@ static struct fence *fence_new(const struct dep *dep, struct fence *old) {
     return NULL;
 }
 
-/* The same of all the streams that are waited for. */
+/* The same of all that is waited for and not over; NULL where there is nothing. */
 static struct fence *fence_of(struct deps *waits, struct fence *old) {
     struct dep *items = deps_items(waits);
     struct fence *fence = NULL;
     for (unsigned i = 0; i < waits->count; i++) {
-        const struct dep dep = {.stream = items[i].stream, .position = items[i].position};
-        struct fence *before = fence ? fence : old;
-        if (!dep.stream)
+        if (dep_is_over(&items[i]))
             continue;
-        object_retain(&dep.stream->object);
-        struct fence *both = fence_new(&dep, before);
+        const struct dep dep = dep_to_ask(&items[i]);
+        struct fence *both = fence_new(&dep, fence ? fence : old);
         if (fence)
             fence_drop(fence);
         if (!both)
@@ -125,42 +123,54 @@ static void put_behind(struct fence *fence, struct buffer *slot) {
     fence->users++;
 }
 
-/* What was freed at positions that are still to come. */
-static void hold_latest(struct magazine *magazine, uint64_t submitted, struct fence *fence) {
+/* What was freed behind a position. */
+static void hold_latest(struct magazine *magazine, uint64_t since, struct fence *fence) {
     struct buffer *slot = atomic_load(&magazine->held.newest);
     magazine->shut = NULL;
     for (; slot; slot = slot->older)
-        if (slot->freed_at > submitted)
+        if (slot->freed_at > since)
             put_behind(fence, slot);
     for (unsigned i = 0; i < SIZE_CLASSES; i++)
-        while ((slot = atomic_load(&magazine->lists[i].newest)) && slot->freed_at > submitted) {
+        while ((slot = atomic_load(&magazine->lists[i].newest)) && slot->freed_at > since) {
             freed_remove(&magazine->lists[i], slot);
             put_behind(fence, slot);
             freed_push(&magazine->held, slot);
         }
 }
 
-void stream_memory_hold(struct stream *stream) {
-    struct magazine *magazine = atomic_load(&stream->magazines);
-    struct fence *fence = magazine ? fence_of(&stream->waits, stream->fence) : NULL;
-    for (; magazine && fence; magazine = magazine->next)
-        if (magazine->last_free > stream->submitted)
-            hold_latest(magazine, stream->submitted, fence);
-    if (fence)
-        fence_drop(fence);
+/* Under the lock: the stream's fence from now on, made from the one that it has. NULL: that stays. */
+static void set_fence(struct stream *stream, struct fence *fence) {
+    if (!fence)
+        return;
+    fence->follows = true;
+    if (stream->fence)
+        fence_drop(stream->fence);
+    stream->fence = fence;
+}
+
+static bool has_freed(struct stream *stream, uint64_t since) {
+    const struct magazine *magazine = atomic_load(&stream->magazines);
+    while (magazine && magazine->last_free <= since)
+        magazine = magazine->next;
+    return magazine != NULL;
+}
+
+/* The stream's own fence is what the slots come behind: the next of them, made from it, has all that theirs had. */
+void stream_memory_hold(struct stream *stream, struct deps *waits, uint64_t since) {
+    struct fence *fence = has_freed(stream, since) ? fence_of(waits, stream->fence) : NULL;
+    set_fence(stream, fence);
+    for (struct magazine *magazine = atomic_load(&stream->magazines); magazine && fence;
+         magazine = magazine->next)
+        if (magazine->last_free > since)
+            hold_latest(magazine, since, fence);
 }
 
 static cls_status add_fence(struct stream *stream, struct stream *other, uint64_t position) {
     const struct dep dep = {.stream = other, .position = position};
     object_retain(&other->object);
     pthread_mutex_lock(&stream->lock);
-    struct fence *old = stream->fence, *fence = fence_new(&dep, old);
-    if (fence) {
-        fence->follows = true;
-        stream->fence = fence;
-    }
-    if (fence && old)
-        fence_drop(old);
+    struct fence *fence = fence_new(&dep, stream->fence);
+    set_fence(stream, fence);
     pthread_mutex_unlock(&stream->lock);
     return fence ? CLS_SUCCESS
                  : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait of frees");
@@ -188,22 +198,37 @@ cls_status cls_stream_frees_wait_event(cls_stream stream_handle, cls_event event
 
 /* --- asking --- */
 
-/* The latest position that a free of the stream is stamped with. One that is still to come, because waits
- * were pending, is made to come. */
-static cls_status latest_free(struct stream *stream, uint64_t *position) {
-    *position = 0;
-    pthread_mutex_lock(&stream->lock);
-    struct magazine *magazine = atomic_load(&stream->magazines);
+/* Under the lock: the latest position that a free of the stream is stamped with. */
+static uint64_t last_free(struct stream *stream) {
+    uint64_t latest = 0;
+    const struct magazine *magazine = atomic_load(&stream->magazines);
     for (; magazine; magazine = magazine->next)
-        if (magazine->last_free > *position)
-            *position = magazine->last_free;
-    bool to_come = *position > stream->submitted;
-    pthread_mutex_unlock(&stream->lock);
-    return to_come ? stream_mark(stream, position) : CLS_SUCCESS;
+        if (magazine->last_free > latest)
+            latest = magazine->last_free;
+    return latest;
 }
 
-/* A position that some held slot's fence waits for, with its stream retained; false when all are open. */
-static bool closed_fence(struct stream *stream, struct stream **other, uint64_t *position) {
+/* Brings that nearer. One that is still to come, because waits were pending, is made to come; a poisoned stream
+ * leaves it so until its reset. */
+static cls_status progress_to_frees(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    const uint64_t latest = last_free(stream);
+    const bool to_come = latest > stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    uint64_t position = latest;
+    cls_status status = to_come ? stream_mark(stream, &position) : CLS_SUCCESS;
+    if (!status)
+        status = stream_progress(stream, position);
+    if (status)
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    const bool past = magazine_is_past(stream, latest);
+    pthread_mutex_unlock(&stream->lock);
+    return past ? CLS_SUCCESS : CLS_NOT_READY;
+}
+
+/* What some held slot's fence waits for, to be released; false when all are open. */
+static bool closed_fence(struct stream *stream, struct dep *out) {
     bool found = false;
     pthread_mutex_lock(&stream->lock);
     struct magazine *magazine = atomic_load(&stream->magazines);
@@ -211,28 +236,24 @@ static bool closed_fence(struct stream *stream, struct stream **other, uint64_t 
         for (struct buffer *slot = magazine->held.oldest; slot && !found; slot = slot->newer)
             for (unsigned i = 0; slot->fence && i < slot->fence->deps.count && !found; i++) {
                 const struct dep *dep = &deps_items(&slot->fence->deps)[i];
-                found = atomic_load(&dep->stream->retired) < dep->position;
-                *other = dep->stream;
-                *position = dep->position;
+                found = !dep_is_over(dep);
+                if (found)
+                    *out = dep_to_ask(dep);
             }
-    if (found)
-        object_retain(&(*other)->object);
     pthread_mutex_unlock(&stream->lock);
     return found;
 }
 
 cls_status cls_stream_query_frees(cls_stream handle) {
-    struct stream *stream, *other;
-    uint64_t position;
+    struct stream *stream;
+    struct dep dep;
     cls_status status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
-    status = latest_free(stream, &position);
-    if (!status)
-        status = stream_progress(stream, position);
-    while (!status && closed_fence(stream, &other, &position)) {
-        status = stream_progress(other, position);
-        stream_put(other);
+    status = progress_to_frees(stream);
+    while (!status && closed_fence(stream, &dep)) {
+        status = dep.stream ? stream_progress(dep.stream, dep.position) : CLS_NOT_READY;
+        dep_release(&dep);
     }
     stream_put(stream);
     return status;
