@@ -33,14 +33,15 @@ static void note_need(struct pool *pool, uint64_t now) {
         pool->idle_ns == UINT64_MAX)
         return;
     unsigned keep = pool->need > pool->min ? pool->need : pool->min;
-    pool->surplus = pool->count - keep;
+    pool->surplus = pool->count > keep ? pool->count - keep : 0;
     pool->period_start = now;
     pool->need = used;
 }
 
-/* Under the lock: takes one of the surplus out of the pool, into `gone`. */
+/* Under the lock: takes one of the surplus out of the pool, into `gone`. The need may have grown since it was found. */
 static bool take_surplus(struct pool *pool, struct pooled *gone) {
-    for (unsigned i = pool->count; i-- > 0 && pool->surplus;) {
+    const unsigned keep = pool->need > pool->min ? pool->need : pool->min;
+    for (unsigned i = pool->count; i-- > 0 && pool->surplus && pool->count > keep;) {
         struct pooled *pooled = &pool->streams[i];
         if (in_use(pool, pooled))
             continue;
