@@ -225,15 +225,43 @@ void batch_note_use(struct batch *batch, struct stream *stream, uint64_t positio
     batch->uses[batch->n_uses++] = (struct use){stream, position};
 }
 
-/* The latest of them that is not over, or false. */
+static bool take_if_open(struct use use, struct use *out) {
+    if (is_done(&use))
+        return false;
+    object_retain(&use.stream->object);
+    *out = use;
+    return true;
+}
+
+/* The latest of them that is not over, or false. The batch's own streams are where an execution that has failed may
+ * still be at work, its caller's stream being over. */
 static bool take_use(struct batch *batch, struct use *out) {
-    for (unsigned i = batch->n_uses; i-- > 0;)
-        if (!is_done(&batch->uses[i])) {
-            *out = batch->uses[i];
-            object_retain(&out->stream->object);
-            return true;
-        }
-    return false;
+    bool taken = false;
+    for (unsigned i = batch->n_uses; i-- > 0 && !taken;)
+        taken = take_if_open(batch->uses[i], out);
+    for (unsigned i = 0; i < BATCH_STREAMS - 1 && !taken; i++) {
+        struct stream *own = batch->streams[i];
+        taken = own && take_if_open((struct use){own, stream_newest(own)}, out);
+    }
+    return taken;
+}
+
+/* What is known to have failed is no failure of what comes after it. */
+static cls_status follow(struct stream *stream, const struct use *use) {
+    return stream_failure_at(use->stream, use->position)
+               ? stream_come_after(stream, use->stream, use->position)
+               : stream_wait_for(stream, use->stream, use->position);
+}
+
+/* Own streams that have failed: nobody else is behind what they are still at. */
+static cls_status follow_failed(struct batch *batch, struct stream *stream) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < BATCH_STREAMS - 1 && !status; i++) {
+        struct stream *own = batch->streams[i];
+        if (own && stream_poison(own))
+            status = stream_come_after(stream, own, stream_newest(own));
+    }
+    return status;
 }
 
 void batch_await_uses(cls_batch handle) {
@@ -256,9 +284,9 @@ cls_status batch_follow_uses(struct batch *batch, struct stream *stream) {
         if (use->stream == stream)
             continue;
         if (!is_done(use) && !mutant(MUTANT_BATCH_USES))
-            status = stream_wait_for(stream, use->stream, use->position);
+            status = follow(stream, use);
         else if (race_on()) /* to the checker it is not over because it happens to be */
             race_waits(stream, use->stream, use->position);
     }
-    return status;
+    return status ? status : follow_failed(batch, stream);
 }

@@ -37,6 +37,7 @@ static cls_status own_stream(struct batch *batch, unsigned i, struct stream **ou
         return CLS_SUCCESS;
     }
     if (stream) {
+        batch_note_use(batch, stream, stream_newest(stream));
         batch->streams[i] = NULL;
         cls_stream_destroy(object_handle(&stream->object));
         stream_put(stream);
@@ -309,7 +310,7 @@ static cls_status submit_steps(struct batch *batch, struct stream *stream, uint6
 static cls_status submit(struct batch *batch, struct stream *stream, uint64_t *position) {
     cls_status status = batch_follow_uses(batch, stream);
     if (!status)
-        status = batch_reserve_uses(batch, batch->plan->n_lanes);
+        status = batch_reserve_uses(batch, 2 * batch->plan->n_lanes); /* left behind, or run on */
     if (!status)
         status = take_arena(batch, stream);
     if (status)

@@ -75,11 +75,18 @@ static bool has_failed(const struct dep *dep) {
     return dep_failure(dep) != NULL;
 }
 
-/* Waits for healthy work outlive the reset. */
+/* Waits for healthy work outlive the reset. Of a stream that has failed, what came before its failure may be at work
+ * still: its end is waited for. */
 static void drop_failed_waits(struct deps *waits) {
-    for (unsigned i = waits->count; i-- > 0;)
-        if (has_failed(&deps_items(waits)[i]))
+    for (unsigned i = waits->count; i-- > 0;) {
+        struct dep *dep = &deps_items(waits)[i];
+        if (!has_failed(dep))
+            continue;
+        if (dep->stream && !dep_is_over(dep))
+            dep->order_only = true;
+        else
             deps_remove(waits, i);
+    }
 }
 
 /* Under the lock, with all work retired. */

@@ -192,6 +192,39 @@ static void test_a_chain_that_the_driver_fails_late(void **state) {
     }
 }
 
+/* A stream is behind all that it was to come after, also behind what that failed stream is still at. */
+static void test_what_a_failed_stream_is_at_is_waited_for(void **state) {
+    (void)state;
+    if (rig_runs_inline())
+        SKIP_BECAUSE("this driver hangs in the flush of a command that waits for a user event");
+    for (int followed = 0; followed < 2; followed++) {
+        cls_stream failed = rig_stream(), stream = rig_stream();
+        cls_buffer cells = rig_cells(1);
+        cls_event event = rig_event();
+        struct late late = {rig_user_event(), NULL};
+        OK(cls_stream_foreign_async(failed, "held", enqueue_gated, &late));
+        OK(rig_fail(failed, "fails", -5));
+        OK(cls_event_record(event, failed));
+        OK(cls_stream_wait_event(stream, event));
+        if (followed)
+            (void)rig_set(stream, cells, 0, 1, 0);
+        await_poison(stream);
+        OK(cls_stream_reset(stream));
+        OK(rig_set(stream, cells, 0, 6, 0));
+        EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(stream, 30000000));
+        assert_int_equal(clSetUserEventStatus(late.gate, CL_COMPLETE), CL_SUCCESS);
+        OK(cls_stream_synchronize(stream));
+        assert_int_equal(rig_cell(cells, 0), 6);
+        OK(cls_stream_reset(failed));
+        assert_int_equal(clReleaseEvent(late.marker), CL_SUCCESS);
+        assert_int_equal(clReleaseEvent(late.gate), CL_SUCCESS);
+        OK(cls_event_destroy(event));
+        OK(cls_buffer_destroy(cells));
+        OK(cls_stream_destroy(failed));
+        OK(cls_stream_destroy(stream));
+    }
+}
+
 /* What a call that succeeds comes to know of others' failure replaces no words about the caller's own. */
 static void test_a_wait_for_failed_work_keeps_the_words(void **state) {
     (void)state;
@@ -282,6 +315,7 @@ int main(void) {
         cmocka_unit_test(test_a_failed_user_event_poisons_a_stream_without_commands),
         cmocka_unit_test(test_a_reset_forgets_a_failed_user_event),
         cmocka_unit_test(test_a_chain_that_the_driver_fails_late),
+        cmocka_unit_test(test_what_a_failed_stream_is_at_is_waited_for),
         cmocka_unit_test(test_a_wait_for_failed_work_keeps_the_words),
         cmocka_unit_test(test_a_wait_after_a_reset_keeps_the_one_before),
         cmocka_unit_test(test_a_record_is_taken_as_the_failure_comes),
