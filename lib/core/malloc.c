@@ -268,24 +268,6 @@ static cls_status free_on_default(cls_buffer handle) {
     return status;
 }
 
-/* As stream_enter. A context that is gone is still owed what was allocated for it. */
-static cls_status enter_to_free(cls_stream handle, const struct buffer *slot, struct stream **out) {
-    struct stream *stream = object_peek(&stream_pool, handle);
-    if (!stream)
-        return object_invalid(&stream_pool, handle);
-    pthread_mutex_lock(&stream->lock);
-    cls_status status = CLS_SUCCESS;
-    if (!object_is(&stream->object, handle))
-        status = object_invalid(&stream_pool, handle);
-    else if (slot->context != stream->context)
-        status = context_check(stream->context);
-    if (status)
-        pthread_mutex_unlock(&stream->lock);
-    else
-        *out = stream;
-    return status;
-}
-
 cls_status cls_free_async(cls_buffer handle, cls_stream stream_handle) {
     struct buffer *slot = object_peek(&buffer_pool, handle);
     struct stream *stream;
@@ -293,7 +275,7 @@ cls_status cls_free_async(cls_buffer handle, cls_stream stream_handle) {
         return object_invalid(&buffer_pool, handle);
     if (!stream_handle)
         return free_on_default(handle);
-    cls_status status = enter_to_free(stream_handle, slot, &stream);
+    cls_status status = stream_enter_to_return(stream_handle, slot->context, &stream);
     return status ? status : free_entered(stream, slot, handle);
 }
 

@@ -156,18 +156,29 @@ void stream_drop_waits(struct stream *stream) {
     deps_clear(&waits);
 }
 
-cls_status stream_enter(cls_stream handle, struct stream **out) {
+static inline cls_status enter(cls_stream handle, const struct context *may_be_gone,
+                               struct stream **out) {
     struct stream *stream = object_peek(&stream_pool, handle);
     if (!stream)
         return object_invalid(&stream_pool, handle);
     pthread_mutex_lock(&stream->lock);
-    cls_status status = object_is(&stream->object, handle) ? context_check(stream->context)
-                                                           : object_invalid(&stream_pool, handle);
+    cls_status status = CLS_SUCCESS;
+    if (!object_is(&stream->object, handle))
+        status = object_invalid(&stream_pool, handle);
+    else if (stream->context != may_be_gone)
+        status = context_check(stream->context);
     if (status)
         pthread_mutex_unlock(&stream->lock);
     else
         *out = stream;
     return status;
+}
+
+cls_status stream_enter(cls_stream handle, struct stream **out) { return enter(handle, NULL, out); }
+
+cls_status stream_enter_to_return(cls_stream handle, const struct context *owner,
+                                  struct stream **out) {
+    return enter(handle, owner, out);
 }
 
 bool stream_close(struct stream *stream) {

@@ -173,6 +173,9 @@ cls_status stream_submit(struct stream *stream, struct command *command, uint64_
  * the lock stays so until the lock is left. stream_submit_entered is stream_submit with the lock held,
  * and leaves it in every case; a launch comes with its arguments, for the race checker (core/race.h). */
 cls_status stream_enter(cls_stream handle, struct stream **out);
+/* The same to give back what is the owner's, which is still owed that where it is gone. */
+cls_status stream_enter_to_return(cls_stream handle, const struct context *owner,
+                                  struct stream **out);
 cls_status stream_submit_entered(struct stream *stream, struct command *command,
                                  const struct race_args *args, uint64_t *position);
 

@@ -18,10 +18,13 @@ static struct freed_before {
     cls_mempool pool;
 } before;
 
-cls_status __real_stream_enter(cls_stream handle, struct stream **out);
-cls_status __wrap_stream_enter(cls_stream handle, struct stream **out);
+cls_status __real_stream_enter_to_return(cls_stream handle, const struct context *owner,
+                                         struct stream **out);
+cls_status __wrap_stream_enter_to_return(cls_stream handle, const struct context *owner,
+                                         struct stream **out);
 
-cls_status __wrap_stream_enter(cls_stream handle, struct stream **out) {
+cls_status __wrap_stream_enter_to_return(cls_stream handle, const struct context *owner,
+                                         struct stream **out) {
     const struct freed_before now = before;
     before.buffer = NULL;
     if (now.buffer) {
@@ -29,7 +32,7 @@ cls_status __wrap_stream_enter(cls_stream handle, struct stream **out) {
         assert_int_equal(cls_stream_synchronize(now.stream), CLS_SUCCESS);
         assert_int_equal(cls_mempool_trim(now.pool, 0), CLS_SUCCESS);
     }
-    return __real_stream_enter(handle, out);
+    return __real_stream_enter_to_return(handle, owner, out);
 }
 
 static void test_the_later_one_has_a_stale_handle(void **state) {
