@@ -12,8 +12,6 @@
 #include "driver/serial.h"
 #include "driver/status.h"
 
-enum { MAX_KERNELS_LOOKED_AT = 64 };
-
 static cls_status no_memory(void) {
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a program");
 }
@@ -83,12 +81,17 @@ static cls_status build_source(const struct device *device, cl_context context,
 /* Binaries of some drivers (Intel) no longer know how parameters are passed. False when the program has a
  * kernel with parameters and tells nothing of them. */
 static bool tells_parameters(cl_program program) {
-    cl_kernel kernels[MAX_KERNELS_LOOKED_AT];
     cl_uint count = 0, n = 0;
     cl_kernel_arg_address_qualifier space;
     bool tells = true, looked = false;
-    if (clCreateKernelsInProgram(program, MAX_KERNELS_LOOKED_AT, kernels, &count) != CL_SUCCESS)
+    if (clCreateKernelsInProgram(program, 0, NULL, &count) != CL_SUCCESS)
         return false;
+    cl_kernel *kernels = malloc((count + 1) * sizeof *kernels);
+    if (!kernels ||
+        (count && clCreateKernelsInProgram(program, count, kernels, NULL) != CL_SUCCESS)) {
+        free(kernels);
+        return false;
+    }
     for (cl_uint i = 0; i < count; i++) {
         if (!looked &&
             clGetKernelInfo(kernels[i], CL_KERNEL_NUM_ARGS, sizeof n, &n, NULL) == CL_SUCCESS &&
@@ -99,6 +102,7 @@ static bool tells_parameters(cl_program program) {
         }
         clReleaseKernel(kernels[i]);
     }
+    free(kernels);
     return tells;
 }
 

@@ -18,34 +18,64 @@
 /* Crash marks belong to a process, so one thread at a time loads under one. */
 static pthread_mutex_t mark_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* The end of what joins the line to the next one, where `at` begins that; else NULL. */
+static const char *line_join(const char *at) {
+    const size_t length = *at == '\\' ? 1 : !strncmp(at, "?\?/", 3) ? 3 : 0;
+    const char *end = at + length + strspn(at + length, " \t\v\f\r");
+    return length && *end == '\n' ? end + 1 : NULL;
+}
+
+/* Joins may cut a word. */
+static void append_joined(struct text *text, const char *source) {
+    const char *from = source;
+    for (const char *at = source; *at; at++) {
+        const char *next = line_join(at);
+        if (!next)
+            continue;
+        text_append(text, from, (size_t)(at - from));
+        from = next;
+        at = next - 1;
+    }
+    text_append(text, from, strlen(from));
+}
+
 /* Whether `at` may be in a directive: it begins its line, which may go on with one, or has the # of one (or
- * what stands for it) before it in the line. */
+ * what stands for it), or the end of a comment, before it in the line. */
 static bool is_in_directive(const char *source, const char *at) {
     const char *line = at;
     while (line > source && line[-1] != '\n')
         line--;
     const size_t before = (size_t)(at - line);
+    const char *comment_end = strstr(line, "*/");
     return (line > source && strspn(line, " \t") >= before) || memchr(line, '#', before) ||
-           memchr(line, ':', before);
+           memchr(line, ':', before) || (comment_end && comment_end < at);
 }
 
 /* What an included file holds, and whether there is one, is not in the key. The source's own name, in its first
  * line, may be anything. */
-static bool includes_files(const char *source, const char *options) {
-    static const char *const words[] = {"include", "import"};
+static bool includes_files(const char *source) {
+    static const char *const words[] = {"include", "import", "embed"};
     if (!strncmp(source, "#line", 5))
         source += strcspn(source, "\n");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         for (const char *at = source; (at = strstr(at, words[i])) != NULL; at++)
             if (is_in_directive(source, at))
                 return true;
-    return strstr(options, "-include") != NULL;
+    return false;
+}
+
+static bool is_self_contained(const char *source, const char *options) {
+    struct text joined = {0};
+    append_joined(&joined, source);
+    const bool includes = joined.failed || includes_files(joined.bytes ? joined.bytes : "");
+    free(joined.bytes);
+    return !includes && !strstr(options, "-include") && !strstr(options, "-imacros");
 }
 
 bool program_disk_key(const struct device *device, const struct program_spec *spec,
                       const char *source, struct text *key) {
     const char *options = spec->options ? spec->options : "";
-    if (includes_files(source, options))
+    if (!is_self_contained(source, options))
         return false;
     text_printf(key, "%slibrary %s\noptions %s\n", device->identity, PACKAGE_VERSION, options);
     text_append(key, source, strlen(source));

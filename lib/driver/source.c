@@ -55,8 +55,8 @@ static bool append_file(struct text *text, FILE *file) {
 static cls_status read_file(const char *path, const char *name, struct text *to) {
     FILE *file = fopen(path, "r");
     if (!file)
-        return error_set(CLS_ERROR_NOT_FOUND, "CLSTREAM_KERNEL_PATH: %s: %s", path,
-                         strerror(errno));
+        return error_set(errno == ENOENT ? CLS_ERROR_NOT_FOUND : CLS_ERROR_IO,
+                         "CLSTREAM_KERNEL_PATH: %s: %s", path, strerror(errno));
     text_printf(to, "#line 1 \"%s\"\n", name);
     const bool whole = append_file(to, file);
     fclose(file);

@@ -176,6 +176,40 @@ static void built_program_is_kept_on_disk(void **state) {
     assert_int_equal(scratch_count("", NULL, 0), 1);
 }
 
+static unsigned from_source;
+
+cl_program __real_clCreateProgramWithSource(cl_context, cl_uint, const char **, const size_t *,
+                                            cl_int *);
+cl_program __wrap_clCreateProgramWithSource(cl_context, cl_uint, const char **, const size_t *,
+                                            cl_int *);
+cl_program __wrap_clCreateProgramWithSource(cl_context owner, cl_uint n, const char **text,
+                                            const size_t *length, cl_int *code) {
+    from_source++;
+    return __real_clCreateProgramWithSource(owner, n, text, length, code);
+}
+
+/* How often a program that was built before is made from its source again. */
+static unsigned sources_of_second_build(unsigned kernels) {
+    struct text source = {0};
+    for (unsigned i = 0; i < kernels; i++)
+        text_printf(&source, "__kernel void k%u(__global int *x) { x[0] = %u; }\n", i, i);
+    const struct program_spec spec = {"many.cl", source.bytes, "-cl-kernel-arg-info"};
+    for (int i = 0; i < 2; i++) {
+        cl_program program;
+        from_source = 0;
+        assert_int_equal(program_build(device, context, &spec, &program), CLS_SUCCESS);
+        program_release(program);
+    }
+    free(source.bytes);
+    return from_source;
+}
+
+static void programs_of_many_kernels_are_kept_too(void **state) {
+    (void)state;
+    need_device();
+    assert_int_equal(sources_of_second_build(65), sources_of_second_build(1));
+}
+
 static void other_options_are_another_program(void **state) {
     struct program_spec spec = good_spec;
     cl_program program;
@@ -248,8 +282,13 @@ static void source_that_includes_files_is_not_kept(void **state) {
                                           "#\\\r\n include \"x.h\"\n",
                                           "%:include \"x.h\"\n",
                                           "#import \"x.h\"\n",
+                                          "#inc\\\nlude \"x.h\"\n",
+                                          "#inc\\ \r\nlude \"x.h\"\n",
+                                          "#imp?\?/\nort \"x.h\"\n",
+                                          "# /* a\n*/ include \"x.h\"\n",
+                                          "int x[] = {\n#embed \"x\"\n};\n",
                                           "#if __has_include(\"x.h\")\n#endif\n"};
-    static const char *const others[] = {"/* it may include all */\n",
+    static const char *const others[] = {"/* it may include all */\n", "int \\\nimportant;\n",
                                          "#line 1 \"/include/x.cl\"\nint important;\n"};
     (void)state;
     need_device();
@@ -351,6 +390,7 @@ int main(void) {
         ON_DISK(odd_names_do_no_harm),
         ON_DISK(bad_options_are_a_build_error),
         ON_DISK(built_program_is_kept_on_disk),
+        ON_DISK(programs_of_many_kernels_are_kept_too),
         ON_DISK(other_options_are_another_program),
         ON_DISK(damaged_file_is_rebuilt_and_rewritten),
         ON_DISK(refused_binary_is_rebuilt),

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -91,6 +92,9 @@ static void missing_or_unreadable_file_is_told(void **state) {
     snprintf(path, sizeof path, "%s/folder.cl", scratch);
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(source_get("folder.cl", &text), CLS_ERROR_IO);
+    snprintf(path, sizeof path, "%s/round about.cl", scratch);
+    assert_int_equal(symlink("round about.cl", path), 0);
+    assert_int_equal(source_get("round about.cl", &text), CLS_ERROR_IO);
     assert_null(text);
     unsetenv("CLSTREAM_KERNEL_PATH");
 }
