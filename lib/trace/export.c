@@ -3,6 +3,7 @@
 #include "trace/export.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,11 +55,22 @@ static bool is_special(const char *path) {
     return is_device || (stat(path, &there) == 0 && !S_ISREG(there.st_mode));
 }
 
+/* As much of the path as leaves room in its folder for a name that ends with a suffix. */
+static size_t length_beside(const char *path, size_t suffix) {
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash ? (size_t)(slash + 1 - path) : 0, length = strlen(path);
+    return length - folder + suffix > NAME_MAX ? folder + NAME_MAX - suffix : length;
+}
+
 /* Of two threads that write the same file the later one's stays. */
 static cls_status write_file(const char *path, const struct text *text) {
     static _Atomic unsigned parts;
+    char suffix[64];
     struct text part = {0};
-    text_printf(&part, "%s.part-%ld-%u", path, (long)getpid(), atomic_fetch_add(&parts, 1));
+    const int length = snprintf(suffix, sizeof suffix, ".part-%ld-%u", (long)getpid(),
+                                atomic_fetch_add(&parts, 1));
+    text_append(&part, path, length_beside(path, (size_t)length));
+    text_append(&part, suffix, (size_t)length);
     if (part.failed)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
     const char *target = is_special(path) ? path : part.bytes;

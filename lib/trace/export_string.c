@@ -19,7 +19,9 @@ static size_t utf8_length(const char *at) {
     unsigned char second = length > 2 ? (unsigned char)at[1] : 0;
     bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
     bool beyond = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
-    return overlong || beyond ? 0 : length;
+    /* U+FFFE and U+FFFF: XML has no form for them. */
+    bool none = first == 0xef && second == 0xbf && (unsigned char)at[2] >= 0xbe;
+    return overlong || beyond || none ? 0 : length;
 }
 
 /* Appends `string` with what `special` writes for single bytes; special returns false for those that it

@@ -147,6 +147,10 @@ static void test_exports_are_written_whole_or_not_at_all(void **state) {
         assert_int_equal(strncmp(start, begins[i], strlen(begins[i])), 0);
         assert_int_equal(unlink(path), 0);
     }
+    char longest[512];
+    snprintf(longest, sizeof longest, "%s/%0250d.json", folder, 0);
+    OK(cls_profile_export(profile, longest, CLS_PROFILE_AUTO));
+    assert_int_equal(unlink(longest), 0);
     snprintf(path, sizeof path, "%s/t.png", folder);
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_profile_export(profile, path, CLS_PROFILE_AUTO));
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_profile_export(profile, path, (cls_profile_format)9));

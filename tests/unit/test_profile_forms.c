@@ -103,6 +103,7 @@ static void test_names_are_cut_between_characters(void **state) {
     memcpy(raws[0].stream_name, "ab", 2); /* 63 bytes: of the last character one */
     memcpy(raws[0].stream_name + 2, name, 61);
     memcpy(raws[1].stream_name, "e\xff\nf", 5);
+    add(3, 0, 0, US)->label = "no\xef\xbf\xbe\xef\xbf\xbf, but \xef\xbf\xbd";
     build();
     name[60] = '\0';
     char line[200], *text = written(export_text), *svg = written(export_svg);
@@ -118,6 +119,7 @@ static void test_names_are_cut_between_characters(void **state) {
     snprintf(line, sizeof line, "command,kernel,\"k\n\"\"l\"\"\",\"ab%s?\",", name);
     assert_says(csv, line);
     assert_says(csv, ",\"e?\nf\",");
+    assert_says(svg, "no??????, but \xef\xbf\xbd");
     snprintf(line, sizeof line, "command,kernel,\"%s%s\",", name, three);
     assert_says(csv, line);
     free(csv);
