@@ -18,7 +18,9 @@
  * dependencies as they are when it begins; functions of the caller's may change them meanwhile.
  *
  * Statuses common to all: CLS_ERROR_INVALID_HANDLE (coordinator or stream), CLS_ERROR_INVALID_VALUE (a
- * null argument), CLS_ERROR_NOT_FOUND (the stream is not in the set), CLS_ERROR_OUT_OF_MEMORY.
+ * null argument), CLS_ERROR_NOT_FOUND (the stream is not in the set), CLS_ERROR_OUT_OF_MEMORY. What submits to streams
+ * also returns what a submission can (stream.h), CLS_ERROR_LIMIT for one; where it is refused midway, some of the
+ * waits may be in place.
  */
 #ifndef CLSTREAM_COORDINATOR_H
 #define CLSTREAM_COORDINATOR_H

@@ -84,7 +84,10 @@ CLS_API cls_status cls_stream_wait_cl(cls_stream stream, cl_event event);
  */
 typedef cl_int (*cls_foreign_fn)(cl_command_queue queue, void *arg);
 
-/** Submits `fn` to the stream. `label` (copied; may be NULL) names it in errors and traces. */
+/**
+ * Submits `fn` to the stream. `label` (copied; may be NULL) names it in errors and traces; a process has 16,384
+ * different names at most, those of kernels included, and what has one beyond is told of without it.
+ */
 CLS_API cls_status cls_stream_foreign_async(cls_stream stream, const char *label, cls_foreign_fn fn,
                                             void *arg);
 

@@ -2,13 +2,17 @@
 #include "base/intern.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-enum { NAME_BYTES = 63 };
+enum { NAME_BYTES = 63, MOST_NAMES = 16384 };
+
+/* Who makes a name for every command would fill the memory with them. */
+static const char one_too_many[] = "(one of too many names)";
 
 struct name {
     UT_hash_handle hh;
@@ -37,7 +41,8 @@ const char *intern(const char *string) {
     struct name *found;
     pthread_mutex_lock(&names_lock);
     HASH_FIND(hh, names, string, length, found);
-    const char *text = found ? found->text : add_name(string, length);
+    const bool full = !found && HASH_COUNT(names) >= MOST_NAMES;
+    const char *text = found ? found->text : full ? one_too_many : add_name(string, length);
     pthread_mutex_unlock(&names_lock);
     return text;
 }

@@ -4,7 +4,7 @@
 #define CLSTREAM_BASE_INTERN_H
 
 /* One copy of the string for the life of the process, equal strings giving the same pointer. Cut to 63
- * bytes. NULL without memory. Bounded by the number of distinct names a program uses. */
+ * bytes. NULL without memory. Beyond 16,384 of them new ones share a name that says so. */
 const char *intern(const char *string);
 
 #endif

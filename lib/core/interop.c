@@ -216,15 +216,14 @@ cls_status cls_stream_foreign_async(cls_stream handle, const char *label, cls_fo
     struct command command = {.type = &type_foreign};
     if (!fn)
         return null_argument("cls_stream_foreign_async", "fn");
-    command.label = label ? intern(label) : NULL;
-    if (label && !command.label)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a label");
     cls_status status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
+    command.label = label ? intern(label) : NULL;
     command.u.host.foreign = fn;
     command.u.host.arg = arg;
-    status = stream_submit(stream, &command, NULL);
+    status = label && !command.label ? error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a label")
+                                     : stream_submit(stream, &command, NULL);
     stream_put(stream);
     return status;
 }
