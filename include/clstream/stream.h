@@ -178,9 +178,10 @@ CLS_API cls_status cls_stream_wait(cls_stream stream, uint64_t timeout_ns);
  * Clears a poisoned stream once its pending work has drained: waits for it, forgets the error, and
  * replaces a queue that the failure killed. On a healthy stream it only waits.
  * Events recorded before the reset go on reporting the failure. What the stream was told to wait for, other
- * streams' work, timelines and cl_events, is waited for by what comes after unless it has failed, though the
- * commands in between were dropped. So is other streams' work that still uses stream-ordered memory which is this stream's now
- * (mempool.h): the order in which it was given may have ended with the failure.
+ * streams' work, timelines and cl_events, is waited for by what comes after, though the commands in between were
+ * dropped; of a stream that has failed, only until its work has ended. So is other streams' work that still uses
+ * stream-ordered memory which is this stream's now (mempool.h): the order in which it was given may have ended
+ * with the failure.
  * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
  * @retval CLS_ERROR_DEADLOCK       work that uses such memory would wait for this stream's later work
  * @retval CLS_ERROR_CONTEXT_LOST   the driver lost the context; nothing can be reset

@@ -14,8 +14,8 @@
  * before it that the stream still holds, where one behind them makes it depend on a failed task's.
  *
  * All calls are safe from any thread. Statuses common to all: CLS_ERROR_INVALID_HANDLE,
- * CLS_ERROR_INVALID_VALUE (a null argument, a size field of another library), CLS_ERROR_OUT_OF_MEMORY; cls_task_graph_run
- * also returns what a submission can (stream.h), CLS_ERROR_LIMIT for one.
+ * CLS_ERROR_INVALID_VALUE (a null argument, a size field of another library), CLS_ERROR_OUT_OF_MEMORY;
+ * cls_task_graph_run also returns what a submission can (stream.h), CLS_ERROR_LIMIT for one.
  */
 #ifndef CLSTREAM_TASK_H
 #define CLSTREAM_TASK_H

@@ -16,6 +16,10 @@ static bool in_use(const struct pool *pool, struct pooled *pooled) {
     return pooled->holders || !pooled_is_idle(pool, pooled);
 }
 
+static unsigned to_keep(const struct pool *pool) {
+    return pool->need > pool->min ? pool->need : pool->min;
+}
+
 /* Under the lock: notes the need, and at the end of a period how many streams are more than it. */
 static void note_need(struct pool *pool, uint64_t now) {
     unsigned used = 0;
@@ -32,7 +36,7 @@ static void note_need(struct pool *pool, uint64_t now) {
     if (now < pool->period_start || now - pool->period_start < pool->idle_ns ||
         pool->idle_ns == UINT64_MAX)
         return;
-    unsigned keep = pool->need > pool->min ? pool->need : pool->min;
+    const unsigned keep = to_keep(pool);
     pool->surplus = pool->count > keep ? pool->count - keep : 0;
     pool->period_start = now;
     pool->need = used;
@@ -40,7 +44,7 @@ static void note_need(struct pool *pool, uint64_t now) {
 
 /* Under the lock: takes one of the surplus out of the pool, into `gone`. The need may have grown since it was found. */
 static bool take_surplus(struct pool *pool, struct pooled *gone) {
-    const unsigned keep = pool->need > pool->min ? pool->need : pool->min;
+    const unsigned keep = to_keep(pool);
     for (unsigned i = pool->count; i-- > 0 && pool->surplus && pool->count > keep;) {
         struct pooled *pooled = &pool->streams[i];
         if (in_use(pool, pooled))

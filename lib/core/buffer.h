@@ -23,8 +23,7 @@ struct buffer {
     size_t bytes;            /* as asked for */
     struct custody *custody; /* it is the host's and the device's by turns; NULL: it is not */
     void *host;              /* unified memory's; NULL: the buffer is none */
-
-    const char *owner; /* an object that it belongs to, by what it is; NULL: the user's */
+    const char *owner;       /* an object that it belongs to, by what it is; NULL: the user's */
 
     struct block *block; /* NULL: a buffer of its own */
     size_t capacity;     /* bytes of the slot */

@@ -27,6 +27,14 @@ bool dep_is_over(const struct dep *dep) {
                      : dep_event_outcome(dep) <= 0;
 }
 
+bool dep_outlives(struct dep *dep) {
+    if (dep_is_over(dep))
+        return false;
+    if (dep_failure(dep))
+        dep->order_only = true;
+    return true;
+}
+
 struct dep dep_to_ask(const struct dep *dep) {
     struct dep copy = {.stream = dep->stream, .gate = dep->gate, .position = dep->position};
     if (copy.stream)
@@ -139,6 +147,14 @@ void deps_remove(struct deps *deps, unsigned i) {
     items[i] = items[--deps->count];
     if (!deps->count)
         deps_clear(deps); /* an empty set has no array */
+}
+
+bool deps_are_over(struct deps *deps) {
+    struct dep *items = deps_items(deps);
+    for (unsigned i = 0; i < deps->count; i++)
+        if (!dep_is_over(&items[i]))
+            return false;
+    return true;
 }
 
 struct stream *deps_unsettled(struct deps *deps) {

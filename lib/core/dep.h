@@ -61,6 +61,10 @@ cls_status deps_add_other(struct deps *deps, const struct dep *dep);
 /* Whether what it names is over, well or not. Fit for being called under a stream's lock. */
 bool dep_is_over(const struct dep *dep);
 
+/* Whether one outlives a failure of who waits: what is over does not, and of what has failed only the end is waited
+ * for, since work before the failure may be under way still. */
+bool dep_outlives(struct dep *dep);
+
 /* A copy with references of its own, for one who only asks whether it is over. */
 struct dep dep_to_ask(const struct dep *dep);
 
@@ -99,6 +103,9 @@ void deps_clear(struct deps *deps);
 
 /* Drops the references of one dependency. */
 void dep_release(const struct dep *dep);
+
+/* Whether nothing that it names is still to come. */
+bool deps_are_over(struct deps *deps);
 
 /* The position of `stream` that the set waits for; 0: none. */
 uint64_t deps_position_of(struct deps *deps, const struct stream *stream);

@@ -134,20 +134,15 @@ static void pop(struct stream *stream) {
 }
 
 /* What a dropped command was to wait for goes on: what was freed behind it waits for that, and what comes after a
- * reset; where it has failed, for its end. Without memory for that the order is lost. */
+ * reset. Without memory for that the order is lost. */
 static void pass_on_waits(struct stream *stream, struct command *head) {
     struct dep *items = deps_items(&head->deps);
     stream_memory_hold(stream, &head->deps, head->position - 1);
     if (atomic_load(&stream->destroyed))
         return;
-    for (unsigned i = head->deps.count; i-- > 0;) {
-        if (dep_is_over(&items[i]))
-            continue;
-        if (dep_failure(&items[i]))
-            items[i].order_only = true;
-        if (!deps_add(&stream->waits, &items[i]))
+    for (unsigned i = head->deps.count; i-- > 0;)
+        if (dep_outlives(&items[i]) && !deps_add(&stream->waits, &items[i]))
             items[i] = items[--head->deps.count];
-    }
 }
 
 void fifo_finish_head(struct stream *stream) {

@@ -8,13 +8,7 @@
 
 /* --- fences --- */
 
-bool fence_is_open(struct fence *fence) {
-    struct dep *items = deps_items(&fence->deps);
-    for (unsigned i = 0; i < fence->deps.count; i++)
-        if (!dep_is_over(&items[i]))
-            return false;
-    return true;
-}
+bool fence_is_open(struct fence *fence) { return deps_are_over(&fence->deps); }
 
 void fence_drop(struct fence *fence) {
     if (--fence->users)
@@ -26,19 +20,11 @@ void fence_drop(struct fence *fence) {
 /* --- positions --- */
 
 /* Waits that no command has taken along yet count as one that is to come (core/malloc.c). */
-static bool waits_are_past(struct stream *stream) {
-    struct dep *items = deps_items(&stream->waits);
-    for (unsigned i = 0; i < stream->waits.count; i++)
-        if (!dep_is_over(&items[i]))
-            return false;
-    return true;
-}
-
 bool magazine_is_past(struct stream *stream, uint64_t position) {
     uint64_t retired = atomic_load_explicit(&stream->retired, memory_order_acquire);
     if (retired >= position)
         return true;
-    return retired == stream->submitted && position == retired + 1 && waits_are_past(stream);
+    return retired == stream->submitted && position == retired + 1 && deps_are_over(&stream->waits);
 }
 
 /* --- taking out --- */

@@ -11,9 +11,7 @@
 #include "core/handover.h"
 #include "core/mutant.h"
 #include "core/race.h"
-#include "core/share.h"
 #include "core/stream.h"
-#include "driver/event.h"
 
 static bool is_allocated_for(const struct object *object, uint64_t stream_id) {
     if (object->pool != &buffer_pool)
@@ -68,25 +66,10 @@ static cls_status replace_queues(struct stream *stream) {
     return CLS_SUCCESS;
 }
 
-/* Also of a user's own event, of which the library records nothing. */
-static bool has_failed(const struct dep *dep) {
-    if (!dep->stream && !dep->gate)
-        return event_outcome(dep->share->device, dep->share->event) < 0;
-    return dep_failure(dep) != NULL;
-}
-
-/* Waits for healthy work outlive the reset. Of a stream that has failed, what came before its failure may be at work
- * still: its end is waited for. */
-static void drop_failed_waits(struct deps *waits) {
-    for (unsigned i = waits->count; i-- > 0;) {
-        struct dep *dep = &deps_items(waits)[i];
-        if (!has_failed(dep))
-            continue;
-        if (dep->stream && !dep_is_over(dep))
-            dep->order_only = true;
-        else
+static void drop_waits_that_end(struct deps *waits) {
+    for (unsigned i = waits->count; i-- > 0;)
+        if (!dep_outlives(&deps_items(waits)[i]))
             deps_remove(waits, i);
-    }
 }
 
 /* Under the lock, with all work retired. */
@@ -103,7 +86,7 @@ static cls_status forget_failure(struct stream *stream) {
         return status;
     }
     stream->spare = spare;
-    drop_failed_waits(&stream->waits);
+    drop_waits_that_end(&stream->waits);
     known_forget(&stream->known);
     atomic_store(&failure->last, stream->submitted);
     return CLS_SUCCESS;

@@ -193,7 +193,8 @@ cls_status stream_come_after(struct stream *stream, struct stream *other, uint64
 
 /* A dependency of `waiter`, which is only compared, on the stream's work up to `position`; its event is
  * filled in, and retained, when the work is with the driver, and the stream is left for the caller to
- * retain. True: it is done, well or not (stream_failure_at), so that there is nothing to wait for, and nothing is held. */
+ * retain. True: it is done, well or not (stream_failure_at), so that there is nothing to wait for, and nothing
+ * is held. */
 bool stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
                 struct dep *out);
 
