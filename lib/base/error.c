@@ -9,16 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORT_DETAIL = 512 };
-
-/* If and only if `long_text` is set does it hold the detail; otherwise `text` does. */
-struct detail {
-    char text[SHORT_DETAIL];
-    char *long_text;
-    int code;
-    unsigned long count;
-};
-
 static _Thread_local struct detail detail;
 
 /* The key's only use is its destructor, which frees a thread's long text. */
@@ -80,6 +70,32 @@ static void store(int code, const char *format, va_list args) {
 }
 
 unsigned long error_count(void) { return detail.count; }
+
+void error_hold(struct detail *held) {
+    memcpy(held->text, detail.text, strlen(detail.text) + 1);
+    held->long_text = detail.long_text;
+    held->code = detail.code;
+    held->count = detail.count;
+    if (detail.long_text)
+        pthread_setspecific(cleanup_key, NULL); /* the held one is not the thread's to free */
+    detail.long_text = NULL;
+    detail.text[0] = '\0';
+    detail.code = 0;
+}
+
+cls_status error_settle(struct detail *held, cls_status status) {
+    if (status && detail.count != held->count) {
+        free(held->long_text);
+        return status;
+    }
+    drop_long_text();
+    if (held->long_text && !keep_long_text(held->long_text))
+        free(held->long_text);
+    memcpy(detail.text, held->text, strlen(held->text) + 1);
+    detail.code = held->code;
+    detail.count = held->count;
+    return status;
+}
 
 cls_status error_set(cls_status status, const char *format, ...) {
     va_list args;

@@ -9,6 +9,16 @@
 
 #include <clstream/status.h>
 
+enum { SHORT_DETAIL = 512 };
+
+/* If and only if `long_text` is set does it hold the detail; otherwise `text` does. */
+struct detail {
+    char text[SHORT_DETAIL];
+    char *long_text;
+    int code;
+    unsigned long count;
+};
+
 /* Stores the message for this thread and returns `status`. Never fails: without memory for a long
  * message (a compiler's log) it is cut to what fits the thread's static space. */
 cls_status error_set(cls_status status, const char *format, ...)
@@ -20,5 +30,13 @@ cls_status error_set_code(cls_status status, int code, const char *format, ...)
 
 /* How many messages this thread has stored: whether a call of somebody else's left one. */
 unsigned long error_count(void);
+
+/*
+ * Around what may fail on the way and succeed all the same: a caller keeps the words, and the string that it was
+ * handed, of its own last error unless the whole fails with words of its own. In between the thread has no detail.
+ * error_settle takes the status of the whole, and returns it; each error_hold needs one, on the same thread.
+ */
+void error_hold(struct detail *held);
+cls_status error_settle(struct detail *held, cls_status status);
 
 #endif

@@ -75,14 +75,16 @@ cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, stru
 cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer **out) {
     const struct device *device = context->device;
     cl_mem memory;
+    struct detail held;
     if (bytes > device->info.max_allocation)
         return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
                          "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
                          (unsigned long long)device->info.max_allocation);
+    error_hold(&held);
     cls_status status = memory_create(device, context->cl, bytes, &memory);
     if (status == CLS_ERROR_OUT_OF_DEVICE_MEMORY && context_trim_mempools(context))
         status = memory_create(device, context->cl, bytes, &memory);
-    if (status)
+    if (error_settle(&held, status))
         return status;
     status = buffer_new(context, memory, bytes, out);
     if (status)

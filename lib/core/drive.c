@@ -19,7 +19,6 @@
 #include "core/stream.h"
 #include "core/worker.h"
 #include "driver/event.h"
-#include "driver/status.h"
 
 /* The commands that a stream hands over until more urgent streams are looked at again. */
 enum { LOOK_EVERY = 32 };
@@ -31,13 +30,13 @@ enum { MOST_TURNS = 64 };
 enum readiness { READY, BLOCKED, FAILED, CHANGED };
 
 /* A user's own event, or a launch that is to pass first: the library holds the command back until it is set. */
-static enum readiness look_at_foreign(const struct dep *dep, cls_status *why) {
+static enum readiness look_at_foreign(const struct dep *dep, cl_int *code) {
     cl_int state = dep_event_outcome(dep);
     if (state > 0)
         return BLOCKED;
     if (state == CL_COMPLETE)
         return READY;
-    *why = driver_status(state, "a wait for a cl_event");
+    *code = state;
     return FAILED;
 }
 
@@ -85,11 +84,11 @@ static enum readiness look_at_gate(struct stream *stream, struct command *head, 
 }
 
 static enum readiness look_at_one(struct stream *stream, struct command *head, unsigned i,
-                                  bool must_be_done, cls_status *why) {
+                                  bool must_be_done, cl_int *code) {
     struct dep *dep = &deps_items(&head->deps)[i];
     if (dep->stream)
         return look_at(stream, dep, must_be_done);
-    return dep->gate ? look_at_gate(stream, head, i) : look_at_foreign(dep, why);
+    return dep->gate ? look_at_gate(stream, head, i) : look_at_foreign(dep, code);
 }
 
 /* Whether a dependency that is ready is still of use: to be handed to the driver, or failed. */
@@ -99,11 +98,11 @@ static bool is_kept(const struct dep *dep) {
 
 /* Removes what is done from the head's dependencies and tells whether the rest can be handed to the
  * driver. The stream is draining, so the head stays where it is. */
-static enum readiness look_at_all(struct stream *stream, struct command *head, cls_status *why) {
+static enum readiness look_at_all(struct stream *stream, struct command *head, cl_int *code) {
     bool must_be_done =
         head->type->run && head->type->after_completion && !mutant(MUTANT_HOST_WAITS);
     for (unsigned i = 0; i < head->deps.count;) {
-        enum readiness now = look_at_one(stream, head, i, must_be_done, why);
+        enum readiness now = look_at_one(stream, head, i, must_be_done, code);
         if (now == CHANGED)
             continue;
         if (now != READY)
@@ -190,6 +189,20 @@ static bool is_done_already(const struct stream *stream, const struct command *h
            !stream->flights.count;
 }
 
+/* What becomes of it is the stream's to tell, and not the words of the caller who happens to drive it. */
+static bool hand_over_or_fail(struct stream *stream, struct command *head, enum flight_room room) {
+    struct detail held;
+    error_hold(&held);
+    cls_status status = CLS_ERROR_OUT_OF_MEMORY;
+    if (room == FLIGHT_ROOM)
+        status = handover(stream, head, &head->deps);
+    if (status)
+        stream_fail_locked(stream, head->position, stream_poison_status(status),
+                           cls_last_error_code(), command_label(head));
+    error_settle(&held, CLS_SUCCESS);
+    return !status;
+}
+
 /* Under the lock: one step with the head, whose dependencies are ready. */
 static enum step step(struct stream *stream) {
     struct command *head = stream->fifo_head;
@@ -216,14 +229,8 @@ static enum step step(struct stream *stream) {
         return STEP_AGAIN;
     if (room == FLIGHT_FULL || (room == FLIGHT_NO_MEMORY && stream->flights.count))
         return STEP_STOP; /* room comes with what retires */
-    cls_status status = room == FLIGHT_ROOM ? handover(stream, head, &head->deps)
-                                            : error_set(CLS_ERROR_OUT_OF_MEMORY,
-                                                        "no memory for a command in flight");
-    if (status) {
-        stream_fail_locked(stream, head->position, stream_poison_status(status),
-                           cls_last_error_code(), command_label(head));
+    if (!hand_over_or_fail(stream, head, room))
         return STEP_AGAIN;
-    }
     pop(stream);
     free(head);
     return STEP_AGAIN;
@@ -276,18 +283,18 @@ static void give_way(struct stream *stream, unsigned *since_look) {
 /* Looks at the head and moves it on. Called with the lock held and draining set; keeps both. */
 static enum step move_head(struct stream *stream, unsigned *since_look) {
     struct command *head = stream->fifo_head;
-    cls_status why = CLS_SUCCESS;
+    cl_int code = CL_SUCCESS;
     if (!head)
         return STEP_STOP;
     bool look = head->deps.count && !stream_poison(stream);
     note_blocked(stream, look);
     if (look) {
         pthread_mutex_unlock(&stream->lock);
-        enum readiness now = look_at_all(stream, head, &why);
+        enum readiness now = look_at_all(stream, head, &code);
         pthread_mutex_lock(&stream->lock);
         if (now == FAILED)
-            stream_fail_locked(stream, head->position, CLS_ERROR_COMMAND_FAILED,
-                               cls_last_error_code(), "the user's cl_event");
+            stream_fail_locked(stream, head->position, CLS_ERROR_COMMAND_FAILED, code,
+                               "the user's cl_event");
         if (now == BLOCKED && !stream_poison(stream))
             return STEP_STOP;
         note_blocked(stream, false);

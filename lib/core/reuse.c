@@ -187,6 +187,8 @@ static cls_status search_all(struct search *search, struct buffer **out, enum so
 cls_status find_slot(struct stream *stream, struct mempool *pool, unsigned size_class,
                      struct buffer **out, enum source *source) {
     struct search search = {.stream = stream, .pool = pool, .size_class = size_class};
+    struct detail held;
     search.reuse = atomic_load(&pool->reuse);
-    return search_all(&search, out, source);
+    error_hold(&held);
+    return error_settle(&held, search_all(&search, out, source));
 }

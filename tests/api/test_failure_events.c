@@ -244,6 +244,25 @@ static void test_a_wait_for_failed_work_keeps_the_words(void **state) {
 }
 
 /* The wait for failed work is not forgotten for one of the same stream that comes after its reset. */
+/* Of a cl_event that has failed by then a submission learns as it hands over what is held. */
+static void test_a_command_behind_a_failed_user_event_keeps_the_words(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    cl_event gate = rig_user_event();
+    OK(cls_stream_wait_cl(stream, gate));
+    assert_int_equal(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES), CL_SUCCESS);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_event_create(rig.context, NULL, NULL));
+    OK(cls_fill_async(cells, 0, sizeof(uint32_t), "\1", 1, stream));
+    assert_non_null(strstr(cls_last_error_detail(), "cls_event_create"));
+    assert_int_equal(cls_last_error_code(), 0);
+    expect_poison(stream, "cl_event");
+    assert_int_equal(cls_last_error_code(), CL_OUT_OF_RESOURCES);
+    assert_int_equal(clReleaseEvent(gate), CL_SUCCESS);
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+}
+
 static void test_a_wait_after_a_reset_keeps_the_one_before(void **state) {
     (void)state;
     cls_stream failing = rig_stream(), waiting = rig_stream();
@@ -317,6 +336,7 @@ int main(void) {
         cmocka_unit_test(test_a_chain_that_the_driver_fails_late),
         cmocka_unit_test(test_what_a_failed_stream_is_at_is_waited_for),
         cmocka_unit_test(test_a_wait_for_failed_work_keeps_the_words),
+        cmocka_unit_test(test_a_command_behind_a_failed_user_event_keeps_the_words),
         cmocka_unit_test(test_a_wait_after_a_reset_keeps_the_one_before),
         cmocka_unit_test(test_a_record_is_taken_as_the_failure_comes),
     };

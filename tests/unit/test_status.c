@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -119,6 +120,38 @@ static void *report_in_thread(void *same) {
     return strcmp(cls_last_error_detail(), text) ? NULL : same;
 }
 
+/* Words of either form, held while others of either form, or none, are stored. */
+static void held_words_stand_again(void **state) {
+    enum { LONG = 2000 };
+    char *mine = long_text(LONG, 'm'), *others = long_text(LONG, 'o');
+    const char *before[] = {"", "mine", mine}, *between[] = {NULL, "others", others};
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned k = 0; k < 3; k++)
+            for (unsigned fails = 0; fails < 2; fails++) {
+                struct detail held;
+                cls_clear_last_error();
+                error_set_code(CLS_ERROR_IO, -7, "%s", before[i]);
+                const char *handed_out = cls_last_error_detail();
+                const unsigned long count = error_count();
+                error_hold(&held);
+                assert_string_equal(cls_last_error_detail(), "");
+                assert_int_equal(cls_last_error_code(), 0);
+                if (between[k])
+                    error_set_code(CLS_ERROR_IO, -8, "%s", between[k]);
+                const cls_status status = fails ? CLS_ERROR_IO : CLS_SUCCESS;
+                assert_int_equal(error_settle(&held, status), status);
+                const bool theirs = fails && between[k];
+                assert_string_equal(cls_last_error_detail(), theirs ? between[k] : before[i]);
+                assert_int_equal(cls_last_error_code(), theirs ? -8 : -7);
+                assert_int_equal(error_count(), count + theirs);
+                if (!theirs)
+                    assert_ptr_equal(cls_last_error_detail(), handed_out);
+            }
+    free(mine);
+    free(others);
+}
+
 static void threads_have_details_of_their_own(void **state) {
     pthread_t threads[8];
     (void)state;
@@ -142,6 +175,7 @@ int main(void) {
         cmocka_unit_test(driver_failure_is_told_with_its_call),
         cmocka_unit_test(details_of_any_length_are_whole),
         cmocka_unit_test(message_may_quote_the_one_before),
+        cmocka_unit_test(held_words_stand_again),
         cmocka_unit_test(threads_have_details_of_their_own),
     };
     return cmocka_run_group_tests_name("status", tests, NULL, NULL);
