@@ -130,8 +130,8 @@ CLS_API cls_status cls_mempool_create(cls_context context, const cls_mempool_con
 
 /**
  * Destroys a pool and returns at once. Its buffers stay valid until they are freed; memory goes back to
- * the driver as soon as it is free and the work on it is seen to be done. Where it was the context's
- * current pool, the default pool takes its place.
+ * the driver as soon as it is free and the work on it is done, whether or not anybody waits for that. Where
+ * it was the context's current pool, the default pool takes its place.
  * @retval CLS_ERROR_INVALID_VALUE a default pool
  */
 CLS_API cls_status cls_mempool_destroy(cls_mempool pool);

@@ -85,13 +85,14 @@ bool engine_ticks_for(const struct stream *stream) {
 enum need { NEED_NOTHING, NEED_LONG, NEED_TICK };
 
 /* Whether commands came in since the last look: more may come, and should not have to wake this thread. Where
- * none of them was deferred, the stream is busy: the submitter polls, and should not wait for the lock either. */
+ * none of them was deferred, and no memory is owed, the stream is busy: the submitter polls, and should not wait for
+ * the lock either. */
 static bool has_news(struct stream *stream, bool *busy) {
     *busy = true;
     if (pthread_mutex_trylock(&stream->lock))
         return true;
     bool news = stream->submitted != stream->looked_at;
-    *busy = news && !stream->fifo_head;
+    *busy = news && !stream->fifo_head && !stream_memory_is_owed(stream);
     stream->looked_at = stream->submitted;
     pthread_mutex_unlock(&stream->lock);
     return news;
@@ -118,8 +119,9 @@ static enum need look_after(struct stream *stream, bool urgent) {
     stream_poll(stream);
     bool fresh = tend(stream, busy);
     stream_drive(stream);
+    stream_memory_shed(stream);
     pthread_mutex_lock(&stream->lock);
-    bool pending = stream->flights.count || stream->fifo_head;
+    bool pending = stream->flights.count || stream->fifo_head || stream_memory_is_owed(stream);
     bool deferred = stream->fifo_head && !stream->running;
     pthread_mutex_unlock(&stream->lock);
     /* A long sleep would be cut short by the next command. */
@@ -134,7 +136,8 @@ static bool let_go(struct stream *stream) {
     if (atomic_load(&stream->destroyed))
         stream_memory_settle(stream);
     pthread_mutex_lock(&stream->lock);
-    bool holds = atomic_load(&stream->destroyed) && stream_memory_is_held(stream);
+    bool holds = stream_memory_is_owed(stream) ||
+                 (atomic_load(&stream->destroyed) && stream_memory_is_held(stream));
     bool idle = !stream->flights.count && !stream->fifo_head && !stream->unflushed && !holds;
     if (idle) {
         kernel_slots_clear(stream);

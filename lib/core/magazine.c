@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "core/context.h"
+#include "core/engine.h"
 
 /* --- fences --- */
 
@@ -235,6 +236,45 @@ void stream_memory_settle(struct stream *stream) {
     } while (chain);
 }
 
+static bool is_owed(const struct magazine *magazine) {
+    return magazine->cached && atomic_load(&magazine->pool->closed);
+}
+
+bool stream_memory_is_owed(struct stream *stream) {
+    const struct magazine *magazine = atomic_load(&stream->magazines);
+    while (magazine && !is_owed(magazine))
+        magazine = magazine->next;
+    return magazine != NULL;
+}
+
+/* One magazine's at a time, as a chain; NULL: there is nothing more. */
+static struct buffer *take_owed(struct stream *stream) {
+    struct buffer *chain = NULL;
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *magazine = atomic_load(&stream->magazines);
+    for (; magazine && !chain; magazine = magazine->next)
+        if (is_owed(magazine))
+            chain = magazine_take_unused(stream, magazine);
+    pthread_mutex_unlock(&stream->lock);
+    return chain;
+}
+
+static void free_dead(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *dead = take_dead(stream);
+    pthread_mutex_unlock(&stream->lock);
+    free_magazines(dead);
+}
+
+void stream_memory_shed(struct stream *stream) {
+    struct buffer *chain = take_owed(stream);
+    if (!chain)
+        return;
+    for (; chain; chain = take_owed(stream))
+        slots_give_back(chain);
+    free_dead(stream);
+}
+
 /* By their addresses: whoever takes magazines from the list meanwhile ends no walk. */
 static struct mempool *next_pool(struct stream *stream, struct mempool *previous,
                                  bool (*wanted)(const struct mempool *pool)) {
@@ -278,10 +318,7 @@ void stream_memory_waited(struct stream *stream) {
     struct mempool *pool = NULL;
     while ((pool = next_pool(stream, pool, has_too_much)) != NULL)
         pool_trim(pool, bytes_to_keep(pool));
-    pthread_mutex_lock(&stream->lock);
-    struct magazine *dead = take_dead(stream);
-    pthread_mutex_unlock(&stream->lock);
-    free_magazines(dead);
+    free_dead(stream);
 }
 
 /* --- all magazines of a pool --- */
@@ -326,6 +363,7 @@ void pool_await_leaving(struct mempool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* What stays of a pool that is destroyed is the engine's to see to: nobody may ever ask for it. */
 static void give_back_unused(struct stream *stream, struct mempool *pool) {
     struct buffer *chain = NULL;
     stream_poll(stream);
@@ -333,6 +371,8 @@ static void give_back_unused(struct stream *stream, struct mempool *pool) {
     struct magazine *magazine = magazine_find(stream, pool);
     if (magazine)
         chain = magazine_take_unused(stream, magazine);
+    if (magazine && is_owed(magazine) && !stream->watched)
+        engine_watch(stream);
     pthread_mutex_unlock(&stream->lock);
     slots_give_back(chain);
 }

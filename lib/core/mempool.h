@@ -168,6 +168,12 @@ bool stream_memory_is_held(struct stream *stream);
 /* Gives back what of that is for anybody by now. Without the lock. */
 void stream_memory_settle(struct stream *stream);
 
+/* Under the lock: whether the stream still has what it freed to pools that are destroyed by now. */
+bool stream_memory_is_owed(struct stream *stream);
+
+/* Gives back what of that no work needs any more. Without the lock. */
+void stream_memory_shed(struct stream *stream);
+
 /* The stream is going: what it has freed is given back. */
 void stream_memory_leave(struct stream *stream);
 
