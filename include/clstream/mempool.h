@@ -12,7 +12,8 @@
  * Memory comes from a pool, the context's current one unless another is named. Sizes are rounded up to
  * size classes, at most an eighth larger, and from 256 KiB on an allocation may be given free memory of up
  * to twice its size; every buffer starts at the device's base alignment. Rather than reserve a quarter
- * more than was ever in use, a pool gives unused memory back to the driver.
+ * more than was ever in use (and 16 MiB more than that, for allocations below 256 KiB), a pool gives
+ * unused memory back to the driver.
  *
  * A freed handle is stale at once: using it or freeing it again is CLS_ERROR_INVALID_HANDLE, also after
  * the memory has been handed out again. cls_buffer_destroy works on these buffers too: the memory is then

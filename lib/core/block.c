@@ -196,11 +196,24 @@ static struct block *new_block(struct mempool *pool, unsigned size_class, size_t
     return block;
 }
 
-static cls_status make_block(struct mempool *pool, unsigned size_class, struct block **out) {
-    size_t bytes = size_class_bytes(size_class, pool->unit_shift);
+/* The last class may be larger than what the device allows. */
+static size_t slot_bytes(const struct mempool *pool, unsigned size_class) {
+    const size_t bytes = size_class_bytes(size_class, pool->unit_shift);
     const uint64_t most = pool->context->device->info.max_allocation;
+    return bytes > most ? (size_t)most : bytes;
+}
+
+uint64_t pool_growth(struct mempool *pool, unsigned size_class) {
+    const size_t bytes = slot_bytes(pool, size_class);
+    pthread_mutex_lock(&pool->lock);
+    const unsigned slots = slots_wanted(pool, size_class, bytes);
+    pthread_mutex_unlock(&pool->lock);
+    return (uint64_t)bytes * slots;
+}
+
+static cls_status make_block(struct mempool *pool, unsigned size_class, struct block **out) {
+    const size_t bytes = slot_bytes(pool, size_class);
     unsigned slots;
-    bytes = bytes > most ? (size_t)most : bytes;
     cls_status status = reserve(pool, size_class, bytes, &slots);
     if (status)
         return status;

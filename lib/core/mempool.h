@@ -133,6 +133,9 @@ cls_status find_slot(struct stream *stream, struct mempool *pool, unsigned size_
 cls_status pool_take(struct mempool *pool, unsigned size_class, enum shelf shelf,
                      struct buffer **out);
 
+/* What a new block of the class would take from the driver, in bytes. */
+uint64_t pool_growth(struct mempool *pool, unsigned size_class);
+
 /* A slot of a new block. */
 cls_status pool_grow(struct mempool *pool, unsigned size_class, struct buffer **out);
 

@@ -146,14 +146,18 @@ static struct buffer *settle_own(struct search *search) {
     return slot;
 }
 
+/* What small sizes may leave unused besides: about a block for each of their classes. */
+enum { SMALL_ROOM = 16 << 20 };
+
 /* Sizes that come once leave memory behind that nothing fits: rather than reserve a quarter more than was
  * ever in use, what is unused goes back to the driver first. */
 static void make_room(struct mempool *pool, unsigned size_class) {
-    uint64_t bytes = size_class_bytes(size_class, pool->unit_shift);
-    uint64_t used = atomic_load(&pool->counted_high);
-    uint64_t keep = used + used / 4;
-    if (bytes >= LARGE_SLOT && atomic_load(&pool->reserved) + bytes > keep)
-        pool_trim(pool, keep > bytes ? keep - bytes : 0);
+    const bool small = size_class_bytes(size_class, pool->unit_shift) < LARGE_SLOT;
+    const uint64_t more = pool_growth(pool, size_class);
+    const uint64_t used = atomic_load(&pool->counted_high);
+    const uint64_t keep = used + used / 4 + (small ? SMALL_ROOM : 0);
+    if (atomic_load(&pool->reserved) + more > keep)
+        pool_trim(pool, keep > more ? keep - more : 0);
 }
 
 static cls_status search_all(struct search *search, struct buffer **out, enum source *source) {

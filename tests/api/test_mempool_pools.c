@@ -65,6 +65,27 @@ static void test_a_limit(void **state) {
     OK(cls_stream_destroy(other));
 }
 
+/* Sizes that come in turn, each many times: what the others have left makes room. */
+static void test_small_sizes_in_turn(void **state) {
+    enum { SIZES = 25, BYTES = 4 * MIB, ROOM = 16 * MIB };
+    static cls_buffer buffers[BYTES / KIB];
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_mempool pool = pool_of(CLS_REUSE_FOLLOW_DONE);
+    for (unsigned i = 0; i < SIZES; i++) {
+        const size_t size = ((size_t)KIB << (i / 4)) / 4 * (4 + i % 4);
+        const size_t count = BYTES / size;
+        for (size_t k = 0; k < count; k++)
+            buffers[k] = take_from(pool, stream, size);
+        for (size_t k = 0; k < count; k++)
+            OK(cls_free_async(buffers[k], stream));
+    }
+    const cls_mempool_stats stats = stats_of(pool);
+    assert_true(stats.reserved_high <= stats.used_high + stats.used_high / 4 + ROOM);
+    end_pool(pool);
+    OK(cls_stream_destroy(stream));
+}
+
 static void test_the_current_pool(void **state) {
     (void)state;
     cls_stream stream = rig_stream();
@@ -190,8 +211,9 @@ static void test_statistics(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trim_and_threshold),  cmocka_unit_test(test_a_limit),
-        cmocka_unit_test(test_the_current_pool),    cmocka_unit_test(test_a_destroyed_pool),
-        cmocka_unit_test(test_a_destroyed_context), cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_small_sizes_in_turn), cmocka_unit_test(test_the_current_pool),
+        cmocka_unit_test(test_a_destroyed_pool),    cmocka_unit_test(test_a_destroyed_context),
+        cmocka_unit_test(test_statistics),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
