@@ -35,3 +35,12 @@ int setting_read(const struct setting *setting, _Atomic int *known) {
     }
     return value;
 }
+
+bool setting_is_on(struct setting_switch *setting) {
+    const char *text = getenv(setting->variable);
+    const bool on = text && strcmp(text, setting->word) == 0;
+    if (text && *text && !on && !atomic_exchange(&setting->told, true))
+        fprintf(stderr, "clstream: %s=%s is ignored: there is '%s'\n", setting->variable, text,
+                setting->word);
+    return on;
+}

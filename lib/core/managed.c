@@ -6,24 +6,22 @@
  */
 #include <clstream/managed.h>
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
+#include "base/setting.h"
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/engine.h"
 #include "driver/memory.h"
 
 static bool coarse_is_forced(void) {
-    const char *value = getenv("CLSTREAM_MANAGED");
-    return value && !strcmp(value, "coarse");
+    static struct setting_switch coarse = {.variable = "CLSTREAM_MANAGED", .word = "coarse"};
+    return setting_is_on(&coarse);
 }
 
 static cls_managed_kind kind_of(const struct device *device) {
     if (!device->shares_coarsely)
         return CLS_MANAGED_NONE;
-    return device->shares_finely && !coarse_is_forced() ? CLS_MANAGED_FINE : CLS_MANAGED_COARSE;
+    return !coarse_is_forced() && device->shares_finely ? CLS_MANAGED_FINE : CLS_MANAGED_COARSE;
 }
 
 cls_status cls_managed_get_kind(cls_context handle, cls_managed_kind *out) {

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/setting.h"
 #include "base/text.h"
 #include "driver/cache_file.h"
 #include "driver/caps_table.h"
@@ -35,14 +36,10 @@ static bool in_order_is_better(const struct caps *caps) {
     return !caps->out_of_order || caps->out_of_order_serial || caps->chain_cost_ratio > CAPS_DEAR;
 }
 
-static bool is_set_to(const char *variable, const char *wanted) {
-    const char *value = getenv(variable);
-    return value && strcmp(value, wanted) == 0;
-}
-
-/* CLSTREAM_FLUSH=always: for a driver that the probe is wrong about. */
+/* For a driver that the probe is wrong about. */
 static bool must_flush(const struct caps *caps) {
-    return !caps->unflushed_runs || is_set_to("CLSTREAM_FLUSH", "always");
+    static struct setting_switch always = {.variable = "CLSTREAM_FLUSH", .word = "always"};
+    return setting_is_on(&always) || !caps->unflushed_runs;
 }
 
 /* Where commands share an event, a failure shows only if what follows it on the queue fails too, and no event
@@ -109,8 +106,11 @@ static void store(struct cache_bytes key, const struct caps *caps) {
     cache_store(CACHE_CAPS, key, (struct cache_bytes){&record, sizeof record});
 }
 
-/* CLSTREAM_PROBE=again: for a record of a time when the machine was busy with something else. */
-static bool is_wanted_anew(void) { return is_set_to("CLSTREAM_PROBE", "again"); }
+/* For a record of a time when the machine was busy with something else. */
+static bool is_wanted_anew(void) {
+    static struct setting_switch again = {.variable = "CLSTREAM_PROBE", .word = "again"};
+    return setting_is_on(&again);
+}
 
 /* The record is made even without memory for the cache's key. Whatever a failed probe has left in
  * the thread's detail is of no interest to the caller, whose call succeeds. */

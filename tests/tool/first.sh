@@ -13,4 +13,12 @@ check "a misspelt setting is told, once" \
     told="clstream: CLSTREAM_QUEUE_ORDER=inorder is ignored: there are 'in' and 'out'"
     [ "$out" = "$told
 1 4 9 16" ] || echo "$out")"
+for setting in FLUSH=never PROBE=yes; do
+    word=always
+    [ "$setting" = PROBE=yes ] && word=again
+    check "$setting is none, and that is told once" \
+        "$(out=$(env "CLSTREAM_$setting" "$top_builddir/examples/first" 2>&1) || true
+        [ "$out" = "clstream: CLSTREAM_$setting is ignored: there is '$word'
+1 4 9 16" ] || echo "$out")"
+done
 finish
