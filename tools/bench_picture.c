@@ -52,9 +52,11 @@ static int put_row(FILE *file, const struct bench_result *results, unsigned n,
         fprintf(file,
                 "<rect class=\"r\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"2\"/>"
                 "<rect class=\"b%u\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"2\"/>"
-                "<text class=\"d\" x=\"%d\" y=\"%d\">%.3g %s</text>\n",
+                "<text class=\"d\" x=\"%d\" y=\"%d\">%.3g ",
                 LEFT, y, BARS, BAR, i, LEFT, y, 1 + (int)(bar->value / scale * (BARS - 1)), BAR,
-                LEFT + BARS + 10, y + BAR - 2, bar->value, bar->unit);
+                LEFT + BARS + 10, y + BAR - 2, bar->value);
+        put_text(file, bar->unit);
+        fprintf(file, "</text>\n");
     }
     return y + SPACE;
 }
@@ -78,10 +80,10 @@ static int put_devices(FILE *file, const struct bench_result *results, unsigned 
 
 /* Whether more or less is better is said once a section. */
 static int put_section(FILE *file, const struct bench_row *row, int y) {
-    fprintf(
-        file,
-        "<text class=\"s\" x=\"20\" y=\"%d\">%s <tspan class=\"d\">%s is better</tspan></text>\n",
-        y + TITLE - 10, row->section, row->more_is_better ? "longer" : "shorter");
+    fprintf(file, "<text class=\"s\" x=\"20\" y=\"%d\">", y + TITLE - 10);
+    put_text(file, row->section);
+    fprintf(file, " <tspan class=\"d\">%s is better</tspan></text>\n",
+            row->more_is_better ? "longer" : "shorter");
     return y + TITLE;
 }
 

@@ -48,7 +48,7 @@ check "a file that is no result" \
     fails 1 'none.json' "$clstream" bench --compare "$work/a.json" "$work/none.json")"
 if command -v python3 >/dev/null; then
     check "the JSON has the rows of the table, all of them positive" \
-        "$(python3 - "$work/a.json" "$work/b.json" "$rows" <<'PYTHON' 2>&1
+        "$(python3 - "$work/a.json" "$work/b.json" "$rows" "$work/c.json" <<'PYTHON' 2>&1
 import json, sys
 top = json.load(open(sys.argv[1]))
 assert top["device"] and top["platform"] and len(top["rows"]) == int(sys.argv[3])
@@ -58,6 +58,10 @@ for row in top["rows"]:
 top["device"] = "twice <the> first"
 del top["rows"][3]
 json.dump(top, open(sys.argv[2], "w"))
+for row in top["rows"]:
+    row["section"] = "R&D"
+    row["unit"] = "<s>"
+json.dump(top, open(sys.argv[4], "w"))
 PYTHON
         )"
     "$clstream" bench --compare --svg "$work/both.svg" "$work/a.json" "$work/b.json" \
@@ -71,6 +75,10 @@ PYTHON
     check "a picture of both" \
         "$([ "$(grep -c 'class="b1" x="220"' "$work/both.svg")" = $((rows - 1)) ] || echo 'not all bars'
         grep -q 'twice &#60;the&#62; first' "$work/both.svg" || echo 'the name is not escaped')"
+    check "a file's sections and units are text in it" \
+        "$(succeeds "$clstream" bench --compare --svg "$work/same.svg" "$work/c.json" "$work/c.json"
+        grep -q '>R&#38;D <' "$work/same.svg" && grep -q ' &#60;s&#62;<' "$work/same.svg" ||
+            cat "$work/same.svg")"
 else
     skip "comparisons" "no python3 to make a second result"
 fi
