@@ -127,6 +127,11 @@ static cls_status store_all(struct batch *batch, struct plan *plan) {
 
 /* ---- the plan */
 
+/* A reduction of no elements has a result, and so its two kernels, all the same. */
+static unsigned kernels_of(const struct region *region) {
+    return region->reduction != NO_NODE ? 2 : region->count != 0;
+}
+
 static cls_status fill(struct batch *batch, struct plan *plan) {
     cls_status status = regions_make(batch->nodes, batch->n_nodes, &plan->regions);
     if (status)
@@ -140,7 +145,7 @@ static cls_status fill(struct batch *batch, struct plan *plan) {
     memset(plan->offsets, 0xff, n_nodes * sizeof *plan->offsets);
     for (unsigned i = 0; i < plan->regions.count && !status; i++) {
         status = make_step(batch, &plan->regions.at[i], &plan->steps[i]);
-        plan->n_kernels += 1u + (plan->regions.at[i].reduction != NO_NODE);
+        plan->n_kernels += kernels_of(&plan->regions.at[i]);
     }
     if (!status)
         status = plan_layout(batch, plan);

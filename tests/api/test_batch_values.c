@@ -105,6 +105,8 @@ static void test_no_elements(void **state) {
     OK(cls_batch_read(batch, y, NULL));
     OK(cls_batch_read(batch, total, &sum));
     assert_true(sum == 0);
+    const cls_batch_statistics facts = statistics_of(batch);
+    assert_int_equal(facts.kernels_per_run, facts.kernels);
     OK(cls_batch_destroy(batch));
     batch = make_batch();
     OK(cls_batch_execute(batch, NULL)); /* nothing recorded at all */
