@@ -23,10 +23,11 @@
  * struct's; all return CLS_ERROR_INVALID_HANDLE for a handle that is null, stale or foreign.
  *
  * **Environment.** CLSTREAM_TRACE=FILE profiles the whole process and writes FILE at its exit, in the
- * format of its suffix (cls_profile_export); a "%p" in the file's own name becomes the process id. Work that
- * is pending at exit() is drained first. _exit, abort and fatal signals write nothing, and neither do forked
- * children, but for programs that they execute. A file that cannot be written is told on the standard error.
- * CLSTREAM_TRACE_RECORDS=N sets the size of the ring.
+ * format of its suffix (cls_profile_export), in the folder that the program was started in where FILE names
+ * none; a "%p" in the file's own name becomes the process id. Work that is pending at exit() is drained
+ * first. _exit, abort and fatal signals write nothing, and neither do forked children, but for programs that
+ * they execute. A file that cannot be written is told on the standard error. CLSTREAM_TRACE_RECORDS=N sets
+ * the size of the ring.
  */
 #ifndef CLSTREAM_PROFILER_H
 #define CLSTREAM_PROFILER_H

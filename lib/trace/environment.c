@@ -22,7 +22,7 @@
 const char observer_environment = 0;
 
 static cls_profiler profiler;
-static char *name_given; /* what of it is the process's own is known at the end */
+static char *name_given; /* absolute; what of it is the process's own is known at the end */
 static struct at_exit handler;
 static _Atomic bool written;
 
@@ -69,6 +69,20 @@ static void at_end(void) {
         write_trace(false);
 }
 
+/* Where the program will be at its end is not where it was started. A folder that has gone has no name: there
+ * the file's own has to do. Allocated, or NULL. */
+static char *absolute(const char *name) {
+    struct text path = {0};
+    char *folder = *name == '/' ? NULL : getcwd(NULL, 0);
+    if (folder)
+        text_printf(&path, "%s/", folder);
+    text_printf(&path, "%s", name);
+    free(folder);
+    if (path.failed)
+        error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
+    return path.failed ? NULL : path.bytes;
+}
+
 /* 0: the default. */
 static cls_status read_records(size_t *out) {
     const char *value = getenv("CLSTREAM_TRACE_RECORDS");
@@ -91,9 +105,9 @@ static cls_status begin(const char *name) {
         return error_set(CLS_ERROR_INVALID_VALUE,
                          "CLSTREAM_TRACE=%s does not end in .json, .html, .svg, .csv or .txt",
                          name);
-    name_given = strdup(name);
+    name_given = absolute(name);
     if (!name_given)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
+        return CLS_ERROR_OUT_OF_MEMORY;
     status = cls_profiler_create(&config, &profiler);
     return status ? status : cls_profiler_start(profiler);
 }

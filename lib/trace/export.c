@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A profile as a file, which appears once it is complete. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "trace/export.h"
 
 #include <errno.h>
@@ -48,11 +49,14 @@ static bool write_all(const char *path, const struct text *text) {
 }
 
 /* A device or a pipe is written as it is: it cannot be replaced. Nor is what a descriptor in /dev stands for,
- * though that may be a file; files in shared memory are files as all others. */
+ * though that may be a file; files in shared memory are files as all others. A symbolic link whose file is
+ * not there yet has to lead to it then. */
 static bool is_special(const char *path) {
     struct stat there;
     const bool is_device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
-    return is_device || (stat(path, &there) == 0 && !S_ISREG(there.st_mode));
+    if (is_device || stat(path, &there) != 0)
+        return is_device || lstat(path, &there) == 0;
+    return !S_ISREG(there.st_mode);
 }
 
 /* As much of the path as leaves room in its folder for a name that ends with a suffix. */
@@ -62,8 +66,12 @@ static size_t length_beside(const char *path, size_t suffix) {
     return length - folder + suffix > NAME_MAX ? folder + NAME_MAX - suffix : length;
 }
 
+static cls_status no_name(void) {
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
+}
+
 /* Of two threads that write the same file the later one's stays. */
-static cls_status write_file(const char *path, const struct text *text) {
+static cls_status replace(const char *path, const struct text *text) {
     static _Atomic unsigned parts;
     char suffix[64];
     struct text part = {0};
@@ -72,16 +80,26 @@ static cls_status write_file(const char *path, const struct text *text) {
     text_append(&part, path, length_beside(path, (size_t)length));
     text_append(&part, suffix, (size_t)length);
     if (part.failed)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
-    const char *target = is_special(path) ? path : part.bytes;
-    bool good = write_all(target, text) && (target == path || rename(target, path) == 0);
+        return no_name();
     cls_status status = CLS_SUCCESS;
-    if (!good) {
+    if (!write_all(part.bytes, text) || rename(part.bytes, path) != 0) {
         status = error_set(CLS_ERROR_IO, "%s: %s", path, strerror(errno));
-        if (target != path)
-            unlink(target);
+        unlink(part.bytes);
     }
     free(part.bytes);
+    return status;
+}
+
+/* A symbolic link goes on leading to the file. */
+static cls_status write_file(const char *path, const struct text *text) {
+    if (is_special(path))
+        return write_all(path, text) ? CLS_SUCCESS
+                                     : error_set(CLS_ERROR_IO, "%s: %s", path, strerror(errno));
+    char *end = realpath(path, NULL);
+    if (!end && errno == ENOMEM)
+        return no_name();
+    cls_status status = replace(end ? end : path, text);
+    free(end);
     return status;
 }
 

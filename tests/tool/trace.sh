@@ -127,6 +127,19 @@ check "%p in a folder's name is left as it is" \
     "$(succeeds "$clstream" trace -o "$work/100%pure/t.csv" -- "$traced"
     [ -s "$work/100%pure/t.csv" ] || ls "$work"
     fails 1 'left no profile' "$clstream" trace -o "$work/100%pure/none.csv" -- true)"
+absolute=$(cd "$(dirname "$traced")" && pwd)/${traced##*/}
+check "a name is one in the folder that the program was started in" \
+    "$(cd "$work" && CLSTREAM_TRACE=moved.csv "$absolute" moved 2>&1 || echo "exit status $?"
+    grep -q '^command' "$work/moved.csv" || ls "$work")"
+mkdir "$work/far" && ln -s far/there.csv "$work/link.csv"
+check "a symbolic link goes on leading to the trace, also before the file is there" \
+    "$(for how in well idle; do
+        CLSTREAM_TRACE="$work/link.csv" "$traced" $how 2>&1 || echo "exit status $?"
+        [ -L "$work/link.csv" ] || echo 'the link is gone'
+        [ "$(grep -c '^command' "$work/far/there.csv")" != 0 ] && [ $how = idle ] &&
+            echo 'the second trace is not there'
+    done
+    [ "$(ls "$work/far")" = there.csv ] || ls "$work/far")"
 check "--records keeps the latest" \
     "$(succeeds "$clstream" trace --records 4 -o "$work/few.csv" -- "$traced"
     [ "$(grep -c '^command\|^range' "$work/few.csv")" = 4 ] || cat "$work/few.csv")"

@@ -3,7 +3,7 @@
  * A program to be traced: two streams that depend on each other, host functions, and names that would
  * break a careless export. It ends as its argument says: "well", "pending" (exit with work that is not
  * waited for), "failing" (after a command failed) or "idle" (without any work). "forked" is "well" in a forked
- * child of a process that is idle.
+ * child of a process that is idle, and "moved" is "pending" in another folder than it was started in.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +48,8 @@ int main(int argc, char **argv) {
     cls_event event;
     if (strcmp(how, "idle") == 0)
         return 0;
+    if (strcmp(how, "moved") == 0 && chdir("/") != 0)
+        return 4;
     if (strcmp(how, "forked") == 0) {
         int status;
         const pid_t child = fork();
