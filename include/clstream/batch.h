@@ -81,8 +81,9 @@ CLS_API cls_status cls_batch_destroy(cls_batch batch);
 /* ---- inputs */
 
 /**
- * An array in host memory, which must stay valid and unchanged until an execution has succeeded. A
- * count of 0 is allowed.
+ * An array in host memory, which must stay valid and unchanged until an execution has succeeded. One that
+ * failed may still read it until cls_context_synchronize has returned, with whatever status; the next one
+ * uploads it again. A count of 0 is allowed.
  * @retval CLS_ERROR_OUT_OF_RANGE the size overflows
  */
 CLS_API cls_status cls_batch_upload(cls_batch batch, const void *data, cls_dtype dtype,

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* One of a batch's own streams fails with work on it that is still to end: what comes after waits for that end. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -37,6 +40,7 @@ struct two_lanes {
     cls_buffer from, to;
     cls_batch batch;
     cl_event gate;
+    atomic_bool opened;
 };
 
 /* Two chains that have nothing to do with each other, the second one's result stored. */
@@ -47,6 +51,7 @@ static void two_lanes_open(struct two_lanes *t) {
     cl_int code;
     float *zeros = calloc(2 * COUNT, sizeof *zeros);
     assert_non_null(zeros);
+    t->opened = false;
     OK(cls_context_create(NULL, &t->context));
     OK(cls_stream_create(t->context, NULL, &t->stream));
     OK(cls_buffer_from_host(t->context, zeros, 2 * COUNT * sizeof *zeros, &t->from));
@@ -117,8 +122,38 @@ static void test_the_next_execution_waits(void **state) {
     two_lanes_close(&t);
 }
 
+static void *open_soon(void *argument) {
+    struct two_lanes *t = argument;
+    const struct timespec soon = {.tv_nsec = SOON_NS};
+    nanosleep(&soon, NULL);
+    t->opened = true;
+    clSetUserEventStatus(t->gate, CL_COMPLETE);
+    return NULL;
+}
+
+/* So that what a failed execution was to upload is the program's again. */
+static void test_the_context_waits_for_what_is_left(void **state) {
+    struct two_lanes t;
+    pthread_t opener;
+    (void)state;
+    if (hangs_behind_user_events()) {
+        print_message("this driver hangs in the flush of a command that waits for a user event\n");
+        skip();
+    }
+    two_lanes_open(&t);
+    OK(cls_batch_execute(t.batch, t.stream));
+    fail_own_stream(&t);
+    assert_int_equal(pthread_create(&opener, NULL, open_soon, &t), 0);
+    const cls_status status = cls_context_synchronize(t.context);
+    assert_true(t.opened);
+    assert_int_not_equal(status, CLS_SUCCESS);
+    assert_int_equal(pthread_join(opener, NULL), 0);
+    two_lanes_close(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_context_waits_for_what_is_left),
         cmocka_unit_test(test_the_next_execution_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
