@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What has become of the tasks. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -31,13 +32,24 @@ struct verdict {
     uint32_t within; /* that of the stream within whose work the failure begins, or CLS_NO_TASK */
 };
 
-enum { VERDICTS = 32 };
-
-/* The latest ones. */
+/* One for each failure; without memory the latest ones share a place, and are made again. */
 struct verdicts {
-    struct verdict of[VERDICTS];
-    unsigned next;
+    struct verdict *of;
+    unsigned count, room;
+    struct verdict spare;
 };
+
+static struct verdict *place_of_next(struct verdicts *verdicts) {
+    if (verdicts->count == verdicts->room) {
+        const unsigned room = 2 * verdicts->room + 16;
+        struct verdict *more = realloc(verdicts->of, room * sizeof *more);
+        if (!more)
+            return &verdicts->spare;
+        verdicts->of = more;
+        verdicts->room = room;
+    }
+    return &verdicts->of[verdicts->count++];
+}
 
 static uint32_t task_within(const struct task_graph *graph, const struct stream *stream,
                             uint64_t first) {
@@ -75,10 +87,10 @@ static const struct verdict *verdict_on(const struct task_graph *graph, const st
                                         struct verdicts *verdicts) {
     const struct failure *failure = task->failure;
     const uint64_t first = atomic_load(&failure->first);
-    for (unsigned i = 0; i < VERDICTS; i++)
+    for (unsigned i = 0; i < verdicts->count; i++)
         if (verdicts->of[i].failure == failure && verdicts->of[i].first == first)
             return &verdicts->of[i];
-    struct verdict *verdict = &verdicts->of[verdicts->next++ % VERDICTS];
+    struct verdict *verdict = place_of_next(verdicts);
     *verdict = (struct verdict){failure, first, origin_of(graph, failure), CLS_NO_TASK};
     if (verdict->origin == CLS_NO_TASK)
         verdict->within = task_within(graph, task->stream, first);
@@ -137,7 +149,7 @@ static void judge(struct task_graph *graph, uint32_t number, struct verdicts *ve
 }
 
 bool task_graph_judge(struct task_graph *graph) {
-    struct verdicts verdicts = {.next = 0};
+    struct verdicts verdicts = {.count = 0};
     bool pending = false;
     if (graph->settled)
         return false;
@@ -147,6 +159,7 @@ bool task_graph_judge(struct task_graph *graph) {
         if (i == graph->n_done && graph->tasks[i].state == CLS_TASK_DONE)
             graph->n_done++;
     }
+    free(verdicts.of);
     graph->settled = !pending && !graph->running;
     return pending;
 }

@@ -10,7 +10,7 @@
 
 #include <clstream/task.h>
 
-enum { MAX_STREAMS = 4, MAX_TASKS = 8 };
+enum { MAX_STREAMS = 40, MAX_TASKS = 8 };
 
 /* A task's work: cells[cell] = cells[cell] * factor + add, behind a gate if there is one. */
 struct work {
@@ -535,7 +535,7 @@ static void test_asking_about_each(void **state) {
 
 /* What failed is looked for once a stream, not once a task that is left out for it. */
 static void test_many_tasks_of_poisoned_streams(void **state) {
-    enum { TASKS = 60000, STREAMS = 2 };
+    enum { TASKS = 60000, STREAMS = MAX_STREAMS };
     (void)state;
     struct board board = board_make(STREAMS);
     cls_task task = CLS_TASK_INIT;
