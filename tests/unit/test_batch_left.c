@@ -103,16 +103,21 @@ static bool hangs_behind_user_events(void) {
     return false;
 }
 
-static void test_the_next_execution_waits(void **state) {
-    struct two_lanes t;
-    (void)state;
+/* Until the gate is opened there is work on the stream that has failed. */
+static void two_lanes_fail(struct two_lanes *t) {
     if (hangs_behind_user_events()) {
         print_message("this driver hangs in the flush of a command that waits for a user event\n");
         skip();
     }
-    two_lanes_open(&t);
-    OK(cls_batch_execute(t.batch, t.stream));
-    fail_own_stream(&t);
+    two_lanes_open(t);
+    OK(cls_batch_execute(t->batch, t->stream));
+    fail_own_stream(t);
+}
+
+static void test_the_next_execution_waits(void **state) {
+    struct two_lanes t;
+    (void)state;
+    two_lanes_fail(&t);
     for (int i = 0; i < 2; i++) {
         OK(cls_batch_execute_async(t.batch, t.stream));
         assert_int_equal(cls_stream_wait(t.stream, SOON_NS), CLS_ERROR_TIMEOUT);
@@ -136,13 +141,7 @@ static void test_the_context_waits_for_what_is_left(void **state) {
     struct two_lanes t;
     pthread_t opener;
     (void)state;
-    if (hangs_behind_user_events()) {
-        print_message("this driver hangs in the flush of a command that waits for a user event\n");
-        skip();
-    }
-    two_lanes_open(&t);
-    OK(cls_batch_execute(t.batch, t.stream));
-    fail_own_stream(&t);
+    two_lanes_fail(&t);
     assert_int_equal(pthread_create(&opener, NULL, open_soon, &t), 0);
     const cls_status status = cls_context_synchronize(t.context);
     assert_true(t.opened);
