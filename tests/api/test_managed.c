@@ -99,7 +99,6 @@ static void test_coarse_sharing_is_by_turns(void **state) {
     cls_stream stream = rig_stream();
     cls_buffer cells;
     uint32_t word = 0;
-    assert_int_equal(setenv("CLSTREAM_MANAGED", "coarse", 1), 0);
     assert_int_equal(kind(), CLS_MANAGED_COARSE);
     take_turns();
     OK(cls_managed_alloc(rig.context, BYTES, &cells, NULL));
@@ -117,7 +116,6 @@ static void test_coarse_sharing_is_by_turns(void **state) {
     EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
     EXPECT(CLS_ERROR_COMMAND_FAILED, cls_prefetch_async(cells, CLS_TO_DEVICE, stream));
     EXPECT(CLS_ERROR_INVALID_STATE, cls_copy_h2d(cells, 0, &word, 4, NULL));
-    assert_int_equal(unsetenv("CLSTREAM_MANAGED"), 0);
     OK(cls_buffer_destroy(cells));
     OK(cls_stream_destroy(stream));
 }
@@ -153,7 +151,6 @@ static void test_a_dropped_prefetch_hands_nothing_over(void **state) {
     cls_stream stream = rig_stream();
     cls_buffer cells;
     uint32_t *words = NULL;
-    assert_int_equal(setenv("CLSTREAM_MANAGED", "coarse", 1), 0);
     OK(cls_managed_alloc(rig.context, BYTES, &cells, (void **)&words));
     for (uint32_t round = 1; round <= 2; round++) {
         words[0] = 7 * round;
@@ -166,7 +163,6 @@ static void test_a_dropped_prefetch_hands_nothing_over(void **state) {
         OK(cls_prefetch(cells, CLS_TO_HOST, stream));
         assert_int_equal(words[0], (7 * round * 2 + 1) * 2 + 1);
     }
-    assert_int_equal(unsetenv("CLSTREAM_MANAGED"), 0);
     OK(cls_buffer_destroy(cells));
     OK(cls_stream_destroy(stream));
 }
@@ -179,7 +175,6 @@ static void test_prefetches_take_turns_across_streams(void **state) {
     cls_buffer cells;
     uint32_t *words = NULL;
     struct gate gate;
-    assert_int_equal(setenv("CLSTREAM_MANAGED", "coarse", 1), 0);
     for (int fails = 0; fails < 2; fails++) {
         OK(cls_managed_alloc(rig.context, BYTES, &cells, (void **)&words));
         words[0] = 20;
@@ -198,7 +193,6 @@ static void test_prefetches_take_turns_across_streams(void **state) {
         gate_destroy(&gate);
         OK(cls_buffer_destroy(cells));
     }
-    assert_int_equal(unsetenv("CLSTREAM_MANAGED"), 0);
     OK(cls_stream_destroy(first));
     OK(cls_stream_destroy(second));
 }
@@ -211,7 +205,6 @@ static void test_a_refused_prefetch_leaves_one_that_is_pending(void **state) {
     cls_buffer cells;
     uint32_t *words = NULL;
     struct gate gate;
-    assert_int_equal(setenv("CLSTREAM_MANAGED", "coarse", 1), 0);
     OK(cls_managed_alloc(rig.context, BYTES, &cells, (void **)&words));
     words[0] = 20;
     gate_init(&gate);
@@ -226,7 +219,6 @@ static void test_a_refused_prefetch_leaves_one_that_is_pending(void **state) {
     OK(cls_stream_synchronize(first));
     assert_int_equal(words[0], 42);
     gate_destroy(&gate);
-    assert_int_equal(unsetenv("CLSTREAM_MANAGED"), 0);
     OK(cls_buffer_destroy(cells));
     OK(cls_stream_destroy(first));
     OK(cls_stream_destroy(second));
@@ -242,7 +234,6 @@ static void test_batches_take_turns(void **state) {
     void *host;
     int32_t *out = calloc(1, BYTES);
     assert_non_null(out);
-    assert_int_equal(setenv("CLSTREAM_MANAGED", "coarse", 1), 0);
     OK(cls_managed_alloc(rig.context, BYTES, &cells, &host));
     for (int i = 0; i < WORDS; i++)
         ((int32_t *)host)[i] = i;
@@ -261,7 +252,6 @@ static void test_batches_take_turns(void **state) {
     OK(cls_batch_read(batch, twice, out));
     for (int i = 0; i < WORDS; i++)
         assert_int_equal(out[i], 2 * i);
-    assert_int_equal(unsetenv("CLSTREAM_MANAGED"), 0);
     OK(cls_batch_destroy(batch));
     OK(cls_buffer_destroy(cells));
     free(out);
@@ -312,16 +302,31 @@ static void test_unsupported_elsewhere(void **state) {
     assert_null(untouched);
 }
 
+/* As on a device that shares at no fine grain. */
+static int force_coarse(void **state) {
+    (void)state;
+    return setenv("CLSTREAM_MANAGED", "coarse", 1);
+}
+
+static int leave_coarse(void **state) {
+    (void)state;
+    return unsetenv("CLSTREAM_MANAGED");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_host_and_device_take_turns),
         cmocka_unit_test(test_copies_and_sizes),
         cmocka_unit_test(test_fine_sharing_needs_no_turns),
-        cmocka_unit_test(test_coarse_sharing_is_by_turns),
-        cmocka_unit_test(test_a_dropped_prefetch_hands_nothing_over),
-        cmocka_unit_test(test_prefetches_take_turns_across_streams),
-        cmocka_unit_test(test_a_refused_prefetch_leaves_one_that_is_pending),
-        cmocka_unit_test(test_batches_take_turns),
+        cmocka_unit_test_setup_teardown(test_coarse_sharing_is_by_turns, force_coarse,
+                                        leave_coarse),
+        cmocka_unit_test_setup_teardown(test_a_dropped_prefetch_hands_nothing_over, force_coarse,
+                                        leave_coarse),
+        cmocka_unit_test_setup_teardown(test_prefetches_take_turns_across_streams, force_coarse,
+                                        leave_coarse),
+        cmocka_unit_test_setup_teardown(test_a_refused_prefetch_leaves_one_that_is_pending,
+                                        force_coarse, leave_coarse),
+        cmocka_unit_test_setup_teardown(test_batches_take_turns, force_coarse, leave_coarse),
         cmocka_unit_test(test_destroyed_with_work_pending),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_unsupported_elsewhere),
