@@ -22,7 +22,7 @@
 #endif
 
 /* Counts up with every change of a figure's meaning or of a probe. */
-enum { CAPS_FORMAT = 13 };
+enum { CAPS_FORMAT = 14 };
 
 /* Pinned against pageable copies. */
 #define MUCH_FASTER 1.5

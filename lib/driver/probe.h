@@ -13,7 +13,7 @@
 
 #include "driver/caps.h"
 
-enum { PROBE_KERNELS = 2, PROBE_TRIES = 6 };
+enum { PROBE_KERNELS = 2, PROBE_TRIES = 16 };
 
 struct probe {
     struct device *device;
@@ -41,6 +41,11 @@ bool probe_finish(struct probe *probe, cl_command_queue queue, cl_event event);
 
 /* Has it completed, well or not, within `ns`? Flushes nothing. */
 bool probe_poll(cl_event event, uint64_t ns);
+
+/* Whether an out-of-order queue is told to run one kernel after the other, by how many of the tries overlapped on
+ * two queues and on it: none on it, and three of four on two. Where both ways overlap as often as each other, by
+ * whatever chance, that is said less than once in 100,000 times. */
+bool probe_is_serial(unsigned on_queues, unsigned on_unordered, unsigned tries);
 
 /* The probes by subject, each in a file of its own. */
 void probe_launches(struct probe *probe, struct caps *caps);

@@ -24,8 +24,8 @@ static double time_kernels(struct probe *probe, cl_command_queue first, cl_comma
     return well ? (double)(clock_now_ns() - start) : 1e18;
 }
 
-/* One try that does not overlap may have met a busy machine, or a scheduler that put both on one
- * core; so several count together, all against the shortest time of one. */
+/* One try that does not overlap may have met a busy machine, or a scheduler that put both on one core, as some
+ * do every other time; so several count together, all against the shortest time of one. */
 struct tries {
     double both[PROBE_TRIES];
     unsigned made;
@@ -53,7 +53,19 @@ static void warm_up(struct probe *probe) {
     }
 }
 
-/* Serial is said only of a queue that never overlaps where two queues nearly always do. */
+bool probe_is_serial(unsigned on_queues, unsigned on_unordered, unsigned tries) {
+    return tries == PROBE_TRIES && on_unordered == 0 && 4 * on_queues >= 3 * tries;
+}
+
+/* Once is enough to know that they can; that they cannot takes more, and where nothing does, the device may
+ * have one place to run anything. */
+static bool is_known(const struct caps *caps, unsigned on_queues, unsigned on_unordered,
+                     unsigned tries) {
+    const bool all = on_queues && (on_unordered || !caps->out_of_order);
+    const bool none = !on_queues && !on_unordered;
+    return (all && tries > 1) || (none && tries >= PROBE_TRIES / 2);
+}
+
 void probe_kernel_overlap(struct probe *probe, struct caps *caps) {
     struct tries queues = {.made = 0}, unordered = {.made = 0};
     double one = 1e18;
@@ -67,13 +79,11 @@ void probe_kernel_overlap(struct probe *probe, struct caps *caps) {
             add_try(probe, &unordered, probe->out_of_order, probe->out_of_order);
         on_queues = overlapping(&queues, one);
         on_unordered = overlapping(&unordered, one);
-        bool all = on_queues && (on_unordered || !caps->out_of_order);
-        bool none = !on_queues && !on_unordered;
-        if ((all && i > 0) || (none && i > PROBE_TRIES / 2))
+        if (is_known(caps, on_queues, on_unordered, i + 1))
             break;
     }
     caps->queues_concurrent = on_queues > 0;
     caps->out_of_order_concurrent = on_unordered > 0;
     caps->out_of_order_serial =
-        caps->out_of_order && on_unordered == 0 && on_queues >= PROBE_TRIES - 1;
+        caps->out_of_order && probe_is_serial(on_queues, on_unordered, unordered.made);
 }

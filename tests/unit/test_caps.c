@@ -116,6 +116,32 @@ static void concurrent_out_of_order_is_preferred(void **state) {
     assert_false(caps.prefer_in_order);
 }
 
+/* How likely so many tries of all are, where each overlaps with the same chance. */
+static double likelihood(unsigned overlapping, double chance) {
+    double p = 1;
+    for (unsigned i = 0; i < overlapping; i++)
+        p *= chance * (PROBE_TRIES - i) / (i + 1);
+    for (unsigned i = overlapping; i < PROBE_TRIES; i++)
+        p *= 1 - chance;
+    return p;
+}
+
+/* A scheduler may put two kernels on one core every other time, on either kind of queue. */
+static void chance_alone_makes_no_queue_serial(void **state) {
+    (void)state;
+    for (int percent = 1; percent < 100; percent++) {
+        double wrong = 0;
+        for (unsigned two = 0; two <= PROBE_TRIES; two++)
+            for (unsigned one = 0; one <= PROBE_TRIES; one++)
+                if (probe_is_serial(two, one, PROBE_TRIES))
+                    wrong += likelihood(two, percent / 100.0) * likelihood(one, percent / 100.0);
+        assert_true(wrong < 1e-5);
+    }
+    assert_true(probe_is_serial(PROBE_TRIES, 0, PROBE_TRIES));
+    assert_true(probe_is_serial(PROBE_TRIES - 1, 0, PROBE_TRIES));
+    assert_false(probe_is_serial(PROBE_TRIES - 1, 0, PROBE_TRIES - 1)); /* given up on the way */
+}
+
 static void missing_out_of_order_gives_in_order(void **state) {
     struct device cpu = made_up(CLS_DEVICE_CPU, 1);
     struct caps caps = {0};
@@ -464,6 +490,7 @@ int main(void) {
         cmocka_unit_test(chains_share_events_where_only_waits_tell),
         cmocka_unit_test(slow_chains_give_in_order),
         cmocka_unit_test(concurrent_out_of_order_is_preferred),
+        cmocka_unit_test(chance_alone_makes_no_queue_serial),
         cmocka_unit_test(missing_out_of_order_gives_in_order),
         cmocka_unit_test(shared_memory_is_never_staged),
         cmocka_unit_test(table_names_every_figure_once),
