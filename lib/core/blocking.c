@@ -2,16 +2,18 @@
 #include "core/blocking.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/setting.h"
 #include "core/stream.h"
 #include "core/worker.h"
 
 ASKED _Atomic int launch_mode;
 
 int launch_mode_read(void) {
-    const char *value = getenv("CLSTREAM_LAUNCH_BLOCKING");
-    int mode = value && *value && strcmp(value, "0") != 0 ? LAUNCH_BLOCKING : LAUNCH_ASYNC;
+    static const struct setting setting = {
+        "CLSTREAM_LAUNCH_BLOCKING", {{"1", LAUNCH_BLOCKING}, {"0", LAUNCH_ASYNC}}, LAUNCH_ASYNC};
+    static _Atomic int known = -1;
+    const int mode = setting_read(&setting, &known);
     atomic_store_explicit(&launch_mode, mode, memory_order_relaxed);
     return mode;
 }

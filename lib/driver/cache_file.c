@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,13 +17,14 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
+#include "base/setting.h"
 
 /* No entry is larger; whatever is, is none of ours. */
 enum { MAX_FILE = 64 << 20 };
 
 static bool switched_off(void) {
-    const char *value = getenv("CLSTREAM_CACHE");
-    return value && (!strcasecmp(value, "off") || !strcasecmp(value, "no") || !strcmp(value, "0"));
+    static struct setting_switch off = {.variable = "CLSTREAM_CACHE", .word = "off"};
+    return setting_is_on(&off);
 }
 
 static bool join(char path[CACHE_PATH], const char *base, const char *rest) {
