@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,27 @@ void text_printf(struct text *text, const char *format, ...) {
         text->length += (size_t)length;
     }
     va_end(again);
+}
+
+static void append_real(struct text *text, char form, int n, double value) {
+    const char *point = localeconv()->decimal_point;
+    char digits[64];
+    snprintf(digits, sizeof digits, form == 'f' ? "%.*f" : "%.*g", n, value);
+    char *at = strstr(digits, point);
+    if (at) {
+        const size_t length = strlen(point);
+        *at = '.';
+        memmove(at + 1, at + length, strlen(at + length) + 1);
+    }
+    text_append(text, digits, strlen(digits));
+}
+
+void text_fixed(struct text *text, double value, int decimals) {
+    append_real(text, 'f', decimals, value);
+}
+
+void text_rounded(struct text *text, double value, int digits) {
+    append_real(text, 'g', digits, value);
 }
 
 void text_copy_out(const char *text, char *out, size_t size, size_t *length) {

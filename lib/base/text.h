@@ -21,6 +21,10 @@ struct text {
 void text_append(struct text *text, const char *bytes, size_t length);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A number with so many decimals, or digits in all: with a point, whatever the program's locale has. */
+void text_fixed(struct text *text, double value, int decimals);
+void text_rounded(struct text *text, double value, int digits);
+
 /* As snprintf with "%s": at most `size` bytes with the NUL, and in `*length`, which may be NULL, the whole
  * length. `out` may be NULL where `size` is 0. */
 void text_copy_out(const char *text, char *out, size_t size, size_t *length);

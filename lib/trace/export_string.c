@@ -115,7 +115,8 @@ void put_span(struct text *text, uint64_t ns) {
     for (size_t i = 0; i < sizeof scale / sizeof *scale; i++) {
         if ((double)ns < scale[i].ns)
             continue;
-        text_printf(text, "%.3g %s", (double)ns / scale[i].ns, scale[i].unit);
+        text_rounded(text, (double)ns / scale[i].ns, 3);
+        text_printf(text, " %s", scale[i].unit);
         return;
     }
     text_printf(text, "%llu ns", (unsigned long long)ns);
@@ -135,7 +136,8 @@ void put_bytes(struct text *text, uint64_t bytes) {
     }
     for (; value >= 1024 && unit < 3; unit++)
         value /= 1024;
-    text_printf(text, "%.1f %s", value, units[unit]);
+    text_fixed(text, value, 1);
+    text_printf(text, " %s", units[unit]);
 }
 
 const char *clock_name(cls_clock clock) {

@@ -77,9 +77,11 @@ static void put_title(const struct picture *picture) {
     text_printf(text, "<text class=\"t\" x=\"12\" y=\"24\">%zu commands of %zu streams in ",
                 picture->profile->n_commands, summary->streams);
     put_span(text, summary->end_ns - summary->begin_ns);
-    text_printf(text,
-                "</text><text class=\"d\" x=\"12\" y=\"43\">%.2f at once of %.2f possible; busy ",
-                summary->concurrency, summary->possible_concurrency);
+    text_printf(text, "</text><text class=\"d\" x=\"12\" y=\"43\">");
+    text_fixed(text, summary->concurrency, 2);
+    text_printf(text, " at once of ");
+    text_fixed(text, summary->possible_concurrency, 2);
+    text_printf(text, " possible; busy ");
     put_span(text, summary->busy_ns);
     text_printf(text, ", longest chain ");
     put_span(text, summary->critical_ns);
@@ -189,8 +191,11 @@ static void put_facts(struct text *text, const struct profile *profile, uint32_t
     if (record->bytes) {
         text_printf(text, "\n");
         put_bytes(text, record->bytes);
-        if (duration(record))
-            text_printf(text, ", %.3g GB/s", (double)record->bytes / (double)duration(record));
+        if (duration(record)) {
+            text_printf(text, ", ");
+            text_rounded(text, (double)record->bytes / (double)duration(record), 3);
+            text_printf(text, " GB/s");
+        }
     }
     if (!is_command(record))
         return;

@@ -50,8 +50,11 @@ static void put_summary(struct text *text, const cls_profile_summary *summary) {
     put_span(text, summary->work_ns);
     text_printf(text, " in ");
     put_span(text, summary->busy_ns);
-    text_printf(text, ": %.2f commands at once of %.2f possible; the longest chain takes ",
-                summary->concurrency, summary->possible_concurrency);
+    text_printf(text, ": ");
+    text_fixed(text, summary->concurrency, 2);
+    text_printf(text, " commands at once of ");
+    text_fixed(text, summary->possible_concurrency, 2);
+    text_printf(text, " possible; the longest chain takes ");
     put_span(text, summary->critical_ns);
     text_printf(text, "\nmemory at most ");
     put_bytes(text, summary->memory_peak);

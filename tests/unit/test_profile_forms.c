@@ -2,6 +2,7 @@
 /* What the forms of a profile say of made-up commands. */
 #include "made_up_commands.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,12 +128,57 @@ static void test_names_are_cut_between_characters(void **state) {
     free(text);
 }
 
+/* Goes over to a locale with a decimal comma, made in `folder`. */
+static bool adopt_comma(const char *folder) {
+    char command[200];
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/comma >/dev/null 2>&1",
+             folder);
+    return system(command) != -1 && !setenv("LOCPATH", folder, 1) && setlocale(LC_ALL, "comma") &&
+           !strcmp(localeconv()->decimal_point, ",");
+}
+
+static void leave_comma(const char *folder) {
+    char command[200];
+    setlocale(LC_ALL, "C");
+    unsetenv("LOCPATH");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_numbers_have_a_point_in_every_locale(void **state) {
+    static void (*const forms[])(struct text * text, const struct profile *profile) = {
+        export_text, export_svg, export_html, export_json, export_csv};
+    enum { FORMS = sizeof forms / sizeof *forms };
+    char folder[] = "/tmp/clstream-locale-XXXXXX", *plain[FORMS], *there[FORMS];
+    (void)state;
+    add(1, 0, 0, 2345 * US)->bytes = 1234567;
+    add(2, 0, US, 1500 * US);
+    build();
+    for (unsigned i = 0; i < FORMS; i++)
+        plain[i] = written(forms[i]);
+    assert_non_null(mkdtemp(folder));
+    const bool adopted = adopt_comma(folder);
+    for (unsigned i = 0; i < FORMS; i++)
+        there[i] = written(forms[i]);
+    leave_comma(folder);
+    for (unsigned i = 0; i < FORMS; i++) {
+        assert_string_equal(plain[i], there[i]);
+        free(plain[i]);
+        free(there[i]);
+    }
+    if (adopted)
+        return;
+    print_message("localedef makes no locale with a decimal comma here\n");
+    skip();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_reports_of_many_streams_do_not_compare_all_pairs),
         TEST(test_each_device_has_a_counter_of_memory),
         TEST(test_names_are_cut_between_characters),
         TEST(test_own_records_that_overlap_are_no_slices_of_a_thread),
+        TEST(test_numbers_have_a_point_in_every_locale),
     };
     return cmocka_run_group_tests_name("profile forms", tests, NULL, NULL);
 }
