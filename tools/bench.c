@@ -4,8 +4,10 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
+#include "file.h"
 #include "json.h"
 #include "options.h"
 
@@ -107,13 +109,31 @@ static bool read_files(const struct bench_options *options, struct bench_result 
     return true;
 }
 
-/* What was measured is printed also where the picture cannot be written. */
-static int print(const struct bench_options *options, const struct bench_result *results,
-                 unsigned n) {
-    struct failure failure = {.set = false};
+/* The picture, in the file that was opened for it. */
+static bool draw(struct output *output, const struct bench_result *results, unsigned n,
+                 struct failure *failure) {
+    const int copy = dup(output->fd);
+    FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
+    bool good = file && bench_picture(file, results, n);
+    if (!good)
+        fail_errno(failure, "%s: cannot write", output->path);
+    if (file)
+        fclose(file);
+    else if (copy >= 0)
+        close(copy);
+    if (good)
+        return output_commit(output, failure);
+    output_abandon(output);
+    return false;
+}
+
+/* What was measured is printed also where the picture cannot be written, which `failure` says already where it could
+ * not be opened. */
+static int print(const struct bench_options *options, struct output *picture,
+                 const struct bench_result *results, unsigned n, struct failure *failure) {
     int code = TOOL_OK;
-    if (options->svg && !bench_picture(options->svg, results, n))
-        code = (fail_errno(&failure, "%s", options->svg), failure_print(&failure, TOOL_FAILED));
+    if (failure->set || (options->svg && !draw(picture, results, n, failure)))
+        code = failure_print(failure, TOOL_FAILED);
     if (options->json)
         return json_print_bench(results) ? code : TOOL_FAILED;
     bench_print(stdout, results, n);
@@ -123,14 +143,19 @@ static int print(const struct bench_options *options, const struct bench_result 
 int command_bench(int argc, char **argv) {
     static struct bench_result results[BENCH_MOST];
     struct bench_options options;
-    struct failure failure = {.set = false};
+    struct output picture;
+    struct failure failure = {.set = false}, unopened = {.set = false};
     const int code = bench_options_parse(argc, argv, &options);
     if (code != OPTIONS_GO_ON)
         return code;
+    if (options.svg)
+        output_open(&picture, options.svg, NULL, &unopened);
     const bool good = options.compare
                           ? read_files(&options, results, &failure)
                           : bench_measure(options.device, options.quick, &results[0], &failure);
-    if (!good)
-        return failure_print(&failure, TOOL_FAILED);
-    return print(&options, results, options.compare ? options.n_files : 1);
+    if (good)
+        return print(&options, &picture, results, options.compare ? options.n_files : 1, &unopened);
+    if (options.svg && !unopened.set)
+        output_abandon(&picture);
+    return failure_print(&failure, TOOL_FAILED);
 }

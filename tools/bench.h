@@ -37,6 +37,6 @@ const struct bench_row *bench_find(const struct bench_result *result, const stru
 void bench_print(FILE *file, const struct bench_result *results, unsigned n);
 
 /* An SVG with a group of bars a row. False, with errno set, when it cannot be written. */
-bool bench_picture(const char *path, const struct bench_result *results, unsigned n);
+bool bench_picture(FILE *file, const struct bench_result *results, unsigned n);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Results of `clstream bench` as bars: a group a row, the longest of a unit within a section as the measure. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,21 +107,13 @@ static int height_of(const struct bench_result *results, unsigned n) {
            TOP;
 }
 
-bool bench_picture(const char *path, const struct bench_result *results, unsigned n) {
-    FILE *file = fopen(path, "w");
+bool bench_picture(FILE *file, const struct bench_result *results, unsigned n) {
     const int height = height_of(results, n);
-    if (!file)
-        return false;
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
             "height=\"%d\" role=\"img\">\n<title>clstream bench</title><style>%s</style>\n",
             WIDTH, height, WIDTH, height, style);
     draw(file, results, n);
     fprintf(file, "</svg>\n");
-    const bool good = !ferror(file);
-    const int code = errno;
-    if (fclose(file) != 0)
-        return false;
-    errno = code;
-    return good;
+    return fflush(file) == 0 && !ferror(file);
 }

@@ -162,15 +162,23 @@ static char *end_of_links(const char *path) {
     return at;
 }
 
+/* Whether it can be written; an array is written at any place. */
+static bool is_writable(mode_t mode, bool is_array) {
+    return S_ISREG(mode) || S_ISCHR(mode) || (!is_array && !S_ISDIR(mode));
+}
+
 /* What `path` leads to, so that a symbolic link goes on leading there. */
-static bool find_target(struct output *output, struct stat *facts, bool *exists,
+static bool find_target(struct output *output, bool is_array, struct stat *facts, bool *exists,
                         struct failure *failure) {
     *exists = stat(output->path, facts) == 0;
     if (!*exists && errno != ENOENT)
         return fail_errno(failure, "%s: cannot write", output->path);
-    if (*exists && !S_ISREG(facts->st_mode) && !S_ISCHR(facts->st_mode))
+    if (*exists && !is_writable(facts->st_mode, is_array))
         return fail(failure, "%s: not a regular file", output->path);
-    output->target = *exists ? realpath(output->path, NULL) : end_of_links(output->path);
+    const bool beside = !*exists || S_ISREG(facts->st_mode); /* else it is opened by its own name */
+    output->target = !beside   ? strdup(output->path)
+                     : *exists ? realpath(output->path, NULL)
+                               : end_of_links(output->path);
     if (!output->target)
         return fail_errno(failure, "%s: cannot write", output->path);
     return true;
@@ -211,12 +219,14 @@ bool output_open(struct output *output, const char *path, const struct npy_array
                  struct failure *failure) {
     struct stat facts;
     bool exists;
-    *output = (struct output){.path = path, .fd = -1, .array = *array};
-    if (find_target(output, &facts, &exists, failure) &&
+    *output = (struct output){.path = path, .fd = -1};
+    if (array)
+        output->array = *array;
+    if (find_target(output, array != NULL, &facts, &exists, failure) &&
         (exists && !S_ISREG(facts.st_mode)
              ? open_device(output, failure)
              : open_temporary(output, mode_of(&facts, exists), failure)) &&
-        write_header(output, failure))
+        (!array || write_header(output, failure)))
         return true;
     output_abandon(output);
     return false;

@@ -45,7 +45,7 @@ bool is_npy_name(const char *path);
 /*
  * Opens a temporary file next to `path` (temporary.h: once in a process, before it has other
  * threads) and writes the header when `path` ends in ".npy". `array` gives type and shape; its
- * header_bytes is not read.
+ * header_bytes is not read. NULL: it is no array, and written through `fd`, to a pipe too.
  */
 bool output_open(struct output *output, const char *path, const struct npy_array *array,
                  struct failure *failure);

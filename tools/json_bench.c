@@ -62,7 +62,16 @@ static bool read_result(json_t *top, struct bench_result *result, struct failure
 bool json_read_bench(const char *path, struct bench_result *result, struct failure *failure) {
     struct failure inner = {.set = false};
     json_error_t error;
-    json_t *top = json_load_file(path, 0, &error);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return fail_errno(failure, "%s: cannot read", path);
+    json_t *top = json_loadf(file, 0, &error);
+    const bool unread = ferror(file); /* a folder, for one, of which nothing can be read */
+    if (unread)
+        fail_errno(failure, "%s: cannot read", path);
+    fclose(file);
+    if (unread)
+        return false;
     if (!top)
         return fail(failure, "%s: %s", path, error.text);
     const bool good = read_result(top, result, &inner);

@@ -25,6 +25,18 @@ check "the picture has a bar a row and needs no other file" \
 check "a picture that cannot be written is a failure, and the table is printed all the same" \
     "$(fails 1 "$work/no/b.svg" "$clstream" bench --quick --svg "$work/no/b.svg"
     [ "$(grep -c '^  [^ ]' "$work/said.out")" = "$rows" ] || echo 'the table is not there')"
+check "a picture that was there stays when another one cannot be written, and nothing else" \
+    "$(mkdir "$work/small" && cp "$work/bench.svg" "$work/small/b.svg"
+    "$clstream" bench --quick --json >"$work/small.json"
+    (ulimit -f 1 && fails 1 small/b.svg "$clstream" bench --compare --svg "$work/small/b.svg" \
+        "$work/small.json" "$work/small.json" "$work/small.json")
+    same "$work/bench.svg" "$work/small/b.svg"
+    only_files "$work/small" b.svg)"
+check "a picture goes through a pipe too" \
+    "$("$clstream" bench --compare --svg /dev/stderr "$work/small.json" "$work/small.json" 2>&1 >/dev/null |
+        tail -n 1 | grep -v '^</svg>$' || true)"
+check "a folder is no result, and that is said" \
+    "$(fails 1 'Is a directory' "$clstream" bench --compare "$work/small.json" "$work/small")"
 if command -v xmllint >/dev/null; then
     check "the picture is well-formed" "$(xmllint --noout "$work/bench.svg" 2>&1)"
 else
