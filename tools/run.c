@@ -76,13 +76,20 @@ static bool uses_f64(const struct plan *plan) {
     return uses;
 }
 
+/* What a slot takes of the device's memory; where that is the host's, the host memory beside it too. */
+static uint64_t slot_bytes(const struct run *run) {
+    const uint64_t device = chunk_bytes(&run->plan, run->capacity);
+    const size_t element = cls_dtype_size(run->plan.from) + cls_dtype_size(run->plan.to);
+    return device + (run->device.unified_memory ? (uint64_t)run->capacity * element : 0);
+}
+
 /* Device memory for a chunk size; more than three quarters of what there is fails late and
  * obscurely. */
 static bool check_memory(const struct run *run, struct failure *failure) {
     const uint64_t count = run->input.array.count;
     const uint64_t chunks = (count + run->capacity - 1) / run->capacity;
     const unsigned slots = pipeline_slots(run->options.streams, chunks);
-    const uint64_t one = chunk_bytes(&run->plan, run->capacity);
+    const uint64_t one = slot_bytes(run);
     const uint64_t constants = run->options.verify ? constants_bytes(&run->plan, run->capacity) : 0;
     const uint64_t most = run->device.global_memory / 4 * 3;
     char a[SIZE_TEXT], b[SIZE_TEXT];
