@@ -76,16 +76,26 @@ static void forget_claims(struct lane *lane) {
         lane->claimed = last ? last->value : 0;
 }
 
+static void take_out(struct lane *lane, unsigned i) {
+    for (; i + 1 < lane->count; i++)
+        *mark_at(lane, i) = *mark_at(lane, i + 1);
+    lane->count--;
+}
+
+/* In its place by position: one that comes no later with no less leaves nothing to the others. There is room. */
 static void put_mark(struct lane *lane, uint64_t position, uint64_t value) {
-    struct mark *last = lane->count ? mark_at(lane, lane->count - 1) : NULL;
-    if (last && last->position >= position && last->value >= value)
+    unsigned at = lane->count;
+    while (at && mark_at(lane, at - 1)->position > position)
+        at--;
+    if (at && mark_at(lane, at - 1)->value >= value)
         return;
-    if (last && last->position >= position)
-        last->value = value;
-    else if (last && last->value >= value)
-        return; /* a later claim was settled first, and nearer */
-    else
-        *mark_at(lane, lane->count++) = (struct mark){position, value};
+    if (at && mark_at(lane, at - 1)->position == position)
+        take_out(lane, --at);
+    while (at < lane->count && mark_at(lane, at)->value <= value)
+        take_out(lane, at);
+    for (unsigned i = lane->count++; i > at; i--)
+        *mark_at(lane, i) = *mark_at(lane, i - 1);
+    *mark_at(lane, at) = (struct mark){position, value};
 }
 
 void lane_settle(struct lane *lane, uint64_t position, uint64_t value) {

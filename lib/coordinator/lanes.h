@@ -44,7 +44,7 @@ void lanes_free(struct lanes *lanes);
 /* Claims a value above `claimed`; false without memory. */
 bool lane_claim(struct lane *lane, uint64_t value);
 
-/* Ends the claim: with a mark, whose position is raised to the newest one's, or without. */
+/* Ends the claim: with a mark, or without. Claims are settled in any order. */
 void lane_settle(struct lane *lane, uint64_t position, uint64_t value);
 void lane_waive(struct lane *lane);
 
