@@ -104,7 +104,8 @@ CLS_API cls_status cls_timeline_wait(cls_timeline timeline, uint64_t value, uint
 
 /**
  * Forgets the error of a poisoned timeline: values signalled from here on are reached well. Those up to
- * the present one go on reporting the failure. On a healthy timeline it does nothing.
+ * the present one go on reporting the failure, and waits that were taken before it, for whatever value that
+ * was not reached, fail by it all the same. On a healthy timeline it does nothing.
  * @retval CLS_ERROR_OUT_OF_MEMORY
  */
 CLS_API cls_status cls_timeline_reset(cls_timeline timeline);

@@ -60,7 +60,7 @@ static bool need_of(struct inquiry *inquiry, const struct dep *dep, struct stall
         return false;
     if (dep->gate) {
         struct timeline *timeline = (struct timeline *)(void *)dep->gate;
-        if (!awaited_position(timeline, dep->position, &need->position))
+        if (dep_failure(dep) || !awaited_position(timeline, dep->position, &need->position))
             return false;
         stream = timeline->signaller;
         need->tag = timeline;

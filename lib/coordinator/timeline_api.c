@@ -141,8 +141,9 @@ cls_status cls_timeline_signal(cls_timeline handle, uint64_t value) {
     return status;
 }
 
-/* Looks once: CLS_NOT_READY, or how it ended. */
-static cls_status look_once(struct timeline *timeline, uint64_t value) {
+/* Looks once: CLS_NOT_READY, or how it ended for who began to wait when `since` was the newest failure. */
+static cls_status look_once(struct timeline *timeline, uint64_t value,
+                            const struct failure *since) {
     bool over = timeline_is_over(timeline); /* before the signals, not after */
     pthread_mutex_lock(&timeline->lock);
     timeline_settle(timeline);
@@ -150,7 +151,7 @@ static cls_status look_once(struct timeline *timeline, uint64_t value) {
         timeline_give_up(timeline, value, NULL, false);
     bool reached = timeline->value >= value;
     pthread_mutex_unlock(&timeline->lock);
-    const struct failure *failure = gate_failure(&timeline->gate, value);
+    const struct failure *failure = gate_failure_since(&timeline->gate, value, since);
     if (failure)
         return timeline_report(timeline, failure);
     if (reached && race_on())
@@ -174,10 +175,11 @@ cls_status cls_timeline_query(cls_timeline handle, uint64_t value) {
     cls_status status = timeline_get(handle, &timeline);
     if (status)
         return status;
-    status = look_once(timeline, value);
+    const struct failure *since = gate_newest_failure(&timeline->gate);
+    status = look_once(timeline, value, since);
     if (status == CLS_NOT_READY) {
         progress(timeline, value);
-        status = look_once(timeline, value);
+        status = look_once(timeline, value, since);
     }
     timeline_put(timeline);
     return status;
@@ -228,9 +230,10 @@ static cls_status time_out(struct timeline *timeline, uint64_t value) {
 }
 
 static cls_status await(struct timeline *timeline, uint64_t value, uint64_t deadline) {
+    const struct failure *since = gate_newest_failure(&timeline->gate);
     for (;;) {
         bool expired = deadline != WAIT_FOREVER && clock_now_ns() >= deadline;
-        cls_status status = look_once(timeline, value);
+        cls_status status = look_once(timeline, value, since);
         if (status != CLS_NOT_READY)
             return status;
         if (engine_is_down())

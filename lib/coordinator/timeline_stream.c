@@ -104,11 +104,12 @@ static bool wait_dep(struct timeline *timeline, uint64_t value, struct stream *s
     pthread_mutex_lock(&stream->lock);
     uint64_t next = stream->submitted + 1;
     pthread_mutex_unlock(&stream->lock);
+    const struct failure *since = gate_newest_failure(&timeline->gate); /* before the look */
     enum gate_answer answer = timeline_gate.look(&timeline->gate, value, stream, next, dep);
     if (answer != GATE_SHUT)
         return answer == GATE_VIA;
     object_retain(&timeline->gate.object);
-    *dep = (struct dep){.gate = &timeline->gate, .position = value};
+    *dep = (struct dep){.gate = &timeline->gate, .position = value, .since = since};
     return true;
 }
 

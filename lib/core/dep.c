@@ -23,8 +23,9 @@ void dep_release(const struct dep *dep) {
 bool dep_is_over(const struct dep *dep) {
     if (dep->stream)
         return atomic_load(&dep->stream->retired) >= dep->position;
-    return dep->gate ? dep->gate->type->is_over(dep->gate, dep->position)
-                     : dep_event_outcome(dep) <= 0;
+    if (dep->gate)
+        return dep->gate->type->is_over(dep->gate, dep->position) || dep_failure(dep);
+    return dep_event_outcome(dep) <= 0;
 }
 
 bool dep_outlives(struct dep *dep) {
@@ -37,12 +38,14 @@ bool dep_outlives(struct dep *dep) {
 
 struct dep dep_to_ask(const struct dep *dep) {
     struct dep copy = {.stream = dep->stream, .gate = dep->gate, .position = dep->position};
-    if (copy.stream)
+    if (copy.stream) {
         object_retain(&copy.stream->object);
-    else if (copy.gate)
+    } else if (copy.gate) {
         object_retain(&copy.gate->object);
-    else
+        copy.since = dep->since;
+    } else {
         share_hold(copy.share = dep->share);
+    }
     return copy;
 }
 
@@ -92,8 +95,11 @@ cls_status deps_add(struct deps *deps, const struct dep *dep) {
         bool covered = mutant(MUTANT_LATER_WAIT) || known->position > dep->position ||
                        (known->position == dep->position && (known->share || !dep->share));
         struct dep out = covered ? *dep : *known;
+        const bool still = out.gate && !covered && !dep_is_over(known);
         if (!covered)
             *known = *dep;
+        if (still) /* a failure of what was waited for before is one of both */
+            known->since = out.since;
         dep_release(&out);
         return CLS_SUCCESS;
     }
@@ -105,7 +111,7 @@ const struct failure *dep_failure(const struct dep *dep) {
         return NULL;
     if (dep->stream)
         return stream_failure_at(dep->stream, dep->position);
-    return dep->gate ? gate_failure(dep->gate, dep->position) : NULL;
+    return dep->gate ? gate_failure_since(dep->gate, dep->position, dep->since) : NULL;
 }
 
 cl_int dep_event_outcome(const struct dep *dep) {

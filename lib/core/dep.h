@@ -24,7 +24,10 @@ struct dep {
     struct stream *stream; /* retained; NULL: a gate's value, or the event is the user's own */
     struct gate *gate;     /* retained; NULL: no gate. It has no stream and no event */
     uint64_t position;     /* in that stream; of a gate, the value */
-    uint64_t covers;       /* of the waiting stream: the event waits for it already; 0: none */
+    union {
+        uint64_t covers; /* of the waiting stream: the event waits for it already; 0: none */
+        const struct failure *since; /* of a gate: its newest failure when the wait was taken */
+    };
     /* Held, of the event; NULL: the position was not with the driver when looked at, or the driver waits for
      * it already. */
     struct share *share;

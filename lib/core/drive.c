@@ -69,6 +69,8 @@ static enum readiness look_at(struct stream *stream, struct dep *dep, bool must_
 static enum readiness look_at_gate(struct stream *stream, struct command *head, unsigned i) {
     const struct dep *dep = &deps_items(&head->deps)[i];
     struct dep via;
+    if (dep_failure(dep))
+        return READY;
     enum gate_answer answer =
         dep->gate->type->look(dep->gate, dep->position, stream, head->position, &via);
     if (answer != GATE_VIA)

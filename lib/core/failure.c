@@ -22,8 +22,22 @@ const struct failure *failure_in(const struct failure *failure, uint64_t at) {
     return NULL;
 }
 
+const struct failure *gate_newest_failure(const struct gate *gate) {
+    return atomic_load_explicit(&gate->failures, memory_order_acquire);
+}
+
 const struct failure *gate_failure(const struct gate *gate, uint64_t value) {
-    return failure_in(atomic_load_explicit(&gate->failures, memory_order_acquire), value);
+    return failure_in(gate_newest_failure(gate), value);
+}
+
+/* The value was not reached well before one that has come since, or that one begins behind it. */
+const struct failure *gate_failure_since(const struct gate *gate, uint64_t value,
+                                         const struct failure *since) {
+    const struct failure *failure = gate_newest_failure(gate);
+    for (; failure && failure != since; failure = failure->older)
+        if (value >= atomic_load(&failure->first))
+            return failure;
+    return gate_failure(gate, value);
 }
 
 cls_status stream_poison_status(cls_status status) {

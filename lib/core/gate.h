@@ -47,4 +47,10 @@ struct gate {
 /* The failure behind a value, or NULL; needs no lock. */
 const struct failure *gate_failure(const struct gate *gate, uint64_t value);
 
+/* The newest failure so far, for who begins to wait; NULL: none. And the one behind a value for who has waited for it
+ * since then: a reset meanwhile takes nothing back from him. */
+const struct failure *gate_newest_failure(const struct gate *gate);
+const struct failure *gate_failure_since(const struct gate *gate, uint64_t value,
+                                         const struct failure *since);
+
 #endif

@@ -130,14 +130,11 @@ cls_status stream_get(cls_stream handle, struct context *context, struct stream 
     return status;
 }
 
-bool stream_is_over(struct stream *stream) {
+bool stream_is_over(const struct stream *stream) {
     if (!atomic_load(&stream->destroyed) && !atomic_load(&stream->context->closed) &&
         !atomic_load(&stream->context->lost_by))
         return false;
-    pthread_mutex_lock(&stream->lock);
-    bool over = atomic_load(&stream->retired) == stream->submitted;
-    pthread_mutex_unlock(&stream->lock);
-    return over;
+    return atomic_load(&stream->retired) == __atomic_load_n(&stream->submitted, __ATOMIC_RELAXED);
 }
 
 /* What the stream waits for may keep alive what keeps the stream alive. What its frees wait for too, but that is

@@ -151,6 +151,11 @@ void stream_destroy_owned(cls_stream handle);
  * when somebody else did. */
 bool stream_close(struct stream *stream);
 
+/* One more position; under the lock, without which stream_is_over looks. */
+static inline void stream_count_submission(struct stream *stream) {
+    __atomic_store_n(&stream->submitted, stream->submitted + 1, __ATOMIC_RELAXED);
+}
+
 /* The newest position, for a caller who comes to ask of it or has others do so: no later launch takes its event's
  * place. Under the lock. */
 static inline uint64_t stream_single_out(struct stream *stream) {
@@ -229,7 +234,7 @@ void stream_flush_locked(struct stream *stream);
 bool streams_unflushed(void);
 
 /* Whether no more work can come, its handle or its context being gone, and all there was is done. */
-bool stream_is_over(struct stream *stream);
+bool stream_is_over(const struct stream *stream);
 
 /* Forgets waits that nothing follows; for a stream whose handle is gone. */
 void stream_drop_waits(struct stream *stream);

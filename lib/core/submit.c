@@ -62,7 +62,8 @@ static cls_status push(struct stream *stream, struct command *command) {
         free(node);
         return status;
     }
-    command->position = ++stream->submitted;
+    stream_count_submission(stream);
+    command->position = stream->submitted;
     command->singled_out = true; /* who asks of it meanwhile finds no flight to tell so */
     *node = *command;
     if (mutant(MUTANT_DEFERRED_WAITS))
@@ -124,7 +125,7 @@ static cls_status submit_locked(struct stream *stream, struct command *command, 
     cls_status status = handover(stream, command, &stream->waits);
     if (RARELY(status))
         return status;
-    stream->submitted = command->position;
+    stream_count_submission(stream);
     return CLS_SUCCESS;
 }
 

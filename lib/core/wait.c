@@ -348,14 +348,9 @@ cls_status cls_stream_wait(cls_stream handle, uint64_t timeout_ns) {
 
 /* As of an event: positive while pending, negative when failed. */
 static cl_int wait_state(const struct dep *dep) {
-    bool over;
-    if (dep->stream)
-        over = atomic_load(&dep->stream->retired) >= dep->position;
-    else if (dep->gate)
-        over = dep->gate->type->is_over(dep->gate, dep->position);
-    else
+    if (!dep->stream && !dep->gate)
         return dep_event_outcome(dep);
-    if (!over)
+    if (!dep_is_over(dep))
         return CL_SUBMITTED;
     return dep_failure(dep) ? -1 : CL_COMPLETE;
 }

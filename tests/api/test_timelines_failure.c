@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines: failure goes from signal to wait; what is destroyed fails what waits for it. */
+#include <pthread.h>
+
+#include <clstream/mempool.h>
+
 #include "timelines.h"
 
 struct victims {
@@ -96,6 +100,82 @@ static void test_a_timeline_is_reset(void **state) {
     close_victims(&v);
 }
 
+/* The timeline is poisoned below `value` and reset at once, before anybody has looked. */
+static void poison_and_reset(struct victims *v) {
+    OK(rig_fail(v->failing, "the culprit", -5));
+    OK(cls_stream_signal_timeline(v->failing, v->timeline, 1));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v->failing));
+    OK(cls_timeline_reset(v->timeline));
+    OK(cls_timeline_signal(v->timeline, 2));
+}
+
+static void test_a_reset_takes_no_failure_from_who_waits(void **state) {
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        struct victims v = open_victims();
+        if (round % 2)
+            OK(cls_stream_wait_timeline(v.waiting, v.timeline, 1));
+        OK(cls_stream_wait_timeline(v.waiting, v.timeline, 2));
+        if (round % 4 < 2)
+            OK(rig_set(v.waiting, v.cells, 0, 1, 0));
+        poison_and_reset(&v);
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.waiting));
+        expect_detail("the culprit");
+        assert_int_equal(rig_cell(v.cells, 0), 0);
+        OK(cls_stream_wait_timeline(v.host, v.timeline, 2)); /* taken behind the reset */
+        OK(rig_set(v.host, v.cells, 0, 1, 0));
+        OK(cls_stream_synchronize(v.host));
+        close_victims(&v);
+    }
+}
+
+/* What was waited for first is reached well; the later wait is taken behind the failure and its reset. */
+static void test_waits_behind_a_reset_are_free_of_the_failure_before(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 1));
+    OK(cls_timeline_signal(v.timeline, 1));
+    OK(rig_fail(v.failing, "the culprit", -5));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 2));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.failing));
+    OK(cls_timeline_reset(v.timeline));
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 3));
+    OK(rig_set(v.waiting, v.cells, 0, 1, 0));
+    OK(cls_timeline_signal(v.timeline, 3));
+    OK(cls_stream_synchronize(v.waiting));
+    assert_int_equal(rig_cell(v.cells, 0), 1);
+    close_victims(&v);
+}
+
+struct host {
+    cls_timeline timeline;
+    cls_status status;
+};
+
+static void *wait_for_two(void *arg) {
+    struct host *host = arg;
+    host->status = cls_timeline_wait(host->timeline, 2, 2000000000);
+    return arg;
+}
+
+static void test_a_reset_takes_no_failure_from_a_host_that_waits(void **state) {
+    (void)state;
+    for (int round = 0; round < 10; round++) {
+        struct victims v = open_victims();
+        struct host host = {v.timeline, CLS_SUCCESS};
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, wait_for_two, &host), 0);
+        nap_ms(5);
+        OK(rig_fail(v.failing, "the culprit", -5));
+        OK(cls_stream_signal_timeline(v.failing, v.timeline, 1));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.failing));
+        OK(cls_timeline_reset(v.timeline));
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(host.status, CLS_ERROR_COMMAND_FAILED);
+        close_victims(&v);
+    }
+}
+
 /* The signal is with the device when its stream's work fails: the wait was the device's own. */
 static void test_failure_comes_through_a_wait_of_the_device(void **state) {
     (void)state;
@@ -158,6 +238,56 @@ static void test_a_destroyed_signaller_fails_the_waits(void **state) {
     close_victims(&v);
 }
 
+static cls_status poll_until_over(cls_stream stream) {
+    cls_status status = CLS_NOT_READY;
+    for (int i = 0; i < 2000 && status == CLS_NOT_READY; i++) {
+        status = cls_stream_query(stream);
+        nap_ms(1);
+    }
+    return status;
+}
+
+/* With no command behind the wait there is nobody who hands anything over, and finds out. */
+static void test_polling_ends_waits_that_nobody_can_meet(void **state) {
+    (void)state;
+    for (int signaller = 0; signaller < 2; signaller++) {
+        cls_stream waiting = rig_stream(), signalling = rig_stream();
+        cls_timeline timeline = make(NULL, 0, signaller ? signalling : NULL);
+        OK(cls_stream_wait_timeline(waiting, timeline, 1));
+        EXPECT(CLS_NOT_READY, cls_stream_query(waiting));
+        OK(signaller ? cls_stream_destroy(signalling) : cls_timeline_destroy(timeline));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, poll_until_over(waiting));
+        OK(signaller ? cls_timeline_destroy(timeline) : cls_stream_destroy(signalling));
+        OK(cls_stream_destroy(waiting));
+    }
+}
+
+/* What is freed behind such a wait is free when it is over, though its stream is gone by then. */
+static void test_memory_comes_back_behind_waits_that_nobody_can_meet(void **state) {
+    (void)state;
+    cls_mempool pool;
+    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+    OK(cls_mempool_create(rig.context, NULL, &pool));
+    for (int i = 0; i < 4; i++) {
+        cls_stream stream = rig_stream();
+        cls_timeline timeline = make(NULL, 0, NULL);
+        cls_buffer buffer;
+        OK(cls_mempool_malloc_async(pool, stream, 1 << 20, &buffer));
+        OK(cls_stream_wait_timeline(stream, timeline, 1));
+        OK(cls_free_async(buffer, stream));
+        OK(cls_stream_destroy(stream));
+        OK(cls_timeline_destroy(timeline));
+    }
+    stats.reserved = 1;
+    for (int i = 0; i < 2000 && stats.reserved; i++) {
+        OK(cls_mempool_trim(pool, 0));
+        OK(cls_mempool_get_stats(pool, &stats));
+        nap_ms(1);
+    }
+    assert_int_equal(stats.reserved, 0);
+    OK(cls_mempool_destroy(pool));
+}
+
 /* A waiter that holds its timeline, and a timeline that holds its waiter. */
 static void test_streams_with_waits_are_destroyed(void **state) {
     (void)state;
@@ -177,9 +307,14 @@ int main(void) {
         cmocka_unit_test(test_a_skipped_signal_advances_and_poisons),
         cmocka_unit_test(test_a_wait_for_a_poisoned_timeline_poisons),
         cmocka_unit_test(test_a_timeline_is_reset),
+        cmocka_unit_test(test_a_reset_takes_no_failure_from_who_waits),
+        cmocka_unit_test(test_waits_behind_a_reset_are_free_of_the_failure_before),
+        cmocka_unit_test(test_a_reset_takes_no_failure_from_a_host_that_waits),
         cmocka_unit_test(test_failure_comes_through_a_wait_of_the_device),
         cmocka_unit_test(test_destroyed_with_waits_pending),
         cmocka_unit_test(test_a_destroyed_signaller_fails_the_waits),
+        cmocka_unit_test(test_polling_ends_waits_that_nobody_can_meet),
+        cmocka_unit_test(test_memory_comes_back_behind_waits_that_nobody_can_meet),
         cmocka_unit_test(test_streams_with_waits_are_destroyed),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
