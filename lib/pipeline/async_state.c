@@ -92,8 +92,8 @@ static void notice(struct async *async, cls_op_kind kind, bool ask) {
         const uint64_t position = op_at(lane, lane->failed)->position;
         if (!ask && atomic_load(&stream->retired) < position)
             return;
-        if (!stream_failure_at(stream, position) && stream_progress(stream, position))
-            return;
+        if (stream_progress(stream, position))
+            return; /* though it is known to have failed: work before the failure may be under way */
         const struct failure *failure = stream_failure_at(stream, position);
         complete_oldest(async, kind, failure ? failure->status : CLS_SUCCESS);
     }

@@ -100,6 +100,50 @@ static void what_a_failed_function_submitted_is_waited_for(void **state) {
     }
 }
 
+struct work_then_failure {
+    cls_buffer cells;
+    cls_event failed, worked;
+};
+
+static cls_status work_and_wait_for_failure(cls_stream stream, const cls_slot *slot, void *arg) {
+    const struct work_then_failure *what = arg;
+    (void)slot;
+    OK(rig_set(stream, what->cells, 0, 77, 200));
+    OK(cls_event_record(what->worked, stream));
+    return cls_stream_wait_event(stream, what->failed);
+}
+
+/* Known to have failed is not done: what the operation submitted before the failure may be at work. */
+static void a_failed_operation_is_told_when_its_work_is_over(void **state) {
+    (void)state;
+    cls_async_coordinator c = coordinator_make();
+    cls_stream culprit = rig_stream();
+    struct work_then_failure what = {rig_cells(1), rig_event(), rig_event()};
+    cls_compute compute = CLS_COMPUTE_INIT;
+    cls_completion done;
+    cls_op op;
+    size_t n = 0;
+    OK(rig_fail(culprit, "the culprit", -5));
+    OK(cls_event_record(what.failed, culprit));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(culprit));
+    compute.fn = work_and_wait_for_failure;
+    compute.arg = &what;
+    compute.buffers = &what.cells;
+    compute.n_buffers = 1;
+    OK(cls_async_coordinator_queue_compute(c, &compute, NULL, 0, &op));
+    while (!n)
+        OK(cls_async_coordinator_poll(c, &done, 1, &n));
+    OK(cls_event_query(what.worked));
+    assert_int_equal(done.op, op);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, done.status);
+    assert_int_equal(rig_cell(what.cells, 0), 77);
+    OK(cls_async_coordinator_destroy(c));
+    OK(cls_stream_destroy(culprit));
+    OK(cls_event_destroy(what.failed));
+    OK(cls_event_destroy(what.worked));
+    OK(cls_buffer_destroy(what.cells));
+}
+
 /* What is refused before its function is called has done nothing that others could come behind: a buffer's last
  * operation is the one that it was. */
 static void a_refused_compute_leaves_the_order(void **state) {
@@ -285,6 +329,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failure_reaches_what_depends_on_it),
         cmocka_unit_test(what_a_failed_function_submitted_is_waited_for),
+        cmocka_unit_test(a_failed_operation_is_told_when_its_work_is_over),
         cmocka_unit_test(a_refused_compute_leaves_the_order),
         cmocka_unit_test(a_refused_compute_keeps_its_slot),
         cmocka_unit_test(downloads_free_no_slot_but_their_own),
