@@ -246,13 +246,6 @@ static bool take_use(struct batch *batch, struct use *out) {
     return taken;
 }
 
-/* What is known to have failed is no failure of what comes after it. */
-static cls_status follow(struct stream *stream, const struct use *use) {
-    return stream_failure_at(use->stream, use->position)
-               ? stream_come_after(stream, use->stream, use->position)
-               : stream_wait_for(stream, use->stream, use->position);
-}
-
 /* Own streams that have failed: nobody else is behind what they are still at. */
 static cls_status follow_failed(struct batch *batch, struct stream *stream) {
     cls_status status = CLS_SUCCESS;
@@ -284,7 +277,7 @@ cls_status batch_follow_uses(struct batch *batch, struct stream *stream) {
         if (use->stream == stream)
             continue;
         if (!is_done(use) && !mutant(MUTANT_BATCH_USES))
-            status = follow(stream, use);
+            status = stream_follow(stream, use->stream, use->position);
         else if (race_on()) /* to the checker it is not over because it happens to be */
             race_waits(stream, use->stream, use->position);
     }

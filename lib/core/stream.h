@@ -286,6 +286,14 @@ static inline const struct failure *stream_failure_at(const struct stream *strea
     return RARELY(newest) ? failure_in(newest, position) : NULL;
 }
 
+/* stream_wait_for, but what is known to have failed is no failure of what comes after it: of that only the end is
+ * waited for, since work before the failure may be under way still. */
+static inline cls_status stream_follow(struct stream *stream, struct stream *other,
+                                       uint64_t position) {
+    return stream_failure_at(other, position) ? stream_come_after(stream, other, position)
+                                              : stream_wait_for(stream, other, position);
+}
+
 /* The failure that poisons the stream now, or NULL. */
 static inline const struct failure *stream_poison(const struct stream *stream) {
     const struct failure *newest = atomic_load_explicit(&stream->failures, memory_order_acquire);

@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/mutant.h"
 #include "pipeline/group.h"
+#include "pipeline/pipeline.h"
 
 enum { PIECE_ALIGN = 64 << 10, LEAST_PIECE = 4 << 20 };
 
@@ -40,16 +41,13 @@ static cls_status mark_upload(const struct group *group, struct chunk *chunk, un
     return status;
 }
 
-/* Later work of `down` finds the chunk free of its upload to a device. One that failed is over, and no reason
- * for others to fail. */
+/* Later work of `down` finds the chunk free of its upload to a device. One that failed is no reason for others to
+ * fail. */
 static cls_status await_upload(const struct group *group, struct chunk *chunk, unsigned device,
                                cls_stream down) {
     cls_status status =
         chunk->unmarked >> device & 1 ? mark_upload(group, chunk, device) : CLS_SUCCESS;
-    if (status || mutant(MUTANT_GROUP_CHUNK))
-        return status;
-    status = cls_event_query(chunk->up[device]);
-    return status == CLS_NOT_READY ? cls_stream_wait_event(down, chunk->up[device]) : CLS_SUCCESS;
+    return status || mutant(MUTANT_GROUP_CHUNK) ? status : pipeline_follow(down, chunk->up[device]);
 }
 
 /* The next chunk of a device's ring, with later work of its download stream behind its last uploads. */

@@ -5,6 +5,7 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "core/event.h"
 #include "core/stream.h"
 
 cls_status pipeline_context(cls_context given, cls_context *context, cls_stream *default_stream) {
@@ -28,6 +29,21 @@ cls_status pipeline_check_stream(cls_stream stream, cls_context context) {
 cls_status pipeline_returned(cls_status status, unsigned long before, const char *whose) {
     if (status && error_count() == before)
         return error_set(status, "%s returned %s", whose, cls_status_string(status));
+    return status;
+}
+
+cls_status pipeline_follow(cls_stream handle, cls_event event) {
+    struct stream *stream, *other;
+    uint64_t position;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = event_snapshot(event, &other, &position);
+    if (!status && other) {
+        status = stream_follow(stream, other, position);
+        stream_put(other);
+    }
+    stream_put(stream);
     return status;
 }
 

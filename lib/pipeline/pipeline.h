@@ -15,6 +15,9 @@ cls_status pipeline_context(cls_context given, cls_context *context, cls_stream 
 /* CLS_ERROR_WRONG_CONTEXT, or what is wrong with the handle. */
 cls_status pipeline_check_stream(cls_stream stream, cls_context context);
 
+/* Later work of the stream comes behind the event's latest record, which is no failure of it where it has failed. */
+cls_status pipeline_follow(cls_stream stream, cls_event event);
+
 /* What a function of the caller's has returned: reported as `whose`, where it left no report since `before`
  * (error_count), lest an older one stand there. */
 cls_status pipeline_returned(cls_status status, unsigned long before, const char *whose);

@@ -109,11 +109,10 @@ static struct slot *room_for(struct prefetcher *prefetcher, uint64_t index) {
 
 /* --- the workers' side --- */
 
-/* Later uploads find the buffer given back. Work with it that failed is over, and no reason for them to fail. */
+/* Later uploads find the buffer given back. Work with it that failed is no reason for them to fail. */
 static cls_status await_return(const struct prefetcher *prefetcher, const struct slot *slot) {
-    if (mutant(MUTANT_GIVEN_BACK) || cls_event_query(slot->released) != CLS_NOT_READY)
-        return CLS_SUCCESS;
-    return cls_stream_wait_event(prefetcher->upload, slot->released);
+    return mutant(MUTANT_GIVEN_BACK) ? CLS_SUCCESS
+                                     : pipeline_follow(prefetcher->upload, slot->released);
 }
 
 /* What is no error would tell a poller to come again, for ever. */

@@ -227,6 +227,33 @@ static void an_upload_behind_failed_work_ends_the_data(void **state) {
 }
 
 /* Who holds one batch for long takes one place, not the turn of all that come after it. */
+/* The stream that gave it back has failed, by work that it waited for, behind a step that is still at work. */
+static void memory_is_loaded_anew_behind_all_work_before_a_failure(void **state) {
+    (void)state;
+    struct data *data = data_new(2, false);
+    cls_prefetcher prefetcher = prefetcher_make(data, 1, 1);
+    cls_stream stream = rig_stream(), culprit = rig_stream(), fine = rig_stream();
+    cls_event failed = rig_event();
+    cls_prefetched batch;
+    OK(rig_fail(culprit, "the culprit", -5));
+    OK(cls_event_record(failed, culprit));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(culprit));
+    OK(cls_prefetcher_next(prefetcher, stream, &batch));
+    OK(rig_set(stream, batch.buffer, 0, 77, 300));
+    OK(cls_stream_wait_event(stream, failed));
+    OK(cls_prefetcher_release(prefetcher, &batch, stream));
+    OK(cls_prefetcher_next(prefetcher, fine, &batch));
+    OK(cls_stream_synchronize(fine));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+    assert_int_equal(rig_cell(batch.buffer, 0), 1);
+    OK(cls_prefetcher_release(prefetcher, &batch, fine));
+    OK(cls_prefetcher_destroy(prefetcher));
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(culprit));
+    OK(cls_stream_destroy(fine));
+    OK(cls_event_destroy(failed));
+}
+
 static void batches_are_given_back_in_any_order(void **state) {
     (void)state;
     struct data *data = data_new(1000, true);
@@ -537,6 +564,7 @@ int main(void) {
         cmocka_unit_test(an_error_comes_in_its_turn),
         cmocka_unit_test(data_goes_on_behind_failed_work),
         cmocka_unit_test(an_upload_behind_failed_work_ends_the_data),
+        cmocka_unit_test(memory_is_loaded_anew_behind_all_work_before_a_failure),
         cmocka_unit_test(batches_are_given_back_in_any_order),
         cmocka_unit_test(at_most_depth_batches_are_ahead),
         cmocka_unit_test(looking_does_not_wait),
