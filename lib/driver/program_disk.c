@@ -39,6 +39,11 @@ static void append_joined(struct text *text, const char *source) {
     text_append(text, from, strlen(from));
 }
 
+static bool comes_before(const char *part, const char *line, const char *at) {
+    const char *found = strstr(line, part);
+    return found && found < at;
+}
+
 /* Whether `at` may be in a directive: it begins its line, which may go on with one, or has the # of one (or
  * what stands for it), or the end of a comment, before it in the line. */
 static bool is_in_directive(const char *source, const char *at) {
@@ -46,9 +51,9 @@ static bool is_in_directive(const char *source, const char *at) {
     while (line > source && line[-1] != '\n')
         line--;
     const size_t before = (size_t)(at - line);
-    const char *comment_end = strstr(line, "*/");
     return (line > source && strspn(line, " \t") >= before) || memchr(line, '#', before) ||
-           memchr(line, ':', before) || (comment_end && comment_end < at);
+           memchr(line, ':', before) || comes_before("?\?=", line, at) ||
+           comes_before("*/", line, at);
 }
 
 /* What an included file holds, and whether there is one, is not in the key. The source's own name, in its first

@@ -281,6 +281,7 @@ static void source_that_includes_files_is_not_kept(void **state) {
                                           "#\\\ninclude \"x.h\"\n",
                                           "#\\\r\n include \"x.h\"\n",
                                           "%:include \"x.h\"\n",
+                                          "int y; ?\?=include \"x.h\"\n",
                                           "#import \"x.h\"\n",
                                           "#inc\\\nlude \"x.h\"\n",
                                           "#inc\\ \r\nlude \"x.h\"\n",
