@@ -358,10 +358,12 @@ cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t
 
 cls_status stream_come_after(struct stream *stream, struct stream *other, uint64_t position) {
     const struct dep dep = {.stream = other, .position = position, .order_only = true};
-    if (other == stream || atomic_load(&other->retired) >= position)
+    if (other == stream)
         return CLS_SUCCESS;
-    if (race_on())
+    if (race_on()) /* to whom it is no matter whether it happens to be over */
         race_waits(stream, other, position);
+    if (atomic_load(&other->retired) >= position)
+        return CLS_SUCCESS;
     object_retain(&other->object);
     cls_status status = stream_add_wait(stream, &dep);
     if (status)

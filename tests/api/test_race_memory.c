@@ -2,6 +2,9 @@
 /* CLSTREAM_CHECK=race: memory that several buffers share, and what is freed and destroyed. */
 #include "race_pairs.h"
 
+#include <stdlib.h>
+
+#include <clstream/managed.h>
 #include <clstream/mempool.h>
 
 static cls_buffer wrap(cl_mem memory) {
@@ -114,6 +117,30 @@ static void reused_memory(bool clean) {
     OK(cls_free_async(again, w.b));
 }
 
+/* Each comes behind the one before it, whatever their streams, and whether that happens to be over or not. */
+static void test_prefetches_order_each_other(void **state) {
+    (void)state;
+    cls_managed_kind kind;
+    cls_buffer cells;
+    void *host;
+    OK(cls_managed_get_kind(rig.context, &kind));
+    if (kind == CLS_MANAGED_NONE)
+        SKIP_BECAUSE("the device shares no memory with the host");
+    world_begin();
+    OK(cls_managed_alloc(rig.context, BYTES, &cells, &host));
+    for (int i = 0; i < 4; i++) {
+        cls_stream stream = i % 2 ? w.b : w.a;
+        OK(cls_prefetch_async(cells, CLS_TO_DEVICE, stream));
+        fill(cells, 0, BYTES, stream);
+        OK(cls_prefetch_async(cells, CLS_TO_HOST, stream));
+        nap_ms(i < 2 ? 0 : 30);
+    }
+    OK(cls_context_synchronize(rig.context));
+    assert_int_equal(found().races, 0);
+    OK(cls_buffer_destroy(cells));
+    world_end();
+}
+
 static const struct CMUnitTest tests[] = {
     PAIR("one memory, two buffers", one_memory_two_buffers, false, {"[0, 4) of a buffer of 256"}),
     PAIR("parts of one buffer", parts_of_one_buffer, false, {"[1023, 1024) of a buffer of"}),
@@ -125,6 +152,10 @@ static const struct CMUnitTest tests[] = {
     PAIR("use before the malloc", use_before_the_malloc, false,
          {"'malloc' (stream 'first', command 2) writes"}),
     PAIR("reused memory", reused_memory, false, {"fill"}),
+    cmocka_unit_test(test_prefetches_order_each_other),
 };
 
-int main(void) { return cmocka_run_group_tests(tests, race_setup, race_teardown); }
+int main(void) {
+    setenv("CLSTREAM_MANAGED", "coarse", 1);
+    return cmocka_run_group_tests(tests, race_setup, race_teardown);
+}
