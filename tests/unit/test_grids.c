@@ -13,6 +13,7 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
+#include "core/blocking.h"
 #include "driver/device.h"
 #include "driver/quirk.h"
 
@@ -197,6 +198,24 @@ static void launches_of_other_contexts_come_in_turns(void **state) {
     close_side(&there);
 }
 
+/* A blocking launch is done when its call returns, also where it lets another context's pass first. */
+static void a_blocking_launch_is_waited_for_behind_another_context(void **state) {
+    struct side here, there;
+    cls_stream_counters counters = CLS_STREAM_COUNTERS_INIT;
+    (void)state;
+    open_side(&here);
+    open_side(&there);
+    for (int i = 0; i < AHEAD; i++)
+        launch(&here, here.slow, here.busy, 8, 1, ROUNDS);
+    atomic_store(&launch_mode, LAUNCH_BLOCKING);
+    launch(&there, there.slow, there.idle, 16, 1, 1);
+    atomic_store(&launch_mode, LAUNCH_ASYNC);
+    assert_int_equal(cls_stream_get_counters(there.idle, &counters), CLS_SUCCESS);
+    assert_int_equal(counters.completed, 1);
+    close_side(&here);
+    close_side(&there);
+}
+
 static int put_the_quirk_on(void **state) {
     struct device *const *devices;
     size_t n;
@@ -214,6 +233,7 @@ int main(void) {
         cmocka_unit_test(others_wait_for_nothing),
         cmocka_unit_test(a_launch_of_another_context_is_let_pass),
         cmocka_unit_test(launches_of_other_contexts_come_in_turns),
+        cmocka_unit_test(a_blocking_launch_is_waited_for_behind_another_context),
     };
     return cmocka_run_group_tests_name("grids", tests, put_the_quirk_on, NULL);
 }
