@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "coordinator/coordinator.h"
 #include "core/explain.h"
+#include "core/mempool.h"
 
 /* --- callbacks --- */
 
@@ -187,6 +188,7 @@ static cls_status wait_all(struct plan *plan, uint64_t deadline) {
         status = stream_wait(plan->streams[i].stream, plan->streams[i].position, deadline);
         if (status == CLS_ERROR_TIMEOUT)
             return explain_timeout(plan->streams[i].stream);
+        stream_memory_waited(plan->streams[i].stream);
     }
     return first_failure(plan);
 }

@@ -9,6 +9,7 @@
 #include "core/buffer.h"
 #include "core/context.h"
 #include "core/handover.h"
+#include "core/mempool.h"
 #include "core/mutant.h"
 #include "core/race.h"
 #include "core/stream.h"
@@ -104,10 +105,12 @@ cls_status stream_reset(struct stream *stream) {
         if (ready)
             status = forget_failure(stream);
         pthread_mutex_unlock(&stream->lock);
-        if (ready && race_on())
-            race_observed(stream, position);
-        if (ready)
+        if (ready) {
+            if (race_on())
+                race_observed(stream, position);
+            stream_memory_waited(stream);
             return status;
+        }
         if (drained)
             status = wait_for_users(stream);
         else

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <clstream/coordinator.h>
+
 static void test_trim_and_threshold(void **state) {
     (void)state;
     struct held held;
@@ -31,6 +33,40 @@ static void test_trim_and_threshold(void **state) {
     assert_int_equal(stats_of(pool).reserved, 0);
     OK(cls_mempool_destroy(pool));
     OK(cls_stream_destroy(held.stream));
+}
+
+static cls_status by_reset(cls_stream stream) { return cls_stream_reset(stream); }
+
+static cls_status by_coordinator(cls_stream stream) {
+    cls_coordinator all;
+    OK(cls_coordinator_create(NULL, &all));
+    OK(cls_coordinator_add_stream(all, stream, NULL));
+    OK(cls_coordinator_wait_all(all, UINT64_MAX));
+    return cls_coordinator_destroy(all);
+}
+
+static cls_status by_context(cls_stream stream) {
+    (void)stream;
+    return cls_context_synchronize(rig.context);
+}
+
+/* By whatever call the host waits for a stream, unused memory beyond the threshold goes back. */
+static void test_each_wait_of_the_host_gives_back(void **state) {
+    (void)state;
+    static cls_status (*const waits[])(cls_stream) = {cls_stream_synchronize, by_context,
+                                                      by_coordinator, by_reset};
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        cls_stream stream = rig_stream();
+        cls_mempool_config config = CLS_MEMPOOL_CONFIG_INIT;
+        cls_mempool pool;
+        config.release_threshold = 0;
+        OK(cls_mempool_create(rig.context, &config, &pool));
+        OK(cls_free_async(take_from(pool, stream, MIB), stream));
+        OK(waits[i](stream));
+        assert_int_equal(stats_of(pool).reserved, 0);
+        OK(cls_mempool_destroy(pool));
+        OK(cls_stream_destroy(stream));
+    }
 }
 
 static void test_a_limit(void **state) {
@@ -210,9 +246,13 @@ static void test_statistics(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trim_and_threshold),  cmocka_unit_test(test_a_limit),
-        cmocka_unit_test(test_small_sizes_in_turn), cmocka_unit_test(test_the_current_pool),
-        cmocka_unit_test(test_a_destroyed_pool),    cmocka_unit_test(test_a_destroyed_context),
+        cmocka_unit_test(test_trim_and_threshold),
+        cmocka_unit_test(test_each_wait_of_the_host_gives_back),
+        cmocka_unit_test(test_a_limit),
+        cmocka_unit_test(test_small_sizes_in_turn),
+        cmocka_unit_test(test_the_current_pool),
+        cmocka_unit_test(test_a_destroyed_pool),
+        cmocka_unit_test(test_a_destroyed_context),
         cmocka_unit_test(test_statistics),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
