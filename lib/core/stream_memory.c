@@ -208,6 +208,20 @@ static uint64_t last_free(struct stream *stream) {
     return latest;
 }
 
+/* A position for frees that are still to come. Where fifo_limit leaves no room for a mark, what is there is first to be
+ * done. */
+static cls_status mark_frees(struct stream *stream, uint64_t *position) {
+    struct detail held;
+    error_hold(&held);
+    const cls_status status = stream_mark(stream, position);
+    const bool full = status == CLS_ERROR_LIMIT;
+    error_settle(&held, full ? CLS_SUCCESS : status);
+    if (!full)
+        return status;
+    const cls_status progress = stream_progress(stream, stream_newest(stream));
+    return progress ? progress : CLS_NOT_READY;
+}
+
 /* Brings that nearer. One that is still to come, because waits were pending, is made to come; a poisoned stream
  * leaves it so until its reset. */
 static cls_status progress_to_frees(struct stream *stream) {
@@ -216,7 +230,7 @@ static cls_status progress_to_frees(struct stream *stream) {
     const bool to_come = latest > stream->submitted;
     pthread_mutex_unlock(&stream->lock);
     uint64_t position = latest;
-    cls_status status = to_come ? stream_mark(stream, &position) : CLS_SUCCESS;
+    cls_status status = to_come ? mark_frees(stream, &position) : CLS_SUCCESS;
     if (!status)
         status = stream_progress(stream, position);
     if (status)

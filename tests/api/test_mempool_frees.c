@@ -203,6 +203,36 @@ static void test_free_all_when_done(void **state) {
     scene_close(&s);
 }
 
+/* Frees behind a wait are made to come by a mark, for which a full FIFO has no room yet. */
+static void test_a_full_fifo_is_no_failure_of_frees(void **state) {
+    (void)state;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    struct held other;
+    struct gate gate;
+    cls_stream stream;
+    cls_event event = rig_event();
+    cls_status status = CLS_NOT_READY;
+    config.fifo_limit = 1;
+    OK(cls_stream_create(rig.context, &config, &stream));
+    cls_buffer buffer = take(stream, 4 * KIB);
+    hold(&other);
+    OK(cls_event_record(event, other.stream));
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(cls_stream_wait_event(stream, event));
+    OK(cls_free_async(buffer, stream));
+    EXPECT(CLS_NOT_READY, cls_stream_query_frees(stream));
+    gate_open(&gate);
+    let_go(&other);
+    while (status == CLS_NOT_READY)
+        status = cls_stream_query_frees(stream);
+    OK(status);
+    gate_destroy(&gate);
+    OK(cls_event_destroy(event));
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(other.stream));
+}
+
 /* A host function that frees all of its stream once a reduction waits behind it. */
 static void free_all_behind(void *arg) {
     cls_stream stream = arg;
@@ -445,6 +475,7 @@ int main(void) {
         cmocka_unit_test(test_failure_breaks_the_order_that_memory_follows),
         cmocka_unit_test(test_free_all_of_a_stream),
         cmocka_unit_test(test_free_all_when_done),
+        cmocka_unit_test(test_a_full_fifo_is_no_failure_of_frees),
         cmocka_unit_test(test_free_all_leaves_what_operations_use),
         cmocka_unit_test(test_frees_wait_for_an_event),
         cmocka_unit_test(test_frees_wait_for_several_events),
