@@ -126,7 +126,8 @@ CLS_API cls_status cls_stream_signal_timeline(cls_stream stream, cls_timeline ti
 
 /**
  * Makes the stream's later work wait until the timeline is at `value` or past it; the signal need not
- * exist yet. Where a queued signal will do and is with the device already, the wait is the device's own.
+ * exist yet. Where a queued signal will do and is with the device already, the wait is the device's own: for that
+ * signal, whoever else brings the timeline there sooner.
  * @retval CLS_ERROR_DEADLOCK      the stream would wait for its own later work
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_OUT_OF_MEMORY
