@@ -49,6 +49,18 @@ AC_MSG_RESULT([$cls_version_script])
 AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test "x$cls_version_script" = xyes])
 ])
 
+dnl CLS_PC_NEEDS(MODULE, PREFIX): what clstream.pc says of a module: its name where pkg-config knows it, or else
+dnl the flags that it was found by. Adds to PC_REQUIRES, PC_CFLAGS and PC_LIBS.
+AC_DEFUN([CLS_PC_NEEDS], [
+AS_IF([test -n "$PKG_CONFIG" && $PKG_CONFIG --exists $1],
+    [PC_REQUIRES="$PC_REQUIRES $1"],
+    [PC_CFLAGS="$PC_CFLAGS $$2_CFLAGS"
+     PC_LIBS="$PC_LIBS $$2_LIBS"])
+AC_SUBST([PC_REQUIRES])
+AC_SUBST([PC_CFLAGS])
+AC_SUBST([PC_LIBS])
+])
+
 dnl CLS_WITH_CLBLAST: --with-clblast=yes|no|auto; sets CLBLAST_CFLAGS and CLBLAST_LIBS, defines
 dnl HAVE_CLBLAST.
 AC_DEFUN([CLS_WITH_CLBLAST], [
@@ -64,8 +76,7 @@ AS_IF([test "x$with_clblast" != xno], [
             [AC_MSG_ERROR([CLBlast not found. Debian and Ubuntu: apt install libclblast-dev])])])])
 AS_IF([test "x$cls_clblast" = xyes],
     [AC_DEFINE([HAVE_CLBLAST], [1], [Define to 1 if CLBlast is there and wanted.])
-     CLBLAST_PC=" clblast"])
-AC_SUBST([CLBLAST_PC])
+     CLS_PC_NEEDS([clblast], [CLBLAST])])
 AM_CONDITIONAL([HAVE_CLBLAST], [test "x$cls_clblast" = xyes])
 ])
 
