@@ -129,7 +129,8 @@ typedef enum cls_clock {
  * a stream's first command the gap begins with its submission. It is cut at the moments at which one cause ends and the next begins, in this order:
  *
  *   dependency  until the last command of other streams that it waits for has ended, and until it was
- *               handed over where it waits for a timeline or a cl_event
+ *               handed over where it waits for a timeline or a cl_event; a wait that a marker took
+ *               just before it (the record of a timed event, say) counts as its own
  *   host        from there until the program submitted it
  *   latency     from there until the driver had it, and the least time that any command of the device
  *               took from there to its start
@@ -138,7 +139,7 @@ typedef enum cls_clock {
  *   latency     what is left of that
  *
  * A record's hold is the cause of the longest part; NONE where there is no gap, and for markers and
- * commands that failed.
+ * commands that failed. A marker is no earlier command: its time is in the gap of the next one.
  */
 typedef enum cls_hold {
     CLS_HOLD_NONE = 0,       /**< nothing */

@@ -31,18 +31,24 @@ static bool is_held(const cls_profile_record *record) {
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-static struct gap find_gap(const struct profile *profile, uint32_t i, uint64_t from) {
+/* When what a command waits for was over; 0 where it waits for nothing. */
+static uint64_t release_of(const struct profile *profile, uint32_t i) {
     const cls_profile_record *record = &profile->records[i];
     const struct link *link = &profile->links[i];
-    struct gap gap = {.start = record->start_ns};
-    gap.from = gap.released = earlier(from, gap.start);
+    uint64_t released = 0;
     for (unsigned k = 0; k < CLS_PROFILE_DEPENDENCIES; k++)
         if (link->waits[k] != NO_INDEX)
-            gap.released = later(gap.released, profile->records[link->waits[k]].end_ns);
+            released = later(released, profile->records[link->waits[k]].end_ns);
     for (unsigned k = 0; k < record->n_dependencies && k < CLS_PROFILE_DEPENDENCIES; k++)
         if (!record->dependencies[k].stream)
-            gap.released = later(gap.released, record->submitted_ns);
-    gap.released = earlier(gap.released, gap.start);
+            released = later(released, record->submitted_ns);
+    return released;
+}
+
+static struct gap gap_of(const cls_profile_record *record, uint64_t from, uint64_t released) {
+    struct gap gap = {.start = record->start_ns};
+    gap.from = earlier(from, gap.start);
+    gap.released = earlier(later(gap.from, released), gap.start);
     gap.queued = earlier(later(gap.released, record->queued_ns), gap.start);
     gap.handed = earlier(later(gap.queued, record->submitted_ns), gap.start);
     return gap;
@@ -58,18 +64,25 @@ static uint64_t *least_of(struct judge *judge, uint32_t stream) {
 
 static void find_gaps(struct judge *judge) {
     struct profile *profile = judge->profile;
-    uint64_t done = 0;
+    uint64_t done = 0, released = 0; /* of the stream so far, and of its waits since then */
     for (size_t k = 0; k < profile->n_streams; k++)
         judge->least[k] = UINT64_MAX;
     for (size_t k = 0; k < profile->n_commands; k++) {
         uint32_t i = profile->commands[k];
         const cls_profile_record *record = &profile->records[i];
-        if (profile->links[i].previous == NO_INDEX)
+        if (profile->links[i].previous == NO_INDEX) {
             done = record->queued_ns;
+            released = 0;
+        }
+        if (record->status)
+            continue;
+        /* A marker has no gap to tell its wait in: the next command of the stream has waited for the same. */
+        released = later(released, release_of(profile, i));
         if (!is_held(record))
             continue;
-        judge->gaps[i] = find_gap(profile, i, done);
+        judge->gaps[i] = gap_of(record, done, released);
         done = later(done, record->end_ns);
+        released = 0;
         uint64_t *least = least_of(judge, profile->links[i].stream);
         if (is_work(record))
             *least = earlier(*least, judge->gaps[i].start - judge->gaps[i].handed);

@@ -100,6 +100,76 @@ static void test_markers_and_failed_commands_hold_nothing(void **state) {
     expect_hold(1, 4, CLS_HOLD_NONE, 0);
 }
 
+static struct sighting *add_marker(uint64_t stream, uint64_t queued, uint64_t time) {
+    struct sighting *marker = add(stream, queued, time, time);
+    marker->kind = CLS_COMMAND_MARKER;
+    return marker;
+}
+
+static void test_what_a_marker_waited_for_held_the_next_command(void **state) {
+    (void)state;
+    add(1, 0, 0, 900 * US);
+    add(2, 0, 0, 100 * US);
+    wait_for(add_marker(2, 1 * US, 900 * US), 1, 1);
+    add(2, 2 * US, 910 * US, 950 * US);
+    add(2, 3 * US, 960 * US, 990 * US);
+    build();
+    expect_hold(2, 2, CLS_HOLD_NONE, 0);
+    expect_hold(2, 3, CLS_HOLD_DEPENDENCY, 810 * US);
+    assert_int_equal(find(2, 3)->n_dependencies, 0);
+    expect_hold(2, 4, CLS_HOLD_LATENCY, 10 * US);
+    assert_int_equal(profile.streams[1].held_ns[CLS_HOLD_DEPENDENCY], 800 * US);
+    assert_int_equal(profile.streams[1].held_ns[CLS_HOLD_LATENCY], 20 * US);
+}
+
+/* Also where the marker's own time is told as earlier than the end of what it waited for. */
+static void test_the_last_wait_of_several_markers_counts(void **state) {
+    (void)state;
+    add(1, 0, 0, 700 * US);
+    add(2, 0, 0, 400 * US);
+    add(3, 0, 0, 100 * US);
+    wait_for(add_marker(3, 0, 650 * US), 1, 1);
+    wait_for(add_marker(3, 0, 650 * US), 2, 1);
+    wait_for(add(3, 0, 800 * US, 900 * US), 2, 1);
+    build();
+    expect_hold(3, 4, CLS_HOLD_DEPENDENCY, 700 * US);
+    assert_int_equal(profile.streams[2].held_ns[CLS_HOLD_DEPENDENCY], 600 * US);
+}
+
+/* What a timeline holds back is handed over late, a marker too. */
+static void test_a_timeline_that_a_marker_waited_for_held_the_next_command(void **state) {
+    (void)state;
+    add(1, 0, 0, 100 * US);
+    struct sighting *marker = add_marker(1, 10 * US, 400 * US);
+    wait_for(marker, 0, 7);
+    marker->handing = marker->handed = MS + 390 * US;
+    marker->device.queued = 0;
+    add(1, 20 * US, 400 * US, 500 * US);
+    build();
+    expect_hold(1, 3, CLS_HOLD_DEPENDENCY, 300 * US);
+    assert_int_equal(profile.summary.held_ns[CLS_HOLD_DEPENDENCY], 290 * US);
+}
+
+/* A marker's wait is over before its stream's earlier command, is of another stream's marker, or failed. */
+static void test_waits_of_markers_that_held_nothing(void **state) {
+    (void)state;
+    add(1, 0, 0, 100 * US);
+    wait_for(add_marker(1, 0, 900 * US), 3, 2);
+    add(2, 0, 0, 200 * US);
+    wait_for(add_marker(2, 0, 200 * US), 1, 1);
+    add(2, 0, 300 * US, 400 * US);
+    add(3, 0, 300 * US, 400 * US);
+    add(3, 0, 400 * US, 900 * US);
+    add(4, 0, 0, 100 * US);
+    struct sighting *failed = add_marker(4, 0, 900 * US);
+    wait_for(failed, 3, 2);
+    failed->outcome = CLS_ERROR_COMMAND_FAILED;
+    add(4, 950 * US, 950 * US, 960 * US);
+    build();
+    assert_int_equal(profile.summary.held_ns[CLS_HOLD_DEPENDENCY], 0);
+    expect_hold(4, 3, CLS_HOLD_HOST, 850 * US);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_held_by_nothing),
@@ -111,6 +181,10 @@ int main(void) {
         TEST(test_held_by_latency),
         TEST(test_other_devices_take_no_room),
         TEST(test_markers_and_failed_commands_hold_nothing),
+        TEST(test_what_a_marker_waited_for_held_the_next_command),
+        TEST(test_the_last_wait_of_several_markers_counts),
+        TEST(test_a_timeline_that_a_marker_waited_for_held_the_next_command),
+        TEST(test_waits_of_markers_that_held_nothing),
     };
     return cmocka_run_group_tests_name("profile holds", tests, NULL, NULL);
 }
