@@ -128,7 +128,9 @@ static cls_status store_all(struct batch *batch, struct plan *plan) {
 /* ---- the plan */
 
 /* A reduction of no elements has a result, and so its two kernels, all the same. */
-static unsigned kernels_of(const struct region *region) {
+static unsigned kernels_of(const struct node *nodes, const struct region *region) {
+    if (region->product != NO_NODE)
+        return nodes[region->product].count != 0;
     return region->reduction != NO_NODE ? 2 : region->count != 0;
 }
 
@@ -145,7 +147,7 @@ static cls_status fill(struct batch *batch, struct plan *plan) {
     memset(plan->offsets, 0xff, n_nodes * sizeof *plan->offsets);
     for (unsigned i = 0; i < plan->regions.count && !status; i++) {
         status = make_step(batch, &plan->regions.at[i], &plan->steps[i]);
-        plan->n_kernels += kernels_of(&plan->regions.at[i]);
+        plan->n_kernels += kernels_of(batch->nodes, &plan->regions.at[i]);
     }
     if (!status)
         status = plan_layout(batch, plan);

@@ -29,7 +29,7 @@ struct node_list {
 
 struct region {
     unsigned level;
-    size_t count;               /* elements of its arrays; 1 where all are scalars */
+    size_t count;               /* of its arrays, a product's last input; 1 where all are scalars */
     struct node_list maps;      /* in the order of recording */
     struct node_list inputs;    /* read from memory */
     struct node_list constants; /* passed by value */

@@ -113,6 +113,27 @@ static void test_no_elements(void **state) {
     OK(cls_batch_destroy(batch));
 }
 
+/* Also one of matrices that have elements: nothing is launched for a result without any. */
+static void test_matrix_products_of_no_elements(void **state) {
+    (void)state;
+    static const size_t shapes[][2] = {{0, 3}, {2, 0}, {2, 3}};
+    if (!cls_blas_available())
+        SKIP_BECAUSE("this build has no CLBlast");
+    for (int i = 0; i < 3; i++) {
+        const size_t rows = shapes[i][0], columns = shapes[i][1];
+        cls_batch batch = make_batch();
+        cls_value a = upload(batch, ramp, rows * 4), b = upload(batch, ramp, 4 * columns), c;
+        float out[6];
+        OK(cls_batch_gemm(batch, a, b, rows, columns, 4, NULL, &c));
+        OK(cls_batch_execute(batch, NULL));
+        OK(cls_batch_read(batch, c, out));
+        const cls_batch_statistics facts = statistics_of(batch);
+        assert_int_equal(facts.kernels, rows * columns != 0);
+        assert_int_equal(facts.kernels_per_run, facts.kernels);
+        OK(cls_batch_destroy(batch));
+    }
+}
+
 /* Between regions: what it reads is written before, and what reads it comes after. */
 static void test_matrix_products_stand_between_regions(void **state) {
     (void)state;
@@ -266,6 +287,7 @@ int main(void) {
         cmocka_unit_test(test_bad_operations_are_refused_when_recorded),
         cmocka_unit_test(test_scalars_go_with_any_count),
         cmocka_unit_test(test_no_elements),
+        cmocka_unit_test(test_matrix_products_of_no_elements),
         cmocka_unit_test(test_matrix_products_stand_between_regions),
         cmocka_unit_test(test_arrays_outlive_their_handles),
         cmocka_unit_test(test_freed_memory_is_refused),
