@@ -98,7 +98,8 @@ static inline cls_place cls_place_slots(cls_triple_buffer slots) {
  * @param n_deps of `deps`
  * @param op     its number; may be NULL
  * @retval CLS_ERROR_INVALID_VALUE null host memory or deps; a dependency that was never issued; 0 bytes
- * @retval CLS_ERROR_INVALID_STATE the triple buffer has no slot for this operation now
+ * @retval CLS_ERROR_INVALID_STATE the triple buffer has no slot for this operation now, or was reset while it was
+ *                                 being queued
  * @retval CLS_ERROR_OUT_OF_RANGE  past the end of the buffer or slot
  * @return also what cls_copy_h2d_async and, for a triple buffer, cls_triple_buffer_upload_slot return
  */

@@ -66,25 +66,15 @@ static cls_status come_after_buffers(struct async *async, const struct request *
 
 /* --- slots --- */
 
-static cls_status take_slot(const struct request *request, cls_stream stream, cls_slot *slot) {
-    static cls_status (*const take[KINDS])(cls_triple_buffer, cls_stream, cls_slot *) = {
-        [CLS_OP_UPLOAD] = ring_take_upload,
-        [CLS_OP_COMPUTE] = cls_triple_buffer_process_slot,
-        [CLS_OP_DOWNLOAD] = cls_triple_buffer_download_slot,
-    };
-    const cls_status status = take[request->kind](request->slots, stream, slot);
+static cls_status take_slot(const struct request *request, cls_stream stream,
+                            struct held_slot *held) {
+    const cls_status status = ring_take(request->slots, request->kind, stream, held);
     if (status == CLS_NOT_READY)
         return error_set(CLS_ERROR_INVALID_STATE, "the triple buffer has no slot to %s",
                          request->kind == CLS_OP_UPLOAD    ? "upload to"
                          : request->kind == CLS_OP_COMPUTE ? "compute with"
                                                            : "download from");
     return status;
-}
-
-static cls_status pass_slot(const struct request *request, const cls_slot *slot) {
-    if (request->kind == CLS_OP_DOWNLOAD)
-        return ring_close(request->slots, slot);
-    return cls_triple_buffer_submitted(request->slots, slot->index);
 }
 
 /* --- work: submitted behind what it waits for, its position stored where it is known --- */
@@ -161,17 +151,17 @@ static cls_status submit(struct async *async, const struct request *request,
 
 static cls_status submit_with_slot(struct async *async, const struct request *request,
                                    const uint64_t behind[KINDS], uint64_t *position) {
-    cls_slot slot;
+    struct held_slot held;
     if (!RARELY(request->slots))
         return submit(async, request, behind, NULL, position);
-    cls_status status = take_slot(request, async->lanes[request->kind].handle, &slot);
+    cls_status status = take_slot(request, async->lanes[request->kind].handle, &held);
     if (status)
         return status;
-    status = submit(async, request, behind, &slot, position);
+    status = submit(async, request, behind, &held.slot, position);
     if (!status)
-        status = pass_slot(request, &slot);
+        status = ring_submitted(request->slots, &held);
     if (status)
-        ring_refuse(request->slots, &slot);
+        ring_refuse(request->slots, &held);
     return status;
 }
 

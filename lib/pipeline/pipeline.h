@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include <clstream/async_coordinator.h>
 #include <clstream/pipeline.h>
 #include <clstream/triple_buffer.h>
 #include <clstream/types.h>
@@ -26,15 +27,25 @@ cls_status pipeline_returned(cls_status status, unsigned long before, const char
 cls_status pipeline_create_in_place(cls_context context, const cls_pipeline_config *config,
                                     cls_pipeline *out);
 
-/* cls_triple_buffer_upload_slot in two steps, for who takes a slot with a lock held: the wait of a ring with
- * `host_wait`, which takes nothing and is over where there is no slot, and the rest, which never blocks. */
-cls_status ring_await_upload(cls_triple_buffer ring);
-cls_status ring_take_upload(cls_triple_buffer ring, cls_stream stream, cls_slot *out);
+/* A slot that an operation has taken, until the ring's reset: rounds begin anew with it. */
+struct held_slot {
+    cls_slot slot;
+    cls_op_kind kind;
+    uint64_t resets; /* of the ring before it was taken */
+};
 
-/* For who has taken a slot and says what became of its work: cls_triple_buffer_advance of this slot, whichever is
- * downloading longest; or that it was refused, so that nobody is given the slot before the ring's reset. */
-cls_status ring_close(cls_triple_buffer ring, const cls_slot *slot);
-void ring_refuse(cls_triple_buffer ring, const cls_slot *slot);
+/* What an upload takes its slot by, for who does so with a lock held, in two steps: the wait of a ring with
+ * `host_wait`, which takes nothing and is over where there is no slot, and the rest, which never blocks. Others
+ * need no wait. */
+cls_status ring_await_upload(cls_triple_buffer ring);
+cls_status ring_take(cls_triple_buffer ring, cls_op_kind kind, cls_stream stream,
+                     struct held_slot *out);
+
+/* For who has taken a slot and says what became of its work: that it is submitted, with which a download closes the
+ * round, whichever is downloading longest; or that it was refused, so that nobody is given the slot before the
+ * ring's reset. CLS_ERROR_INVALID_STATE, and nothing done, where the round is over: by a reset, as a rule. */
+cls_status ring_submitted(cls_triple_buffer ring, const struct held_slot *held);
+void ring_refuse(cls_triple_buffer ring, const struct held_slot *held);
 
 /* The one slot in use, if any, goes through the stages that are left without work and is free, refused or not. */
 void ring_close_only(cls_triple_buffer ring, cls_stream compute, cls_stream download);

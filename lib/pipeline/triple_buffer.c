@@ -21,7 +21,14 @@
 #include "core/mutant.h"
 #include "pipeline/pipeline.h"
 
-enum stage { UPLOAD, PROCESS, DOWNLOAD, ADVANCE, STAGES };
+/* The first three are those of a coordinator's operations. */
+enum stage {
+    UPLOAD = CLS_OP_UPLOAD,
+    PROCESS = CLS_OP_COMPUTE,
+    DOWNLOAD = CLS_OP_DOWNLOAD,
+    ADVANCE,
+    STAGES
+};
 
 struct slot {
     cls_buffer buffer;
@@ -41,7 +48,8 @@ struct ring {
     unsigned n_slots;
     bool host_wait;
     pthread_mutex_t lock; /* guards what follows */
-    unsigned resets;      /* under way: no slot is to be had */
+    unsigned resetting;   /* resets under way: no slot is to be had */
+    uint64_t resets;      /* over: the counts began anew */
     uint64_t taken[STAGES];
     struct slot slots[CLS_TRIPLE_BUFFER_MAX_SLOTS];
 };
@@ -139,7 +147,7 @@ static struct slot *next_of(struct ring *ring, enum stage stage) {
 }
 
 static bool is_there(const struct ring *ring, enum stage stage) {
-    if (ring->resets)
+    if (ring->resetting)
         return false;
     if (stage == UPLOAD)
         return ring->taken[UPLOAD] - ring->taken[ADVANCE] < ring->n_slots;
@@ -219,11 +227,9 @@ static cls_status enter(struct ring *ring, bool waits) {
     return CLS_SUCCESS;
 }
 
-static cls_status take_slot(cls_triple_buffer handle, enum stage stage, bool may_wait,
-                            cls_stream stream, cls_slot *out) {
+static cls_status take_held(cls_triple_buffer handle, enum stage stage, bool may_wait,
+                            cls_stream stream, struct held_slot *out) {
     struct ring *ring;
-    if (!out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "a triple buffer's slot: out is null");
     cls_status status = ring_get(handle, &ring);
     if (status)
         return status;
@@ -231,17 +237,32 @@ static cls_status take_slot(cls_triple_buffer handle, enum stage stage, bool may
     status = pipeline_check_stream(stream, ring->context);
     if (!status)
         status = enter(ring, may_wait && ring->host_wait);
+    if (status)
+        return ring_put(ring, status);
+    out->resets = ring->resets;
+    status = take(ring, stage, stream, &out->slot);
+    return ring_put(ring, blocking_unlock(&ring->lock, status));
+}
+
+static cls_status take_slot(cls_triple_buffer ring, enum stage stage, cls_stream stream,
+                            cls_slot *out) {
+    struct held_slot held;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a triple buffer's slot: out is null");
+    const cls_status status = take_held(ring, stage, stage == UPLOAD, stream, &held);
     if (!status)
-        status = blocking_unlock(&ring->lock, take(ring, stage, stream, out));
-    return ring_put(ring, status);
+        *out = held.slot;
+    return status;
 }
 
 cls_status cls_triple_buffer_upload_slot(cls_triple_buffer ring, cls_stream stream, cls_slot *out) {
-    return take_slot(ring, UPLOAD, true, stream, out);
+    return take_slot(ring, UPLOAD, stream, out);
 }
 
-cls_status ring_take_upload(cls_triple_buffer ring, cls_stream stream, cls_slot *out) {
-    return take_slot(ring, UPLOAD, false, stream, out);
+cls_status ring_take(cls_triple_buffer ring, cls_op_kind kind, cls_stream stream,
+                     struct held_slot *out) {
+    out->kind = kind;
+    return take_held(ring, (enum stage)kind, false, stream, out);
 }
 
 cls_status ring_await_upload(cls_triple_buffer handle) {
@@ -259,12 +280,12 @@ cls_status ring_await_upload(cls_triple_buffer handle) {
 
 cls_status cls_triple_buffer_process_slot(cls_triple_buffer ring, cls_stream stream,
                                           cls_slot *out) {
-    return take_slot(ring, PROCESS, false, stream, out);
+    return take_slot(ring, PROCESS, stream, out);
 }
 
 cls_status cls_triple_buffer_download_slot(cls_triple_buffer ring, cls_stream stream,
                                            cls_slot *out) {
-    return take_slot(ring, DOWNLOAD, false, stream, out);
+    return take_slot(ring, DOWNLOAD, stream, out);
 }
 
 cls_status cls_triple_buffer_advance(cls_triple_buffer handle) {
@@ -276,30 +297,39 @@ cls_status cls_triple_buffer_advance(cls_triple_buffer handle) {
     return ring_put(ring, blocking_unlock(&ring->lock, advance(ring)));
 }
 
-/* Whether the round is still the one that this slot was taken for. */
-static bool is_held(const struct ring *ring, const cls_slot *slot, enum stage stage) {
-    return !ring->resets && slot->round >= ring->taken[ADVANCE] && slot->round < ring->taken[stage];
+/* Whether the round that this slot was taken for is not over. */
+static bool is_held(const struct ring *ring, const struct held_slot *held) {
+    return !ring->resetting && held->resets == ring->resets &&
+           held->slot.round >= ring->taken[ADVANCE];
 }
 
-cls_status ring_close(cls_triple_buffer handle, const cls_slot *slot) {
+/* Where a later stage has taken the slot over, it is for that one's holder to say what he has submitted. */
+static cls_status pass(struct ring *ring, const struct held_slot *held) {
+    struct slot *slot = &ring->slots[held->slot.index];
+    if (!is_held(ring, held))
+        return error_set(CLS_ERROR_INVALID_STATE, "the triple buffer was reset meanwhile");
+    if (held->kind == CLS_OP_DOWNLOAD)
+        return close_round(ring, held->slot.round);
+    const bool taken_over = held->slot.round < ring->taken[held->kind + 1];
+    return slot->submitted || taken_over ? CLS_SUCCESS : submit(slot);
+}
+
+cls_status ring_submitted(cls_triple_buffer handle, const struct held_slot *held) {
     struct ring *ring;
     cls_status status = ring_get(handle, &ring);
     if (status)
         return status;
     blocking_lock(&ring->lock);
-    status = is_held(ring, slot, DOWNLOAD)
-                 ? close_round(ring, slot->round)
-                 : error_set(CLS_ERROR_INVALID_STATE, "the triple buffer was reset meanwhile");
-    return ring_put(ring, blocking_unlock(&ring->lock, status));
+    return ring_put(ring, blocking_unlock(&ring->lock, pass(ring, held)));
 }
 
-void ring_refuse(cls_triple_buffer handle, const cls_slot *slot) {
+void ring_refuse(cls_triple_buffer handle, const struct held_slot *held) {
     struct ring *ring;
     if (ring_get(handle, &ring))
         return;
     pthread_mutex_lock(&ring->lock);
-    if (is_held(ring, slot, UPLOAD))
-        ring->slots[slot->index].refused = true;
+    if (is_held(ring, held))
+        ring->slots[held->slot.index].refused = true;
     pthread_mutex_unlock(&ring->lock);
     ring_put(ring, CLS_SUCCESS);
 }
@@ -413,7 +443,7 @@ static cls_status clear(struct ring *ring, unsigned index) {
 
 static void begin_reset(struct ring *ring) {
     pthread_mutex_lock(&ring->lock);
-    ring->resets++;
+    ring->resetting++;
     pthread_mutex_unlock(&ring->lock);
 }
 
@@ -421,7 +451,8 @@ static void end_reset(struct ring *ring, bool all_free) {
     pthread_mutex_lock(&ring->lock);
     for (int stage = 0; stage < STAGES && all_free; stage++)
         ring->taken[stage] = 0;
-    ring->resets--;
+    ring->resets += all_free;
+    ring->resetting--;
     pthread_mutex_unlock(&ring->lock);
 }
 

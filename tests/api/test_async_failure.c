@@ -284,6 +284,110 @@ static void downloads_free_no_slot_but_their_own(void **state) {
     }
 }
 
+/* Another thread's hold on the ring's first slot, since the ring was reset. */
+struct retaken {
+    cls_triple_buffer ring;
+    bool computes; /* it has taken the slot for computing, too */
+    sem_t submits;
+    pthread_t thread;
+    sem_t taken;
+};
+
+static void *take_again(void *arg) {
+    struct retaken *retaken = arg;
+    cls_slot slot;
+    OK(cls_triple_buffer_upload_slot(retaken->ring, NULL, &slot));
+    if (retaken->computes)
+        OK(cls_triple_buffer_process_slot(retaken->ring, NULL, &slot));
+    assert_int_equal(slot.index, 0);
+    sem_post(&retaken->taken);
+    assert_true(sem_comes(&retaken->submits));
+    OK(cls_triple_buffer_submitted(retaken->ring, slot.index));
+    return NULL;
+}
+
+static cls_status reset_meanwhile(cls_stream stream, const cls_slot *slot, void *arg) {
+    struct retaken *retaken = arg;
+    (void)stream;
+    (void)slot;
+    OK(cls_triple_buffer_reset(retaken->ring));
+    assert_int_equal(pthread_create(&retaken->thread, NULL, take_again, retaken), 0);
+    assert_true(sem_comes(&retaken->taken));
+    return CLS_SUCCESS;
+}
+
+/* Neither that its work is submitted, nor that it was refused: the coordinator's round ended with the reset. */
+static void computes_say_nothing_of_a_slot_taken_since_the_reset(void **state) {
+    (void)state;
+    for (int computes = 0; computes < 2; computes++) {
+        cls_status (*const next)(cls_triple_buffer, cls_stream, cls_slot *) =
+            computes ? cls_triple_buffer_download_slot : cls_triple_buffer_process_slot;
+        struct retaken retaken = {.computes = computes};
+        cls_async_coordinator c = coordinator_make();
+        cls_compute what = CLS_COMPUTE_INIT;
+        const uint32_t in = 5;
+        cls_slot slot;
+        sem_init(&retaken.submits, 0, 0);
+        sem_init(&retaken.taken, 0, 0);
+        OK(cls_triple_buffer_create(rig.context, 4, NULL, &retaken.ring));
+        what.slots = retaken.ring;
+        what.fn = reset_meanwhile;
+        what.arg = &retaken;
+        OK(cls_async_coordinator_queue_upload(c, &in, 4, cls_place_slots(retaken.ring), NULL, 0,
+                                              NULL));
+        EXPECT(CLS_ERROR_INVALID_STATE,
+               cls_async_coordinator_queue_compute(c, &what, NULL, 0, NULL));
+        assert_non_null(strstr(cls_last_error_detail(), "reset meanwhile"));
+        EXPECT(CLS_NOT_READY, next(retaken.ring, NULL, &slot));
+        sem_post(&retaken.submits);
+        assert_int_equal(pthread_join(retaken.thread, NULL), 0);
+        OK(next(retaken.ring, NULL, &slot));
+        assert_int_equal(slot.index, 0);
+        OK(cls_async_coordinator_synchronize_all(c));
+        OK(cls_triple_buffer_destroy(retaken.ring));
+        OK(cls_async_coordinator_destroy(c));
+        sem_destroy(&retaken.submits);
+        sem_destroy(&retaken.taken);
+    }
+}
+
+static cls_status take_for_download(cls_stream stream, const cls_slot *slot, void *arg) {
+    cls_slot taken;
+    (void)stream;
+    OK(cls_triple_buffer_download_slot(*(cls_triple_buffer *)arg, NULL, &taken));
+    assert_int_equal(taken.index, slot->index);
+    return CLS_SUCCESS;
+}
+
+static void *advance(void *arg) {
+    static cls_status told;
+    told = cls_triple_buffer_advance(*(cls_triple_buffer *)arg);
+    return &told;
+}
+
+/* A function's thread takes its own slot on: what it submits there is for itself to say. */
+static void computes_say_nothing_of_a_slot_taken_over(void **state) {
+    (void)state;
+    cls_async_coordinator c = coordinator_make();
+    cls_compute what = CLS_COMPUTE_INIT;
+    const uint32_t in = 5;
+    cls_triple_buffer ring;
+    pthread_t thread;
+    void *told;
+    OK(cls_triple_buffer_create(rig.context, 4, NULL, &ring));
+    what.slots = ring;
+    what.fn = take_for_download;
+    what.arg = &ring;
+    OK(cls_async_coordinator_queue_upload(c, &in, 4, cls_place_slots(ring), NULL, 0, NULL));
+    OK(cls_async_coordinator_queue_compute(c, &what, NULL, 0, NULL));
+    assert_int_equal(pthread_create(&thread, NULL, advance, &ring), 0);
+    assert_int_equal(pthread_join(thread, &told), 0);
+    EXPECT(CLS_NOT_READY, *(cls_status *)told);
+    OK(cls_triple_buffer_advance(ring));
+    OK(cls_triple_buffer_destroy(ring));
+    OK(cls_async_coordinator_destroy(c));
+}
+
 /* A stream that is reset by itself goes on; what failed is known by its number until the coordinator's reset. */
 static void failed_operations_stay_beside_later_ones(void **state) {
     (void)state;
@@ -333,6 +437,8 @@ int main(void) {
         cmocka_unit_test(a_refused_compute_leaves_the_order),
         cmocka_unit_test(a_refused_compute_keeps_its_slot),
         cmocka_unit_test(downloads_free_no_slot_but_their_own),
+        cmocka_unit_test(computes_say_nothing_of_a_slot_taken_since_the_reset),
+        cmocka_unit_test(computes_say_nothing_of_a_slot_taken_over),
         cmocka_unit_test(failed_operations_stay_beside_later_ones),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
