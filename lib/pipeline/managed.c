@@ -46,7 +46,7 @@ struct managed {
     cls_event base;
     bool has_base; /* which was recorded, and among work that had not failed, as far as is known */
     struct stepping *stepping;
-    bool measured;
+    bool measured; /* a step on streams; in place each tells its own times */
     uint64_t measured_step;
     double times[STAGES];
 };
@@ -178,7 +178,17 @@ cls_status cls_managed_context_make_pipeline(cls_managed_context handle,
                                     : pipeline_create_in_place(managed->context, config, out));
 }
 
-/* --- times of steps on streams; under the lock --- */
+/* --- times of steps --- */
+
+static void tell_times(cls_step_telemetry *out, uint64_t step, const double times[STAGES]) {
+    out->measured = true;
+    out->measured_step = step;
+    out->upload_ms = times[CLS_OP_UPLOAD];
+    out->compute_ms = times[CLS_OP_COMPUTE];
+    out->download_ms = times[CLS_OP_DOWNLOAD];
+}
+
+/* --- of those on streams; under the lock --- */
 
 static double later(double a, double b) { return a > b ? a : b; }
 
@@ -279,6 +289,8 @@ static cls_status step_on_streams(struct managed *managed, const cls_buffered_st
     pthread_mutex_lock(&managed->lock);
     if (timed)
         timed->state = status || spoilt ? SPOILT : MARKED;
+    if (managed->measured)
+        tell_times(out, managed->measured_step, managed->times);
     pthread_mutex_unlock(&managed->lock);
     return status;
 }
@@ -344,23 +356,9 @@ static cls_status step_in_place(struct managed *managed, const cls_buffered_step
     }
     pthread_mutex_lock(&managed->lock);
     out->step = managed->steps++;
-    managed->measured = true;
-    managed->measured_step = out->step;
-    for (int i = 0; i < STAGES; i++)
-        managed->times[i] = times[i];
     pthread_mutex_unlock(&managed->lock);
+    tell_times(out, out->step, times);
     return CLS_SUCCESS;
-}
-
-static void tell(struct managed *managed, uint64_t start, cls_step_telemetry *found) {
-    pthread_mutex_lock(&managed->lock);
-    found->measured = managed->measured;
-    found->measured_step = managed->measured_step;
-    found->upload_ms = managed->times[CLS_OP_UPLOAD];
-    found->compute_ms = managed->times[CLS_OP_COMPUTE];
-    found->download_ms = managed->times[CLS_OP_DOWNLOAD];
-    pthread_mutex_unlock(&managed->lock);
-    found->submit_ms = ms_since(start);
 }
 
 static cls_status check_bytes(const cls_buffered_step *step) {
@@ -445,7 +443,7 @@ cls_status cls_managed_context_triple_buffered_step(cls_managed_context handle,
         return status;
     status = run_step(managed, step, &found);
     if (!status) {
-        tell(managed, start, &found);
+        found.submit_ms = ms_since(start);
         *out = found;
     }
     return managed_put(managed, status);

@@ -23,6 +23,13 @@ static cls_status triple(cls_stream stream, const cls_slot *slot, void *arg) {
     return cls_unary_param_async(CLS_UNARY_SCALE, all, all, 3, stream);
 }
 
+static cls_status compute_nothing(cls_stream stream, const cls_slot *slot, void *arg) {
+    (void)stream;
+    (void)slot;
+    (void)arg;
+    return CLS_SUCCESS;
+}
+
 static void steps(bool with_streams) {
     static int32_t in[ROUNDS][WORDS], out[ROUNDS][WORDS];
     cls_managed_context managed = managed_make(with_streams);
@@ -73,6 +80,36 @@ static void steps_on_streams(void **state) {
 static void steps_in_place(void **state) {
     (void)state;
     steps(false);
+}
+
+/* Each of a team, with a ring of its own. */
+static bool step_and_compare(void *managed, unsigned i) {
+    enum { STEPS = 5000 };
+    cls_buffered_step step = CLS_BUFFERED_STEP_INIT;
+    cls_compute compute = CLS_COMPUTE_INIT;
+    cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
+    const unsigned n = rig_scale(STEPS, 10);
+    uint32_t word = i;
+    bool well = true;
+    OK(cls_managed_context_make_triple_buffer(*(cls_managed_context *)managed, 4, NULL,
+                                              &step.slots));
+    compute.fn = compute_nothing;
+    step.in = step.out = &word;
+    step.in_bytes = step.out_bytes = 4;
+    step.compute = &compute;
+    for (unsigned k = 0; k < n && well; k++) {
+        OK(cls_managed_context_triple_buffered_step(*(cls_managed_context *)managed, &step, &told));
+        well = told.measured && told.measured_step == told.step;
+    }
+    OK(cls_triple_buffer_destroy(step.slots));
+    return well;
+}
+
+static void steps_in_place_tell_their_own_times(void **state) {
+    (void)state;
+    cls_managed_context managed = managed_make(false);
+    assert_int_equal(team_run(12, step_and_compare, &managed), 0);
+    OK(cls_managed_context_destroy(managed));
 }
 
 /* --- steps that fail, and steps in each other's way --- */
@@ -460,6 +497,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_on_streams),
         cmocka_unit_test(steps_in_place),
+        cmocka_unit_test(steps_in_place_tell_their_own_times),
         cmocka_unit_test(pipelines_without_streams_run_in_place),
         cmocka_unit_test(it_makes_what_belongs_to_it),
         cmocka_unit_test(bad_steps),
