@@ -69,7 +69,13 @@ typedef struct cls_buffered_step {
 #define CLS_BUFFERED_STEP_INIT \
     { sizeof(cls_buffered_step), 0, 0, 0, 0, 0, 0, 0 }
 
-/** What became of a step. Start with CLS_STEP_TELEMETRY_INIT. */
+/**
+ * What became of a step. Start with CLS_STEP_TELEMETRY_INIT.
+ *
+ * A timed step is not measured where another one was being submitted at the same time, whose work would be in its
+ * times. What else the program puts into the coordinator's streams meanwhile counts, and in place what other threads
+ * have the default stream do.
+ */
 typedef struct cls_step_telemetry {
     size_t size;            /**< sizeof(cls_step_telemetry) */
     uint64_t step;          /**< from 0 */
@@ -78,7 +84,7 @@ typedef struct cls_step_telemetry {
     cls_op download;        /**< as `upload` */
     double submit_ms;       /**< that the call took */
     int measured;           /**< nonzero: the times below are those of `measured_step` */
-    uint64_t measured_step; /**< the latest timed step known to be done; in place it is this one */
+    uint64_t measured_step; /**< the latest one measured and done; in place it is this one */
     double upload_ms;       /**< behind what came before it in its stream and step */
     double compute_ms;      /**< as `upload_ms` */
     double download_ms;     /**< as `upload_ms` */

@@ -41,6 +41,7 @@ struct managed {
     cls_stream streams[STAGES];
     pthread_mutex_t lock; /* guards what follows */
     uint64_t steps;
+    unsigned submitting;           /* steps on streams, at this moment */
     uint64_t timed_from, timed_to; /* timed steps whose times are to be read */
     struct timed_step timed[TIMED_STEPS];
     cls_event base;
@@ -229,11 +230,13 @@ static bool mark(struct managed *managed, cls_event *event, cls_stream stream) {
     return !cls_event_record(*event, stream);
 }
 
-/* The marks for this step, or NULL: all are in use, or the step is not to be timed. */
+/* The marks for this step, or NULL: all are in use, the step is not to be timed, or what another one submits would lie
+ * between them. */
 static struct timed_step *begin_times(struct managed *managed, const cls_buffered_step *step) {
     const cls_stream first = managed->streams[CLS_OP_UPLOAD];
     struct timed_step *timed = &managed->timed[managed->timed_to % TIMED_STEPS];
-    if (!step->timed || managed->timed_to - managed->timed_from == TIMED_STEPS)
+    if (!step->timed || managed->submitting ||
+        managed->timed_to - managed->timed_from == TIMED_STEPS)
         return NULL;
     managed->has_base = managed->has_base || mark(managed, &managed->base, first);
     if (!managed->has_base)
@@ -281,12 +284,15 @@ static cls_status step_on_streams(struct managed *managed, const cls_buffered_st
     read_times(managed);
     struct timed_step *timed = begin_times(managed, step);
     out->step = managed->steps++;
+    managed->submitting++;
     pthread_mutex_unlock(&managed->lock);
     cls_status status = submit_step(managed, step, timed, &spoilt, out);
     if (status) /* to the next step its slot would be one of its own */
         ring_close_only(step->slots, managed->streams[CLS_OP_COMPUTE],
                         managed->streams[CLS_OP_DOWNLOAD]);
     pthread_mutex_lock(&managed->lock);
+    managed->submitting--;
+    spoilt = spoilt || managed->steps != out->step + 1; /* another one has begun meanwhile */
     if (timed)
         timed->state = status || spoilt ? SPOILT : MARKED;
     if (managed->measured)

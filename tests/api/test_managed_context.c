@@ -316,6 +316,65 @@ static void a_timed_step_has_its_own_time(void **state) {
     assert_true(ms < 1000);
 }
 
+/* A step whose function has another one submitted, by another thread, on a ring of its own. */
+struct beside {
+    cls_buffered_step step;
+    cls_step_telemetry told;
+};
+
+static bool step_beside(void *arg, unsigned i) {
+    struct beside *beside = arg;
+    (void)i;
+    return !cls_managed_context_triple_buffered_step(context_of_steps, &beside->step,
+                                                     &beside->told);
+}
+
+static cls_status have_one_beside(cls_stream stream, const cls_slot *slot, void *arg) {
+    (void)stream;
+    (void)slot;
+    return team_run(1, step_beside, arg) ? CLS_ERROR_INVALID_STATE : CLS_SUCCESS;
+}
+
+/* What the inner one submits lies between the marks of the outer one; of the outer one's work the inner one cannot
+ * know where it lies. */
+static void steps_beside_others_are_not_measured(void **state) {
+    (void)state;
+    for (int inner = 0; inner < 2; inner++) {
+        cls_compute outer_compute = CLS_COMPUTE_INIT, compute = CLS_COMPUTE_INIT;
+        cls_step_telemetry told = CLS_STEP_TELEMETRY_INIT;
+        struct beside beside = {.told = CLS_STEP_TELEMETRY_INIT};
+        unsigned ms = 50;
+        uint32_t word = 7, other = 8;
+        context_of_steps = managed_make(true);
+        cls_buffered_step step = words_step(&outer_compute);
+        beside.step = words_step(&compute);
+        step.in = step.out = &word;
+        beside.step.in = beside.step.out = &other;
+        compute.fn = compute_nap;
+        compute.arg = &ms;
+        outer_compute.fn = have_one_beside;
+        outer_compute.arg = &beside;
+        step.timed = !inner;
+        beside.step.timed = inner;
+        OK(cls_managed_context_triple_buffered_step(context_of_steps, &step, &told));
+        synchronize();
+        assert_int_equal(beside.told.step, told.step + 1);
+        /* Later ones are, which have the streams to themselves. */
+        outer_compute.fn = compute_nothing;
+        step.timed = 1;
+        OK(cls_managed_context_triple_buffered_step(context_of_steps, &step, &told));
+        assert_false(told.measured);
+        synchronize();
+        OK(cls_managed_context_triple_buffered_step(context_of_steps, &step, &told));
+        synchronize();
+        assert_true(told.measured);
+        assert_int_equal(told.measured_step, 2);
+        OK(cls_triple_buffer_destroy(step.slots));
+        OK(cls_triple_buffer_destroy(beside.step.slots));
+        OK(cls_managed_context_destroy(context_of_steps));
+    }
+}
+
 /* What all times are taken from may have been recorded on a poisoned stream, and reports that for ever. */
 static void steps_are_timed_again_after_a_failure(void **state) {
     (void)state;
@@ -506,6 +565,7 @@ int main(void) {
         cmocka_unit_test(steps_with_a_ring_are_one_at_a_time),
         cmocka_unit_test(no_step_in_place_in_a_host_function),
         cmocka_unit_test(a_timed_step_has_its_own_time),
+        cmocka_unit_test(steps_beside_others_are_not_measured),
         cmocka_unit_test(steps_are_timed_again_after_a_failure),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
