@@ -312,8 +312,8 @@ CLS_API cls_status cls_profile_get_operation(cls_profile profile, size_t stream,
  *   possible_ns  = min(a, b, a + b - C), at least overlap_ns
  *   achieved     = overlap_ns / possible_ns; 1 where nothing was possible
  *
- * For a group with itself, a and b are the sum of its durations, and overlap_ns is that sum less the
- * group's busy time.
+ * For a group with itself, a and b are the sum of its durations, overlap_ns is that sum less the group's busy
+ * time, and possible_ns that sum less C, at least overlap_ns: 0 where its commands are all in one chain.
  */
 typedef struct cls_profile_overlap {
     size_t size;          /**< sizeof(cls_profile_overlap) */
