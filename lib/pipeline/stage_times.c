@@ -64,6 +64,14 @@ static cls_status read_round(const struct pipeline *pipeline, unsigned round,
     return status;
 }
 
+/* Independent stages start in any order. */
+static double earliest(const struct interval *intervals, unsigned n) {
+    double start = intervals[0].start;
+    for (unsigned i = 1; i < n; i++)
+        start = intervals[i].start < start ? intervals[i].start : start;
+    return start;
+}
+
 /* `next`: no iteration between this one and the one before went untimed. */
 static void add_to_stages(struct pipeline *pipeline, const struct interval *intervals, bool next) {
     for (unsigned i = 0; i < pipeline->n_stages; i++) {
@@ -112,7 +120,7 @@ void times_harvest(struct pipeline *pipeline) {
             break;
         if (status)
             continue;
-        const double start = these[pipeline->order[0]].start;
+        const double start = earliest(these, pipeline->n_stages);
         const bool next = !pipeline->rounds || number == pipeline->last_number + 1;
         if (!pipeline->rounds++) {
             pipeline->first_start = pipeline->frontier = start;

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* What pipelines tell of their times, by stages whose work is a nap: of which instant, and of whom. */
+#include <math.h>
+
+#include <clstream/pipeline.h>
+
+#include "../support/rig.h"
+
+static cls_pipeline pipeline_make(unsigned depth) {
+    cls_pipeline_config config = CLS_PIPELINE_CONFIG_INIT;
+    cls_pipeline pipeline;
+    config.depth = depth;
+    OK(cls_pipeline_create(rig.context, &config, &pipeline));
+    OK(cls_pipeline_add_buffer(pipeline, "x", 64, NULL, CLS_PIPELINE_INTERNAL));
+    return pipeline;
+}
+
+static void nap(void *ms) { nap_ms(*(const unsigned *)ms); }
+
+static cls_status stage_naps(const cls_stage_run *run, void *ms) {
+    return cls_stream_launch_host_async(run->stream, nap, ms);
+}
+
+/* A stage on `stream`, or on its own; `in` and `out` may be NULL. */
+static void add(cls_pipeline pipeline, const char *name, const char *in, const char *out,
+                cls_stream stream, cls_stage_fn fn, void *arg) {
+    cls_stage stage = CLS_STAGE_INIT;
+    stage.name = name;
+    stage.inputs = &in;
+    stage.n_inputs = in != NULL;
+    stage.outputs = &out;
+    stage.n_outputs = out != NULL;
+    stage.stream = stream;
+    stage.fn = fn;
+    stage.arg = arg;
+    OK(cls_pipeline_add_stage(pipeline, &stage));
+}
+
+static cls_pipeline_statistics of_all(cls_pipeline pipeline) {
+    cls_pipeline_statistics all = CLS_PIPELINE_STATISTICS_INIT;
+    OK(cls_pipeline_get_statistics(pipeline, &all));
+    return all;
+}
+
+static cls_stage_statistics of_stage(cls_pipeline pipeline, const char *name) {
+    cls_stage_statistics one = CLS_STAGE_STATISTICS_INIT;
+    OK(cls_pipeline_get_stage_statistics(pipeline, name, &one));
+    return one;
+}
+
+/* Of stages a and b that were never at work at once, in `n` iterations that were all timed. */
+static void expect_share_of_both(cls_pipeline pipeline, unsigned n) {
+    const cls_pipeline_statistics all = of_all(pipeline);
+    const double busy = of_stage(pipeline, "a").busy_ms + of_stage(pipeline, "b").busy_ms;
+    assert_int_equal(all.timed, n);
+    assert_true(fabs(all.utilisation * all.average_ms * n - busy) < 1e-3 * busy);
+}
+
+/* The device's clock is not the host's to the last digit. */
+enum { PAUSE = 40, PAUSE_SEEN = 35 };
+
+static void time_begins_with_whichever_stage_is_first(void **state) {
+    (void)state;
+    unsigned ms = 10;
+    struct gate gate;
+    cls_stream late = rig_stream(), early = rig_stream();
+    cls_pipeline pipeline = pipeline_make(2);
+    gate_init(&gate);
+    add(pipeline, "a", NULL, NULL, late, stage_naps, &ms);
+    add(pipeline, "b", NULL, NULL, early, stage_naps, &ms);
+    OK(cls_stream_launch_host_async(late, gate_hold, &gate));
+    OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_stream_synchronize(early));
+    nap_ms(PAUSE);
+    gate_open(&gate);
+    OK(cls_pipeline_synchronize(pipeline));
+    assert_true(of_all(pipeline).average_ms >= PAUSE_SEEN + of_stage(pipeline, "b").busy_ms);
+    expect_share_of_both(pipeline, 1);
+    OK(cls_pipeline_destroy(pipeline));
+    OK(cls_stream_destroy(late));
+    OK(cls_stream_destroy(early));
+    gate_destroy(&gate);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_begins_with_whichever_stage_is_first),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}
