@@ -76,7 +76,7 @@ static double earliest(const struct interval *intervals, unsigned n) {
 static void add_to_stages(struct pipeline *pipeline, const struct interval *intervals, bool next) {
     for (unsigned i = 0; i < pipeline->n_stages; i++) {
         struct stage *stage = pipeline->stages[i];
-        const double idle = intervals[i].start - (stage->runs ? stage->last_end : 0);
+        const double idle = stage->runs ? intervals[i].start - stage->last_end : 0;
         const double length = intervals[i].end - intervals[i].start;
         stage->busy += length > 0 ? length : 0;
         stage->waited += next && idle > 0 ? idle : 0;

@@ -82,9 +82,27 @@ static void time_begins_with_whichever_stage_is_first(void **state) {
     gate_destroy(&gate);
 }
 
+static void a_stage_waits_only_between_its_runs(void **state) {
+    (void)state;
+    unsigned ms = PAUSE;
+    cls_pipeline pipeline = pipeline_make(2);
+    add(pipeline, "a", NULL, "x", NULL, stage_naps, &ms);
+    add(pipeline, "b", "x", NULL, NULL, stage_naps, &ms);
+    OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_synchronize(pipeline));
+    assert_int_equal(of_stage(pipeline, "b").runs, 1);
+    assert_true(of_stage(pipeline, "a").wait_ms == 0 && of_stage(pipeline, "b").wait_ms == 0);
+    OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_synchronize(pipeline));
+    assert_true(of_stage(pipeline, "a").wait_ms >= PAUSE_SEEN);
+    assert_true(of_stage(pipeline, "b").wait_ms >= PAUSE_SEEN);
+    OK(cls_pipeline_destroy(pipeline));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_begins_with_whichever_stage_is_first),
+        cmocka_unit_test(a_stage_waits_only_between_its_runs),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
