@@ -137,9 +137,9 @@ CLS_API cls_status cls_pipeline_execute_iteration(cls_pipeline pipeline);
 /** Waits for all iterations. @return the first error of a stage's stream */
 CLS_API cls_status cls_pipeline_synchronize(cls_pipeline pipeline);
 
-/** From the first to the last iteration that is done and timed: those between that were not timed count as
- * iterations, but what was at work or waited for meanwhile is not known, and left out. Start with
- * CLS_PIPELINE_STATISTICS_INIT. */
+/** From the first to the last iteration that is done and timed: those between that were not timed, or that a stage
+ * refused, count as iterations, but what was at work or waited for meanwhile is not known, and left out. Start
+ * with CLS_PIPELINE_STATISTICS_INIT. */
 typedef struct cls_pipeline_statistics {
     size_t size;         /**< sizeof(cls_pipeline_statistics) */
     uint64_t iterations; /**< submitted */

@@ -32,12 +32,11 @@ int times_begin(struct pipeline *pipeline) {
 }
 
 void times_end(struct pipeline *pipeline, int round) {
+    if (round < 0)
+        return;
     pthread_mutex_lock(&pipeline->lock);
-    if (round >= 0) {
-        pipeline->numbers[round] = pipeline->whole;
-        pipeline->timed_to++;
-    }
-    pipeline->whole++;
+    pipeline->numbers[round] = pipeline->iterations;
+    pipeline->timed_to++;
     pthread_mutex_unlock(&pipeline->lock);
 }
 
@@ -141,7 +140,7 @@ void times_harvest(struct pipeline *pipeline) {
 }
 
 void times_forget(struct pipeline *pipeline) {
-    pipeline->timed_from = pipeline->timed_to = pipeline->rounds = pipeline->whole = 0;
+    pipeline->timed_from = pipeline->timed_to = pipeline->rounds = 0;
     pipeline->first_start = pipeline->last_end = pipeline->covered = pipeline->frontier = 0;
     pipeline->unknown = 0;
     for (unsigned i = 0; i < pipeline->n_stages; i++) {

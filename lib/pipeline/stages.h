@@ -76,8 +76,7 @@ struct pipeline {
     /* times */
     cls_event base;
     uint64_t timed_from, timed_to;  /* rounds whose times are still to be taken */
-    uint64_t whole;                 /* iterations that were submitted to their end */
-    uint64_t numbers[TIMED_ROUNDS]; /* of the rounds among those */
+    uint64_t numbers[TIMED_ROUNDS]; /* of the rounds among the iterations */
     uint64_t rounds;                /* whose times were taken */
     uint64_t first_number, last_number;
     double first_start, last_end;

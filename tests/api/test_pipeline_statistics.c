@@ -99,10 +99,42 @@ static void a_stage_waits_only_between_its_runs(void **state) {
     OK(cls_pipeline_destroy(pipeline));
 }
 
+/* A stage whose function refuses iteration 1, after it has submitted its work when that is not 0 ms. */
+static cls_status stage_refuses(const cls_stage_run *run, void *ms) {
+    const cls_status status = *(unsigned *)ms ? stage_naps(run, ms) : CLS_SUCCESS;
+    return !status && run->iteration == 1 ? CLS_ERROR_IO : status;
+}
+
+static void execute_and_have_one_refused(cls_pipeline pipeline) {
+    OK(cls_pipeline_execute_iteration(pipeline));
+    EXPECT(CLS_ERROR_IO, cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_pipeline_synchronize(pipeline));
+}
+
+static void refused_iterations_count_and_their_work_is_no_wait(void **state) {
+    (void)state;
+    unsigned ms = PAUSE, none = 0;
+    cls_pipeline pipeline = pipeline_make(2);
+    add(pipeline, "a", NULL, "x", NULL, stage_naps, &ms);
+    add(pipeline, "b", "x", NULL, NULL, stage_refuses, &none);
+    const double start = now_ms();
+    execute_and_have_one_refused(pipeline);
+    const double took = now_ms() - start;
+    const cls_pipeline_statistics all = of_all(pipeline);
+    assert_int_equal(all.iterations, 3);
+    assert_int_equal(all.timed, 2);
+    assert_true(all.average_ms >= PAUSE_SEEN && all.average_ms * 3 <= 1.2 * took);
+    assert_true(of_stage(pipeline, "a").wait_ms == 0 && of_stage(pipeline, "b").wait_ms == 0);
+    assert_true(all.utilisation > 0.8);
+    OK(cls_pipeline_destroy(pipeline));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_begins_with_whichever_stage_is_first),
         cmocka_unit_test(a_stage_waits_only_between_its_runs),
+        cmocka_unit_test(refused_iterations_count_and_their_work_is_no_wait),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
