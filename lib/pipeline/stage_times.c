@@ -4,7 +4,6 @@
  * event. Whoever wants them takes those that are done; an iteration that would need the events of one that
  * is not done yet goes untimed.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -17,11 +16,20 @@ bool times_mark(struct pipeline *pipeline, cls_event *event, cls_stream stream) 
     return !cls_event_record(*event, stream);
 }
 
+/* Before the first round. A cover keeps parts of the last TIMED_ROUNDS rounds and of the one that is being added:
+ * when a round is submitted, the one that many before it is over, so that each stage ends later than that. */
+static bool prepare(struct pipeline *pipeline) {
+    const unsigned room = (TIMED_ROUNDS + 1) * pipeline->n_stages;
+    pthread_mutex_lock(&pipeline->lock);
+    const bool reserved =
+        cover_reserve(&pipeline->worked, room) && cover_reserve(&pipeline->unknown, room);
+    pthread_mutex_unlock(&pipeline->lock);
+    return reserved &&
+           times_mark(pipeline, &pipeline->base, pipeline->stages[pipeline->order[0]]->stream);
+}
+
 int times_begin(struct pipeline *pipeline) {
-    if (!pipeline->timed)
-        return -1;
-    const cls_stream first = pipeline->stages[pipeline->order[0]]->stream;
-    if (!pipeline->timed_to && !times_mark(pipeline, &pipeline->base, first))
+    if (!pipeline->timed || (!pipeline->timed_to && !prepare(pipeline)))
         return -1;
     pthread_mutex_lock(&pipeline->lock);
     if (pipeline->timed_to - pipeline->timed_from == TIMED_ROUNDS)
@@ -38,15 +46,6 @@ void times_end(struct pipeline *pipeline, int round) {
     pipeline->numbers[round] = pipeline->iterations;
     pipeline->timed_to++;
     pthread_mutex_unlock(&pipeline->lock);
-}
-
-struct interval {
-    double start, end;
-};
-
-static int by_start(const void *a, const void *b) {
-    const struct interval *x = a, *y = b;
-    return (x->start > y->start) - (x->start < y->start);
 }
 
 /* The intervals of a round, in the order of the stages; CLS_NOT_READY, or an error, when one is not done
@@ -84,65 +83,56 @@ static void add_to_stages(struct pipeline *pipeline, const struct interval *inte
     }
 }
 
-/* Adds what no interval has covered yet. Those of one harvest are sorted; what an earlier one has passed by
- * counts as covered, or as idle, for good. */
-static void cover(struct pipeline *pipeline, struct interval *all, size_t n) {
-    qsort(all, n, sizeof *all, by_start);
-    for (size_t i = 0; i < n; i++) {
-        const double from = all[i].start > pipeline->frontier ? all[i].start : pipeline->frontier;
-        if (all[i].end > from)
-            pipeline->covered += all[i].end - from;
-        if (all[i].end > pipeline->frontier)
-            pipeline->frontier = all[i].end;
-        if (all[i].end > pipeline->last_end)
-            pipeline->last_end = all[i].end;
-    }
+static void begin_first(struct pipeline *pipeline, double start, uint64_t number) {
+    pipeline->first_start = pipeline->last_end = start;
+    pipeline->first_number = number;
+    cover_begin(&pipeline->worked, start);
+    cover_begin(&pipeline->unknown, start);
 }
 
-/* Untimed iterations ran up to there, and nobody knows when. */
-static void pass_over(struct pipeline *pipeline, double until) {
-    if (until <= pipeline->frontier)
-        return;
-    pipeline->unknown += until - pipeline->frontier;
-    pipeline->frontier = until;
+/* No later run of a stage, and no time between, begins before its last end. */
+static void settle(struct pipeline *pipeline) {
+    double least = pipeline->stages[0]->last_end;
+    for (unsigned i = 1; i < pipeline->n_stages; i++)
+        if (pipeline->stages[i]->last_end < least)
+            least = pipeline->stages[i]->last_end;
+    cover_settle(&pipeline->worked, least);
+    cover_settle(&pipeline->unknown, least);
+}
+
+static void add_round(struct pipeline *pipeline, const struct interval *intervals,
+                      uint64_t number) {
+    const double start = earliest(intervals, pipeline->n_stages);
+    const bool next = !pipeline->rounds || number == pipeline->last_number + 1;
+    if (!pipeline->rounds++)
+        begin_first(pipeline, start, number);
+    if (!next)
+        cover_add(&pipeline->unknown, (struct interval){pipeline->last_end, start});
+    pipeline->last_number = number;
+    add_to_stages(pipeline, intervals, next);
+    for (unsigned i = 0; i < pipeline->n_stages; i++) {
+        cover_add(&pipeline->worked, intervals[i]);
+        cover_add(&pipeline->unknown, intervals[i]);
+        if (intervals[i].end > pipeline->last_end)
+            pipeline->last_end = intervals[i].end;
+    }
+    settle(pipeline);
 }
 
 void times_harvest(struct pipeline *pipeline) {
-    struct interval all[TIMED_ROUNDS * CLS_PIPELINE_MAX_STAGES];
-    size_t n = 0;
+    struct interval intervals[CLS_PIPELINE_MAX_STAGES];
     for (; pipeline->timed_from < pipeline->timed_to; pipeline->timed_from++) {
-        struct interval *these = all + n;
         const unsigned round = (unsigned)(pipeline->timed_from % TIMED_ROUNDS);
-        const uint64_t number = pipeline->numbers[round];
-        const cls_status status = read_round(pipeline, round, these);
+        const cls_status status = read_round(pipeline, round, intervals);
         if (status == CLS_NOT_READY)
             break;
-        if (status)
-            continue;
-        const double start = earliest(these, pipeline->n_stages);
-        const bool next = !pipeline->rounds || number == pipeline->last_number + 1;
-        if (!pipeline->rounds++) {
-            pipeline->first_start = pipeline->frontier = start;
-            pipeline->first_number = number;
-        }
-        if (!next) {
-            cover(pipeline, all, n);
-            pass_over(pipeline, start);
-            memmove(all, these, pipeline->n_stages * sizeof *all);
-            these = all;
-            n = 0;
-        }
-        pipeline->last_number = number;
-        add_to_stages(pipeline, these, next);
-        n += pipeline->n_stages;
+        if (!status)
+            add_round(pipeline, intervals, pipeline->numbers[round]);
     }
-    cover(pipeline, all, n);
 }
 
 void times_forget(struct pipeline *pipeline) {
     pipeline->timed_from = pipeline->timed_to = pipeline->rounds = 0;
-    pipeline->first_start = pipeline->last_end = pipeline->covered = pipeline->frontier = 0;
-    pipeline->unknown = 0;
     for (unsigned i = 0; i < pipeline->n_stages; i++) {
         struct stage *stage = pipeline->stages[i];
         stage->runs = 0;
@@ -162,7 +152,8 @@ static const struct stage *busiest(const struct pipeline *pipeline) {
 
 static void summarize(const struct pipeline *pipeline, cls_pipeline_statistics *out) {
     const double span = pipeline->last_end - pipeline->first_start;
-    const double known = span - pipeline->unknown;
+    const double worked = cover_length(&pipeline->worked);
+    const double known = span - (cover_length(&pipeline->unknown) - worked);
     *out = (cls_pipeline_statistics)CLS_PIPELINE_STATISTICS_INIT;
     out->iterations = pipeline->iterations;
     out->timed = pipeline->rounds;
@@ -170,7 +161,7 @@ static void summarize(const struct pipeline *pipeline, cls_pipeline_statistics *
         return;
     out->average_ms = span / (double)(pipeline->last_number - pipeline->first_number + 1);
     out->per_second = 1e3 / out->average_ms;
-    out->utilisation = pipeline->covered < known ? pipeline->covered / known : 1;
+    out->utilisation = worked < known ? worked / known : 1;
     memcpy(out->bottleneck, busiest(pipeline)->name, sizeof out->bottleneck);
 }
 

@@ -14,6 +14,7 @@
 #include <clstream/stream.h>
 
 #include "base/handle.h"
+#include "pipeline/cover.h"
 
 enum {
     NAME_BYTES = 64,
@@ -80,8 +81,8 @@ struct pipeline {
     uint64_t rounds;                /* whose times were taken */
     uint64_t first_number, last_number;
     double first_start, last_end;
-    double covered, frontier; /* ms in which a stage was at work, and up to where that is counted */
-    double unknown; /* ms up to there of which only iterations that went untimed could tell */
+    struct cover worked;  /* by a stage, as far as times were taken */
+    struct cover unknown; /* that, and what only iterations that went untimed could tell */
 };
 
 extern struct object_pool pipeline_pool;

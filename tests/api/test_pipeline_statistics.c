@@ -130,11 +130,60 @@ static void refused_iterations_count_and_their_work_is_no_wait(void **state) {
     OK(cls_pipeline_destroy(pipeline));
 }
 
+/* All runs of stage a are over before the first of b, behind which b is held again. Its times are taken there: when
+ * the statistics are asked for, or when an iteration comes for which there is no room else. */
+static void times_are_taken_while_b_is_held(unsigned n, bool asked) {
+    unsigned ms = 2;
+    struct gate first, rest;
+    cls_stream ahead = rig_stream(), held = rig_stream();
+    cls_event behind = rig_event();
+    cls_pipeline pipeline = pipeline_make(2);
+    gate_init(&first);
+    gate_init(&rest);
+    add(pipeline, "a", NULL, NULL, ahead, stage_naps, &ms);
+    add(pipeline, "b", NULL, NULL, held, stage_naps, &ms);
+    OK(cls_stream_launch_host_async(held, gate_hold, &first));
+    OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_event_record(behind, held));
+    OK(cls_stream_launch_host_async(held, gate_hold, &rest));
+    for (unsigned i = 1; i < n; i++)
+        OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_stream_synchronize(ahead));
+    gate_open(&first);
+    OK(cls_event_synchronize(behind));
+    if (asked)
+        assert_int_equal(of_all(pipeline).timed, 1);
+    else
+        OK(cls_pipeline_execute_iteration(pipeline));
+    OK(cls_stream_synchronize(ahead));
+    gate_open(&rest);
+    OK(cls_pipeline_synchronize(pipeline));
+    expect_share_of_both(pipeline, asked ? n : n + 1);
+    OK(cls_pipeline_destroy(pipeline));
+    OK(cls_event_destroy(behind));
+    OK(cls_stream_destroy(ahead));
+    OK(cls_stream_destroy(held));
+    gate_destroy(&first);
+    gate_destroy(&rest);
+}
+
+static void who_asks_early_is_told_the_same_at_the_end(void **state) {
+    (void)state;
+    times_are_taken_while_b_is_held(8, true);
+}
+
+static void who_runs_on_is_told_the_same_at_the_end(void **state) {
+    (void)state;
+    times_are_taken_while_b_is_held(64, false);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_begins_with_whichever_stage_is_first),
         cmocka_unit_test(a_stage_waits_only_between_its_runs),
         cmocka_unit_test(refused_iterations_count_and_their_work_is_no_wait),
+        cmocka_unit_test(who_asks_early_is_told_the_same_at_the_end),
+        cmocka_unit_test(who_runs_on_is_told_the_same_at_the_end),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
