@@ -70,20 +70,26 @@ static double earliest(const struct interval *intervals, unsigned n) {
     return start;
 }
 
-/* `next`: no iteration between this one and the one before went untimed. */
-static void add_to_stages(struct pipeline *pipeline, const struct interval *intervals, bool next) {
-    for (unsigned i = 0; i < pipeline->n_stages; i++) {
-        struct stage *stage = pipeline->stages[i];
-        const double idle = stage->runs ? intervals[i].start - stage->last_end : 0;
-        const double length = intervals[i].end - intervals[i].start;
-        stage->busy += length > 0 ? length : 0;
-        stage->waited += next && idle > 0 ? idle : 0;
-        stage->last_end = intervals[i].end;
-        stage->runs++;
-    }
+/* `next`: no iteration between this one and the one before went untimed. Else nobody knows when the stage was at
+ * work since its last run. */
+static void add_to_stage(struct pipeline *pipeline, struct stage *stage, struct interval run,
+                         bool next) {
+    const struct interval since = {stage->runs ? stage->last_end : run.start, run.start};
+    if (run.end > run.start)
+        stage->busy += run.end - run.start;
+    if (next && since.end > since.start)
+        stage->waited += since.end - since.start;
+    if (!next)
+        cover_add(&pipeline->unknown, since);
+    cover_add(&pipeline->unknown, run);
+    cover_add(&pipeline->worked, run);
+    stage->last_end = run.end;
+    stage->runs++;
 }
 
-static void begin_first(struct pipeline *pipeline, double start, uint64_t number) {
+static void begin_first(struct pipeline *pipeline, const struct interval *intervals,
+                        uint64_t number) {
+    const double start = earliest(intervals, pipeline->n_stages);
     pipeline->first_start = pipeline->last_end = start;
     pipeline->first_number = number;
     cover_begin(&pipeline->worked, start);
@@ -102,17 +108,12 @@ static void settle(struct pipeline *pipeline) {
 
 static void add_round(struct pipeline *pipeline, const struct interval *intervals,
                       uint64_t number) {
-    const double start = earliest(intervals, pipeline->n_stages);
     const bool next = !pipeline->rounds || number == pipeline->last_number + 1;
     if (!pipeline->rounds++)
-        begin_first(pipeline, start, number);
-    if (!next)
-        cover_add(&pipeline->unknown, (struct interval){pipeline->last_end, start});
+        begin_first(pipeline, intervals, number);
     pipeline->last_number = number;
-    add_to_stages(pipeline, intervals, next);
     for (unsigned i = 0; i < pipeline->n_stages; i++) {
-        cover_add(&pipeline->worked, intervals[i]);
-        cover_add(&pipeline->unknown, intervals[i]);
+        add_to_stage(pipeline, pipeline->stages[i], intervals[i], next);
         if (intervals[i].end > pipeline->last_end)
             pipeline->last_end = intervals[i].end;
     }

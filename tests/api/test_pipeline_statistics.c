@@ -130,6 +130,20 @@ static void refused_iterations_count_and_their_work_is_no_wait(void **state) {
     OK(cls_pipeline_destroy(pipeline));
 }
 
+/* Stage b, the slower one, is at work for the refused iteration too, behind the start of the next one's a. */
+static void work_of_untimed_iterations_is_not_told_as_idle(void **state) {
+    (void)state;
+    unsigned shorter = 10, longer = 100;
+    cls_pipeline pipeline = pipeline_make(4);
+    add(pipeline, "a", NULL, "x", NULL, stage_naps, &shorter);
+    add(pipeline, "b", "x", NULL, NULL, stage_refuses, &longer);
+    execute_and_have_one_refused(pipeline);
+    assert_int_equal(of_all(pipeline).timed, 2);
+    assert_true(of_stage(pipeline, "b").wait_ms == 0);
+    assert_true(of_all(pipeline).utilisation > 0.85);
+    OK(cls_pipeline_destroy(pipeline));
+}
+
 /* All runs of stage a are over before the first of b, behind which b is held again. Its times are taken there: when
  * the statistics are asked for, or when an iteration comes for which there is no room else. */
 static void times_are_taken_while_b_is_held(unsigned n, bool asked) {
@@ -182,6 +196,7 @@ int main(void) {
         cmocka_unit_test(time_begins_with_whichever_stage_is_first),
         cmocka_unit_test(a_stage_waits_only_between_its_runs),
         cmocka_unit_test(refused_iterations_count_and_their_work_is_no_wait),
+        cmocka_unit_test(work_of_untimed_iterations_is_not_told_as_idle),
         cmocka_unit_test(who_asks_early_is_told_the_same_at_the_end),
         cmocka_unit_test(who_runs_on_is_told_the_same_at_the_end),
     };
