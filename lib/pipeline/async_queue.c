@@ -295,14 +295,17 @@ static cls_status check_buffers(const cls_compute *compute) {
 }
 
 cls_status async_check_compute(const cls_compute *compute) {
-    if (!compute || compute->size != sizeof *compute || (!compute->fn && !compute->kernel) ||
-        (!compute->buffers && compute->n_buffers) || (!compute->args && compute->n_args) ||
-        compute->n_args > MOST_COMPUTE_ARGS)
-        return error_set(
-            CLS_ERROR_INVALID_VALUE,
-            "a compute that is null, of a wrong size, without fn and kernel, with null "
-            "arrays, or of more than %d arguments",
-            MOST_COMPUTE_ARGS);
+    const char *wrong = !compute                                  ? "null"
+                        : compute->size != sizeof *compute        ? "of a wrong size"
+                        : !compute->fn && !compute->kernel        ? "without fn and kernel"
+                        : !compute->buffers && compute->n_buffers ? "with null buffers"
+                        : !compute->args && compute->n_args       ? "with null args"
+                                                                  : NULL;
+    if (RARELY(wrong))
+        return error_set(CLS_ERROR_INVALID_VALUE, "a compute is %s", wrong);
+    if (RARELY(compute->n_args > MOST_COMPUTE_ARGS))
+        return error_set(CLS_ERROR_INVALID_VALUE, "a compute has at most %d arguments, not %u",
+                         MOST_COMPUTE_ARGS, compute->n_args);
     return compute->fn ? check_buffers(compute) : CLS_SUCCESS;
 }
 

@@ -121,14 +121,28 @@ static cls_status open_all(struct group *group, const cls_context *contexts, uns
     return status;
 }
 
+static cls_status check_config(const cls_device_group_config *config) {
+    if (config && config->size != sizeof *config)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_device_group_create: config of a wrong size");
+    if (config && config->chunks > MOST_CHUNKS)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "a device group has at most %d chunks a device, not %u", MOST_CHUNKS,
+                         config->chunks);
+    return CLS_SUCCESS;
+}
+
 cls_status cls_device_group_create(const cls_context *contexts, unsigned n,
                                    const cls_device_group_config *config, cls_device_group *out) {
-    if (!contexts || !out || !n || n > CLS_DEVICE_GROUP_MAX ||
-        (config && (config->size != sizeof *config || config->chunks > MOST_CHUNKS)))
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_device_group_create: a null pointer, %u contexts, or a bad config",
-                         n);
-    cls_status status = pipeline_may_block(); /* taking it back may free pinned memory */
+    if (!contexts || !out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_device_group_create: %s is null",
+                         contexts ? "out" : "contexts");
+    if (!n || n > CLS_DEVICE_GROUP_MAX)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a device group has 1 to %d contexts, not %u",
+                         CLS_DEVICE_GROUP_MAX, n);
+    cls_status status = check_config(config);
+    if (!status)
+        status = pipeline_may_block(); /* taking it back may free pinned memory */
     if (status)
         return status;
     struct group *group = object_create(&group_pool);

@@ -233,22 +233,31 @@ static cls_status start(struct prefetcher *prefetcher, const cls_prefetcher_conf
     return CLS_SUCCESS;
 }
 
-static bool fits(const cls_prefetcher_config *config) {
-    return !config ||
-           (config->size == sizeof *config && config->workers <= CLS_PREFETCHER_MAX_WORKERS &&
-            config->depth <= CLS_PREFETCHER_MAX_DEPTH);
+static cls_status check_config(const cls_prefetcher_config *config) {
+    if (!config)
+        return CLS_SUCCESS;
+    if (config->size != sizeof *config)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_prefetcher_create: config of a wrong size");
+    if (config->workers > CLS_PREFETCHER_MAX_WORKERS)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a prefetcher has at most %d workers, not %u",
+                         CLS_PREFETCHER_MAX_WORKERS, config->workers);
+    if (config->depth > CLS_PREFETCHER_MAX_DEPTH)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a prefetcher's depth is at most %d, not %u",
+                         CLS_PREFETCHER_MAX_DEPTH, config->depth);
+    return CLS_SUCCESS;
 }
 
 cls_status cls_prefetcher_create(cls_context context, size_t capacity, cls_load_fn load, void *arg,
                                  const cls_prefetcher_config *config, cls_prefetcher *out) {
     const cls_prefetcher_config standard = CLS_PREFETCHER_CONFIG_INIT;
-    if (!out || !load || !capacity || !fits(config))
+    if (!out || !load || !capacity)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_prefetcher_create: %s",
-                         !out        ? "out is null"
-                         : !load     ? "load is null"
-                         : !capacity ? "0 bytes"
-                                     : "config of a wrong size, or too many of something");
-    cls_status status = pipeline_may_block(); /* taking it back may free pinned memory */
+                         !out    ? "out is null"
+                         : !load ? "load is null"
+                                 : "0 bytes");
+    cls_status status = check_config(config);
+    if (!status)
+        status = pipeline_may_block(); /* taking it back may free pinned memory */
     struct prefetcher *prefetcher = status ? NULL : object_create(&prefetcher_pool);
     if (status)
         return status;

@@ -74,10 +74,12 @@ cls_status pipeline_put(struct pipeline *pipeline, cls_status status) {
 
 static cls_status create(cls_context context, const cls_pipeline_config *config, bool in_place,
                          cls_pipeline *out) {
-    if (!out ||
-        (config && (config->size != sizeof *config || config->depth > CLS_PIPELINE_MAX_DEPTH)))
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_pipeline_create: out is null, or config of a wrong size or too deep");
+    if (!out || (config && config->size != sizeof *config))
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_create: %s",
+                         out ? "config of a wrong size" : "out is null");
+    if (config && config->depth > CLS_PIPELINE_MAX_DEPTH)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a pipeline's depth is at most %d, not %u",
+                         CLS_PIPELINE_MAX_DEPTH, config->depth);
     struct pipeline *pipeline = object_create(&pipeline_pool);
     if (!pipeline || pthread_mutex_init(&pipeline->lock, NULL)) {
         if (pipeline)
@@ -126,8 +128,14 @@ int pipeline_find_buffer(const struct pipeline *pipeline, const char *name) {
     return -1;
 }
 
-static bool is_name(const char *name) {
-    return name && *name && strnlen(name, NAME_BYTES) < NAME_BYTES;
+static cls_status check_name(const char *call, const char *name) {
+    if (!name || !*name)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: the name is %s", call,
+                         name ? "empty" : "null");
+    if (strnlen(name, NAME_BYTES) == NAME_BYTES)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: a name has at most %d bytes: '%.*s...'",
+                         call, NAME_BYTES - 1, NAME_BYTES - 1, name);
+    return CLS_SUCCESS;
 }
 
 /* Under the lock: the pipeline may still be built. */
@@ -183,12 +191,15 @@ cls_status cls_pipeline_add_buffer(cls_pipeline handle, const char *name, size_t
                                    cls_buffer buffer, cls_pipeline_buffer_kind kind) {
     struct pipeline *pipeline;
     size_t size;
-    if (!is_name(name) || (int)kind < CLS_PIPELINE_INTERNAL || kind > CLS_PIPELINE_FEEDBACK)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_pipeline_add_buffer: a bad name or an unknown kind");
+    cls_status status = check_name("cls_pipeline_add_buffer", name);
+    if (status)
+        return status;
+    if ((int)kind < CLS_PIPELINE_INTERNAL || kind > CLS_PIPELINE_FEEDBACK)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_add_buffer: no such kind, %d",
+                         (int)kind);
     if (!buffer && !bytes)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_add_buffer: a buffer of 0 bytes");
-    cls_status status = pipeline_get(handle, &pipeline);
+    status = pipeline_get(handle, &pipeline);
     if (status)
         return status;
     if (buffer)
@@ -284,20 +295,36 @@ static cls_status add_stage(struct pipeline *pipeline, const cls_stage *given) {
     return CLS_SUCCESS;
 }
 
-static bool is_list(const void *list, unsigned n) {
-    return (list || !n) && n <= MOST_STAGE_BUFFERS;
+static cls_status check_list(const char *what, const void *list, unsigned n) {
+    if (!list && n)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_add_stage: %s is null", what);
+    if (n > MOST_STAGE_BUFFERS)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_pipeline_add_stage: %s has %u entries, more than %d", what, n,
+                         MOST_STAGE_BUFFERS);
+    return CLS_SUCCESS;
+}
+
+static cls_status check_stage(const cls_stage *stage) {
+    if (!stage || stage->size != sizeof *stage)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_add_stage: stage is %s",
+                         stage ? "of a wrong size" : "null");
+    cls_status status = check_name("cls_pipeline_add_stage", stage->name);
+    if (!status && !stage->fn && !stage->kernel)
+        status = error_set(CLS_ERROR_INVALID_VALUE,
+                           "cls_pipeline_add_stage: '%s' has neither fn nor kernel", stage->name);
+    if (!status)
+        status = check_list("inputs", stage->inputs, stage->n_inputs);
+    if (!status)
+        status = check_list("outputs", stage->outputs, stage->n_outputs);
+    return status ? status : check_list("args", stage->args, stage->n_args);
 }
 
 cls_status cls_pipeline_add_stage(cls_pipeline handle, const cls_stage *stage) {
     struct pipeline *pipeline;
-    if (!stage || stage->size != sizeof *stage || !is_name(stage->name) ||
-        (!stage->fn && !stage->kernel) || !is_list(stage->inputs, stage->n_inputs) ||
-        !is_list(stage->outputs, stage->n_outputs) || !is_list(stage->args, stage->n_args))
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_pipeline_add_stage: null or of a wrong size, a bad name, neither fn "
-                         "nor kernel, or a list that is null or of more than %d",
-                         MOST_STAGE_BUFFERS);
-    cls_status status = pipeline_get(handle, &pipeline);
+    cls_status status = check_stage(stage);
+    if (!status)
+        status = pipeline_get(handle, &pipeline);
     if (status)
         return status;
     pthread_mutex_lock(&pipeline->lock);

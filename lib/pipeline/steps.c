@@ -11,12 +11,14 @@
 #include "pipeline/pipeline.h"
 
 static cls_status check_steps(const cls_step *steps, unsigned n_steps) {
-    bool good = steps && n_steps;
-    for (unsigned i = 0; good && i < n_steps; i++)
-        good = steps[i].fn != NULL;
-    return good ? CLS_SUCCESS
-                : error_set(CLS_ERROR_INVALID_VALUE,
-                            "cls_pipeline_run: null steps, none, or one without a function");
+    if (!steps || !n_steps)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_run: %s",
+                         steps ? "no steps" : "steps is null");
+    for (unsigned i = 0; i < n_steps; i++)
+        if (!steps[i].fn)
+            return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_run: step %u has no function",
+                             i);
+    return CLS_SUCCESS;
 }
 
 static cls_status context_of(cls_stream stream, cls_context *out) {

@@ -127,12 +127,13 @@ cls_status cls_triple_buffer_create(cls_context context, size_t bytes,
                                     cls_triple_buffer *out) {
     const cls_triple_buffer_config standard = CLS_TRIPLE_BUFFER_CONFIG_INIT;
     if (!out || !bytes || (config && config->size != sizeof *config))
-        return error_set(
-            CLS_ERROR_INVALID_VALUE,
-            "cls_triple_buffer_create: out is null, 0 bytes or config of a wrong size");
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_triple_buffer_create: %s",
+                         !out     ? "out is null"
+                         : !bytes ? "slots of 0 bytes"
+                                  : "config of a wrong size");
     if (config && config->slots > CLS_TRIPLE_BUFFER_MAX_SLOTS)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_triple_buffer_create: %u slots",
-                         config->slots);
+        return error_set(CLS_ERROR_INVALID_VALUE, "a triple buffer has at most %d slots, not %u",
+                         CLS_TRIPLE_BUFFER_MAX_SLOTS, config->slots);
     return ring_new(context, bytes, config ? config : &standard, out);
 }
 
