@@ -10,10 +10,14 @@
 enum { COUNT = 2 * 1000 * 1000, TRIES = 3 };
 static const double FREE = 1.8, PAUSE = 0.2;
 
-static void *count_up(void *unused) {
+static void count_to(unsigned long end) {
     volatile unsigned long counter = 0;
-    while (counter < COUNT)
+    while (counter < end)
         counter = counter + 1;
+}
+
+static void *count_up(void *unused) {
+    count_to(COUNT);
     return unused;
 }
 
@@ -50,4 +54,12 @@ double await_cores(double *patience) {
     }
     *patience -= now_seconds() - start;
     return gain;
+}
+
+/* By counting: such times are shorter than reading a clock takes. */
+void spend_ns(unsigned ns) {
+    static double steps_per_ns;
+    if (!steps_per_ns)
+        steps_per_ns = COUNT / (1e9 * one_thread());
+    count_to((unsigned long)(ns * steps_per_ns));
 }

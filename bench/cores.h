@@ -10,4 +10,7 @@ double two_threads(void);
  * then. */
 double await_cores(double *patience);
 
+/* Keeps the calling thread busy for so long. The first call takes some milliseconds more. */
+void spend_ns(unsigned ns);
+
 #endif

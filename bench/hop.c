@@ -3,8 +3,12 @@
  * (b) A hop from stream to stream: a kernel, an event, and another stream's wait for it, back and
  * forth, against the cheapest raw way to have a kernel of one queue wait for one of another.
  */
+#include "cores.h"
 #include "harness.h"
 #include "raw_launch.h"
+
+/* What a hop of a program by hand takes more in the rows that tell what a bar leaves. */
+enum { MORE_NS = 100 };
 
 struct hops {
     cls_stream stream[2];
@@ -38,6 +42,7 @@ struct raw_hops {
     cl_kernel kernel;
     cl_mem memory;
     unsigned hops;
+    unsigned more_ns; /* spent on nothing before each */
     bool flush;
     struct raw_ring ring;
 };
@@ -49,6 +54,8 @@ static double raw_hops_run(void *arg, double *also) {
     cl_event last = NULL;
     const double start = now_seconds();
     for (unsigned i = 0; i < hops->hops; i++) {
+        if (hops->more_ns)
+            spend_ns(hops->more_ns);
         raw_launch(hops->queue[i % 2], hops->kernel, hops->memory, 1, 1, last, &last);
         if (hops->flush)
             CL(clFlush(hops->queue[i % 2]));
@@ -123,6 +130,23 @@ static void hop_bout(const struct rig *rig, const char *name, cls_order order) {
                                     .also = order == CLS_ORDER_AUTO ? "hop: submit only" : NULL});
 }
 
+/* Against itself: what any program pays for a hundred nanoseconds of its own between two hops. */
+static void more_bout(const struct rig *rig) {
+    struct hops hops;
+    set_up_hops(rig, &hops);
+    hops.hops = 1500;
+    struct raw_hops *plain = raw_hops(rig, &hops, rig->out_of_order);
+    struct raw_hops *more = raw_hops(rig, &hops, rig->out_of_order);
+    more->more_ns = MORE_NS;
+    const struct way rival = {"by hand", raw_hops_run, plain};
+    bench_contest(&(struct contest){.name = "hop, by hand, 100 ns more each",
+                                    .unit = "us",
+                                    .ours = {"by hand", raw_hops_run, more},
+                                    .rivals = &rival,
+                                    .n_rivals = 1,
+                                    .rounds = bench_options()->quick ? 21 : 61});
+}
+
 int main(int argc, char **argv) {
     struct rig rig;
     bench_begin(argc, argv, "hop");
@@ -133,6 +157,9 @@ int main(int argc, char **argv) {
     hop_bout(&rig, "hop, in-order", CLS_ORDER_IN_ORDER);
     if (rig.out_of_order)
         hop_bout(&rig, "hop, out-of-order", CLS_ORDER_OUT_OF_ORDER);
+    more_bout(&rig);
+    bench_note(
+        "the last row: a raw loop that counts for 100 ns before each hop, against one that does not");
     rig_close(&rig);
     return bench_end();
 }

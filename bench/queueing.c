@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "cores.h"
 #include "harness.h"
 
-enum { OPS = 300, RING = 4, WORDS = 1024 };
+/* MORE_NS: what an operation by hand takes more in the row that tells what the bar leaves. */
+enum { OPS = 300, RING = 4, WORDS = 1024, MORE_NS = 50 };
 
 struct queueing {
     cls_async_coordinator coordinator;
@@ -19,6 +21,7 @@ struct queueing {
 struct by_hand {
     const struct queueing *q;
     bool out_of_order;
+    unsigned more_ns; /* spent on nothing before each operation */
     cl_command_queue queues[STAGES];
 };
 
@@ -88,8 +91,11 @@ static double raw_run(void *arg, double *also) {
     *also = 0;
     const double start = now_seconds();
     for (int i = 0; i < OPS; i++)
-        for (int stage = 0; stage < STAGES; stage++)
+        for (int stage = 0; stage < STAGES; stage++) {
+            if (hand->more_ns)
+                spend_ns(hand->more_ns);
             enqueue(hand, i, stage);
+        }
     for (int i = 0; i < STAGES; i++)
         CL(clFinish(hand->queues[i]));
     for (int i = 0; i < OPS; i++)
@@ -102,6 +108,7 @@ static void open_by_hand(struct by_hand *hand, const struct queueing *q, const s
                          bool out_of_order) {
     hand->q = q;
     hand->out_of_order = out_of_order;
+    hand->more_ns = 0;
     for (int i = 0; i < STAGES; i++)
         hand->queues[i] = rig_queue(rig, out_of_order);
 }
@@ -124,6 +131,22 @@ static void against(struct queueing *q, const struct rig *rig, const char *name,
                                     .n_rivals = 1,
                                     .bar = bar});
     close_by_hand(&hand);
+}
+
+/* Against itself: what any program pays for some nanoseconds of its own between two operations. */
+static void more(struct queueing *q, const struct rig *rig, bool out_of_order) {
+    struct by_hand plain, slower;
+    open_by_hand(&plain, q, rig, out_of_order);
+    open_by_hand(&slower, q, rig, out_of_order);
+    slower.more_ns = MORE_NS;
+    const struct way rival = {"by hand", raw_run, &plain};
+    bench_contest(&(struct contest){.name = "async coordinator, by hand, 50 ns more each",
+                                    .unit = "us",
+                                    .ours = {"by hand", raw_run, &slower},
+                                    .rivals = &rival,
+                                    .n_rivals = 1});
+    close_by_hand(&slower);
+    close_by_hand(&plain);
 }
 
 static bool runs_out_of_order(const struct queueing *q) {
@@ -155,6 +178,7 @@ void queueing(const struct rig *rig) {
     against(&q, rig, name, out_of_order, 1.10);
     if (rig->out_of_order)
         against(&q, rig, other, !out_of_order, 0);
+    more(&q, rig, out_of_order);
     CLS(cls_async_coordinator_destroy(q.coordinator));
     CL(clReleaseKernel(q.raw_kernel));
 }
