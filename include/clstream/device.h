@@ -81,8 +81,8 @@ CLS_API cls_status cls_device_get_info(size_t index, cls_device_info *info);
 CLS_API cls_status cls_device_find(const char *spec, size_t *index);
 
 /**
- * The i-th figure of device `index`'s capability record. The first call for a device runs a few
- * milliseconds of probes, unless this driver's record is in the cache.
+ * The i-th figure of device `index`'s capability record. The first call for a device runs probes, for about a
+ * tenth of a second, unless this driver's record is in the cache.
  * @retval CLS_ERROR_NO_DEVICE  no such device
  * @retval CLS_ERROR_OUT_OF_RANGE `i` is past the last figure
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The capability record of a device: a few milliseconds of probes at first use, cached on disk per
+ * The capability record of a device: probes at first use, for about a tenth of a second, cached on disk per
  * driver version. Probes run in a cl_context of their own, which is gone afterwards. Where the machine was so
  * busy that the rounds of a comparison disagree, the record serves for ten minutes and is then made anew.
  */

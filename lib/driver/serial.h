@@ -4,7 +4,7 @@
  * (QUIRK_SERIALIZE_CALLS). For every other device both calls are a test of one bit.
  *
  * The lock is not recursive and is never held while user code runs. But for the probes, which wait
- * for a few milliseconds at first use of a device, nobody waits for work with it.
+ * for about a tenth of a second at first use of a device, nobody waits for work with it.
  */
 #ifndef CLSTREAM_DRIVER_SERIAL_H
 #define CLSTREAM_DRIVER_SERIAL_H
