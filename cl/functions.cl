@@ -30,7 +30,7 @@
 
 #ifdef RUNS
 /*
- * e^x = 2^n e^r, where n is the integer nearest to x / ln 2. Gives e^r, and n + 127 in *k. ln 2 is taken off in two
+ * e^x = 2^n e^r, where n is the integer nearest to x / ln 2. Gives e^r - 1, and n + 127 in *k. ln 2 is taken off in two
  * parts, of which the first has 16 digits: a multiple below 2^8 is exact.
  */
 static T FN(exp_parts)(T x, M *k) {
@@ -40,14 +40,14 @@ static T FN(exp_parts)(T x, M *k) {
     const T p = TERMS4(T, r, r2, 0.49999994f, 0.166665196f, 0.0416682698f, 0.00836886652f) +
                 r2 * r2 * (T)0.00138208491f;
     *k = AS_INT(shifted) - AS_INT((T)TO_INTEGER_F32) + (M)127;
-    return (T)1 + (r + r2 * p);
+    return r + r2 * p;
 }
 
 /* For x whose result, and half of it, are normal numbers: |x| up to 86. */
 static T FN(exp_near)(T x) {
     M k;
     const T part = FN(exp_parts)(x, &k);
-    return part * AS_FLOAT(k << 23);
+    return ((T)1 + part) * AS_FLOAT(k << 23);
 }
 
 /* For |x| up to 170: 2^n by two factors, where one of them might be no normal number. */
@@ -55,7 +55,14 @@ static T FN(exp_far)(T x) {
     M k;
     const T part = FN(exp_parts)(x, &k);
     const M first = (k + (M)127) >> 1;
-    return part * AS_FLOAT(first << 23) * AS_FLOAT((k + (M)127 - first) << 23);
+    return ((T)1 + part) * AS_FLOAT(first << 23) * AS_FLOAT((k + (M)127 - first) << 23);
+}
+
+/* For x not above 0; that of -0 is -0. */
+static T FN(expm1_of)(T x) {
+    M k;
+    const T part = FN(exp_parts)(x < (T)-80 ? (T)-80 : x, &k), scale = AS_FLOAT(k << 23);
+    return x == (T)0 ? x : scale * part + (scale - (T)1);
 }
 
 /* For any x: from 89 on the result is infinite, below -104 it is 0. */
@@ -93,6 +100,14 @@ static T FN(exp_far)(T x) { return exp(x); }
 static T FN(exp_of)(T x) { return exp(x); }
 static T FN(log_of)(T x) { return log(x); }
 static T FN(tanh_of)(T x) { return tanh(x); }
+
+/* For x not above 0; that of -0 is -0. */
+static T FN(expm1_of)(T x) {
+    const T x2 = x * x;
+    const T p = TERMS4(T, x, x2, 0.49999997f, 0.166665629f, 0.0416583158f, 0.0083022872f) +
+                x2 * x2 * TERMS2(T, x, 0.00132955075f, 0.000140648335f);
+    return x < (T)-0.8f ? exp(x) - (T)1 : x * ((T)1 + x * p);
+}
 #endif
 
 /* erfc |x| = e^-x^2 t p(t - 1/2), where t = 1 / (1 + |x|/2). 0 from 10.5 on. */
@@ -115,14 +130,6 @@ static T FN(erf_of)(T x) {
     const T q = TERMS4(T, z, z2, -1.12850678f, -0.635769844f, -0.105151832f, 0.022786729f) +
                 z4 * TERMS2(T, z, -0.00317063276f, 0.00020688615f);
     return z < (T)0.6f ? x + x * p : copysign((T)1 - FN(exp_near)(z * q), x);
-}
-
-/* For x not above 0; that of -0 is -0. */
-static T FN(expm1_of)(T x) {
-    const T x2 = x * x;
-    const T p = TERMS4(T, x, x2, 0.49999997f, 0.166665629f, 0.0416583158f, 0.0083022872f) +
-                x2 * x2 * TERMS2(T, x, 0.00132955075f, 0.000140648335f);
-    return x < (T)-0.8f ? FN(exp_near)(x < (T)-80 ? (T)-80 : x) - (T)1 : x * ((T)1 + x * p);
 }
 
 /* sin(x + quarters pi/2) for |x| up to 256. Pi/2 is taken off in three parts, of which the first
