@@ -150,15 +150,19 @@ void timeline_give_up(struct timeline *timeline, uint64_t value, const struct st
     pthread_cond_broadcast(&timeline->progress);
 }
 
+void timeline_enter(struct timeline *timeline, uint64_t value) {
+    const bool over = timeline_is_over(timeline); /* before the signals, not after */
+    pthread_mutex_lock(&timeline->lock);
+    timeline_settle(timeline);
+    if (over)
+        timeline_give_up(timeline, value, NULL, false);
+}
+
 /* --- as a gate --- */
 
 static bool is_over(struct gate *gate, uint64_t value) {
     struct timeline *timeline = (struct timeline *)(void *)gate;
-    const bool ended = timeline_is_over(timeline); /* before the signals, not after */
-    pthread_mutex_lock(&timeline->lock);
-    timeline_settle(timeline);
-    if (ended)
-        timeline_give_up(timeline, value, NULL, false);
+    timeline_enter(timeline, value);
     bool over = timeline->value >= value || gate_failure(gate, value);
     pthread_mutex_unlock(&timeline->lock);
     return over;

@@ -63,6 +63,9 @@ bool timeline_is_over(struct timeline *timeline);
 void timeline_give_up(struct timeline *timeline, uint64_t value, const struct stream *waiter,
                       bool hopeless);
 
+/* Locks, settles, and fails the waits for `value` where nobody can meet them any more. */
+void timeline_enter(struct timeline *timeline, uint64_t value);
+
 /* Settles, and lets go of the streams that have no signals queued any more. Without locks. */
 void timeline_tidy(struct timeline *timeline);
 

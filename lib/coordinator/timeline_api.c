@@ -144,11 +144,7 @@ cls_status cls_timeline_signal(cls_timeline handle, uint64_t value) {
 /* Looks once: CLS_NOT_READY, or how it ended for who began to wait when `since` was the newest failure. */
 static cls_status look_once(struct timeline *timeline, uint64_t value,
                             const struct failure *since) {
-    bool over = timeline_is_over(timeline); /* before the signals, not after */
-    pthread_mutex_lock(&timeline->lock);
-    timeline_settle(timeline);
-    if (over)
-        timeline_give_up(timeline, value, NULL, false);
+    timeline_enter(timeline, value);
     bool reached = timeline->value >= value;
     pthread_mutex_unlock(&timeline->lock);
     const struct failure *failure = gate_failure_since(&timeline->gate, value, since);
