@@ -167,6 +167,11 @@ static bool is_writable(mode_t mode, bool is_array) {
     return S_ISREG(mode) || S_ISCHR(mode) || (!is_array && !S_ISDIR(mode));
 }
 
+/* Devices and pipes are opened by their own name, and no other file takes their place. */
+static bool is_in_place(const struct stat *facts, bool exists) {
+    return exists && !S_ISREG(facts->st_mode);
+}
+
 /* What `path` leads to, so that a symbolic link goes on leading there. */
 static bool find_target(struct output *output, bool is_array, struct stat *facts, bool *exists,
                         struct failure *failure) {
@@ -175,10 +180,9 @@ static bool find_target(struct output *output, bool is_array, struct stat *facts
         return fail_errno(failure, "%s: cannot write", output->path);
     if (*exists && !is_writable(facts->st_mode, is_array))
         return fail(failure, "%s: not a regular file", output->path);
-    const bool beside = !*exists || S_ISREG(facts->st_mode); /* else it is opened by its own name */
-    output->target = !beside   ? strdup(output->path)
-                     : *exists ? realpath(output->path, NULL)
-                               : end_of_links(output->path);
+    output->target = is_in_place(facts, *exists) ? strdup(output->path)
+                     : *exists                   ? realpath(output->path, NULL)
+                                                 : end_of_links(output->path);
     if (!output->target)
         return fail_errno(failure, "%s: cannot write", output->path);
     return true;
@@ -223,9 +227,8 @@ bool output_open(struct output *output, const char *path, const struct npy_array
     if (array)
         output->array = *array;
     if (find_target(output, array != NULL, &facts, &exists, failure) &&
-        (exists && !S_ISREG(facts.st_mode)
-             ? open_device(output, failure)
-             : open_temporary(output, mode_of(&facts, exists), failure)) &&
+        (is_in_place(&facts, exists) ? open_device(output, failure)
+                                     : open_temporary(output, mode_of(&facts, exists), failure)) &&
         (!array || write_header(output, failure)))
         return true;
     output_abandon(output);

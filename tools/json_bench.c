@@ -66,14 +66,13 @@ bool json_read_bench(const char *path, struct bench_result *result, struct failu
     if (!file)
         return fail_errno(failure, "%s: cannot read", path);
     json_t *top = json_loadf(file, 0, &error);
-    const bool unread = ferror(file); /* a folder, for one, of which nothing can be read */
-    if (unread)
+    if (!top && ferror(file)) /* a folder, for one, of which nothing can be read */
         fail_errno(failure, "%s: cannot read", path);
+    else if (!top)
+        fail(failure, "%s: %s", path, error.text);
     fclose(file);
-    if (unread)
-        return false;
     if (!top)
-        return fail(failure, "%s: %s", path, error.text);
+        return false;
     const bool good = read_result(top, result, &inner);
     json_decref(top);
     return good || fail(failure, "%s is no result of clstream bench: %s", path, inner.text);
