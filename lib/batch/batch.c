@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "batch/plan.h"
-#include "core/buffer.h"
-#include "core/context.h"
-#include "core/mutant.h"
-#include "core/race.h"
-#include "core/stream.h"
+#include "check/race.h"
+#include "memory/buffer.h"
+#include "stream/context.h"
+#include "stream/mutant.h"
+#include "stream/stream.h"
 
 static void release_place(const struct place *place) {
     if (place->buffer)

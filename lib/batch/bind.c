@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "batch/plan.h"
-#include "core/buffer.h"
-#include "core/kernel.h"
+#include "command/kernel.h"
+#include "memory/buffer.h"
 
 /* Shared by the commands of executions. */
 struct keeper {

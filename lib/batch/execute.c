@@ -5,14 +5,14 @@
  */
 #include "base/error.h"
 #include "batch/plan.h"
-#include "core/blocking.h"
-#include "core/buffer.h"
-#include "core/context.h"
-#include "core/mempool.h"
-#include "core/mutant.h"
-#include "core/op.h"
-#include "core/stream.h"
+#include "check/blocking.h"
+#include "command/op.h"
+#include "memory/buffer.h"
+#include "memory/mempool.h"
 #include "ops/blas.h"
+#include "stream/context.h"
+#include "stream/mutant.h"
+#include "stream/stream.h"
 
 /* One execution being submitted. */
 struct execution {

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "batch/batch.h"
-#include "core/context.h"
-#include "core/stream.h"
+#include "stream/context.h"
+#include "stream/stream.h"
 
 enum { HOST_MAX_INPUTS = 3 };
 

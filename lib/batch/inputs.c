@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "base/types.h"
 #include "batch/plan.h"
-#include "core/buffer.h"
-#include "core/context.h"
-#include "core/stream.h"
+#include "memory/buffer.h"
+#include "stream/context.h"
+#include "stream/stream.h"
 
 cls_status batch_check_dtype(const struct batch *batch, const char *what, cls_dtype dtype) {
     if (!type_row(dtype))

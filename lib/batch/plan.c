@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "core/buffer.h"
-#include "core/context.h"
-#include "core/kernel.h"
-#include "core/op_kernel.h"
+#include "command/kernel.h"
+#include "command/op_kernel.h"
 #include "driver/source.h"
+#include "memory/buffer.h"
+#include "stream/context.h"
 
 enum { WIDEST_ACCESS = 16, LABEL = 64 };
 

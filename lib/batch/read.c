@@ -4,12 +4,12 @@
 
 #include "base/error.h"
 #include "batch/plan.h"
-#include "core/blocking.h"
-#include "core/buffer.h"
-#include "core/context.h"
-#include "core/mutant.h"
-#include "core/stream.h"
-#include "core/transfer.h"
+#include "check/blocking.h"
+#include "command/copy_call.h"
+#include "memory/buffer.h"
+#include "stream/context.h"
+#include "stream/mutant.h"
+#include "stream/stream.h"
 
 static cls_status find_ready(struct batch *batch, cls_value value, const void *data,
                              const struct node **out) {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "check/explain.h"
 #include "coordinator/coordinator.h"
-#include "core/explain.h"
-#include "core/mempool.h"
+#include "memory/mempool.h"
 
 /* --- callbacks --- */
 

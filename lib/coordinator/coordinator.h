@@ -15,7 +15,7 @@
 
 #include "base/handle.h"
 #include "coordinator/graph.h"
-#include "core/stream.h"
+#include "stream/stream.h"
 
 /* A stream of the set. Retained, so its handle stays its own also when it was destroyed. */
 struct member {
@@ -28,7 +28,7 @@ struct member {
 struct coordinator {
     struct object object;
     char name[64];
-    pthread_mutex_t lock; /* guards what follows; no lock of the core is held when it is taken */
+    pthread_mutex_t lock; /* guards what follows; no lock of a stream is held when it is taken */
     struct graph *graph;  /* the user of a node is its member */
     struct member *members;
     cls_stream failed; /* of the phase that ended last; NULL: none */

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "check/queued.h"
 #include "coordinator/deadlock_text.h"
 #include "coordinator/timeline.h"
-#include "core/queued.h"
-#include "core/stream.h"
-#include "core/wait_check.h"
+#include "stream/stream.h"
+#include "stream/wait_check.h"
 
 /* Timelines that owe a signal: somebody waits for a value that nobody has queued. */
 static _Atomic long owing;

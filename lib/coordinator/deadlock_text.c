@@ -11,7 +11,7 @@
 #include "coordinator/dot.h"
 #include "coordinator/graph.h"
 #include "coordinator/timeline.h"
-#include "core/stream.h"
+#include "stream/stream.h"
 
 /* The picture of the last refused cycle; kept for the process. */
 static pthread_mutex_t picture_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "core/mutant.h"
+#include "stream/mutant.h"
 
 cls_status phase_begin(struct coordinator *coordinator, cls_phase_fn fn, void *arg,
                        struct phase *out) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which stream of a pool suits a wish. */
 #include "coordinator/pool.h"
-#include "core/stream.h"
+#include "stream/stream.h"
 
 double pool_cost(const struct pool *pool, const cls_pool_request *request) {
     if (request->cost_ns)

@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "coordinator/pool.h"
-#include "core/context.h"
-#include "core/stream.h"
+#include "stream/context.h"
+#include "stream/stream.h"
 
 /* --- need --- */
 

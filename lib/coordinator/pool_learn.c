@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "coordinator/pool.h"
-#include "core/stream.h"
+#include "stream/stream.h"
 
 /* --- ready streams --- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the streams of a pool have yet to do, as clstream/pool.h defines it. */
 #include "coordinator/pool.h"
-#include "core/stream.h"
+#include "stream/stream.h"
 
 /* Guesses of what a command and a byte take, where nothing better is known. */
 static const double COMMAND_NS = 2000, BYTE_NS = 0.1;

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "check/explain.h"
 #include "coordinator/task.h"
-#include "core/explain.h"
-#include "core/stream.h"
+#include "stream/stream.h"
 
 /* --- judging --- */
 

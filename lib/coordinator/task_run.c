@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/task.h"
-#include "core/mutant.h"
+#include "stream/mutant.h"
 
 /* A stream of the set during a run. */
 struct berth {

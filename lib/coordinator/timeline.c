@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "check/explain.h"
+#include "check/race.h"
 #include "coordinator/deadlock.h"
-#include "core/dep.h"
-#include "core/engine.h"
-#include "core/explain.h"
-#include "core/race.h"
-#include "core/stream.h"
+#include "stream/dep.h"
+#include "stream/engine.h"
+#include "stream/stream.h"
 
 static void timeline_finalize(struct object *object) {
     struct timeline *timeline = (struct timeline *)(void *)object;

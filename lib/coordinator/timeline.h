@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timelines inside. A timeline is a gate (core/gate.h). A signal of a stream is no command: as an event's
+ * Timelines inside. A timeline is a gate (stream/gate.h). A signal of a stream is no command: as an event's
  * record it is a position of the stream, and takes effect when somebody looks and that position is
  * retired; so signalling costs the device nothing, and a wait for a signal that is with the driver is a
  * wait for that position. The value is settled under the timeline's lock, a leaf.
@@ -13,7 +13,7 @@
 #include <clstream/timeline.h>
 
 #include "coordinator/lanes.h"
-#include "core/gate.h"
+#include "stream/gate.h"
 
 struct explanation;
 struct stream;

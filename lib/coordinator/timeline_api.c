@@ -7,14 +7,14 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/error.h"
+#include "check/explain.h"
+#include "check/race.h"
 #include "coordinator/deadlock.h"
 #include "coordinator/timeline.h"
-#include "core/engine.h"
-#include "core/explain.h"
-#include "core/race.h"
-#include "core/stream.h"
-#include "core/wait_check.h"
-#include "core/worker.h"
+#include "stream/engine.h"
+#include "stream/stream.h"
+#include "stream/wait_check.h"
+#include "stream/worker.h"
 
 /* A sleep of the host, and a wait for one of several queued signals, last so long at most. */
 static const uint64_t SLICE_NS = 10 * CLOCK_MS, SHORT_SLICE_NS = CLOCK_MS;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines as streams signal them and wait for them. */
 #include "base/error.h"
+#include "check/race.h"
 #include "coordinator/deadlock.h"
 #include "coordinator/timeline.h"
-#include "core/engine.h"
-#include "core/race.h"
-#include "core/stream.h"
+#include "stream/engine.h"
+#include "stream/stream.h"
 
 /* --- signal --- */
 

@@ -39,7 +39,7 @@ struct caps {
     bool rounds_agreed;      /* four rounds of five said the same of both */
     double flush_ns;         /* clFlush of an idle queue */
     double event_query_ns;   /* clGetEventInfo of the status */
-    /* chosen from the above; what the core reads */
+    /* chosen from the above; what streams read */
     bool prefer_in_order; /* CLS_ORDER_AUTO means in-order */
     bool event_less;      /* an in-order stream is better off without an event per command */
     bool chain_shares; /* launches in a row on an out-of-order stream share the last one's event */

@@ -4,8 +4,8 @@
 #include <limits.h>
 
 #include "base/error.h"
-#include "core/buffer.h"
-#include "core/context.h"
+#include "memory/buffer.h"
+#include "stream/context.h"
 
 static const char *const labels[BLAS_ROUTINES][2] = {
     [BLAS_GEMM] = {"gemm_f32", "gemm_f64"},

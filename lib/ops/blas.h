@@ -5,7 +5,7 @@
 
 #include <clstream/blas.h>
 
-#include "core/op.h"
+#include "command/op.h"
 #include "driver/blas.h"
 
 /* A BLAS call while it is checked: views[i] of `op` is operand i, the output last. */

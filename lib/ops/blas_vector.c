@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Operations on vectors. */
 #include "base/error.h"
-#include "core/buffer.h"
+#include "memory/buffer.h"
 #include "ops/blas.h"
 
 static cls_status same_count(const char *name, const cls_vector *x, const cls_vector *y) {

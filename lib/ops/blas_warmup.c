@@ -4,8 +4,8 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
-#include "core/stream.h"
 #include "ops/blas.h"
+#include "stream/stream.h"
 
 enum { SMALL = 64 };
 

@@ -6,7 +6,7 @@
 #ifndef CLSTREAM_OPS_SPEC_H
 #define CLSTREAM_OPS_SPEC_H
 
-#include "core/op.h"
+#include "command/op.h"
 #include "ops/table.h"
 
 /* How a launch goes over the elements. */

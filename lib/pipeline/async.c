@@ -8,10 +8,10 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
-#include "core/context.h"
-#include "core/mempool.h"
-#include "core/stream.h"
+#include "memory/mempool.h"
 #include "pipeline/pipeline.h"
+#include "stream/context.h"
+#include "stream/stream.h"
 
 enum { REPORTS = 65536 };
 

@@ -8,13 +8,13 @@
 #include "base/error.h"
 #include "base/range.h"
 #include "base/rare.h"
-#include "core/blocking.h"
-#include "core/buffer.h"
-#include "core/kernel.h"
-#include "core/stream.h"
-#include "core/transfer.h"
+#include "check/blocking.h"
+#include "command/copy_call.h"
+#include "command/kernel.h"
+#include "memory/buffer.h"
 #include "pipeline/async.h"
 #include "pipeline/pipeline.h"
+#include "stream/stream.h"
 
 /* What is queued. Buffers are its own; `slots` is a ring that it takes a slot of. A maker names each member: clearing
  * the rest would take longer than all that is set. */

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/rare.h"
 #include "base/ring.h"
-#include "core/mutant.h"
-#include "core/stream.h"
 #include "pipeline/async.h"
+#include "stream/mutant.h"
+#include "stream/stream.h"
 
 enum { FIRST_CAPACITY = 256, FEW_BUFFERS = 64 };
 

@@ -5,12 +5,12 @@
 #include <clstream/stream.h>
 
 #include "base/range.h"
-#include "core/blocking.h"
-#include "core/buffer.h"
-#include "core/context.h"
-#include "core/mutant.h"
+#include "check/blocking.h"
+#include "memory/buffer.h"
 #include "pipeline/group.h"
 #include "pipeline/pipeline.h"
+#include "stream/context.h"
+#include "stream/mutant.h"
 
 enum { PIECE_ALIGN = 64 << 10, LEAST_PIECE = 4 << 20 };
 

@@ -8,7 +8,7 @@
 #include <clstream/buffer.h>
 
 #include "base/error.h"
-#include "core/blocking.h"
+#include "check/blocking.h"
 #include "pipeline/group.h"
 
 /* Elements: slices begin where the kernels like arrays to begin. */

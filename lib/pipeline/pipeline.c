@@ -5,8 +5,8 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
-#include "core/event.h"
-#include "core/stream.h"
+#include "stream/event.h"
+#include "stream/stream.h"
 
 cls_status pipeline_context(cls_context given, cls_context *context, cls_stream *default_stream) {
     cls_context found = given;

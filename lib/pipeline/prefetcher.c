@@ -15,11 +15,11 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
-#include "core/blocking.h"
-#include "core/buffer.h"
-#include "core/mutant.h"
+#include "check/blocking.h"
+#include "memory/buffer.h"
 #include "pipeline/loaders.h"
 #include "pipeline/pipeline.h"
+#include "stream/mutant.h"
 
 enum state { EMPTY, LOADING, LOADED, TAKEN };
 

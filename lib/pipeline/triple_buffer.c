@@ -16,10 +16,10 @@
 
 #include "base/error.h"
 #include "base/handle.h"
-#include "core/blocking.h"
-#include "core/buffer.h"
-#include "core/mutant.h"
+#include "check/blocking.h"
+#include "memory/buffer.h"
 #include "pipeline/pipeline.h"
+#include "stream/mutant.h"
 
 /* The first three are those of a coordinator's operations. */
 enum stage {

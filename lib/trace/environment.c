@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CLSTREAM_TRACE: profiles an unmodified program from its first command to its exit. The file is written
- * when the core has drained all streams, while drivers still work; for a program that never submitted
+ * when the exit handler has drained all streams, while drivers still work; for a program that never submitted
  * anything, at the end of its exit. A child that is forked before the library's first use is a process of its own,
  * with a file of its own where the name has a "%p".
  */
@@ -15,7 +15,7 @@
 #include "base/at_exit.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "core/observe.h"
+#include "stream/observe.h"
 #include "trace/export.h"
 #include "trace/profiler.h"
 

@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "core/context.h"
-#include "core/observe.h"
-#include "core/stream.h"
+#include "stream/context.h"
+#include "stream/observe.h"
+#include "stream/stream.h"
 
 enum { DEFAULT_CAPACITY = 65536, MAX_CAPACITY = 1 << 26 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Profilers inside: the observer of the core, and the rings of those that run. */
+/* Profilers inside: the observer of commands, and the rings of those that run. */
 #ifndef CLSTREAM_TRACE_PROFILER_H
 #define CLSTREAM_TRACE_PROFILER_H
 

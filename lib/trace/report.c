@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "core/stream.h"
+#include "stream/stream.h"
 #include "trace/profiler.h"
 
 static cls_status profile_get(cls_profile handle, struct profile **out) {

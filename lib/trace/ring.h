@@ -5,8 +5,8 @@
 
 #include <clstream/profiler.h>
 
-#include "core/observe.h"
 #include "driver/device.h"
+#include "stream/observe.h"
 
 enum { LABEL_BYTES = 64 };
 

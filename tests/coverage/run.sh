@@ -17,11 +17,12 @@ set -u
 # What ERRORS=1 runs, and looks at.
 faults='tests/layers/fault_sweep tests/layers/resource_sweep tests/layers/late_faults tests/layers/late_lies
     tests/layers/lost_context tests/layers/unflushed tests/layers/checked.sh tests/layers/discrete.sh'
-core='block|buffer|command|context|copy|copy_rect|dep|drive|engine|event|exit|failure|fill|flight'
-core="$core|flight_state|flush|foreign|handover|host|host_function|interop|known|magazine|malloc|managed"
-core="$core|mempool|mempool_stats|observe|queued|queues|reset|reuse|run|staging|stream|stream_memory|submit"
-core="$core|transfer|wait|wait_any|waiter|worker|wreck"
-looked_at="^lib/core/($core)[.]c\$|^lib/driver/(event|memory|queue|shared)[.]c\$"
+looked_at='abandoned|block|buffer|command|context|copy|copy_call|copy_rect|dep|engine|event|exit'
+looked_at="$looked_at|failure|fifo|fill|flight|flight_state|flush|foreign|handover|host|host_function|interop"
+looked_at="$looked_at|magazine|malloc|managed|mempool|mempool_stats|observe|order_cache|queue|queued|reset"
+looked_at="$looked_at|reuse|staging|stream|stream_memory|submit|wait|wait_any|waiter|worker|worker_commands"
+looked_at="^lib/(stream|memory|command|check|api)/($looked_at)[.]c\$"
+looked_at="$looked_at|^lib/driver/(event|memory|queue|shared)[.]c\$"
 [ -z "${ERRORS:-}" ] || COVERED=${COVERED:-$faults}
 
 complain() {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/context.h"
+#include "stream/context.h"
 
 /* The engine may look at them for as long as it likes. */
 static struct caps made_up;

@@ -17,7 +17,7 @@
 #include <clstream/opencl.h>
 
 #include "batch/batch.h"
-#include "core/stream.h"
+#include "stream/stream.h"
 
 enum { COUNT = 1 << 16, SOON_NS = 30 * 1000 * 1000 };
 

@@ -7,11 +7,11 @@
 
 #include <cmocka.h>
 
-#include "core/buffer.h"
-#include "core/context.h"
-#include "core/flight.h"
-#include "core/kernel.h"
-#include "core/stream.h"
+#include "command/kernel.h"
+#include "memory/buffer.h"
+#include "stream/context.h"
+#include "stream/flight.h"
+#include "stream/stream.h"
 
 enum { LINE = 64 };
 

@@ -8,7 +8,7 @@
 
 #include <clstream.h>
 
-#include "core/stream.h"
+#include "stream/stream.h"
 
 /* What another thread does between this one's claim of a value and its position. */
 static cls_timeline meanwhile;

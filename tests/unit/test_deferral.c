@@ -11,8 +11,8 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
-#include "core/worker.h"
 #include "failing_memory.h"
+#include "stream/worker.h"
 
 enum { BYTES = 64 };
 

@@ -8,7 +8,7 @@
 
 #include <clstream.h>
 
-#include "core/stream.h"
+#include "stream/stream.h"
 
 static cls_context going; /* destroyed before its streams are looked for */
 

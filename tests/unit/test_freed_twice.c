@@ -9,7 +9,7 @@
 
 #include <clstream.h>
 
-#include "core/stream.h"
+#include "stream/stream.h"
 
 /* What is freed, on another stream, when a stream is about to be entered; NULL: nothing. */
 static struct freed_before {

@@ -13,7 +13,7 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
-#include "core/blocking.h"
+#include "check/blocking.h"
 #include "driver/device.h"
 #include "driver/quirk.h"
 

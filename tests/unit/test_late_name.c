@@ -9,8 +9,8 @@
 
 #include <clstream.h>
 
-#include "core/context.h"
-#include "core/kernel.h"
+#include "command/kernel.h"
+#include "stream/context.h"
 
 static cls_context to_destroy; /* once the kernel is looked up; NULL: none */
 

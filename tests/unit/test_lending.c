@@ -14,8 +14,8 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
-#include "core/command.h"
 #include "latest_kernel.h"
+#include "stream/command.h"
 
 enum { BUFFERS = COMMAND_REFS + 2, CELLS = 16, BYTES = CELLS * 4, ROUNDS = 1 << 14 };
 

@@ -13,12 +13,12 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
-#include "core/context.h"
-#include "core/stream.h"
 #include "driver/caps.h"
 #include "driver/device.h"
 #include "driver/quirk.h"
 #include "made_up_caps.h"
+#include "stream/context.h"
+#include "stream/stream.h"
 
 enum { LAUNCHES = 20, SPAN = 256, SETS = 2, SET = 4 };
 

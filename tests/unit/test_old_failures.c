@@ -10,7 +10,7 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
-#include "core/stream.h"
+#include "stream/stream.h"
 
 enum { FAILURES = 3 };
 

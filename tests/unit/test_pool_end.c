@@ -11,7 +11,7 @@
 
 #include <clstream.h>
 
-#include "core/mempool.h"
+#include "memory/mempool.h"
 
 #include "../support/patience.h"
 

@@ -11,9 +11,9 @@
 
 #include <clstream.h>
 
-#include "core/magazine.h"
-#include "core/mempool.h"
-#include "core/stream.h"
+#include "memory/magazine.h"
+#include "memory/mempool.h"
+#include "stream/stream.h"
 
 enum { POOLS = 4 };
 

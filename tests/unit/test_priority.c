@@ -18,8 +18,8 @@
 
 #include "../support/patience.h"
 #include "base/clock.h"
-#include "core/observe.h"
-#include "core/stream.h"
+#include "stream/observe.h"
+#include "stream/stream.h"
 
 enum { STREAMS = 9, EACH = 4, MANY = 100, COMES_S = 60 };
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "core/race_clock.h"
-#include "core/race_shadow.h"
+#include "check/race_clock.h"
+#include "check/race_shadow.h"
 
 static void test_clocks_keep_the_later_position(void **state) {
     struct race_clock a = {0}, b = {0};

@@ -11,7 +11,7 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
-#include "core/context.h"
+#include "stream/context.h"
 
 enum { SMALL = 1 << 20, LARGE = 64 << 20 };
 

@@ -15,9 +15,9 @@
 
 #include <clstream.h>
 
-#include "core/context.h"
-#include "core/magazine.h"
-#include "core/size_class.h"
+#include "memory/magazine.h"
+#include "memory/size_class.h"
+#include "stream/context.h"
 
 /* --- size classes --- */
 

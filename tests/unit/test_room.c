@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "core/stream.h"
 #include "silent_driver.h"
+#include "stream/stream.h"
 
 enum { BOUND = 4, MORE = 16, TRIES = 20 };
 

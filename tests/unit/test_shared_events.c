@@ -7,13 +7,13 @@
 
 #include <cmocka.h>
 
-#include "core/context.h"
-#include "core/kernel.h"
-#include "core/stream.h"
+#include "command/kernel.h"
 #include "driver/caps.h"
 #include "driver/event.h"
 #include "made_up_caps.h"
 #include "silent_driver.h"
+#include "stream/context.h"
+#include "stream/stream.h"
 
 enum { SPAN = 16, LAUNCHES = 5 * SPAN, TRIES = 20 };
 

@@ -9,7 +9,7 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
-#include "core/stream.h"
+#include "stream/stream.h"
 
 static cls_stream to_reset; /* when the next mark is about to be made; NULL: none */
 

@@ -13,9 +13,9 @@
 
 #include <clstream.h>
 
-#include "core/stream.h"
 #include "driver/caps.h"
 #include "made_up_caps.h"
+#include "stream/stream.h"
 
 enum { BYTES = 1 << 20, REST_MS = 20, PATIENCE_MS = 60 * 1000 };
 

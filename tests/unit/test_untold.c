@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../support/patience.h"
-#include "core/op.h"
+#include "command/op.h"
 #include "driver/caps.h"
 #include "made_up_caps.h"
 #include "silent_driver.h"

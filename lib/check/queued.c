@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "check/queued.h"
+
+#include "stream/stream.h"
+
+void queued_visit(struct stream *stream, bool (*visit)(const struct queued *queued, void *arg),
+                  void *arg) {
+    bool going = true;
+    pthread_mutex_lock(&stream->lock);
+    for (struct command *command = stream->fifo_head; command && going; command = command->next) {
+        struct queued queued = {command->position, command, &command->deps};
+        going = visit(&queued, arg);
+    }
+    if (stream->waits.count && going) {
+        struct queued queued = {stream->submitted + 1, NULL, &stream->waits};
+        visit(&queued, arg);
+    }
+    pthread_mutex_unlock(&stream->lock);
+}
+
+bool queued_runs_user_code(const struct queued *queued) {
+    const struct command_type *type = queued->command ? queued->command->type : NULL;
+    return type == &type_host || type == &type_callback || type == &type_foreign;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/race_report.h"
+#include "check/race_state.h"
+#include "stream/command.h"
+#include "stream/context.h"
+#include "stream/stream.h"
+
+ASKED _Atomic bool race_is_on;
+
+/* All is guarded by the lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+struct race_clock race_known;
+static struct race_stream *streams;
+static unsigned living; /* streams of the process, known here or not */
+static bool lost;       /* an order, for want of memory */
+
+/* The command whose user code this thread runs. */
+static _Thread_local struct actor {
+    struct race_stream *by; /* held; NULL: none */
+    uint64_t position;
+    const char *label;
+} actor;
+
+void race_lock(void) { pthread_mutex_lock(&lock); }
+
+/* What an order is lost of must not be compared: all accesses go, here, where nothing looks at them. */
+void race_unlock(void) {
+    if (lost)
+        race_forget_all();
+    pthread_mutex_unlock(&lock);
+}
+
+bool race_has_lost(void) { return lost; }
+
+static void prepare(void) {
+    const char *check = getenv("CLSTREAM_CHECK");
+    if (!check || !*check)
+        return;
+    if (strcmp(check, "race") != 0) {
+        fprintf(stderr, "clstream: CLSTREAM_CHECK=%s is ignored: there is only 'race'\n", check);
+        return;
+    }
+    race_report_start();
+    atomic_store(&race_is_on, true);
+}
+
+void race_prepare(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare);
+}
+
+/* --- streams --- */
+
+static bool is_other(void *id, const struct tick *tick) { return tick->stream != *(uint64_t *)id; }
+
+void race_hold(struct race_stream *by, int more) {
+    by->holds += (unsigned)more;
+    if (by->holds)
+        return;
+    HASH_DEL(streams, by);
+    race_clock_filter(&race_known, is_other, &by->id);
+    race_clock_clear(&by->clock);
+    race_clock_clear(&by->frees);
+    race_history_clear(&by->history);
+    free(by);
+}
+
+static struct race_stream *make_record(uint64_t id) {
+    struct race_stream *by = calloc(1, sizeof *by);
+    race_note(by != NULL);
+    if (!by)
+        return NULL;
+    by->id = id;
+    by->holds = 1;
+    HASH_ADD(hh, streams, id, sizeof by->id, by);
+    if (by->hh.tbl)
+        return by;
+    free(by);
+    race_note(false);
+    return NULL;
+}
+
+struct race_stream *race_know(struct stream *stream) {
+    if (!stream->race && (stream->race = make_record(stream->id)) != NULL) {
+        stream->race->context = stream->context;
+        memcpy(stream->race->name, stream->name, sizeof stream->race->name);
+    }
+    return stream->race;
+}
+
+struct race_stream *race_find(uint64_t id) {
+    struct race_stream *by;
+    HASH_FIND(hh, streams, &id, sizeof id, by);
+    return by;
+}
+
+void race_note(bool well) {
+    if (well)
+        return;
+    lost = true;
+    race_count_forgotten();
+}
+
+void race_learn(struct race_clock *clock, const struct race_stream *by, uint64_t position) {
+    const struct race_clock *then = race_history_at(&by->history, position);
+    race_note(race_clock_raise(clock, by->id, position) && (!then || race_clock_join(clock, then)));
+}
+
+void race_learn_all(struct race_clock *clock) {
+    for (const struct race_stream *by = streams; by; by = by->hh.next)
+        race_note(race_clock_raise(clock, by->id, by->told));
+}
+
+bool race_actor(struct race_stream **by, uint64_t *position) {
+    *by = actor.by;
+    *position = actor.position;
+    return actor.by != NULL;
+}
+
+/* --- commands --- */
+
+static bool runs_user_code(const struct command *command) {
+    cls_command_kind kind = command->type->kind;
+    return kind == CLS_COMMAND_HOST || kind == CLS_COMMAND_CALLBACK || kind == CLS_COMMAND_FOREIGN;
+}
+
+static void tell_wait(struct race_stream *by, struct race_stream *other, uint64_t position) {
+    const struct race_op op = {
+        .by = by, .kind = RACE_WAIT, .position = by->told + 1, .u.wait = {other, position}};
+    if (by == other)
+        return;
+    race_tell(&op);
+    by->waits = by->waits || by->changed || by->kept;
+}
+
+void race_submitted(struct stream *stream, const struct command *command,
+                    struct race_touches *touches) {
+    race_lock();
+    struct race_stream *by = race_know(stream);
+    if (by) {
+        const struct race_op op = {
+            .by = by,
+            .kind = RACE_COMMAND,
+            .position = command->position,
+            .u.command = {command_label(command), runs_user_code(command), *touches}};
+        if (actor.by)
+            tell_wait(by, actor.by, actor.position);
+        race_tell(&op);
+        by->told = command->position;
+        by->waits = false;
+        race_count_command();
+    } else {
+        race_drop(touches);
+    }
+    race_unlock();
+}
+
+static void tell_life(struct stream *stream, cl_mem memory, const char *label,
+                      enum race_kind kind) {
+    struct race_touches touches = {0};
+    race_add_whole(&touches, stream->context->device, memory, true, false);
+    race_lock();
+    struct race_stream *by = race_know(stream);
+    for (size_t i = 0; kind == RACE_BEGIN && i < touches.count; i++) {
+        const struct race_touch *touch = &touches.items[i];
+        race_forget_bytes(touch->root, touch->span.start, touch->span.start + touch->span.width);
+    }
+    const struct race_op op = {.by = by,
+                               .kind = kind,
+                               .position = by ? by->told : 0,
+                               .u.command = {label, false, touches}};
+    if (by)
+        race_tell(&op);
+    else
+        race_drop(&touches);
+    race_unlock();
+}
+
+void race_begins(struct stream *stream, cl_mem memory) {
+    tell_life(stream, memory, "malloc", RACE_BEGIN);
+}
+
+void race_ends(struct stream *stream, cl_mem memory) {
+    tell_life(stream, memory, "free", RACE_END);
+}
+
+/* What a thread of the program does comes before every call that it makes later, and so before all that is
+ * kept: it is compared, and not remembered. */
+void race_declared(struct race_touches *touches) {
+    struct race_visitor visitor = {.known = &race_known};
+    race_lock();
+    if (actor.by)
+        visitor =
+            (struct race_visitor){.by = actor.by,
+                                  .position = actor.position,
+                                  .label = actor.label,
+                                  .clock = race_history_at(&actor.by->history, actor.position),
+                                  .late = true};
+    race_visit(&visitor, touches);
+    race_unlock();
+    race_drop(touches);
+}
+
+/* --- order --- */
+
+void race_waits(struct stream *stream, struct stream *other, uint64_t position) {
+    race_lock();
+    struct race_stream *by = race_know(stream);
+    if (by && other->race && position)
+        tell_wait(by, other->race, position);
+    race_unlock();
+}
+
+void race_frees_wait(struct stream *stream, struct stream *other, uint64_t position) {
+    race_lock();
+    struct race_stream *by = race_know(stream);
+    if (by && other->race && other->race != by)
+        race_note(race_clock_raise(&by->frees, other->id, position));
+    race_unlock();
+}
+
+bool race_waits_open(const struct stream *stream) {
+    race_lock();
+    bool open = stream->race && stream->race->waits;
+    race_unlock();
+    return open;
+}
+
+void race_observed(struct stream *stream, uint64_t position) {
+    race_lock();
+    struct race_stream *by = stream->race;
+    bool all = position == RACE_ALL;
+    if (by && position) {
+        race_reach(by, position);
+        race_learn(&race_known, by, all ? by->told : position);
+        race_note(!all || race_clock_join(&race_known, &by->clock));
+    }
+    race_unlock();
+}
+
+void race_observed_context(const struct context *context) {
+    race_lock();
+    race_reach_context(context);
+    for (const struct race_stream *by = streams; by; by = by->hh.next)
+        if (by->context == context)
+            race_learn(&race_known, by, by->told);
+    race_unlock();
+}
+
+void race_enter(struct stream *stream, const struct command *command) {
+    race_lock();
+    actor = (struct actor){race_know(stream), command->position, command_label(command)};
+    if (actor.by) {
+        race_hold(actor.by, 1);
+        race_reach(actor.by, actor.position);
+    }
+    race_unlock();
+}
+
+void race_leave(void) {
+    race_lock();
+    if (actor.by)
+        race_hold(actor.by, -1);
+    actor = (struct actor){0};
+    race_unlock();
+}
+
+void race_meet_stream(void) {
+    race_lock();
+    living++;
+    race_unlock();
+}
+
+void race_forget_stream(struct stream *stream) {
+    race_lock();
+    if (stream->race) {
+        race_reach(stream->race, RACE_ALL);
+        race_hold(stream->race, -1);
+    }
+    stream->race = NULL;
+    lost = --living && lost;
+    race_unlock();
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Accesses that the caller declares (clstream/check.h). */
+#include <clstream/check.h>
+
+#include "base/error.h"
+#include "check/race.h"
+#include "command/copy_call.h"
+#include "memory/buffer.h"
+#include "stream/context.h"
+
+static cls_status check_access(cls_access access) {
+    if ((unsigned)access > CLS_ACCESS_READ_WRITE)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_access", (int)access);
+    return CLS_SUCCESS;
+}
+
+static bool writes(cls_access access) { return access != CLS_ACCESS_READ; }
+
+cls_status cls_check_host_access(const void *memory, size_t bytes, cls_access access) {
+    struct race_touches touches = {0};
+    struct race_span span = {0, bytes, bytes, 1};
+    cls_status status = check_access(access);
+    if (!status)
+        status = transfer_check_host(memory, bytes);
+    if (status || !race_on())
+        return status;
+    race_add_host(&touches, memory, &span, writes(access));
+    race_declared(&touches);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_check_buffer_access(cls_buffer handle, size_t offset, size_t bytes,
+                                   cls_access access) {
+    struct race_touches touches = {0};
+    struct race_span span = {offset, bytes, bytes, 1};
+    struct buffer *buffer;
+    cls_status status = check_access(access);
+    if (!status)
+        status = buffer_get(handle, &buffer);
+    if (status)
+        return status;
+    status = transfer_check_range(buffer, offset, bytes);
+    if (!status && race_on()) {
+        race_add_buffer(&touches, buffer->context->device, buffer->memory, &span, writes(access),
+                        access == CLS_ACCESS_UNKNOWN);
+        race_declared(&touches);
+    }
+    buffer_put(buffer);
+    return status;
+}

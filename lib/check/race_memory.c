@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* The shadows of all memory, and how an access meets what is known there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/race_report.h"
+#include "check/race_state.h"
+#include "driver/memory.h"
+
+/* More is forgotten: that many pieces of one buffer with different pasts, and none of them settled. */
+enum { MAX_SEGMENTS = 1 << 16, MAX_PAIRS = 16 };
+
+/* The shadow of a driver's buffer. */
+struct memory {
+    UT_hash_handle hh;
+    cl_mem root;
+    struct race_shadow shadow;
+};
+
+static struct memory *memories;
+static struct race_shadow host_memory;
+
+/* An access on its way through a shadow. */
+struct visit {
+    const struct race_visitor *visitor;
+    const struct race_touch *touch;
+    struct race_access access;
+    struct race_finding pairs[MAX_PAIRS];
+    char names[MAX_PAIRS][64];
+    uint64_t streams[MAX_PAIRS];
+    size_t n_pairs;
+};
+
+static bool settled(void *unused, const struct race_access *access) {
+    (void)unused;
+    return race_clock_at(race_floor(), access->by->id) >= access->position;
+}
+
+static bool has(const struct race_clock *clock, const struct race_access *access) {
+    return clock && race_clock_at(clock, access->by->id) >= access->position;
+}
+
+/* What the host has learned since a function was submitted does not make the function later. */
+static enum race_order order_of(void *context, const struct race_access *other) {
+    const struct visit *visit = context;
+    const struct race_access *access = &visit->access;
+    if (other->by == access->by)
+        return other->position <= access->position ? RACE_BEFORE : RACE_AFTER;
+    if (has(visit->visitor->clock, other))
+        return RACE_BEFORE;
+    if (!visit->visitor->late)
+        return has(visit->visitor->known, other) ? RACE_BEFORE : RACE_UNORDERED;
+    const struct race_clock *then = race_history_at(&other->by->history, other->position);
+    bool after = then && race_clock_at(then, access->by->id) >= access->position;
+    return after ? RACE_AFTER : RACE_UNORDERED;
+}
+
+/* One finding for a pair of commands, however many bytes they share; a certain one if there is any. */
+static void note_pair(void *context, const struct race_access *other, size_t start, size_t end) {
+    struct visit *visit = context;
+    const struct race_access *access = &visit->access;
+    bool possible = access->possible || other->possible;
+    size_t i = 0;
+    while (i < visit->n_pairs && (visit->streams[i] != other->by->id ||
+                                  visit->pairs[i].first.position != other->position))
+        i++;
+    if (i == MAX_PAIRS || (i < visit->n_pairs && (possible || !visit->pairs[i].possible)))
+        return;
+    visit->n_pairs += i == visit->n_pairs;
+    visit->streams[i] = other->by->id;
+    memcpy(visit->names[i], other->by->name, sizeof visit->names[i]);
+    visit->pairs[i] = (struct race_finding){
+        .first = {visit->names[i], other->label, other->position, other->write},
+        .second = {access->by ? access->by->name : NULL, access->label, access->position,
+                   access->write},
+        .possible = possible,
+        .host = !visit->touch->root,
+        .bytes = visit->touch->bytes,
+        .start = start - visit->touch->origin,
+        .end = end - visit->touch->origin};
+}
+
+static struct race_shadow *shadow_of(cl_mem root) {
+    struct memory *memory;
+    if (!root)
+        return &host_memory;
+    HASH_FIND_PTR(memories, &root, memory);
+    if (memory)
+        return &memory->shadow;
+    memory = calloc(1, sizeof *memory);
+    if (!memory)
+        return NULL;
+    memory->root = root;
+    HASH_ADD_PTR(memories, root, memory);
+    if (memory->hh.tbl)
+        return &memory->shadow;
+    free(memory);
+    return NULL;
+}
+
+static void visit_one(struct visit *visit) {
+    const struct race_rules rules = {visit, order_of, settled, note_pair, race_hold};
+    struct race_shadow *shadow = shadow_of(visit->touch->root);
+    if (!shadow || !race_shadow_touch(shadow, &visit->touch->span, &visit->access, &rules)) {
+        race_count_forgotten();
+    } else if (shadow->count > MAX_SEGMENTS) {
+        race_shadow_forget(shadow, 0, SIZE_MAX, &rules);
+        race_count_forgotten();
+    }
+}
+
+void race_visit(const struct race_visitor *visitor, const struct race_touches *touches) {
+    if (race_has_lost())
+        return;
+    struct visit visit = {.visitor = visitor, .n_pairs = 0};
+    visit.access = (struct race_access){
+        .by = visitor->by, .position = visitor->position, .label = visitor->label};
+    for (size_t i = 0; i < touches->count; i++) {
+        visit.touch = &touches->items[i];
+        visit.access.write = visit.touch->write;
+        visit.access.possible = visit.touch->possible;
+        visit_one(&visit);
+    }
+    for (size_t i = 0; i < visit.n_pairs; i++)
+        race_report(&visit.pairs[i]);
+    if (touches->failed)
+        race_count_forgotten();
+}
+
+static const struct race_rules forgetting = {.settled = settled, .hold = race_hold};
+
+void race_forget_all(void) {
+    struct memory *memory, *next;
+    race_shadow_forget(&host_memory, 0, SIZE_MAX, &forgetting);
+    HASH_ITER(hh, memories, memory, next) {
+        race_shadow_forget(&memory->shadow, 0, SIZE_MAX, &forgetting);
+        HASH_DEL(memories, memory);
+        free(memory);
+    }
+}
+
+void race_forget_bytes(cl_mem root, size_t start, size_t end) {
+    struct memory *found;
+    HASH_FIND_PTR(memories, &root, found);
+    if (!found)
+        return;
+    race_shadow_forget(&found->shadow, start, end, &forgetting);
+    if (found->shadow.count)
+        return;
+    HASH_DEL(memories, found);
+    free(found);
+}
+
+void race_forget_memory(const struct device *device, cl_mem memory) {
+    struct memory_place place;
+    memory_find(device, memory, &place);
+    bool whole = place.root == memory;
+    size_t start = whole ? 0 : place.origin, end = whole ? SIZE_MAX : start + place.bytes;
+    race_lock();
+    race_forget_kept(place.root, start, end);
+    race_forget_bytes(place.root, start, end);
+    race_unlock();
+}
+
+void race_forget_host(const void *memory, size_t bytes) {
+    size_t start = (size_t)(uintptr_t)memory;
+    race_lock();
+    race_forget_kept(NULL, start, start + bytes);
+    race_shadow_forget(&host_memory, start, start + bytes, &forgetting);
+    race_unlock();
+}

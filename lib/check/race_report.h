@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What the race checker has found: kept for the caller, and written where CLSTREAM_CHECK_LOG says. */
+#ifndef CLSTREAM_CHECK_RACE_REPORT_H
+#define CLSTREAM_CHECK_RACE_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One of two accesses; `stream` is NULL for the host's. */
+struct race_side {
+    const char *stream;
+    const char *label;
+    uint64_t position;
+    bool write;
+};
+
+struct race_finding {
+    struct race_side first, second; /* the second may be the host's */
+    bool possible;
+    bool host;    /* host memory, else a buffer */
+    size_t bytes; /* of the buffer */
+    size_t start, end;
+};
+
+/* Opens the report. */
+void race_report_start(void);
+
+/* All but race_report_start are called under the checker's lock. */
+void race_report(const struct race_finding *finding);
+void race_count_command(void);
+void race_count_forgotten(void);
+
+#endif

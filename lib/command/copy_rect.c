@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of 2-D rectangles. */
+#include "base/error.h"
+#include "command/copy_call.h"
+#include "command/op.h"
+#include "driver/memory.h"
+#include "driver/quirk.h"
+#include "stream/context.h"
+
+/* Work-items of the kernel at most; of more bytes each takes several, as far apart as there are items. */
+enum { MOST_ITEMS = 1 << 20 };
+
+/* The bytes from the first to the last of one side of a rectangle; false when that overflows. */
+static bool rect_span(size_t offset, size_t pitch, size_t width, size_t height, size_t *end) {
+    size_t rows;
+    return !__builtin_mul_overflow(pitch, height - 1, &rows) &&
+           !__builtin_add_overflow(rows, width, end) && !__builtin_add_overflow(*end, offset, end);
+}
+
+static cls_status check_side(const struct buffer *buffer, size_t offset, size_t pitch,
+                             const cls_rect *rect) {
+    size_t end;
+    if (!rect_span(offset, pitch, rect->width, rect->height, &end))
+        return error_set(CLS_ERROR_OUT_OF_RANGE, "the rectangle's size overflows");
+    if (buffer && end > buffer->bytes)
+        return error_set(CLS_ERROR_OUT_OF_RANGE,
+                         "the rectangle ends at byte %zu of a buffer of %zu", end, buffer->bytes);
+    return CLS_SUCCESS;
+}
+
+static cls_status check_rect(const struct transfer *t, const cls_rect *rect) {
+    if (rect->dst_pitch < rect->width || rect->src_pitch < rect->width)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a pitch is below the width %zu", rect->width);
+    cls_status status = check_side(t->to, rect->dst_offset, rect->dst_pitch, rect);
+    return status ? status : check_side(t->from, rect->src_offset, rect->src_pitch, rect);
+}
+
+/* Begins a rectangle transfer with the checks that all three share. With an empty rectangle the transfer
+ * is already ended and `*done` set. */
+static cls_status rect_begin(struct transfer *t, cls_stream stream, const cls_buffer *to,
+                             const cls_buffer *from, const cls_rect *rect, bool *done) {
+    if (!rect)
+        return error_set(CLS_ERROR_INVALID_VALUE, "the rectangle is null");
+    cls_status status = transfer_begin(t, stream, to, from);
+    if (status)
+        return status;
+    *done = !rect->width || !rect->height;
+    if (*done)
+        return transfer_end(t, CLS_SUCCESS);
+    status = check_rect(t, rect);
+    if (status)
+        return transfer_end(t, status);
+    t->command.bytes = rect->width * rect->height;
+    return CLS_SUCCESS;
+}
+
+static size_t host_span(size_t offset, size_t pitch, const cls_rect *rect) {
+    size_t end = 0;
+    rect_span(offset, pitch, rect->width, rect->height, &end);
+    return end;
+}
+
+static struct rect_2d to_buffer(const cls_rect *r) {
+    return (struct rect_2d){r->width,     r->height,     r->dst_offset,
+                            r->dst_pitch, r->src_offset, r->src_pitch};
+}
+
+static struct rect_2d from_buffer(const cls_rect *r) {
+    return (struct rect_2d){r->width,     r->height,     r->src_offset,
+                            r->src_pitch, r->dst_offset, r->dst_pitch};
+}
+
+static cls_status rect_h2d(cls_buffer dst, const void *src, const cls_rect *rect, cls_stream stream,
+                           bool blocking) {
+    struct transfer t;
+    bool done;
+    cls_status status = rect_begin(&t, stream, &dst, NULL, rect, &done);
+    if (status || done)
+        return status;
+    size_t span = host_span(rect->src_offset, rect->src_pitch, rect);
+    status = transfer_check_host(src, span);
+    if (status)
+        return transfer_end(&t, status);
+    bool stage = transfer_is_staged(&t, true, src, span);
+    t.command.type = stage ? &type_staged_write_rect : &type_write_rect;
+    t.command.u.rect = (struct rect_arguments){
+        .to = t.to->memory, .host = (void *)(uintptr_t)src, .rect = to_buffer(rect)};
+    return transfer_submit(&t, blocking);
+}
+
+static cls_status rect_d2h(void *dst, cls_buffer src, const cls_rect *rect, cls_stream stream,
+                           bool blocking) {
+    struct transfer t;
+    bool done;
+    cls_status status = rect_begin(&t, stream, NULL, &src, rect, &done);
+    if (status || done)
+        return status;
+    size_t span = host_span(rect->dst_offset, rect->dst_pitch, rect);
+    status = transfer_check_host(dst, span);
+    if (status)
+        return transfer_end(&t, status);
+    bool stage = transfer_is_staged(&t, false, dst, span);
+    t.command.type = stage ? &type_staged_read_rect : &type_read_rect;
+    t.command.u.rect =
+        (struct rect_arguments){.from = t.from->memory, .host = dst, .rect = from_buffer(rect)};
+    return transfer_submit(&t, blocking);
+}
+
+/* Rectangles of one buffer: refused where their spans meet, unless rows of one pitch pass each other. */
+static bool rects_overlap(const cls_rect *rect) {
+    size_t dst_end = host_span(rect->dst_offset, rect->dst_pitch, rect);
+    size_t src_end = host_span(rect->src_offset, rect->src_pitch, rect);
+    if (dst_end <= rect->src_offset || src_end <= rect->dst_offset)
+        return false;
+    if (rect->dst_pitch != rect->src_pitch)
+        return true;
+    size_t pitch = rect->dst_pitch;
+    size_t ahead = rect->dst_offset > rect->src_offset ? rect->dst_offset - rect->src_offset
+                                                       : rect->src_offset - rect->dst_offset;
+    size_t column = ahead % pitch;
+    return column < rect->width || column > pitch - rect->width;
+}
+
+static bool is_part(const struct device *device, const struct buffer *buffer) {
+    struct memory_place place;
+    memory_find(device, buffer->memory, &place);
+    return place.root != buffer->memory;
+}
+
+/* Whether its rows begin in one row of the pitch and end in the next. */
+static bool is_split(size_t offset, size_t pitch, size_t width) {
+    return offset % pitch > pitch - width;
+}
+
+/* OpenCL copies within one buffer between rows of one pitch only, and PoCL takes some of those that are split
+ * for ones that overlap. */
+static bool driver_can_copy(const struct transfer *t, const cls_rect *rect) {
+    const struct device *device = t->stream->context->device;
+    if (t->to->memory == t->from->memory &&
+        (rect->dst_pitch != rect->src_pitch ||
+         is_split(rect->dst_offset, rect->dst_pitch, rect->width) ||
+         is_split(rect->src_offset, rect->src_pitch, rect->width)))
+        return false;
+    return !(device->quirks & QUIRK_PART_RECT_CRASHES) ||
+           (!is_part(device, t->to) && !is_part(device, t->from));
+}
+
+static cls_array bytes_of(cls_buffer buffer, size_t offset, size_t pitch, const cls_rect *rect) {
+    return cls_array_at(buffer, CLS_U8, offset, host_span(offset, pitch, rect) - offset);
+}
+
+static cls_status launch_copy(struct op_call *call, const cls_rect *rect) {
+    static const struct op_kernel_spec spec = {"copy.cl", "copy_rect", "", "copy_rect"};
+    const size_t bytes = rect->width * rect->height;
+    const struct op_arg args[] = {
+        op_arg_view(&call->views[0], false),
+        op_arg_u64(rect->src_offset),
+        op_arg_u64(rect->src_pitch),
+        op_arg_view(&call->views[1], true),
+        op_arg_u64(rect->dst_offset),
+        op_arg_u64(rect->dst_pitch),
+        op_arg_u64(rect->width),
+        op_arg_u64(bytes),
+    };
+    struct kernel *kernel;
+    cls_status status = op_kernel(call, &spec, &kernel);
+    if (status)
+        return status;
+    call->copies = bytes;
+    return op_launch(call, kernel, args, sizeof args / sizeof *args,
+                     bytes < MOST_ITEMS ? bytes : MOST_ITEMS, 0);
+}
+
+static cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const cls_rect *rect,
+                                 cls_stream stream, bool blocking) {
+    const cls_array from = bytes_of(src, rect->src_offset, rect->src_pitch, rect);
+    const cls_array to = bytes_of(dst, rect->dst_offset, rect->dst_pitch, rect);
+    const cls_array *const views[] = {&from, &to};
+    struct op_call call;
+    cls_status status = op_begin(&call, stream, views, 2, blocking);
+    return status ? status : op_end(&call, launch_copy(&call, rect), blocking);
+}
+
+static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *rect, cls_stream stream,
+                           bool blocking) {
+    struct transfer t;
+    bool done;
+    cls_status status = rect_begin(&t, stream, &dst, &src, rect, &done);
+    if (status || done)
+        return status;
+    if (t.to->memory == t.from->memory && rects_overlap(rect))
+        return transfer_end(&t,
+                            error_set(CLS_ERROR_OVERLAP, "the rectangles overlap in one buffer"));
+    if (!driver_can_copy(&t, rect)) {
+        transfer_end(&t, CLS_SUCCESS);
+        return rect_by_kernel(dst, src, rect, stream, blocking);
+    }
+    t.command.type = &type_copy_rect;
+    t.command.u.rect = (struct rect_arguments){
+        .to = t.to->memory, .from = t.from->memory, .rect = from_buffer(rect)};
+    return transfer_submit(&t, blocking);
+}
+
+cls_status cls_copy_rect_h2d_async(cls_buffer dst, const void *src, const cls_rect *rect,
+                                   cls_stream stream) {
+    return rect_h2d(dst, src, rect, stream, false);
+}
+
+cls_status cls_copy_rect_h2d(cls_buffer dst, const void *src, const cls_rect *rect,
+                             cls_stream stream) {
+    return rect_h2d(dst, src, rect, stream, true);
+}
+
+cls_status cls_copy_rect_d2h_async(void *dst, cls_buffer src, const cls_rect *rect,
+                                   cls_stream stream) {
+    return rect_d2h(dst, src, rect, stream, false);
+}
+
+cls_status cls_copy_rect_d2h(void *dst, cls_buffer src, const cls_rect *rect, cls_stream stream) {
+    return rect_d2h(dst, src, rect, stream, true);
+}
+
+cls_status cls_copy_rect_d2d_async(cls_buffer dst, cls_buffer src, const cls_rect *rect,
+                                   cls_stream stream) {
+    return rect_d2d(dst, src, rect, stream, false);
+}
+
+cls_status cls_copy_rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *rect,
+                             cls_stream stream) {
+    return rect_d2d(dst, src, rect, stream, true);
+}

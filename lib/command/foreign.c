@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Foreign code as a command: what knows no wait lists (CLBlast) or is the user's own enqueues on an
+ * in-order queue, the stream's companion, entered behind one merged wait and left with one event. It runs
+ * on a worker, for it may take long: a library compiles its kernels at the first call. A library's call
+ * whose kernels are known to be compiled needs neither where the stream's own queue is in order.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "check/race.h"
+#include "command/op.h"
+#include "driver/event.h"
+#include "driver/queue.h"
+#include "driver/status.h"
+#include "memory/buffer.h"
+#include "stream/abandoned.h"
+#include "stream/context.h"
+#include "stream/event_ref.h"
+#include "stream/handover.h"
+#include "stream/mutant.h"
+#include "stream/stream.h"
+#include "stream/worker.h"
+#include "stream/worker_commands.h"
+
+/* Under the lock: the stream's companion, made on first need, and replaced by a profiled one when the stream
+ * has become so. */
+static cls_status find_companion(struct stream *stream) {
+    struct queue_traits traits = {.out_of_order = false,
+                                  .profiled = stream->queue->traits.profiled,
+                                  .priority = stream->queue->traits.priority};
+    if (stream->companion && (stream->companion->traits.profiled || !traits.profiled))
+        return CLS_SUCCESS;
+    struct queue *queue;
+    cls_status status = queue_acquire(stream->context, &traits, &queue);
+    if (status)
+        return status;
+    struct queue *before = stream->companion;
+    stream->companion = queue;
+    if (before)
+        handover_leave_queue(stream, before);
+    return CLS_SUCCESS;
+}
+
+/* Enters the companion behind one merged wait for all that is ahead. */
+static cls_status enter(struct stream *stream, struct command *command) {
+    cls_status status = handover_choose_queue(stream, command);
+    if (!status)
+        status = find_companion(stream);
+    if (!status && !mutant(MUTANT_COMPANION_COVER))
+        status = handover_cover(stream);
+    if (status)
+        return status;
+    stream_flush_locked(stream);
+    cl_event *events = malloc((command->deps.count + 1) * sizeof *events), entered;
+    if (!events)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
+    cl_uint count = 0;
+    cl_event tail = handover_tail(stream, stream->companion);
+    if (tail && !mutant(MUTANT_COMPANION_TAIL))
+        events[count++] = tail;
+    for (unsigned i = 0; i < command->deps.count && !mutant(MUTANT_COMPANION_WAITS); i++)
+        if (deps_items(&command->deps)[i].share)
+            events[count++] = deps_items(&command->deps)[i].share->event;
+    if (count)
+        status = enqueue_marker(stream->context->device, stream->companion->cl,
+                                (struct wait_list){count, events}, &entered);
+    free(events);
+    if (!count || status)
+        return status;
+    /* Kept until the command is retired, as a flight's event is. */
+    struct dep keep = {.share = share_new(stream->context->device, entered)};
+    if (keep.share) {
+        status = deps_add(&command->deps, &keep);
+    } else {
+        event_release(stream->context->device, entered);
+        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an event");
+    }
+    if (status)
+        dep_release(&keep);
+    return status;
+}
+
+/* Without an event nothing is to be known of what was enqueued. Returns why there is none. */
+static cls_status leave(struct stream *stream, struct command *command, cl_event *event) {
+    const struct device *device = stream->context->device;
+    struct queue *queue = stream->companion; /* only this worker, now, would change it */
+    cls_status status = enqueue_marker(device, queue->cl, (struct wait_list){0, NULL}, event);
+    if (!status) {
+        queue_flush(device, queue->cl);
+        return CLS_SUCCESS;
+    }
+    *event = NULL;
+    pthread_mutex_lock(&stream->lock); /* others look at what the head uses */
+    wreck_leave_command(stream->context, queue, command);
+    pthread_mutex_unlock(&stream->lock);
+    return status;
+}
+
+/* What is called between entering and leaving; returns a cl_int. */
+typedef int (*body)(struct stream *stream, cl_command_queue queue, const struct command *command);
+
+static struct run_result run_on_companion(struct stream *stream, struct command *command,
+                                          body call) {
+    struct run_result result = {.companion = true};
+    pthread_mutex_lock(&stream->lock);
+    result.status = enter(stream, command);
+    cl_command_queue queue = stream->companion ? stream->companion->cl : NULL;
+    pthread_mutex_unlock(&stream->lock);
+    if (result.status) {
+        result.code = cls_last_error_code();
+        return result;
+    }
+    run_enter_user_code(stream, command);
+    result.code = call(stream, queue, command);
+    run_leave_user_code();
+    result.status = result.code ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS;
+    cls_status left = leave(stream, command, &result.event);
+    if (!result.status && left) {
+        result.status = left;
+        result.code = cls_last_error_code();
+    }
+    return result;
+}
+
+static int call_user(struct stream *stream, cl_command_queue queue, const struct command *command) {
+    (void)stream;
+    return command->u.host.foreign(queue, command->u.host.arg);
+}
+
+static struct run_result run_foreign(struct stream *stream, struct command *command,
+                                     cls_status so_far) {
+    (void)so_far;
+    return run_on_companion(stream, command, call_user);
+}
+
+const struct command_type type_foreign = {
+    .kind = CLS_COMMAND_FOREIGN, .label = "foreign call", .run = run_foreign};
+
+/* --- calls of a foreign library by an operation --- */
+
+static int call_library(struct stream *stream, cl_command_queue queue,
+                        const struct command *command) {
+    const int code =
+        command->u.library.call(stream->context->device, queue, command->u.library.arguments, NULL);
+    if (!code)
+        atomic_fetch_or(&stream->context->compiled_calls, command->u.library.compiled);
+    return code;
+}
+
+static struct run_result run_library(struct stream *stream, struct command *command,
+                                     cls_status so_far) {
+    (void)so_far;
+    return run_on_companion(stream, command, call_library);
+}
+
+/* Only on an in-order queue, where a marker holds back what comes behind it. */
+static cls_status enqueue_library(struct target target, const struct command *command,
+                                  struct wait_list waits, cl_event *event) {
+    cls_status status =
+        waits.count ? enqueue_marker(target.device, target.queue, waits, NULL) : CLS_SUCCESS;
+    if (status)
+        return status;
+    const int code =
+        command->u.library.call(target.device, target.queue, command->u.library.arguments, event);
+    return code ? driver_status(code, command_label(command)) : CLS_SUCCESS;
+}
+
+static void discard_library(struct command *command) {
+    free(command->u.library.arguments);
+    command->u.library.arguments = NULL;
+}
+
+static const struct command_type type_library = {.kind = CLS_COMMAND_FOREIGN,
+                                                 .label = "library call",
+                                                 .run = run_library,
+                                                 .touch = race_touch_args,
+                                                 .discard = discard_library};
+static const struct command_type type_library_inline = {.kind = CLS_COMMAND_FOREIGN,
+                                                        .label = "library call",
+                                                        .enqueue = enqueue_library,
+                                                        .in_parts = true,
+                                                        .touch = race_touch_args,
+                                                        .discard = discard_library};
+
+/* Whether the call can be enqueued by whoever submits it: nothing is left to compile, and the stream's
+ * queue orders what the library does not. */
+static bool may_go_inline(struct stream *stream, uint32_t compiled) {
+    if ((atomic_load(&stream->context->compiled_calls) & compiled) != compiled)
+        return false;
+    pthread_mutex_lock(&stream->lock);
+    const bool in_order = !stream->queue->traits.out_of_order;
+    pthread_mutex_unlock(&stream->lock);
+    return in_order;
+}
+
+/* The command keeps every buffer of the call. */
+static cls_status keep_buffers(const struct op_call *call, struct command *command) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i <= call->n_views && !status; i++) {
+        struct buffer *buffer = i < call->n_views ? call->views[i].buffer : call->scratch;
+        if (!buffer)
+            continue;
+        object_retain(&buffer->object);
+        status = command_keep(command, &buffer->object);
+        if (status)
+            buffer_put(buffer);
+    }
+    return status;
+}
+
+/* The views, the last of which is the output, and the scratch, as arguments. */
+static unsigned library_args(const struct op_call *call, struct op_arg *args) {
+    unsigned n = 0;
+    for (; n < call->n_views; n++)
+        args[n] = op_arg_view(&call->views[n], n + 1 == call->n_views);
+    if (call->scratch)
+        args[n++] = op_arg_out(call->scratch);
+    return n;
+}
+
+cls_status op_library(struct op_call *call, const struct op_library_call *library) {
+    struct command command;
+    const bool in_place = may_go_inline(call->stream, library->compiled);
+    command_init(&command, in_place ? &type_library_inline : &type_library, library->label);
+    command.u.library.call = library->call;
+    command.u.library.compiled = library->compiled;
+    command.u.library.arguments = malloc(library->bytes);
+    if (!command.u.library.arguments)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a library's call");
+    memcpy(command.u.library.arguments, library->arguments, library->bytes);
+    cls_status status = keep_buffers(call, &command);
+    struct op_arg args[OP_MAX_VIEWS + 1];
+    const struct race_args known = {.op_args = args, .count = library_args(call, args)};
+    if (!status) {
+        pthread_mutex_lock(&call->stream->lock);
+        return stream_submit_entered(call->stream, &command, &known, &call->last_position);
+    }
+    command_drop(&command);
+    return status;
+}
+
+cls_status op_any_queue(const struct op_call *call, cl_command_queue *out) {
+    return context_host_queue(call->context, out);
+}

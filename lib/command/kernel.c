@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "command/kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/text_file.h"
+#include "driver/program.h"
+#include "stream/command.h"
+#include "stream/context.h"
+
+/* Knowing how parameters are passed lets a wrong argument be refused before a driver crashes on it. */
+#define ARG_INFO_OPTION "-cl-kernel-arg-info"
+
+static void program_finalize(struct object *object) {
+    struct program *program = (struct program *)(void *)object;
+    program_release(program->cl);
+    context_put(program->context);
+}
+
+static void kernel_finalize(struct object *object) {
+    struct kernel *kernel = (struct kernel *)(void *)object;
+    for (int i = 0; i < KERNEL_INSTANCES; i++) {
+        cl_kernel instance = atomic_load(&kernel->instances[i]);
+        if (instance)
+            kernel_release(kernel->context->device, instance);
+    }
+    free(kernel->parameters);
+    if (!kernel->program)
+        return;
+    object_release(&kernel->program->object);
+    context_put(kernel->context);
+}
+
+struct object_pool program_pool =
+    OBJECT_POOL(5, sizeof(struct program), "program", program_finalize);
+struct object_pool kernel_pool = OBJECT_POOL(6, sizeof(struct kernel), "kernel", kernel_finalize);
+
+/* --- programs --- */
+
+static cls_status program_new(struct context *context, const struct program_spec *spec,
+                              struct program **out) {
+    cl_program cl;
+    cls_status status = program_build(context->device, context->cl, spec, &cl);
+    if (status)
+        return status;
+    struct program *program = object_create(&program_pool);
+    if (!program) {
+        program_release(cl);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a program");
+    }
+    object_retain(&context->object);
+    program->context = context;
+    program->cl = cl;
+    *out = program;
+    return CLS_SUCCESS;
+}
+
+/* Builds with the parameters' kinds kept, and without them where the compiler fails over that: NVIDIA's does
+ * for a kernel that has none. */
+static cls_status build_user_program(struct context *context, const char *source, const char *name,
+                                     const char *options, struct program **out) {
+    size_t length = strlen(options) + sizeof ARG_INFO_OPTION + 1;
+    char *all = malloc(length);
+    if (!all)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for build options");
+    snprintf(all, length, "%s %s", ARG_INFO_OPTION, options);
+    struct program_spec spec = {name, source, all};
+    struct detail held;
+    error_hold(&held);
+    cls_status status = program_new(context, &spec, out);
+    if (status == CLS_ERROR_BUILD_FAILED) {
+        spec.options = options;
+        status = program_new(context, &spec, out);
+    }
+    free(all);
+    return error_settle(&held, status);
+}
+
+cls_status cls_program_from_source(cls_context handle, const char *source, const char *name,
+                                   const char *options, cls_program *out) {
+    if (!source || !out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_program_from_source: %s is null",
+                         source ? "out" : "source");
+    struct context *context;
+    struct program *program = NULL;
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    status = build_user_program(context, source, name ? name : "source", options ? options : "",
+                                &program);
+    if (!status)
+        *out = object_handle(&program->object);
+    context_put(context);
+    return status;
+}
+
+cls_status cls_program_load(cls_context context, const char *path, const char *options,
+                            cls_program *out) {
+    char *source;
+    if (!path || !out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_program_load: %s is null",
+                         path ? "out" : "path");
+    cls_status status = text_file_read(path, &source);
+    if (status)
+        return status;
+    status = cls_program_from_source(context, source, path, options, out);
+    free(source);
+    return status;
+}
+
+cls_status cls_program_destroy(cls_program handle) {
+    return object_destroy(&program_pool, handle) ? CLS_SUCCESS
+                                                 : object_invalid(&program_pool, handle);
+}
+
+/* --- kernels --- */
+
+static cls_status read_parameters(struct kernel *kernel, cl_kernel instance) {
+    const struct device *device = kernel->context->device;
+    cls_status status = kernel_parameter_count(device, instance, &kernel->n_parameters);
+    if (!status)
+        status = kernel_max_group(device, instance, &kernel->max_group);
+    if (!status)
+        status = kernel_compiled_group(device, instance, kernel->group);
+    if (!status)
+        status = kernel_local_bytes(device, instance, &kernel->local_bytes);
+    if (status)
+        return status;
+    kernel->has_group = kernel->group[0] != 0;
+    const size_t line = device->max_local[0];
+    kernel->max_line = kernel->max_group < line ? kernel->max_group : line;
+    kernel->parameters = calloc(kernel->n_parameters + 1, sizeof *kernel->parameters);
+    if (!kernel->parameters)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a kernel");
+    kernel->takes_local = kernel->local_bytes != 0;
+    for (unsigned i = 0; i < kernel->n_parameters; i++) {
+        const enum parameter_kind kind = kernel_parameter(device, instance, i);
+        kernel->parameters[i] = kind;
+        kernel->takes_local |= kind == PARAMETER_UNKNOWN || kind == PARAMETER_LOCAL;
+    }
+    return CLS_SUCCESS;
+}
+
+cls_status kernel_new(struct context *context, struct program *program, cl_program cl,
+                      const char *function, const char *label, struct kernel **out) {
+    cl_kernel instance;
+    const char *interned = intern(label);
+    if (!interned)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a kernel's name");
+    cls_status status = program_create_kernel(cl, function, &instance);
+    if (status)
+        return status;
+    struct kernel *kernel = object_create(&kernel_pool);
+    if (!kernel) {
+        kernel_release(context->device, instance);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a kernel");
+    }
+    if (program) {
+        object_retain(&context->object);
+        object_retain(&program->object);
+    }
+    kernel->context = context;
+    kernel->program = program;
+    kernel->cl = cl;
+    kernel->label = interned;
+    snprintf(kernel->name, sizeof kernel->name, "%s", function);
+    atomic_store(&kernel->instances[0], instance);
+    status = read_parameters(kernel, instance);
+    if (status)
+        object_release(&kernel->object);
+    else
+        *out = kernel;
+    return status;
+}
+
+cls_status kernel_take_instance(struct kernel *kernel, cl_kernel *out) {
+    for (int i = 0; i < KERNEL_INSTANCES; i++) {
+        if (!atomic_load_explicit(&kernel->instances[i], memory_order_relaxed))
+            continue;
+        cl_kernel instance = atomic_exchange(&kernel->instances[i], NULL);
+        if (instance) {
+            *out = instance;
+            return CLS_SUCCESS;
+        }
+    }
+    return program_create_kernel(kernel->cl, kernel->name, out);
+}
+
+void kernel_give_instance(struct kernel *kernel, cl_kernel instance) {
+    for (int i = 0; i < KERNEL_INSTANCES; i++) {
+        cl_kernel none = NULL;
+        if (atomic_compare_exchange_strong(&kernel->instances[i], &none, instance))
+            return;
+    }
+    kernel_release(kernel->context->device, instance);
+}
+
+cls_status cls_kernel_create(cls_program handle, const char *name, cls_kernel *out) {
+    if (!name || !out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_kernel_create: %s is null",
+                         name ? "out" : "name");
+    struct program *program = object_acquire(&program_pool, handle);
+    if (!program)
+        return object_invalid(&program_pool, handle);
+    struct kernel *kernel;
+    cls_status status = context_check(program->context);
+    if (!status && strlen(name) >= sizeof kernel->name)
+        status = error_set(CLS_ERROR_NOT_FOUND, "no kernel has a name of %zu bytes", strlen(name));
+    if (!status)
+        status = kernel_new(program->context, program, program->cl, name, name, &kernel);
+    if (!status)
+        *out = object_handle(&kernel->object);
+    object_release(&program->object);
+    return status;
+}
+
+cls_status cls_kernel_destroy(cls_kernel handle) {
+    return object_destroy(&kernel_pool, handle) ? CLS_SUCCESS
+                                                : object_invalid(&kernel_pool, handle);
+}
+
+cls_status kernel_get(cls_kernel handle, struct kernel **out) {
+    struct kernel *kernel = object_acquire(&kernel_pool, handle);
+    if (!kernel)
+        return object_invalid(&kernel_pool, handle);
+    cls_status status = context_check(kernel->context);
+    if (status)
+        object_release(&kernel->object);
+    else
+        *out = kernel;
+    return status;
+}

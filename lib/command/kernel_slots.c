@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "command/kernel_slots.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "command/kernel.h"
+#include "driver/kernel.h"
+#include "stream/context.h"
+#include "stream/stream.h"
+
+/* The kernel stays until the commands that were launched from the slot have retired: its reference goes to
+ * the newest flight. Where that cannot be kept, OpenCL's own rule that a queued command keeps its kernel
+ * has to do. */
+COLD static void free_slot(struct stream *stream, struct kernel_slot *slot) {
+    struct flight *last = flight_last(&stream->flights);
+    struct kernel *kernel = slot->kernel;
+    if (!kernel)
+        return;
+    kernel_give_instance(kernel, slot->instance);
+    slot->kernel = NULL;
+    slot->handle = NULL;
+    if (!last || refs_keep(&last->refs, &kernel->object))
+        object_release(&kernel->object);
+}
+
+/* A free slot, one whose kernel is destroyed, or the next in turn. */
+static struct kernel_slot *choose(struct kernel_slots *slots) {
+    for (unsigned i = 0; i < KERNEL_SLOTS; i++) {
+        struct kernel_slot *slot = &slots->slot[i];
+        if (!slot->kernel || !object_is(&slot->kernel->object, slot->handle))
+            return slot;
+    }
+    return &slots->slot[slots->next++ % KERNEL_SLOTS];
+}
+
+cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct kernel_slot **out) {
+    cl_kernel instance;
+    for (unsigned i = 0; i < KERNEL_SLOTS; i++)
+        if (stream->kernels.slot[i].kernel == kernel) {
+            *out = &stream->kernels.slot[i];
+            (*out)->n_told = 0;
+            return CLS_SUCCESS;
+        }
+    if (stream->context != kernel->context)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "kernel and stream are of different contexts");
+    cls_status status = kernel_take_instance(kernel, &instance);
+    if (status)
+        return status;
+    struct kernel_slot *slot = choose(&stream->kernels);
+    free_slot(stream, slot);
+    object_retain(&kernel->object);
+    slot->handle = object_handle(&kernel->object);
+    slot->kernel = kernel;
+    slot->instance = instance;
+    slot->n_told = 0;
+    *out = slot;
+    return CLS_SUCCESS;
+}
+
+cls_status kernel_slots_get(struct stream *stream, cls_kernel handle, struct kernel_slot **out) {
+    struct kernel *kernel;
+    for (unsigned i = 0; i < KERNEL_SLOTS; i++) {
+        struct kernel_slot *slot = &stream->kernels.slot[i];
+        if (slot->handle == handle && slot->kernel && object_is(&slot->kernel->object, handle)) {
+            *out = slot;
+            return CLS_SUCCESS;
+        }
+    }
+    cls_status status = kernel_get(handle, &kernel);
+    if (status)
+        return status;
+    status = kernel_slots_of(stream, kernel, out);
+    object_release(&kernel->object);
+    return status;
+}
+
+/* Values are mostly of these sizes, which need no call to be compared. */
+static inline bool same_bytes(const void *a, const void *b, size_t n) {
+    if (n == 4)
+        return memcmp(a, b, 4) == 0;
+    return n == 8 ? memcmp(a, b, 8) == 0 : memcmp(a, b, n) == 0;
+}
+
+bool kernel_slot_knows(const struct kernel_slot *slot, unsigned i, const cls_arg *arg) {
+    const struct told_arg *known = &slot->told[i];
+    if (i >= slot->n_told || known->kind != arg->kind || !known->size)
+        return false;
+    if (arg->kind == CLS_ARG_BUFFER)
+        return known->u.buffer.handle == arg->u.buffer;
+    return known->size == arg->size &&
+           (arg->kind == CLS_ARG_LOCAL || same_bytes(known->u.bytes, arg->u.bytes, arg->size));
+}
+
+/* Of a value of more bytes nothing is kept. */
+static struct told_arg told_by(const cls_arg *arg, cl_mem memory) {
+    struct told_arg told = {.kind = arg->kind, .size = arg->size};
+    if (arg->kind == CLS_ARG_BUFFER) {
+        told.size = sizeof(cl_mem);
+        told.u.buffer.handle = arg->u.buffer;
+        told.u.buffer.memory = memory;
+    } else if (arg->kind == CLS_ARG_VALUE) {
+        memcpy(told.u.bytes, arg->u.bytes, sizeof told.u.bytes);
+        told.size = arg->size <= sizeof told.u.bytes ? arg->size : 0;
+    }
+    return told;
+}
+
+cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                            cl_mem memory) {
+    const bool is_buffer = arg->kind == CLS_ARG_BUFFER;
+    const void *value = arg->size > sizeof arg->u.bytes ? arg->u.pointer : arg->u.bytes;
+    if (arg->kind == CLS_ARG_LOCAL)
+        value = NULL;
+    if (i < slot->n_told)
+        slot->told[i].size = 0;
+    cls_status status = kernel_set_arg(slot->kernel->context->device, slot->instance, i,
+                                       is_buffer ? sizeof memory : arg->size,
+                                       is_buffer ? (const void *)&memory : value);
+    if (RARELY(status || i >= TOLD_ARGS || i > slot->n_told))
+        return status;
+    slot->told[i] = told_by(arg, memory);
+    slot->n_told += i == slot->n_told;
+    return CLS_SUCCESS;
+}
+
+cls_status kernel_slot_give(struct kernel_slot *slot, struct command *launch) {
+    cls_status status = refs_keep(&launch->refs, &slot->kernel->object);
+    if (status)
+        return status;
+    launch->u.launch.kernel = slot->kernel;
+    slot->kernel = NULL;
+    slot->handle = NULL;
+    return CLS_SUCCESS;
+}
+
+void kernel_slots_clear(struct stream *stream) {
+    for (unsigned i = 0; i < KERNEL_SLOTS; i++)
+        free_slot(stream, &stream->kernels.slot[i]);
+}

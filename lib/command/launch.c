@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* Launching the caller's kernels: arguments are checked and set, and the launch submitted. */
+#include <string.h>
+
+#include "base/error.h"
+#include "check/race.h"
+#include "command/copy_call.h"
+#include "command/kernel.h"
+#include "command/kernel_slots.h"
+#include "memory/buffer.h"
+#include "stream/context.h"
+#include "stream/stream.h"
+
+void kernel_command(struct kernel_slot *slot, struct command *out) {
+    command_init(out, &type_launch, slot->kernel->label);
+    out->u.launch.slot = slot;
+    out->u.launch.instance = slot->instance;
+}
+
+/* --- shape --- */
+
+/* Sizes of groups are mostly powers of two, for which it takes no division. */
+static bool is_multiple(size_t n, size_t of) {
+    return (of & (of - 1)) == 0 ? (n & (of - 1)) == 0 : n % of == 0;
+}
+
+static cls_status check_local(const struct kernel *kernel, const struct launch_shape *shape) {
+    const size_t *most = kernel->context->device->max_local;
+    size_t group = 1;
+    for (unsigned i = 0; i < shape->dims; i++) {
+        size_t local = shape->local[i];
+        if (!local || !is_multiple(shape->global[i], local))
+            return error_set(CLS_ERROR_INVALID_VALUE,
+                             "local size %zu does not divide global size %zu in dimension %u",
+                             local, shape->global[i], i);
+        if (local > most[i])
+            return error_set(CLS_ERROR_INVALID_VALUE,
+                             "the device takes at most %zu work-items of a group in dimension %u",
+                             most[i], i);
+        if (__builtin_mul_overflow(group, local, &group) || group > kernel->max_group)
+            return error_set(CLS_ERROR_INVALID_VALUE,
+                             "'%s' takes at most %zu work-items in a group", kernel->label,
+                             kernel->max_group);
+    }
+    return CLS_SUCCESS;
+}
+
+/* Drivers do not agree whether they choose by themselves the only group that the source allows. */
+COLD static cls_status take_group(const struct kernel *kernel, struct launch_shape *shape) {
+    const size_t *group = kernel->group;
+    bool fits = true;
+    for (unsigned i = 0; i < 3; i++) {
+        const size_t local = i >= shape->dims ? 1 : shape->has_local ? shape->local[i] : group[i];
+        fits &= local == group[i];
+        if (i < shape->dims)
+            shape->local[i] = group[i];
+    }
+    shape->has_local = true;
+    if (fits)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_INVALID_VALUE, "'%s' is for groups of %zu x %zu x %zu",
+                     kernel->label, group[0], group[1], group[2]);
+}
+
+/* 0 items in one dimension are none in all, however many there are in the others. */
+static cls_status read_shape(const struct kernel *kernel, const cls_launch *launch,
+                             struct launch_shape *out) {
+    bool empty = false, overflows = false;
+    if (RARELY(!launch || launch->dims < 1 || launch->dims > 3))
+        return error_set(CLS_ERROR_INVALID_VALUE, "a launch has 1 to 3 dimensions, not %u",
+                         launch ? launch->dims : 0);
+    out->dims = launch->dims;
+    out->has_local = false;
+    out->items = 1;
+    memcpy(out->global, launch->global, sizeof out->global);
+    memcpy(out->local, launch->local, sizeof out->local);
+    for (unsigned i = 0; i < launch->dims; i++) {
+        out->has_local |= launch->local[i] != 0;
+        empty |= !launch->global[i];
+        overflows |= __builtin_mul_overflow(out->items, launch->global[i], &out->items);
+    }
+    if (!empty && overflows)
+        return error_set(CLS_ERROR_INVALID_VALUE, "the number of work-items overflows");
+    if (empty)
+        return CLS_SUCCESS;
+    cls_status status = RARELY(kernel->has_group) ? take_group(kernel, out) : CLS_SUCCESS;
+    return !status && out->has_local ? check_local(kernel, out) : status;
+}
+
+/* --- arguments --- */
+
+_Static_assert(PARAMETER_BUFFER == CLS_ARG_BUFFER + 1 && PARAMETER_VALUE == CLS_ARG_VALUE + 1 &&
+                   PARAMETER_LOCAL == CLS_ARG_LOCAL + 1,
+               "a parameter's kind is that of its argument, from 1 on");
+
+static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_arg *arg) {
+    static const char *const names[] = {"", "a buffer", "a value", "__local memory",
+                                        "an image, which cannot be passed"};
+    enum parameter_kind has = kernel->parameters[i];
+    if (RARELY((unsigned)arg->kind > CLS_ARG_LOCAL))
+        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u is of no kind", i);
+    if (RARELY((unsigned)arg->access > CLS_ACCESS_READ_WRITE))
+        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u: no cls_access", i);
+    if (RARELY(has != PARAMETER_UNKNOWN && has != (enum parameter_kind)(arg->kind + 1)))
+        return error_set(CLS_ERROR_INVALID_VALUE, "'%s': parameter %u is %s", kernel->label, i,
+                         names[has]);
+    if (arg->kind == CLS_ARG_BUFFER)
+        return CLS_SUCCESS;
+    if (!arg->size)
+        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u has 0 bytes", i);
+    if (arg->kind == CLS_ARG_VALUE && arg->size > sizeof arg->u.bytes && !arg->u.pointer)
+        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u is a null pointer to a value", i);
+    return CLS_SUCCESS;
+}
+
+/* The buffer, when it is among what the stream's newest flight can lend to the command; else NULL. */
+static struct buffer *borrow(const struct refs *lender, cls_buffer handle,
+                             struct command *command) {
+    for (unsigned i = 0; lender && i < lender->count; i++)
+        if (object_is_at(lender->here[i], handle) && lender->here[i]->pool == &buffer_pool) {
+            command->lent |= 1u << i;
+            return (struct buffer *)(void *)lender->here[i];
+        }
+    return NULL;
+}
+
+/* Borrowed, or with a reference that goes into the command. */
+static cls_status take_buffer(const struct kernel *kernel, unsigned i, cls_buffer handle,
+                              const struct refs *lender, struct command *command,
+                              struct buffer **out) {
+    struct buffer *buffer = borrow(lender, handle, command);
+    if (buffer) {
+        *out = buffer;
+        return buffer_check(buffer);
+    }
+    cls_status status = buffer_get(handle, &buffer);
+    if (RARELY(status))
+        return status;
+    if (RARELY(buffer->context != kernel->context))
+        status =
+            error_set(CLS_ERROR_WRONG_CONTEXT, "argument %u is a buffer of another context", i);
+    if (!RARELY(status))
+        status = command_keep(command, &buffer->object);
+    if (RARELY(status))
+        buffer_put(buffer);
+    else
+        *out = buffer;
+    return status;
+}
+
+static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg *arg, bool known,
+                             const struct refs *lender, struct command *command) {
+    struct buffer *buffer = NULL;
+    cls_status status = CLS_SUCCESS;
+    if (arg->u.buffer)
+        status = take_buffer(slot->kernel, i, arg->u.buffer, lender, command, &buffer);
+    if (!status && buffer && RARELY(arg->access))
+        status = transfer_check_range(buffer, arg->u.part.offset, arg->size);
+    const cl_mem memory = buffer ? buffer->memory : NULL;
+    if (RARELY(status) || (known && kernel_slot_has(slot, i, memory)))
+        return status;
+    return kernel_slot_tell(slot, i, arg, memory);
+}
+
+static cls_status set_one(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                          const struct refs *lender, struct command *command) {
+    const bool known = kernel_slot_knows(slot, i, arg);
+    cls_status status = known && !arg->access ? CLS_SUCCESS : check_kind(slot->kernel, i, arg);
+    if (!status && arg->kind == CLS_ARG_BUFFER)
+        return set_buffer(slot, i, arg, known, lender, command);
+    return status || known ? status : kernel_slot_tell(slot, i, arg, NULL);
+}
+
+static cls_status set_all(struct stream *stream, struct kernel_slot *slot, const cls_arg *args,
+                          unsigned n_args, struct command *command) {
+    const struct refs *lender =
+        n_args <= COMMAND_REFS ? flights_lender(&stream->flights, stream->max_in_flight) : NULL;
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < n_args && !status; i++)
+        status = set_one(slot, i, &args[i], lender, command);
+    return status;
+}
+
+/* PoCL does not look, and aborts the process. */
+COLD static cls_status check_local_memory(const struct kernel *kernel, const cls_arg *args,
+                                          unsigned n_args) {
+    const uint64_t most = kernel->context->device->info.local_memory;
+    size_t bytes = kernel->local_bytes;
+    for (unsigned i = 0; i < n_args; i++)
+        if (args[i].kind == CLS_ARG_LOCAL && __builtin_add_overflow(bytes, args[i].size, &bytes))
+            bytes = SIZE_MAX;
+    if (bytes <= most)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_INVALID_VALUE,
+                     "'%s': %zu bytes of __local memory are more than the device has (%llu)",
+                     kernel->label, bytes, (unsigned long long)most);
+}
+
+static cls_status check_call(const struct kernel *kernel, const cls_launch *launch,
+                             const cls_arg *args, unsigned n_args, struct launch_shape *shape) {
+    if (RARELY(n_args != kernel->n_parameters || (n_args && !args)))
+        return error_set(CLS_ERROR_INVALID_VALUE, "'%s' has %u parameters, not %u", kernel->label,
+                         kernel->n_parameters, args ? n_args : 0);
+    cls_status status =
+        RARELY(kernel->takes_local) ? check_local_memory(kernel, args, n_args) : CLS_SUCCESS;
+    return status ? status : read_shape(kernel, launch, shape);
+}
+
+cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_launch *how,
+                          const cls_arg *args, unsigned n_args, uint64_t *position) {
+    struct command command;
+    struct kernel_slot *slot;
+    cls_status status = kernel_slots_get(stream, kernel, &slot);
+    if (!RARELY(status)) {
+        kernel_command(slot, &command);
+        status = check_call(slot->kernel, how, args, n_args, &command.u.launch.shape);
+    }
+    if (RARELY(status || !command.u.launch.shape.items)) {
+        pthread_mutex_unlock(&stream->lock);
+        return status;
+    }
+    status = set_all(stream, slot, args, n_args, &command);
+    const struct race_args known = {.args = args, .count = n_args};
+    if (!RARELY(status))
+        return stream_submit_entered(stream, &command, &known, position);
+    pthread_mutex_unlock(&stream->lock);
+    command_drop(&command);
+    return status;
+}
+
+/* The stream, retained; for NULL the default stream of the kernel's context. */
+static cls_status stream_for(cls_kernel kernel_handle, cls_stream handle, struct stream **out) {
+    struct kernel *kernel;
+    if (handle)
+        return stream_get(handle, NULL, out);
+    cls_status status = kernel_get(kernel_handle, &kernel);
+    if (status)
+        return status;
+    status = stream_get(NULL, kernel->context, out);
+    object_release(&kernel->object);
+    return status;
+}
+
+cls_status cls_kernel_launch_async(cls_kernel kernel, const cls_launch *shape, const cls_arg *args,
+                                   unsigned n_args, cls_stream handle) {
+    struct stream *stream;
+    cls_status status = handle ? stream_enter(handle, &stream) : stream_for(kernel, NULL, &stream);
+    if (status)
+        return status;
+    if (handle)
+        return launch_entered(stream, kernel, shape, args, n_args, NULL);
+    pthread_mutex_lock(&stream->lock);
+    status = launch_entered(stream, kernel, shape, args, n_args, NULL);
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_kernel_launch(cls_kernel kernel, const cls_launch *shape, const cls_arg *args,
+                             unsigned n_args, cls_stream handle) {
+    struct stream *stream;
+    uint64_t position = 0;
+    cls_status status = check_may_block();
+    if (!status)
+        status = stream_for(kernel, handle, &stream);
+    if (status)
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    status = launch_entered(stream, kernel, shape, args, n_args, &position);
+    if (!status && position)
+        status = stream_wait(stream, position, WAIT_FOREVER);
+    stream_put(stream);
+    return status;
+}

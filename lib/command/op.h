@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a typed operation needs of the layers below: views checked and resolved, a kernel of the library's own,
+ * and one launch through the stream's door. An op knows nothing of queues, order or failure.
+ *
+ *     struct op_call call;
+ *     cls_status status = op_begin(&call, stream, views, n, blocking);
+ *     if (!status) status = ... op_kernel(&call, &spec, &kernel), op_launch(&call, kernel, ...)
+ *     return op_end(&call, status, blocking);
+ */
+#ifndef CLSTREAM_COMMAND_OP_H
+#define CLSTREAM_COMMAND_OP_H
+
+#include <stdbool.h>
+
+#include <clstream/types.h>
+
+#include "driver/device.h"
+
+struct stream;
+struct context;
+struct kernel;
+struct buffer;
+
+enum { OP_MAX_VIEWS = 4, OP_MAX_ARGS = 16 };
+
+/* A checked view: dtype valid, offset + count within the buffer, its buffer kept alive by the call. */
+struct op_view {
+    struct buffer *buffer;
+    cls_dtype dtype;
+    size_t offset;  /* elements */
+    size_t count;   /* elements */
+    size_t address; /* offset in bytes; its alignment is the view's, buffers start aligned */
+};
+
+struct op_call {
+    struct context *context;
+    struct stream *stream;
+    struct device *device;
+    const struct caps *caps;
+    struct op_view views[OP_MAX_VIEWS];
+    unsigned n_views;
+    uint64_t last_position; /* of the call's last launch; 0: none */
+    size_t copies;          /* bytes that each launch copies, for the counters; 0: it is no copy */
+    struct buffer *scratch;
+    struct kernel *registered;
+};
+
+/* CLS_ERROR_OUT_OF_RANGE for an array, of a valid dtype, that passes the end of its buffer. */
+cls_status op_check_range(const cls_array *array, const struct buffer *buffer);
+
+/* Looks up the stream (NULL: the default stream of the views' context) and every view. On failure
+ * reports, holds nothing, and op_end must not be called. A blocking call is refused inside host
+ * functions. */
+cls_status op_begin(struct op_call *call, cls_stream stream, const cls_array *const *views,
+                    unsigned n_views, bool blocking);
+
+/* The same of buffers that the caller keeps: the handles of the views, which may have been destroyed, are
+ * not looked at. */
+cls_status op_begin_kept(struct op_call *call, cls_stream stream, const cls_array *const *views,
+                         struct buffer *const *buffers, unsigned n_views, bool blocking);
+
+/* CLS_ERROR_OVERLAP when two views share bytes without being the same bytes. Elements of different
+ * size may not share any. `in_place` false: sharing is refused altogether. */
+cls_status op_check_overlap(const struct op_call *call, unsigned a, unsigned b, bool in_place);
+
+/* CLS_ERROR_UNSUPPORTED with the type's name when the device has no fp64 and the dtype is f64. */
+cls_status op_check_dtype(const struct op_call *call, cls_dtype dtype);
+
+/* A kernel of the library's own: entry `entry` of cl/`source`, built with `options`. */
+struct op_kernel_spec {
+    const char *source; /* "cast.cl" */
+    const char *entry;
+    const char *options;
+    const char *label; /* the command's name, as "cast_f32_f64"; copied */
+};
+
+/* The kernel for a spec, built on first use and kept with the context under the spec's address: specs
+ * must live, unchanged, as long as the process. Borrowed: the kernel lives as long as the context.
+ * Lookups after the first take a lock but build nothing. */
+cls_status op_kernel(struct op_call *call, const struct op_kernel_spec *spec, struct kernel **out);
+
+/* A kernel that the user registered under `name`, or NULL. Kept alive until op_end. */
+struct kernel *op_registered(struct op_call *call, const char *name);
+
+/* The most work-items of one group, in one dimension, that the compiled kernel may have on this device. */
+size_t op_max_group(const struct op_call *call, struct kernel *kernel);
+
+/* The group that a kernel's source fixes, for a launch in one dimension; 0: any. Refuses a group of more. */
+cls_status op_fixed_group(const struct kernel *kernel, size_t *out);
+
+/* Temporary device memory for one op, from the context's default pool: op_end frees it in the stream's
+ * order, so that later ops reuse it without a wait. */
+cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out);
+
+/* An argument of a launch. */
+struct op_arg {
+    enum { OP_ARG_BUFFER, OP_ARG_VALUE, OP_ARG_LOCAL } kind;
+    bool writes; /* for a buffer */
+    bool fresh;  /* of a repeated launch: each one's buffer is another */
+    size_t size; /* of a value (at most 16), of local memory, or of the part of a buffer */
+    union {
+        struct {
+            struct buffer *buffer;
+            size_t offset; /* in bytes, where the part begins that alone is used */
+        } part;
+        unsigned char bytes[16];
+    } u;
+};
+
+/* A buffer, passed as it is; which part of it the command uses is for the race checker. */
+struct op_arg op_arg_part(struct buffer *buffer, bool writes, size_t offset, size_t bytes);
+struct op_arg op_arg_view(const struct op_view *view, bool writes);
+struct op_arg op_arg_in(struct buffer *buffer); /* all of it */
+struct op_arg op_arg_out(struct buffer *buffer);
+struct op_arg op_arg_value(const void *value, size_t size);
+struct op_arg op_arg_u64(uint64_t value);
+struct op_arg op_arg_local(size_t bytes);
+
+/* Submits one launch of `global` work-items in groups of `local` (0: chosen). */
+cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct op_arg *args,
+                     unsigned n_args, size_t global, size_t local);
+
+/* A call of a foreign library that enqueues by itself, on a queue that keeps it in order. */
+struct op_library_call {
+    int (*call)(const struct device *device, cl_command_queue queue, const void *arguments,
+                cl_event *event); /* returns a cl_int; `event` may be NULL */
+    const void *arguments;        /* copied */
+    size_t bytes;
+    uint32_t
+        compiled; /* a bit that is this call's: once it has succeeded nothing is left to compile */
+    const char *label; /* static */
+};
+
+/* Submits it as one command that keeps the call's views and scratch. Runs on a worker unless it is known
+ * not to compile anything. */
+cls_status op_library(struct op_call *call, const struct op_library_call *library);
+
+/* A queue to ask the device's properties with; nothing may be enqueued on it. */
+cls_status op_any_queue(const struct op_call *call, cl_command_queue *out);
+
+/* A launch that is made again and again; all zero but for what the caller fills in. Its kernel is launched
+ * in no other way, and the caller serializes its use. */
+struct op_repeat {
+    struct kernel *kernel;
+    struct op_arg *args;
+    unsigned n_args;
+    unsigned n_fresh; /* of the arguments */
+    size_t global, local;
+    struct object *keeper; /* keeps the buffers of the arguments that are not fresh */
+    cl_kernel instance;    /* that has been told the arguments; NULL: none */
+};
+
+/* As op_launch; `fresh` is the buffer of the arguments that are so marked. What has not changed since the
+ * last time is not told again. */
+cls_status op_launch_repeat(struct stream *stream, struct op_repeat *repeat, struct buffer *fresh,
+                            uint64_t *position);
+
+/* Downloads to the host at the end of a blocking reduction: submits the read, waits for it. */
+cls_status op_read_back(struct op_call *call, struct buffer *from, size_t offset, void *to,
+                        size_t bytes);
+
+/* Releases what op_begin took. With `blocking` and no error so far, waits for the call's work.
+ * Returns `status`, or the wait's. */
+cls_status op_end(struct op_call *call, cls_status status, bool blocking);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "memory/buffer.h"
+
+#include "base/error.h"
+#include "check/race.h"
+#include "driver/memory.h"
+#include "memory/mempool.h"
+#include "stream/context.h"
+#include "stream/stream.h"
+
+static void buffer_finalize(struct object *object) {
+    struct buffer *buffer = (struct buffer *)(void *)object;
+    if (race_on())
+        race_forget_memory(buffer->context->device, buffer->memory);
+    if (buffer->host)
+        managed_free(buffer);
+    else
+        memory_release(buffer->context->device, buffer->memory);
+    context_count_memory(buffer->context, -(int64_t)buffer->bytes);
+    context_put(buffer->context);
+}
+
+/* The last reference to a slot of a pool gives it back. */
+static bool buffer_reclaim(struct object *object) {
+    struct buffer *buffer = (struct buffer *)(void *)object;
+    return buffer->block && slot_reclaim(buffer);
+}
+
+struct object_pool buffer_pool =
+    OBJECT_POOL_RECLAIMED(4, sizeof(struct buffer), "buffer", buffer_finalize, buffer_reclaim);
+
+cls_status buffer_find(cls_buffer handle, struct buffer **out) {
+    struct buffer *buffer = object_acquire(&buffer_pool, handle);
+    if (!buffer)
+        return object_invalid(&buffer_pool, handle);
+    cls_status status = context_check(buffer->context);
+    if (status)
+        buffer_put(buffer);
+    else
+        *out = buffer;
+    return status;
+}
+
+cls_status buffer_is_the_hosts(void) {
+    return error_set(CLS_ERROR_INVALID_STATE,
+                     "the unified memory is the host's: prefetch it to the device first");
+}
+
+cls_status buffer_get(cls_buffer handle, struct buffer **out) {
+    struct buffer *buffer;
+    cls_status status = buffer_find(handle, &buffer);
+    if (status)
+        return status;
+    status = buffer_check(buffer);
+    if (status)
+        buffer_put(buffer);
+    else
+        *out = buffer;
+    return status;
+}
+
+cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, struct buffer **out) {
+    struct buffer *buffer = object_create(&buffer_pool);
+    if (!buffer)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a buffer's handle");
+    object_retain(&context->object);
+    buffer->context = context;
+    buffer->memory = memory;
+    buffer->bytes = bytes;
+    context_count_memory(context, (int64_t)bytes);
+    *out = buffer;
+    return CLS_SUCCESS;
+}
+
+cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer **out) {
+    const struct device *device = context->device;
+    cl_mem memory;
+    struct detail held;
+    if (bytes > device->info.max_allocation)
+        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
+                         "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
+                         (unsigned long long)device->info.max_allocation);
+    error_hold(&held);
+    cls_status status = memory_create(device, context->cl, bytes, &memory);
+    if (status == CLS_ERROR_OUT_OF_DEVICE_MEMORY && context_trim_mempools(context))
+        status = memory_create(device, context->cl, bytes, &memory);
+    if (error_settle(&held, status))
+        return status;
+    status = buffer_new(context, memory, bytes, out);
+    if (status)
+        memory_release(device, memory);
+    return status;
+}
+
+static cls_status check_create(size_t bytes, const void *out, const char *call) {
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: out is null", call);
+    if (!bytes)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: a buffer of 0 bytes", call);
+    return CLS_SUCCESS;
+}
+
+cls_status buffer_create_owned(cls_context handle, size_t bytes, const char *owner,
+                               cls_buffer *out) {
+    struct context *context;
+    struct buffer *buffer;
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    status = buffer_allocate(context, bytes, &buffer);
+    if (!status) {
+        buffer->owner = owner;
+        *out = object_handle(&buffer->object);
+    }
+    context_put(context);
+    return status;
+}
+
+cls_status cls_buffer_create(cls_context handle, size_t bytes, cls_buffer *out) {
+    cls_status status = check_create(bytes, out, "cls_buffer_create");
+    return status ? status : buffer_create_owned(handle, bytes, NULL, out);
+}
+
+cls_status cls_buffer_from_host(cls_context handle, const void *data, size_t bytes,
+                                cls_buffer *out) {
+    cls_buffer buffer;
+    if (!data)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_buffer_from_host: data is null");
+    cls_status status = check_create(bytes, out, "cls_buffer_from_host");
+    if (!status)
+        status = check_may_block();
+    if (!status)
+        status = cls_buffer_create(handle, bytes, &buffer);
+    if (status)
+        return status;
+    status = cls_copy_h2d(buffer, 0, data, bytes, NULL);
+    if (status)
+        cls_buffer_destroy(buffer);
+    else
+        *out = buffer;
+    return status;
+}
+
+cls_status cls_buffer_to_host(cls_buffer buffer, void *data, size_t bytes) {
+    return cls_copy_d2h(data, buffer, 0, bytes, NULL);
+}
+
+static cls_status destroy(cls_buffer handle, bool by_owner) {
+    struct buffer *buffer = object_acquire(&buffer_pool, handle);
+    if (!buffer)
+        return object_invalid(&buffer_pool, handle);
+    cls_status status = CLS_SUCCESS;
+    if (buffer->owner && !by_owner)
+        status = error_set(CLS_ERROR_INVALID_VALUE, "the buffer belongs to %s", buffer->owner);
+    else if (!object_destroy(&buffer_pool, handle))
+        status = object_invalid(&buffer_pool, handle);
+    buffer_put(buffer);
+    return status;
+}
+
+cls_status cls_buffer_destroy(cls_buffer handle) { return destroy(handle, false); }
+void buffer_destroy_owned(cls_buffer handle) { destroy(handle, true); }
+
+cls_status cls_buffer_get_size(cls_buffer handle, size_t *bytes) {
+    if (!bytes)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_buffer_get_size: bytes is null");
+    struct buffer *buffer = NULL;
+    cls_status status = buffer_find(handle, &buffer);
+    if (status)
+        return status;
+    *bytes = buffer->bytes;
+    buffer_put(buffer);
+    return CLS_SUCCESS;
+}

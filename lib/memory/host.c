@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pinned host memory for the caller: blocks of cls_host_alloc, and telling whether an address lies in
+ * one. Blocks are kept in one array sorted by address, since every staged copy asks.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "check/race.h"
+#include "driver/memory.h"
+#include "memory/buffer.h"
+#include "stream/abandoned.h"
+#include "stream/context.h"
+#include "stream/stream.h"
+
+struct block {
+    struct pinned pinned;
+    struct context *context; /* retained */
+};
+
+static pthread_rwlock_t blocks_lock = PTHREAD_RWLOCK_INITIALIZER; /* guards what follows */
+static struct block *blocks;
+static size_t n_blocks, n_allocated;
+
+/* Under the lock: the first block whose end is past `memory`. */
+static size_t find(const void *memory) {
+    size_t low = 0, high = n_blocks;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct pinned *pinned = &blocks[middle].pinned;
+        if ((uintptr_t)pinned->host + pinned->bytes <= (uintptr_t)memory)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool host_is_pinned(const void *memory, size_t bytes) {
+    bool pinned = false;
+    pthread_rwlock_rdlock(&blocks_lock);
+    size_t i = find(memory);
+    if (i < n_blocks) {
+        uintptr_t start = (uintptr_t)blocks[i].pinned.host, at = (uintptr_t)memory;
+        pinned = at >= start && bytes <= blocks[i].pinned.bytes - (at - start);
+    }
+    pthread_rwlock_unlock(&blocks_lock);
+    return pinned;
+}
+
+/* Under the lock. */
+static bool make_room(void) {
+    if (n_blocks < n_allocated)
+        return true;
+    size_t count = n_allocated ? 2 * n_allocated : 16;
+    struct block *grown = realloc(blocks, count * sizeof *grown);
+    if (!grown)
+        return false;
+    blocks = grown;
+    n_allocated = count;
+    return true;
+}
+
+static bool remember(const struct block *block) {
+    pthread_rwlock_wrlock(&blocks_lock);
+    bool room = make_room();
+    if (room) {
+        size_t i = find(block->pinned.host);
+        memmove(&blocks[i + 1], &blocks[i], (n_blocks - i) * sizeof *blocks);
+        blocks[i] = *block;
+        n_blocks++;
+    }
+    pthread_rwlock_unlock(&blocks_lock);
+    return room;
+}
+
+static bool forget(const void *memory, struct block *out) {
+    pthread_rwlock_wrlock(&blocks_lock);
+    size_t i = find(memory);
+    bool found = i < n_blocks && blocks[i].pinned.host == memory;
+    if (found) {
+        *out = blocks[i];
+        memmove(&blocks[i], &blocks[i + 1], (n_blocks - i - 1) * sizeof *blocks);
+        n_blocks--;
+    }
+    if (found && !n_blocks) {
+        free(blocks);
+        blocks = NULL;
+        n_allocated = 0;
+    }
+    pthread_rwlock_unlock(&blocks_lock);
+    return found;
+}
+
+cls_status context_host_queue(struct context *context, cl_command_queue *out) {
+    const struct queue_traits traits = {.out_of_order = false};
+    cls_status status = CLS_SUCCESS;
+    struct queue *queue = NULL;
+    pthread_mutex_lock(&context->lock);
+    bool have = context->host_queue != NULL;
+    pthread_mutex_unlock(&context->lock);
+    if (!have)
+        status = queue_create_apart(context, &traits, &queue);
+    if (status)
+        return status;
+    pthread_mutex_lock(&context->lock);
+    if (!context->host_queue) {
+        context->host_queue = queue;
+        queue = NULL;
+    }
+    *out = context->host_queue->cl;
+    pthread_mutex_unlock(&context->lock);
+    if (queue)
+        queue_unuse(context, queue);
+    return CLS_SUCCESS;
+}
+
+static cls_status allocate(struct context *context, size_t bytes, void **out) {
+    struct block block = {.context = context};
+    cl_command_queue queue;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    cls_status status = context_host_queue(context, &queue);
+    if (!status)
+        status = pinned_create(context->device, context->cl, queue, bytes, page, &block.pinned);
+    if (status)
+        return status;
+    if (!remember(&block)) {
+        pinned_release(context->device, queue, &block.pinned);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to keep track of pinned memory");
+    }
+    *out = block.pinned.host;
+    return CLS_SUCCESS;
+}
+
+cls_status cls_host_alloc(cls_context handle, size_t bytes, void **out) {
+    struct context *context;
+    if (!out || !bytes)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_host_alloc: %s",
+                         out ? "0 bytes" : "out is null");
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    status = allocate(context, bytes, out);
+    if (status) /* on success the block keeps the reference */
+        context_put(context);
+    return status;
+}
+
+static bool uses_block(const struct refs *refs, const void *host, const void *block) {
+    const struct pinned *pinned = block;
+    (void)refs;
+    return host && (uintptr_t)host - (uintptr_t)pinned->host < pinned->bytes;
+}
+
+/* Copies may still be on their way from or to the block, to devices of other contexts too. Others are not waited
+ * for: they may be behind what only this thread is to signal. */
+static void drain(const struct pinned *pinned) {
+    for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream))
+        stream_await(stream, stream_last_use(stream, uses_block, pinned), WAIT_FOREVER);
+}
+
+static void release(const struct block *block) {
+    cl_command_queue queue;
+    if (!context_host_queue(block->context, &queue))
+        pinned_release(block->context->device, queue, &block->pinned);
+    context_put(block->context);
+}
+
+static void release_later(void *block) {
+    if (block)
+        release(block);
+    free(block);
+}
+
+/* Commands that were given up may still write to it. Without memory it stays for good. */
+static bool leave_to_wrecks(const struct block *block) {
+    struct block *kept = malloc(sizeof *kept);
+    if (kept)
+        *kept = *block;
+    if (wrecks_defer(block->pinned.host, block->pinned.bytes, release_later, kept))
+        return true;
+    free(kept);
+    return false;
+}
+
+cls_status cls_host_free(void *memory) {
+    struct block block;
+    if (!memory)
+        return CLS_SUCCESS;
+    cls_status status = check_may_block();
+    if (status)
+        return status;
+    if (!forget(memory, &block))
+        return error_set(CLS_ERROR_INVALID_VALUE, "%p is no memory of cls_host_alloc", memory);
+    drain(&block.pinned);
+    if (race_on())
+        race_forget_host(block.pinned.host, block.pinned.bytes);
+    if (!leave_to_wrecks(&block))
+        release(&block);
+    return CLS_SUCCESS;
+}

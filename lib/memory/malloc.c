@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stream-ordered malloc and free. Both are points in a stream's order, not commands: a free is stamped
+ * with the position of the stream's latest command (or of the next one, when that has waits to take
+ * along), and whoever comes after that position may have the memory. The fast path is one lookup and one
+ * lock, the stream's; the detour, to memory that others freed or to fresh memory, is memory/reuse.c.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "check/race.h"
+#include "memory/magazine.h"
+#include "stream/context.h"
+
+/* --- malloc --- */
+
+/* Under the stream's lock: the slot is the user's from now on, or the library's (`handle` NULL). Whoever frees all
+ * of the stream's sees whose it is where it sees the stream. */
+static void begin(struct magazine *magazine, struct buffer *slot, size_t bytes, enum source source,
+                  cls_buffer *handle) {
+    if (race_on())
+        race_begins(magazine->stream, slot->memory);
+    slot->bytes = bytes;
+    if (handle)
+        *handle = object_handle(&slot->object);
+    atomic_store_explicit(&slot->is_librarys, !handle, memory_order_relaxed);
+    atomic_store_explicit(&slot->home, magazine->stream->id, memory_order_release);
+    magazine->allocated += slot->capacity;
+    magazine->tally.mallocs[source]++;
+    uint64_t used = magazine_used(magazine);
+    if (used > magazine->peak)
+        magazine->peak = used;
+    if (used > magazine->counted) {
+        pool_count(magazine->pool, used - magazine->counted);
+        magazine->counted = used;
+    }
+}
+
+/* Puts the slot found on the stream's books. */
+static cls_status begin_found(struct stream *stream, struct mempool *pool, struct buffer *slot,
+                              size_t bytes, enum source source, cls_buffer *handle) {
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *magazine = magazine_need(stream, pool);
+    if (magazine)
+        begin(magazine, slot, bytes, source, handle);
+    pthread_mutex_unlock(&stream->lock);
+    if (magazine)
+        return CLS_SUCCESS;
+    buffer_put(slot);
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream's part of a pool");
+}
+
+static cls_status malloc_elsewhere(struct stream *stream, struct mempool *pool, size_t bytes,
+                                   cls_buffer *handle, struct buffer **out) {
+    enum source source = SOURCE_FRESH;
+    struct buffer *slot;
+    unsigned size_class = size_class_of(bytes, pool->unit_shift);
+    if (size_class >= SIZE_CLASSES)
+        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY, "%zu bytes are more than a pool gives",
+                         bytes);
+    cls_status status = find_slot(stream, pool, size_class, &slot, &source);
+    if (!status)
+        status = begin_found(stream, pool, slot, bytes, source, handle);
+    if (!status)
+        *out = slot;
+    return status;
+}
+
+/* Under the lock: what the stream has at hand, or NULL. */
+static struct buffer *malloc_at_hand(struct stream *stream, const struct mempool *pool,
+                                     size_t bytes, cls_buffer *handle) {
+    struct context *context = stream->context;
+    if (!pool)
+        pool = atomic_load_explicit(&context->mempool, memory_order_relaxed);
+    struct magazine *magazine = magazine_find(stream, pool);
+    if (!magazine)
+        return NULL;
+    unsigned size_class = size_class_of(bytes, magazine->unit_shift);
+    struct buffer *slot = size_class < SIZE_CLASSES && bytes <= magazine->most
+                              ? magazine_take_own(stream, magazine, size_class)
+                              : NULL;
+    if (slot)
+        begin(magazine, slot, bytes, SOURCE_SAME_STREAM, handle);
+    return slot;
+}
+
+cls_status stream_malloc(struct stream *stream, struct mempool *pool, size_t bytes,
+                         cls_buffer *handle, struct buffer **out) {
+    struct context *context = stream->context;
+    pthread_mutex_lock(&stream->lock);
+    struct buffer *slot = malloc_at_hand(stream, pool, bytes, handle);
+    pthread_mutex_unlock(&stream->lock);
+    if (slot) {
+        *out = slot;
+        return CLS_SUCCESS;
+    }
+    if (bytes > context->device->info.max_allocation)
+        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
+                         "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
+                         (unsigned long long)context->device->info.max_allocation);
+    struct mempool *current = NULL;
+    cls_status status = pool ? CLS_SUCCESS : context_mempool(context, &current);
+    if (!status)
+        status = malloc_elsewhere(stream, pool ? pool : current, bytes, handle, out);
+    if (current)
+        mempool_put(current);
+    return status;
+}
+
+static cls_status check_size(const char *call, size_t bytes, const void *out) {
+    if (out && bytes)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_INVALID_VALUE, "%s: %s", call, out ? "0 bytes" : "out is null");
+}
+
+static cls_status malloc_slowly(cls_stream handle, size_t bytes, cls_buffer *out) {
+    struct stream *stream;
+    struct buffer *slot;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = stream_malloc(stream, NULL, bytes, out, &slot);
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_malloc_async(cls_stream handle, size_t bytes, cls_buffer *out) {
+    struct stream *stream;
+    struct buffer *slot = NULL;
+    cls_status status = check_size("cls_malloc_async", bytes, out);
+    if (!status && handle) {
+        status = stream_enter(handle, &stream);
+        if (status)
+            return status;
+        slot = malloc_at_hand(stream, NULL, bytes, out);
+        pthread_mutex_unlock(&stream->lock);
+    }
+    return status || slot ? status : malloc_slowly(handle, bytes, out);
+}
+
+static cls_status malloc_from(struct mempool *pool, cls_stream handle, size_t bytes,
+                              cls_buffer *out) {
+    struct stream *stream;
+    struct buffer *slot;
+    cls_status status = stream_get(handle, pool->context, &stream);
+    if (status)
+        return status;
+    if (stream->context != pool->context)
+        status = error_set(CLS_ERROR_WRONG_CONTEXT, "pool and stream are of different contexts");
+    if (!status)
+        status = stream_malloc(stream, pool, bytes, out, &slot);
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_mempool_malloc_async(cls_mempool handle, cls_stream stream, size_t bytes,
+                                    cls_buffer *out) {
+    struct mempool *pool;
+    cls_status status = check_size("cls_mempool_malloc_async", bytes, out);
+    if (!status)
+        status = mempool_get(handle, &pool);
+    if (status)
+        return status;
+    status = malloc_from(pool, stream, bytes, out);
+    mempool_put(pool);
+    return status;
+}
+
+/* --- free --- */
+
+/* Under the lock: whether what is freed now is to be held. */
+static bool is_fenced(struct stream *stream) {
+    if (!stream->fence)
+        return false;
+    if (!fence_is_open(stream->fence))
+        return true;
+    fence_drop(stream->fence);
+    stream->fence = NULL;
+    return false;
+}
+
+void magazine_free(struct magazine *magazine, struct buffer *slot, cls_free_mode mode) {
+    struct stream *stream = magazine->stream;
+    uint64_t home = atomic_load_explicit(&slot->home, memory_order_relaxed);
+    if (race_on() && mode == CLS_FREE_IN_ORDER)
+        race_ends(stream, slot->memory);
+    slot->freed_at = stream_single_out(stream) + (stream->waits.count != 0);
+    magazine->last_free = slot->freed_at;
+    if (home == stream->id)
+        magazine->freed += slot->capacity;
+    else
+        pool_credit(magazine->pool, home, slot->capacity);
+    atomic_store_explicit(&slot->home, 0, memory_order_relaxed);
+    object_begin_life(&slot->object);
+    magazine->tally.frees++;
+    magazine->cached += slot->capacity;
+    bool fenced = is_fenced(stream);
+    if (fenced) {
+        slot->fence = stream->fence;
+        stream->fence->users++;
+    }
+    if (fenced || mode == CLS_FREE_WHEN_DONE)
+        freed_push(&magazine->held, slot);
+    else
+        freed_push(&magazine->lists[slot->size_class], slot);
+}
+
+/* With the stream's lock held, which is left. The stream is known to stay only as long as it is held. */
+static cls_status free_ended(struct stream *stream, struct mempool *pool, struct buffer *slot) {
+    object_retain(&stream->object);
+    struct magazine *magazine = magazine_need(stream, pool);
+    if (magazine)
+        magazine_free(magazine, slot, CLS_FREE_IN_ORDER);
+    pthread_mutex_unlock(&stream->lock);
+    if (magazine)
+        stream_memory_waited(stream);
+    else
+        object_undo_end(&slot->object);
+    stream_put(stream);
+    if (magazine)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream's part of a pool");
+}
+
+/* Why a buffer is not freed. Where the handle is stale by now, what was seen of the slot says nothing. */
+static cls_status refuse_free(const struct buffer *slot, cls_buffer handle, bool is_pools) {
+    if (!object_is(&slot->object, handle))
+        return object_invalid(&buffer_pool, handle);
+    if (is_pools)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "buffer and stream are of different contexts");
+    return error_set(CLS_ERROR_INVALID_VALUE, "the buffer is not of cls_malloc_async: "
+                                              "cls_buffer_destroy is for it");
+}
+
+/* With the stream's lock held, which is left. What is known of the slot is known only once the life that
+ * the handle names is ended. */
+static cls_status free_entered(struct stream *stream, struct buffer *slot, cls_buffer handle) {
+    const bool is_pools = slot->block != NULL;
+    if (!is_pools || slot->context != stream->context ||
+        !object_end_life(&slot->object, object_generation_of(handle))) {
+        pthread_mutex_unlock(&stream->lock);
+        return refuse_free(slot, handle, is_pools);
+    }
+    struct mempool *pool = slot->block->pool;
+    struct magazine *magazine = magazine_find(stream, pool);
+    if (!magazine || atomic_load_explicit(&pool->closed, memory_order_relaxed))
+        return free_ended(stream, pool, slot);
+    magazine_free(magazine, slot, CLS_FREE_IN_ORDER);
+    pthread_mutex_unlock(&stream->lock);
+    return CLS_SUCCESS;
+}
+
+/* Without a stream named, and perhaps without one left. */
+static cls_status free_on_default(cls_buffer handle) {
+    struct buffer *slot = object_acquire(&buffer_pool, handle);
+    if (!slot)
+        return object_invalid(&buffer_pool, handle);
+    cls_status status;
+    struct stream *stream = context_default_stream(slot->context);
+    if (stream) {
+        pthread_mutex_lock(&stream->lock);
+        status = free_entered(stream, slot, handle);
+        stream_put(stream);
+    } else {
+        status = slot->block ? cls_buffer_destroy(handle) : refuse_free(slot, handle, false);
+    }
+    buffer_put(slot);
+    return status;
+}
+
+cls_status cls_free_async(cls_buffer handle, cls_stream stream_handle) {
+    struct buffer *slot = object_peek(&buffer_pool, handle);
+    struct stream *stream;
+    if (!slot)
+        return object_invalid(&buffer_pool, handle);
+    if (!stream_handle)
+        return free_on_default(handle);
+    cls_status status = stream_enter_to_return(stream_handle, slot->context, &stream);
+    return status ? status : free_entered(stream, slot, handle);
+}
+
+void stream_free(struct stream *stream, struct buffer *slot) {
+    cls_buffer handle = object_handle(&slot->object);
+    pthread_mutex_lock(&stream->lock);
+    if (free_entered(stream, slot, handle))
+        cls_buffer_destroy(handle);
+}

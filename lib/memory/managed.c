@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unified memory: a buffer on top of shared virtual memory. Kernels and copies use it as any other, the
+ * host its pointer. Where sharing is coarse-grained the host's turn is a mapping of the buffer, which
+ * prefetches make and end in the order of a stream.
+ */
+#include <clstream/managed.h>
+
+#include "base/error.h"
+#include "base/setting.h"
+#include "driver/memory.h"
+#include "memory/buffer.h"
+#include "stream/context.h"
+#include "stream/engine.h"
+
+static bool coarse_is_forced(void) {
+    static struct setting_switch coarse = {.variable = "CLSTREAM_MANAGED", .word = "coarse"};
+    return setting_is_on(&coarse);
+}
+
+static cls_managed_kind kind_of(const struct device *device) {
+    if (!device->shares_coarsely)
+        return CLS_MANAGED_NONE;
+    return !coarse_is_forced() && device->shares_finely ? CLS_MANAGED_FINE : CLS_MANAGED_COARSE;
+}
+
+cls_status cls_managed_get_kind(cls_context handle, cls_managed_kind *out) {
+    struct context *context;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_managed_get_kind: out is null");
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    *out = kind_of(context->device);
+    context_put(context);
+    return CLS_SUCCESS;
+}
+
+/* Gives the new memory to the host: nothing is pending on it, so that the mapping is there at once. */
+static cls_status map_first(struct context *context, const struct shared *shared) {
+    cl_command_queue queue;
+    cls_status status = context_host_queue(context, &queue);
+    return status ? status : shared_map_now(context->device, queue, shared);
+}
+
+static cls_status make(struct context *context, size_t bytes, cls_managed_kind kind,
+                       struct buffer **out) {
+    const struct device *device = context->device;
+    struct shared shared;
+    struct buffer *buffer;
+    struct custody *custody = NULL;
+    bool coarse = kind == CLS_MANAGED_COARSE;
+    cls_status status = coarse ? custody_new(&custody) : CLS_SUCCESS;
+    if (!status)
+        status = shared_create(device, context->cl, bytes, !coarse, &engine_hint, &shared);
+    if (status) {
+        custody_free(custody);
+        return status;
+    }
+    if (coarse)
+        status = map_first(context, &shared);
+    if (!status)
+        status = buffer_new(context, shared.memory, bytes, &buffer);
+    if (status) {
+        memory_release(device, shared.memory);
+        shared_collect();
+        custody_free(custody);
+        return status;
+    }
+    buffer->host = shared.host;
+    buffer->custody = custody;
+    *out = buffer;
+    return CLS_SUCCESS;
+}
+
+static cls_status allocate(struct context *context, size_t bytes, struct buffer **out) {
+    const struct device *device = context->device;
+    cls_managed_kind kind = kind_of(device);
+    if (bytes > device->info.max_allocation)
+        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
+                         "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
+                         (unsigned long long)device->info.max_allocation);
+    if (kind == CLS_MANAGED_NONE)
+        return error_set(CLS_ERROR_UNSUPPORTED, "%s shares no memory with the host",
+                         device->info.name);
+    return make(context, bytes, kind, out);
+}
+
+cls_status cls_managed_alloc(cls_context handle, size_t bytes, cls_buffer *out, void **host) {
+    struct context *context;
+    struct buffer *buffer;
+    if (!out || !bytes)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_managed_alloc: %s",
+                         out ? "0 bytes" : "out is null");
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    status = allocate(context, bytes, &buffer);
+    if (!status)
+        *out = object_handle(&buffer->object);
+    if (!status && host)
+        *host = buffer->host;
+    context_put(context);
+    return status;
+}
+
+cls_status cls_managed_get_host(cls_buffer handle, void **host) {
+    struct buffer *buffer;
+    if (!host)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_managed_get_host: host is null");
+    cls_status status = buffer_find(handle, &buffer);
+    if (status)
+        return status;
+    if (buffer->host)
+        *host = buffer->host;
+    else
+        status = error_set(CLS_ERROR_INVALID_VALUE, "the buffer is not of cls_managed_alloc");
+    buffer_put(buffer);
+    return status;
+}
+
+/* Perhaps under a stream's lock, as every last reference: the memory itself, whose freeing a driver takes its time
+ * for, is left to the engine's thread. */
+void managed_free(struct buffer *buffer) {
+    struct context *context = buffer->context;
+    cl_command_queue queue;
+    /* A mapping that failed may still come: then it is left to the driver, and the memory with it. */
+    const struct custody *custody = buffer->custody;
+    bool mapped = custody && atomic_load(&custody->is_mapped) && !atomic_load(&context->hurt);
+    if (mapped && !context_host_queue(context, &queue))
+        shared_unmap(context->device, queue, buffer->memory, buffer->host);
+    memory_release(context->device, buffer->memory);
+    custody_free(buffer->custody);
+}

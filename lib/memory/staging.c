@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+#include "memory/staging.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mover.h"
+#include "check/race.h"
+#include "driver/event.h"
+#include "driver/memory.h"
+#include "memory/buffer.h"
+#include "stream/context.h"
+#include "stream/handover.h"
+#include "stream/stream.h"
+#include "stream/waiter.h"
+
+/* Chunks of 4 MiB reach the bus's speed (PLATFORMS: copies); a copy keeps up to four in flight. */
+enum { CHUNK_BYTES = 4 << 20, DEPTH = 4, MAX_SPARE = 8 };
+
+static const uint64_t LOOK_NS = 20 * 1000;
+
+struct chunk {
+    struct pinned pinned;
+    struct chunk *next;
+};
+
+/* Spare chunks; under the context's lock. */
+struct staging {
+    struct chunk *spare;
+    unsigned count;
+};
+
+static void release_chunk(struct context *context, struct chunk *chunk) {
+    cl_command_queue queue;
+    if (!context_host_queue(context, &queue))
+        pinned_release(context->device, queue, &chunk->pinned);
+    free(chunk);
+}
+
+void staging_free(struct context *context, struct staging *staging) {
+    while (staging && staging->spare) {
+        struct chunk *chunk = staging->spare;
+        staging->spare = chunk->next;
+        release_chunk(context, chunk);
+    }
+    free(staging);
+}
+
+static struct chunk *take_spare(struct context *context) {
+    pthread_mutex_lock(&context->lock);
+    struct staging *staging = context->staging;
+    struct chunk *chunk = staging ? staging->spare : NULL;
+    if (chunk) {
+        staging->spare = chunk->next;
+        staging->count--;
+    }
+    pthread_mutex_unlock(&context->lock);
+    return chunk;
+}
+
+static cls_status take_chunk(struct context *context, struct chunk **out) {
+    struct chunk *chunk = take_spare(context);
+    if (chunk) {
+        *out = chunk;
+        return CLS_SUCCESS;
+    }
+    cl_command_queue queue;
+    chunk = calloc(1, sizeof *chunk);
+    if (!chunk)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a staging chunk");
+    cls_status status = context_host_queue(context, &queue);
+    if (!status)
+        status = pinned_create(context->device, context->cl, queue, CHUNK_BYTES, 1, &chunk->pinned);
+    if (status)
+        free(chunk);
+    else
+        *out = chunk;
+    return status;
+}
+
+static void give_chunk(struct context *context, struct chunk *chunk) {
+    pthread_mutex_lock(&context->lock);
+    if (!context->staging)
+        context->staging = calloc(1, sizeof *context->staging);
+    struct staging *staging = context->staging;
+    bool keep = staging && staging->count < MAX_SPARE;
+    if (keep) {
+        chunk->next = staging->spare;
+        staging->spare = chunk;
+        staging->count++;
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (!keep)
+        release_chunk(context, chunk);
+}
+
+/* --- pieces: a copy cut to chunks, each a rectangle that lies packed in its chunk --- */
+
+struct cut {
+    const struct rect_2d *rect;
+    size_t row, column; /* of the next piece */
+};
+
+static bool next_piece(struct cut *cut, struct rect_2d *piece) {
+    const struct rect_2d *rect = cut->rect;
+    if (cut->row >= rect->height)
+        return false;
+    size_t rows = rect->width <= CHUNK_BYTES ? CHUNK_BYTES / rect->width : 1;
+    size_t left = rect->height - cut->row;
+    *piece = *rect;
+    piece->height = rows < left ? rows : left;
+    piece->width = rect->width - cut->column;
+    if (piece->width > CHUNK_BYTES)
+        piece->width = CHUNK_BYTES;
+    piece->buffer_offset += cut->row * rect->buffer_pitch + cut->column;
+    piece->other_offset += cut->row * rect->other_pitch + cut->column;
+    cut->column += piece->width;
+    if (cut->column == rect->width) {
+        cut->column = 0;
+        cut->row += piece->height;
+    }
+    return true;
+}
+
+static void pack(char *chunk, const char *host, const struct rect_2d *piece) {
+    move_rows(&(struct rows){.to = chunk,
+                             .from = host + piece->other_offset,
+                             .to_pitch = piece->width,
+                             .from_pitch = piece->other_pitch,
+                             .width = piece->width,
+                             .height = piece->height});
+}
+
+static void unpack(char *host, const char *chunk, const struct rect_2d *piece) {
+    move_rows(&(struct rows){.to = host + piece->other_offset,
+                             .from = chunk,
+                             .to_pitch = piece->other_pitch,
+                             .from_pitch = piece->width,
+                             .width = piece->width,
+                             .height = piece->height});
+}
+
+/* --- the transfer of one command --- */
+
+struct slot {
+    struct chunk *chunk;
+    cl_event event;
+    struct rect_2d piece;
+};
+
+struct staged {
+    struct stream *stream;
+    const struct device *device;
+    cl_command_queue queue;
+    bool out_of_order;
+    cl_mem memory;
+    char *host;
+    bool to_device;
+    bool unflushed;           /* the last flush failed */
+    struct slot slots[DEPTH]; /* a ring, oldest at `first` */
+    unsigned first, count;
+};
+
+/* A flush that fails is tried again by whoever waits, as everywhere. */
+static void flush(struct staged *staged) {
+    staged->unflushed = queue_flush(staged->device, staged->queue) != CLS_SUCCESS;
+}
+
+/* Transfers one piece between the buffer and its chunk, behind the piece before it. */
+static cls_status enqueue_piece(struct staged *staged, struct slot *slot, cl_event previous) {
+    struct rect_2d rect = slot->piece;
+    struct wait_list waits = {previous ? 1 : 0, &previous};
+    char *chunk = slot->chunk->pinned.host;
+    rect.other_offset = 0;
+    rect.other_pitch = rect.width;
+    bool flat = rect.height == 1 || rect.buffer_pitch == rect.width;
+    struct range_1d range = {rect.buffer_offset, rect.width * rect.height};
+    cls_status status;
+    if (staged->to_device)
+        status = flat ? enqueue_write(staged->device, staged->queue, staged->memory, range, chunk,
+                                      waits, &slot->event)
+                      : enqueue_write_rect(staged->device, staged->queue, staged->memory, &rect,
+                                           chunk, waits, &slot->event);
+    else
+        status = flat ? enqueue_read(staged->device, staged->queue, staged->memory, range, chunk,
+                                     waits, &slot->event)
+                      : enqueue_read_rect(staged->device, staged->queue, staged->memory, &rect,
+                                          chunk, waits, &slot->event);
+    if (!status)
+        flush(staged);
+    return status;
+}
+
+/* Waits for an event; the driver's code when it failed. */
+static cl_int await(struct staged *staged, cl_event event) {
+    const struct device *device = staged->device;
+    struct waiter *waiter = NULL;
+    cl_int state;
+    while ((state = event_state(device, event)) > 0) {
+        if (staged->unflushed)
+            flush(staged);
+        if (staged->unflushed) /* a wait flushes too */
+            event_verdict(device, 1, &event);
+        if (!waiter) {
+            waiter = waiter_get();
+            if (waiter)
+                event_hint(device, event, waiter_hint(waiter));
+        }
+        waiter_sleep(waiter, LOOK_NS);
+    }
+    waiter_put(waiter);
+    return state;
+}
+
+/* Ends the oldest slot: its data arrives, its chunk is spare again. */
+static void end_oldest(struct staged *staged, struct run_result *result) {
+    struct slot *slot = &staged->slots[staged->first];
+    cl_int state = await(staged, slot->event);
+    if (state <
+        0) /* perhaps only the question failed: the chunk is the driver's until it is over */
+        event_verdict(staged->device, 1, &slot->event);
+    if (state < 0 && !result->status) {
+        result->status = stream_event_status(state);
+        result->code = state;
+        result->hurt = true;
+    }
+    if (!staged->to_device && !result->status)
+        unpack(staged->host, slot->chunk->pinned.host, &slot->piece);
+    event_release(staged->device, slot->event);
+    give_chunk(staged->stream->context, slot->chunk);
+    staged->first = (staged->first + 1) % DEPTH;
+    staged->count--;
+}
+
+static cls_status start_piece(struct staged *staged, const struct rect_2d *piece) {
+    struct slot *slot = &staged->slots[(staged->first + staged->count) % DEPTH];
+    cl_event previous = NULL;
+    if (staged->out_of_order && staged->count)
+        previous = staged->slots[(staged->first + staged->count - 1) % DEPTH].event;
+    cls_status status = take_chunk(staged->stream->context, &slot->chunk);
+    if (status)
+        return status;
+    slot->piece = *piece;
+    if (staged->to_device)
+        pack(slot->chunk->pinned.host, staged->host, piece);
+    slot->event = NULL;
+    status = enqueue_piece(staged, slot, previous);
+    if (slot->event)
+        staged->count++;
+    else
+        give_chunk(staged->stream->context, slot->chunk);
+    return status;
+}
+
+static struct run_result transfer(struct staged *staged, const struct rect_2d *rect) {
+    struct run_result result = {.status = CLS_SUCCESS};
+    struct cut cut = {rect, 0, 0};
+    struct rect_2d piece;
+    while (!result.status && next_piece(&cut, &piece)) {
+        if (staged->count == DEPTH)
+            end_oldest(staged, &result);
+        if (result.status)
+            break;
+        result.status = start_piece(staged, &piece);
+        if (result.status)
+            result.code = cls_last_error_code();
+    }
+    while (staged->count)
+        end_oldest(staged, &result);
+    return result;
+}
+
+static struct run_result run_staged(struct stream *stream, cl_mem memory, void *host,
+                                    bool to_device, const struct rect_2d *rect) {
+    struct staged staged = {.stream = stream,
+                            .device = stream->context->device,
+                            .memory = memory,
+                            .host = host,
+                            .to_device = to_device};
+    pthread_mutex_lock(&stream->lock);
+    staged.queue = stream->queue->cl;
+    staged.out_of_order = stream->queue->traits.out_of_order;
+    pthread_mutex_unlock(&stream->lock);
+    return transfer(&staged, rect);
+}
+
+static struct rect_2d as_rect(struct range_1d range) {
+    return (struct rect_2d){range.bytes, 1, range.offset, range.bytes, 0, range.bytes};
+}
+
+static struct run_result staged_write(struct stream *stream, struct command *command,
+                                      cls_status so_far) {
+    struct rect_2d rect = as_rect(command->u.copy.range);
+    (void)so_far;
+    return run_staged(stream, command->u.copy.to, command->u.copy.host, true, &rect);
+}
+
+static struct run_result staged_read(struct stream *stream, struct command *command,
+                                     cls_status so_far) {
+    struct rect_2d rect = as_rect(command->u.copy.range);
+    (void)so_far;
+    return run_staged(stream, command->u.copy.from, command->u.copy.host, false, &rect);
+}
+
+static struct run_result staged_write_rect(struct stream *stream, struct command *command,
+                                           cls_status so_far) {
+    (void)so_far;
+    return run_staged(stream, command->u.rect.to, command->u.rect.host, true,
+                      &command->u.rect.rect);
+}
+
+static struct run_result staged_read_rect(struct stream *stream, struct command *command,
+                                          cls_status so_far) {
+    (void)so_far;
+    return run_staged(stream, command->u.rect.from, command->u.rect.host, false,
+                      &command->u.rect.rect);
+}
+
+const struct command_type type_staged_write = {.kind = CLS_COMMAND_COPY_H2D,
+                                               .label = "copy_h2d",
+                                               .run = staged_write,
+                                               .touch = race_touch_copy,
+                                               .after_completion = true};
+const struct command_type type_staged_read = {.kind = CLS_COMMAND_COPY_D2H,
+                                              .label = "copy_d2h",
+                                              .run = staged_read,
+                                              .touch = race_touch_copy,
+                                              .after_completion = true};
+const struct command_type type_staged_write_rect = {.kind = CLS_COMMAND_COPY_H2D,
+                                                    .label = "copy_rect_h2d",
+                                                    .run = staged_write_rect,
+                                                    .touch = race_touch_rect,
+                                                    .after_completion = true};
+const struct command_type type_staged_read_rect = {.kind = CLS_COMMAND_COPY_D2H,
+                                                   .label = "copy_rect_d2h",
+                                                   .run = staged_read_rect,
+                                                   .touch = race_touch_rect,
+                                                   .after_completion = true};

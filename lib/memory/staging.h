@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Staged copies: where a driver blocks in a pageable copy, a worker moves it in chunks through pinned
+ * memory instead. A chunk is busy until the transfer that uses it is done.
+ */
+#ifndef CLSTREAM_MEMORY_STAGING_H
+#define CLSTREAM_MEMORY_STAGING_H
+
+struct context;
+struct staging;
+
+void staging_free(struct context *context, struct staging *staging);
+
+#endif

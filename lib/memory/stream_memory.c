@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory by the stream: freeing all of it, frees that wait for an event, and what a stream has. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "check/race.h"
+#include "memory/magazine.h"
+#include "stream/context.h"
+#include "stream/event.h"
+#include "stream/mutant.h"
+
+/* --- freeing all --- */
+
+/* Under the pool's lock: ends the lives of what the user has allocated for a stream, as a chain by `older`. The
+ * generation is read first: if it is still that of the slot's life when the life is ended, then the slot
+ * was the stream's all along. */
+static struct buffer *end_all(struct mempool *pool, uint64_t stream_id) {
+    struct buffer *chain = NULL;
+    for (struct block *block = pool->blocks; block; block = block->next)
+        for (unsigned i = 0; i < block->n_carved; i++) {
+            struct buffer *slot = block->slots[i];
+            uint32_t generation = object_generation(&slot->object);
+            if (atomic_load(&slot->home) != stream_id || atomic_load(&slot->is_librarys) ||
+                !object_end_life(&slot->object, generation))
+                continue;
+            slot->older = chain;
+            chain = slot;
+        }
+    return chain;
+}
+
+static void free_all_of(struct stream *stream, struct mempool *pool, cls_free_mode mode) {
+    pthread_mutex_lock(&pool->lock);
+    struct buffer *chain = end_all(pool, stream->id);
+    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_lock(&stream->lock);
+    /* A pool with something in use keeps its magazine. */
+    struct magazine *magazine = magazine_find(stream, pool);
+    while (chain) {
+        struct buffer *next = chain->older;
+        magazine_free(magazine, chain, mode);
+        chain = next;
+    }
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* Also of a context that is gone: what was allocated is still owed. */
+static cls_status find_stream(cls_stream handle, struct stream **out) {
+    if (!handle)
+        return stream_get(NULL, NULL, out);
+    *out = object_acquire(&stream_pool, handle);
+    return *out ? CLS_SUCCESS : object_invalid(&stream_pool, handle);
+}
+
+cls_status cls_stream_free_all_async(cls_stream handle, cls_free_mode mode) {
+    struct stream *stream;
+    if (mode != CLS_FREE_IN_ORDER && mode != CLS_FREE_WHEN_DONE)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_free_mode", (int)mode);
+    cls_status status = find_stream(handle, &stream);
+    if (status)
+        return status;
+    bool closed = false;
+    for (struct mempool *pool = NULL; (pool = stream_next_pool(stream, pool)) != NULL;) {
+        free_all_of(stream, pool, mode);
+        closed = closed || atomic_load(&pool->closed);
+    }
+    if (closed)
+        stream_memory_waited(stream);
+    stream_put(stream);
+    return CLS_SUCCESS;
+}
+
+/* --- frees that wait --- */
+
+/* A fence of one thing to wait for, and of what the fence before it still waits for. Takes over the reference in
+ * every case. */
+static struct fence *fence_new(const struct dep *dep, struct fence *old) {
+    struct fence *fence = calloc(1, sizeof *fence);
+    bool good = fence && !deps_add(&fence->deps, dep);
+    if (!good)
+        dep_release(dep);
+    if (!fence)
+        return NULL;
+    fence->users = 1;
+    for (unsigned i = 0; good && old && i < old->deps.count; i++) {
+        if (dep_is_over(&deps_items(&old->deps)[i]))
+            continue;
+        const struct dep also = dep_to_ask(&deps_items(&old->deps)[i]);
+        good = also.stream == dep->stream && also.gate == dep->gate
+                   ? !deps_add(&fence->deps, &also)
+                   : !deps_add_other(&fence->deps, &also);
+        if (!good)
+            dep_release(&also);
+    }
+    if (good)
+        return fence;
+    fence_drop(fence);
+    return NULL;
+}
+
+/* The same of all that is waited for and not over; NULL where there is nothing. */
+static struct fence *fence_of(struct deps *waits, struct fence *old) {
+    struct dep *items = deps_items(waits);
+    struct fence *fence = NULL;
+    for (unsigned i = 0; i < waits->count; i++) {
+        if (dep_is_over(&items[i]))
+            continue;
+        const struct dep dep = dep_to_ask(&items[i]);
+        struct fence *both = fence_new(&dep, fence ? fence : old);
+        if (fence)
+            fence_drop(fence);
+        if (!both)
+            return NULL;
+        fence = both;
+    }
+    return fence;
+}
+
+static void put_behind(struct fence *fence, struct buffer *slot) {
+    if (slot->fence)
+        fence_drop(slot->fence);
+    slot->fence = fence;
+    fence->users++;
+}
+
+/* What was freed behind a position. */
+static void hold_latest(struct magazine *magazine, uint64_t since, struct fence *fence) {
+    struct buffer *slot = atomic_load(&magazine->held.newest);
+    magazine->shut = NULL;
+    for (; slot; slot = slot->older)
+        if (slot->freed_at > since)
+            put_behind(fence, slot);
+    for (unsigned i = 0; i < SIZE_CLASSES; i++)
+        while ((slot = atomic_load(&magazine->lists[i].newest)) && slot->freed_at > since) {
+            freed_remove(&magazine->lists[i], slot);
+            put_behind(fence, slot);
+            freed_push(&magazine->held, slot);
+        }
+}
+
+/* Under the lock: the stream's fence from now on, made from the one that it has. NULL: that stays. */
+static void set_fence(struct stream *stream, struct fence *fence) {
+    if (!fence)
+        return;
+    fence->follows = true;
+    if (stream->fence)
+        fence_drop(stream->fence);
+    stream->fence = fence;
+}
+
+static bool has_freed(struct stream *stream, uint64_t since) {
+    const struct magazine *magazine = atomic_load(&stream->magazines);
+    while (magazine && magazine->last_free <= since)
+        magazine = magazine->next;
+    return magazine != NULL;
+}
+
+/* The stream's own fence is what the slots come behind: the next of them, made from it, has all that theirs had. */
+void stream_memory_hold(struct stream *stream, struct deps *waits, uint64_t since) {
+    struct fence *fence = has_freed(stream, since) ? fence_of(waits, stream->fence) : NULL;
+    set_fence(stream, fence);
+    for (struct magazine *magazine = atomic_load(&stream->magazines); magazine && fence;
+         magazine = magazine->next)
+        if (magazine->last_free > since)
+            hold_latest(magazine, since, fence);
+}
+
+static cls_status add_fence(struct stream *stream, struct stream *other, uint64_t position) {
+    const struct dep dep = {.stream = other, .position = position};
+    object_retain(&other->object);
+    pthread_mutex_lock(&stream->lock);
+    struct fence *fence = fence_new(&dep, stream->fence);
+    set_fence(stream, fence);
+    pthread_mutex_unlock(&stream->lock);
+    return fence ? CLS_SUCCESS
+                 : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait of frees");
+}
+
+cls_status cls_stream_frees_wait_event(cls_stream stream_handle, cls_event event) {
+    struct stream *stream, *other;
+    uint64_t position;
+    cls_status status = event_snapshot(event, &other, &position);
+    if (status)
+        return status;
+    status = stream_get(stream_handle, other ? other->context : NULL, &stream);
+    if (!status) {
+        if (other && race_on())
+            race_frees_wait(stream, other, position);
+        if (other && other != stream && atomic_load(&other->retired) < position &&
+            !mutant(MUTANT_MEMORY_FENCE))
+            status = add_fence(stream, other, position);
+        stream_put(stream);
+    }
+    if (other)
+        stream_put(other);
+    return status;
+}
+
+/* --- asking --- */
+
+/* Under the lock: the latest position that a free of the stream is stamped with. */
+static uint64_t last_free(struct stream *stream) {
+    uint64_t latest = 0;
+    const struct magazine *magazine = atomic_load(&stream->magazines);
+    for (; magazine; magazine = magazine->next)
+        if (magazine->last_free > latest)
+            latest = magazine->last_free;
+    return latest;
+}
+
+/* A position for frees that are still to come. Where fifo_limit leaves no room for a mark, what is there is first to be
+ * done. */
+static cls_status mark_frees(struct stream *stream, uint64_t *position) {
+    struct detail held;
+    error_hold(&held);
+    const cls_status status = stream_mark(stream, position);
+    const bool full = status == CLS_ERROR_LIMIT;
+    error_settle(&held, full ? CLS_SUCCESS : status);
+    if (!full)
+        return status;
+    const cls_status progress = stream_progress(stream, stream_newest(stream));
+    return progress ? progress : CLS_NOT_READY;
+}
+
+/* Brings that nearer. One that is still to come, because waits were pending, is made to come; a poisoned stream
+ * leaves it so until its reset. */
+static cls_status progress_to_frees(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    const uint64_t latest = last_free(stream);
+    const bool to_come = latest > stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    uint64_t position = latest;
+    cls_status status = to_come ? mark_frees(stream, &position) : CLS_SUCCESS;
+    if (!status)
+        status = stream_progress(stream, position);
+    if (status)
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    const bool past = magazine_is_past(stream, latest);
+    pthread_mutex_unlock(&stream->lock);
+    return past ? CLS_SUCCESS : CLS_NOT_READY;
+}
+
+/* What some held slot's fence waits for, to be released; false when all are open. */
+static bool closed_fence(struct stream *stream, struct dep *out) {
+    bool found = false;
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *magazine = atomic_load(&stream->magazines);
+    for (; magazine && !found; magazine = magazine->next)
+        for (struct buffer *slot = magazine->held.oldest; slot && !found; slot = slot->newer)
+            for (unsigned i = 0; slot->fence && i < slot->fence->deps.count && !found; i++) {
+                const struct dep *dep = &deps_items(&slot->fence->deps)[i];
+                found = !dep_is_over(dep);
+                if (found)
+                    *out = dep_to_ask(dep);
+            }
+    pthread_mutex_unlock(&stream->lock);
+    return found;
+}
+
+cls_status cls_stream_query_frees(cls_stream handle) {
+    struct stream *stream;
+    struct dep dep;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = progress_to_frees(stream);
+    while (!status && closed_fence(stream, &dep)) {
+        status = dep.stream ? stream_progress(dep.stream, dep.position) : CLS_NOT_READY;
+        dep_release(&dep);
+    }
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_stream_get_memory(cls_stream handle, cls_stream_memory *memory) {
+    struct stream *stream;
+    cls_stream_memory now = CLS_STREAM_MEMORY_INIT;
+    if (!memory || memory->size != sizeof *memory)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_stream_get_memory: memory is null or of a wrong size");
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    struct magazine *magazine = atomic_load(&stream->magazines);
+    for (; magazine; magazine = magazine->next) {
+        now.used += magazine_used(magazine);
+        now.peak += magazine->peak;
+        now.cached += magazine->cached;
+        now.frees += magazine->tally.frees;
+        for (unsigned i = 0; i < SOURCES; i++)
+            now.mallocs += magazine->tally.mallocs[i];
+    }
+    pthread_mutex_unlock(&stream->lock);
+    *memory = now;
+    stream_put(stream);
+    return CLS_SUCCESS;
+}

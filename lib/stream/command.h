@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands: everything that is submitted to a stream. A command is a plain value (type, arguments,
+ * references to what it uses, label); its type says how it is handed to the driver or run on a thread
+ * of the library. One function takes them all: stream_submit (stream/stream.h).
+ */
+#ifndef CLSTREAM_STREAM_COMMAND_H
+#define CLSTREAM_STREAM_COMMAND_H
+
+#include <clstream/opencl.h>
+#include <clstream/stream.h>
+
+#include "base/handle.h"
+#include "driver/queue.h"
+#include "stream/dep.h"
+
+struct command;
+struct race_args;
+struct race_touches;
+struct kernel;
+struct kernel_slot;
+struct event;
+struct buffer;
+struct passing;
+struct sighting;
+
+/* Where a device command goes. */
+struct target {
+    const struct device *device;
+    cl_command_queue queue;
+    bool in_order;
+};
+
+/* What a command run by the library left behind. */
+struct run_result {
+    cls_status status;
+    int code;       /* the driver's, behind a failure */
+    bool hurt;      /* a command of it failed with the driver: the queue may be dead */
+    cl_event event; /* still to come before the command is done, or NULL */
+    bool companion; /* the event is of the stream's companion queue */
+    bool skipped;   /* it did not run: the stream is poisoned, or the process exits */
+};
+
+struct command_type {
+    cls_command_kind kind;
+    const char *label; /* for commands without one of their own */
+    /* Hands the command to the driver. NULL: `run` instead. */
+    cls_status (*enqueue)(struct target target, const struct command *command,
+                          struct wait_list waits, cl_event *event);
+    /* Where that fails, the driver may have some of it all the same. */
+    bool in_parts;
+    /* Runs the command on a thread of the library with no lock held; `so_far` is the stream's error. */
+    struct run_result (*run)(struct stream *stream, struct command *command, cls_status so_far);
+    /* Earlier work must be done, not only with the driver, before `run`. */
+    bool after_completion;
+    /* Even so `run` may leave an event to come, and with it a flight. */
+    bool leaves_event;
+    /* Accepted by, and run on, a poisoned stream. */
+    bool when_failed;
+    /* Which memory it touches, for the race checker (check/race.h); NULL: none, or none that is known. */
+    void (*touch)(struct race_touches *touches, const struct device *device,
+                  const struct command *command, const struct race_args *args);
+    /* Undoes what the command holds besides its references, once it is handed over or dropped. */
+    void (*discard)(struct command *command);
+    /* What it borrows from its stream becomes its own, before it is deferred. NULL: it never borrows. */
+    cls_status (*own)(struct stream *stream, struct command *command);
+};
+
+/* A launch's work-items; `local` counts where there is one. */
+struct launch_shape {
+    cl_uint dims;
+    bool has_local;
+    size_t items; /* in all */
+    size_t global[3], local[3];
+};
+
+/* `local` 0: chosen by the driver. */
+static inline struct launch_shape launch_shape_1d(size_t global, size_t local) {
+    return (struct launch_shape){1, local != 0, global, {global}, {local}};
+}
+
+enum { COMMAND_REFS = 6 };
+
+/* References that a command keeps until it is retired. */
+struct refs {
+    unsigned count;
+    unsigned more_count;
+    struct object *here[COMMAND_REFS];
+    struct object **more; /* heap array of those beyond; defined where there are some */
+};
+
+struct command {
+    const struct command_type *type;
+    const char *label; /* static or interned */
+    uint64_t position; /* given by stream_submit */
+    uint64_t bytes;    /* moved, for the counters */
+    struct refs refs;
+    /* Bit i: it uses what the stream's newest flight holds as refs.here[i], and takes that over when it is
+     * handed over right behind that flight, under one hold of the stream's lock. `own` makes it refs. */
+    unsigned lent;
+    bool singled_out; /* set when submitted: somebody may come to ask of its position by itself */
+    bool recorded;    /* a cls_event is recorded behind it */
+    struct deps deps; /* filled in by stream_submit when the command is deferred */
+    struct command *next;  /* in the FIFO */
+    struct sighting *seen; /* NULL: nobody observes it */
+    union {
+        struct {
+            struct kernel_slot *slot; /* where the instance is borrowed from; NULL: it is owned */
+            struct kernel *kernel; /* in refs, and given the instance back by discard; if owned */
+            cl_kernel instance;    /* with its arguments set */
+            struct launch_shape shape;
+        } launch;
+        struct copy_arguments {
+            cl_mem to, from;
+            void *host;
+            size_t to_offset;
+            struct range_1d range; /* of `from` where there is one, else of `to` */
+        } copy;
+        struct rect_arguments {
+            cl_mem to, from;
+            void *host;
+            struct rect_2d rect;
+        } rect;
+        struct fill_arguments {
+            cl_mem to;
+            struct range_1d range;
+            size_t pattern_bytes;
+            unsigned char pattern[16];
+        } fill;
+        struct migration {
+            const cl_mem *memory; /* in the buffer, which the command keeps */
+            bool to_host;
+            struct buffer *by_turns; /* coarse unified memory: mapped for the host, or unmapped */
+            struct passing *passing; /* of it, over by discard */
+        } migrate;
+        struct {
+            struct event *event; /* timed record to be told the end time, or NULL; in refs */
+            uint64_t serial;
+        } marker;
+        struct {
+            cls_host_fn fn;
+            cls_stream_callback callback;
+            cls_foreign_fn foreign;
+            cls_stream stream; /* what a callback is told */
+            void *arg;
+        } host;
+        struct {
+            /* Enqueues, in order, on the queue; `event`, where not NULL, gets its last command's. */
+            int (*call)(const struct device *device, cl_command_queue queue, const void *arguments,
+                        cl_event *event);
+            void *arguments;   /* heap, freed by discard */
+            uint32_t compiled; /* bit of context.compiled_calls set by success */
+        } library;
+    } u;
+};
+
+/* A command without arguments; the union is left to the caller, who fills in what the type uses. */
+static inline void command_init(struct command *command, const struct command_type *type,
+                                const char *label) {
+    command->type = type;
+    command->label = label;
+    command->position = 0;
+    command->bytes = 0;
+    command->refs.count = command->refs.more_count = 0;
+    command->lent = 0;
+    deps_forget(&command->deps);
+    command->next = NULL;
+    command->seen = NULL;
+    command->u.marker.event = NULL;
+}
+
+/* The name of a command in errors: its own, or its type's. */
+static inline const char *command_label(const struct command *command) {
+    return command->label ? command->label : command->type->label;
+}
+
+/* Where the host memory of a copy from or to the host begins; NULL for other commands. */
+static inline const void *command_host(const struct command *command) {
+    cls_command_kind kind = command->type->kind;
+    bool copies = kind == CLS_COMMAND_COPY_H2D || kind == CLS_COMMAND_COPY_D2H;
+    return copies ? command->u.copy.host : NULL; /* `rect` begins as `copy` does */
+}
+
+/* Adds a reference (taken over) to a command. */
+cls_status command_keep(struct command *command, struct object *object);
+
+cls_status refs_keep(struct refs *refs, struct object *object);
+void refs_release_all(struct refs *refs);
+static inline void refs_release(struct refs *refs) {
+    if (refs->count || refs->more_count)
+        refs_release_all(refs);
+}
+
+/* Whether an object is among the inline ones. */
+static inline bool refs_hold(const struct refs *refs, const struct object *object) {
+    for (unsigned i = 0; i < refs->count; i++)
+        if (refs->here[i] == object)
+            return true;
+    return false;
+}
+
+/* Copies what is used only: this is on the path of every launch. */
+static inline void refs_move(struct refs *to, struct refs *from) {
+    for (unsigned i = 0; i < from->count; i++)
+        to->here[i] = from->here[i];
+    to->count = from->count;
+    to->more_count = from->more_count;
+    if (RARELY(from->more_count))
+        to->more = from->more;
+    from->count = from->more_count = 0;
+}
+
+/* Drops a command that is not, or no longer, submitted: discard, references, dependencies. */
+void command_drop(struct command *command);
+
+void discard_migrate(struct command *command);
+cls_status command_migrate(struct target target, const struct migration *migration,
+                           struct wait_list waits, cl_event *event);
+
+/* The types of commands, one table for all. */
+extern const struct command_type type_launch, type_write, type_read, type_copy, type_write_rect,
+    type_read_rect, type_copy_rect, type_fill, type_migrate, type_late_migrate, type_marker,
+    type_mark, type_staged_write, type_staged_read, type_staged_write_rect, type_staged_read_rect,
+    type_host, type_callback, type_foreign;
+
+#endif

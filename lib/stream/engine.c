@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "stream/engine.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "driver/event.h"
+#include "driver/memory.h"
+#include "memory/mempool.h"
+#include "stream/abandoned.h"
+#include "stream/context.h"
+#include "stream/handover.h"
+#include "stream/stream.h"
+#include "stream/waiter.h"
+
+static const uint64_t TICK_NS = 400 * 1000;       /* while something is unflushed or deferred */
+static const uint64_t LONG_NS = 10 * 1000 * 1000; /* while all is flushed and pending */
+static const uint64_t ENDLESS_NS =
+    10 * CLOCK_SECOND; /* nothing is watched; a kick is sure to come */
+enum {
+    IDLE_TICKS = 50, /* ticks from the last work to sleeping without end */
+    IDLE_LOOKS = 25  /* looks at an idle stream until it is let go */
+};
+
+static pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static bool running, stop;
+static pthread_t thread;
+static struct stream *arrivals; /* watched since the last tick */
+
+ASKED _Atomic bool engine_down;
+static _Atomic bool kicked;
+static _Atomic bool sleeps_long;
+static _Atomic(struct waiter *) wake;
+
+void engine_kick(void) {
+    if (atomic_exchange(&kicked, true))
+        return;
+    struct waiter *waiter = atomic_load(&wake);
+    if (waiter)
+        waiter_wake(waiter);
+}
+
+static void kick_hint(void *unused) {
+    (void)unused;
+    engine_kick();
+}
+
+const struct hint engine_hint = {kick_hint, NULL};
+
+void engine_rouse(void) {
+    if (atomic_load_explicit(&sleeps_long, memory_order_relaxed))
+        engine_kick();
+}
+
+static _Atomic unsigned blocked;
+
+void engine_blocked(void) { atomic_fetch_add(&blocked, 1); }
+void engine_unblocked(void) { atomic_fetch_sub(&blocked, 1); }
+
+void engine_notice(void) {
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load(&blocked))
+        engine_kick();
+}
+
+void engine_watch(struct stream *stream) {
+    stream->watched = true;
+    object_retain(&stream->object);
+    pthread_mutex_lock(&engine_lock);
+    stream->watch_next = arrivals;
+    arrivals = stream;
+    pthread_mutex_unlock(&engine_lock);
+    engine_rouse();
+}
+
+bool engine_ticks_for(const struct stream *stream) {
+    return stream->event_less || stream->context->caps->flushes;
+}
+
+/* --- the thread --- */
+
+enum need { NEED_NOTHING, NEED_LONG, NEED_TICK };
+
+/* Whether commands came in since the last look: more may come, and should not have to wake this thread. Where
+ * none of them was deferred, and no memory is owed, the stream is busy: the submitter polls, and should not wait for
+ * the lock either. */
+static bool has_news(struct stream *stream, bool *busy) {
+    *busy = true;
+    if (pthread_mutex_trylock(&stream->lock))
+        return true;
+    bool news = stream->submitted != stream->looked_at;
+    *busy = news && !stream->fifo_head && !stream_memory_is_owed(stream);
+    stream->looked_at = stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    return news;
+}
+
+/* Flushes, and has the newest command covered by an event, unless more are coming. True when there was
+ * something to flush. */
+static bool tend(struct stream *stream, bool busy) {
+    pthread_mutex_lock(&stream->lock);
+    bool fresh = stream->unflushed;
+    stream_flush_locked(stream);
+    struct flight *last = flight_last(&stream->flights);
+    if (last && !last->event && !fresh && !busy)
+        handover_cover(stream);
+    pthread_mutex_unlock(&stream->lock);
+    return fresh;
+}
+
+/* Looks after one stream; NEED_NOTHING when it is idle and was so at the last tick. */
+static enum need look_after(struct stream *stream, bool urgent) {
+    bool busy, news = has_news(stream, &busy);
+    if (busy && !urgent && stream->context->caps->unflushed_progresses)
+        return engine_ticks_for(stream) ? NEED_TICK : NEED_LONG;
+    stream_poll(stream);
+    bool fresh = tend(stream, busy);
+    stream_drive(stream);
+    stream_memory_shed(stream);
+    pthread_mutex_lock(&stream->lock);
+    bool pending = stream->flights.count || stream->fifo_head || stream_memory_is_owed(stream);
+    bool deferred = stream->fifo_head && !stream->running;
+    pthread_mutex_unlock(&stream->lock);
+    /* A long sleep would be cut short by the next command. */
+    if (fresh || deferred || (news && engine_ticks_for(stream)))
+        return NEED_TICK;
+    return pending ? NEED_LONG : NEED_NOTHING;
+}
+
+/* Takes a stream that is still idle off the list; its reference goes with it. A destroyed one, on which nobody
+ * can ask for memory any more, stays until what it has freed is anybody's. */
+static bool let_go(struct stream *stream) {
+    if (atomic_load(&stream->destroyed))
+        stream_memory_settle(stream);
+    pthread_mutex_lock(&stream->lock);
+    bool holds = stream_memory_is_owed(stream) ||
+                 (atomic_load(&stream->destroyed) && stream_memory_is_held(stream));
+    bool idle = !stream->flights.count && !stream->fifo_head && !stream->unflushed && !holds;
+    if (idle) {
+        kernel_slots_clear(stream);
+        handover_settle_queues(stream);
+        stream->watched = false;
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return idle;
+}
+
+static struct stream *take_arrivals(struct stream *list) {
+    pthread_mutex_lock(&engine_lock);
+    struct stream *first = arrivals;
+    arrivals = NULL;
+    pthread_mutex_unlock(&engine_lock);
+    while (first) {
+        struct stream *next = first->watch_next;
+        first->watch_next = list;
+        list = first;
+        first = next;
+    }
+    return list;
+}
+
+/* A stream that is used again and again stays; a destroyed one goes as soon as it is idle. */
+static bool may_go(struct stream *stream, enum need need) {
+    stream->idle_looks = need == NEED_NOTHING ? stream->idle_looks + 1 : 0;
+    if (need != NEED_NOTHING)
+        return false;
+    return stream->idle_looks > IDLE_LOOKS || atomic_load(&stream->destroyed);
+}
+
+/* Looks after all, and lets idle streams go; `*ticking` when one of them needs that often. */
+static struct stream *look_after_all(struct stream *list, bool urgent, enum need *need,
+                                     bool *ticking) {
+    struct stream **link = &list;
+    *need = NEED_NOTHING;
+    *ticking = false;
+    while (*link) {
+        struct stream *stream = *link;
+        enum need one = look_after(stream, urgent);
+        if (one > *need)
+            *need = one;
+        *ticking = *ticking || engine_ticks_for(stream);
+        struct stream *next = stream->watch_next;
+        if (may_go(stream, one) && let_go(stream)) {
+            *link = next;
+            object_release(&stream->object);
+        } else {
+            link = &stream->watch_next;
+        }
+    }
+    return list;
+}
+
+static bool stopping(void) {
+    pthread_mutex_lock(&engine_lock);
+    bool now = stop;
+    pthread_mutex_unlock(&engine_lock);
+    return now;
+}
+
+/* Whether nothing was submitted since the last look. A submission that this does not see sees
+ * `sleeps_long`, which was set before: both are ordered by the stream's or the engine's lock. */
+static bool is_quiet(struct stream *list) {
+    bool quiet = true;
+    for (; list && quiet; list = list->watch_next) {
+        pthread_mutex_lock(&list->lock);
+        quiet = !list->unflushed && (!list->fifo_head || list->running);
+        pthread_mutex_unlock(&list->lock);
+    }
+    pthread_mutex_lock(&engine_lock);
+    quiet = quiet && !arrivals && !stop;
+    pthread_mutex_unlock(&engine_lock);
+    return quiet;
+}
+
+/* Sleeps, for no longer than `most_ns`; a kick that came since `kicked` was cleared ends it at once. */
+static void rest(struct waiter *waiter, struct stream *list, bool often, uint64_t most_ns) {
+    uint64_t long_ns = list ? LONG_NS : ENDLESS_NS;
+    if (long_ns > most_ns)
+        long_ns = most_ns;
+    atomic_store(&sleeps_long, !often);
+    if (!atomic_load(&kicked) && (often || is_quiet(list)))
+        waiter_sleep(waiter, often ? TICK_NS : long_ns);
+    atomic_store(&sleeps_long, false);
+}
+
+static void *look_after_streams(void *arg) {
+    struct waiter *waiter = arg;
+    struct stream *list = NULL;
+    unsigned idle = 0;
+    while (!stopping()) {
+        enum need need;
+        bool ticking;
+        bool urgent = atomic_exchange(&kicked, false);
+        list = take_arrivals(list);
+        list = look_after_all(list, urgent, &need, &ticking);
+        idle = need == NEED_NOTHING ? idle + 1 : 0;
+        uint64_t wrecks_ns = wrecks_salvage();
+        shared_collect();
+        rest(waiter, list,
+             need == NEED_TICK || (need == NEED_NOTHING && ticking && idle <= IDLE_TICKS),
+             wrecks_ns ? wrecks_ns : ENDLESS_NS);
+    }
+    while (list) {
+        struct stream *next = list->watch_next;
+        object_release(&list->object);
+        list = next;
+    }
+    return NULL;
+}
+
+cls_status engine_start(void) {
+    cls_status status = CLS_SUCCESS;
+    if (engine_is_down())
+        return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
+    pthread_mutex_lock(&engine_lock);
+    if (!running) {
+        struct waiter *waiter = waiter_get();
+        int error = waiter ? pthread_create(&thread, NULL, look_after_streams, waiter) : 0;
+        running = waiter && !error;
+        if (running)
+            atomic_store(&wake, waiter);
+        else
+            status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no thread for the submitter: %s",
+                               waiter ? strerror(error) : "no memory");
+        if (!running)
+            waiter_put(waiter);
+    }
+    pthread_mutex_unlock(&engine_lock);
+    return status;
+}
+
+void engine_close(void) { atomic_store(&engine_down, true); }
+
+void engine_stop(void) {
+    pthread_mutex_lock(&engine_lock);
+    bool join = running;
+    stop = true;
+    running = false;
+    pthread_mutex_unlock(&engine_lock);
+    if (!join)
+        return;
+    atomic_store(&kicked, false);
+    engine_kick();
+    pthread_join(thread, NULL);
+}

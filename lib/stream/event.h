@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Events inside: the latest record, a position of a stream. */
+#ifndef CLSTREAM_STREAM_EVENT_H
+#define CLSTREAM_STREAM_EVENT_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include <clstream/event.h>
+
+#include "base/handle.h"
+
+struct context;
+struct stream;
+
+/* When the marked work was done: on the host's clock, as noticed, and on the device's where the driver
+ * tells. Only times of one clock are ever compared. */
+struct event_time {
+    bool has_device;
+    uint64_t host_ns, device_ns;
+};
+
+struct event {
+    struct object object;
+    pthread_mutex_t
+        lock; /* of the slot: it outlives the event. A leaf; guards what `stream` heads */
+    struct context *context; /* retained */
+    bool timed;
+    /* guarded by the lock */
+    struct stream *stream; /* retained; NULL: never recorded */
+    uint64_t position;
+    uint64_t serial;      /* of the latest record */
+    uint64_t next_serial; /* the last one given out */
+    uint64_t
+        time_serial; /* of the record that `time` is of: it may come before the record is set */
+    struct event_time time;
+};
+
+extern struct object_pool event_pool;
+
+/* The latest record: the stream, retained, or NULL, and the position. Reports a bad handle. */
+cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *position);
+
+/* Stores the end time of a timed record, unless it has been re-recorded since. */
+void event_tell_time(struct event *event, uint64_t serial, const struct event_time *time);
+
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+#include "stream/handover.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "driver/event.h"
+#include "stream/abandoned.h"
+#include "stream/context.h"
+#include "stream/event.h"
+#include "stream/event_ref.h"
+#include "stream/exit.h"
+#include "stream/flight_state.h"
+#include "stream/mutant.h"
+#include "stream/observe.h"
+
+enum { WAITS_ON_STACK = 16 };
+
+bool dep_is_native(const struct stream *stream, const struct dep *dep) {
+    return dep->stream && dep->share && !dep->order_only &&
+           (dep->stream->context == stream->context ||
+            dep->stream->context->cl == stream->context->cl);
+}
+
+enum flight_room handover_room(struct stream *stream) {
+    struct flights *flights = &stream->flights;
+    if (flights_look_is_due(flights, stream->max_in_flight)) {
+        bool full = flights->commands >= stream->max_in_flight;
+        struct stream *other = full ? flights_poll(stream) : flights_trim(stream);
+        if (other)
+            object_release(&other->object);
+    }
+    return flights_reserve(flights, stream->max_in_flight);
+}
+
+cl_event handover_tail(struct stream *stream, const struct queue *queue) {
+    struct flight *last = flight_last(&stream->flights);
+    bool same = last && (last->queue == queue || mutant(MUTANT_SWITCH));
+    if (!last || (!queue->traits.out_of_order && same))
+        return NULL;
+    return last->event;
+}
+
+/* Gives a stream's newest flight, which has none, an event. */
+static cls_status give_event(struct stream *stream, struct flight *last) {
+    cls_status status = enqueue_marker(stream->context->device, last->queue->cl,
+                                       (struct wait_list){0, NULL}, &last->event);
+    if (status)
+        return status;
+    stream->since_event = 0;
+    stream_note_unflushed(stream);
+    return CLS_SUCCESS;
+}
+
+cls_status handover_cover(struct stream *stream) {
+    struct flight *last = flight_last(&stream->flights);
+    if (!last || last->event)
+        return CLS_SUCCESS;
+    if (last->lost)
+        return CLS_ERROR_COMMAND_FAILED;
+    cls_status status = give_event(stream, last);
+    if (!status)
+        return CLS_SUCCESS;
+    stream->since_event = 0;
+    flights_lose(stream, cls_last_error_code() < 0 ? cls_last_error_code() : CL_OUT_OF_RESOURCES);
+    return status;
+}
+
+struct queue_left {
+    struct queue *queue;
+    struct queue_left *next;
+};
+
+static bool is_on(const struct stream *stream, const struct queue *queue) {
+    for (unsigned i = 0; i < stream->flights.count; i++)
+        if (flight_at(&stream->flights, i)->queue == queue)
+            return true;
+    return false;
+}
+
+static void let_go(struct stream *stream, struct queue *queue) {
+    if (stream->hurt)
+        queue_bury(stream->context, queue);
+    else
+        queue_unuse(stream->context, queue);
+}
+
+void handover_settle_queues(struct stream *stream) {
+    struct queue_left **link = &stream->left;
+    while (*link) {
+        struct queue_left *left = *link;
+        if (is_on(stream, left->queue)) {
+            link = &left->next;
+            continue;
+        }
+        *link = left->next;
+        let_go(stream, left->queue);
+        free(left);
+    }
+}
+
+/* Without memory to note it, it stays in use for good. */
+void handover_leave_queue(struct stream *stream, struct queue *queue) {
+    handover_settle_queues(stream);
+    if (!is_on(stream, queue)) {
+        let_go(stream, queue);
+        return;
+    }
+    struct queue_left *left = malloc(sizeof *left);
+    if (!left)
+        return;
+    *left = (struct queue_left){queue, stream->left};
+    stream->left = left;
+}
+
+/* Moves the stream to a queue that is profiled, or to one that is not; its work so far gets an event to wait
+ * for, and is flushed. */
+COLD static cls_status change_queue(struct stream *stream, bool profiled) {
+    struct queue_traits traits = stream->queue->traits;
+    struct queue *queue;
+    traits.profiled = profiled;
+    cls_status status = mutant(MUTANT_SWITCH_COVER) ? CLS_SUCCESS : handover_cover(stream);
+    if (!status)
+        status = queue_acquire(stream->context, &traits, &queue);
+    if (status)
+        return status;
+    stream_flush_locked(stream);
+    struct queue *before = stream->queue;
+    stream->queue = queue;
+    handover_leave_queue(stream, before);
+    return CLS_SUCCESS;
+}
+
+static bool is_timed(const struct command *command) {
+    return command->type == &type_marker && command->u.marker.event;
+}
+
+static inline bool wants_other_queue(const struct stream *stream, const struct command *command) {
+    bool profiled = stream->want_profiled || command->seen || is_timed(command);
+    return profiled != stream->queue->traits.profiled && !stream->queue->adopted;
+}
+
+cls_status handover_choose_queue(struct stream *stream, const struct command *command) {
+    return wants_other_queue(stream, command)
+               ? change_queue(stream, !stream->queue->traits.profiled)
+               : CLS_SUCCESS;
+}
+
+void handover_asked(struct stream *stream) {
+    if (!stream->since_ask)
+        return;
+    stream->ask_gap = stream->since_ask;
+    stream->since_ask = 0;
+}
+
+void handover_recorded(struct stream *stream) {
+    struct flight *last = flight_last(&stream->flights);
+    if (stream->fifo_tail) {
+        stream->fifo_tail->recorded = true;
+        return;
+    }
+    handover_asked(stream);
+    if (last)
+        last->recorded = true;
+}
+
+/* Who waits for a record does not wait for what comes behind it; where the driver refuses the marker, he does. There are
+ * drivers that tell of what is flushed together at its end. */
+COLD static void tell_record(struct stream *stream, struct flight *last) {
+    if (!give_event(stream, last))
+        stream_flush_locked(stream);
+}
+
+/* Whether the next command gets an event of its own. */
+static bool wants_event(struct stream *stream, const struct command *command) {
+    const bool spared =
+        command->type->kind == CLS_COMMAND_KERNEL || command->type->kind == CLS_COMMAND_FOREIGN;
+    if (!stream->event_less || stream->queue->traits.profiled || !spared)
+        return true;
+    return stream->since_ask + 1 == stream->ask_gap ||
+           stream->since_event + 1 >= stream->event_interval;
+}
+
+/* The wait list: the dependencies that are not done, and the tail, unless one of them waits for it. `*left` is set
+ * where one was left out as over. */
+static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *events, bool *left) {
+    struct dep *items = deps_items(deps);
+    cl_uint count = 0;
+    uint64_t covered = 0;
+    for (unsigned i = 0; i < deps->count; i++) {
+        if (items[i].covers > covered)
+            covered = items[i].covers;
+        if (mutant(MUTANT_COVERED))
+            covered = UINT64_MAX;
+        if (mutant(MUTANT_WAITS))
+            continue;
+        if (atomic_load(&items[i].stream->retired) < items[i].position)
+            events[count++] = items[i].share->event;
+        else
+            *left = true;
+    }
+    const struct flight *last = flight_last(&stream->flights);
+    cl_event tail = handover_tail(stream, stream->queue);
+    if (tail && last->position > covered && !mutant(MUTANT_TAIL))
+        events[count++] = tail;
+    return count;
+}
+
+/* Whether the event ends a command of the stream's that is still at work and has times: then its end is when the
+ * stream comes to what follows. */
+static bool ends_later(const struct stream *stream, cl_event event) {
+    const struct flight *last = flight_last(&stream->flights);
+    return last && last->event == event && last->queue == stream->queue &&
+           stream->queue->traits.profiled &&
+           event_state(stream->context->device, event) > CL_COMPLETE;
+}
+
+/* A mark behind one event alone needs no command of its own: it shares that event, where its time is asked for if
+ * the event's is the same. A marker is no cheap command on every driver: PoCL's waits for all that its queue holds, so
+ * that a chain of pending ones takes time by its square, and one among commands by its cube. False where a marker
+ * it must be. */
+static bool share_event(const struct stream *stream, const struct command *command,
+                        struct wait_list waits, cl_event *event) {
+    const bool has_time = is_timed(command) || command->seen;
+    if (waits.count != 1 || !stream->queue->traits.out_of_order ||
+        (has_time && !ends_later(stream, waits.events[0])) ||
+        !event_retain(stream->context->device, waits.events[0]))
+        return false;
+    if (command->seen)
+        command->seen->at_end = true;
+    *event = waits.events[0];
+    return true;
+}
+
+/* What depends on failed work never reaches the driver. */
+static cls_status check_deps(struct stream *stream, const struct command *command,
+                             struct deps *deps) {
+    const struct failure *failure = deps_failure(deps);
+    if (!failure)
+        return CLS_SUCCESS;
+    stream_fail_by_locked(stream, command->position, failure);
+    return failure_report(stream, failure);
+}
+
+static cls_status enqueue(struct stream *stream, struct command *command, struct deps *deps,
+                          cl_event *event) {
+    cl_event here[WAITS_ON_STACK], *events = here;
+    bool left = false;
+    if (RARELY(deps->count + 1 > WAITS_ON_STACK))
+        events = malloc((deps->count + 1) * sizeof(cl_event));
+    if (RARELY(!events))
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
+    struct target target = {stream->context->device, stream->queue->cl,
+                            !stream->queue->traits.out_of_order};
+    struct wait_list waits = {fill_waits(stream, deps, events, &left), events};
+    bool wanted = wants_event(stream, command);
+    /* Again: a wait that is left out as over may have ended, and failed, since the first time. */
+    cls_status status = RARELY(left) ? check_deps(stream, command, deps) : CLS_SUCCESS;
+    bool sound = !status;
+    bool shared =
+        command->type == &type_marker && sound && share_event(stream, command, waits, event);
+    if (sound && !shared)
+        status = command->type->enqueue(target, command, waits, wanted ? event : NULL);
+    if (!RARELY(status)) {
+        stream->since_ask++;
+        stream->since_event = wanted ? 0 : stream->since_event + 1;
+    } else if (sound && command->type->in_parts) {
+        wreck_leave_command(stream->context, stream->queue, command);
+    }
+    if (RARELY(events != here))
+        free(events);
+    return status;
+}
+
+COLD static void see_handing(const struct stream *stream, struct sighting *seen) {
+    seen->queue = stream->queue->number;
+    seen->handing = clock_now_ns();
+}
+
+/* Whether a launch's event can be given up for that of a launch behind it, which the driver has wait for it: nobody
+ * has come to ask of it, or knows how. What waits for other streams keeps its own, which tells when it has started. */
+static bool gives_up_event(const struct stream *stream, const struct flight *last) {
+    const uint64_t launches = last->position - last->first + 1;
+    return stream->chain_shares && !last->singled_out && !last->shared && !last->well &&
+           !last->deps.count && last->kind == CLS_COMMAND_KERNEL &&
+           !stream->queue->traits.profiled && launches < stream->event_interval;
+}
+
+/* Whether the newest flight can go on to a command: neither has anything to itself. */
+static bool extends(const struct stream *stream, const struct command *command,
+                    const struct deps *deps) {
+    const struct flight *last = flight_last(&stream->flights);
+    return last && (!last->event || gives_up_event(stream, last)) && !last->lost && !last->timed &&
+           !last->seen && last->queue == stream->queue && last->kind == command->type->kind &&
+           !deps->count && !is_timed(command) && !command->seen;
+}
+
+/* Enters a command that is with the driver into the ring. */
+static void take_off(struct stream *stream, struct command *command, struct deps *deps,
+                     cl_event event) {
+    if (extends(stream, command, deps) && flights_extend(&stream->flights, command)) {
+        struct flight *flight = flight_last(&stream->flights);
+        if (flight->event)
+            event_release(stream->context->device, flight->event);
+        flight->event = event;
+        return;
+    }
+    struct flight *flight = flights_push(&stream->flights, command, deps);
+    flight->event = event;
+    flight->chained = stream->queue->traits.out_of_order;
+    flight->queue = stream->queue;
+    if (RARELY(is_timed(command))) {
+        flight->timed = command->u.marker.event;
+        flight->timed_serial = command->u.marker.serial;
+    }
+}
+
+cls_status handover(struct stream *stream, struct command *command, struct deps *deps) {
+    cl_event event = NULL;
+    struct flight *last = flight_last(&stream->flights);
+    cls_status status = check_deps(stream, command, deps);
+    if (RARELY(status))
+        return status;
+    if (last && RARELY(last->recorded) && !last->event && !last->lost)
+        tell_record(stream, last);
+    if (RARELY(wants_other_queue(stream, command)))
+        status = change_queue(stream, !stream->queue->traits.profiled);
+    if (!status && RARELY(command->seen))
+        see_handing(stream, command->seen);
+    if (!status)
+        status = enqueue(stream, command, deps, &event);
+    if (!status && deps->count)
+        deps_drop_events(deps);
+    if (RARELY(command->seen))
+        command->seen->handed = clock_now_ns();
+    if (RARELY(status)) {
+        if (status == CLS_ERROR_CONTEXT_LOST)
+            atomic_store(&stream->context->lost_by, command_label(command));
+        return status;
+    }
+    take_off(stream, command, deps, event);
+    stream_note_unflushed(stream);
+    /* The host's clock is to see this mark by itself, not at the end of what is flushed with it. */
+    if (RARELY(is_timed(command)) && !stream->context->caps->marker_times_sane)
+        stream_flush_locked(stream);
+    if (command->type->discard)
+        command->type->discard(command);
+    exit_note_work(stream->context->device);
+    return CLS_SUCCESS;
+}

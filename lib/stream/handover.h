@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Handing a command to the driver, under the stream's lock. */
+#ifndef CLSTREAM_STREAM_HANDOVER_H
+#define CLSTREAM_STREAM_HANDOVER_H
+
+#include "base/rare.h"
+#include "stream/stream.h"
+
+/* Whether the driver itself can wait for it: an event of this cl_context that is with the driver. */
+bool dep_is_native(const struct stream *stream, const struct dep *dep);
+
+/* Looks for room for one more flight, noticing completions when there are many. */
+enum flight_room handover_room(struct stream *stream);
+
+/* Enqueues a device command that waits for `deps`, which are native, behind everything handed over before. Needs
+ * room. On success its references and `deps` are the flight's. CLS_ERROR_COMMAND_FAILED and the like when a
+ * dependency is known to have failed: it never reaches the driver. */
+cls_status handover(struct stream *stream, struct command *command, struct deps *deps);
+
+/* Moves the stream to a queue that is profiled, or to one that is not, as it and the command want. */
+cls_status handover_choose_queue(struct stream *stream, const struct command *command);
+
+/* Under the lock: the stream's next commands, where any follow, go to another queue, which is set already. A queue
+ * that flights are on stays in use, to be flushed or stranded, until handover_settle_queues finds that none is any
+ * more. One that a failure may have killed is buried. */
+void handover_leave_queue(struct stream *stream, struct queue *queue) COLD;
+void handover_settle_queues(struct stream *stream);
+
+/* Gives the stream's newest flight an event if none covers it, for whoever must wait for it. Where the
+ * driver refuses, the flights without an event are lost: the next poll fails them. */
+cls_status handover_cover(struct stream *stream);
+
+/* Somebody waits for the stream's newest command. Under the lock. */
+void handover_asked(struct stream *stream);
+
+/* A cls_event is recorded behind the stream's newest command. Under the lock. */
+void handover_recorded(struct stream *stream);
+
+/* The event that the next command on `queue` must wait for, or NULL when the order is implied.
+ * Borrowed. */
+cl_event handover_tail(struct stream *stream, const struct queue *queue);
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams inside. A stream numbers its commands: a position, from 1. Its life as a command:
+ *
+ *   submitted -> [FIFO] -> handed over to the driver (a flight), or run by the library -> retired
+ *
+ * All positions up to `retired` are done, in order. An event is a (stream, position); a wait on it is a
+ * dependency. Locks: a stream's lock is a leaf but for the locks of the context, the registry of
+ * streams, the engine, the memory pools and the object pools, which are taken inside it; two streams' locks are never held
+ * together. No lock is held while user code runs.
+ */
+#ifndef CLSTREAM_STREAM_STREAM_H
+#define CLSTREAM_STREAM_STREAM_H
+
+#include <pthread.h>
+
+#include <clstream/stream.h>
+
+#include "base/handle.h"
+#include "base/rare.h"
+#include "command/kernel_slots.h"
+#include "stream/command.h"
+#include "stream/dep.h"
+#include "stream/flight.h"
+#include "stream/order_cache.h"
+
+struct context;
+struct queue;
+struct queue_left;
+struct sighting;
+struct magazine;
+struct fence;
+
+/* One failure: the positions from `first` to `last` are failed. Nodes are never removed while the
+ * stream (or the gate) lives, so outcomes can be read without its lock. */
+struct failure {
+    _Atomic uint64_t first;
+    _Atomic uint64_t last; /* UINT64_MAX while the stream is poisoned by it */
+    cls_status status;
+    int code;
+    const char *label;
+    uint64_t origin,
+        at; /* the command that failed: its stream's id, its position; 0: there is none */
+    struct failure *older;
+};
+
+/* What each submission looks at comes first, a cache line after the other: the driver has used the cache since the last
+ * one, and each line of it is waited for. */
+struct stream {
+    struct object object;
+    pthread_mutex_t lock;    /* of the slot: it outlives the stream. Guards what `progress` heads */
+    struct context *context; /* retained */
+    unsigned max_in_flight;
+
+    /* guarded by the lock, but for the atomics */
+    bool want_profiled;
+    bool unflushed;
+    bool event_less : 1;
+    bool asks_in_batches : 1; /* how its flights stand (flight_state.h) */
+    bool chain_shares : 1;    /* launches that nobody asks of share the event of one behind them */
+    bool watched;             /* on the engine's list, which then holds a reference */
+    struct queue *queue;
+    struct command *fifo_head;
+    _Atomic(struct failure *) failures; /* newest first */
+    _Atomic uint64_t retired;
+    uint64_t submitted;
+
+    struct flights flights;
+    unsigned event_interval; /* commands from event to event at most, where not each has one */
+    unsigned since_event;    /* commands since the last event */
+    unsigned since_ask;      /* commands since the newest was last waited for, or recorded */
+    unsigned ask_gap;  /* since_ask at that time: habits repeat, so that command gets an event */
+    struct deps waits; /* for the next command */
+    _Atomic(struct magazine *) magazines; /* what the stream has freed, a list by pool */
+    struct known known;                   /* what the stream is ordered behind */
+    cls_stream_counters counters;
+
+    uint64_t id;
+    char name[64];
+    struct stream *previous, *next; /* in the registry of all streams */
+    const char *owner;      /* an object that it belongs to, by what it is; NULL: the user's */
+    _Atomic bool destroyed; /* the handle is; the work may still go on */
+    cls_wait_policy wait;
+    int priority; /* asked for: the order among held commands */
+    size_t fifo_limit;
+
+    /* guarded by the lock, but for the atomics */
+    pthread_cond_t progress; /* handed over, retired: for waits on positions in the FIFO */
+    unsigned waiters;
+
+    uint64_t firm_until; /* waits up to it are known to be over some day: for the wait check, under
+                            its lock */
+    struct command *fifo_tail;
+    size_t fifo_count;
+    unsigned turns_given;    /* how often the head has let launches of other contexts pass */
+    uint64_t helped_in_vain; /* what had retired when waiting for room did nothing, and 1; else 0 */
+    _Atomic bool draining; /* somebody is handing over the head: it counts as ahead of everything */
+    bool running;          /* the head is with a worker */
+    bool blocked;          /* the head waits for another stream's work or a gate */
+    _Atomic uint64_t pushed;        /* the last position that was put in the FIFO */
+    _Atomic uint64_t popped;        /* the last that has left it, or never was in it */
+    _Atomic unsigned spinners;      /* host threads that spin for a turn on cores of their own */
+    _Atomic bool passed;            /* one of them is to drive the FIFO */
+    _Atomic uint64_t running_since; /* the head's own code, on the host's clock; 0: it does not */
+    bool reserved;                  /* a worker is reserved for this stream */
+
+    struct queue *companion; /* for foreign code; NULL until needed */
+    struct queue_left *left; /* those that it has changed from, with its flights on them */
+    uint64_t unflushed_from; /* the first position that is; all flights from there on may be */
+    struct flush_trouble {
+        unsigned tries; /* flushes that failed, in a row */
+        uint64_t since;
+        cls_status status; /* the first one's */
+        int code;
+    } flush_trouble;
+    bool hurt; /* a command failed in the driver: its queues may be dead */
+
+    struct failure *spare; /* for the next failure, so that recording one cannot fail */
+    bool fresh_failure;    /* recorded, not yet told to the streams that depend on it */
+
+    struct stream *watch_next;
+    unsigned idle_looks;      /* of the engine, in a row */
+    uint64_t looked_at;       /* `submitted` at the engine's last look */
+    struct stream *task_next; /* in the workers' queue */
+
+    struct sighting *spare_sightings;
+    unsigned n_spare_sightings;
+
+    struct kernel_slots kernels;
+    struct fence *fence;      /* what its frees wait for; NULL: nothing */
+    struct race_stream *race; /* check/race.c's, under its lock; NULL: nothing is known */
+};
+
+extern struct object_pool stream_pool;
+
+/* Looks up a handle that may be NULL (the default stream of `context`, or of the default context when
+ * that is NULL too) and takes a reference. Reports. */
+cls_status stream_get(cls_stream handle, struct context *context, struct stream **out);
+static inline void stream_put(struct stream *stream) { object_release(&stream->object); }
+
+cls_status stream_new(struct context *context, const cls_stream_config *config, struct queue *queue,
+                      struct stream **out);
+
+/* The same as cls_stream_create and cls_stream_destroy for a stream that belongs to an object, of which `owner`
+ * says in words what it is: who is handed it cannot destroy it. */
+cls_status stream_create_owned(cls_context context, const cls_stream_config *config,
+                               const char *owner, cls_stream *out);
+void stream_destroy_owned(cls_stream handle);
+
+/* Makes the stream's handle stale and drops the owner's reference, of which the caller holds another. False
+ * when somebody else did. */
+bool stream_close(struct stream *stream);
+
+/* One more position; under the lock, without which stream_is_over looks. */
+static inline void stream_count_submission(struct stream *stream) {
+    __atomic_store_n(&stream->submitted, stream->submitted + 1, __ATOMIC_RELAXED);
+}
+
+/* The newest position, for a caller who comes to ask of it or has others do so: no later launch takes its event's
+ * place. Under the lock. */
+static inline uint64_t stream_single_out(struct stream *stream) {
+    struct flight *last = flight_last(&stream->flights);
+    if (last)
+        last->singled_out = true;
+    return stream->submitted;
+}
+
+/* The next stream of the registry after `previous` (NULL: the first), retained; `previous` is released.
+ * NULL at the end. */
+struct stream *stream_next(struct stream *previous);
+
+/* The one door. Takes over what the command holds in every case; on failure nothing else happened.
+ * `position` may be NULL. */
+cls_status stream_submit(struct stream *stream, struct command *command, uint64_t *position);
+
+/* The door in two steps, for a caller that prepares its command under the stream's lock. stream_enter looks
+ * up a handle (not NULL) and locks the stream; it takes no reference, since a handle that is live under
+ * the lock stays so until the lock is left. stream_submit_entered is stream_submit with the lock held,
+ * and leaves it in every case; a launch comes with its arguments, for the race checker (check/race.h). */
+cls_status stream_enter(cls_stream handle, struct stream **out);
+/* The same to give back what is the owner's, which is still owed that where it is gone. */
+cls_status stream_enter_to_return(cls_stream handle, const struct context *owner,
+                                  struct stream **out);
+cls_status stream_submit_entered(struct stream *stream, struct command *command,
+                                 const struct race_args *args, uint64_t *position);
+
+/* Makes later work wait for a dependency; takes over its references on success. */
+cls_status stream_add_wait(struct stream *stream, const struct dep *dep);
+
+/* Makes later work of `stream`, which the caller keeps, wait for `other`'s work up to `position`. The other
+ * form leaves the stream locked, unless it fails, so that what is to wait follows at once; NULL: for
+ * nothing. */
+cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint64_t position);
+cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position);
+
+/* The same where only the order counts: that the other's work fails is no failure of the stream's. */
+cls_status stream_come_after(struct stream *stream, struct stream *other, uint64_t position);
+
+/* A dependency of `waiter`, which is only compared, on the stream's work up to `position`; its event is
+ * filled in, and retained, when the work is with the driver, and the stream is left for the caller to
+ * retain. True: it is done, well or not (stream_failure_at), so that there is nothing to wait for, and nothing
+ * is held. */
+bool stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
+                struct dep *out);
+
+/* Of the commands that are not seen to be done, the last one's position of which `uses` is true, which is asked
+ * under the lock; 0: of none. `host` is the host memory that a copy uses, or NULL. */
+typedef bool (*use_test)(const struct refs *refs, const void *host, const void *arg);
+uint64_t stream_last_use(struct stream *stream, use_test uses, const void *arg);
+
+/* Hands over what can be handed over, after the same of more urgent streams. Called without the lock, by
+ * anyone who made progress possible. */
+void stream_drive(struct stream *stream);
+
+/* Flushes and polls; CLS_NOT_READY unless `position` is retired. Polling this alone finishes the work. */
+cls_status stream_progress(struct stream *stream, uint64_t position);
+
+/* Notices completions. Called without the lock. */
+void stream_poll(struct stream *stream);
+
+/* Retires what was found to be done, of streams that wait for each other's in turns, without asking a
+ * driver. Called without the lock. */
+void stream_settle(struct stream *stream);
+
+/* Work of the stream is with the driver, which sits on it until it is flushed, unless its device was found
+ * to run what never was; under the lock. */
+void stream_note_unflushed(struct stream *stream);
+
+/* Flushes what is unflushed; under the lock. Whoever calls it does so again, or lets the engine, while the
+ * stream stays unflushed: that fails the stream at last. */
+void stream_flush_locked(struct stream *stream);
+
+/* Whether any stream has unflushed work. */
+bool streams_unflushed(void);
+
+/* Whether no more work can come, its handle or its context being gone, and all there was is done. */
+bool stream_is_over(const struct stream *stream);
+
+/* Forgets waits that nothing follows; for a stream whose handle is gone. */
+void stream_drop_waits(struct stream *stream);
+
+/* Whether all work so far, waits that nothing follows included, ends with a position that it has already;
+ * under the lock. */
+bool stream_marked_locked(struct stream *stream, uint64_t *position);
+
+/* The position of the last command so far; 0: none. */
+uint64_t stream_newest(struct stream *stream);
+
+/* The position that stands for all work so far, waits that nothing follows included. */
+cls_status stream_mark(struct stream *stream, uint64_t *position);
+
+enum { WAIT_FOREVER = 0 };
+
+/* Waits until `position` is retired; `deadline` in clock_now_ns time, or WAIT_FOREVER. Returns the
+ * position's outcome, or CLS_ERROR_TIMEOUT, without a word: explain_timeout has them. */
+cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline);
+
+/* stream_wait without a word, nor one to the race checker, for waits of the library's own: true when it is
+ * retired, false when the deadline came first. */
+bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline);
+
+/* stream_mark for a call that waits anyway: where fifo_limit leaves no room for a mark, it waits until what is
+ * there is done. CLS_ERROR_TIMEOUT, without a word, when the deadline comes first. */
+cls_status stream_mark_to_wait(struct stream *stream, uint64_t *position, uint64_t deadline);
+
+/* Waits until the position of one of the streams is retired and stores which; of several the first from
+ * `start` on. CLS_ERROR_TIMEOUT. */
+cls_status stream_wait_any(struct stream *const *streams, const uint64_t *positions, size_t count,
+                           size_t start, uint64_t deadline, size_t *which);
+
+/* The deadline of a wait that begins now. */
+uint64_t deadline_after(uint64_t timeout_ns);
+
+/* stream_wait for the end of a blocking call: refuses inside host functions before anything is done. */
+cls_status check_may_block(void);
+
+/* --- failure (stream/failure.c) --- */
+
+/* The one of a list, newest first, that a position is in, or NULL. */
+const struct failure *failure_in(const struct failure *newest, uint64_t position);
+
+/* The outcome of a retired position, from the recorded failures; needs no lock, reports nothing. */
+static inline const struct failure *stream_failure_at(const struct stream *stream,
+                                                      uint64_t position) {
+    const struct failure *newest = atomic_load_explicit(&stream->failures, memory_order_acquire);
+    return RARELY(newest) ? failure_in(newest, position) : NULL;
+}
+
+/* stream_wait_for, but what is known to have failed is no failure of what comes after it: of that only the end is
+ * waited for, since work before the failure may be under way still. */
+static inline cls_status stream_follow(struct stream *stream, struct stream *other,
+                                       uint64_t position) {
+    return stream_failure_at(other, position) ? stream_come_after(stream, other, position)
+                                              : stream_wait_for(stream, other, position);
+}
+
+/* The failure that poisons the stream now, or NULL. */
+static inline const struct failure *stream_poison(const struct stream *stream) {
+    const struct failure *newest = atomic_load_explicit(&stream->failures, memory_order_acquire);
+    return RARELY(newest) && atomic_load(&newest->last) == UINT64_MAX ? newest : NULL;
+}
+
+/* What the status of a command that the driver refused makes of its stream. */
+cls_status stream_poison_status(cls_status status);
+
+/* The same of the code that a failed event ended with. */
+cls_status stream_event_status(cl_int code);
+
+/* A command of the stream's failed with the driver: its queues may be dead; under the lock. */
+void stream_note_hurt(struct stream *stream);
+
+/* Puts a failure from `first` on at the head of the list, in `*spare`, which is used up; or has the one
+ * that lasts begin at `first`: the first error is kept. Whether the list changed. Under its owner's lock. */
+bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare, uint64_t first,
+                     const struct failure *what);
+
+/* Records that the positions from `first` on are failed; under the lock. Keeps the first error. */
+void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
+                        const char *label) COLD;
+
+/* The same by what they depend on. */
+void stream_fail_by_locked(struct stream *stream, uint64_t first,
+                           const struct failure *failure) COLD;
+
+/* Poisons the stream's later work with somebody else's failure. */
+void stream_inherit(struct stream *stream, const struct failure *failure) COLD;
+void stream_inherit_locked(struct stream *stream, const struct failure *failure) COLD;
+
+/* Reports a failure to this thread's detail; returns its status. */
+cls_status failure_report(const struct stream *stream, const struct failure *failure) COLD;
+
+/* Leaves the stream's lock; a failure that was found meanwhile poisons every stream that has come to depend on
+ * the work, once. No other lock may be held. */
+void stream_unlock_telling(struct stream *stream);
+
+/* Waits for the work, forgets the failure and replaces the queue. */
+cls_status stream_reset(struct stream *stream);
+
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Noticing and awaiting completion. A host wait polls the event of its position: spinning for a moment,
+ * then asleep between looks, with the driver's callback as a hint that may cut a sleep short. It never
+ * enters a driver's own blocking wait, which some drivers never leave after a failure.
+ */
+#include <sched.h>
+
+#include "base/clock.h"
+#include "base/condition.h"
+#include "base/error.h"
+#include "check/explain.h"
+#include "check/race.h"
+#include "driver/event.h"
+#include "driver/quirk.h"
+#include "memory/mempool.h"
+#include "stream/context.h"
+#include "stream/engine.h"
+#include "stream/event_ref.h"
+#include "stream/gate.h"
+#include "stream/handover.h"
+#include "stream/mutant.h"
+#include "stream/spin_wait.h"
+#include "stream/stream.h"
+#include "stream/waiter.h"
+#include "stream/worker.h"
+
+enum { POLL_DEPTH = 64, SETTLE_STEPS = 128 };
+
+static const uint64_t WOKEN_SLEEP_NS = 2 * 1000 * 1000;
+
+enum { LOOKS = 8 }; /* of a sleeper, from poll to poll */
+
+/* Polls `stream`, and first the streams whose outcome its own depends on. Wait lists are acyclic; the
+ * bound is against deep recursion only, and what it leaves is done by the next poll. */
+static void poll_deep(struct stream *stream, unsigned depth) {
+    for (unsigned round = 0; round < POLL_DEPTH; round++) {
+        pthread_mutex_lock(&stream->lock);
+        struct stream *other = flights_poll(stream);
+        stream_unlock_telling(stream);
+        if (!other)
+            return;
+        uint64_t before = atomic_load(&other->retired);
+        if (depth)
+            poll_deep(other, depth - 1);
+        bool stuck = atomic_load(&other->retired) == before;
+        object_release(&other->object);
+        if (stuck)
+            return;
+    }
+}
+
+void stream_poll(struct stream *stream) { poll_deep(stream, POLL_DEPTH); }
+
+/* One of the streams that are settled in turns: whose outcome it waits for, and whether anything retired. */
+static struct stream *settle_one(struct stream *stream, bool *moved) {
+    pthread_mutex_lock(&stream->lock);
+    uint64_t before = atomic_load_explicit(&stream->retired, memory_order_relaxed);
+    struct stream *other = flights_settle(stream);
+    *moved = *moved || before != atomic_load_explicit(&stream->retired, memory_order_relaxed);
+    stream_unlock_telling(stream);
+    return other;
+}
+
+void stream_settle(struct stream *stream) {
+    struct stream *at = stream;
+    bool moved = false;
+    object_retain(&stream->object);
+    for (unsigned step = 0; step < SETTLE_STEPS; step++) {
+        struct stream *next = settle_one(at, &moved);
+        if (!next && (at == stream || !moved))
+            break;
+        if (!next) {
+            moved = false;
+            object_retain(&stream->object);
+            next = stream;
+        }
+        object_release(&at->object);
+        at = next;
+    }
+    object_release(&at->object);
+}
+
+/* Under the lock: whether the position is with the driver, or done. */
+static bool is_handed_over(const struct stream *stream, uint64_t position) {
+    return !stream->fifo_head || position < stream->fifo_head->position;
+}
+
+/* Under the lock: the flight whose event covers a position, flushed. NULL when there is none: the next
+ * poll retires the position as failed. */
+static struct flight *covering_flight(struct stream *stream, uint64_t position) {
+    struct flight *flight = flights_covering(&stream->flights, position);
+    handover_asked(stream);
+    if (RARELY(!flight) && !handover_cover(stream))
+        flight = flights_covering(&stream->flights, position);
+    if (flight && !mutant(MUTANT_FLUSH))
+        stream_flush_locked(stream);
+    return flight;
+}
+
+/* Under the lock: its event, held, or NULL; then the position is looked at again a little later. */
+static struct share *covering_event(struct stream *stream, uint64_t position) {
+    struct flight *flight = covering_flight(stream, position);
+    return flight ? flight_share(stream, flight) : NULL;
+}
+
+/* Under the lock: fills in the event, and how far it covers the waiter's own work. */
+static void cover_dep(struct stream *stream, const struct stream *waiter, struct dep *dep) {
+    struct flight *flight = covering_flight(stream, dep->position);
+    dep->share = flight ? flight_share(stream, flight) : NULL;
+    if (!dep->share)
+        return;
+    dep->covers = deps_position_of(&flight->deps, waiter);
+}
+
+bool stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
+                struct dep *out) {
+    *out = (struct dep){.stream = stream, .position = position};
+    if (atomic_load(&stream->retired) < position) {
+        pthread_mutex_lock(&stream->lock);
+        bool pending = atomic_load(&stream->retired) < position;
+        if (pending && is_handed_over(stream, position))
+            cover_dep(stream, waiter, out);
+        pthread_mutex_unlock(&stream->lock);
+    }
+    if (atomic_load(&stream->retired) < position)
+        return false;
+    if (RARELY(out->share))
+        share_drop(out->share);
+    out->share = NULL;
+    return true;
+}
+
+/* --- waiting --- */
+
+cls_status check_may_block(void) {
+    if (worker_in_user_code())
+        return error_set(CLS_ERROR_WOULD_DEADLOCK,
+                         "a blocking call inside a host function or callback");
+    return CLS_SUCCESS;
+}
+
+static bool expired(uint64_t deadline) {
+    return deadline != WAIT_FOREVER && clock_now_ns() >= deadline;
+}
+
+/* One host wait, over as many rounds as it takes. */
+struct host_wait {
+    uint64_t position;
+    uint64_t deadline;
+    uint64_t start;
+    bool turn_spun;        /* the time to spin for the turn is over */
+    bool spun;             /* that to spin for the event is */
+    struct waiter *waiter; /* NULL until needed */
+    cl_event hinted;       /* its callback is set: one of each is enough. Not retained */
+    bool woken;            /* that callback will wake the waiter, unless the work fails */
+};
+
+/* Spins on the event for a while; the state that it comes to, positive while pending. */
+static cl_int spin(const struct stream *stream, cl_event event, uint64_t deadline) {
+    uint64_t until = clock_now_ns() + turn_spin_ns(stream);
+    for (;;) {
+        cl_int state = event_state(stream->context->device, event);
+        if (state <= 0 || clock_now_ns() >= until || expired(deadline))
+            return state;
+        if (stream->wait != CLS_WAIT_SPIN)
+            sched_yield();
+    }
+}
+
+/* Where a callback ends the sleep anyhow it is a long one: the scheduler takes threads of a CPU device over
+ * to this core only while it rests for long. */
+static uint64_t next_sleep(const struct host_wait *wait) {
+    uint64_t now = clock_now_ns();
+    if (!wait->woken || (wait->deadline != WAIT_FOREVER && now + WOKEN_SLEEP_NS > wait->deadline))
+        return waiter_span(wait->start, wait->deadline);
+    return WOKEN_SLEEP_NS;
+}
+
+/* Sleeps until the event is done, or for a few looks: then the stream should be polled. */
+static void sleep_until_done(const struct device *device, cl_event event, struct host_wait *wait) {
+    if (!wait->waiter)
+        wait->waiter = waiter_get();
+    if (wait->waiter && wait->hinted != event) {
+        bool hinted = event_hint(device, event, waiter_hint(wait->waiter));
+        wait->woken = hinted && device->info.type == CLS_DEVICE_CPU;
+        wait->hinted = event;
+    }
+    for (int look = 0; look < LOOKS; look++) {
+        if (event_state(device, event) <= 0 || expired(wait->deadline))
+            return;
+        waiter_sleep(wait->waiter, next_sleep(wait));
+    }
+}
+
+/* The next poll need not ask again. */
+static void note_complete(struct stream *stream, uint64_t position, cl_event event) {
+    if (stream->context->device->quirks & QUIRK_STATUS_LIES)
+        return;
+    pthread_mutex_lock(&stream->lock);
+    struct flight *flight = flights_covering(&stream->flights, position);
+    if (flight && flight->event == event)
+        flight->well = true;
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* Under the lock: sleeps until a position that is in the FIFO moves, for a while. */
+static void sleep_for_turn(struct stream *stream, const struct host_wait *wait) {
+    uint64_t until = clock_now_ns() + waiter_span(wait->start, wait->deadline);
+    stream->waiters++;
+    condition_wait(&stream->progress, &stream->lock, until);
+    stream->waiters--;
+}
+
+/* Spins at first, then sleeps; a policy of spinning never sleeps. */
+static void wait_for_event(struct stream *stream, cl_event event, struct host_wait *wait) {
+    const struct device *device = stream->context->device;
+    bool always = turn_spins_always(stream);
+    cl_int state = CL_QUEUED;
+    if (always || !wait->spun)
+        state = spin(stream, event, wait->deadline);
+    if (state == CL_COMPLETE)
+        note_complete(stream, wait->position, event);
+    if (state <= 0)
+        return;
+    wait->spun = true;
+    if (!always)
+        sleep_until_done(device, event, wait);
+}
+
+/* Under the lock: the newest position that is with the driver, or was. */
+static uint64_t newest_handed_over(const struct stream *stream) {
+    return stream->fifo_head ? stream->fifo_head->position - 1 : stream->submitted;
+}
+
+/* One round: true when the position is retired. A position in the FIFO leaves the lock and the driver to
+ * those who work on it, at first. */
+static bool wait_round(struct stream *stream, struct host_wait *wait) {
+    struct share *share = NULL;
+    if (!wait->turn_spun && !turn_spin(stream, wait->position, wait->deadline))
+        wait->turn_spun = !turn_spins_always(stream);
+    stream_poll(stream);
+    pthread_mutex_lock(&stream->lock);
+    bool done = atomic_load(&stream->retired) >= wait->position;
+    bool queued = !done && !is_handed_over(stream, wait->position);
+    if (wait->position == newest_handed_over(stream))
+        handover_asked(stream);
+    if (!done && !queued)
+        share = covering_event(stream, wait->position);
+    if (!done && !share && (!queued || wait->turn_spun))
+        sleep_for_turn(stream, wait);
+    pthread_mutex_unlock(&stream->lock);
+    if (!share)
+        return done;
+    if (streams_unflushed())
+        engine_kick();
+    wait_for_event(stream, share->event, wait);
+    share_drop(share);
+    return false;
+}
+
+static bool wait_until_retired(struct stream *stream, struct host_wait *wait) {
+    while (!wait_round(stream, wait)) {
+        if (!expired(wait->deadline))
+            continue;
+        stream_poll(stream);
+        return atomic_load(&stream->retired) >= wait->position;
+    }
+    return true;
+}
+
+bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline) {
+    struct host_wait wait = {.position = position, .deadline = deadline, .start = clock_now_ns()};
+    bool done = wait_until_retired(stream, &wait);
+    waiter_put(wait.waiter);
+    return done;
+}
+
+cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline) {
+    if (!stream_await(stream, position, deadline))
+        return CLS_ERROR_TIMEOUT;
+    if (race_on())
+        race_observed(stream, position);
+    const struct failure *failure = stream_failure_at(stream, position);
+    return failure ? failure_report(stream, failure) : CLS_SUCCESS;
+}
+
+/* --- the public waits --- */
+
+static cls_status poisoned_status(struct stream *stream) {
+    const struct failure *failure = stream_poison(stream);
+    return failure ? failure_report(stream, failure) : CLS_SUCCESS;
+}
+
+/* Whether there is no room for the mark that is needed behind what there is, which ends with `*position`. */
+static bool takes_no_mark(struct stream *stream, uint64_t *position) {
+    pthread_mutex_lock(&stream->lock);
+    const bool full = stream->fifo_limit && stream->fifo_count >= stream->fifo_limit &&
+                      !stream_marked_locked(stream, position);
+    pthread_mutex_unlock(&stream->lock);
+    return full;
+}
+
+/* Others may fill the room that was seen. */
+cls_status stream_mark_to_wait(struct stream *stream, uint64_t *position, uint64_t deadline) {
+    cls_status status = CLS_SUCCESS;
+    while (takes_no_mark(stream, position) ||
+           (status = stream_mark(stream, position)) == CLS_ERROR_LIMIT)
+        if (!stream_await(stream, *position, deadline))
+            return CLS_ERROR_TIMEOUT;
+    return status;
+}
+
+static cls_status synchronize(struct stream *stream, uint64_t deadline) {
+    uint64_t position = 0;
+    cls_status status = check_may_block();
+    if (status)
+        return status;
+    status = stream_mark_to_wait(stream, &position, deadline);
+    if (!status)
+        status = stream_wait(stream, position, deadline);
+    if (status == CLS_ERROR_TIMEOUT)
+        return explain_timeout(stream);
+    stream_memory_waited(stream);
+    cls_status poisoned = poisoned_status(stream);
+    return poisoned ? poisoned : status;
+}
+
+cls_status cls_stream_synchronize(cls_stream handle) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = synchronize(stream, WAIT_FOREVER);
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_stream_wait(cls_stream handle, uint64_t timeout_ns) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = synchronize(stream, deadline_after(timeout_ns));
+    stream_put(stream);
+    return status;
+}
+
+/* As of an event: positive while pending, negative when failed. */
+static cl_int wait_state(const struct dep *dep) {
+    if (!dep->stream && !dep->gate)
+        return dep_event_outcome(dep);
+    if (!dep_is_over(dep))
+        return CL_SUBMITTED;
+    return dep_failure(dep) ? -1 : CL_COMPLETE;
+}
+
+/* Whether waits that nothing follows yet are over too; sets `*failed` when one of them failed. */
+static bool waits_are_over(struct stream *stream, bool *failed) {
+    bool over = true;
+    pthread_mutex_lock(&stream->lock);
+    struct dep *items = deps_items(&stream->waits);
+    for (unsigned i = 0; i < stream->waits.count; i++) {
+        cl_int state = wait_state(&items[i]);
+        over = over && state <= 0;
+        *failed = *failed || state < 0;
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return over;
+}
+
+/* A wait that nothing follows has failed: a marker behind it takes the failure over. */
+static cls_status take_failure_over(struct stream *stream) {
+    uint64_t position;
+    cls_status status = stream_mark(stream, &position);
+    cls_status poisoned = poisoned_status(stream);
+    if (poisoned)
+        return poisoned;
+    return status ? status : CLS_NOT_READY;
+}
+
+/* That the position is retired is told to who asked. */
+static cls_status tell_progress(struct stream *stream, uint64_t position) {
+    if (atomic_load(&stream->retired) < position)
+        return CLS_NOT_READY;
+    if (race_on())
+        race_observed(stream, position);
+    return CLS_SUCCESS;
+}
+
+cls_status stream_progress(struct stream *stream, uint64_t position) {
+    if (atomic_load(&stream->retired) >= position)
+        return tell_progress(stream, position);
+    pthread_mutex_lock(&stream->lock);
+    bool queued = stream->fifo_head != NULL;
+    struct flight *last = flight_last(&stream->flights);
+    if (last && !last->event && is_handed_over(stream, position))
+        handover_cover(stream);
+    stream_flush_locked(stream);
+    pthread_mutex_unlock(&stream->lock);
+    stream_poll(stream);
+    if (queued)
+        stream_drive(stream);
+    return tell_progress(stream, position);
+}
+
+cls_status cls_stream_query(cls_stream handle) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    uint64_t position = stream->submitted;
+    bool waits = stream->waits.count != 0;
+    pthread_mutex_unlock(&stream->lock);
+    cls_status progress = stream_progress(stream, position);
+    status = poisoned_status(stream);
+    if (!status)
+        status = progress;
+    bool failed = false;
+    if (!status && waits && !waits_are_over(stream, &failed)) {
+        engine_kick();
+        status = CLS_NOT_READY;
+    }
+    if (!status && failed)
+        status = take_failure_over(stream);
+    if (!status && waits && race_on())
+        race_observed(stream, RACE_ALL);
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_stream_reset(cls_stream handle) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = stream_reset(stream);
+    stream_put(stream);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiting for the first of several streams: by looking at each, at growing intervals. */
+#include <sched.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "check/explain.h"
+#include "stream/stream.h"
+#include "stream/waiter.h"
+
+static const uint64_t SPIN_NS = 60 * 1000;
+
+uint64_t deadline_after(uint64_t timeout_ns) {
+    uint64_t now = clock_now_ns();
+    return timeout_ns > UINT64_MAX - now ? WAIT_FOREVER : now + timeout_ns;
+}
+
+static bool find_done(struct stream *const *streams, const uint64_t *positions, size_t count,
+                      size_t start, size_t *which) {
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (start + i) % count;
+        if (stream_progress(streams[at], positions[at]))
+            continue;
+        *which = at;
+        return true;
+    }
+    return false;
+}
+
+static void pause_looking(uint64_t start, uint64_t deadline) {
+    if (clock_now_ns() - start < SPIN_NS)
+        sched_yield();
+    else
+        clock_sleep_ns(waiter_span(start, deadline));
+}
+
+static cls_status time_out(struct stream *const *streams, size_t count) {
+    char what[64];
+    snprintf(what, sizeof what, "all %zu streams are still at work", count);
+    return explain_timeout_of(what, streams, count);
+}
+
+cls_status stream_wait_any(struct stream *const *streams, const uint64_t *positions, size_t count,
+                           size_t start, uint64_t deadline, size_t *which) {
+    uint64_t began = clock_now_ns();
+    while (!find_done(streams, positions, count, start, which)) {
+        if (deadline != WAIT_FOREVER && clock_now_ns() >= deadline)
+            return time_out(streams, count);
+        pause_looking(began, deadline);
+    }
+    return CLS_SUCCESS;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "stream/worker.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/condition.h"
+#include "base/error.h"
+#include "stream/context.h"
+#include "stream/stream.h"
+#include "stream/worker_commands.h"
+
+static const uint64_t IDLE_NS = 5 * CLOCK_SECOND;
+
+/* A thread that has just run something looks out for more this long before it sleeps: host functions come
+ * in rows, and waking a thread costs more than most of them. Not for a CPU device: the cores are its own. */
+static const uint64_t LOOK_OUT_NS = 60 * 1000;
+
+/* Guards what follows. threads >= reserved, so a stream with a reservation always finds a thread: one
+ * that is not running a stream of its own serves the queue. */
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work_came, thread_went;
+static pthread_once_t conditions_made = PTHREAD_ONCE_INIT;
+static unsigned threads, reserved;
+static bool stop;
+static struct stream *first_task, *last_task;
+static _Atomic unsigned tasks; /* in the queue */
+static bool looked_out_for; /* a thread looks out: the next task needs no signal. One at a time */
+
+static _Thread_local const struct stream *user_code_of;
+
+bool worker_in_user_code(void) { return user_code_of != NULL; }
+bool worker_is_in_code_of(const struct stream *stream) { return user_code_of == stream; }
+void worker_enter_user_code(const struct stream *stream) { user_code_of = stream; }
+void worker_leave_user_code(void) { user_code_of = NULL; }
+
+static void make_conditions(void) {
+    condition_init(&work_came);
+    condition_init(&thread_went);
+}
+
+/* Under the lock, which it leaves meanwhile. */
+static void look_out(void) {
+    if (looked_out_for || stop)
+        return;
+    looked_out_for = true;
+    uint64_t until = clock_now_ns() + LOOK_OUT_NS;
+    pthread_mutex_unlock(&pool_lock);
+    while (!atomic_load_explicit(&tasks, memory_order_relaxed) && clock_now_ns() < until)
+        sched_yield();
+    pthread_mutex_lock(&pool_lock);
+    looked_out_for = false;
+}
+
+static struct stream *take_task(void) {
+    struct stream *stream = first_task;
+    first_task = stream->task_next;
+    if (!first_task)
+        last_task = NULL;
+    atomic_fetch_sub(&tasks, 1);
+    return stream;
+}
+
+/* Under the lock: the next stream, or NULL when the thread should go. */
+static struct stream *next_task(void) {
+    uint64_t until = clock_now_ns() + IDLE_NS;
+    while (!first_task) {
+        bool spare = threads > reserved;
+        if (stop && spare)
+            return NULL;
+        if (!condition_wait(&work_came, &pool_lock, until)) {
+            if (!first_task && threads > reserved)
+                return NULL;
+            until = clock_now_ns() + IDLE_NS;
+        }
+    }
+    return take_task();
+}
+
+static void *serve(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&pool_lock);
+    for (;;) {
+        struct stream *stream = next_task();
+        if (!stream)
+            break;
+        pthread_mutex_unlock(&pool_lock);
+        run_heads(stream);
+        bool beside = stream->context->device->info.type != CLS_DEVICE_CPU;
+        object_release(&stream->object);
+        pthread_mutex_lock(&pool_lock);
+        if (!first_task && beside)
+            look_out();
+    }
+    threads--;
+    pthread_cond_broadcast(&thread_went);
+    pthread_mutex_unlock(&pool_lock);
+    return NULL;
+}
+
+/* Under the lock. */
+static cls_status add_thread(void) {
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, serve, NULL);
+    if (error)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no thread for host functions: %s",
+                         strerror(error));
+    pthread_detach(thread);
+    threads++;
+    return CLS_SUCCESS;
+}
+
+cls_status workers_reserve(void) {
+    cls_status status = CLS_SUCCESS;
+    pthread_once(&conditions_made, make_conditions);
+    pthread_mutex_lock(&pool_lock);
+    if (threads < reserved + 1)
+        status = add_thread();
+    if (!status)
+        reserved++;
+    pthread_mutex_unlock(&pool_lock);
+    return status;
+}
+
+void workers_unreserve(void) {
+    pthread_mutex_lock(&pool_lock);
+    reserved--;
+    if (stop)
+        pthread_cond_broadcast(&work_came);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+void workers_run(struct stream *stream) {
+    pthread_mutex_lock(&pool_lock);
+    stream->task_next = NULL;
+    if (last_task)
+        last_task->task_next = stream;
+    else
+        first_task = stream;
+    last_task = stream;
+    bool seen = looked_out_for && atomic_load(&tasks) == 0;
+    atomic_fetch_add(&tasks, 1);
+    if (!seen)
+        pthread_cond_signal(&work_came);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+void workers_stop(uint64_t deadline) {
+    pthread_once(&conditions_made, make_conditions);
+    pthread_mutex_lock(&pool_lock);
+    stop = true;
+    pthread_cond_broadcast(&work_came);
+    while (threads > worker_in_user_code() && condition_wait(&thread_went, &pool_lock, deadline))
+        continue;
+    pthread_mutex_unlock(&pool_lock);
+}

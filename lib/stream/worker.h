@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that run host functions, callbacks, staging copies and foreign libraries' calls, each for one
+ * stream at a time. They are made as needed and go after some idle seconds.
+ */
+#ifndef CLSTREAM_STREAM_WORKER_H
+#define CLSTREAM_STREAM_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <clstream/status.h>
+
+struct stream;
+
+/* Makes sure that a thread will be free for one more stream, until workers_unreserve. */
+cls_status workers_reserve(void);
+void workers_unreserve(void);
+
+/* Runs the head of the stream's FIFO, and what may follow, on a thread. The stream is marked running and
+ * a worker reserved for it; takes over a reference to it. Cannot fail. */
+void workers_run(struct stream *stream);
+
+/* Whether this thread is inside a host function or callback, and of which stream. */
+bool worker_in_user_code(void);
+bool worker_is_in_code_of(const struct stream *stream);
+void worker_enter_user_code(const struct stream *stream);
+void worker_leave_user_code(void);
+
+/* Stops the threads, but for this one where it is one of them, once they are idle; waits until `deadline`
+ * (clock_now_ns). */
+void workers_stop(uint64_t deadline);
+
+#endif

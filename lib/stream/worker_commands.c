@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands that the library runs itself, on a worker: host functions and callbacks; foreign code is in
+ * foreign.c, the staged copies in staging.c. A worker stays with a stream while its next commands are for workers too.
+ */
+#include "stream/worker_commands.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check/race.h"
+#include "driver/queue.h"
+#include "stream/context.h"
+#include "stream/engine.h"
+#include "stream/handover.h"
+#include "stream/mutant.h"
+#include "stream/observe.h"
+#include "stream/spin_wait.h"
+#include "stream/stream.h"
+#include "stream/worker.h"
+
+void run_enter_user_code(struct stream *stream, const struct command *command) {
+    if (race_on())
+        race_enter(stream, command);
+    worker_enter_user_code(stream);
+}
+
+void run_leave_user_code(void) {
+    worker_leave_user_code();
+    if (race_on())
+        race_leave();
+}
+
+static struct run_result run_host(struct stream *stream, struct command *command,
+                                  cls_status so_far) {
+    (void)so_far;
+    run_enter_user_code(stream, command);
+    command->u.host.fn(command->u.host.arg);
+    run_leave_user_code();
+    return (struct run_result){.status = CLS_SUCCESS};
+}
+
+static struct run_result run_callback(struct stream *stream, struct command *command,
+                                      cls_status so_far) {
+    if (engine_is_down() && !so_far)
+        so_far = CLS_ERROR_SHUTDOWN;
+    run_enter_user_code(stream, command);
+    command->u.host.callback(command->u.host.stream, so_far, command->u.host.arg);
+    run_leave_user_code();
+    return (struct run_result){.status = CLS_SUCCESS};
+}
+
+const struct command_type type_host = {
+    .kind = CLS_COMMAND_HOST, .label = "host function", .run = run_host, .after_completion = true};
+const struct command_type type_callback = {.kind = CLS_COMMAND_CALLBACK,
+                                           .label = "callback",
+                                           .run = run_callback,
+                                           .after_completion = true,
+                                           .when_failed = true};
+/* A migration whose enqueueing would wait for the work ahead: a worker waits for that instead. */
+static struct run_result run_migrate(struct stream *stream, struct command *command,
+                                     cls_status so_far) {
+    struct run_result result = {.status = CLS_SUCCESS};
+    (void)so_far;
+    pthread_mutex_lock(&stream->lock);
+    result.status = handover_choose_queue(stream, command);
+    struct target target = {stream->context->device, stream->queue->cl, false};
+    pthread_mutex_unlock(&stream->lock);
+    if (result.status) {
+        result.code = cls_last_error_code();
+        return result;
+    }
+    result.status =
+        command_migrate(target, &command->u.migrate, (struct wait_list){0, NULL}, &result.event);
+    if (result.status)
+        result.event = NULL;
+    result.code = result.status ? cls_last_error_code() : CL_SUCCESS;
+    return result;
+}
+
+const struct command_type type_late_migrate = {.kind = CLS_COMMAND_MIGRATE,
+                                               .label = "prefetch",
+                                               .run = run_migrate,
+                                               .touch = race_touch_migrate,
+                                               .discard = discard_migrate,
+                                               .after_completion = true,
+                                               .leaves_event = true};
+
+static struct run_result run_nothing(struct stream *stream, struct command *command,
+                                     cls_status so_far) {
+    (void)stream;
+    (void)command;
+    (void)so_far;
+    return (struct run_result){.status = CLS_SUCCESS};
+}
+
+const struct command_type type_mark = {
+    .kind = CLS_COMMAND_MARKER,
+    .label = "marker",
+    .run = run_nothing,
+    .after_completion = true,
+    .when_failed = true,
+};
+
+/* --- the worker's side of the FIFO --- */
+
+/* Waits for room for the flight that the head may leave. */
+static enum flight_room await_room(struct stream *stream) {
+    for (;;) {
+        pthread_mutex_lock(&stream->lock);
+        enum flight_room room = flights_reserve(&stream->flights, stream->max_in_flight);
+        uint64_t oldest = atomic_load(&stream->retired) + 1;
+        pthread_mutex_unlock(&stream->lock);
+        if (room != FLIGHT_FULL)
+            return room;
+        stream_await(stream, oldest, WAIT_FOREVER);
+    }
+}
+
+/* Waits for what must be done before the head runs. */
+static void await_turn(struct stream *stream, struct command *head) {
+    if (head->type->after_completion) {
+        if (!mutant(MUTANT_HOST_TURN))
+            stream_await(stream, head->position - 1, WAIT_FOREVER);
+        if (!head->type->leaves_event)
+            return;
+    }
+    if (await_room(stream) == FLIGHT_ROOM)
+        return;
+    pthread_mutex_lock(&stream->lock);
+    stream_fail_locked(stream, head->position, CLS_ERROR_COMMAND_FAILED, 0, command_label(head));
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* Under the lock: the head has been run, and an event may be left to come. */
+static void push_flight(struct stream *stream, struct command *head,
+                        const struct run_result *result) {
+    struct flight *flight = flights_push(&stream->flights, head, &head->deps);
+    flight->event = result->event;
+    bool elsewhere = result->companion && !mutant(MUTANT_COMPANION_LEAVE);
+    flight->queue = elsewhere ? stream->companion : stream->queue;
+    if (flight->seen)
+        flight->seen->queue = flight->queue->number;
+    stream_note_unflushed(stream);
+    command_drop(head);
+    free(head);
+}
+
+/* Ends the head: with a failure, an event still to come, or done. True when the next is for the driver. */
+static bool finish(struct stream *stream, struct command *head, const struct run_result *result) {
+    const char *label = command_label(head);
+    pthread_mutex_lock(&stream->lock);
+    if (result->hurt)
+        stream_note_hurt(stream);
+    if (result->status)
+        stream_fail_locked(stream, head->position, stream_poison_status(result->status),
+                           result->code, label);
+    if (result->skipped)
+        fifo_fail_skipped(stream, head);
+    if (result->event)
+        push_flight(stream, fifo_hand_over_head(stream), result);
+    else if (!stream->flights.count)
+        fifo_finish_head(stream);
+    stream->running = false;
+    fifo_settle_reservation(stream);
+    bool for_driver = stream->fifo_head && !stream->fifo_head->type->run;
+    stream_unlock_telling(stream);
+    engine_notice();
+    return for_driver;
+}
+
+static struct run_result run_now(struct stream *stream, struct command *head, cls_status so_far) {
+    if (!head->seen)
+        return head->type->run(stream, head, so_far);
+    head->seen->began = clock_now_ns();
+    struct run_result result = head->type->run(stream, head, so_far);
+    head->seen->ended = clock_now_ns();
+    return result;
+}
+
+/* True when a thread that waits for what follows hands it over. */
+static bool run_head(struct stream *stream) {
+    struct command *head = stream->fifo_head; /* stays: the stream is running */
+    struct run_result result = {.status = CLS_SUCCESS};
+    await_turn(stream, head);
+    const struct failure *failure = stream_failure_at(stream, head->position);
+    bool skipped = stream_poison(stream) || engine_is_down();
+    if (!skipped || head->type->when_failed) {
+        atomic_store(&stream->running_since, clock_now_ns());
+        result = run_now(stream, head, failure ? failure->status : CLS_SUCCESS);
+        atomic_store(&stream->running_since, 0);
+    } else {
+        result.skipped = true;
+    }
+    if (head->type->after_completion && !result.event)
+        stream_poll(stream);
+    return finish(stream, head, &result) && turn_pass(stream);
+}
+
+void run_heads(struct stream *stream) {
+    bool passed;
+    do
+        passed = run_head(stream);
+    while (!passed && fifo_drain(stream));
+}
