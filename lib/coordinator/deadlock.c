@@ -45,11 +45,11 @@ static bool awaited_position(struct timeline *timeline, uint64_t value, uint64_t
     pthread_mutex_lock(&timeline->lock);
     timeline_settle(timeline);
     bool over = timeline->value >= value || gate_failure(&timeline->gate, value);
-    const struct lane *lane = lanes_find(&timeline->lanes, timeline->signaller);
-    const struct mark *mark = lane ? lane_reaching(lane, value) : NULL;
-    *position = mark ? mark->position : UINT64_MAX;
+    const struct signal_queue *queue = signal_queues_find(&timeline->queues, timeline->signaller);
+    const struct queued_signal *signal = queue ? signal_queue_reaching(queue, value) : NULL;
+    *position = signal ? signal->position : UINT64_MAX;
     pthread_mutex_unlock(&timeline->lock);
-    return !over && (mark || !atomic_load(&timeline->destroyed));
+    return !over && (signal || !atomic_load(&timeline->destroyed));
 }
 
 /* What a dependency needs; false when nothing that could be missing. */
@@ -218,8 +218,8 @@ bool deadlock_is_hopeless(struct stream *stream, uint64_t position) {
 /* --- when to look --- */
 
 static bool is_owed(struct timeline *timeline, uint64_t value) {
-    const struct lane *lane = lanes_find(&timeline->lanes, timeline->signaller);
-    return value > timeline->value && !(lane && lane_reaching(lane, value));
+    const struct signal_queue *queue = signal_queues_find(&timeline->queues, timeline->signaller);
+    return value > timeline->value && !(queue && signal_queue_reaching(queue, value));
 }
 
 static void set_flag(bool *flag, bool now, _Atomic long *count) {

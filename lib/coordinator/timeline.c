@@ -17,9 +17,9 @@ static void timeline_finalize(struct object *object) {
     if (race_on())
         race_forget_signals(timeline);
     deadlock_forget(timeline);
-    for (unsigned i = 0; i < timeline->lanes.count; i++)
-        stream_put(timeline->lanes.items[i].key);
-    lanes_free(&timeline->lanes);
+    for (unsigned i = 0; i < timeline->queues.count; i++)
+        stream_put(timeline->queues.items[i].key);
+    signal_queues_free(&timeline->queues);
     if (timeline->signaller)
         stream_put(timeline->signaller);
     struct failure *failure = atomic_load(&timeline->gate.failures);
@@ -63,29 +63,29 @@ static void advance(struct timeline *timeline, uint64_t value, const struct fail
     pthread_cond_broadcast(&timeline->progress);
 }
 
-static void settle_lane(struct timeline *timeline, struct lane *lane) {
-    const struct stream *stream = lane->key;
-    const struct mark *mark;
+static void retire_queue(struct timeline *timeline, struct signal_queue *queue) {
+    const struct stream *stream = queue->key;
+    const struct queued_signal *signal;
     uint64_t retired = atomic_load(&stream->retired);
-    while ((mark = lane_front(lane)) != NULL && mark->position <= retired) {
-        advance(timeline, mark->value, stream_failure_at(stream, mark->position));
-        lane_pop(lane);
+    while ((signal = signal_queue_front(queue)) != NULL && signal->position <= retired) {
+        advance(timeline, signal->value, stream_failure_at(stream, signal->position));
+        signal_queue_pop(queue);
     }
 }
 
 void timeline_settle(struct timeline *timeline) {
-    for (unsigned i = 0; i < timeline->lanes.count; i++)
-        settle_lane(timeline, &timeline->lanes.items[i]);
+    for (unsigned i = 0; i < timeline->queues.count; i++)
+        retire_queue(timeline, &timeline->queues.items[i]);
 }
 
-/* Under the lock: closes one lane without signals; its stream, to be released without the lock. */
+/* Under the lock: closes one queue without signals; its stream, to be released without the lock. */
 static struct stream *close_one(struct timeline *timeline) {
-    for (unsigned i = 0; i < timeline->lanes.count; i++) {
-        struct lane *lane = &timeline->lanes.items[i];
-        struct stream *stream = lane->key;
-        if (lane->count || lane->claims)
+    for (unsigned i = 0; i < timeline->queues.count; i++) {
+        struct signal_queue *queue = &timeline->queues.items[i];
+        struct stream *stream = queue->key;
+        if (queue->count || queue->claims)
             continue;
-        lanes_close(&timeline->lanes, lane);
+        signal_queues_close(&timeline->queues, queue);
         return stream;
     }
     return NULL;
@@ -109,14 +109,14 @@ struct stream *timeline_next_signal(struct timeline *timeline, uint64_t value, u
                                     uint64_t *position) {
     struct stream *stream = NULL;
     pthread_mutex_lock(&timeline->lock);
-    while (!stream && *cursor < timeline->lanes.count) {
-        const struct lane *lane = &timeline->lanes.items[(*cursor)++];
-        const struct mark *mark = lane_reaching(lane, value);
-        if (!mark)
+    while (!stream && *cursor < timeline->queues.count) {
+        const struct signal_queue *queue = &timeline->queues.items[(*cursor)++];
+        const struct queued_signal *signal = signal_queue_reaching(queue, value);
+        if (!signal)
             continue;
-        stream = lane->key;
+        stream = queue->key;
         object_retain(&stream->object);
-        *position = mark->position;
+        *position = signal->position;
     }
     pthread_mutex_unlock(&timeline->lock);
     return stream;
@@ -127,12 +127,12 @@ bool timeline_is_over(struct timeline *timeline) {
            (timeline->signaller && stream_is_over(timeline->signaller));
 }
 
-/* A lane with a claim only is a signal in the making. What the waiter itself has queued comes too late. */
+/* A queue with a claim only is a signal in the making. What the waiter itself has queued comes too late. */
 static bool has_signal_for(const struct timeline *timeline, uint64_t value,
                            const struct stream *waiter) {
-    for (unsigned i = 0; i < timeline->lanes.count; i++) {
-        const struct lane *lane = &timeline->lanes.items[i];
-        if (lane->claimed >= value && lane->key != waiter)
+    for (unsigned i = 0; i < timeline->queues.count; i++) {
+        const struct signal_queue *queue = &timeline->queues.items[i];
+        if (queue->claimed >= value && queue->key != waiter)
             return true;
     }
     return false;
@@ -212,14 +212,14 @@ static enum gate_answer look(struct gate *gate, uint64_t value, const struct str
 /* Under the lock: what is queued for the value. */
 static bool say_queued(const struct timeline *timeline, uint64_t value, struct text *text) {
     bool queued = false;
-    for (unsigned i = 0; i < timeline->lanes.count; i++) {
-        const struct lane *lane = &timeline->lanes.items[i];
-        const struct mark *mark = lane_reaching(lane, value);
-        if (mark)
+    for (unsigned i = 0; i < timeline->queues.count; i++) {
+        const struct signal_queue *queue = &timeline->queues.items[i];
+        const struct queued_signal *signal = signal_queue_reaching(queue, value);
+        if (signal)
             text_printf(text, "%s stream '%s' signals it behind its command %llu",
-                        queued ? "," : ":", ((const struct stream *)lane->key)->name,
-                        (unsigned long long)mark->position);
-        queued = queued || mark;
+                        queued ? "," : ":", ((const struct stream *)queue->key)->name,
+                        (unsigned long long)signal->position);
+        queued = queued || signal;
     }
     return queued;
 }

@@ -12,7 +12,7 @@
 
 #include <clstream/timeline.h>
 
-#include "coordinator/lanes.h"
+#include "coordinator/signal_queues.h"
 #include "stream/gate.h"
 
 struct explanation;
@@ -31,7 +31,7 @@ struct timeline {
     uint64_t indulged; /* the highest of those that only user code was there to signal */
     bool owes;         /* no signal is queued for `awaited` (coordinator/deadlock.h) */
     bool lenient;      /* below `indulged` */
-    struct lanes lanes;
+    struct signal_queues queues;
     struct failure *spare; /* for the next failure, so that recording one cannot fail */
 };
 

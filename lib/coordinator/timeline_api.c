@@ -189,8 +189,8 @@ static void sleep_on(struct timeline *timeline, uint64_t value, uint64_t until) 
     pthread_mutex_lock(&timeline->lock);
     timeline_settle(timeline);
     bool queued = false;
-    for (; cursor < timeline->lanes.count && !queued; cursor++)
-        queued = lane_reaching(&timeline->lanes.items[cursor], value) != NULL;
+    for (; cursor < timeline->queues.count && !queued; cursor++)
+        queued = signal_queue_reaching(&timeline->queues.items[cursor], value) != NULL;
     if (timeline->value < value && !queued && !gate_failure(&timeline->gate, value))
         condition_wait(&timeline->progress, &timeline->lock, until);
     pthread_mutex_unlock(&timeline->lock);
@@ -279,8 +279,8 @@ cls_status cls_timeline_reset(cls_timeline handle) {
 
 static uint64_t highest_queued(const struct timeline *timeline) {
     uint64_t highest = timeline->value;
-    for (unsigned i = 0; i < timeline->lanes.count; i++) {
-        const struct mark *last = lane_back(&timeline->lanes.items[i]);
+    for (unsigned i = 0; i < timeline->queues.count; i++) {
+        const struct queued_signal *last = signal_queue_back(&timeline->queues.items[i]);
         if (last && last->value > highest)
             highest = last->value;
     }

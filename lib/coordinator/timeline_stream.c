@@ -24,25 +24,25 @@ static cls_status claim_locked(struct timeline *timeline, struct stream *stream,
                          timeline->name, timeline->signaller->name);
     if (timeline->signaller && value <= timeline->value)
         return refuse_value(timeline, value, timeline->value);
-    struct lane *lane = lanes_open(&timeline->lanes, stream, &made);
-    if (lane && made)
+    struct signal_queue *queue = signal_queues_open(&timeline->queues, stream, &made);
+    if (queue && made)
         object_retain(&stream->object);
-    if (lane && (lane->count || lane->claims) && value <= lane->claimed)
-        return refuse_value(timeline, value, lane->claimed);
-    if (!lane || !lane_claim(lane, value))
+    if (queue && (queue->count || queue->claims) && value <= queue->claimed)
+        return refuse_value(timeline, value, queue->claimed);
+    if (!queue || !signal_queue_claim(queue, value))
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a signal");
     return CLS_SUCCESS;
 }
 
-/* The claim becomes the signal, or is waived where the stream takes no mark. */
-static void settle_claim(struct timeline *timeline, struct stream *stream, uint64_t value,
-                         cls_status marked, uint64_t position) {
+/* Commits the claim, or cancels it where the stream took no mark. */
+static void end_claim(struct timeline *timeline, struct stream *stream, uint64_t value,
+                      cls_status marked, uint64_t position) {
     pthread_mutex_lock(&timeline->lock);
-    struct lane *lane = lanes_find(&timeline->lanes, stream);
+    struct signal_queue *queue = signal_queues_find(&timeline->queues, stream);
     if (marked)
-        lane_waive(lane);
+        signal_queue_cancel(queue);
     else
-        lane_settle(lane, position, value);
+        signal_queue_commit(queue, position, value);
     bool awaited = timeline->awaited > timeline->value;
     if (timeline->owes)
         deadlock_note_owed(timeline);
@@ -67,7 +67,7 @@ static cls_status signal_from(struct timeline *timeline, struct stream *stream, 
     status = stream_mark(stream, &position);
     if (!status && race_on())
         race_signals(timeline, value, stream, position);
-    settle_claim(timeline, stream, value, status, position);
+    end_claim(timeline, stream, value, status, position);
     return status;
 }
 
