@@ -16,13 +16,13 @@ bool times_mark(struct pipeline *pipeline, cls_event *event, cls_stream stream) 
     return !cls_event_record(*event, stream);
 }
 
-/* Before the first round. A cover keeps parts of the last TIMED_ROUNDS rounds and of the one that is being added:
+/* Before the first round. A union keeps parts of the last TIMED_ROUNDS rounds and of the one that is being added:
  * when a round is submitted, the one that many before it is over, so that each stage ends later than that. */
 static bool prepare(struct pipeline *pipeline) {
     const unsigned room = (TIMED_ROUNDS + 1) * pipeline->n_stages;
     pthread_mutex_lock(&pipeline->lock);
-    const bool reserved =
-        cover_reserve(&pipeline->worked, room) && cover_reserve(&pipeline->unknown, room);
+    const bool reserved = interval_union_reserve(&pipeline->worked, room) &&
+                          interval_union_reserve(&pipeline->unknown, room);
     pthread_mutex_unlock(&pipeline->lock);
     return reserved &&
            times_mark(pipeline, &pipeline->base, pipeline->stages[pipeline->order[0]]->stream);
@@ -80,9 +80,9 @@ static void add_to_stage(struct pipeline *pipeline, struct stage *stage, struct 
     if (next && since.end > since.start)
         stage->waited += since.end - since.start;
     if (!next)
-        cover_add(&pipeline->unknown, since);
-    cover_add(&pipeline->unknown, run);
-    cover_add(&pipeline->worked, run);
+        interval_union_add(&pipeline->unknown, since);
+    interval_union_add(&pipeline->unknown, run);
+    interval_union_add(&pipeline->worked, run);
     stage->last_end = run.end;
     stage->runs++;
 }
@@ -92,18 +92,18 @@ static void begin_first(struct pipeline *pipeline, const struct interval *interv
     const double start = earliest(intervals, pipeline->n_stages);
     pipeline->first_start = pipeline->last_end = start;
     pipeline->first_number = number;
-    cover_begin(&pipeline->worked, start);
-    cover_begin(&pipeline->unknown, start);
+    interval_union_begin(&pipeline->worked, start);
+    interval_union_begin(&pipeline->unknown, start);
 }
 
 /* No later run of a stage, and no time between, begins before its last end. */
-static void settle(struct pipeline *pipeline) {
+static void fold_times(struct pipeline *pipeline) {
     double least = pipeline->stages[0]->last_end;
     for (unsigned i = 1; i < pipeline->n_stages; i++)
         if (pipeline->stages[i]->last_end < least)
             least = pipeline->stages[i]->last_end;
-    cover_settle(&pipeline->worked, least);
-    cover_settle(&pipeline->unknown, least);
+    interval_union_fold(&pipeline->worked, least);
+    interval_union_fold(&pipeline->unknown, least);
 }
 
 static void add_round(struct pipeline *pipeline, const struct interval *intervals,
@@ -117,7 +117,7 @@ static void add_round(struct pipeline *pipeline, const struct interval *interval
         if (intervals[i].end > pipeline->last_end)
             pipeline->last_end = intervals[i].end;
     }
-    settle(pipeline);
+    fold_times(pipeline);
 }
 
 void times_harvest(struct pipeline *pipeline) {
@@ -153,8 +153,8 @@ static const struct stage *busiest(const struct pipeline *pipeline) {
 
 static void summarize(const struct pipeline *pipeline, cls_pipeline_statistics *out) {
     const double span = pipeline->last_end - pipeline->first_start;
-    const double worked = cover_length(&pipeline->worked);
-    const double known = span - (cover_length(&pipeline->unknown) - worked);
+    const double worked = interval_union_length(&pipeline->worked);
+    const double known = span - (interval_union_length(&pipeline->unknown) - worked);
     *out = (cls_pipeline_statistics)CLS_PIPELINE_STATISTICS_INIT;
     out->iterations = pipeline->iterations;
     out->timed = pipeline->rounds;

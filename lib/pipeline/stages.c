@@ -43,8 +43,8 @@ static void pipeline_finalize(struct object *object) {
         free_stage(pipeline->stages[i]);
     for (unsigned i = 0; i < pipeline->n_buffers; i++)
         free_buffer(pipeline->buffers[i]);
-    cover_free(&pipeline->worked);
-    cover_free(&pipeline->unknown);
+    interval_union_free(&pipeline->worked);
+    interval_union_free(&pipeline->unknown);
     if (pipeline->base)
         cls_event_destroy(pipeline->base);
     if (pipeline->alive)

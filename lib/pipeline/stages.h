@@ -14,7 +14,7 @@
 #include <clstream/stream.h>
 
 #include "base/handle.h"
-#include "pipeline/cover.h"
+#include "pipeline/interval_union.h"
 
 enum {
     NAME_BYTES = 64,
@@ -81,8 +81,8 @@ struct pipeline {
     uint64_t rounds;                /* whose times were taken */
     uint64_t first_number, last_number;
     double first_start, last_end;
-    struct cover worked;  /* by a stage, as far as times were taken */
-    struct cover unknown; /* that, and what only iterations that went untimed could tell */
+    struct interval_union worked;  /* by any stage, as far as times were taken */
+    struct interval_union unknown; /* `worked`, and spans in which only untimed iterations ran */
 };
 
 extern struct object_pool pipeline_pool;
