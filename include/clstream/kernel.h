@@ -167,6 +167,18 @@ static inline cls_launch cls_launch_1d(size_t global) {
     return launch;
 }
 
+/** The same in two dimensions: get_global_id(0) runs to `x`, get_global_id(1) to `y`. */
+static inline cls_launch cls_launch_2d(size_t x, size_t y) {
+    cls_launch launch = {2, {x, y, 1}, {0, 0, 0}};
+    return launch;
+}
+
+/** The same in three dimensions. */
+static inline cls_launch cls_launch_3d(size_t x, size_t y, size_t z) {
+    cls_launch launch = {3, {x, y, z}, {0, 0, 0}};
+    return launch;
+}
+
 /**
  * Launches a kernel on a stream.
  * @retval CLS_ERROR_INVALID_VALUE  dims, sizes, a local size over the kernel's or the device's limit,

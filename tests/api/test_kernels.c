@@ -59,14 +59,15 @@ static cls_kernel kernel_of(const char *name) {
 
 static void test_one_to_three_dimensions(void **state) {
     (void)state;
-    static const size_t shapes[3][3] = {{60, 1, 1}, {12, 5, 1}, {4, 5, 3}};
+    const cls_launch shapes[] = {cls_launch_1d(60), cls_launch_2d(12, 5), cls_launch_3d(4, 5, 3)};
     cls_kernel place = kernel_of("place");
     for (unsigned dims = 1; dims <= 3; dims++)
         for (int with_local = 0; with_local < 2; with_local++) {
-            const size_t *n = shapes[dims - 1];
-            cls_launch shape = {dims, {n[0], n[1], n[2]}, {0, 0, 0}};
+            cls_launch shape = shapes[dims - 1];
+            const size_t *n = shape.global;
             cls_buffer cells = rig_cells(60);
             uint32_t seen[60];
+            assert_int_equal(shape.dims, dims);
             for (unsigned d = 0; d < dims && with_local; d++)
                 shape.local[d] = d ? 1 : 4;
             cls_arg args[] = {cls_arg_buffer(cells), cls_arg_u32((uint32_t)n[0]),

@@ -223,7 +223,7 @@ static void assert_near(uint64_t ns, uint64_t expected) {
 static void test_sizes_count_where_nothing_is_known(void **state) {
     (void)state;
     enum { BYTES = 1 << 20, ITEMS = 1 << 16 };
-    const cls_launch shape = {2, {ITEMS / 4, 4, 0}, {0, 0, 0}};
+    const cls_launch shape = cls_launch_2d(ITEMS / 4, 4);
     const uint32_t zero = 0;
     cls_pool pool = make_pool(2, 2, 0);
     cls_stream_counters counters = CLS_STREAM_COUNTERS_INIT;
