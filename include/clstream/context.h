@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file context.h
- * A context: one device, its default stream, its programs and its queues.
+ * A context: one device with its default stream, programs and queues.
  *
- * Wherever a call takes a context, NULL means the process-wide default context, which is made on
- * first use on the device that cls_device_find(NULL) chooses and is never destroyed before exit.
- * Several contexts, of one device or of several, live side by side.
+ * Where a function takes a context, NULL means the process-wide default context. It is created on
+ * first use, on the device that cls_device_find(NULL) chooses, and lives until the process exits. A
+ * process may have several contexts, on one device or on several. Every function may be called from
+ * any thread.
  */
 #ifndef CLSTREAM_CONTEXT_H
 #define CLSTREAM_CONTEXT_H
@@ -25,53 +26,59 @@ typedef struct cls_context_config {
     { sizeof(cls_context_config), 0 }
 
 /**
- * Creates a context. `config` may be NULL.
- * @retval CLS_ERROR_NO_DEVICE            nothing matches
+ * Creates a context. NULL `config`: the default device. The caller destroys the context.
+ * @retval CLS_ERROR_NO_DEVICE no device matches
  * @retval CLS_ERROR_OUT_OF_MEMORY
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
- * @retval CLS_ERROR_SHUTDOWN             the process is exiting
+ * @retval CLS_ERROR_SHUTDOWN  the process is exiting
  */
 CLS_API cls_status cls_context_create(const cls_context_config *config, cls_context *out);
 
 /**
- * Destroys a context and returns at once. Work already submitted still completes. Streams, events,
- * buffers, programs and kernels of the context become unusable: calls on them return
- * CLS_ERROR_CONTEXT_DESTROYED, except destroying them, which still succeeds and is still owed. The default
- * stream goes with the context: its handle is CLS_ERROR_INVALID_HANDLE.
- * @retval CLS_ERROR_INVALID_VALUE  the default context, which is not the caller's to destroy
+ * Destroys a context and returns at once. Submitted work still completes. The default stream is
+ * destroyed with the context: its handle becomes CLS_ERROR_INVALID_HANDLE. All other objects of the
+ * context become unusable: calls on its streams, events, buffers, programs and kernels return
+ * CLS_ERROR_CONTEXT_DESTROYED. The caller must still destroy these objects, which still succeeds.
+ * @retval CLS_ERROR_INVALID_VALUE the default context, which the caller cannot destroy
  * @retval CLS_ERROR_INVALID_HANDLE
  */
 CLS_API cls_status cls_context_destroy(cls_context context);
 
-/** The process-wide default context, made on first use. Statuses as cls_context_create. */
+/**
+ * Gets the process-wide default context, creating it on first use. Statuses as for
+ * cls_context_create.
+ */
 CLS_API cls_status cls_context_default(cls_context *out);
 
 /**
- * The context's default stream: an ordinary stream, with no hidden synchronization. It belongs to the
- * context; destroying it is CLS_ERROR_INVALID_VALUE.
+ * Gets the context's default stream: an ordinary stream, without the implicit synchronization of
+ * CUDA's legacy default stream. It belongs to the context; cls_stream_destroy refuses it with
+ * CLS_ERROR_INVALID_VALUE.
  */
 CLS_API cls_status cls_context_default_stream(cls_context context, cls_stream *out);
 
-/** The index of the context's device, as in device.h. */
+/** Gets the index of the context's device, as used in device.h. */
 CLS_API cls_status cls_context_get_device(cls_context context, size_t *index);
 
 /**
- * Waits for everything submitted to the context's streams before this call.
+ * Waits for all work that was submitted to the context's streams before this call.
  * @return the first error of a poisoned stream of this context, or CLS_SUCCESS
  * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
  */
 CLS_API cls_status cls_context_synchronize(cls_context context);
 
 /**
- * Says in words what the context's streams do and wait for, and the streams of others that they wait for:
- * how many commands are done, with the driver (and unflushed) or not submitted to it yet; which host
- * function has been running for how long; which timeline is at which value of which, and who may signal
- * it. A snapshot for people to read, a paragraph for each stream; waits for no work.
+ * Describes what the context's streams are doing and what they wait for, as text for people to
+ * read, with a paragraph per stream: how many commands are done, how many the driver has (and how
+ * many of those are not flushed), how many are not submitted to it yet; which host function is
+ * running, and for how long; which value a timeline has, which value is waited for, and who may
+ * signal it. Streams of other contexts that these streams wait for are included. The text is a
+ * snapshot; the call does not wait for work.
  * @param context NULL: the default context
- * @param text    takes the text, as from snprintf; may be NULL where `size` is 0
- * @param size    the most bytes to write, the NUL among them
- * @param length  takes the length of the whole text without the NUL; may be NULL
- * @retval CLS_ERROR_INVALID_VALUE a null text of some size
+ * @param text receives the text, like the buffer of snprintf; may be NULL if `size` is 0
+ * @param size the most bytes to write, including the terminating NUL
+ * @param length receives the length of the whole text without the NUL; may be NULL
+ * @retval CLS_ERROR_INVALID_VALUE `text` is null and `size` is not 0
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_OUT_OF_MEMORY
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file device.h
- * The OpenCL devices of this machine and what was measured of them.
+ * The OpenCL devices of this machine, and what the library measured on them.
  *
- * Devices are numbered over all platforms in the loader's order, from 0. The list is made once a
- * process. All calls are safe from any thread.
+ * Devices are numbered from 0 over all platforms, in the order of the OpenCL loader. The list is
+ * made once per process. Every function may be called from any thread.
  */
 #ifndef CLSTREAM_DEVICE_H
 #define CLSTREAM_DEVICE_H
@@ -15,83 +15,85 @@ CLS_BEGIN_DECLS
 
 /** Kinds of devices. */
 typedef enum cls_device_type {
-    CLS_DEVICE_OTHER = 0,      /**< none of these */
-    CLS_DEVICE_CPU = 1,        /**< runs on the host's processors */
-    CLS_DEVICE_GPU = 2,        /**< a graphics processor */
-    CLS_DEVICE_ACCELERATOR = 3 /**< what the driver calls so */
+    CLS_DEVICE_OTHER = 0,      /**< none of the following */
+    CLS_DEVICE_CPU = 1,        /**< a CPU of the host */
+    CLS_DEVICE_GPU = 2,        /**< a GPU */
+    CLS_DEVICE_ACCELERATOR = 3 /**< an accelerator, as the driver calls it */
 } cls_device_type;
 
-/** What a device says of itself. Start with CLS_DEVICE_INFO_INIT. */
+/** Properties of a device, as the driver states them. Start with CLS_DEVICE_INFO_INIT. */
 typedef struct cls_device_info {
     size_t size;              /**< sizeof(cls_device_info), set by the caller */
-    cls_device_type type;     /**< as the driver says */
-    char name[128];           /**< of the device */
-    char vendor[128];         /**< of the device */
-    char platform[128];       /**< its platform's name */
-    char version[128];        /**< the device's OpenCL version, as it prints it */
-    char driver_version[128]; /**< of the driver */
+    cls_device_type type;     /**< kind of device */
+    char name[128];           /**< name of the device */
+    char vendor[128];         /**< vendor of the device */
+    char platform[128];       /**< name of its platform */
+    char version[128];        /**< OpenCL version of the device, as the driver prints it */
+    char driver_version[128]; /**< version of the driver */
     uint64_t global_memory;   /**< bytes */
-    uint64_t max_allocation;  /**< bytes in one buffer */
-    uint64_t local_memory;    /**< bytes in one work-group */
-    uint32_t compute_units;   /**< as the driver counts */
-    uint32_t max_work_group;  /**< work-items */
-    uint32_t base_align;      /**< bytes; where a sub-buffer may start */
-    int has_fp64;             /**< nonzero: computes in f64 */
-    int unified_memory;       /**< nonzero: host and device share memory */
+    uint64_t max_allocation;  /**< most bytes in one buffer */
+    uint64_t local_memory;    /**< bytes of __local memory per work-group */
+    uint32_t compute_units;   /**< as the driver counts them */
+    uint32_t max_work_group;  /**< most work-items in a work-group */
+    uint32_t base_align;      /**< alignment of buffers and sub-buffers in bytes */
+    int has_fp64;             /**< nonzero: the device supports f64 (double) */
+    int unified_memory;       /**< nonzero: host and device share physical memory */
 } cls_device_info;
 
 #define CLS_DEVICE_INFO_INIT \
     { sizeof(cls_device_info), CLS_DEVICE_OTHER, "", "", "", "", "", 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
- * One figure of the capability record: what a probe found, or what the device states.
- * The strings live as long as the process.
+ * One entry of a device's capability record: what a probe measured, or what the driver states. The
+ * strings are valid until the process exits.
  */
 typedef struct cls_capability {
-    const char *name;    /**< as "out_of_order_concurrent" */
-    const char *meaning; /**< one line */
+    const char *name;    /**< for example "out_of_order_concurrent" */
+    const char *meaning; /**< description, one line */
     const char *unit;    /**< "bool", "ns", "GB/s" ... */
     double value;        /**< 0 or 1 for a bool */
 } cls_capability;
 
-/** One row of the quirk table that is in force for a device. The strings live as long as the
- * process. */
+/**
+ * A known fault of a driver that the library works around on a device. The strings are valid until
+ * the process exits.
+ */
 typedef struct cls_quirk {
-    const char *name;   /**< as "callback_on_completed_never_comes" */
+    const char *name;   /**< for example "callback_on_completed_never_comes" */
     const char *reason; /**< what the driver does, and what the library does about it */
 } cls_quirk;
 
-/** The number of devices. 0 is a success. */
+/** Gets the number of devices. Having none is a success: `count` is 0 then. */
 CLS_API cls_status cls_device_count(size_t *count);
 
 /**
- * Describes device `index`.
+ * Gets the properties of device `index`.
  * @retval CLS_ERROR_INVALID_VALUE null, or a size field that is not this struct's
- * @retval CLS_ERROR_NO_DEVICE     no such index
+ * @retval CLS_ERROR_NO_DEVICE     there is no device of this index
  */
 CLS_API cls_status cls_device_get_info(size_t index, cls_device_info *info);
 
 /**
- * Chooses a device: by index ("2"), by type ("cpu", "gpu", "accelerator"), or by a part of a
- * device's or platform's name, without regard to case; digits alone that are no index must be a
- * whole number of the name ("3090"). NULL or "" takes CLSTREAM_DEVICE from the environment, and
- * where that is unset the first GPU, else the first accelerator, else the first device.
- * @retval CLS_ERROR_NO_DEVICE nothing matches; the detail lists what there is
+ * Chooses a device by its index ("2"), by its type ("cpu", "gpu", "accelerator"), or by a part of
+ * the device's or platform's name, ignoring case. Digits that are not an index match only a whole
+ * number in the name ("3090"). NULL or "" uses CLSTREAM_DEVICE from the environment; if that is
+ * unset, it chooses the first GPU, else the first accelerator, else the first device.
+ * @retval CLS_ERROR_NO_DEVICE no device matches; the detail lists the devices
  */
 CLS_API cls_status cls_device_find(const char *spec, size_t *index);
 
 /**
- * The i-th figure of device `index`'s capability record. The first call for a device runs probes, for about a
- * tenth of a second, unless this driver's record is in the cache.
- * @retval CLS_ERROR_NO_DEVICE  no such device
- * @retval CLS_ERROR_OUT_OF_RANGE `i` is past the last figure
+ * Gets entry `i` of the capability record of device `index`. The first call for a device runs
+ * probes for about a tenth of a second, unless the cache on disk has the record of this driver.
+ * @retval CLS_ERROR_NO_DEVICE    there is no device of this index
+ * @retval CLS_ERROR_OUT_OF_RANGE `i` is past the last entry
  */
 CLS_API cls_status cls_device_get_capability(size_t index, size_t i, cls_capability *out);
 
 /**
- * The i-th quirk in force for device `index`.
- * @retval CLS_ERROR_NO_DEVICE  no such device
- * @retval CLS_ERROR_OUT_OF_RANGE `i` is past the last one
+ * Gets quirk `i` in force for device `index`.
+ * @retval CLS_ERROR_NO_DEVICE    there is no device of this index
+ * @retval CLS_ERROR_OUT_OF_RANGE `i` is past the last quirk
  */
 CLS_API cls_status cls_device_get_quirk(size_t index, size_t i, cls_quirk *out);
 

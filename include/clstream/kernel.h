@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file kernel.h
- * The caller's own OpenCL C: load, get a kernel, launch it on a stream.
+ * The caller's own OpenCL C: build a program, get a kernel, launch it on a stream.
  *
- * Programs and kernels are safe from any thread; no argument state is ever shared between launches.
+ *     cls_program_load(NULL, "saxpy.cl", NULL, &program);
+ *     cls_kernel_create(program, "saxpy", &saxpy);
+ *     cls_launch launch = cls_launch_1d(n);
+ *     cls_arg args[] = {cls_arg_f32(2.0f), cls_arg_buffer(x), cls_arg_buffer(y)};
+ *     cls_kernel_launch_async(saxpy, &launch, args, 3, stream);
+ *
+ * Every function may be called from any thread. Arguments belong to a launch, not to the kernel, so
+ * threads may launch the same kernel with different arguments at the same time.
  */
 #ifndef CLSTREAM_KERNEL_H
 #define CLSTREAM_KERNEL_H
@@ -15,53 +22,57 @@
 CLS_BEGIN_DECLS
 
 /**
- * Builds a program from OpenCL C source. `options` are the compiler's (may be NULL); `name` stands for
- * the file in the compiler's messages (may be NULL). Built programs are cached on disk.
+ * Builds a program from OpenCL C source. `options` are compiler options; may be NULL. `name` stands
+ * for the file name in the compiler's messages; may be NULL. Built programs are cached on disk. The
+ * caller destroys the program.
  * @retval CLS_ERROR_BUILD_FAILED the detail holds the compiler's log, with file and line
  */
 CLS_API cls_status cls_program_from_source(cls_context context, const char *source,
                                            const char *name, const char *options, cls_program *out);
 
 /**
- * Builds a program from a .cl file; `options` as in cls_program_from_source.
- * @retval CLS_ERROR_NOT_FOUND no such file
- * @retval CLS_ERROR_IO        it cannot be read
+ * Builds a program from a .cl file. `options` as in cls_program_from_source.
+ * @retval CLS_ERROR_NOT_FOUND    the file does not exist
+ * @retval CLS_ERROR_IO           the file cannot be read
+ * @retval CLS_ERROR_BUILD_FAILED the detail holds the compiler's log, with file and line
  */
 CLS_API cls_status cls_program_load(cls_context context, const char *path, const char *options,
                                     cls_program *out);
 
-/** Destroys a program; its kernels live on. */
+/** Destroys a program. Its kernels remain usable. */
 CLS_API cls_status cls_program_destroy(cls_program program);
 
 /**
- * Gets a kernel by its function name.
- * @retval CLS_ERROR_NOT_FOUND no such kernel in the program
+ * Gets a kernel by the name of its function. The caller destroys the kernel.
+ * @retval CLS_ERROR_NOT_FOUND the program has no kernel of this name
  */
 CLS_API cls_status cls_kernel_create(cls_program program, const char *name, cls_kernel *out);
 
-/** Destroys a kernel; submitted launches keep what they need. */
+/** Destroys a kernel. Submitted launches still complete. */
 CLS_API cls_status cls_kernel_destroy(cls_kernel kernel);
 
-/** What an argument is. */
+/** Kinds of kernel arguments. */
 typedef enum cls_arg_kind {
     CLS_ARG_BUFFER = 0, /**< a __global or __constant pointer */
-    CLS_ARG_VALUE = 1,  /**< a value */
-    CLS_ARG_LOCAL = 2   /**< __local memory */
+    CLS_ARG_VALUE = 1,  /**< a value, passed by copy */
+    CLS_ARG_LOCAL = 2   /**< __local memory, by its size */
 } cls_arg_kind;
 
-/** What a kernel does with memory; for the race checker (clstream/check.h), which alone heeds it. */
+/** How a kernel accesses a buffer. Only the race checker (clstream/check.h) uses it. */
 typedef enum cls_access {
-    CLS_ACCESS_UNKNOWN = 0,   /**< perhaps all of it, in any way */
+    CLS_ACCESS_UNKNOWN = 0,   /**< may access all of it, in any way */
     CLS_ACCESS_READ = 1,      /**< reads only */
     CLS_ACCESS_WRITE = 2,     /**< writes only */
     CLS_ACCESS_READ_WRITE = 3 /**< reads and writes */
 } cls_access;
 
-/** One argument of a launch; make it with cls_arg_*. Values are copied by the launch. */
+/** One argument of a launch, made by one of the cls_arg_* functions. The launch copies values. */
 typedef struct cls_arg {
-    cls_arg_kind kind; /**< what the rest means */
-    cls_access access; /**< of a buffer; not UNKNOWN: of the `size` bytes from `part.offset` */
-    size_t size;       /**< bytes of a value, of __local memory or of the declared part */
+    cls_arg_kind kind; /**< says which of the other fields apply */
+    cls_access access; /**< of a buffer; if not UNKNOWN, applies to the `size` bytes from
+                            `part.offset` */
+    size_t size;       /**< size in bytes of a value, of __local memory or of the declared
+                            part */
     union {
         cls_buffer buffer;
         struct {
@@ -73,7 +84,7 @@ typedef struct cls_arg {
     } u; /**< for cls_arg_* to fill in */
 } cls_arg;
 
-/** A __global or __constant pointer. NULL buffer: a null pointer. */
+/** A buffer, for a __global or __constant pointer. NULL passes a null pointer. */
 static inline cls_arg cls_arg_buffer(cls_buffer buffer) {
     cls_arg arg;
     arg.kind = CLS_ARG_BUFFER;
@@ -84,8 +95,9 @@ static inline cls_arg cls_arg_buffer(cls_buffer buffer) {
 }
 
 /**
- * The same pointer, to the start of the buffer, with a word for the race checker: the kernel accesses no
- * other bytes than the `bytes` from `offset` on, and in no other way.
+ * A buffer, with a declaration for the race checker: the kernel accesses only the `bytes` bytes
+ * from `offset` on, and only in the way that `access` says. The kernel still gets a pointer to the
+ * start of the buffer.
  */
 static inline cls_arg cls_arg_declared(cls_buffer buffer, cls_access access, size_t offset,
                                        size_t bytes) {
@@ -98,20 +110,20 @@ static inline cls_arg cls_arg_declared(cls_buffer buffer, cls_access access, siz
     return arg;
 }
 
-/** A declared pointer that is only read from. */
+/** A declared buffer that the kernel only reads. */
 static inline cls_arg cls_arg_reads(cls_buffer buffer, size_t offset, size_t bytes) {
     return cls_arg_declared(buffer, CLS_ACCESS_READ, offset, bytes);
 }
-/** A declared pointer that is only written to. */
+/** A declared buffer that the kernel only writes. */
 static inline cls_arg cls_arg_writes(cls_buffer buffer, size_t offset, size_t bytes) {
     return cls_arg_declared(buffer, CLS_ACCESS_WRITE, offset, bytes);
 }
-/** A declared pointer that is read from and written to. */
+/** A declared buffer that the kernel reads and writes. */
 static inline cls_arg cls_arg_updates(cls_buffer buffer, size_t offset, size_t bytes) {
     return cls_arg_declared(buffer, CLS_ACCESS_READ_WRITE, offset, bytes);
 }
 
-/** `bytes` bytes of __local memory, at least 1: a launch refuses 0, as OpenCL does. */
+/** `bytes` bytes of __local memory. A launch refuses 0 bytes, as OpenCL does. */
 static inline cls_arg cls_arg_local(size_t bytes) {
     cls_arg arg;
     arg.kind = CLS_ARG_LOCAL;
@@ -121,8 +133,10 @@ static inline cls_arg cls_arg_local(size_t bytes) {
     return arg;
 }
 
-/** Any value by its address and size, as clSetKernelArg takes it. Read during the launch call, which
- * refuses a null address. */
+/**
+ * A value of any type by its address and size, as in clSetKernelArg. The launch call reads the
+ * value, and refuses a null address.
+ */
 static inline cls_arg cls_arg_value(const void *value, size_t size) {
     cls_arg arg;
     arg.kind = CLS_ARG_VALUE;
@@ -134,34 +148,35 @@ static inline cls_arg cls_arg_value(const void *value, size_t size) {
     return arg;
 }
 
-/** A float. */
+/** A float argument. */
 static inline cls_arg cls_arg_f32(float value) { return cls_arg_value(&value, sizeof value); }
-/** A double. */
+/** A double argument. */
 static inline cls_arg cls_arg_f64(double value) { return cls_arg_value(&value, sizeof value); }
-/** An int. */
+/** An int argument. */
 static inline cls_arg cls_arg_i32(int32_t value) { return cls_arg_value(&value, sizeof value); }
-/** A long. */
+/** A long argument. */
 static inline cls_arg cls_arg_i64(int64_t value) { return cls_arg_value(&value, sizeof value); }
-/** A uchar. */
+/** A uchar argument. */
 static inline cls_arg cls_arg_u8(uint8_t value) { return cls_arg_value(&value, sizeof value); }
-/** A uint. */
+/** A uint argument. */
 static inline cls_arg cls_arg_u32(uint32_t value) { return cls_arg_value(&value, sizeof value); }
-/** A ulong. */
+/** A ulong argument. */
 static inline cls_arg cls_arg_u64(uint64_t value) { return cls_arg_value(&value, sizeof value); }
 
 /**
- * The shape of a launch, in work-items. CUDA's <<<grid, block>>> is global = grid * block,
- * local = block. A local size that does not divide its global size is CLS_ERROR_INVALID_VALUE:
- * round the global size up and test the index in the kernel.
+ * The shape of a launch, in work-items. CUDA's <<<grid, block>>> is global = grid * block and local
+ * = block. A local size that does not divide its global size is CLS_ERROR_INVALID_VALUE: round the
+ * global size up, and test the index in the kernel.
  */
 typedef struct cls_launch {
-    unsigned dims;    /**< 1 to 3 */
-    size_t global[3]; /**< work-items; 0 in a used dimension makes the launch a no-op */
-    size_t local[3];  /**< work-items in a group; all 0: chosen by the library, or by the kernel's
-                           reqd_work_group_size, beside which there is no other */
+    unsigned dims;    /**< number of dimensions, 1 to 3 */
+    size_t global[3]; /**< work-items per dimension; 0 in a used dimension makes the launch a
+                           no-op */
+    size_t local[3];  /**< work-items per work-group; all 0: the library chooses, or the kernel's
+                           reqd_work_group_size, which excludes any other */
 } cls_launch;
 
-/** A one-dimensional launch of `global` work-items with the group size chosen by the library. */
+/** A one-dimensional launch of `global` work-items. The library chooses the work-group size. */
 static inline cls_launch cls_launch_1d(size_t global) {
     cls_launch launch = {1, {global, 1, 1}, {0, 0, 0}};
     return launch;
@@ -180,31 +195,37 @@ static inline cls_launch cls_launch_3d(size_t x, size_t y, size_t z) {
 }
 
 /**
- * Launches a kernel on a stream.
- * @retval CLS_ERROR_INVALID_VALUE  dims, sizes, a local size over the kernel's or the device's limit,
- *                                  more __local memory than the device has, the number of arguments,
- *                                  a value whose size is not the parameter's (as far as the driver
- *                                  looks at it), or a parameter that is an image
+ * Submits a launch of a kernel to a stream. A NULL stream means the default stream of the kernel's
+ * context.
+ * @retval CLS_ERROR_INVALID_VALUE  wrong dims or sizes, a local size above the kernel's or the
+ *                                  device's limit, more __local memory than the device has, a wrong
+ *                                  number of arguments, a value of another size than the
+ *                                  parameter's (as far as the driver checks it), or a parameter
+ *                                  that is an image
  * @retval CLS_ERROR_INVALID_HANDLE the kernel, the stream or a buffer argument
- * @retval CLS_ERROR_WRONG_CONTEXT  a buffer or the stream of another context
- * @retval CLS_ERROR_OUT_OF_RANGE   a declared part passes the end of its buffer
+ * @retval CLS_ERROR_WRONG_CONTEXT  a buffer or the stream belongs to another context
+ * @retval CLS_ERROR_OUT_OF_RANGE   a declared part ends past the end of its buffer
  */
 CLS_API cls_status cls_kernel_launch_async(cls_kernel kernel, const cls_launch *launch,
                                            const cls_arg *args, unsigned n_args, cls_stream stream);
 
-/** As cls_kernel_launch_async, and waits for it. */
+/** Like cls_kernel_launch_async, and waits for the launch. */
 CLS_API cls_status cls_kernel_launch(cls_kernel kernel, const cls_launch *launch,
                                      const cls_arg *args, unsigned n_args, cls_stream stream);
 
 /**
- * Registers a kernel in its context under a name, by which cls_cast_named, cls_where_named,
- * cls_unary_named and cls_unary_param_named find it before the library's own. The parameters it must
- * have are stated with those functions. Registering a name again replaces it; a NULL kernel is
- * CLS_ERROR_INVALID_HANDLE; cls_kernel_unregister takes it away.
+ * Registers a kernel in its context under a name. cls_cast_named, cls_where_named, cls_unary_named
+ * and cls_unary_param_named look names up there before they look among the library's own kernels;
+ * each of them documents the parameters that the kernel must have. Registering a name again
+ * replaces its kernel.
+ * @retval CLS_ERROR_INVALID_HANDLE also for a NULL kernel; cls_kernel_unregister removes a name
  */
 CLS_API cls_status cls_kernel_register(cls_kernel kernel, const char *name);
 
-/** Takes a registered name away. @retval CLS_ERROR_NOT_FOUND no such name */
+/**
+ * Removes a registered name.
+ * @retval CLS_ERROR_NOT_FOUND no kernel is registered under this name
+ */
 CLS_API cls_status cls_kernel_unregister(cls_context context, const char *name);
 
 CLS_END_DECLS
