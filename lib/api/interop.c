@@ -130,12 +130,12 @@ static cls_status position_event(struct stream *stream, uint64_t position, cl_ev
         const struct failure *failure = stream_failure_at(stream, position);
         return failure ? failure_report(stream, failure) : completed_event(stream->context, out);
     }
-    if (!dep.share)
+    if (!dep.event_ref)
         return CLS_NOT_READY;
-    bool had = event_retain(dep.share->device, dep.share->event);
+    bool had = event_retain(dep.event_ref->device, dep.event_ref->event);
     if (had)
-        *out = dep.share->event;
-    share_drop(dep.share);
+        *out = dep.event_ref->event;
+    event_ref_drop(dep.event_ref);
     return had ? CLS_SUCCESS : CLS_NOT_READY;
 }
 
@@ -181,10 +181,11 @@ cls_status cls_event_wait_cl(cls_event handle, uint64_t timeout_ns, cl_event *ou
 }
 
 /* The user's own event, with a reference of ours. */
-static cls_status foreign_event(const struct device *device, cl_event event, struct share **out) {
+static cls_status foreign_event(const struct device *device, cl_event event,
+                                struct event_ref **out) {
     if (!event_retain(device, event))
         return error_set(CLS_ERROR_INVALID_HANDLE, "the driver does not know the cl_event");
-    *out = share_new(device, event);
+    *out = event_ref_new(device, event);
     if (*out)
         return CLS_SUCCESS;
     event_release(device, event);
@@ -198,8 +199,8 @@ cls_status cls_stream_wait_cl(cls_stream handle, cl_event event) {
     cls_status status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
-    struct dep dep = {.share = NULL};
-    status = foreign_event(stream->context->device, event, &dep.share);
+    struct dep dep = {.event_ref = NULL};
+    status = foreign_event(stream->context->device, event, &dep.event_ref);
     if (!status)
         status = event_flush(stream->context->device, event);
     if (!status)

@@ -250,7 +250,7 @@ static bool is_used(const struct node *node) {
 bool plan_may_lose(const struct batch *batch) {
     for (uint32_t i = 0; i < batch->n_nodes; i++) {
         const struct node *node = &batch->nodes[i];
-        if (is_used(node) && (node->place.buffer->custody || node->place.buffer->block))
+        if (is_used(node) && (node->place.buffer->svm_owner || node->place.buffer->block))
             return true;
     }
     return false;

@@ -56,7 +56,7 @@ static cls_status submit(struct batch *batch, const struct node *node, void *dat
         status = stream_wait_for(stream, batch->latest.stream, batch->latest.position);
     if (!status && bytes)
         status =
-            transfer_read_kept(stream, node->place.buffer, node->place.offset * size, data, bytes);
+            copy_call_read_kept(stream, node->place.buffer, node->place.offset * size, data, bytes);
     if (!status)
         status = stream_mark(stream, position);
     if (status)

@@ -21,7 +21,7 @@ cls_status cls_check_host_access(const void *memory, size_t bytes, cls_access ac
     struct race_span span = {0, bytes, bytes, 1};
     cls_status status = check_access(access);
     if (!status)
-        status = transfer_check_host(memory, bytes);
+        status = copy_check_host(memory, bytes);
     if (status || !race_on())
         return status;
     race_add_host(&touches, memory, &span, writes(access));
@@ -39,7 +39,7 @@ cls_status cls_check_buffer_access(cls_buffer handle, size_t offset, size_t byte
         status = buffer_get(handle, &buffer);
     if (status)
         return status;
-    status = transfer_check_range(buffer, offset, bytes);
+    status = copy_check_range(buffer, offset, bytes);
     if (!status && race_on()) {
         race_add_buffer(&touches, buffer->context->device, buffer->memory, &span, writes(access),
                         access == CLS_ACCESS_UNKNOWN);

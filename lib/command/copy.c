@@ -12,16 +12,16 @@ struct host_copy {
     size_t bytes;
 };
 
-static cls_status fill_in(struct transfer *t, const struct host_copy *copy) {
+static cls_status fill_in(struct copy_call *t, const struct host_copy *copy) {
     static const struct command_type *const types[2][2] = {{&type_read, &type_staged_read},
                                                            {&type_write, &type_staged_write}};
     const struct buffer *buffer = copy->to_device ? t->to : t->from;
-    cls_status status = transfer_check_range(buffer, copy->offset, copy->bytes);
+    cls_status status = copy_check_range(buffer, copy->offset, copy->bytes);
     if (!status)
-        status = transfer_check_host(copy->host, copy->bytes);
+        status = copy_check_host(copy->host, copy->bytes);
     if (status)
         return status;
-    const bool staged = transfer_is_staged(t, copy->to_device, copy->host, copy->bytes);
+    const bool staged = copy_call_is_staged(t, copy->to_device, copy->host, copy->bytes);
     t->command.type = types[copy->to_device][staged];
     t->command.bytes = copy->bytes;
     t->command.u.copy.to = copy->to_device ? buffer->memory : NULL;
@@ -32,25 +32,25 @@ static cls_status fill_in(struct transfer *t, const struct host_copy *copy) {
     return CLS_SUCCESS;
 }
 
-cls_status transfer_prepare(struct transfer *transfer, struct stream *stream, bool to_device,
-                            cls_buffer buffer, size_t offset, void *host, size_t bytes) {
+cls_status copy_call_prepare(struct copy_call *call, struct stream *stream, bool to_device,
+                             cls_buffer buffer, size_t offset, void *host, size_t bytes) {
     const struct host_copy copy = {to_device, offset, host, bytes};
     cls_status status =
-        transfer_begin_on(transfer, stream, to_device ? &buffer : NULL, to_device ? NULL : &buffer);
-    if (!status && (status = fill_in(transfer, &copy)) != CLS_SUCCESS)
-        transfer_drop(transfer);
+        copy_call_begin_on(call, stream, to_device ? &buffer : NULL, to_device ? NULL : &buffer);
+    if (!status && (status = fill_in(call, &copy)) != CLS_SUCCESS)
+        copy_call_drop(call);
     return status;
 }
 
 static cls_status copy_host(cls_buffer buffer, const struct host_copy *copy, cls_stream stream,
                             bool blocking) {
-    struct transfer t;
-    cls_status status = transfer_begin(&t, stream, copy->to_device ? &buffer : NULL,
-                                       copy->to_device ? NULL : &buffer);
+    struct copy_call t;
+    cls_status status = copy_call_begin(&t, stream, copy->to_device ? &buffer : NULL,
+                                        copy->to_device ? NULL : &buffer);
     if (status)
         return status;
     status = fill_in(&t, copy);
-    return status || !copy->bytes ? transfer_end(&t, status) : transfer_submit(&t, blocking);
+    return status || !copy->bytes ? copy_call_end(&t, status) : copy_call_submit(&t, blocking);
 }
 
 static cls_status h2d(cls_buffer dst, size_t offset, const void *src, size_t bytes,
@@ -65,42 +65,42 @@ static cls_status d2h(void *dst, cls_buffer src, size_t offset, size_t bytes, cl
     return copy_host(src, &copy, stream, blocking);
 }
 
-cls_status transfer_read_kept(struct stream *stream, struct buffer *src, size_t offset, void *dst,
-                              size_t bytes) {
+cls_status copy_call_read_kept(struct stream *stream, struct buffer *src, size_t offset, void *dst,
+                               size_t bytes) {
     cls_status status = buffer_check(src);
     if (status)
         return status;
-    struct transfer t = {.stream = stream, .from = src};
+    struct copy_call t = {.stream = stream, .from = src};
     object_retain(&stream->object);
     object_retain(&src->object);
     const struct host_copy copy = {false, offset, dst, bytes};
     status = fill_in(&t, &copy);
-    return status || !bytes ? transfer_end(&t, status) : transfer_submit(&t, false);
+    return status || !bytes ? copy_call_end(&t, status) : copy_call_submit(&t, false);
 }
 
 static cls_status d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t src_offset,
                       size_t bytes, cls_stream stream, bool blocking) {
-    struct transfer t;
-    cls_status status = transfer_begin(&t, stream, &dst, &src);
+    struct copy_call t;
+    cls_status status = copy_call_begin(&t, stream, &dst, &src);
     if (status)
         return status;
-    status = transfer_check_range(t.to, dst_offset, bytes);
+    status = copy_check_range(t.to, dst_offset, bytes);
     if (!status)
-        status = transfer_check_range(t.from, src_offset, bytes);
+        status = copy_check_range(t.from, src_offset, bytes);
     size_t apart = dst_offset > src_offset ? dst_offset - src_offset : src_offset - dst_offset;
     if (!status && t.to->memory == t.from->memory && bytes && apart < bytes)
         status = error_set(CLS_ERROR_OVERLAP, "source and destination overlap in one buffer");
     if (status)
-        return transfer_end(&t, status);
+        return copy_call_end(&t, status);
     if (!bytes)
-        return transfer_end(&t, CLS_SUCCESS);
+        return copy_call_end(&t, CLS_SUCCESS);
     t.command.type = &type_copy;
     t.command.bytes = bytes;
     t.command.u.copy = (struct copy_arguments){.to = t.to->memory,
                                                .to_offset = dst_offset,
                                                .from = t.from->memory,
                                                .range = {src_offset, bytes}};
-    return transfer_submit(&t, blocking);
+    return copy_call_submit(&t, blocking);
 }
 
 cls_status cls_copy_h2d_async(cls_buffer dst, size_t dst_offset, const void *src, size_t bytes,

@@ -6,91 +6,91 @@
 
 enum { SMALL_COPY = 64 << 10 };
 
-cls_status transfer_end(struct transfer *transfer, cls_status status) {
-    if (transfer->to)
-        buffer_put(transfer->to);
-    if (transfer->from)
-        buffer_put(transfer->from);
-    if (transfer->stream)
-        stream_put(transfer->stream);
+cls_status copy_call_end(struct copy_call *call, cls_status status) {
+    if (call->to)
+        buffer_put(call->to);
+    if (call->from)
+        buffer_put(call->from);
+    if (call->stream)
+        stream_put(call->stream);
     return status;
 }
 
-static cls_status check_contexts(const struct transfer *transfer) {
-    const struct context *context = transfer->stream->context;
-    if ((transfer->to && transfer->to->context != context) ||
-        (transfer->from && transfer->from->context != context))
+static cls_status check_contexts(const struct copy_call *call) {
+    const struct context *context = call->stream->context;
+    if ((call->to && call->to->context != context) ||
+        (call->from && call->from->context != context))
         return error_set(CLS_ERROR_WRONG_CONTEXT, "buffers and stream are of different contexts");
     return CLS_SUCCESS;
 }
 
-static cls_status take_stream(struct transfer *transfer, cls_stream stream) {
-    struct buffer *any = transfer->to ? transfer->to : transfer->from;
-    cls_status status = stream_get(stream, any->context, &transfer->stream);
+static cls_status take_stream(struct copy_call *call, cls_stream stream) {
+    struct buffer *any = call->to ? call->to : call->from;
+    cls_status status = stream_get(stream, any->context, &call->stream);
     if (!status)
-        status = check_contexts(transfer);
-    return status ? transfer_end(transfer, status) : CLS_SUCCESS;
+        status = check_contexts(call);
+    return status ? copy_call_end(call, status) : CLS_SUCCESS;
 }
 
 /* Nothing is held, and the command without its type and arguments. */
-static void transfer_init(struct transfer *transfer) {
-    transfer->stream = NULL;
-    transfer->to = transfer->from = NULL;
-    command_init(&transfer->command, NULL, NULL);
+static void copy_call_init(struct copy_call *call) {
+    call->stream = NULL;
+    call->to = call->from = NULL;
+    command_init(&call->command, NULL, NULL);
 }
 
-static cls_status take_buffers(struct transfer *transfer, const cls_buffer *to,
+static cls_status take_buffers(struct copy_call *call, const cls_buffer *to,
                                const cls_buffer *from) {
-    transfer_init(transfer);
+    copy_call_init(call);
     cls_status status = CLS_SUCCESS;
     if (to)
-        status = buffer_get(*to, &transfer->to);
+        status = buffer_get(*to, &call->to);
     if (!status && from)
-        status = buffer_get(*from, &transfer->from);
-    return status ? transfer_end(transfer, status) : CLS_SUCCESS;
+        status = buffer_get(*from, &call->from);
+    return status ? copy_call_end(call, status) : CLS_SUCCESS;
 }
 
-cls_status transfer_begin(struct transfer *transfer, cls_stream stream, const cls_buffer *to,
-                          const cls_buffer *from) {
-    cls_status status = take_buffers(transfer, to, from);
-    return status ? status : take_stream(transfer, stream);
+cls_status copy_call_begin(struct copy_call *call, cls_stream stream, const cls_buffer *to,
+                           const cls_buffer *from) {
+    cls_status status = take_buffers(call, to, from);
+    return status ? status : take_stream(call, stream);
 }
 
-cls_status transfer_begin_on(struct transfer *transfer, struct stream *stream, const cls_buffer *to,
-                             const cls_buffer *from) {
-    cls_status status = take_buffers(transfer, to, from);
+cls_status copy_call_begin_on(struct copy_call *call, struct stream *stream, const cls_buffer *to,
+                              const cls_buffer *from) {
+    cls_status status = take_buffers(call, to, from);
     if (status)
         return status;
-    transfer->stream = stream;
-    status = check_contexts(transfer);
+    call->stream = stream;
+    status = check_contexts(call);
     if (status)
-        transfer_drop(transfer);
+        copy_call_drop(call);
     return status;
 }
 
-void transfer_drop(struct transfer *transfer) {
-    transfer->stream = NULL;
-    transfer_end(transfer, CLS_SUCCESS);
+void copy_call_drop(struct copy_call *call) {
+    call->stream = NULL;
+    copy_call_end(call, CLS_SUCCESS);
 }
 
-cls_status transfer_begin_moving(struct transfer *transfer, cls_stream stream, cls_buffer buffer) {
-    transfer_init(transfer);
-    cls_status status = buffer_find(buffer, &transfer->to);
-    return status ? status : take_stream(transfer, stream);
+cls_status copy_call_begin_moving(struct copy_call *call, cls_stream stream, cls_buffer buffer) {
+    copy_call_init(call);
+    cls_status status = buffer_find(buffer, &call->to);
+    return status ? status : take_stream(call, stream);
 }
 
-bool transfer_is_staged(const struct transfer *transfer, bool to_device, const void *host,
-                        size_t bytes) {
-    const struct caps *caps = transfer->stream->context->caps;
+bool copy_call_is_staged(const struct copy_call *call, bool to_device, const void *host,
+                         size_t bytes) {
+    const struct caps *caps = call->stream->context->caps;
     bool wanted = to_device ? caps->stage_writes : caps->stage_reads;
     return wanted && bytes > SMALL_COPY && !host_is_pinned(host, bytes);
 }
 
-cls_status transfer_check_range(const struct buffer *buffer, size_t offset, size_t bytes) {
+cls_status copy_check_range(const struct buffer *buffer, size_t offset, size_t bytes) {
     return range_check(offset, bytes, buffer->bytes);
 }
 
-cls_status transfer_check_host(const void *host, size_t bytes) {
+cls_status copy_check_host(const void *host, size_t bytes) {
     if (!host && bytes)
         return error_set(CLS_ERROR_INVALID_VALUE, "the host pointer is null");
     if (bytes > UINTPTR_MAX - (uintptr_t)host)
@@ -99,30 +99,30 @@ cls_status transfer_check_host(const void *host, size_t bytes) {
 }
 
 /* The references move into the command, which has room. */
-static void pass_buffers(struct transfer *transfer) {
-    if (transfer->to)
-        command_keep(&transfer->command, &transfer->to->object);
-    if (transfer->from)
-        command_keep(&transfer->command, &transfer->from->object);
-    transfer->to = transfer->from = NULL;
+static void pass_buffers(struct copy_call *call) {
+    if (call->to)
+        command_keep(&call->command, &call->to->object);
+    if (call->from)
+        command_keep(&call->command, &call->from->object);
+    call->to = call->from = NULL;
 }
 
-cls_status transfer_submit_entered(struct transfer *transfer, uint64_t *position) {
-    pass_buffers(transfer);
-    return stream_submit_entered(transfer->stream, &transfer->command, NULL, position);
+cls_status copy_call_submit_entered(struct copy_call *call, uint64_t *position) {
+    pass_buffers(call);
+    return stream_submit_entered(call->stream, &call->command, NULL, position);
 }
 
-cls_status transfer_hand_in(struct transfer *transfer, uint64_t *position) {
-    pass_buffers(transfer);
-    return stream_submit(transfer->stream, &transfer->command, position);
+cls_status copy_call_hand_in(struct copy_call *call, uint64_t *position) {
+    pass_buffers(call);
+    return stream_submit(call->stream, &call->command, position);
 }
 
-cls_status transfer_submit(struct transfer *transfer, bool blocking) {
+cls_status copy_call_submit(struct copy_call *call, bool blocking) {
     uint64_t position = 0;
     cls_status status = blocking ? check_may_block() : CLS_SUCCESS;
     if (!status)
-        status = transfer_hand_in(transfer, &position);
+        status = copy_call_hand_in(call, &position);
     if (!status && blocking)
-        status = stream_wait(transfer->stream, position, WAIT_FOREVER);
-    return transfer_end(transfer, status);
+        status = stream_wait(call->stream, position, WAIT_FOREVER);
+    return copy_call_end(call, status);
 }

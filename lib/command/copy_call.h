@@ -3,9 +3,9 @@
  * What the copies, fills and prefetches share: a call looks up its stream and buffers, checks its ranges,
  * fills in a command and submits it; the blocking form then waits for its position.
  *
- *     cls_status status = transfer_begin(&t, ...);
- *     ... checks; on failure: return transfer_end(&t, status)
- *     return transfer_submit(&t, blocking);
+ *     cls_status status = copy_call_begin(&t, ...);
+ *     ... checks; on failure: return copy_call_end(&t, status)
+ *     return copy_call_submit(&t, blocking);
  */
 #ifndef CLSTREAM_COMMAND_COPY_CALL_H
 #define CLSTREAM_COMMAND_COPY_CALL_H
@@ -14,7 +14,7 @@
 #include "stream/stream.h"
 
 /* A call in the making: the stream, and one or two buffers whose references move into the command. */
-struct transfer {
+struct copy_call {
     struct stream *stream;
     struct buffer *to, *from;
     struct command command;
@@ -22,47 +22,47 @@ struct transfer {
 
 /* Looks up the handles that are asked for (NULL: none) and checks that they go together. On failure
  * nothing is held. */
-cls_status transfer_begin(struct transfer *transfer, cls_stream stream, const cls_buffer *to,
-                          const cls_buffer *from);
+cls_status copy_call_begin(struct copy_call *call, cls_stream stream, const cls_buffer *to,
+                           const cls_buffer *from);
 
 /* The same for one buffer that is only moved: whoever's turn it is to use it. */
-cls_status transfer_begin_moving(struct transfer *transfer, cls_stream stream, cls_buffer buffer);
+cls_status copy_call_begin_moving(struct copy_call *call, cls_stream stream, cls_buffer buffer);
 
-/* The same on a stream that the caller keeps: ends with transfer_submit_entered or transfer_drop. */
-cls_status transfer_begin_on(struct transfer *transfer, struct stream *stream, const cls_buffer *to,
-                             const cls_buffer *from);
-void transfer_drop(struct transfer *transfer);
+/* The same on a stream that the caller keeps: ends with copy_call_submit_entered or copy_call_drop. */
+cls_status copy_call_begin_on(struct copy_call *call, struct stream *stream, const cls_buffer *to,
+                              const cls_buffer *from);
+void copy_call_drop(struct copy_call *call);
 
 /* Submits with the stream entered (stream/stream.h), and leaves it; nothing is held any more. */
-cls_status transfer_submit_entered(struct transfer *transfer, uint64_t *position);
+cls_status copy_call_submit_entered(struct copy_call *call, uint64_t *position);
 
 /* cls_copy_h2d_async (`to_device`) and cls_copy_d2h_async of at least one byte up to the submission: all that can be
  * known to be wrong is found (command/copy.c). */
-cls_status transfer_prepare(struct transfer *transfer, struct stream *stream, bool to_device,
-                            cls_buffer buffer, size_t offset, void *host, size_t bytes);
+cls_status copy_call_prepare(struct copy_call *call, struct stream *stream, bool to_device,
+                             cls_buffer buffer, size_t offset, void *host, size_t bytes);
 
 /* cls_copy_d2h_async from a buffer that the caller keeps, with a handle or without. */
-cls_status transfer_read_kept(struct stream *stream, struct buffer *src, size_t offset, void *dst,
-                              size_t bytes);
+cls_status copy_call_read_kept(struct stream *stream, struct buffer *src, size_t offset, void *dst,
+                               size_t bytes);
 
 /* Releases what is held; returns `status`. */
-cls_status transfer_end(struct transfer *transfer, cls_status status);
+cls_status copy_call_end(struct copy_call *call, cls_status status);
 
 /* Submits the command; only the stream is held then. */
-cls_status transfer_hand_in(struct transfer *transfer, uint64_t *position);
+cls_status copy_call_hand_in(struct copy_call *call, uint64_t *position);
 
 /* Submits the command, waits for it where the call blocks, and ends the transfer. */
-cls_status transfer_submit(struct transfer *transfer, bool blocking);
+cls_status copy_call_submit(struct copy_call *call, bool blocking);
 
 /* Whether a copy goes through pinned chunks: pageable memory, on a device whose driver would block in the
  * caller, and more than the driver takes along with the command. */
-bool transfer_is_staged(const struct transfer *transfer, bool to_device, const void *host,
-                        size_t bytes);
+bool copy_call_is_staged(const struct copy_call *call, bool to_device, const void *host,
+                         size_t bytes);
 
 /* CLS_ERROR_OUT_OF_RANGE unless the bytes lie within the buffer. */
-cls_status transfer_check_range(const struct buffer *buffer, size_t offset, size_t bytes);
+cls_status copy_check_range(const struct buffer *buffer, size_t offset, size_t bytes);
 
 /* CLS_ERROR_INVALID_VALUE for null memory, CLS_ERROR_OUT_OF_RANGE past the end of memory. */
-cls_status transfer_check_host(const void *host, size_t bytes);
+cls_status copy_check_host(const void *host, size_t bytes);
 
 #endif

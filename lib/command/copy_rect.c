@@ -28,7 +28,7 @@ static cls_status check_side(const struct buffer *buffer, size_t offset, size_t 
     return CLS_SUCCESS;
 }
 
-static cls_status check_rect(const struct transfer *t, const cls_rect *rect) {
+static cls_status check_rect(const struct copy_call *t, const cls_rect *rect) {
     if (rect->dst_pitch < rect->width || rect->src_pitch < rect->width)
         return error_set(CLS_ERROR_INVALID_VALUE, "a pitch is below the width %zu", rect->width);
     cls_status status = check_side(t->to, rect->dst_offset, rect->dst_pitch, rect);
@@ -37,19 +37,19 @@ static cls_status check_rect(const struct transfer *t, const cls_rect *rect) {
 
 /* Begins a rectangle transfer with the checks that all three share. With an empty rectangle the transfer
  * is already ended and `*done` set. */
-static cls_status rect_begin(struct transfer *t, cls_stream stream, const cls_buffer *to,
+static cls_status rect_begin(struct copy_call *t, cls_stream stream, const cls_buffer *to,
                              const cls_buffer *from, const cls_rect *rect, bool *done) {
     if (!rect)
         return error_set(CLS_ERROR_INVALID_VALUE, "the rectangle is null");
-    cls_status status = transfer_begin(t, stream, to, from);
+    cls_status status = copy_call_begin(t, stream, to, from);
     if (status)
         return status;
     *done = !rect->width || !rect->height;
     if (*done)
-        return transfer_end(t, CLS_SUCCESS);
+        return copy_call_end(t, CLS_SUCCESS);
     status = check_rect(t, rect);
     if (status)
-        return transfer_end(t, status);
+        return copy_call_end(t, status);
     t->command.bytes = rect->width * rect->height;
     return CLS_SUCCESS;
 }
@@ -72,38 +72,38 @@ static struct rect_2d from_buffer(const cls_rect *r) {
 
 static cls_status rect_h2d(cls_buffer dst, const void *src, const cls_rect *rect, cls_stream stream,
                            bool blocking) {
-    struct transfer t;
+    struct copy_call t;
     bool done;
     cls_status status = rect_begin(&t, stream, &dst, NULL, rect, &done);
     if (status || done)
         return status;
     size_t span = host_span(rect->src_offset, rect->src_pitch, rect);
-    status = transfer_check_host(src, span);
+    status = copy_check_host(src, span);
     if (status)
-        return transfer_end(&t, status);
-    bool stage = transfer_is_staged(&t, true, src, span);
+        return copy_call_end(&t, status);
+    bool stage = copy_call_is_staged(&t, true, src, span);
     t.command.type = stage ? &type_staged_write_rect : &type_write_rect;
     t.command.u.rect = (struct rect_arguments){
         .to = t.to->memory, .host = (void *)(uintptr_t)src, .rect = to_buffer(rect)};
-    return transfer_submit(&t, blocking);
+    return copy_call_submit(&t, blocking);
 }
 
 static cls_status rect_d2h(void *dst, cls_buffer src, const cls_rect *rect, cls_stream stream,
                            bool blocking) {
-    struct transfer t;
+    struct copy_call t;
     bool done;
     cls_status status = rect_begin(&t, stream, NULL, &src, rect, &done);
     if (status || done)
         return status;
     size_t span = host_span(rect->dst_offset, rect->dst_pitch, rect);
-    status = transfer_check_host(dst, span);
+    status = copy_check_host(dst, span);
     if (status)
-        return transfer_end(&t, status);
-    bool stage = transfer_is_staged(&t, false, dst, span);
+        return copy_call_end(&t, status);
+    bool stage = copy_call_is_staged(&t, false, dst, span);
     t.command.type = stage ? &type_staged_read_rect : &type_read_rect;
     t.command.u.rect =
         (struct rect_arguments){.from = t.from->memory, .host = dst, .rect = from_buffer(rect)};
-    return transfer_submit(&t, blocking);
+    return copy_call_submit(&t, blocking);
 }
 
 /* Rectangles of one buffer: refused where their spans meet, unless rows of one pitch pass each other. */
@@ -134,7 +134,7 @@ static bool is_split(size_t offset, size_t pitch, size_t width) {
 
 /* OpenCL copies within one buffer between rows of one pitch only, and PoCL takes some of those that are split
  * for ones that overlap. */
-static bool driver_can_copy(const struct transfer *t, const cls_rect *rect) {
+static bool driver_can_copy(const struct copy_call *t, const cls_rect *rect) {
     const struct device *device = t->stream->context->device;
     if (t->to->memory == t->from->memory &&
         (rect->dst_pitch != rect->src_pitch ||
@@ -183,22 +183,22 @@ static cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const cls_rect 
 
 static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *rect, cls_stream stream,
                            bool blocking) {
-    struct transfer t;
+    struct copy_call t;
     bool done;
     cls_status status = rect_begin(&t, stream, &dst, &src, rect, &done);
     if (status || done)
         return status;
     if (t.to->memory == t.from->memory && rects_overlap(rect))
-        return transfer_end(&t,
-                            error_set(CLS_ERROR_OVERLAP, "the rectangles overlap in one buffer"));
+        return copy_call_end(&t,
+                             error_set(CLS_ERROR_OVERLAP, "the rectangles overlap in one buffer"));
     if (!driver_can_copy(&t, rect)) {
-        transfer_end(&t, CLS_SUCCESS);
+        copy_call_end(&t, CLS_SUCCESS);
         return rect_by_kernel(dst, src, rect, stream, blocking);
     }
     t.command.type = &type_copy_rect;
     t.command.u.rect = (struct rect_arguments){
         .to = t.to->memory, .from = t.from->memory, .rect = from_buffer(rect)};
-    return transfer_submit(&t, blocking);
+    return copy_call_submit(&t, blocking);
 }
 
 cls_status cls_copy_rect_h2d_async(cls_buffer dst, const void *src, const cls_rect *rect,

@@ -22,23 +22,23 @@ static cls_status check_pattern(size_t offset, size_t bytes, const void *pattern
 
 static cls_status fill(cls_buffer dst, size_t offset, size_t bytes, const void *pattern,
                        size_t pattern_bytes, cls_stream stream, bool blocking) {
-    struct transfer t;
-    cls_status status = transfer_begin(&t, stream, &dst, NULL);
+    struct copy_call t;
+    cls_status status = copy_call_begin(&t, stream, &dst, NULL);
     if (status)
         return status;
     status = check_pattern(offset, bytes, pattern, pattern_bytes);
     if (!status)
-        status = transfer_check_range(t.to, offset, bytes);
+        status = copy_check_range(t.to, offset, bytes);
     if (status)
-        return transfer_end(&t, status);
+        return copy_call_end(&t, status);
     if (!bytes)
-        return transfer_end(&t, CLS_SUCCESS);
+        return copy_call_end(&t, CLS_SUCCESS);
     t.command.type = &type_fill;
     t.command.bytes = bytes;
     t.command.u.fill = (struct fill_arguments){
         .to = t.to->memory, .range = {offset, bytes}, .pattern_bytes = pattern_bytes};
     memcpy(t.command.u.fill.pattern, pattern, pattern_bytes);
-    return transfer_submit(&t, blocking);
+    return copy_call_submit(&t, blocking);
 }
 
 cls_status cls_fill_async(cls_buffer dst, size_t offset, size_t bytes, const void *pattern,

@@ -61,8 +61,8 @@ static cls_status enter(struct stream *stream, struct command *command) {
     if (tail && !mutant(MUTANT_COMPANION_TAIL))
         events[count++] = tail;
     for (unsigned i = 0; i < command->deps.count && !mutant(MUTANT_COMPANION_WAITS); i++)
-        if (deps_items(&command->deps)[i].share)
-            events[count++] = deps_items(&command->deps)[i].share->event;
+        if (deps_items(&command->deps)[i].event_ref)
+            events[count++] = deps_items(&command->deps)[i].event_ref->event;
     if (count)
         status = enqueue_marker(stream->context->device, stream->companion->cl,
                                 (struct wait_list){count, events}, &entered);
@@ -70,8 +70,8 @@ static cls_status enter(struct stream *stream, struct command *command) {
     if (!count || status)
         return status;
     /* Kept until the command is retired, as a flight's event is. */
-    struct dep keep = {.share = share_new(stream->context->device, entered)};
-    if (keep.share) {
+    struct dep keep = {.event_ref = event_ref_new(stream->context->device, entered)};
+    if (keep.event_ref) {
         status = deps_add(&command->deps, &keep);
     } else {
         event_release(stream->context->device, entered);
@@ -93,7 +93,7 @@ static cls_status leave(struct stream *stream, struct command *command, cl_event
     }
     *event = NULL;
     pthread_mutex_lock(&stream->lock); /* others look at what the head uses */
-    wreck_leave_command(stream->context, queue, command);
+    abandon_command(stream->context, queue, command);
     pthread_mutex_unlock(&stream->lock);
     return status;
 }
@@ -112,9 +112,9 @@ static struct run_result run_on_companion(struct stream *stream, struct command 
         result.code = cls_last_error_code();
         return result;
     }
-    run_enter_user_code(stream, command);
+    user_code_enter(stream, command);
     result.code = call(stream, queue, command);
-    run_leave_user_code();
+    user_code_leave();
     result.status = result.code ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS;
     cls_status left = leave(stream, command, &result.event);
     if (!result.status && left) {

@@ -39,7 +39,7 @@ cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct 
     for (unsigned i = 0; i < KERNEL_SLOTS; i++)
         if (stream->kernels.slot[i].kernel == kernel) {
             *out = &stream->kernels.slot[i];
-            (*out)->n_told = 0;
+            (*out)->n_cached = 0;
             return CLS_SUCCESS;
         }
     if (stream->context != kernel->context)
@@ -53,7 +53,7 @@ cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct 
     slot->handle = object_handle(&kernel->object);
     slot->kernel = kernel;
     slot->instance = instance;
-    slot->n_told = 0;
+    slot->n_cached = 0;
     *out = slot;
     return CLS_SUCCESS;
 }
@@ -83,8 +83,8 @@ static inline bool same_bytes(const void *a, const void *b, size_t n) {
 }
 
 bool kernel_slot_knows(const struct kernel_slot *slot, unsigned i, const cls_arg *arg) {
-    const struct told_arg *known = &slot->told[i];
-    if (i >= slot->n_told || known->kind != arg->kind || !known->size)
+    const struct arg_cache *known = &slot->cached[i];
+    if (i >= slot->n_cached || known->kind != arg->kind || !known->size)
         return false;
     if (arg->kind == CLS_ARG_BUFFER)
         return known->u.buffer.handle == arg->u.buffer;
@@ -93,17 +93,17 @@ bool kernel_slot_knows(const struct kernel_slot *slot, unsigned i, const cls_arg
 }
 
 /* Of a value of more bytes nothing is kept. */
-static struct told_arg told_by(const cls_arg *arg, cl_mem memory) {
-    struct told_arg told = {.kind = arg->kind, .size = arg->size};
+static struct arg_cache arg_cache_of(const cls_arg *arg, cl_mem memory) {
+    struct arg_cache cached = {.kind = arg->kind, .size = arg->size};
     if (arg->kind == CLS_ARG_BUFFER) {
-        told.size = sizeof(cl_mem);
-        told.u.buffer.handle = arg->u.buffer;
-        told.u.buffer.memory = memory;
+        cached.size = sizeof(cl_mem);
+        cached.u.buffer.handle = arg->u.buffer;
+        cached.u.buffer.memory = memory;
     } else if (arg->kind == CLS_ARG_VALUE) {
-        memcpy(told.u.bytes, arg->u.bytes, sizeof told.u.bytes);
-        told.size = arg->size <= sizeof told.u.bytes ? arg->size : 0;
+        memcpy(cached.u.bytes, arg->u.bytes, sizeof cached.u.bytes);
+        cached.size = arg->size <= sizeof cached.u.bytes ? arg->size : 0;
     }
-    return told;
+    return cached;
 }
 
 cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
@@ -112,15 +112,15 @@ cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg 
     const void *value = arg->size > sizeof arg->u.bytes ? arg->u.pointer : arg->u.bytes;
     if (arg->kind == CLS_ARG_LOCAL)
         value = NULL;
-    if (i < slot->n_told)
-        slot->told[i].size = 0;
+    if (i < slot->n_cached)
+        slot->cached[i].size = 0;
     cls_status status = kernel_set_arg(slot->kernel->context->device, slot->instance, i,
                                        is_buffer ? sizeof memory : arg->size,
                                        is_buffer ? (const void *)&memory : value);
-    if (RARELY(status || i >= TOLD_ARGS || i > slot->n_told))
+    if (RARELY(status || i >= CACHED_ARGS || i > slot->n_cached))
         return status;
-    slot->told[i] = told_by(arg, memory);
-    slot->n_told += i == slot->n_told;
+    slot->cached[i] = arg_cache_of(arg, memory);
+    slot->n_cached += i == slot->n_cached;
     return CLS_SUCCESS;
 }
 

@@ -18,10 +18,10 @@ struct stream;
 struct kernel;
 struct command;
 
-enum { KERNEL_SLOTS = 4, TOLD_ARGS = 8 };
+enum { KERNEL_SLOTS = 4, CACHED_ARGS = 8 };
 
 /* What an argument was last set to: some drivers take 50 ns to be told the same again. */
-struct told_arg {
+struct arg_cache {
     cls_arg_kind kind;
     size_t size; /* 0: not known; of a buffer's, that of a cl_mem */
     union {
@@ -37,8 +37,8 @@ struct kernel_slot {
     const void *handle;
     struct kernel *kernel; /* retained; NULL: free */
     cl_kernel instance;
-    unsigned n_told; /* of those that follow; none where somebody else has set them */
-    struct told_arg told[TOLD_ARGS];
+    unsigned n_cached; /* of those that follow; none where somebody else has set them */
+    struct arg_cache cached[CACHED_ARGS];
 };
 
 struct kernel_slots {
@@ -57,7 +57,7 @@ cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct 
  * kernel_slot_has to its memory. */
 bool kernel_slot_knows(const struct kernel_slot *slot, unsigned i, const cls_arg *arg);
 static inline bool kernel_slot_has(const struct kernel_slot *slot, unsigned i, cl_mem memory) {
-    return slot->told[i].u.buffer.memory == memory;
+    return slot->cached[i].u.buffer.memory == memory;
 }
 
 /* Sets it, for a buffer to `memory`. */

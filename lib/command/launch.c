@@ -155,7 +155,7 @@ static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg
     if (arg->u.buffer)
         status = take_buffer(slot->kernel, i, arg->u.buffer, lender, command, &buffer);
     if (!status && buffer && RARELY(arg->access))
-        status = transfer_check_range(buffer, arg->u.part.offset, arg->size);
+        status = copy_check_range(buffer, arg->u.part.offset, arg->size);
     const cl_mem memory = buffer ? buffer->memory : NULL;
     if (RARELY(status) || (known && kernel_slot_has(slot, i, memory)))
         return status;

@@ -11,22 +11,22 @@
 #include "command/kernel.h"
 #include "stream/context.h"
 
-struct registered {
+struct named_kernel {
     UT_hash_handle hh;
     struct kernel *kernel; /* retained */
     char name[];
 };
 
 /* Under the context's lock. */
-static struct registered *find(struct context *context, const char *name) {
-    struct registered *found;
-    HASH_FIND_STR(context->registered, name, found);
+static struct named_kernel *find(struct context *context, const char *name) {
+    struct named_kernel *found;
+    HASH_FIND_STR(context->named_kernels, name, found);
     return found;
 }
 
-struct kernel *registered_find(struct context *context, const char *name) {
+struct kernel *named_kernel_find(struct context *context, const char *name) {
     pthread_mutex_lock(&context->lock);
-    struct registered *found = find(context, name);
+    struct named_kernel *found = find(context, name);
     struct kernel *kernel = found ? found->kernel : NULL;
     if (kernel)
         object_retain(&kernel->object);
@@ -34,11 +34,11 @@ struct kernel *registered_find(struct context *context, const char *name) {
     return kernel;
 }
 
-void registered_clear(struct context *context) {
-    struct registered *entry, *next;
+void named_kernels_clear(struct context *context) {
+    struct named_kernel *entry, *next;
     pthread_mutex_lock(&context->lock);
-    struct registered *all = context->registered;
-    context->registered = NULL;
+    struct named_kernel *all = context->named_kernels;
+    context->named_kernels = NULL;
     pthread_mutex_unlock(&context->lock);
     HASH_ITER(hh, all, entry, next) {
         HASH_DEL(all, entry);
@@ -49,12 +49,12 @@ void registered_clear(struct context *context) {
 
 /* Under the context's lock. Takes over the kernel's reference and `entry` on success; `*old` is what the name stood
  * for. A context that is destroyed takes none: the names are taken away after that, under the lock. */
-static bool enter(struct context *context, struct registered *entry, struct kernel *kernel,
+static bool enter(struct context *context, struct named_kernel *entry, struct kernel *kernel,
                   struct kernel **old, bool *used) {
     *used = false;
     if (atomic_load(&context->closed))
         return false;
-    struct registered *known = find(context, entry->name);
+    struct named_kernel *known = find(context, entry->name);
     *used = !known;
     *old = known ? known->kernel : NULL;
     if (known) {
@@ -62,7 +62,7 @@ static bool enter(struct context *context, struct registered *entry, struct kern
         return true;
     }
     entry->kernel = kernel;
-    HASH_ADD_STR(context->registered, name, entry);
+    HASH_ADD_STR(context->named_kernels, name, entry);
     return entry->hh.tbl != NULL;
 }
 
@@ -71,7 +71,7 @@ static cls_status register_kernel(struct kernel *kernel, const char *name) {
     struct kernel *old = NULL;
     bool used = false;
     size_t length = strlen(name) + 1;
-    struct registered *entry = calloc(1, sizeof *entry + length);
+    struct named_kernel *entry = calloc(1, sizeof *entry + length);
     if (!entry)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to register '%s'", name);
     memcpy(entry->name, name, length);
@@ -109,9 +109,9 @@ cls_status cls_kernel_unregister(cls_context handle, const char *name) {
     if (status)
         return status;
     pthread_mutex_lock(&context->lock);
-    struct registered *found = find(context, name);
+    struct named_kernel *found = find(context, name);
     if (found)
-        HASH_DEL(context->registered, found);
+        HASH_DEL(context->named_kernels, found);
     pthread_mutex_unlock(&context->lock);
     if (found) {
         object_release(&found->kernel->object);

@@ -7,9 +7,9 @@ struct context;
 struct kernel;
 
 /* The kernel of a name, retained, or NULL. */
-struct kernel *registered_find(struct context *context, const char *name);
+struct kernel *named_kernel_find(struct context *context, const char *name);
 
 /* Takes all names away; the context is being destroyed, and kernels keep their context alive. */
-void registered_clear(struct context *context);
+void named_kernels_clear(struct context *context);
 
 #endif

@@ -128,7 +128,7 @@ cls_status op_kernel(struct op_call *call, const struct op_kernel_spec *spec, st
 
 struct kernel *op_registered(struct op_call *call, const char *name) {
     if (!call->registered)
-        call->registered = registered_find(call->context, name);
+        call->registered = named_kernel_find(call->context, name);
     return call->registered;
 }
 

@@ -176,7 +176,7 @@ static enum gate_answer look_via(struct stream *stream, uint64_t position,
     if (stream_dep(stream, position, waiter, via))
         return GATE_OPEN;
     object_retain(&stream->object);
-    if (via->share)
+    if (via->event_ref)
         return GATE_VIA;
     dep_release(via);
     return GATE_SHUT;

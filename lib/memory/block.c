@@ -269,7 +269,7 @@ bool slot_reclaim(struct buffer *slot) {
         pool_credit(pool, home, slot->capacity);
     pthread_mutex_lock(&pool->lock);
     pool->tally.frees += home != 0;
-    atomic_store_explicit(&slot->wrecked, false, memory_order_relaxed);
+    atomic_store_explicit(&slot->use_abandoned, false, memory_order_relaxed);
     object_revive(&slot->object);
     slot->older = block->idle;
     block->idle = slot;

@@ -20,17 +20,18 @@ struct buffer {
     struct object object;
     struct context *context; /* retained */
     cl_mem memory;
-    size_t bytes;            /* as asked for */
-    struct custody *custody; /* it is the host's and the device's by turns; NULL: it is not */
-    void *host;              /* unified memory's; NULL: the buffer is none */
-    const char *owner;       /* an object that it belongs to, by what it is; NULL: the user's */
+    size_t bytes;                /* as asked for */
+    struct svm_owner *svm_owner; /* it is the host's and the device's by turns; NULL: it is not */
+    void *host;                  /* unified memory's; NULL: the buffer is none */
+    const char *owner;           /* an object that it belongs to, by what it is; NULL: the user's */
 
     struct block *block; /* NULL: a buffer of its own */
     size_t capacity;     /* bytes of the slot */
     unsigned size_class;
     _Atomic uint64_t home;    /* id of the stream that it is allocated for; 0: free */
     _Atomic bool is_librarys; /* and for the library itself: no call of the user's frees it */
-    _Atomic bool wrecked;     /* a reference may be a wreck's, which nothing is ordered behind */
+    _Atomic bool
+        use_abandoned; /* a reference may be abandoned work's, and nothing is ordered behind that */
     /* while it is free, and guarded by the lock of the list that it is in */
     struct buffer *newer, *older;
     uint64_t freed_at;   /* position of the stream that freed it */
@@ -47,8 +48,8 @@ cls_status buffer_get(cls_buffer handle, struct buffer **out);
 cls_status buffer_is_the_hosts(void) COLD;
 /* The same without a look-up: whether it is the device's turn. */
 static inline cls_status buffer_check(const struct buffer *buffer) {
-    const struct custody *custody = buffer->custody;
-    return RARELY(custody) && atomic_load_explicit(&custody->is_hosts, memory_order_relaxed)
+    const struct svm_owner *svm_owner = buffer->svm_owner;
+    return RARELY(svm_owner) && atomic_load_explicit(&svm_owner->is_hosts, memory_order_relaxed)
                ? buffer_is_the_hosts()
                : CLS_SUCCESS;
 }

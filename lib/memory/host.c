@@ -175,11 +175,11 @@ static void release_later(void *block) {
 }
 
 /* Commands that were given up may still write to it. Without memory it stays for good. */
-static bool leave_to_wrecks(const struct block *block) {
+static bool abandon(const struct block *block) {
     struct block *kept = malloc(sizeof *kept);
     if (kept)
         *kept = *block;
-    if (wrecks_defer(block->pinned.host, block->pinned.bytes, release_later, kept))
+    if (abandoned_defer(block->pinned.host, block->pinned.bytes, release_later, kept))
         return true;
     free(kept);
     return false;
@@ -197,7 +197,7 @@ cls_status cls_host_free(void *memory) {
     drain(&block.pinned);
     if (race_on())
         race_forget_host(block.pinned.host, block.pinned.bytes);
-    if (!leave_to_wrecks(&block))
+    if (!abandon(&block))
         release(&block);
     return CLS_SUCCESS;
 }

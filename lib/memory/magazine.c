@@ -35,7 +35,7 @@ bool magazine_is_past(struct stream *stream, uint64_t position) {
  * only an unused slot may be given again. */
 bool slot_is_doubtful(const struct stream *stream, const struct buffer *slot) {
     const struct failure *failure = atomic_load_explicit(&stream->failures, memory_order_relaxed);
-    if (atomic_load_explicit(&slot->wrecked, memory_order_relaxed))
+    if (atomic_load_explicit(&slot->use_abandoned, memory_order_relaxed))
         return object_references(&slot->object) > 1;
     if (!failure)
         return false;

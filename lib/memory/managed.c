@@ -48,13 +48,13 @@ static cls_status make(struct context *context, size_t bytes, cls_managed_kind k
     const struct device *device = context->device;
     struct shared shared;
     struct buffer *buffer;
-    struct custody *custody = NULL;
+    struct svm_owner *svm_owner = NULL;
     bool coarse = kind == CLS_MANAGED_COARSE;
-    cls_status status = coarse ? custody_new(&custody) : CLS_SUCCESS;
+    cls_status status = coarse ? svm_owner_new(&svm_owner) : CLS_SUCCESS;
     if (!status)
         status = shared_create(device, context->cl, bytes, !coarse, &engine_hint, &shared);
     if (status) {
-        custody_free(custody);
+        svm_owner_free(svm_owner);
         return status;
     }
     if (coarse)
@@ -64,11 +64,11 @@ static cls_status make(struct context *context, size_t bytes, cls_managed_kind k
     if (status) {
         memory_release(device, shared.memory);
         shared_collect();
-        custody_free(custody);
+        svm_owner_free(svm_owner);
         return status;
     }
     buffer->host = shared.host;
-    buffer->custody = custody;
+    buffer->svm_owner = svm_owner;
     *out = buffer;
     return CLS_SUCCESS;
 }
@@ -125,10 +125,10 @@ void managed_free(struct buffer *buffer) {
     struct context *context = buffer->context;
     cl_command_queue queue;
     /* A mapping that failed may still come: then it is left to the driver, and the memory with it. */
-    const struct custody *custody = buffer->custody;
-    bool mapped = custody && atomic_load(&custody->is_mapped) && !atomic_load(&context->hurt);
+    const struct svm_owner *svm_owner = buffer->svm_owner;
+    bool mapped = svm_owner && atomic_load(&svm_owner->is_mapped) && !atomic_load(&context->hurt);
     if (mapped && !context_host_queue(context, &queue))
         shared_unmap(context->device, queue, buffer->memory, buffer->host);
     memory_release(context->device, buffer->memory);
-    custody_free(buffer->custody);
+    svm_owner_free(buffer->svm_owner);
 }

@@ -15,7 +15,7 @@ struct search {
     struct mempool *pool;
     unsigned size_class;
     unsigned reuse;
-    struct known known; /* of the stream */
+    struct order_cache order_cache; /* of the stream */
     struct stream *others[MOST_OTHERS];
     unsigned n_others;
 };
@@ -25,7 +25,7 @@ enum pass { PASS_LOOK, PASS_POLL, PASS_INSERT };
 /* How a slot that `other` freed may be given to the searching stream now; SOURCES: it may not. */
 static enum source way_to(const struct search *search, struct stream *other,
                           const struct buffer *slot, enum pass pass) {
-    uint64_t behind = known_position(&search->known, other->id);
+    uint64_t behind = order_cache_position(&search->order_cache, other->id);
     if ((search->reuse & CLS_REUSE_FOLLOW) && behind && behind >= slot->freed_at &&
         !slot_is_doubtful(other, slot))
         return SOURCE_FOLLOWED;
@@ -140,7 +140,7 @@ static struct buffer *settle_own(struct search *search) {
     if (magazine)
         slot = take_larger(search, magazine);
     if (!stream_poison(stream))
-        search->known = stream->known;
+        search->order_cache = stream->order_cache;
     pthread_mutex_unlock(&stream->lock);
     slots_give_back(chain);
     return slot;

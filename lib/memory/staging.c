@@ -252,7 +252,7 @@ static cls_status start_piece(struct staged *staged, const struct rect_2d *piece
     return status;
 }
 
-static struct run_result transfer(struct staged *staged, const struct rect_2d *rect) {
+static struct run_result copy_call(struct staged *staged, const struct rect_2d *rect) {
     struct run_result result = {.status = CLS_SUCCESS};
     struct cut cut = {rect, 0, 0};
     struct rect_2d piece;
@@ -281,7 +281,7 @@ static struct run_result run_staged(struct stream *stream, cl_mem memory, void *
     staged.queue = stream->queue->cl;
     staged.out_of_order = stream->queue->traits.out_of_order;
     pthread_mutex_unlock(&stream->lock);
-    return transfer(&staged, rect);
+    return copy_call(&staged, rect);
 }
 
 static struct rect_2d as_rect(struct range_1d range) {

@@ -10,88 +10,87 @@
 #include "check/blocking.h"
 #include "stream/stream.h"
 
-static bool make_locks(struct custody *custody) {
-    if (pthread_mutex_init(&custody->order, NULL))
+static bool make_locks(struct svm_owner *owner) {
+    if (pthread_mutex_init(&owner->order, NULL))
         return false;
-    const bool made = !pthread_mutex_init(&custody->lock, NULL);
+    const bool made = !pthread_mutex_init(&owner->lock, NULL);
     if (!made)
-        pthread_mutex_destroy(&custody->order);
+        pthread_mutex_destroy(&owner->order);
     return made;
 }
 
-cls_status custody_new(struct custody **out) {
-    struct custody *custody = calloc(1, sizeof *custody);
-    if (!custody || !make_locks(custody)) {
-        free(custody);
+cls_status svm_owner_new(struct svm_owner **out) {
+    struct svm_owner *owner = calloc(1, sizeof *owner);
+    if (!owner || !make_locks(owner)) {
+        free(owner);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for whose unified memory is");
     }
-    atomic_store(&custody->is_hosts, true);
-    atomic_store(&custody->is_mapped, true);
-    *out = custody;
+    atomic_store(&owner->is_hosts, true);
+    atomic_store(&owner->is_mapped, true);
+    *out = owner;
     return CLS_SUCCESS;
 }
 
-void custody_free(struct custody *custody) {
-    if (!custody)
+void svm_owner_free(struct svm_owner *owner) {
+    if (!owner)
         return;
-    if (custody->stream)
-        stream_put(custody->stream);
-    pthread_mutex_destroy(&custody->lock);
-    pthread_mutex_destroy(&custody->order);
-    free(custody);
+    if (owner->stream)
+        stream_put(owner->stream);
+    pthread_mutex_destroy(&owner->lock);
+    pthread_mutex_destroy(&owner->order);
+    free(owner);
 }
 
 /* Under the lock. */
-static void settle(struct custody *custody) {
+static void settle(struct svm_owner *owner) {
     const bool is_hosts =
-        custody->pending ? custody->pending->prev->to_host : atomic_load(&custody->is_mapped);
-    atomic_store(&custody->is_hosts, is_hosts);
+        owner->pending ? owner->pending->prev->to_host : atomic_load(&owner->is_mapped);
+    atomic_store(&owner->is_hosts, is_hosts);
 }
 
-static cls_status append(struct custody *custody, bool to_host, struct passing **out) {
-    struct passing *passing = malloc(sizeof *passing);
-    if (!passing)
+static cls_status append(struct svm_owner *owner, bool to_host, struct pending_prefetch **out) {
+    struct pending_prefetch *prefetch = malloc(sizeof *prefetch);
+    if (!prefetch)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a prefetch");
-    *passing = (struct passing){.custody = custody, .to_host = to_host};
-    pthread_mutex_lock(&custody->lock);
-    DL_APPEND(custody->pending, passing);
-    settle(custody);
-    pthread_mutex_unlock(&custody->lock);
-    *out = passing;
+    *prefetch = (struct pending_prefetch){.owner = owner, .to_host = to_host};
+    pthread_mutex_lock(&owner->lock);
+    DL_APPEND(owner->pending, prefetch);
+    settle(owner);
+    pthread_mutex_unlock(&owner->lock);
+    *out = prefetch;
     return CLS_SUCCESS;
 }
 
-cls_status custody_pass(struct custody *custody, struct stream *stream, bool to_host,
-                        struct passing **out) {
-    blocking_lock(&custody->order);
-    cls_status status = custody->stream
-                            ? stream_come_after(stream, custody->stream, custody->position)
-                            : CLS_SUCCESS;
+cls_status svm_owner_pass(struct svm_owner *owner, struct stream *stream, bool to_host,
+                          struct pending_prefetch **out) {
+    blocking_lock(&owner->order);
+    cls_status status =
+        owner->stream ? stream_come_after(stream, owner->stream, owner->position) : CLS_SUCCESS;
     if (!status)
-        status = append(custody, to_host, out);
-    return status ? blocking_unlock(&custody->order, status) : CLS_SUCCESS;
+        status = append(owner, to_host, out);
+    return status ? blocking_unlock(&owner->order, status) : CLS_SUCCESS;
 }
 
-cls_status custody_submitted(struct custody *custody, struct stream *stream, uint64_t position,
-                             cls_status status) {
+cls_status svm_owner_submitted(struct svm_owner *owner, struct stream *stream, uint64_t position,
+                               cls_status status) {
     struct stream *before = NULL;
     if (!status) {
         object_retain(&stream->object);
-        before = custody->stream;
-        custody->stream = stream;
-        custody->position = position;
+        before = owner->stream;
+        owner->stream = stream;
+        owner->position = position;
     }
-    status = blocking_unlock(&custody->order, status);
+    status = blocking_unlock(&owner->order, status);
     if (before)
         stream_put(before);
     return status;
 }
 
-void passing_over(struct passing *passing) {
-    struct custody *custody = passing->custody;
-    pthread_mutex_lock(&custody->lock);
-    DL_DELETE(custody->pending, passing);
-    settle(custody);
-    pthread_mutex_unlock(&custody->lock);
-    free(passing);
+void pending_prefetch_end(struct pending_prefetch *prefetch) {
+    struct svm_owner *owner = prefetch->owner;
+    pthread_mutex_lock(&owner->lock);
+    DL_DELETE(owner->pending, prefetch);
+    settle(owner);
+    pthread_mutex_unlock(&owner->lock);
+    free(prefetch);
 }

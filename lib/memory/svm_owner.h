@@ -16,35 +16,35 @@
 struct stream;
 
 /* One pending prefetch. */
-struct passing {
-    struct custody *custody;
+struct pending_prefetch {
+    struct svm_owner *owner;
     bool to_host;
-    struct passing *prev, *next;
+    struct pending_prefetch *prev, *next;
 };
 
-struct custody {
+struct svm_owner {
     pthread_mutex_t order; /* held while a prefetch is submitted; guards where the newest one is */
     struct stream *stream; /* retained; NULL: there was none */
     uint64_t position;
 
-    pthread_mutex_t lock;    /* a leaf: prefetches are over under their stream's lock */
-    struct passing *pending; /* oldest first */
+    pthread_mutex_t lock;             /* a leaf: prefetches are over under their stream's lock */
+    struct pending_prefetch *pending; /* oldest first */
     _Atomic bool is_hosts;
     _Atomic bool is_mapped; /* for the host: as of what the driver was given */
 };
 
 /* It is the host's, and mapped. */
-cls_status custody_new(struct custody **out);
-void custody_free(struct custody *custody); /* or NULL */
+cls_status svm_owner_new(struct svm_owner **out);
+void svm_owner_free(struct svm_owner *owner); /* or NULL */
 
 /* Has the stream's next command, a prefetch, come behind the newest one. On success the caller holds the order until
- * custody_submitted, which says where the prefetch is where it was submitted. */
-cls_status custody_pass(struct custody *custody, struct stream *stream, bool to_host,
-                        struct passing **out);
-cls_status custody_submitted(struct custody *custody, struct stream *stream, uint64_t position,
-                             cls_status status);
+ * svm_owner_submitted, which says where the prefetch is where it was submitted. */
+cls_status svm_owner_pass(struct svm_owner *owner, struct stream *stream, bool to_host,
+                          struct pending_prefetch **out);
+cls_status svm_owner_submitted(struct svm_owner *owner, struct stream *stream, uint64_t position,
+                               cls_status status);
 
 /* The driver has it, or never will; it is freed. */
-void passing_over(struct passing *passing);
+void pending_prefetch_end(struct pending_prefetch *prefetch);
 
 #endif

@@ -84,17 +84,17 @@ static cls_status submit_copy(struct async *async, const struct request *request
                               uint64_t *position) {
     struct stream *stream = async->lanes[request->kind].stream;
     const cls_buffer buffer = slot ? slot->buffer : request->place->buffer;
-    struct transfer transfer;
-    cls_status status = transfer_prepare(&transfer, stream, request->kind == CLS_OP_UPLOAD, buffer,
-                                         request->place->offset, request->host, request->bytes);
+    struct copy_call call;
+    cls_status status = copy_call_prepare(&call, stream, request->kind == CLS_OP_UPLOAD, buffer,
+                                          request->place->offset, request->host, request->bytes);
     if (status)
         return status;
     status = async_enter_behind(async, request->kind, behind);
     if (status) {
-        transfer_drop(&transfer);
+        copy_call_drop(&call);
         return status;
     }
-    return transfer_submit_entered(&transfer, position);
+    return copy_call_submit_entered(&call, position);
 }
 
 static cls_status submit_kernel(struct async *async, const struct request *request,

@@ -11,14 +11,14 @@
 #include "stream/event_ref.h"
 #include "stream/stream.h"
 
-struct wreck {
-    struct wreck *next;      /* once on the list, written by the engine's thread only */
-    struct context *context; /* retained */
-    struct queue *queue;     /* stranded */
-    cl_event event;          /* NULL: none yet */
-    struct share *share;     /* the flight's, held; NULL: nobody else came to hold the event */
-    const void *host;        /* as in the flight */
-    bool has_run;            /* the engine's thread's alone */
+struct abandoned {
+    struct abandoned *next;      /* once on the list, written by the engine's thread only */
+    struct context *context;     /* retained */
+    struct queue *queue;         /* stranded */
+    cl_event event;              /* NULL: none yet */
+    struct event_ref *event_ref; /* the flight's, held; NULL: nobody else came to hold the event */
+    const void *host;            /* as in the flight */
+    bool has_run;                /* the engine's thread's alone */
     unsigned n_uses;
     struct refs uses[]; /* of each flight */
 };
@@ -33,8 +33,8 @@ struct release {
 
 static const uint64_t FIRST_LOOK_NS = 5 * CLOCK_MS, LAST_LOOK_NS = CLOCK_SECOND;
 
-static pthread_mutex_t wrecks_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows; a leaf */
-static struct wreck *wrecks;                                    /* newest first */
+static pthread_mutex_t abandoned_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows; a leaf */
+static struct abandoned *abandoned_list;                           /* newest first */
 static unsigned n_unknown; /* of those without a record, what uses host memory */
 static struct release *releases;
 static uint64_t look_at, pause_ns; /* pauses double as long as nothing comes of looking */
@@ -48,72 +48,73 @@ static void look_soon(void) {
 }
 
 /* A record without anything in it yet; NULL without memory. */
-static struct wreck *new_wreck(struct context *context, struct queue *queue, unsigned n_uses) {
-    struct wreck *wreck = calloc(1, sizeof *wreck + n_uses * sizeof wreck->uses[0]);
+static struct abandoned *new_abandoned(struct context *context, struct queue *queue,
+                                       unsigned n_uses) {
+    struct abandoned *gone = calloc(1, sizeof *gone + n_uses * sizeof gone->uses[0]);
     queue_strand(context, queue);
     object_retain(&context->object);
-    if (!wreck)
+    if (!gone)
         return NULL;
-    wreck->context = context;
-    wreck->queue = queue;
-    wreck->n_uses = n_uses;
-    return wreck;
+    gone->context = context;
+    gone->queue = queue;
+    gone->n_uses = n_uses;
+    return gone;
 }
 
 /* Without memory for a record of it, what it holds is kept for good. */
-static void enter(struct wreck *wreck, const void *host) {
-    pthread_mutex_lock(&wrecks_lock);
-    if (wreck) {
-        wreck->host = host;
-        wreck->next = wrecks;
-        wrecks = wreck;
+static void enter(struct abandoned *gone, const void *host) {
+    pthread_mutex_lock(&abandoned_lock);
+    if (gone) {
+        gone->host = host;
+        gone->next = abandoned_list;
+        abandoned_list = gone;
         look_soon();
     } else {
         n_unknown += host != NULL;
     }
-    pthread_mutex_unlock(&wrecks_lock);
+    pthread_mutex_unlock(&abandoned_lock);
 }
 
 /* A pool gives it again only once it has no other references. */
 static void mark(struct object *object) {
     if (object->pool == &buffer_pool)
-        atomic_store(&((struct buffer *)(void *)object)->wrecked, true);
+        atomic_store(&((struct buffer *)(void *)object)->use_abandoned, true);
 }
 
-static void take(struct wreck *wreck, unsigned use, struct refs *refs) {
+static void take(struct abandoned *gone, unsigned use, struct refs *refs) {
     struct refs taken;
     refs_move(&taken, refs);
     for (unsigned i = 0; i < taken.count; i++)
         mark(taken.here[i]);
     for (unsigned i = 0; i < taken.more_count; i++)
         mark(taken.more[i]);
-    if (wreck)
-        wreck->uses[use] = taken;
+    if (gone)
+        gone->uses[use] = taken;
 }
 
 /* Only a copy uses host memory, and it has an event to itself. */
-void wreck_leave(struct stream *stream, unsigned first, unsigned last) {
+void abandon_flights(struct stream *stream, unsigned first, unsigned last) {
     struct flight *telling = flight_at(&stream->flights, last);
-    struct wreck *wreck = new_wreck(stream->context, telling->queue, last - first + 1);
+    struct abandoned *gone = new_abandoned(stream->context, telling->queue, last - first + 1);
     for (unsigned i = first; i <= last; i++)
-        take(wreck, i - first, &flight_at(&stream->flights, i)->refs);
-    if (telling->shared)
-        share_hold(&telling->share);
-    if (wreck) {
-        wreck->event = telling->event;
-        wreck->share = telling->shared ? &telling->share : NULL;
+        take(gone, i - first, &flight_at(&stream->flights, i)->refs);
+    if (telling->event_shared)
+        event_ref_hold(&telling->event_ref);
+    if (gone) {
+        gone->event = telling->event;
+        gone->event_ref = telling->event_shared ? &telling->event_ref : NULL;
     }
-    enter(wreck, telling->host);
+    enter(gone, telling->host);
     telling->event = NULL;
     telling->host = NULL;
 }
 
-void wreck_leave_command(struct context *context, struct queue *queue, struct command *command) {
+void abandon_command(struct context *context, struct queue *queue, struct command *command) {
     if (!command->refs.count)
         return;
-    struct wreck *wreck = new_wreck(context, queue, 1);
-    take(wreck, 0, &command->refs);
-    enter(wreck, NULL);
+    struct abandoned *gone = new_abandoned(context, queue, 1);
+    take(gone, 0, &command->refs);
+    enter(gone, NULL);
 }
 
 /* --- host memory that waits for them --- */
@@ -121,20 +122,20 @@ void wreck_leave_command(struct context *context, struct queue *queue, struct co
 /* Under the lock. */
 static bool is_in_use(const char *host, size_t bytes) {
     bool used = n_unknown > 0;
-    for (const struct wreck *wreck = wrecks; wreck && !used; wreck = wreck->next)
-        used = wreck->host && (uintptr_t)wreck->host - (uintptr_t)host < bytes;
+    for (const struct abandoned *gone = abandoned_list; gone && !used; gone = gone->next)
+        used = gone->host && (uintptr_t)gone->host - (uintptr_t)host < bytes;
     return used;
 }
 
-bool wrecks_defer(const void *host, size_t bytes, void (*release)(void *arg), void *arg) {
+bool abandoned_defer(const void *host, size_t bytes, void (*release)(void *arg), void *arg) {
     struct release *later = malloc(sizeof *later);
-    pthread_mutex_lock(&wrecks_lock);
+    pthread_mutex_lock(&abandoned_lock);
     const bool used = is_in_use(host, bytes);
     if (used && later) {
         *later = (struct release){releases, host, bytes, release, arg};
         releases = later;
     }
-    pthread_mutex_unlock(&wrecks_lock);
+    pthread_mutex_unlock(&abandoned_lock);
     if (!used)
         free(later);
     return used;
@@ -168,48 +169,48 @@ static void run_releases(struct release *list) {
 /* --- looking after them --- */
 
 /* A mark on the queue tells of all that is ahead of it, once the driver takes one. */
-static bool has_event(struct wreck *wreck) {
-    const struct device *device = wreck->context->device;
+static bool has_event(struct abandoned *gone) {
+    const struct device *device = gone->context->device;
     const struct wait_list none = {0, NULL};
-    if (wreck->event)
+    if (gone->event)
         return true;
-    if (enqueue_marker(device, wreck->queue->cl, none, &wreck->event))
-        wreck->event = NULL;
+    if (enqueue_marker(device, gone->queue->cl, none, &gone->event))
+        gone->event = NULL;
     else
-        queue_flush(device, wreck->queue->cl);
-    return wreck->event != NULL;
+        queue_flush(device, gone->queue->cl);
+    return gone->event != NULL;
 }
 
 /* Whether it has run. One that failed stays: perhaps only the question did, and the releases of failed
  * events are not safe on every driver. */
-static bool has_run(struct wreck *wreck) {
-    return has_event(wreck) && event_state(wreck->context->device, wreck->event) == CL_COMPLETE;
+static bool has_run(struct abandoned *gone) {
+    return has_event(gone) && event_state(gone->context->device, gone->event) == CL_COMPLETE;
 }
 
-static void release(struct wreck *wreck) {
-    if (wreck->share)
-        share_drop(wreck->share);
+static void release(struct abandoned *gone) {
+    if (gone->event_ref)
+        event_ref_drop(gone->event_ref);
     else
-        event_release(wreck->context->device, wreck->event);
-    for (unsigned i = 0; i < wreck->n_uses; i++)
-        refs_release(&wreck->uses[i]);
-    queue_bury(wreck->context, wreck->queue);
-    context_put(wreck->context);
-    free(wreck);
+        event_release(gone->context->device, gone->event);
+    for (unsigned i = 0; i < gone->n_uses; i++)
+        refs_release(&gone->uses[i]);
+    queue_bury(gone->context, gone->queue);
+    context_put(gone->context);
+    free(gone);
 }
 
 /* Under the lock: those that have run. */
-static struct wreck *take_run(void) {
-    struct wreck *over = NULL, **link = &wrecks;
+static struct abandoned *take_run(void) {
+    struct abandoned *over = NULL, **link = &abandoned_list;
     while (*link) {
-        struct wreck *wreck = *link;
-        if (!wreck->has_run) {
-            link = &wreck->next;
+        struct abandoned *gone = *link;
+        if (!gone->has_run) {
+            link = &gone->next;
             continue;
         }
-        *link = wreck->next;
-        wreck->next = over;
-        over = wreck;
+        *link = gone->next;
+        gone->next = over;
+        over = gone;
     }
     return over;
 }
@@ -224,30 +225,30 @@ static void set_pause(bool came_of_it) {
 }
 
 /* They stay on the list while they are looked at: only this thread takes any off. */
-static void look_at_all(struct wreck *first) {
-    for (struct wreck *wreck = first; wreck; wreck = wreck->next)
-        wreck->has_run = has_run(wreck);
-    pthread_mutex_lock(&wrecks_lock);
-    struct wreck *over = take_run();
+static void look_at_all(struct abandoned *first) {
+    for (struct abandoned *gone = first; gone; gone = gone->next)
+        gone->has_run = has_run(gone);
+    pthread_mutex_lock(&abandoned_lock);
+    struct abandoned *over = take_run();
     struct release *unused = over ? take_releases() : NULL;
     set_pause(over != NULL);
-    pthread_mutex_unlock(&wrecks_lock);
+    pthread_mutex_unlock(&abandoned_lock);
     while (over) {
-        struct wreck *next = over->next;
+        struct abandoned *next = over->next;
         release(over);
         over = next;
     }
     run_releases(unused);
 }
 
-uint64_t wrecks_salvage(void) {
-    pthread_mutex_lock(&wrecks_lock);
-    struct wreck *due = wrecks && clock_now_ns() >= look_at ? wrecks : NULL;
-    pthread_mutex_unlock(&wrecks_lock);
+uint64_t abandoned_reclaim(void) {
+    pthread_mutex_lock(&abandoned_lock);
+    struct abandoned *due = abandoned_list && clock_now_ns() >= look_at ? abandoned_list : NULL;
+    pthread_mutex_unlock(&abandoned_lock);
     if (due)
         look_at_all(due);
-    pthread_mutex_lock(&wrecks_lock);
-    uint64_t pause = wrecks ? pause_ns : 0;
-    pthread_mutex_unlock(&wrecks_lock);
+    pthread_mutex_lock(&abandoned_lock);
+    uint64_t pause = abandoned_list ? pause_ns : 0;
+    pthread_mutex_unlock(&abandoned_lock);
     return pause;
 }

@@ -22,19 +22,18 @@ struct stream;
 /* Takes the stream's flights from `first` to `last`, of one queue: what they refer to, and the last one's event,
  * the only one there is. NULL: the driver refused to give them one, and is asked for one again. Under the
  * stream's lock. */
-void wreck_leave(struct stream *stream, unsigned first, unsigned last) COLD;
+void abandon_flights(struct stream *stream, unsigned first, unsigned last) COLD;
 
 /* Takes what a command refers to, if anything, that the driver has in part perhaps, on a queue that gave no event
  * for it. */
-void wreck_leave_command(struct context *context, struct queue *queue,
-                         struct command *command) COLD;
+void abandon_command(struct context *context, struct queue *queue, struct command *command) COLD;
 
-/* Host memory has no references: what is to be freed may still be in use by a wreck. True when it is: then
+/* Host memory has no references: what is to be freed may still be in use by abandoned work. True when it is: then
  * `release` is called with `arg` once it is not, mostly never. False: nothing was done. */
-bool wrecks_defer(const void *host, size_t bytes, void (*release)(void *arg), void *arg);
+bool abandoned_defer(const void *host, size_t bytes, void (*release)(void *arg), void *arg);
 
 /* Releases what has run. Returns after how many nanoseconds to look again, 0 for never; for the engine's
  * thread, without a lock. */
-uint64_t wrecks_salvage(void);
+uint64_t abandoned_reclaim(void);
 
 #endif

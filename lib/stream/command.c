@@ -127,7 +127,7 @@ cls_status command_migrate(struct target target, const struct migration *migrati
     if (!buffer)
         return enqueue_migrate(target.device, target.queue, migration->memory, migration->to_host,
                                waits, event);
-    if (atomic_load(&buffer->custody->is_mapped) == migration->to_host)
+    if (atomic_load(&buffer->svm_owner->is_mapped) == migration->to_host)
         return enqueue_marker(target.device, target.queue, waits, event);
     cls_status status =
         migration->to_host
@@ -135,13 +135,13 @@ cls_status command_migrate(struct target target, const struct migration *migrati
             : enqueue_unmap(target.device, target.queue, buffer->memory, buffer->host, waits,
                             event);
     if (!status)
-        atomic_store(&buffer->custody->is_mapped, migration->to_host);
+        atomic_store(&buffer->svm_owner->is_mapped, migration->to_host);
     return status;
 }
 
 void discard_migrate(struct command *command) {
-    if (command->u.migrate.passing)
-        passing_over(command->u.migrate.passing);
+    if (command->u.migrate.prefetch)
+        pending_prefetch_end(command->u.migrate.prefetch);
 }
 
 static cls_status migrate(struct target target, const struct command *command,

@@ -21,8 +21,8 @@ struct kernel;
 struct kernel_slot;
 struct event;
 struct buffer;
-struct passing;
-struct sighting;
+struct pending_prefetch;
+struct trace_record;
 
 /* Where a device command goes. */
 struct target {
@@ -101,8 +101,8 @@ struct command {
     bool singled_out; /* set when submitted: somebody may come to ask of its position by itself */
     bool recorded;    /* a cls_event is recorded behind it */
     struct deps deps; /* filled in by stream_submit when the command is deferred */
-    struct command *next;  /* in the FIFO */
-    struct sighting *seen; /* NULL: nobody observes it */
+    struct command *next;        /* in the FIFO */
+    struct trace_record *record; /* NULL: nobody observes it */
     union {
         struct {
             struct kernel_slot *slot; /* where the instance is borrowed from; NULL: it is owned */
@@ -131,7 +131,7 @@ struct command {
             const cl_mem *memory; /* in the buffer, which the command keeps */
             bool to_host;
             struct buffer *by_turns; /* coarse unified memory: mapped for the host, or unmapped */
-            struct passing *passing; /* of it, over by discard */
+            struct pending_prefetch *prefetch; /* of it, over by discard */
         } migrate;
         struct {
             struct event *event; /* timed record to be told the end time, or NULL; in refs */
@@ -165,7 +165,7 @@ static inline void command_init(struct command *command, const struct command_ty
     command->lent = 0;
     deps_forget(&command->deps);
     command->next = NULL;
-    command->seen = NULL;
+    command->record = NULL;
     command->u.marker.event = NULL;
 }
 

@@ -160,7 +160,7 @@ static void close_streams(struct context *context) {
     struct stream *stream = context->default_stream;
     context->default_stream = NULL;
     pthread_mutex_unlock(&context->lock);
-    registered_clear(context);
+    named_kernels_clear(context);
     atomic_store(&stream->destroyed, true);
     stream_drop_waits(stream);
     object_retain(&stream->object);

@@ -17,7 +17,7 @@
 struct stream;
 struct program_cache;
 struct op_kernels;
-struct registered;
+struct named_kernel;
 struct staging;
 struct mempool;
 
@@ -58,11 +58,11 @@ struct context {
     pthread_mutex_t lock;          /* guards what follows; a leaf */
     struct stream *default_stream; /* owned; NULL once the context is destroyed */
     struct queue *queues;
-    struct op_kernels *op_kernels;   /* command/op_kernel.c */
-    struct registered *registered;   /* command/named_kernels.c */
-    struct staging *staging;         /* memory/staging.c; NULL until needed */
-    struct mempool *default_mempool; /* memory/mempool.c; owned; NULL until needed */
-    struct queue *host_queue;        /* maps pinned memory; NULL until needed */
+    struct op_kernels *op_kernels;      /* command/op_kernel.c */
+    struct named_kernel *named_kernels; /* command/named_kernels.c */
+    struct staging *staging;            /* memory/staging.c; NULL until needed */
+    struct mempool *default_mempool;    /* memory/mempool.c; owned; NULL until needed */
+    struct queue *host_queue;           /* maps pinned memory; NULL until needed */
 };
 
 extern struct object_pool context_pool;

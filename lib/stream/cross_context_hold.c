@@ -8,8 +8,8 @@
 enum { AT_ONCE = 16 };
 
 static bool add_event(struct deps *deps, const struct device *device, cl_event event) {
-    struct dep dep = {.share = share_new(device, event), .order_only = true};
-    if (!dep.share) {
+    struct dep dep = {.event_ref = event_ref_new(device, event), .order_only = true};
+    if (!dep.event_ref) {
         event_release(device, event);
         return false;
     }
@@ -19,7 +19,7 @@ static bool add_event(struct deps *deps, const struct device *device, cl_event e
     return added;
 }
 
-bool launch_find_others(struct stream *stream, const struct command *command, struct deps *deps) {
+bool cross_context_find(struct stream *stream, const struct command *command, struct deps *deps) {
     const struct device *device = stream->context->device;
     const struct launch_shape *shape = &command->u.launch.shape;
     cl_event events[AT_ONCE];

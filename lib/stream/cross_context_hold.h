@@ -15,12 +15,12 @@
 
 /* Under the lock of the command's stream: adds to `deps` what a launch has to let pass first, whatever becomes of
  * it; false when there is nothing, or no memory to wait for it. */
-bool launch_find_others(struct stream *stream, const struct command *command, struct deps *deps);
+bool cross_context_find(struct stream *stream, const struct command *command, struct deps *deps);
 
-static inline bool launch_gives_way(struct stream *stream, const struct command *command,
-                                    struct deps *deps) {
+static inline bool cross_context_holds(struct stream *stream, const struct command *command,
+                                       struct deps *deps) {
     return (stream->context->device->quirks & QUIRK_UNLIKE_GRIDS_ABORT) &&
-           command->type == &type_launch && launch_find_others(stream, command, deps);
+           command->type == &type_launch && cross_context_find(stream, command, deps);
 }
 
 #endif

@@ -12,8 +12,8 @@
 #include "stream/stream.h"
 
 void dep_release(const struct dep *dep) {
-    if (dep->share)
-        share_drop(dep->share);
+    if (dep->event_ref)
+        event_ref_drop(dep->event_ref);
     if (dep->stream)
         object_release(&dep->stream->object);
     if (dep->gate)
@@ -44,7 +44,7 @@ struct dep dep_to_ask(const struct dep *dep) {
         object_retain(&copy.gate->object);
         copy.since = dep->since;
     } else {
-        share_hold(copy.share = dep->share);
+        event_ref_hold(copy.event_ref = dep->event_ref);
     }
     return copy;
 }
@@ -93,7 +93,7 @@ cls_status deps_add(struct deps *deps, const struct dep *dep) {
     struct dep *known = same_source(deps, dep);
     if (known) {
         bool covered = mutant(MUTANT_LATER_WAIT) || known->position > dep->position ||
-                       (known->position == dep->position && (known->share || !dep->share));
+                       (known->position == dep->position && (known->event_ref || !dep->event_ref));
         struct dep out = covered ? *dep : *known;
         const bool still = out.gate && !covered && !dep_is_over(known);
         if (!covered)
@@ -115,7 +115,7 @@ const struct failure *dep_failure(const struct dep *dep) {
 }
 
 cl_int dep_event_outcome(const struct dep *dep) {
-    const cl_int state = event_outcome(dep->share->device, dep->share->event);
+    const cl_int state = event_outcome(dep->event_ref->device, dep->event_ref->event);
     return state < 0 && dep->order_only ? CL_COMPLETE : state;
 }
 
@@ -132,9 +132,9 @@ const struct failure *deps_first_failure(struct deps *deps) {
 void deps_drop_events(struct deps *deps) {
     struct dep *items = deps_items(deps);
     for (unsigned i = 0; i < deps->count; i++) {
-        if (items[i].share)
-            share_drop(items[i].share);
-        items[i].share = NULL;
+        if (items[i].event_ref)
+            event_ref_drop(items[i].event_ref);
+        items[i].event_ref = NULL;
     }
 }
 

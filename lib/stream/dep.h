@@ -15,7 +15,7 @@
 #include "base/rare.h"
 #include "driver/cl.h"
 
-struct share;
+struct event_ref;
 struct stream;
 struct failure;
 struct gate;
@@ -30,7 +30,7 @@ struct dep {
     };
     /* Held, of the event; NULL: the position was not with the driver when looked at, or the driver waits for
      * it already. */
-    struct share *share;
+    struct event_ref *event_ref;
     bool hinted; /* the event's callback is set, to kick the engine */
     /* What becomes of the work is nothing to the waiter. The driver, which passes failures on, is not to wait for
      * that of a stream; an event is of a launch that is to pass first (launch_turn.h). */

@@ -237,11 +237,11 @@ static void *look_after_streams(void *arg) {
         list = take_arrivals(list);
         list = look_after_all(list, urgent, &need, &ticking);
         idle = need == NEED_NOTHING ? idle + 1 : 0;
-        uint64_t wrecks_ns = wrecks_salvage();
+        uint64_t abandoned_look_ns = abandoned_reclaim();
         shared_collect();
         rest(waiter, list,
              need == NEED_TICK || (need == NEED_NOTHING && ticking && idle <= IDLE_TICKS),
-             wrecks_ns ? wrecks_ns : ENDLESS_NS);
+             abandoned_look_ns ? abandoned_look_ns : ENDLESS_NS);
     }
     while (list) {
         struct stream *next = list->watch_next;

@@ -310,7 +310,7 @@ static cls_status wait_here(struct stream *stream, const struct stream *other, u
     if (dep && !status)
         stream->counters.waits++;
     if (!status)
-        known_learn(&stream->known, stream, learned);
+        order_cache_learn(&stream->order_cache, stream, learned);
     /* Looked at last: a failure found from here on is told to this stream by its wait. */
     const struct failure *failure =
         other && other != stream ? stream_failure_at(other, position) : NULL;
@@ -326,7 +326,7 @@ cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint
         pthread_mutex_lock(&stream->lock);
         return CLS_SUCCESS;
     }
-    known_gather(other, position, &learned);
+    order_cache_gather(other, position, &learned);
     const bool done = stream_dep(other, position, stream, &dep);
     bool add = !done && !mutant(MUTANT_WAIT_EVENT), check = add && wait_check_wanted(&dep);
     if (!done)
@@ -399,7 +399,7 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
     else
         stream = object_peek(&stream_pool, handle); /* compared only, until it is entered */
     if (!status && other && other != stream) {
-        known_gather(other, position, &learned);
+        order_cache_gather(other, position, &learned);
         done = stream_dep(other, position, stream, &dep);
     }
     bool add = !done && !mutant(MUTANT_WAIT_EVENT), check = add && wait_check_wanted(&dep);

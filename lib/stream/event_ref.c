@@ -5,32 +5,32 @@
 
 #include "driver/event.h"
 
-struct share *share_new(const struct device *device, cl_event event) {
-    struct share *share = malloc(sizeof *share);
-    if (share)
-        share_init(share, device, event, 1);
-    return share;
+struct event_ref *event_ref_new(const struct device *device, cl_event event) {
+    struct event_ref *ref = malloc(sizeof *ref);
+    if (ref)
+        event_ref_init(ref, device, event, 1);
+    return ref;
 }
 
-void share_init(struct share *share, const struct device *device, cl_event event,
-                unsigned holders) {
-    atomic_init(&share->holders, holders);
-    atomic_init(&share->kept, false);
-    share->event = event;
-    share->device = device;
+void event_ref_init(struct event_ref *ref, const struct device *device, cl_event event,
+                    unsigned holders) {
+    atomic_init(&ref->holders, holders);
+    atomic_init(&ref->kept, false);
+    ref->event = event;
+    ref->device = device;
 }
 
 /* A holder that is alone stays so: only a holder makes others. */
-bool share_leave(struct share *share) {
-    if (atomic_load_explicit(&share->holders, memory_order_acquire) != 1 &&
-        atomic_fetch_sub_explicit(&share->holders, 1, memory_order_acq_rel) != 1)
+bool event_ref_leave(struct event_ref *ref) {
+    if (atomic_load_explicit(&ref->holders, memory_order_acquire) != 1 &&
+        atomic_fetch_sub_explicit(&ref->holders, 1, memory_order_acq_rel) != 1)
         return false;
-    if (!atomic_load_explicit(&share->kept, memory_order_relaxed))
-        event_release(share->device, share->event);
+    if (!atomic_load_explicit(&ref->kept, memory_order_relaxed))
+        event_release(ref->device, ref->event);
     return true;
 }
 
-void share_drop(struct share *share) {
-    if (share_leave(share))
-        free(share);
+void event_ref_drop(struct event_ref *ref) {
+    if (event_ref_leave(ref))
+        free(ref);
 }

@@ -11,7 +11,7 @@
 
 #include "driver/device.h"
 
-struct share {
+struct event_ref {
     _Atomic unsigned holders;
     _Atomic bool kept; /* given up instead of released in the end */
     cl_event event;
@@ -20,22 +20,23 @@ struct share {
 
 /* Takes over the event's reference, which goes with the last holder; the caller is the first. NULL without
  * memory. */
-struct share *share_new(const struct device *device, cl_event event);
+struct event_ref *event_ref_new(const struct device *device, cl_event event);
 
 /* The same for so many holders in the caller's memory, from malloc and beginning there: it is the last
  * holder's to free. */
-void share_init(struct share *share, const struct device *device, cl_event event, unsigned holders);
+void event_ref_init(struct event_ref *ref, const struct device *device, cl_event event,
+                    unsigned holders);
 
-static inline void share_hold(struct share *share) {
-    atomic_fetch_add_explicit(&share->holders, 1, memory_order_relaxed);
+static inline void event_ref_hold(struct event_ref *ref) {
+    atomic_fetch_add_explicit(&ref->holders, 1, memory_order_relaxed);
 }
 
-void share_drop(struct share *share);
+void event_ref_drop(struct event_ref *ref);
 
 /* The same, but that the memory is the caller's when it was the last holder: true. */
-bool share_leave(struct share *share);
+bool event_ref_leave(struct event_ref *ref);
 
 /* The event has failed, and its driver may abort when it is released. */
-static inline void share_keep(struct share *share) { atomic_store(&share->kept, true); }
+static inline void event_ref_keep(struct event_ref *ref) { atomic_store(&ref->kept, true); }
 
 #endif

@@ -45,14 +45,14 @@ static enum readiness look_at_foreign(const struct dep *dep, cl_int *code) {
 static enum readiness look_at(struct stream *stream, struct dep *dep, bool must_be_done) {
     if (atomic_load(&dep->stream->retired) >= dep->position)
         return READY;
-    if (!dep->share) {
+    if (!dep->event_ref) {
         struct dep fresh;
         if (stream_dep(dep->stream, dep->position, stream, &fresh))
             return READY;
-        dep->share = fresh.share;
+        dep->event_ref = fresh.event_ref;
         dep->covers = fresh.covers;
     }
-    if (!dep->share)
+    if (!dep->event_ref)
         return BLOCKED;
     if (!must_be_done && dep_is_native(stream, dep))
         return READY;
@@ -60,7 +60,7 @@ static enum readiness look_at(struct stream *stream, struct dep *dep, bool must_
     if (atomic_load(&dep->stream->retired) >= dep->position)
         return READY;
     if (!dep->hinted)
-        event_hint(dep->share->device, dep->share->event, &engine_hint);
+        event_hint(dep->event_ref->device, dep->event_ref->event, &engine_hint);
     dep->hinted = true;
     return BLOCKED;
 }
@@ -154,8 +154,8 @@ void fifo_finish_head(struct stream *stream) {
     stream->counters.completed++;
     if (stream_failure_at(stream, head->position))
         stream->counters.failed++;
-    if (head->seen)
-        observe_retired(stream, head->seen, head->position, NULL);
+    if (head->record)
+        observe_retired(stream, head->record, head->position, NULL);
     /* Before anybody can see that it is done: what it used is unused then. */
     command_drop(head);
     atomic_store_explicit(&stream->retired, head->position, memory_order_release);
@@ -222,7 +222,7 @@ static enum step step(struct stream *stream) {
         fifo_finish_head(stream);
         return STEP_AGAIN;
     }
-    if (stream->turns_given < MOST_TURNS && launch_gives_way(stream, head, &head->deps)) {
+    if (stream->turns_given < MOST_TURNS && cross_context_holds(stream, head, &head->deps)) {
         stream->turns_given++;
         return STEP_AGAIN;
     }

@@ -91,7 +91,7 @@ struct flight *flights_push(struct flights *flights, struct command *command, st
     struct flight *last = flight_last(flights);
     struct flight *flight = take_spare(flights);
     flights->commands++;
-    flight->shared = false;
+    flight->event_shared = false;
     flight->lost = CL_COMPLETE;
     flight->well = flight->chained = false;
     flight->singled_out = command->singled_out;
@@ -102,7 +102,7 @@ struct flight *flights_push(struct flights *flights, struct command *command, st
     flight->kind = (uint8_t)command->type->kind;
     flight->queue = NULL;
     flight->timed = NULL;
-    flight->seen = command->seen;
+    flight->record = command->record;
     flight->host = command_host(command);
     refs_move(&flight->refs, &command->refs);
     if (command->lent)
@@ -189,28 +189,28 @@ static void inherit_failure(struct stream *stream, struct flight *flight) {
         stream_fail_by_locked(stream, flight->first, failure);
 }
 
-struct share *flight_share(const struct stream *stream, struct flight *flight) {
-    if (flight->shared)
-        share_hold(&flight->share);
+struct event_ref *flight_event_ref(const struct stream *stream, struct flight *flight) {
+    if (flight->event_shared)
+        event_ref_hold(&flight->event_ref);
     else
-        share_init(&flight->share, stream->context->device, flight->event, 2);
-    flight->shared = true;
-    return &flight->share;
+        event_ref_init(&flight->event_ref, stream->context->device, flight->event, 2);
+    flight->event_shared = true;
+    return &flight->event_ref;
 }
 
-static void keep_if_failed(struct share *share) {
-    if (share && event_state(share->device, share->event) < 0)
-        share_keep(share);
+static void keep_if_failed(struct event_ref *ref) {
+    if (ref && event_state(ref->device, ref->event) < 0)
+        event_ref_keep(ref);
 }
 
 /* Gives up, instead of releasing them, the events that the driver itself made fail. */
 COLD static void keep_failed_events(const struct device *device, struct flight *flight) {
     struct dep *items = deps_items(&flight->deps);
-    keep_if_failed(flight->shared ? &flight->share : NULL);
-    if (flight->event && !flight->shared && event_state(device, flight->event) < 0)
+    keep_if_failed(flight->event_shared ? &flight->event_ref : NULL);
+    if (flight->event && !flight->event_shared && event_state(device, flight->event) < 0)
         flight->event = NULL;
     for (unsigned i = 0; i < flight->deps.count; i++)
-        keep_if_failed(items[i].share);
+        keep_if_failed(items[i].event_ref);
 }
 
 static void count_retired(struct stream *stream, const struct flight *flight) {
@@ -225,7 +225,7 @@ static void count_retired(struct stream *stream, const struct flight *flight) {
 
 /* Who still holds the event frees the memory in the end. */
 static void leave_flight(struct flights *flights, struct flight *flight) {
-    if (flight->shared && !share_leave(&flight->share))
+    if (flight->event_shared && !event_ref_leave(&flight->event_ref))
         return;
     flight->next = flights->spare;
     flights->spare = flight;
@@ -238,8 +238,8 @@ static void retire_oldest(struct stream *stream) {
     exit_note_done(flight->kind);
     if (RARELY(flight->timed))
         tell_time(stream, flight);
-    if (RARELY(flight->seen))
-        observe_retired(stream, flight->seen, flight->position, flight->event);
+    if (RARELY(flight->record))
+        observe_retired(stream, flight->record, flight->position, flight->event);
     if (flight->event)
         flights->stuck_since = 0;
     if (flight->well)
@@ -247,7 +247,7 @@ static void retire_oldest(struct stream *stream) {
     if (RARELY(stream->hurt) && (stream->context->device->quirks & QUIRK_FAILED_RELEASE_ABORTS) &&
         stream_failure_at(stream, flight->position))
         keep_failed_events(stream->context->device, flight);
-    if (flight->event && !flight->shared)
+    if (flight->event && !flight->event_shared)
         event_release(stream->context->device, flight->event);
     if (flight->deps.count)
         deps_clear(&flight->deps);

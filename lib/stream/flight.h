@@ -27,8 +27,8 @@ struct queue;
 struct flight {
     /* The event's, once others have come to hold it too. First, since the last of them may come to free the
      * flight's memory. */
-    struct share share;
-    bool shared;
+    struct event_ref event_ref;
+    bool event_shared;
     bool well : 1;        /* known to be done without a failure of its own */
     bool chained : 1;     /* the driver has it wait for the flight before it */
     bool singled_out : 1; /* somebody may ask of its last position: its event stays its own */
@@ -40,10 +40,10 @@ struct flight {
     struct queue *queue;
     struct flight *next; /* of the spare ones */
 
-    uint64_t first;        /* the first command's position; deps are that one's */
-    const char *label;     /* of the commands, if all have the same */
-    struct sighting *seen; /* NULL: nobody observes it */
-    struct event *timed;   /* to be told the end time; NULL mostly; kept alive by refs */
+    uint64_t first;              /* the first command's position; deps are that one's */
+    const char *label;           /* of the commands, if all have the same */
+    struct trace_record *record; /* NULL: nobody observes it */
+    struct event *timed;         /* to be told the end time; NULL mostly; kept alive by refs */
     const void *host; /* the host memory that a copy uses, which has no references; NULL: none */
     struct refs refs;
     uint64_t timed_serial;
@@ -114,7 +114,7 @@ struct stream *flights_trim(struct stream *stream);
 struct stream *flights_settle(struct stream *stream);
 
 /* The event of a flight that has one, held for the caller. */
-struct share *flight_share(const struct stream *stream, struct flight *flight);
+struct event_ref *flight_event_ref(const struct stream *stream, struct flight *flight);
 
 void flights_free(struct flights *flights);
 

@@ -74,7 +74,7 @@ static void hold_what_moved_on(const struct flights *flights, struct flight *fli
 static cl_int abandon(struct stream *stream, cl_int code) {
     unsigned telling = flights_telling(&stream->flights);
     hold_what_moved_on(&stream->flights, flight_at(&stream->flights, telling));
-    wreck_leave(stream, 0, telling);
+    abandon_flights(stream, 0, telling);
     flight_at(&stream->flights, telling)->lost = code;
     return code;
 }
@@ -84,7 +84,7 @@ void flights_lose(struct stream *stream, cl_int code) {
     unsigned last = flights->count - 1, first = last;
     while (first && !flight_at(flights, first - 1)->event && !flight_at(flights, first - 1)->lost)
         first--;
-    wreck_leave(stream, first, last);
+    abandon_flights(stream, first, last);
     flight_at(flights, last)->lost = code;
 }
 

@@ -5,7 +5,7 @@
  *
  * A flush that fails means nothing yet: the next of them tries again. When all have failed for a while and
  * the work has not started, the driver is taken never to start it: the stream is poisoned with the first
- * error, so that nobody waits for ever, and what the driver holds of it becomes a wreck (stream/abandoned.h).
+ * error, so that nobody waits for ever, and what the driver holds of it is abandoned (stream/abandoned.h).
  */
 #include "base/clock.h"
 #include "base/error.h"

@@ -19,7 +19,7 @@
 enum { WAITS_ON_STACK = 16 };
 
 bool dep_is_native(const struct stream *stream, const struct dep *dep) {
-    return dep->stream && dep->share && !dep->order_only &&
+    return dep->stream && dep->event_ref && !dep->order_only &&
            (dep->stream->context == stream->context ||
             dep->stream->context->cl == stream->context->cl);
 }
@@ -138,7 +138,7 @@ static bool is_timed(const struct command *command) {
 }
 
 static inline bool wants_other_queue(const struct stream *stream, const struct command *command) {
-    bool profiled = stream->want_profiled || command->seen || is_timed(command);
+    bool profiled = stream->want_profiled || command->record || is_timed(command);
     return profiled != stream->queue->traits.profiled && !stream->queue->adopted;
 }
 
@@ -197,7 +197,7 @@ static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *ev
         if (mutant(MUTANT_WAITS))
             continue;
         if (atomic_load(&items[i].stream->retired) < items[i].position)
-            events[count++] = items[i].share->event;
+            events[count++] = items[i].event_ref->event;
         else
             *left = true;
     }
@@ -223,13 +223,13 @@ static bool ends_later(const struct stream *stream, cl_event event) {
  * it must be. */
 static bool share_event(const struct stream *stream, const struct command *command,
                         struct wait_list waits, cl_event *event) {
-    const bool has_time = is_timed(command) || command->seen;
+    const bool has_time = is_timed(command) || command->record;
     if (waits.count != 1 || !stream->queue->traits.out_of_order ||
         (has_time && !ends_later(stream, waits.events[0])) ||
         !event_retain(stream->context->device, waits.events[0]))
         return false;
-    if (command->seen)
-        command->seen->at_end = true;
+    if (command->record)
+        command->record->at_end = true;
     *event = waits.events[0];
     return true;
 }
@@ -267,23 +267,23 @@ static cls_status enqueue(struct stream *stream, struct command *command, struct
         stream->since_ask++;
         stream->since_event = wanted ? 0 : stream->since_event + 1;
     } else if (sound && command->type->in_parts) {
-        wreck_leave_command(stream->context, stream->queue, command);
+        abandon_command(stream->context, stream->queue, command);
     }
     if (RARELY(events != here))
         free(events);
     return status;
 }
 
-COLD static void see_handing(const struct stream *stream, struct sighting *seen) {
-    seen->queue = stream->queue->number;
-    seen->handing = clock_now_ns();
+COLD static void record_handing(const struct stream *stream, struct trace_record *record) {
+    record->queue = stream->queue->number;
+    record->handing = clock_now_ns();
 }
 
 /* Whether a launch's event can be given up for that of a launch behind it, which the driver has wait for it: nobody
  * has come to ask of it, or knows how. What waits for other streams keeps its own, which tells when it has started. */
 static bool gives_up_event(const struct stream *stream, const struct flight *last) {
     const uint64_t launches = last->position - last->first + 1;
-    return stream->chain_shares && !last->singled_out && !last->shared && !last->well &&
+    return stream->chain_shares && !last->singled_out && !last->event_shared && !last->well &&
            !last->deps.count && last->kind == CLS_COMMAND_KERNEL &&
            !stream->queue->traits.profiled && launches < stream->event_interval;
 }
@@ -293,8 +293,8 @@ static bool extends(const struct stream *stream, const struct command *command,
                     const struct deps *deps) {
     const struct flight *last = flight_last(&stream->flights);
     return last && (!last->event || gives_up_event(stream, last)) && !last->lost && !last->timed &&
-           !last->seen && last->queue == stream->queue && last->kind == command->type->kind &&
-           !deps->count && !is_timed(command) && !command->seen;
+           !last->record && last->queue == stream->queue && last->kind == command->type->kind &&
+           !deps->count && !is_timed(command) && !command->record;
 }
 
 /* Enters a command that is with the driver into the ring. */
@@ -327,14 +327,14 @@ cls_status handover(struct stream *stream, struct command *command, struct deps 
         tell_record(stream, last);
     if (RARELY(wants_other_queue(stream, command)))
         status = change_queue(stream, !stream->queue->traits.profiled);
-    if (!status && RARELY(command->seen))
-        see_handing(stream, command->seen);
+    if (!status && RARELY(command->record))
+        record_handing(stream, command->record);
     if (!status)
         status = enqueue(stream, command, deps, &event);
     if (!status && deps->count)
         deps_drop_events(deps);
-    if (RARELY(command->seen))
-        command->seen->handed = clock_now_ns();
+    if (RARELY(command->record))
+        command->record->handed = clock_now_ns();
     if (RARELY(status)) {
         if (status == CLS_ERROR_CONTEXT_LOST)
             atomic_store(&stream->context->lost_by, command_label(command));

@@ -13,90 +13,91 @@ enum { MAX_SPARE = 2048 };
 ASKED _Atomic(const struct observer *) observer_now;
 __attribute__((used)) static const char *const linked = &observer_environment;
 
-static struct sighting *take(struct stream *stream) {
-    struct sighting *sighting = stream->spare_sightings;
-    if (!sighting)
-        return malloc(sizeof *sighting);
-    stream->spare_sightings = sighting->next;
-    stream->n_spare_sightings--;
-    return sighting;
+static struct trace_record *take(struct stream *stream) {
+    struct trace_record *trace_record = stream->spare_records;
+    if (!trace_record)
+        return malloc(sizeof *trace_record);
+    stream->spare_records = trace_record->next;
+    stream->n_spare_records--;
+    return trace_record;
 }
 
-static void give(struct stream *stream, struct sighting *sighting) {
-    if (!observer() || stream->n_spare_sightings >= MAX_SPARE) {
-        free(sighting);
+static void give(struct stream *stream, struct trace_record *trace_record) {
+    if (!observer() || stream->n_spare_records >= MAX_SPARE) {
+        free(trace_record);
         return;
     }
-    sighting->next = stream->spare_sightings;
-    stream->spare_sightings = sighting;
-    stream->n_spare_sightings++;
+    trace_record->next = stream->spare_records;
+    stream->spare_records = trace_record;
+    stream->n_spare_records++;
 }
 
-void sightings_free(struct sighting *spare) {
+void trace_records_free(struct trace_record *spare) {
     while (spare) {
-        struct sighting *next = spare->next;
+        struct trace_record *next = spare->next;
         free(spare);
         spare = next;
     }
 }
 
-static void see_waits(struct stream *stream, struct sighting *sighting) {
+static void record_waits(struct stream *stream, struct trace_record *trace_record) {
     const struct dep *items = deps_items(&stream->waits);
-    sighting->n_deps = stream->waits.count;
-    for (unsigned i = 0; i < stream->waits.count && i < SIGHTING_DEPS; i++)
-        sighting->deps[i] =
-            (struct sighting_dep){items[i].stream ? items[i].stream->id : 0, items[i].position};
+    trace_record->n_deps = stream->waits.count;
+    for (unsigned i = 0; i < stream->waits.count && i < TRACE_RECORD_DEPS; i++)
+        trace_record->deps[i] =
+            (struct trace_record_dep){items[i].stream ? items[i].stream->id : 0, items[i].position};
 }
 
 void observe_submit(struct stream *stream, struct command *command) {
     const struct observer *watcher = observer();
-    struct sighting *sighting = watcher ? take(stream) : NULL;
-    if (!sighting) {
+    struct trace_record *trace_record = watcher ? take(stream) : NULL;
+    if (!trace_record) {
         if (watcher)
             watcher->missed();
         return;
     }
-    *sighting = (struct sighting){
+    *trace_record = (struct trace_record){
         .label = command_label(command),
         .kind = command->type->kind,
         .bytes = command->bytes,
         .memory = atomic_load_explicit(&stream->context->memory_alive, memory_order_relaxed),
         .submitted = clock_now_ns(),
     };
-    see_waits(stream, sighting);
-    command->seen = sighting;
+    record_waits(stream, trace_record);
+    command->record = trace_record;
 }
 
 void observe_refused(struct stream *stream, struct command *command) {
-    give(stream, command->seen);
-    command->seen = NULL;
+    give(stream, command->record);
+    command->record = NULL;
 }
 
 /* What the probes found the driver's times to be worth. A foreign call that a worker made ends with a
  * marker. */
-static bool is_trusted(const struct caps *caps, const struct sighting *sighting) {
-    bool marker = sighting->kind == CLS_COMMAND_MARKER ||
-                  (sighting->kind == CLS_COMMAND_FOREIGN && sighting->began);
+static bool is_trusted(const struct caps *caps, const struct trace_record *trace_record) {
+    bool marker = trace_record->kind == CLS_COMMAND_MARKER ||
+                  (trace_record->kind == CLS_COMMAND_FOREIGN && trace_record->began);
     return caps->timestamps_sane && (caps->marker_times_sane || !marker);
 }
 
-static void see_times(const struct device *device, cl_event event, struct sighting *sighting) {
-    struct event_times *times = &sighting->device;
+static void record_times(const struct device *device, cl_event event,
+                         struct trace_record *trace_record) {
+    struct event_times *times = &trace_record->device;
     event_times(device, event, times);
-    if (sighting->at_end)
+    if (trace_record->at_end)
         *times = (struct event_times){times->ended, times->ended, times->ended, times->ended};
 }
 
-void observe_retired(struct stream *stream, struct sighting *sighting, uint64_t position,
+void observe_retired(struct stream *stream, struct trace_record *trace_record, uint64_t position,
                      cl_event event) {
     const struct observer *watcher = observer();
     const struct failure *failure = stream_failure_at(stream, position);
-    sighting->position = position;
-    sighting->outcome = failure ? failure->status : CLS_SUCCESS;
-    sighting->retired = clock_now_ns();
-    if (watcher && event && !failure && is_trusted(stream->context->caps, sighting))
-        see_times(stream->context->device, event, sighting);
+    trace_record->position = position;
+    trace_record->outcome = failure ? failure->status : CLS_SUCCESS;
+    trace_record->retired = clock_now_ns();
+    if (watcher && event && !failure && is_trusted(stream->context->caps, trace_record))
+        record_times(stream->context->device, event, trace_record);
     if (watcher)
-        watcher->retired(stream, sighting);
-    give(stream, sighting);
+        watcher->retired(stream, trace_record);
+    give(stream, trace_record);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an observer (the profiler) sees of commands. While one is set, stream_submit gives each command a
- * sighting, which goes with it through the FIFO and its flight and is told to the observer when the
+ * trace record, which goes with it through the FIFO and its flight and is told to the observer when the
  * command retires. While none is set a command carries a null pointer, and each place where commands pass
  * tests it: nothing else is paid.
  */
@@ -18,18 +18,18 @@
 struct stream;
 struct command;
 
-enum { SIGHTING_DEPS = 4 };
+enum { TRACE_RECORD_DEPS = 4 };
 
 /* A position of another stream, or something else that is waited for. */
-struct sighting_dep {
+struct trace_record_dep {
     uint64_t stream; /* its id; 0: a gate, or the user's own cl_event */
     uint64_t position;
 };
 
 /* Host times are of clock_now_ns; 0 where the command did not come so far. */
-struct sighting {
-    struct sighting *next; /* among the stream's spare ones */
-    const char *label;     /* static or interned */
+struct trace_record {
+    struct trace_record *next; /* among the stream's spare ones */
+    const char *label;         /* static or interned */
     cls_command_kind kind;
     cls_status outcome;
     uint64_t position;
@@ -42,13 +42,13 @@ struct sighting {
     uint64_t retired;         /* noticed to be done */
     bool at_end; /* the event is that of the command before it, with whose end it comes */
     struct event_times device; /* all 0 where there is no event or no time */
-    unsigned n_deps;           /* those beyond SIGHTING_DEPS are counted only */
-    struct sighting_dep deps[SIGHTING_DEPS];
+    unsigned n_deps;           /* those beyond TRACE_RECORD_DEPS are counted only */
+    struct trace_record_dep deps[TRACE_RECORD_DEPS];
 };
 
 struct observer {
     /* A command is done. Under the stream's lock: takes only leaf locks. */
-    void (*retired)(const struct stream *stream, const struct sighting *sighting);
+    void (*retired)(const struct stream *stream, const struct trace_record *trace_record);
     /* There was no memory to see a command. */
     void (*missed)(void);
     /* The process exits and all that could be drained is; drivers still work. */
@@ -72,12 +72,12 @@ void observe_submit(struct stream *stream, struct command *command) COLD;
 /* The submission was refused. */
 void observe_refused(struct stream *stream, struct command *command) COLD;
 
-/* Tells of a command that retires, whose event may be NULL, and takes the sighting back. Its outcome is
+/* Tells of a command that retires, whose event may be NULL, and takes the record back. Its outcome is
  * known by now. */
-void observe_retired(struct stream *stream, struct sighting *sighting, uint64_t position,
+void observe_retired(struct stream *stream, struct trace_record *trace_record, uint64_t position,
                      cl_event event) COLD;
 
-/* Frees a list of spare sightings. */
-void sightings_free(struct sighting *spare);
+/* Frees a list of spare records. */
+void trace_records_free(struct trace_record *spare);
 
 #endif

@@ -88,7 +88,7 @@ static cls_status forget_failure(struct stream *stream) {
     }
     stream->spare = spare;
     drop_waits_that_end(&stream->waits);
-    known_forget(&stream->known);
+    order_cache_forget(&stream->order_cache);
     atomic_store(&failure->last, stream->submitted);
     return CLS_SUCCESS;
 }

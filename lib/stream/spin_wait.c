@@ -17,14 +17,14 @@ static bool is_beside(const struct stream *stream) {
     return stream->context->device->info.type != CLS_DEVICE_CPU;
 }
 
-bool turn_spins_always(const struct stream *stream) {
+bool spin_wait_is_endless(const struct stream *stream) {
     return stream->wait == CLS_WAIT_SPIN || stream->wait == CLS_WAIT_YIELD;
 }
 
-uint64_t turn_spin_ns(const struct stream *stream) {
+uint64_t spin_wait_ns(const struct stream *stream) {
     if (stream->wait == CLS_WAIT_BLOCK)
         return 0;
-    if (turn_spins_always(stream))
+    if (spin_wait_is_endless(stream))
         return SPIN_ALWAYS_NS;
     return is_beside(stream) ? SPIN_BESIDE_NS : SPIN_NS;
 }
@@ -44,7 +44,7 @@ static bool take_over(struct stream *stream) {
 
 /* Who takes over may be at it for long, so a thread with a deadline does not. */
 static bool spin(struct stream *stream, uint64_t position, uint64_t deadline, bool takes) {
-    uint64_t until = clock_now_ns() + turn_spin_ns(stream);
+    uint64_t until = clock_now_ns() + spin_wait_ns(stream);
     if (deadline && deadline < until)
         until = deadline;
     while (!has_turn(stream, position)) {
@@ -58,7 +58,7 @@ static bool spin(struct stream *stream, uint64_t position, uint64_t deadline, bo
     return true;
 }
 
-bool turn_spin(struct stream *stream, uint64_t position, uint64_t deadline) {
+bool spin_wait(struct stream *stream, uint64_t position, uint64_t deadline) {
     if (has_turn(stream, position))
         return true;
     if (deadline || !is_beside(stream))
@@ -69,7 +69,7 @@ bool turn_spin(struct stream *stream, uint64_t position, uint64_t deadline) {
     return came;
 }
 
-bool turn_pass(struct stream *stream) {
+bool spin_wait_pass_on(struct stream *stream) {
     if (!atomic_load(&stream->spinners))
         return false;
     uint64_t until = clock_now_ns() + PASS_NS;

@@ -17,16 +17,16 @@
 struct stream;
 
 /* Whether a host thread that waits for the stream never sleeps. */
-bool turn_spins_always(const struct stream *stream);
+bool spin_wait_is_endless(const struct stream *stream);
 
 /* How long a host thread that waits for the stream spins, before it sleeps or polls again. */
-uint64_t turn_spin_ns(const struct stream *stream);
+uint64_t spin_wait_ns(const struct stream *stream);
 
 /* Spins until the position is not in the FIFO, or not any more; false when the time for that, or the deadline
  * (0: none), came first. */
-bool turn_spin(struct stream *stream, uint64_t position, uint64_t deadline);
+bool spin_wait(struct stream *stream, uint64_t position, uint64_t deadline);
 
 /* Has a thread that spins drive the FIFO; false when none was there to take it within two microseconds. */
-bool turn_pass(struct stream *stream);
+bool spin_wait_pass_on(struct stream *stream);
 
 #endif

@@ -100,7 +100,7 @@ static void stream_finalize(struct object *object) {
     flights_free(&stream->flights);
     free_failures(atomic_load(&stream->failures));
     free(stream->spare);
-    sightings_free(stream->spare_sightings);
+    trace_records_free(stream->spare_records);
     pthread_cond_destroy(&stream->progress);
     context_put(stream->context);
 }

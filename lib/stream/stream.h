@@ -27,7 +27,7 @@
 struct context;
 struct queue;
 struct queue_left;
-struct sighting;
+struct trace_record;
 struct magazine;
 struct fence;
 
@@ -72,7 +72,7 @@ struct stream {
     unsigned ask_gap;  /* since_ask at that time: habits repeat, so that command gets an event */
     struct deps waits; /* for the next command */
     _Atomic(struct magazine *) magazines; /* what the stream has freed, a list by pool */
-    struct known known;                   /* what the stream is ordered behind */
+    struct order_cache order_cache;       /* what the stream is ordered behind */
     cls_stream_counters counters;
 
     uint64_t id;
@@ -123,8 +123,8 @@ struct stream {
     uint64_t looked_at;       /* `submitted` at the engine's last look */
     struct stream *task_next; /* in the workers' queue */
 
-    struct sighting *spare_sightings;
-    unsigned n_spare_sightings;
+    struct trace_record *spare_records;
+    unsigned n_spare_records;
 
     struct kernel_slots kernels;
     struct fence *fence;      /* what its frees wait for; NULL: nothing */

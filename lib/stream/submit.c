@@ -109,7 +109,7 @@ static cls_status submit_locked(struct stream *stream, struct command *command, 
         return failure_report(stream, failure);
     *deferred = (stream->fifo_head && !mutant(MUTANT_FIFO)) || !command->type->enqueue ||
                 (stream->waits.count && !waits_are_native(stream)) ||
-                launch_gives_way(stream, command, &stream->waits);
+                cross_context_holds(stream, command, &stream->waits);
     if (!RARELY(*deferred)) {
         enum flight_room room = handover_room(stream);
         failure = stream_poison(stream);
@@ -169,7 +169,7 @@ static cls_status admit(struct stream *stream, struct command *command, bool *de
         observe_submit(stream, command);
     status = submit_locked(stream, command, deferred);
     if (RARELY(status)) {
-        if (command->seen)
+        if (command->record)
             observe_refused(stream, command);
         return status;
     }
@@ -240,7 +240,7 @@ void wait_check_unlock(void) { pthread_mutex_unlock(&check_lock); }
 
 /* What has an event is with the driver and comes by itself. */
 bool wait_check_wanted(const struct dep *dep) {
-    return !dep->share && atomic_load_explicit(&installed_check, memory_order_acquire);
+    return !dep->event_ref && atomic_load_explicit(&installed_check, memory_order_acquire);
 }
 
 cls_status wait_check_enter(struct stream *stream, const struct dep *dep) {

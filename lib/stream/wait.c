@@ -99,16 +99,16 @@ static struct flight *covering_flight(struct stream *stream, uint64_t position) 
 }
 
 /* Under the lock: its event, held, or NULL; then the position is looked at again a little later. */
-static struct share *covering_event(struct stream *stream, uint64_t position) {
+static struct event_ref *covering_event(struct stream *stream, uint64_t position) {
     struct flight *flight = covering_flight(stream, position);
-    return flight ? flight_share(stream, flight) : NULL;
+    return flight ? flight_event_ref(stream, flight) : NULL;
 }
 
 /* Under the lock: fills in the event, and how far it covers the waiter's own work. */
 static void cover_dep(struct stream *stream, const struct stream *waiter, struct dep *dep) {
     struct flight *flight = covering_flight(stream, dep->position);
-    dep->share = flight ? flight_share(stream, flight) : NULL;
-    if (!dep->share)
+    dep->event_ref = flight ? flight_event_ref(stream, flight) : NULL;
+    if (!dep->event_ref)
         return;
     dep->covers = deps_position_of(&flight->deps, waiter);
 }
@@ -125,9 +125,9 @@ bool stream_dep(struct stream *stream, uint64_t position, const struct stream *w
     }
     if (atomic_load(&stream->retired) < position)
         return false;
-    if (RARELY(out->share))
-        share_drop(out->share);
-    out->share = NULL;
+    if (RARELY(out->event_ref))
+        event_ref_drop(out->event_ref);
+    out->event_ref = NULL;
     return true;
 }
 
@@ -158,7 +158,7 @@ struct host_wait {
 
 /* Spins on the event for a while; the state that it comes to, positive while pending. */
 static cl_int spin(const struct stream *stream, cl_event event, uint64_t deadline) {
-    uint64_t until = clock_now_ns() + turn_spin_ns(stream);
+    uint64_t until = clock_now_ns() + spin_wait_ns(stream);
     for (;;) {
         cl_int state = event_state(stream->context->device, event);
         if (state <= 0 || clock_now_ns() >= until || expired(deadline))
@@ -215,7 +215,7 @@ static void sleep_for_turn(struct stream *stream, const struct host_wait *wait) 
 /* Spins at first, then sleeps; a policy of spinning never sleeps. */
 static void wait_for_event(struct stream *stream, cl_event event, struct host_wait *wait) {
     const struct device *device = stream->context->device;
-    bool always = turn_spins_always(stream);
+    bool always = spin_wait_is_endless(stream);
     cl_int state = CL_QUEUED;
     if (always || !wait->spun)
         state = spin(stream, event, wait->deadline);
@@ -236,9 +236,9 @@ static uint64_t newest_handed_over(const struct stream *stream) {
 /* One round: true when the position is retired. A position in the FIFO leaves the lock and the driver to
  * those who work on it, at first. */
 static bool wait_round(struct stream *stream, struct host_wait *wait) {
-    struct share *share = NULL;
-    if (!wait->turn_spun && !turn_spin(stream, wait->position, wait->deadline))
-        wait->turn_spun = !turn_spins_always(stream);
+    struct event_ref *share = NULL;
+    if (!wait->turn_spun && !spin_wait(stream, wait->position, wait->deadline))
+        wait->turn_spun = !spin_wait_is_endless(stream);
     stream_poll(stream);
     pthread_mutex_lock(&stream->lock);
     bool done = atomic_load(&stream->retired) >= wait->position;
@@ -255,7 +255,7 @@ static bool wait_round(struct stream *stream, struct host_wait *wait) {
     if (streams_unflushed())
         engine_kick();
     wait_for_event(stream, share->event, wait);
-    share_drop(share);
+    event_ref_drop(share);
     return false;
 }
 

@@ -88,7 +88,7 @@ static void *serve(void *unused) {
         if (!stream)
             break;
         pthread_mutex_unlock(&pool_lock);
-        run_heads(stream);
+        worker_commands_run(stream);
         bool beside = stream->context->device->info.type != CLS_DEVICE_CPU;
         object_release(&stream->object);
         pthread_mutex_lock(&pool_lock);

@@ -20,13 +20,13 @@
 #include "stream/stream.h"
 #include "stream/worker.h"
 
-void run_enter_user_code(struct stream *stream, const struct command *command) {
+void user_code_enter(struct stream *stream, const struct command *command) {
     if (race_on())
         race_enter(stream, command);
     worker_enter_user_code(stream);
 }
 
-void run_leave_user_code(void) {
+void user_code_leave(void) {
     worker_leave_user_code();
     if (race_on())
         race_leave();
@@ -35,9 +35,9 @@ void run_leave_user_code(void) {
 static struct run_result run_host(struct stream *stream, struct command *command,
                                   cls_status so_far) {
     (void)so_far;
-    run_enter_user_code(stream, command);
+    user_code_enter(stream, command);
     command->u.host.fn(command->u.host.arg);
-    run_leave_user_code();
+    user_code_leave();
     return (struct run_result){.status = CLS_SUCCESS};
 }
 
@@ -45,9 +45,9 @@ static struct run_result run_callback(struct stream *stream, struct command *com
                                       cls_status so_far) {
     if (engine_is_down() && !so_far)
         so_far = CLS_ERROR_SHUTDOWN;
-    run_enter_user_code(stream, command);
+    user_code_enter(stream, command);
     command->u.host.callback(command->u.host.stream, so_far, command->u.host.arg);
-    run_leave_user_code();
+    user_code_leave();
     return (struct run_result){.status = CLS_SUCCESS};
 }
 
@@ -140,8 +140,8 @@ static void push_flight(struct stream *stream, struct command *head,
     flight->event = result->event;
     bool elsewhere = result->companion && !mutant(MUTANT_COMPANION_LEAVE);
     flight->queue = elsewhere ? stream->companion : stream->queue;
-    if (flight->seen)
-        flight->seen->queue = flight->queue->number;
+    if (flight->record)
+        flight->record->queue = flight->queue->number;
     stream_note_unflushed(stream);
     command_drop(head);
     free(head);
@@ -171,11 +171,11 @@ static bool finish(struct stream *stream, struct command *head, const struct run
 }
 
 static struct run_result run_now(struct stream *stream, struct command *head, cls_status so_far) {
-    if (!head->seen)
+    if (!head->record)
         return head->type->run(stream, head, so_far);
-    head->seen->began = clock_now_ns();
+    head->record->began = clock_now_ns();
     struct run_result result = head->type->run(stream, head, so_far);
-    head->seen->ended = clock_now_ns();
+    head->record->ended = clock_now_ns();
     return result;
 }
 
@@ -195,10 +195,10 @@ static bool run_head(struct stream *stream) {
     }
     if (head->type->after_completion && !result.event)
         stream_poll(stream);
-    return finish(stream, head, &result) && turn_pass(stream);
+    return finish(stream, head, &result) && spin_wait_pass_on(stream);
 }
 
-void run_heads(struct stream *stream) {
+void worker_commands_run(struct stream *stream) {
     bool passed;
     do
         passed = run_head(stream);

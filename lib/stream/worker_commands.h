@@ -23,10 +23,10 @@ void fifo_fail_skipped(struct stream *stream, const struct command *command);
 void fifo_settle_reservation(struct stream *stream);
 
 /* Around the user's code, on a worker, for a command. */
-void run_enter_user_code(struct stream *stream, const struct command *command);
-void run_leave_user_code(void);
+void user_code_enter(struct stream *stream, const struct command *command);
+void user_code_leave(void);
 
 /* Runs the head of a stream marked running, and goes on while the next one is for a worker too. */
-void run_heads(struct stream *stream);
+void worker_commands_run(struct stream *stream);
 
 #endif

@@ -26,7 +26,7 @@ static bool queued_is_sane(const struct event_times *times) {
 
 /* --- clocks --- */
 
-static size_t command_brackets(const struct sighting *command, struct bracket *out) {
+static size_t command_brackets(const struct trace_record *command, struct bracket *out) {
     size_t n = 0;
     if (!times_are_sane(&command->device) || !command->handed)
         return 0;
@@ -110,7 +110,7 @@ static void free_maps(struct maps *maps) {
 
 /* What the library ran itself, or had run for it, was timed on the host; a foreign call lasts until what it
  * enqueued is done. */
-static void host_times(const struct sighting *command, cls_profile_record *record,
+static void host_times(const struct trace_record *command, cls_profile_record *record,
                        const struct clock_map *map) {
     uint64_t last =
         command->device.ended ? clock_map_host(map, command->device.ended) : command->retired;
@@ -120,7 +120,7 @@ static void host_times(const struct sighting *command, cls_profile_record *recor
     record->end_ns = lasts && last > command->ended ? last : command->ended;
 }
 
-static void device_times(const struct sighting *command, cls_profile_record *record,
+static void device_times(const struct trace_record *command, cls_profile_record *record,
                          const struct clock_map *map) {
     record->clock = CLS_CLOCK_DEVICE;
     record->submitted_ns = command->handed;
@@ -130,7 +130,7 @@ static void device_times(const struct sighting *command, cls_profile_record *rec
         record->start_ns = command->handing; /* what is timed is the last of what was enqueued */
 }
 
-static void noticed_times(const struct sighting *command, cls_profile_record *record) {
+static void noticed_times(const struct trace_record *command, cls_profile_record *record) {
     record->clock = CLS_CLOCK_NOTICED;
     record->submitted_ns = command->handed ? command->handed : command->retired;
     record->start_ns = record->submitted_ns;
@@ -151,7 +151,7 @@ static void put_in_order(cls_profile_record *record) {
 
 static void map_command(const struct raw *raw, const struct maps *maps,
                         cls_profile_record *record) {
-    const struct sighting *command = &raw->u.command;
+    const struct trace_record *command = &raw->u.command;
     const struct clock_map *map = find_map(maps, raw->device);
     record->kind = command->kind;
     record->stream = raw->stream;
@@ -162,7 +162,7 @@ static void map_command(const struct raw *raw, const struct maps *maps,
     record->status = command->outcome;
     record->queue = command->queue;
     record->n_dependencies = command->n_deps;
-    for (unsigned i = 0; i < SIGHTING_DEPS && i < command->n_deps; i++)
+    for (unsigned i = 0; i < TRACE_RECORD_DEPS && i < command->n_deps; i++)
         record->dependencies[i] =
             (cls_profile_dependency){command->deps[i].stream, command->deps[i].position};
     record->device_ns[0] = command->device.queued;

@@ -36,7 +36,7 @@ static void profiler_put(struct profiler *profiler) { object_release(&profiler->
 
 /* --- the observer --- */
 
-static void see_retired(const struct stream *stream, const struct sighting *sighting) {
+static void see_retired(const struct stream *stream, const struct trace_record *trace_record) {
     pthread_mutex_lock(&trace_lock);
     for (struct profiler *profiler = running; profiler; profiler = profiler->next) {
         struct raw *raw = raw_ring_put(&profiler->ring);
@@ -44,7 +44,7 @@ static void see_retired(const struct stream *stream, const struct sighting *sigh
         raw->stream = stream->id;
         raw->device = stream->context->device;
         memcpy(raw->stream_name, stream->name, sizeof raw->stream_name);
-        raw->u.command = *sighting;
+        raw->u.command = *trace_record;
     }
     pthread_mutex_unlock(&trace_lock);
 }

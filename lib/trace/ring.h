@@ -17,7 +17,7 @@ struct raw {
     const struct device *device;
     uint64_t thread;
     union {
-        struct sighting command;
+        struct trace_record command;
         struct {
             char label[LABEL_BYTES];
             uint64_t start, end, bytes;

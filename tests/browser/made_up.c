@@ -20,7 +20,7 @@ static const struct made_up {
     const char *stream_name, *label;
     cls_command_kind kind;
     uint64_t start, end;
-    struct sighting_dep after; /* of another stream */
+    struct trace_record_dep after; /* of another stream */
     cls_status outcome;
 } commands[] = {
     {1, 1, "upload", "write a", CLS_COMMAND_COPY_H2D, 100, 300, {0, 0}, CLS_SUCCESS},
@@ -38,7 +38,7 @@ static struct raw raw_of(const struct made_up *command) {
     const uint64_t begin = 1000 * US;
     struct raw raw = {.type = CLS_RECORD_COMMAND, .stream = command->stream, .device = &device};
     snprintf(raw.stream_name, sizeof raw.stream_name, "%s", command->stream_name);
-    raw.u.command = (struct sighting){
+    raw.u.command = (struct trace_record){
         .label = command->label,
         .kind = command->kind,
         .outcome = command->outcome,

@@ -33,14 +33,14 @@ int release(void **state) {
     return 0;
 }
 
-struct sighting *add(uint64_t stream, uint64_t queued, uint64_t start, uint64_t end) {
+struct trace_record *add(uint64_t stream, uint64_t queued, uint64_t start, uint64_t end) {
     struct raw *raw = &raws[n_raws++];
     uint64_t position = 1;
     for (size_t i = 0; i + 1 < n_raws; i++)
         position += raws[i].stream == stream;
     *raw = (struct raw){.type = CLS_RECORD_COMMAND, .stream = stream, .device = &device};
     snprintf(raw->stream_name, sizeof raw->stream_name, "s%u", (unsigned)stream);
-    raw->u.command = (struct sighting){
+    raw->u.command = (struct trace_record){
         .label = "k",
         .kind = CLS_COMMAND_KERNEL,
         .position = position,
@@ -59,8 +59,8 @@ struct sighting *add(uint64_t stream, uint64_t queued, uint64_t start, uint64_t 
     return &raw->u.command;
 }
 
-void wait_for(struct sighting *command, uint64_t stream, uint64_t position) {
-    command->deps[command->n_deps++] = (struct sighting_dep){stream, position};
+void wait_for(struct trace_record *command, uint64_t stream, uint64_t position) {
+    command->deps[command->n_deps++] = (struct trace_record_dep){stream, position};
 }
 
 const cls_profile_record *find(uint64_t stream, uint64_t position) {

@@ -33,10 +33,10 @@ int release(void **state);
 
 /* A kernel "k" of a stream: submitted and handed over at `queued`, on the device from `start` to `end`; all
  * from 1 ms on. Its driver queue has the stream's number. */
-struct sighting *add(uint64_t stream, uint64_t queued, uint64_t start, uint64_t end);
+struct trace_record *add(uint64_t stream, uint64_t queued, uint64_t start, uint64_t end);
 
 /* The command waits for a stream's `position`. */
-void wait_for(struct sighting *command, uint64_t stream, uint64_t position);
+void wait_for(struct trace_record *command, uint64_t stream, uint64_t position);
 
 /* Makes the profile of what was added. */
 void build(void);

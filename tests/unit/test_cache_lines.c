@@ -41,8 +41,8 @@ static void test_the_rest(void **state) {
     (void)state;
     assert_int_equal(LAST_LINE(context, closed), 0);
     assert_int_equal(LAST_LINE(kernel, has_group), 0);
-    assert_int_equal(LAST_LINE(buffer, custody), 0);
-    assert_true(offsetof(struct kernel_slot, told[1]) <= LINE);
+    assert_int_equal(LAST_LINE(buffer, svm_owner), 0);
+    assert_true(offsetof(struct kernel_slot, cached[1]) <= LINE);
 }
 
 int main(void) {

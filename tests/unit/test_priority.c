@@ -33,12 +33,12 @@ static struct {
 } notes;
 
 /* Under a stream's lock, of which there are several. */
-static void note(const struct stream *stream, const struct sighting *sighting) {
-    if (sighting->kind != CLS_COMMAND_FILL)
+static void note(const struct stream *stream, const struct trace_record *trace_record) {
+    if (trace_record->kind != CLS_COMMAND_FILL)
         return;
     unsigned i = atomic_fetch_add(&notes.taken, 1);
     notes.seen[i].priority = stream->priority;
-    notes.seen[i].handing = sighting->handing;
+    notes.seen[i].handing = trace_record->handing;
     atomic_fetch_add(&notes.count, 1);
 }
 

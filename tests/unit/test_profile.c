@@ -8,14 +8,14 @@ static void test_operations(void **state) {
     (void)state;
     for (unsigned i = 0; i < 100; i++) {
         unsigned us = (i * 37) % 100 + 1; /* 1 to 100, in no order */
-        struct sighting *command = add(1, i * MS, i * MS + US, i * MS + US + us * US);
+        struct trace_record *command = add(1, i * MS, i * MS + US, i * MS + US + us * US);
         command->label = "op";
         command->bytes = 10;
     }
-    struct sighting *other = add(2, 0, US, MS);
+    struct trace_record *other = add(2, 0, US, MS);
     other->kind = CLS_COMMAND_FILL;
     other->label = "op";
-    struct sighting *bad = add(1, 200 * MS, 201 * MS, 300 * MS);
+    struct trace_record *bad = add(1, 200 * MS, 201 * MS, 300 * MS);
     bad->label = "op";
     bad->outcome = CLS_ERROR_COMMAND_FAILED;
     build();
@@ -140,7 +140,7 @@ static void add_at_random(void) {
         uint64_t end = start + 1 + below(15);
         if (end >= TICKS)
             break;
-        struct sighting *command = add(s + 1, i, start * US, end * US);
+        struct trace_record *command = add(s + 1, i, start * US, end * US);
         if (command->submitted > MS + start * US)
             command->submitted = command->handing = command->handed = MS + start * US;
         command->queue = below(2) ? 9 : s + 1;

@@ -30,9 +30,9 @@ static void test_a_clock_that_drifts_is_followed(void **state) {
 
 static void test_a_driver_that_lies_is_not_believed(void **state) {
     (void)state;
-    struct sighting *backwards = add(1, 0, 100 * US, 300 * US);
-    struct sighting *zero = add(1, 0, 300 * US, 400 * US);
-    struct sighting *half = add(1, 0, 400 * US, 500 * US);
+    struct trace_record *backwards = add(1, 0, 100 * US, 300 * US);
+    struct trace_record *zero = add(1, 0, 300 * US, 400 * US);
+    struct trace_record *half = add(1, 0, 400 * US, 500 * US);
     backwards->device.started = backwards->device.ended + 1;
     zero->device = (struct event_times){0, 0, 0, 0};
     half->device.started = 0;
@@ -86,8 +86,8 @@ static void test_a_timer_counts_where_it_agrees(void **state) {
 static void test_foreign_calls_begin_behind_earlier_work(void **state) {
     (void)state;
     add(1, 0, 0, 100 * US)->retired = MS + 150 * US;
-    struct sighting *worker = add(1, 10 * US, 200 * US, 300 * US);
-    struct sighting *in_place = add(1, 10 * US, 500 * US, 600 * US);
+    struct trace_record *worker = add(1, 10 * US, 200 * US, 300 * US);
+    struct trace_record *in_place = add(1, 10 * US, 500 * US, 600 * US);
     worker->kind = in_place->kind = CLS_COMMAND_FOREIGN;
     worker->began = MS + 20 * US;
     worker->ended = MS + 40 * US;
@@ -103,8 +103,8 @@ static void test_foreign_calls_begin_behind_earlier_work(void **state) {
 static void test_what_begins_unseen_begins_behind_what_it_waits_for(void **state) {
     (void)state;
     add(1, 0, 100 * US, 500 * US);
-    struct sighting *foreign = add(2, 10 * US, 550 * US, 600 * US);
-    struct sighting *noticed = add(3, 20 * US, 0, 0);
+    struct trace_record *foreign = add(2, 10 * US, 550 * US, 600 * US);
+    struct trace_record *noticed = add(3, 20 * US, 0, 0);
     foreign->kind = CLS_COMMAND_FOREIGN;
     noticed->device = (struct event_times){0, 0, 0, 0};
     noticed->retired = MS + 800 * US;

@@ -26,7 +26,7 @@ static void test_reports_of_many_streams_do_not_compare_all_pairs(void **state) 
     (void)state;
     enum { STREAMS = 1500 };
     for (unsigned i = 0; i < STREAMS; i++) {
-        struct sighting *command = add(i + 1, 0, i * US, (i + 1) * US);
+        struct trace_record *command = add(i + 1, 0, i * US, (i + 1) * US);
         if (i)
             wait_for(command, i, 1);
     }

@@ -30,7 +30,7 @@ static void test_held_by_a_dependency(void **state) {
 static void test_held_by_a_timeline(void **state) {
     (void)state;
     add(1, 0, 0, 100 * US);
-    struct sighting *command = add(1, 10 * US, 400 * US, 500 * US);
+    struct trace_record *command = add(1, 10 * US, 400 * US, 500 * US);
     wait_for(command, 0, 7);
     command->handing = command->handed = MS + 390 * US;
     command->device.queued = 0;
@@ -100,8 +100,8 @@ static void test_markers_and_failed_commands_hold_nothing(void **state) {
     expect_hold(1, 4, CLS_HOLD_NONE, 0);
 }
 
-static struct sighting *add_marker(uint64_t stream, uint64_t queued, uint64_t time) {
-    struct sighting *marker = add(stream, queued, time, time);
+static struct trace_record *add_marker(uint64_t stream, uint64_t queued, uint64_t time) {
+    struct trace_record *marker = add(stream, queued, time, time);
     marker->kind = CLS_COMMAND_MARKER;
     return marker;
 }
@@ -140,7 +140,7 @@ static void test_the_last_wait_of_several_markers_counts(void **state) {
 static void test_a_timeline_that_a_marker_waited_for_held_the_next_command(void **state) {
     (void)state;
     add(1, 0, 0, 100 * US);
-    struct sighting *marker = add_marker(1, 10 * US, 400 * US);
+    struct trace_record *marker = add_marker(1, 10 * US, 400 * US);
     wait_for(marker, 0, 7);
     marker->handing = marker->handed = MS + 390 * US;
     marker->device.queued = 0;
@@ -161,7 +161,7 @@ static void test_waits_of_markers_that_held_nothing(void **state) {
     add(3, 0, 300 * US, 400 * US);
     add(3, 0, 400 * US, 900 * US);
     add(4, 0, 0, 100 * US);
-    struct sighting *failed = add_marker(4, 0, 900 * US);
+    struct trace_record *failed = add_marker(4, 0, 900 * US);
     wait_for(failed, 3, 2);
     failed->outcome = CLS_ERROR_COMMAND_FAILED;
     add(4, 950 * US, 950 * US, 960 * US);

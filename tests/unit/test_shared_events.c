@@ -278,12 +278,12 @@ static void test_those_of_a_failed_stream_are_waited_for(void **state) {
     pthread_mutex_lock(&stream->lock);
     assert_int_equal(stream->flights.count, 1);
     struct flight *flight = flight_last(&stream->flights);
-    struct share *share = flight_share(stream, flight);
+    struct event_ref *share = flight_event_ref(stream, flight);
     stream_fail_locked(stream, flight->first, CLS_ERROR_COMMAND_FAILED, -1, "made up");
     pthread_mutex_unlock(&stream->lock);
     assert_int_equal(cls_stream_synchronize(setting.world.stream), CLS_ERROR_COMMAND_FAILED);
     assert_int_equal(event_state(stream->context->device, share->event), CL_COMPLETE);
-    share_drop(share);
+    event_ref_drop(share);
     world_close(&setting.world);
 }
 
