@@ -37,6 +37,7 @@
 #include <clstream/typed.h>
 #include <clstream/types.h>
 #include <clstream/unary.h>
+#include <clstream/version.h>
 #include <clstream/where.h>
 
 #endif

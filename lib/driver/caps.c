@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
 #include "driver/caps.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <clstream/version.h>
 
 #include "base/error.h"
 #include "base/setting.h"
@@ -16,10 +15,6 @@
 #include "driver/device_state.h"
 #include "driver/probe.h"
 #include "driver/quirk.h"
-
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "unversioned"
-#endif
 
 /* Counts up with every change of a figure's meaning or of a probe. */
 enum { CAPS_FORMAT = 14 };
@@ -116,8 +111,8 @@ static bool is_wanted_anew(void) {
  * the thread's detail is of no interest to the caller, whose call succeeds. */
 static void make(struct device *device, struct caps *caps) {
     struct text material = {0};
-    text_printf(&material, "%slibrary %s\ncapabilities %d\n", device->identity, PACKAGE_VERSION,
-                CAPS_FORMAT);
+    text_printf(&material, "%slibrary %s\ncapabilities %d\n", device->identity,
+                cls_version_string(), CAPS_FORMAT);
     struct cache_bytes key = {material.bytes, material.length};
     if (material.failed || is_wanted_anew() || !load(key, caps)) {
         bool complete = probe_device(device, caps);

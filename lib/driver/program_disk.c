@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
 #include "driver/program_disk.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <clstream/version.h>
+
 #include "driver/cache_file.h"
 #include "driver/quirk.h"
-
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "unversioned"
-#endif
 
 /* Crash marks belong to a process, so one thread at a time loads under one. */
 static pthread_mutex_t mark_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -82,7 +77,7 @@ bool program_disk_key(const struct device *device, const struct program_spec *sp
     const char *options = spec->options ? spec->options : "";
     if (!is_self_contained(source, options))
         return false;
-    text_printf(key, "%slibrary %s\noptions %s\n", device->identity, PACKAGE_VERSION, options);
+    text_printf(key, "%slibrary %s\noptions %s\n", device->identity, cls_version_string(), options);
     text_append(key, source, strlen(source));
     return !key->failed;
 }
