@@ -225,6 +225,7 @@ CLS_API cls_status cls_stream_wait_event(cls_stream stream, cls_event event);
  * thread of the library that holds no lock. It does not run if an earlier command of the stream
  * failed. It may submit to any stream; blocking clstream calls inside it return
  * CLS_ERROR_WOULD_DEADLOCK.
+ * The library's threads block the signals that are sent to the process.
  */
 typedef void (*cls_host_fn)(void *arg);
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/condition.h"
+#include "base/thread.h"
 
 enum {
     MOST_PARTS = 4, /* memory is busy with four cores */
@@ -90,11 +91,9 @@ static void *help(void *unused) {
 
 /* Under the lock: makes the threads that the move could use, as far as they can be had. */
 static void add_threads(unsigned wanted) {
-    pthread_t thread;
     while (threads < wanted && threads < most_threads && !stop) {
-        if (pthread_create(&thread, NULL, help, NULL))
+        if (thread_start(NULL, "cls-mover", help, NULL))
             return;
-        pthread_detach(thread);
         threads++;
     }
 }

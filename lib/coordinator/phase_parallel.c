@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "coordinator/phase.h"
 
 /* All threads are made before the first call, so that a phase is called whole or not at all. A part that is
@@ -77,7 +78,7 @@ static int make_player(struct team *team, size_t i) {
     int error = pthread_cond_init(&player->settled, NULL);
     if (error)
         return error;
-    error = pthread_create(&player->thread, NULL, play, player);
+    error = thread_start(&player->thread, "cls-phase", play, player);
     if (error)
         pthread_cond_destroy(&player->settled);
     return error;

@@ -4,6 +4,7 @@
 #include "base/at_exit.h"
 #include "base/condition.h"
 #include "base/error.h"
+#include "base/thread.h"
 
 static const uint64_t EXIT_PATIENCE_NS = 5 * CLOCK_SECOND;
 
@@ -115,13 +116,11 @@ static void *run(void *arg) {
 }
 
 static bool start_one(struct loaders *loaders) {
-    pthread_t thread;
     object_retain(&loaders->object);
-    if (pthread_create(&thread, NULL, run, loaders)) {
+    if (thread_start(NULL, "cls-loader", run, loaders)) {
         leave(loaders);
         return false;
     }
-    pthread_detach(thread);
     return true;
 }
 

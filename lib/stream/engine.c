@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "driver/event.h"
 #include "driver/memory.h"
 #include "memory/mempool.h"
@@ -258,7 +259,7 @@ cls_status engine_start(void) {
     pthread_mutex_lock(&engine_lock);
     if (!running) {
         struct waiter *waiter = waiter_get();
-        int error = waiter ? pthread_create(&thread, NULL, look_after_streams, waiter) : 0;
+        int error = waiter ? thread_start(&thread, "cls-engine", look_after_streams, waiter) : 0;
         running = waiter && !error;
         if (running)
             atomic_store(&wake, waiter);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "stream/context.h"
 #include "stream/stream.h"
 #include "stream/worker_commands.h"
@@ -103,12 +104,10 @@ static void *serve(void *unused) {
 
 /* Under the lock. */
 static cls_status add_thread(void) {
-    pthread_t thread;
-    int error = pthread_create(&thread, NULL, serve, NULL);
+    int error = thread_start(NULL, "cls-worker", serve, NULL);
     if (error)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no thread for host functions: %s",
                          strerror(error));
-    pthread_detach(thread);
     threads++;
     return CLS_SUCCESS;
 }

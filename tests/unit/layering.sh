@@ -50,6 +50,12 @@ opencl_calls() {
     return 0
 }
 
+# base/thread.h blocks the signals of the process in every thread of the library.
+own_threads() {
+    grep -n 'pthread_create(' -r "$srcdir/lib" | grep -v '/base/thread\.c:'
+    return 0
+}
+
 upward_includes() {
     below=
     for layer in $layers; do
@@ -115,6 +121,7 @@ shared_handle_types() {
 
 check "only lib/driver names OpenCL functions" "$(opencl_calls)"
 check "includes point down only" "$(upward_includes)"
+check "only base/thread.c starts threads" "$(own_threads)"
 check "every folder of lib is a known layer" "$(unknown_layers)"
 check "tools, examples, bench and tests/api include no header of lib" "$(inside_views)"
 check "only clstream/opencl.h names OpenCL types" "$(opencl_types_in_headers)"
