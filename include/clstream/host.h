@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file host.h
- * The typed operations on arrays in host memory, one call each: upload, run, read.
+ * The typed operations on arrays in host memory. Each call uploads its inputs, computes, and
+ * downloads the result.
  *
- * For those who have no device arrays yet. Every call moves all of its data over and back, which takes
- * longer than most operations themselves; several operations in a row belong in a batch (batch.h), which
- * moves the data once. Definitions, types and error bounds are those of the calls on device arrays.
+ * Use these if the data is not on the device yet. Every call moves all of its data, which takes
+ * longer than most operations themselves. For several operations in a row use a batch (batch.h),
+ * which moves the data once. Definitions, types and error bounds are those of the calls on device
+ * arrays.
  *
- * Each call runs behind the stream's work so far (NULL: the default stream of the default context) and
- * has completed on return. Arrays may overlap in any way: inputs are read before the output is
- * written. Zero elements is a no-op.
+ * A call runs behind the stream's work so far, and has completed on return. A NULL stream means the
+ * default stream of the default context. Arrays may overlap in any way, because all inputs are read
+ * before the output is written. Zero elements is a no-op. Every function may be called from any
+ * thread.
  *
  * Statuses common to all:
- * @retval CLS_ERROR_INVALID_VALUE  a null array with a count above 0, an unknown operation or dtype
- * @retval CLS_ERROR_TYPE_MISMATCH  element types that do not go together or have no such operation
+ * @retval CLS_ERROR_INVALID_VALUE  an array is null with a count above 0, or the operation or dtype
+ *                                  is unknown
+ * @retval CLS_ERROR_TYPE_MISMATCH  the element types do not fit together, or the operation does not
+ *                                  support them
  * @retval CLS_ERROR_OUT_OF_RANGE   the size overflows
  * @retval CLS_ERROR_UNSUPPORTED    f64 on a device without it
  * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
@@ -49,16 +54,19 @@ CLS_API cls_status cls_host_unary_param(cls_unary_param_op op, cls_dtype type, c
 CLS_API cls_status cls_host_binary(cls_binary_op op, cls_dtype type, const void *a, const void *b,
                                    void *out, size_t count, cls_stream stream);
 /**
- * cls_reduce on host memory; `result` points to one element of the type that
- * cls_reduce_result_dtype tells.
- * @retval CLS_ERROR_INVALID_VALUE also min, max and argmax of no elements
+ * cls_reduce on host memory. `result` points to one element of the type that
+ * cls_reduce_result_dtype gives.
+ * @retval CLS_ERROR_INVALID_VALUE also min, max and argmax of zero elements
  */
 CLS_API cls_status cls_host_reduce(cls_reduce_op op, cls_dtype type, const void *in, void *result,
                                    size_t count, cls_stream stream);
-/** cls_dot on host memory; `result` points to one element of the type that cls_dot gives. */
+/** cls_dot on host memory. `result` points to one element of cls_dot's result type. */
 CLS_API cls_status cls_host_dot(cls_dtype type, const void *a, const void *b, void *result,
                                 size_t count, cls_stream stream);
-/** As cls_batch_gemm: out = alpha op(a) op(b), dense and row-major. `config` may be NULL. */
+/**
+ * Matrix product as in cls_batch_gemm: out = alpha op(a) op(b), dense and row-major. `config` may
+ * be NULL.
+ */
 CLS_API cls_status cls_host_gemm(cls_dtype type, const void *a, const void *b, void *out,
                                  size_t rows, size_t columns, size_t inner,
                                  const cls_gemm_config *config, cls_stream stream);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file types.h
- * Handles, element types and the array view that typed operations take.
+ * Handles, element types, and the array view that typed operations take.
  *
- * Handles are opaque: their value encodes type, slot and generation and is looked up, never
- * dereferenced. A stale, foreign or garbage handle is CLS_ERROR_INVALID_HANDLE, never a crash.
+ * A handle is an opaque value that encodes type, slot and generation. The library looks it up and
+ * never dereferences it: a stale, foreign or garbage handle gives CLS_ERROR_INVALID_HANDLE, never a
+ * crash.
  */
 #ifndef CLSTREAM_TYPES_H
 #define CLSTREAM_TYPES_H
@@ -18,20 +19,23 @@ CLS_BEGIN_DECLS
 
 /** A device with its default stream, programs and queues: context.h. */
 typedef struct cls_context_handle *cls_context;
-/** An order of work: stream.h. */
+/** A sequence of commands that take effect in order: stream.h. */
 typedef struct cls_stream_handle *cls_stream;
-/** A mark in a stream's work: event.h. */
+/** A point in a stream's work: event.h. */
 typedef struct cls_event_handle *cls_event;
 /** Device memory: buffer.h, mempool.h, managed.h. */
 typedef struct cls_buffer_handle *cls_buffer;
-/** Built OpenCL C: kernel.h. */
+/** A built OpenCL C program: kernel.h. */
 typedef struct cls_program_handle *cls_program;
-/** A function of a program: kernel.h. */
+/** A kernel function of a program: kernel.h. */
 typedef struct cls_kernel_handle *cls_kernel;
-/** A counter to signal and to wait for: timeline.h. */
+/** A 64-bit counter that streams and the host signal and wait for: timeline.h. */
 typedef struct cls_timeline_handle *cls_timeline;
 
-/** Element types. The numbers are fixed; those that follow are free for f16, bf16, i8, i16 and u16. */
+/**
+ * Element types. The numbers do not change; the next ones are reserved for f16, bf16, i8, i16 and
+ * u16.
+ */
 typedef enum cls_dtype {
     CLS_F32 = 1, /**< float */
     CLS_F64 = 2, /**< double */
@@ -42,27 +46,30 @@ typedef enum cls_dtype {
 } cls_dtype;
 
 /**
- * The size of one element in bytes.
- * @return 1, 4 or 8, and 0 for a value that is no dtype.
+ * Returns the size of one element in bytes.
+ * @return 1, 4 or 8; 0 for an unknown value
  */
 CLS_API size_t cls_dtype_size(cls_dtype dtype);
 
-/** The short name of a dtype, as "f32"; "?" for a value that is none. */
+/** Returns the short name of a dtype, for example "f32"; "?" for an unknown value. */
 CLS_API const char *cls_dtype_name(cls_dtype dtype);
 
 /**
- * Finds a dtype by its short name ("f32", "f64", "i32", "i64", "u8", "u32").
- * @retval CLS_ERROR_INVALID_VALUE a null argument
- * @retval CLS_ERROR_NOT_FOUND     no such name
+ * Gets a dtype by its short name ("f32", "f64", "i32", "i64", "u8", "u32").
+ * @retval CLS_ERROR_INVALID_VALUE an argument is null
+ * @retval CLS_ERROR_NOT_FOUND     there is no such name
  */
 CLS_API cls_status cls_dtype_parse(const char *name, cls_dtype *out);
 
-/** `count` elements of type `dtype` that start `offset` elements into `buffer`. A plain value. */
+/**
+ * A view of a buffer: `count` elements of type `dtype`, starting `offset` elements into the buffer.
+ * It is a plain value, without ownership.
+ */
 typedef struct cls_array {
-    cls_buffer buffer; /**< where the elements are */
-    cls_dtype dtype;   /**< their type */
-    size_t offset;     /**< in elements */
-    size_t count;      /**< in elements */
+    cls_buffer buffer; /**< holds the elements */
+    cls_dtype dtype;   /**< type of the elements */
+    size_t offset;     /**< first element of the view, in elements */
+    size_t count;      /**< number of elements */
 } cls_array;
 
 /** A view of the first `count` elements of a buffer. */
@@ -71,7 +78,7 @@ static inline cls_array cls_array_of(cls_buffer buffer, cls_dtype dtype, size_t 
     return view;
 }
 
-/** A view of `count` elements from element `offset` on. */
+/** A view of `count` elements, starting at element `offset`. */
 static inline cls_array cls_array_at(cls_buffer buffer, cls_dtype dtype, size_t offset,
                                      size_t count) {
     cls_array view = {buffer, dtype, offset, count};
