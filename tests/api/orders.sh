@@ -6,7 +6,7 @@
 . "$srcdir/tests/tap.sh"
 
 programs=
-for name in order events failure failure_events destroy query host_functions threads criss_cross interop \
+for name in order events failure failure_events destroy query host_functions threads mutual_waits interop \
     contexts; do
     programs="$programs tests/api/test_$name"
 done

@@ -22,9 +22,9 @@ if [ -n "${OCL_ICD_VENDORS:-}" ]; then
     finish
     exit 0
 fi
-for program in test_triple_buffer test_async_coordinator test_async_beside test_async_failure \
-    test_async_reports test_prefetcher \
-    test_pipeline test_pipeline_run test_managed_context test_device_group; do
+for program in test_triple_buffer test_async_coordinator test_async_coordinator_threads \
+    test_async_coordinator_failure test_async_coordinator_reports test_prefetcher test_pipeline \
+    test_pipeline_run test_managed_context test_device_group; do
     for order in last random; do
         check "$program, $order" "$(findings "$order" "$program")"
     done
