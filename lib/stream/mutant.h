@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutants, for the proof that the tests see a missing dependency (tests/layers/mutants.sh): in a build
+ * Mutants, for the proof that the tests see a missing dependency (tests/layers/mutants/mutants.sh): in a build
  * with CLSTREAM_MUTANTS the environment variable CLSTREAM_MUTANT names one place that adds a dependency,
  * and that place does not. In every other build this is constant and costs nothing.
  */

@@ -15,8 +15,11 @@
 set -u
 
 # What ERRORS=1 runs, and looks at.
-faults='tests/layers/fault_sweep tests/layers/resource_sweep tests/layers/late_faults tests/layers/late_lies
-    tests/layers/lost_context tests/layers/unflushed tests/layers/checked.sh tests/layers/discrete.sh'
+faults=
+for name in fault_sweep resource_sweep late_faults late_faults_hidden lost_context unflushed \
+    race_checked.sh discrete_device.sh; do
+    faults="$faults tests/layers/faults/$name"
+done
 looked_at='abandoned|block|buffer|command|context|copy|copy_call|copy_rect|dep|engine|event|exit'
 looked_at="$looked_at|failure|fifo|fill|flight|flight_state|flush|foreign|handover|host|host_function|interop"
 looked_at="$looked_at|magazine|malloc|managed|mempool|mempool_stats|observe|order_cache|queue|queued|reset"

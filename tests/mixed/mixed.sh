@@ -45,7 +45,7 @@ for order in last random; do
     played "commands in another order, $order" OPENCL_LAYERS="$layers/schedule_layer.so" \
         CLS_SCHEDULE=$order CLSTREAM_FLUSH=always
 done
-# As in tests/layers/discrete.sh, and for the same drivers.
+# As in tests/layers/faults/discrete_device.sh, and for the same drivers.
 [ -n "${OCL_ICD_VENDORS:-}" ] ||
     played 'a device with memory of its own' OPENCL_LAYERS="$layers/fault_layer.so" \
         CLS_FAULT_DEVICE=discrete CLS_FAULT_HOLD=1 CLS_FAULT_PLATFORM='a made-up platform' \

@@ -25,7 +25,7 @@
 #include "stream/context.h"
 #include "stream/event.h"
 #include "stream/stream.h"
-#include "tests/layers/fault.h"
+#include "tests/layers/faults/controls.h"
 #include "tests/layers/loading.h"
 #include "work.h"
 

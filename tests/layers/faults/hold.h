@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Held work, a part of fault_layer.c: a driver that starts nothing before it is flushed, as rusticl. What is
+ * Held work, a part of layer.c: a driver that starts nothing before it is flushed, as rusticl. What is
  * enqueued on a queue waits for a user event of the layer's own, which the next flush that succeeds sets;
  * blocking commands, clFinish, clWaitForEvents and releasing the queue flush too. A flush that was made to
  * fail is owed: it is made up for when the faults are over, held or not.

@@ -26,7 +26,7 @@
 
 #include "base/handle.h"
 
-#include "loading.h"
+#include "../loading.h"
 
 enum caught {
     MALLOC,

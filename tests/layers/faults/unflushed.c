@@ -3,14 +3,14 @@
  * A driver that starts nothing before it is flushed, and whose flushes fail: a few that fail delay the work,
  * and where every one does, whoever waits hears of it.
  */
-#include "../support/rig.h"
+#include "../../support/rig.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fault.h"
-#include "loading.h"
+#include "../loading.h"
+#include "controls.h"
 
 static const struct fault_controls *controls;
 

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../support/patience.h"
+#include "../../support/patience.h"
+#include "../loading.h"
+#include "../schedules/controls.h"
+#include "../schedules/dag.h"
+#include "../schedules/policy.h"
 #include "block_orders.h"
-#include "dag.h"
-#include "loading.h"
-#include "policy.h"
-#include "schedule.h"
 
 enum {
     HANG_S = 15,

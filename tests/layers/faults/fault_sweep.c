@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loading.h"
+#include "../loading.h"
 
 static const struct fault_controls *controls;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Late faults, a part of fault_layer.c. The chosen command is held by a user event of the layer's own
+ * Late faults, a part of layer.c. The chosen command is held by a user event of the layer's own
  * until the test lets it fail; below, it and its dependents then run, so that what a driver says can be
  * chosen freely: the layer answers for the events it has marked.
  */

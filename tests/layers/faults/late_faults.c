@@ -3,7 +3,7 @@
  * Commands that are accepted and fail later, told in every way in which drivers have been seen to tell
  * it, or to hide it. The layer holds the chosen command until the test lets it fail.
  */
-#include "../support/rig.h"
+#include "../../support/rig.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include <clstream/opencl.h>
 #include <clstream/task.h>
 
-#include "fault.h"
-#include "loading.h"
+#include "../loading.h"
+#include "controls.h"
 
 static const struct fault_controls *controls;
 
@@ -26,7 +26,7 @@ static const struct manner {
     enum late_callback callback;
     bool dependents_run, kills_queue, dependents_stay;
 } manners[] = {
-#ifdef LATE_STRANGER
+#ifdef LATE_UNKNOWN_DRIVER
     {"status -1, dependents never told", -1, -14, LATE_CALLBACK_NEVER, false, false, true},
 #elif defined LATE_PLATFORM
     {"status says complete, dependents run", CL_COMPLETE, -14, LATE_CALLBACK_FAILS, true, false,
@@ -470,7 +470,7 @@ int main(int argc, char **argv) {
                                    .test_func = test_failure_amid_many};
     tests[N + 1] = (struct CMUnitTest){.name = "a failure of a task that is asked about",
                                        .test_func = test_failure_of_a_task};
-#if !defined LATE_STRANGER && !defined LATE_PLATFORM
+#if !defined LATE_UNKNOWN_DRIVER && !defined LATE_PLATFORM
     tests[n++] = (struct CMUnitTest){.name = "a prefetch behind a failure",
                                      .test_func = test_a_prefetch_behind_a_failure};
     tests[n++] = (struct CMUnitTest){.name = "reset replaces what foreign work has killed",

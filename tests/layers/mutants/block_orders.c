@@ -5,7 +5,7 @@
 
 #include <clstream/opencl.h>
 
-#include "scenario.h"
+#include "../scenarios/scenario.h"
 
 enum { LANES = 3, BUFFERS = 3, WORDS = 40000 /* worth a stream of a batch's own */ };
 enum { BYTES = WORDS * 4, SMALL = 64 * 4, ROUNDS = 6, EXPECTATIONS = 16 };

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "../scenarios/scenario.h"
 #include "dag_state.h"
-#include "scenario.h"
 
 static const char source[] =
     "kernel void advance(global uint *x, uint i, uint factor, uint add) {\n"

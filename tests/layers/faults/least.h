@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another made-up device, a part of fault_layer.c: CLS_FAULT_DEVICE=least allows no more than a driver has to,
+ * Another made-up device, a part of layer.c: CLS_FAULT_DEVICE=least allows no more than a driver has to,
  * and keeps to that: short sides of work-groups, small buffers, sub-buffers at pages only, few queues, and no
  * queue that is both out-of-order and profiled.
  */

@@ -10,7 +10,7 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
 findings() {
-    CLSTREAM_CHECK=race CLS_SCENARIO=$2 CMOCKA_MESSAGE_OUTPUT=TAP "$top_builddir/tests/layers/$1" \
+    CLSTREAM_CHECK=race CLS_SCENARIO=$2 CMOCKA_MESSAGE_OUTPUT=TAP "$top_builddir/tests/layers/faults/$1" \
         >"$out" 2>&1 || echo "it ends with $?"
     grep -q '^ok 1' "$out" || echo "nothing ran: $(cat "$out")"
     grep -A3 '^not ok' "$out"

@@ -8,9 +8,9 @@
  *   CLS_FAULT_CODE      the cl_int it fails with; unset: -6
  *   CLS_FAULT_STICKY    1: that call and every later one of the function; 2: and of every function
  *   CLS_FAULT_PLATFORM  the platform's name, whatever the driver says
- *   CLS_FAULT_DEVICE    discrete: the device looks like a GPU with memory of its own (fault_device.h);
- *                       least: it allows no more than it has to (fault_least.h)
- *   CLS_FAULT_HOLD      set: nothing starts before it is flushed (fault_hold.h)
+ *   CLS_FAULT_DEVICE    discrete: the device looks like a GPU with memory of its own (device.h);
+ *                       least: it allows no more than it has to (least.h)
+ *   CLS_FAULT_HOLD      set: nothing starts before it is flushed (hold.h)
  *   CLS_FAULT_REPORT    a file, or fd:N, to which calls and live objects are written at exit
  */
 #ifndef CLSTREAM_TESTS_FAULT_H

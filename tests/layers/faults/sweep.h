@@ -7,8 +7,8 @@
 #ifndef CLSTREAM_TESTS_SWEEP_H
 #define CLSTREAM_TESTS_SWEEP_H
 
-#include "fault.h"
-#include "scenario.h"
+#include "../scenarios/scenario.h"
+#include "controls.h"
 
 /* What fails: calls of a driver, or of the C library. */
 struct sweep {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The schedule layer; see schedule.h. */
-#include "layer.h"
+/* The schedule layer; see controls.h. */
+#include "../layer.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "schedule.h"
+#include "controls.h"
 
 /* Without news for so long gates are opened; a command that was let go is given so long to end; and when
  * nothing can be let go for so long, what waits for an event from elsewhere is let go all the same. */
@@ -193,7 +193,7 @@ struct passage {
     cl_event waits[];
 };
 
-#include "schedule_queues.h"
+#include "queues.h"
 
 static cl_event make_gate(cl_command_queue cl) {
     pthread_mutex_lock(&lock);
@@ -354,7 +354,7 @@ static void layer_override(cl_icd_dispatch *table) {
 
 static const char *layer_name(void) { return "clstream schedule layer"; }
 
-#include "layer_loader.h"
+#include "../layer_loader.h"
 
 /* --- the controls --- */
 

@@ -3,7 +3,7 @@
  * Random graphs under orders of execution that the dependencies allow and drivers seldom show.
  * CLS_SWEEP=long runs more than a million commands, else 20,000; CLS_SEED starts from another seed.
  */
-#include "schedule.h"
+#include "controls.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -19,9 +19,9 @@
 
 #include <cmocka.h>
 
-#include "../support/patience.h"
+#include "../../support/patience.h"
+#include "../loading.h"
 #include "dag.h"
-#include "loading.h"
 #include "policy.h"
 
 /* A slow driver gets a budget, and then runs less, but no less than LEAST. */

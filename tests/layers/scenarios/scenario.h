@@ -35,14 +35,14 @@ struct scenario {
 extern const struct scenario scenarios[];
 extern const unsigned n_scenarios;
 
-/* scenario_memory.c */
+/* memory.c */
 void stream_ordered_memory(struct run *run);
 void crossed_frees(struct run *run);
 void passed_and_fenced(struct run *run);
 void too_much(struct run *run);
 void unified_memory(struct run *run);
 
-/* scenario_blocks.c */
+/* blocks.c */
 void triple_buffered(struct run *run);
 void coordinated(struct run *run);
 void prefetched(struct run *run);
@@ -52,7 +52,7 @@ void managed_on_streams(struct run *run);
 void managed_in_place(struct run *run);
 void devices_grouped(struct run *run);
 
-/* scenario_trouble.c */
+/* trouble.c */
 void interoperation(struct run *run);
 enum { FRESH_LABELS = 64 }; /* that the runs of foreign_call take in turn */
 void foreign_call(struct run *run);
@@ -66,14 +66,14 @@ void timelines(struct run *run);
 void destroyed_at_work(struct run *run);
 void polled(struct run *run);
 
-/* scenario_batch.c */
+/* batch.c */
 void batch(struct run *run);
 void batch_beside(struct run *run);
 
-/* scenario_profiler.c */
+/* profiler.c */
 void profiled(struct run *run);
 
-/* scenario_coordinator.c */
+/* coordinator.c */
 void coordinated_run(struct run *run);
 void coordinated_threads(struct run *run);
 void coordinated_set(struct run *run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of the made-up device (fault_device.h), over the generated wrappers. */
+/* The calls of the made-up device (device.h), over the generated wrappers. */
 
 static cl_int CL_API_CALL device_clGetDeviceInfo(cl_device_id device, cl_device_info what,
                                                  size_t size, void *value, size_t *size_ret) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The fault layer: counts calls and live objects, and fails the call that a plan names. */
-#include "layer.h"
+#include "../layer.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "fault.h"
+#include "controls.h"
 
 enum { ANY = -1 };
 
@@ -53,9 +53,9 @@ static void layer_object(enum layer_object kind, int change) {
     atomic_fetch_add(&live[kind], change);
 }
 
-#include "fault_device.h"
-#include "fault_hold.h"
-#include "fault_late.h"
+#include "device.h"
+#include "hold.h"
+#include "late.h"
 
 static cl_int layer_before_enqueue(struct layer_enqueue *e) {
     cl_int code = late_before_enqueue(e);
@@ -73,8 +73,8 @@ static void layer_after_enqueue(struct layer_enqueue *e, cl_int code) {
 
 #include "tests/layers/layer_wrappers.h"
 
-#include "fault_device_calls.h"
-#include "fault_least.h"
+#include "device_calls.h"
+#include "least.h"
 
 /* A driver that is known by its name: the library looks for its quirks. */
 static cl_int CL_API_CALL named_clGetPlatformInfo(cl_platform_id platform, cl_platform_info what,
@@ -136,7 +136,7 @@ static void layer_override(cl_icd_dispatch *table) {
 
 static const char *layer_name(void) { return "clstream fault layer"; }
 
-#include "layer_loader.h"
+#include "../layer_loader.h"
 
 /* --- the controls --- */
 

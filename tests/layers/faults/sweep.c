@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../support/patience.h"
+#include "../../support/patience.h"
 
 enum {
     HANG_S = 10,    /* for one run, on a machine that has nothing else to do */

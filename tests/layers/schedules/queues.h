@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queues as the layer knows them, a part of schedule_layer.c: which are in-order, their newest
+ * The queues as the layer knows them, a part of layer.c: which are in-order, their newest
  * commands, and what was flushed of them. Guarded by its lock.
  */
 enum { MAX_QUEUES = 256 };

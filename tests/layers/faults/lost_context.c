@@ -3,15 +3,15 @@
  * A driver that loses a whole context: at a call, at a command that waited for its turn, and at one that ran.
  * All of the context says so, what was allocated still goes back, and other contexts are untouched.
  */
-#include "../support/rig.h"
+#include "../../support/rig.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #include <clstream/mempool.h>
 
-#include "fault.h"
-#include "loading.h"
+#include "../loading.h"
+#include "controls.h"
 
 static const struct fault_controls *controls;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A made-up device, a part of fault_layer.c: with CLS_FAULT_DEVICE=discrete the driver's own looks like a
+ * A made-up device, a part of layer.c: with CLS_FAULT_DEVICE=discrete the driver's own looks like a
  * GPU with memory of its own, as seen on an H200. Copies from and to pageable memory block, events are
  * dear to make and to ask, a migration reads its list again when it begins, and there is no shared memory to be
  * had while some is freed. The library's probes find what things cost: it stages copies, lets commands share

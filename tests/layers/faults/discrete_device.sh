@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The fault layer plays a GPU with memory of its own (fault_device.h), on which the library stages copies,
+# The fault layer plays a GPU with memory of its own (device.h), on which the library stages copies,
 # prefers in-order queues, lets commands share events and asks about many at once, and which starts nothing
-# before it is flushed (fault_hold.h): programs of tests/api there, and the sweeps over what copies, launches
+# before it is flushed (hold.h): programs of tests/api there, and the sweeps over what copies, launches
 # and waits.
 set -u
 # shellcheck source=tests/tap.sh
@@ -59,7 +59,7 @@ for program in test_async test_copies test_events test_host_functions test_manag
 done
 for run in fault_sweep,large_copies resource_sweep,large_copies fault_sweep,user_kernel fault_sweep,bounded \
     fault_sweep,in_order resource_sweep,in_order fault_sweep,fill_and_prefetch; do
-    check "$run" "$(findings env CLS_SCENARIO="${run#*,}" "$top_builddir/tests/layers/${run%,*}")"
+    check "$run" "$(findings env CLS_SCENARIO="${run#*,}" "$top_builddir/tests/layers/faults/${run%,*}")"
 done
-check lost_context "$(findings "$top_builddir/tests/layers/lost_context")"
+check lost_context "$(findings "$top_builddir/tests/layers/faults/lost_context")"
 finish

@@ -4,7 +4,7 @@
 # (lib/stream/mutant.h) is taken out, one at a time, under every queue policy. A mutant must be caught, or
 # the policy makes that place redundant, which the table below says.
 set -u
-program=$top_builddir/tests/layers/mutant_probe
+program=$top_builddir/tests/layers/mutants/mutant_probe
 policies='out-of-order in-order event-less'
 
 mutants=$(sed -n 's/^ *MUTANT_\([A-Z_]*\),.*/\1/p' "$srcdir/lib/stream/mutant.h")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The scenarios of every kind of command; those of stream-ordered memory, and those of foreign objects and
- * of trouble, are in scenario_memory.c and scenario_trouble.c. */
+ * of trouble, are in memory.c and trouble.c. */
 #include "scenario.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A device with the least limits and kinds of queues that a driver may have: fault_least.h plays it. */
-#include "../support/rig.h"
+/* A device with the least limits and kinds of queues that a driver may have: least.h plays it. */
+#include "../../support/rig.h"
 
 #include <string.h>
 
@@ -10,8 +10,8 @@
 #include <clstream/reduce.h>
 #include <clstream/unary.h>
 
-#include "fault.h"
-#include "loading.h"
+#include "../loading.h"
+#include "controls.h"
 
 enum { N = 10007, SLOTS = 100, SLOT_BYTES = 50000, STREAMS = 20, LINE = 16, DEPTH = 4 };
 
