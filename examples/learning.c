@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+#include "learning.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void must(cls_status status) {
+    if (status)
+        give_up("%s: %s", cls_status_string(status), cls_last_error_detail());
+}
+
+void give_up(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    _Exit(1);
+}
+
+void *allocate(size_t bytes) {
+    void *memory = calloc(1, bytes);
+    if (!memory)
+        give_up("no memory for %zu bytes", bytes);
+    return memory;
+}
+
+/* --- the digits --- */
+
+/* The bytes of an array of bytes, behind the header of version 1 of NumPy's format. */
+static unsigned char *read_bytes(const char *folder, const char *name, size_t *count) {
+    char path[512];
+    unsigned char header[10];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        give_up("%s: %s; train --data FOLDER says where it is", path, strerror(errno));
+    if (fread(header, sizeof header, 1, file) != 1 || memcmp(header, "\x93NUMPY\x01", 7) != 0)
+        give_up("%s is no .npy file of version 1", path);
+    const long start = 10 + header[8] + 256 * header[9];
+    fseek(file, 0, SEEK_END);
+    *count = (size_t)(ftell(file) - start);
+    unsigned char *bytes = allocate(*count);
+    fseek(file, start, SEEK_SET);
+    if (fread(bytes, 1, *count, file) != *count)
+        give_up("%s cannot be read", path);
+    fclose(file);
+    return bytes;
+}
+
+/* Puts numbers in an order that depends on the seed alone. */
+static void shuffle(unsigned *numbers, size_t count, unsigned seed) {
+    for (size_t i = count; i > 1; i--) {
+        seed = seed * 1664525u + 1013904223u;
+        const size_t k = (seed >> 8) % i;
+        const unsigned kept = numbers[i - 1];
+        numbers[i - 1] = numbers[k];
+        numbers[k] = kept;
+    }
+}
+
+void digits_open(struct digits *digits, const char *folder, unsigned seed) {
+    size_t pixels;
+    digits->pixels = read_bytes(folder, "digits.npy", &pixels);
+    digits->labels = read_bytes(folder, "digits_labels.npy", &digits->count);
+    if (pixels != digits->count * PIXELS)
+        give_up("%zu pixels for %zu labels", pixels, digits->count);
+    digits->order = allocate(digits->count * sizeof *digits->order);
+    for (size_t i = 0; i < digits->count; i++)
+        digits->order[i] = (unsigned)i;
+    shuffle(digits->order, digits->count, seed);
+    digits->train = digits->count - digits->count / 5;
+}
+
+void digits_close(struct digits *digits) {
+    free(digits->pixels);
+    free(digits->labels);
+    free(digits->order);
+}
+
+/* A row of inputs (64 pixels from 0 to 1, and a 1) and one of targets (one 1 of 10). */
+static void digits_row(const struct digits *digits, size_t image, float *inputs, float *targets) {
+    const unsigned at = digits->order[image];
+    for (size_t i = 0; i < PIXELS; i++)
+        inputs[i] = (float)digits->pixels[at * PIXELS + i] / 16;
+    inputs[PIXELS] = 1;
+    for (int i = 0; i < CLASSES; i++)
+        targets[i] = digits->labels[at] == i;
+}
+
+cls_status digits_batch(const struct digits *digits, unsigned seed, size_t first, size_t count,
+                        float *inputs, float *targets) {
+    unsigned *order = malloc(digits->train * sizeof *order);
+    if (!order)
+        return CLS_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < digits->train; i++)
+        order[i] = (unsigned)i;
+    shuffle(order, digits->train, seed);
+    for (size_t i = 0; i < count; i++)
+        digits_row(digits, order[first + i], inputs + i * INPUTS, targets + i * CLASSES);
+    free(order);
+    return CLS_SUCCESS;
+}
+
+/* --- the network: its buffers --- */
+
+static const double MOMENTUM = 0.9;
+
+static cls_buffer filled(size_t count, float value) {
+    cls_buffer buffer;
+    must(cls_buffer_create(NULL, count * sizeof value, &buffer));
+    must(cls_fill(buffer, 0, count * sizeof value, &value, sizeof value, NULL));
+    return buffer;
+}
+
+/* Uniform, in a range that suits a layer of `in` inputs; the last row, the biases, is 0. */
+static cls_buffer weights(size_t in, size_t out, unsigned *seed) {
+    float *values = allocate(in * out * sizeof *values);
+    const double width = sqrt(6.0 / (double)in);
+    cls_buffer buffer;
+    for (size_t i = 0; i < (in - 1) * out; i++) {
+        *seed = *seed * 1664525u + 1013904223u;
+        values[i] = (float)(width * ((double)(*seed >> 8) / (1 << 23) - 1));
+    }
+    must(cls_buffer_from_host(NULL, values, in * out * sizeof *values, &buffer));
+    free(values);
+    return buffer;
+}
+
+void network_open(struct network *network, cls_stream stream, size_t batch, unsigned seed) {
+    network->stream = stream;
+    network->batch = batch;
+    network->w1 = weights(INPUTS, HIDDEN, &seed);
+    network->w2 = weights(WIDE, CLASSES, &seed);
+    network->v1 = filled(INPUTS * HIDDEN, 0);
+    network->v2 = filled(WIDE * CLASSES, 0);
+    network->a1 = filled(batch * WIDE, 1); /* its last column stays 1 */
+    network->d1 = filled(batch * WIDE, 0);
+    network->m1 = filled(batch * WIDE, 0);
+    network->z2 = filled(batch * CLASSES, 0);
+    network->e2 = filled(batch * CLASSES, 0);
+    network->s2 = filled(batch * CLASSES, 0);
+    network->ones = filled(CLASSES * CLASSES, 1);
+}
+
+void network_close(struct network *network) {
+    const cls_buffer buffers[] = {network->w1, network->w2, network->v1,  network->v2,
+                                  network->a1, network->d1, network->m1,  network->z2,
+                                  network->e2, network->s2, network->ones};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        must(cls_buffer_destroy(buffers[i]));
+}
+
+/* --- the network: one matrix product --- */
+
+enum { NEITHER = 0, FIRST = 1, SECOND = 2 }; /* what is transposed */
+
+static void multiply(const struct network *network, cls_matrix a, cls_matrix b, cls_matrix c,
+                     int transposed, double alpha, double beta) {
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    config.transpose_a = transposed == FIRST;
+    config.transpose_b = transposed == SECOND;
+    config.alpha = alpha;
+    config.beta = beta;
+    must(cls_gemm_async(a, b, c, &config, network->stream));
+}
+
+/* The first `columns` columns of a matrix that has `wide`. */
+static cls_matrix part(cls_buffer buffer, size_t rows, size_t columns, size_t wide) {
+    cls_matrix matrix = cls_matrix_of(buffer, CLS_F32, rows, columns);
+    matrix.ld = wide;
+    return matrix;
+}
+
+static cls_array all(cls_buffer buffer, size_t count) {
+    return cls_array_of(buffer, CLS_F32, count);
+}
+
+/* --- the network: forward, backward, update --- */
+
+/* Scores of the rows of `inputs`, batch x INPUTS, into z2. */
+static void network_forward(struct network *network, cls_array inputs) {
+    const size_t n = network->batch;
+    const cls_matrix x = cls_matrix_at(inputs.buffer, CLS_F32, inputs.offset, n, INPUTS);
+    const cls_array a1 = all(network->a1, n * WIDE);
+    multiply(network, x, part(network->w1, INPUTS, HIDDEN, HIDDEN),
+             part(network->a1, n, HIDDEN, WIDE), NEITHER, 1, 0);
+    must(cls_unary_async(CLS_UNARY_RELU, a1, a1, network->stream));
+    multiply(network, part(network->a1, n, WIDE, WIDE), part(network->w2, WIDE, CLASSES, CLASSES),
+             part(network->z2, n, CLASSES, CLASSES), NEITHER, 1, 0);
+}
+
+/* e2 = softmax of z2. The sum of a row, in each of its places, is a product with ones. */
+static void softmax(struct network *network) {
+    const size_t n = network->batch;
+    const cls_array z2 = all(network->z2, n * CLASSES), e2 = all(network->e2, n * CLASSES);
+    const cls_array s2 = all(network->s2, n * CLASSES);
+    must(cls_unary_async(CLS_UNARY_EXP, z2, e2, network->stream));
+    multiply(network, part(network->e2, n, CLASSES, CLASSES),
+             part(network->ones, CLASSES, CLASSES, CLASSES), part(network->s2, n, CLASSES, CLASSES),
+             NEITHER, 1, 0);
+    must(cls_binary_async(CLS_BINARY_DIV, e2, s2, e2, network->stream));
+}
+
+/* The sum of -log of the probabilities of the right classes. */
+static void sum_losses(struct network *network, cls_array targets, cls_array loss) {
+    const size_t count = network->batch * CLASSES;
+    const cls_array e2 = all(network->e2, count), s2 = all(network->s2, count);
+    must(cls_unary_async(CLS_UNARY_LOG, e2, s2, network->stream));
+    must(cls_dot_async(s2, targets, loss, network->stream));
+    must(cls_unary_async(CLS_UNARY_NEG, loss, loss, network->stream));
+}
+
+void network_learn(struct network *network, cls_array inputs, cls_array targets, double rate,
+                   cls_array loss) {
+    const size_t n = network->batch;
+    const cls_array e2 = all(network->e2, n * CLASSES), d1 = all(network->d1, n * WIDE);
+    const cls_array m1 = all(network->m1, n * WIDE);
+    const cls_matrix d2 = part(network->e2, n, CLASSES, CLASSES);
+    network_forward(network, inputs);
+    softmax(network);
+    sum_losses(network, targets, loss);
+    /* The gradient of the scores is softmax - targets; that of the hidden values is 0 where they are. */
+    must(cls_binary_async(CLS_BINARY_SUB, e2, targets, e2, network->stream));
+    multiply(network, d2, part(network->w2, HIDDEN, CLASSES, CLASSES),
+             part(network->d1, n, HIDDEN, WIDE), SECOND, 1, 0);
+    must(cls_unary_async(CLS_UNARY_SIGN, all(network->a1, n * WIDE), m1, network->stream));
+    must(cls_binary_async(CLS_BINARY_MUL, d1, m1, d1, network->stream));
+    /* v = mean gradient + MOMENTUM v; w = w - rate v */
+    multiply(network, part(network->a1, n, WIDE, WIDE), d2,
+             part(network->v2, WIDE, CLASSES, CLASSES), FIRST, 1.0 / (double)n, MOMENTUM);
+    multiply(network, cls_matrix_at(inputs.buffer, CLS_F32, inputs.offset, n, INPUTS),
+             part(network->d1, n, HIDDEN, WIDE), part(network->v1, INPUTS, HIDDEN, HIDDEN), FIRST,
+             1.0 / (double)n, MOMENTUM);
+    must(cls_axpy_async(-rate, cls_vector_of(network->v2, CLS_F32, WIDE * CLASSES),
+                        cls_vector_of(network->w2, CLS_F32, WIDE * CLASSES), network->stream));
+    must(cls_axpy_async(-rate, cls_vector_of(network->v1, CLS_F32, INPUTS * HIDDEN),
+                        cls_vector_of(network->w1, CLS_F32, INPUTS * HIDDEN), network->stream));
+}
+
+/* --- the network: how well it does --- */
+
+static size_t best_of(const float *scores) {
+    size_t best = 0;
+    for (size_t i = 1; i < CLASSES; i++)
+        if (scores[i] > scores[best])
+            best = i;
+    return best;
+}
+
+/* The last batch is filled with the first test images, which count once. */
+double network_test(struct network *network, const struct digits *digits) {
+    const size_t n = network->batch, first = digits->train, count = digits->count - first;
+    float *inputs = allocate(n * INPUTS * sizeof *inputs);
+    float *targets = allocate(n * CLASSES * sizeof *targets);
+    float *scores = allocate(n * CLASSES * sizeof *scores);
+    size_t right = 0;
+    cls_buffer buffer;
+    must(cls_buffer_create(NULL, n * INPUTS * sizeof *inputs, &buffer));
+    for (size_t at = 0; at < count; at += n) {
+        for (size_t i = 0; i < n; i++)
+            digits_row(digits, first + (at + i) % count, inputs + i * INPUTS,
+                       targets + i * CLASSES);
+        must(cls_copy_h2d_async(buffer, 0, inputs, n * INPUTS * sizeof *inputs, network->stream));
+        network_forward(network, all(buffer, n * INPUTS));
+        must(cls_copy_d2h(scores, network->z2, 0, n * CLASSES * sizeof *scores, network->stream));
+        for (size_t i = 0; i < n && at + i < count; i++)
+            right += targets[i * CLASSES + best_of(scores + i * CLASSES)] > 0;
+    }
+    must(cls_buffer_destroy(buffer));
+    free(inputs);
+    free(targets);
+    free(scores);
+    return (double)right / (double)count;
+}
+
+/* --- the picture --- */
+
+enum { WIDTH = 640, HEIGHT = 320, MARGIN = 40 };
+
+void draw_losses(const char *path, const double *losses, size_t count, double accuracy) {
+    FILE *file = fopen(path, "w");
+    if (!file)
+        give_up("%s cannot be written", path);
+    double most = losses[0];
+    for (size_t i = 1; i < count; i++)
+        most = losses[i] > most ? losses[i] : most;
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "font-family=\"sans-serif\" font-size=\"12\">\n"
+            "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
+            "<path d=\"M%d %dV%dH%d\" fill=\"none\" stroke=\"gray\"/>\n"
+            "<text x=\"%d\" y=\"%d\">%.3g</text><text x=\"%d\" y=\"%d\">0</text>\n"
+            "<text x=\"%d\" y=\"%d\">mean loss of the epochs 1 to %zu; %.2f %% right on the test "
+            "images</text>\n<polyline fill=\"none\" stroke=\"steelblue\" stroke-width=\"2\" "
+            "points=\"",
+            WIDTH, HEIGHT, MARGIN, MARGIN, HEIGHT - MARGIN, WIDTH - MARGIN / 2, 4, MARGIN + 4, most,
+            MARGIN - 14, HEIGHT - MARGIN + 4, MARGIN, HEIGHT - MARGIN / 2, count, 100 * accuracy);
+    for (size_t i = 0; i < count; i++) {
+        const double x = count > 1 ? (double)i / (double)(count - 1) : 0;
+        fprintf(file, "%.1f,%.1f ", MARGIN + x * (WIDTH - MARGIN * 3 / 2.0),
+                MARGIN + (1 - losses[i] / most) * (HEIGHT - 2 * MARGIN));
+    }
+    fputs("\"/>\n</svg>\n", file);
+    if (fclose(file))
+        give_up("%s cannot be written", path);
+}
