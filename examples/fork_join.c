@@ -3,7 +3,7 @@
  * Fork and join: one upload, two computations that need it, a third that joins them, and a download of that.
  *
  * For uploads, computing and downloads with dependencies of their own: an async coordinator has a stream for
- * each kind and gives each operation a number for others to depend on.
+ * each kind and gives each operation a number for others to depend on. task_graph.c is for any other graph.
  * Look at main(): the dependencies are the arrays of numbers handed to each queue call.
  */
 #include <clstream.h>
