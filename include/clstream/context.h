@@ -75,9 +75,9 @@ CLS_API cls_status cls_context_synchronize(cls_context context);
  * signal it. Streams of other contexts that these streams wait for are included. The text is a
  * snapshot; the call does not wait for work.
  * @param context NULL: the default context
- * @param text receives the text, like the buffer of snprintf; may be NULL if `size` is 0
- * @param size the most bytes to write, including the terminating NUL
- * @param length receives the length of the whole text without the NUL; may be NULL
+ * @param text    receives the text, like the buffer of snprintf; may be NULL if `size` is 0
+ * @param size    the most bytes to write, including the terminating NUL
+ * @param length  receives the length of the whole text without the NUL; may be NULL
  * @retval CLS_ERROR_INVALID_VALUE `text` is null and `size` is not 0
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_OUT_OF_MEMORY

@@ -24,9 +24,9 @@ typedef struct cls_managed_context_handle *cls_managed_context;
 
 /**
  * Creates a managed context on a device. The caller destroys it.
- * @param device as in cls_device_find; NULL: the default device
+ * @param device       as in cls_device_find; NULL: the default device
  * @param with_streams 0: no coordinator; steps complete inside their call
- * @param out receives the managed context
+ * @param out          receives the managed context
  * @return also the statuses of cls_context_create and cls_async_coordinator_create
  */
 CLS_API cls_status cls_managed_context_create(const char *device, int with_streams,
