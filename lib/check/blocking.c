@@ -70,7 +70,7 @@ static bool is_turn(const struct dep *dep) { return !dep->stream && !dep->gate &
 static bool waits_for_gate(struct points *ahead, struct point one) {
     bool waits = false;
     pthread_mutex_lock(&one.stream->lock);
-    struct command *command = one.stream->fifo_head;
+    struct command *command = fifo_head(&one.stream->fifo);
     for (; command && command->position <= one.position && !waits; command = command->next)
         for (unsigned i = 0; i < command->deps.count && !waits; i++) {
             const struct dep *dep = &deps_items(&command->deps)[i];

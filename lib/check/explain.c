@@ -48,7 +48,7 @@ static void say_progress(struct text *text, const struct stream *stream) {
     if (poison)
         text_printf(text, "poisoned by '%s' (%s); ", poison->label,
                     cls_status_string(poison->status));
-    if (!flights->count && !stream->fifo_head) {
+    if (!flights->count && fifo_is_empty(&stream->fifo)) {
         text_printf(text, "nothing to do after %llu commands\n",
                     (unsigned long long)stream->submitted);
         return;
@@ -61,8 +61,8 @@ static void say_progress(struct text *text, const struct stream *stream) {
                     flight_at(flights, 0)->label,
                     (unsigned long long)flight_at(flights, 0)->position,
                     stream->unflushed ? ", unflushed" : "");
-    if (stream->fifo_count)
-        text_printf(text, "; %zu unsubmitted", stream->fifo_count);
+    if (!fifo_is_empty(&stream->fifo))
+        text_printf(text, "; %zu unsubmitted", fifo_count(&stream->fifo));
     text_printf(text, "\n");
 }
 
@@ -97,7 +97,7 @@ static void say_source(struct explanation *explanation, const struct dep *dep) {
 
 static void say_running(struct text *text, const struct stream *stream,
                         const struct queued *queued) {
-    uint64_t since = atomic_load(&stream->running_since);
+    uint64_t since = fifo_running_since(&stream->fifo);
     if (since)
         text_printf(text, "    '%s' (%llu) has been running for %llu ms\n",
                     command_label(queued->command), (unsigned long long)queued->position,

@@ -7,7 +7,8 @@ void queued_visit(struct stream *stream, bool (*visit)(const struct queued *queu
                   void *arg) {
     bool going = true;
     pthread_mutex_lock(&stream->lock);
-    for (struct command *command = stream->fifo_head; command && going; command = command->next) {
+    for (struct command *command = fifo_head(&stream->fifo); command && going;
+         command = command->next) {
         struct queued queued = {command->position, command, &command->deps};
         going = visit(&queued, arg);
     }

@@ -56,17 +56,6 @@ void engine_rouse(void) {
         engine_kick();
 }
 
-static _Atomic unsigned blocked;
-
-void engine_blocked(void) { atomic_fetch_add(&blocked, 1); }
-void engine_unblocked(void) { atomic_fetch_sub(&blocked, 1); }
-
-void engine_notice(void) {
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load(&blocked))
-        engine_kick();
-}
-
 void engine_watch(struct stream *stream) {
     stream->watched = true;
     object_retain(&stream->object);
@@ -93,7 +82,7 @@ static bool has_news(struct stream *stream, bool *busy) {
     if (pthread_mutex_trylock(&stream->lock))
         return true;
     bool news = stream->submitted != stream->looked_at;
-    *busy = news && !stream->fifo_head && !stream_memory_is_owed(stream);
+    *busy = news && fifo_is_empty(&stream->fifo) && !stream_memory_is_owed(stream);
     stream->looked_at = stream->submitted;
     pthread_mutex_unlock(&stream->lock);
     return news;
@@ -122,8 +111,9 @@ static enum need look_after(struct stream *stream, bool urgent) {
     stream_drive(stream);
     stream_memory_shed(stream);
     pthread_mutex_lock(&stream->lock);
-    bool pending = stream->flights.count || stream->fifo_head || stream_memory_is_owed(stream);
-    bool deferred = stream->fifo_head && !stream->running;
+    bool pending =
+        stream->flights.count || !fifo_is_empty(&stream->fifo) || stream_memory_is_owed(stream);
+    bool deferred = fifo_needs_driving(&stream->fifo);
     pthread_mutex_unlock(&stream->lock);
     /* A long sleep would be cut short by the next command. */
     if (fresh || deferred || (news && engine_ticks_for(stream)))
@@ -139,7 +129,8 @@ static bool let_go(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
     bool holds = stream_memory_is_owed(stream) ||
                  (atomic_load(&stream->destroyed) && stream_memory_is_held(stream));
-    bool idle = !stream->flights.count && !stream->fifo_head && !stream->unflushed && !holds;
+    bool idle =
+        !stream->flights.count && fifo_is_empty(&stream->fifo) && !stream->unflushed && !holds;
     if (idle) {
         kernel_slots_clear(stream);
         handover_settle_queues(stream);
@@ -207,7 +198,7 @@ static bool is_quiet(struct stream *list) {
     bool quiet = true;
     for (; list && quiet; list = list->watch_next) {
         pthread_mutex_lock(&list->lock);
-        quiet = !list->unflushed && (!list->fifo_head || list->running);
+        quiet = !list->unflushed && !fifo_needs_driving(&list->fifo);
         pthread_mutex_unlock(&list->lock);
     }
     pthread_mutex_lock(&engine_lock);

@@ -38,14 +38,6 @@ bool engine_ticks_for(const struct stream *stream);
  * head that has to wait. Not for what is behind a worker: that hands it over itself. */
 void engine_rouse(void);
 
-/* A stream's head waits for something of another stream, until engine_unblocked. The count is up before
- * the head looks for the last time, so that whoever makes its turn come sees one or the other. */
-void engine_blocked(void);
-void engine_unblocked(void);
-
-/* Work has been handed over or done: a kick where somebody may have waited for that. */
-void engine_notice(void);
-
 /* From here on engine_is_down; the thread goes on with what there is. */
 void engine_close(void);
 

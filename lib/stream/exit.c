@@ -29,7 +29,7 @@ static struct at_exit handler;
 static uint64_t last_to_end(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
     const bool here = worker_is_in_code_of(stream);
-    const uint64_t position = here ? stream->fifo_head->position - 1 : stream->submitted;
+    const uint64_t position = here ? fifo_head(&stream->fifo)->position - 1 : stream->submitted;
     pthread_mutex_unlock(&stream->lock);
     return position;
 }
@@ -43,11 +43,9 @@ static void drain(uint64_t deadline) {
 static void drop_queued(void) {
     for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream)) {
         pthread_mutex_lock(&stream->lock);
-        struct command *head = stream->fifo_head;
-        if (head && stream->running)
-            head = head->next;
-        if (head)
-            stream_fail_locked(stream, head->position, CLS_ERROR_SHUTDOWN, 0, "process exit");
+        const struct command *first = fifo_first_not_running(&stream->fifo);
+        if (first)
+            stream_fail_locked(stream, first->position, CLS_ERROR_SHUTDOWN, 0, "process exit");
         stream->fresh_failure = false;
         pthread_mutex_unlock(&stream->lock);
         stream_drive(stream);

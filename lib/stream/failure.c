@@ -110,7 +110,7 @@ static const struct failure *inherited(struct stream *stream, uint64_t *first) {
         if ((failure = deps_failure(&flight->deps)) != NULL)
             return failure;
     }
-    for (struct command *command = stream->fifo_head; command; command = command->next) {
+    for (struct command *command = fifo_head(&stream->fifo); command; command = command->next) {
         *first = command->position;
         if ((failure = deps_failure(&command->deps)) != NULL)
             return failure;

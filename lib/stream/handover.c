@@ -157,8 +157,9 @@ void handover_asked(struct stream *stream) {
 
 void handover_recorded(struct stream *stream) {
     struct flight *last = flight_last(&stream->flights);
-    if (stream->fifo_tail) {
-        stream->fifo_tail->recorded = true;
+    struct command *queued = fifo_tail(&stream->fifo);
+    if (queued) {
+        queued->recorded = true;
         return;
     }
     handover_asked(stream);

@@ -26,7 +26,4 @@ uint64_t spin_wait_ns(const struct stream *stream);
  * (0: none), came first. */
 bool spin_wait(struct stream *stream, uint64_t position, uint64_t deadline);
 
-/* Has a thread that spins drive the FIFO; false when none was there to take it within two microseconds. */
-bool spin_wait_pass_on(struct stream *stream);
-
 #endif

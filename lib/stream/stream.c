@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/condition.h"
 #include "base/error.h"
 #include "base/setting.h"
 #include "check/race.h"
@@ -101,7 +100,7 @@ static void stream_finalize(struct object *object) {
     free_failures(atomic_load(&stream->failures));
     free(stream->spare);
     trace_records_free(stream->spare_records);
-    pthread_cond_destroy(&stream->progress);
+    fifo_destroy(&stream->fifo);
     context_put(stream->context);
 }
 
@@ -235,7 +234,6 @@ static void set_options(struct stream *stream, const cls_stream_config *config) 
     stream->wait = config->wait;
     stream->priority = priority_clamp(config->priority);
     stream->max_in_flight = config->max_in_flight ? config->max_in_flight : DEFAULT_IN_FLIGHT;
-    stream->fifo_limit = config->fifo_limit;
     stream->want_profiled = config->timing != 0;
     const bool out_of_order = stream->queue->traits.out_of_order;
     stream->event_interval = event_interval(out_of_order, stream->max_in_flight);
@@ -248,7 +246,7 @@ static void set_options(struct stream *stream, const cls_stream_config *config) 
 static cls_status build(struct context *context, const cls_stream_config *config,
                         struct queue *queue, struct failure *spare, struct stream **out) {
     struct stream *stream = object_create(&stream_pool);
-    if (!stream || !condition_init(&stream->progress)) {
+    if (!stream || !fifo_init(&stream->fifo, config->fifo_limit)) {
         if (stream)
             object_abandon(&stream->object);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream");
@@ -361,7 +359,7 @@ uint64_t stream_last_use(struct stream *stream, use_test uses, const void *arg) 
         flight->singled_out = true;
         position = flight->position;
     }
-    const struct command *command = stream->fifo_head;
+    const struct command *command = fifo_head(&stream->fifo);
     for (; command; command = command->next)
         if (uses(&command->refs, command_host(command), arg))
             position = command->position;
@@ -387,7 +385,7 @@ cls_status cls_stream_get_info(cls_stream handle, cls_stream_info *info) {
     info->wait = stream->wait;
     info->timing = traits->profiled || stream->want_profiled;
     info->max_in_flight = stream->max_in_flight;
-    info->fifo_limit = stream->fifo_limit;
+    info->fifo_limit = stream->fifo.limit;
     pthread_mutex_unlock(&stream->lock);
     stream_put(stream);
     return CLS_SUCCESS;
@@ -407,7 +405,7 @@ cls_status cls_stream_get_counters(cls_stream handle, cls_stream_counters *count
     counters->size = sizeof *counters;
     counters->submitted = stream->submitted;
     counters->in_flight = stream->flights.commands;
-    counters->queued = stream->fifo_count;
+    counters->queued = fifo_count(&stream->fifo);
     pthread_mutex_unlock(&stream->lock);
     stream_put(stream);
     return CLS_SUCCESS;

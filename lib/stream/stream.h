@@ -21,6 +21,7 @@
 #include "command/kernel_slots.h"
 #include "stream/command.h"
 #include "stream/dep.h"
+#include "stream/fifo.h"
 #include "stream/flight.h"
 #include "stream/order_cache.h"
 
@@ -48,7 +49,7 @@ struct failure {
  * one, and each line of it is waited for. */
 struct stream {
     struct object object;
-    pthread_mutex_t lock;    /* of the slot: it outlives the stream. Guards what `progress` heads */
+    pthread_mutex_t lock;    /* of the slot: it outlives the stream */
     struct context *context; /* retained */
     unsigned max_in_flight;
 
@@ -59,8 +60,8 @@ struct stream {
     bool asks_in_batches : 1; /* how its flights stand (flight_state.h) */
     bool chain_shares : 1;    /* launches that nobody asks of share the event of one behind them */
     bool watched;             /* on the engine's list, which then holds a reference */
+    bool fresh_failure;       /* recorded, not yet told to the streams that depend on it */
     struct queue *queue;
-    struct command *fifo_head;
     _Atomic(struct failure *) failures; /* newest first */
     _Atomic uint64_t retired;
     uint64_t submitted;
@@ -71,10 +72,11 @@ struct stream {
     unsigned since_ask;      /* commands since the newest was last waited for, or recorded */
     unsigned ask_gap;  /* since_ask at that time: habits repeat, so that command gets an event */
     struct deps waits; /* for the next command */
+    cls_stream_counters counters;
+    struct fifo fifo; /* its head is in the line of the counter of work-items */
+
     _Atomic(struct magazine *) magazines; /* what the stream has freed, a list by pool */
     struct order_cache order_cache;       /* what the stream is ordered behind */
-    cls_stream_counters counters;
-
     uint64_t id;
     char name[64];
     struct stream *previous, *next; /* in the registry of all streams */
@@ -82,27 +84,11 @@ struct stream {
     _Atomic bool destroyed; /* the handle is; the work may still go on */
     cls_wait_policy wait;
     int priority; /* asked for: the order among held commands */
-    size_t fifo_limit;
 
     /* guarded by the lock, but for the atomics */
-    pthread_cond_t progress; /* handed over, retired: for waits on positions in the FIFO */
-    unsigned waiters;
-
     uint64_t firm_until; /* waits up to it are known to be over some day: for the wait check, under
                             its lock */
-    struct command *fifo_tail;
-    size_t fifo_count;
-    unsigned turns_given;    /* how often the head has let launches of other contexts pass */
     uint64_t helped_in_vain; /* what had retired when waiting for room did nothing, and 1; else 0 */
-    _Atomic bool draining; /* somebody is handing over the head: it counts as ahead of everything */
-    bool running;          /* the head is with a worker */
-    bool blocked;          /* the head waits for another stream's work or a gate */
-    _Atomic uint64_t pushed;        /* the last position that was put in the FIFO */
-    _Atomic uint64_t popped;        /* the last that has left it, or never was in it */
-    _Atomic unsigned spinners;      /* host threads that spin for a turn on cores of their own */
-    _Atomic bool passed;            /* one of them is to drive the FIFO */
-    _Atomic uint64_t running_since; /* the head's own code, on the host's clock; 0: it does not */
-    bool reserved;                  /* a worker is reserved for this stream */
 
     struct queue *companion; /* for foreign code; NULL until needed */
     struct queue_left *left; /* those that it has changed from, with its flights on them */
@@ -116,7 +102,6 @@ struct stream {
     bool hurt; /* a command failed in the driver: its queues may be dead */
 
     struct failure *spare; /* for the next failure, so that recording one cannot fail */
-    bool fresh_failure;    /* recorded, not yet told to the streams that depend on it */
 
     struct stream *watch_next;
     unsigned idle_looks;      /* of the engine, in a row */

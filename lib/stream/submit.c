@@ -15,14 +15,11 @@
 #include "stream/cross_context_hold.h"
 #include "stream/engine.h"
 #include "stream/event.h"
-#include "stream/exit.h"
 #include "stream/handover.h"
 #include "stream/mutant.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
 #include "stream/wait_check.h"
-#include "stream/worker.h"
-#include "stream/worker_commands.h"
 
 /* How long a submission helps the device along before it goes to the FIFO for want of room, and for which
  * share of what is in flight. */
@@ -42,57 +39,6 @@ static void count(struct stream *stream, const struct command *command) {
         stream->counters.bytes_on_device += command->bytes;
 }
 
-/* Under the lock: appends a copy of the command, with the pending waits, to the FIFO; with a worker reserved for
- * what is to run on one. */
-static cls_status push(struct stream *stream, struct command *command) {
-    if (stream->fifo_limit && stream->fifo_count >= stream->fifo_limit)
-        return error_set(CLS_ERROR_LIMIT, "stream '%s' holds %zu commands, its fifo_limit",
-                         stream->name, stream->fifo_count);
-    if (command->type->run && !stream->reserved) {
-        cls_status status = workers_reserve();
-        if (status)
-            return status;
-        stream->reserved = true;
-    }
-    struct command *node = malloc(sizeof *node);
-    if (!node)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to defer a command");
-    cls_status status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
-    if (status) {
-        free(node);
-        return status;
-    }
-    stream_count_submission(stream);
-    command->position = stream->submitted;
-    command->singled_out = true; /* who asks of it meanwhile finds no flight to tell so */
-    *node = *command;
-    if (mutant(MUTANT_DEFERRED_WAITS))
-        deps_clear(&stream->waits);
-    deps_move(&node->deps, &stream->waits);
-    node->next = NULL;
-    if (stream->fifo_tail) {
-        stream->fifo_tail->next = node;
-    } else {
-        stream->fifo_head = node;
-        atomic_store_explicit(&stream->popped, node->position - 1, memory_order_relaxed);
-        atomic_fetch_add(context_holding(stream->context, stream->priority), 1);
-    }
-    stream->fifo_tail = node;
-    atomic_store_explicit(&stream->pushed, node->position, memory_order_release);
-    stream->fifo_count++;
-    stream->counters.deferred++;
-    exit_note_work(stream->context->device);
-    return CLS_SUCCESS;
-}
-
-/* Nobody comes by for the reservation where the command that it was made for did not go in. */
-static cls_status defer(struct stream *stream, struct command *command) {
-    cls_status status = push(stream, command);
-    if (status)
-        fifo_settle_reservation(stream);
-    return status;
-}
-
 /* Whether the driver itself can be given the stream's pending waits. */
 static bool waits_are_native(struct stream *stream) {
     struct dep *items = deps_items(&stream->waits);
@@ -107,8 +53,8 @@ static cls_status submit_locked(struct stream *stream, struct command *command, 
     const struct failure *failure = stream_poison(stream);
     if (RARELY(failure) && !command->type->when_failed)
         return failure_report(stream, failure);
-    *deferred = (stream->fifo_head && !mutant(MUTANT_FIFO)) || !command->type->enqueue ||
-                (stream->waits.count && !waits_are_native(stream)) ||
+    *deferred = (!fifo_is_empty(&stream->fifo) && !mutant(MUTANT_FIFO)) ||
+                !command->type->enqueue || (stream->waits.count && !waits_are_native(stream)) ||
                 cross_context_holds(stream, command, &stream->waits);
     if (!RARELY(*deferred)) {
         enum flight_room room = handover_room(stream);
@@ -120,7 +66,7 @@ static cls_status submit_locked(struct stream *stream, struct command *command, 
         *deferred = room == FLIGHT_FULL;
     }
     if (RARELY(*deferred))
-        return defer(stream, command);
+        return fifo_push(stream, command);
     command->position = stream->submitted + 1;
     cls_status status = handover(stream, command, &stream->waits);
     if (RARELY(status))
@@ -136,7 +82,7 @@ static cls_status submit_locked(struct stream *stream, struct command *command, 
  * Called and left with the lock held. */
 COLD static void help(struct stream *stream) {
     const uint64_t retired = atomic_load(&stream->retired);
-    const bool queued = stream->fifo_head != NULL;
+    const bool queued = !fifo_is_empty(&stream->fifo);
     stream->counters.stalls++;
     if (stream->helped_in_vain == retired + 1)
         return;
@@ -201,7 +147,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     if (!RARELY(status) && position)
         *position = command->position;
     /* Who has the head goes on with what is behind it. */
-    bool drive = RARELY(deferred) && !status && !stream->running && !stream->draining;
+    bool drive = RARELY(deferred) && !status && fifo_is_free(&stream->fifo);
     bool settle = !status && stream->flights.unsettled;
     const bool news = RARELY(stream->fresh_failure);
     if (settle && !held)

@@ -7,7 +7,6 @@
 #include <sched.h>
 
 #include "base/clock.h"
-#include "base/condition.h"
 #include "base/error.h"
 #include "check/explain.h"
 #include "check/race.h"
@@ -81,11 +80,6 @@ void stream_settle(struct stream *stream) {
     object_release(&at->object);
 }
 
-/* Under the lock: whether the position is with the driver, or done. */
-static bool is_handed_over(const struct stream *stream, uint64_t position) {
-    return !stream->fifo_head || position < stream->fifo_head->position;
-}
-
 /* Under the lock: the flight whose event covers a position, flushed. NULL when there is none: the next
  * poll retires the position as failed. */
 static struct flight *covering_flight(struct stream *stream, uint64_t position) {
@@ -119,7 +113,7 @@ bool stream_dep(struct stream *stream, uint64_t position, const struct stream *w
     if (atomic_load(&stream->retired) < position) {
         pthread_mutex_lock(&stream->lock);
         bool pending = atomic_load(&stream->retired) < position;
-        if (pending && is_handed_over(stream, position))
+        if (pending && !fifo_has(&stream->fifo, position))
             cover_dep(stream, waiter, out);
         pthread_mutex_unlock(&stream->lock);
     }
@@ -206,10 +200,7 @@ static void note_complete(struct stream *stream, uint64_t position, cl_event eve
 
 /* Under the lock: sleeps until a position that is in the FIFO moves, for a while. */
 static void sleep_for_turn(struct stream *stream, const struct host_wait *wait) {
-    uint64_t until = clock_now_ns() + waiter_span(wait->start, wait->deadline);
-    stream->waiters++;
-    condition_wait(&stream->progress, &stream->lock, until);
-    stream->waiters--;
+    fifo_sleep(stream, clock_now_ns() + waiter_span(wait->start, wait->deadline));
 }
 
 /* Spins at first, then sleeps; a policy of spinning never sleeps. */
@@ -230,7 +221,8 @@ static void wait_for_event(struct stream *stream, cl_event event, struct host_wa
 
 /* Under the lock: the newest position that is with the driver, or was. */
 static uint64_t newest_handed_over(const struct stream *stream) {
-    return stream->fifo_head ? stream->fifo_head->position - 1 : stream->submitted;
+    const struct command *head = fifo_head(&stream->fifo);
+    return head ? head->position - 1 : stream->submitted;
 }
 
 /* One round: true when the position is retired. A position in the FIFO leaves the lock and the driver to
@@ -242,7 +234,7 @@ static bool wait_round(struct stream *stream, struct host_wait *wait) {
     stream_poll(stream);
     pthread_mutex_lock(&stream->lock);
     bool done = atomic_load(&stream->retired) >= wait->position;
-    bool queued = !done && !is_handed_over(stream, wait->position);
+    bool queued = !done && fifo_has(&stream->fifo, wait->position);
     if (wait->position == newest_handed_over(stream))
         handover_asked(stream);
     if (!done && !queued)
@@ -295,8 +287,7 @@ static cls_status poisoned_status(struct stream *stream) {
 /* Whether there is no room for the mark that is needed behind what there is, which ends with `*position`. */
 static bool takes_no_mark(struct stream *stream, uint64_t *position) {
     pthread_mutex_lock(&stream->lock);
-    const bool full = stream->fifo_limit && stream->fifo_count >= stream->fifo_limit &&
-                      !stream_marked_locked(stream, position);
+    const bool full = fifo_is_full(&stream->fifo) && !stream_marked_locked(stream, position);
     pthread_mutex_unlock(&stream->lock);
     return full;
 }
@@ -392,9 +383,9 @@ cls_status stream_progress(struct stream *stream, uint64_t position) {
     if (atomic_load(&stream->retired) >= position)
         return tell_progress(stream, position);
     pthread_mutex_lock(&stream->lock);
-    bool queued = stream->fifo_head != NULL;
+    bool queued = !fifo_is_empty(&stream->fifo);
     struct flight *last = flight_last(&stream->flights);
-    if (last && !last->event && is_handed_over(stream, position))
+    if (last && !last->event && !fifo_has(&stream->fifo, position))
         handover_cover(stream);
     stream_flush_locked(stream);
     pthread_mutex_unlock(&stream->lock);

@@ -17,8 +17,8 @@ struct stream;
 cls_status workers_reserve(void);
 void workers_unreserve(void);
 
-/* Runs the head of the stream's FIFO, and what may follow, on a thread. The stream is marked running and
- * a worker reserved for it; takes over a reference to it. Cannot fail. */
+/* Runs the head of the stream's FIFO, and what may follow, on a thread. The FIFO is in FIFO_ON_WORKER, with a worker
+ * reserved; takes over a reference to the stream. Cannot fail. */
 void workers_run(struct stream *stream);
 
 /* Whether this thread is inside a host function or callback, and of which stream. */

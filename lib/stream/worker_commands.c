@@ -16,7 +16,6 @@
 #include "stream/handover.h"
 #include "stream/mutant.h"
 #include "stream/observe.h"
-#include "stream/spin_wait.h"
 #include "stream/stream.h"
 #include "stream/worker.h"
 
@@ -159,14 +158,12 @@ static bool finish(struct stream *stream, struct command *head, const struct run
     if (result->skipped)
         fifo_fail_skipped(stream, head);
     if (result->event)
-        push_flight(stream, fifo_hand_over_head(stream), result);
+        push_flight(stream, fifo_pop(stream), result);
     else if (!stream->flights.count)
         fifo_finish_head(stream);
-    stream->running = false;
-    fifo_settle_reservation(stream);
-    bool for_driver = stream->fifo_head && !stream->fifo_head->type->run;
+    bool for_driver = fifo_give_back(stream);
     stream_unlock_telling(stream);
-    engine_notice();
+    fifo_notify_blocked();
     return for_driver;
 }
 
@@ -179,28 +176,28 @@ static struct run_result run_now(struct stream *stream, struct command *head, cl
     return result;
 }
 
-/* True when a thread that waits for what follows hands it over. */
+/* True when a thread that waits for what follows has taken the FIFO over. */
 static bool run_head(struct stream *stream) {
-    struct command *head = stream->fifo_head; /* stays: the stream is running */
+    struct command *head = fifo_head(&stream->fifo); /* stays: this worker owns it */
     struct run_result result = {.status = CLS_SUCCESS};
     await_turn(stream, head);
     const struct failure *failure = stream_failure_at(stream, head->position);
     bool skipped = stream_poison(stream) || engine_is_down();
     if (!skipped || head->type->when_failed) {
-        atomic_store(&stream->running_since, clock_now_ns());
+        fifo_run_begin(&stream->fifo);
         result = run_now(stream, head, failure ? failure->status : CLS_SUCCESS);
-        atomic_store(&stream->running_since, 0);
+        fifo_run_end(&stream->fifo);
     } else {
         result.skipped = true;
     }
     if (head->type->after_completion && !result.event)
         stream_poll(stream);
-    return finish(stream, head, &result) && spin_wait_pass_on(stream);
+    return finish(stream, head, &result) && fifo_offer(&stream->fifo);
 }
 
 void worker_commands_run(struct stream *stream) {
-    bool passed;
+    bool taken;
     do
-        passed = run_head(stream);
-    while (!passed && fifo_drain(stream));
+        taken = run_head(stream);
+    while (!taken && fifo_drain(stream));
 }

@@ -25,6 +25,7 @@ static void test_streams(void **state) {
     assert_int_equal(LAST_LINE(stream, submitted), 1);
     assert_int_equal(LAST_LINE(stream, flights), 2);
     assert_true(LAST_LINE(stream, waits.u.here[1]) <= 4);
+    assert_int_equal(LAST_LINE(stream, fifo.head), LAST_LINE(stream, counters.work_items));
     assert_int_equal(offsetof(struct stream, kernels) % LINE, 0);
 }
 
