@@ -154,7 +154,7 @@ static void test_a_long_chain_on_threads(void **state) {
     }
     const unsigned long before = context_switches();
     OK(cls_coordinator_execute_parallel(coordinator, no_phase, &calls));
-    assert_in_range(context_switches() - before, 0, MOST_SWITCHES);
+    assert_true(context_switches() - before <= MOST_SWITCHES);
     assert_int_equal(calls, STREAMS);
     OK(cls_coordinator_destroy(coordinator));
     for (unsigned i = 0; i < STREAMS; i++)

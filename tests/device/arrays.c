@@ -26,15 +26,6 @@ void prepare_tests(void) {
         cmocka_set_test_filter(getenv("TEST_FILTER"));
 }
 
-void expect_status(cls_status wanted, cls_status got, const char *call, const char *file,
-                   int line) {
-    if (got == wanted)
-        return;
-    print_error("%s is %s, not %s: %s\n", call, cls_status_string(got), cls_status_string(wanted),
-                cls_last_error_detail());
-    _fail(file, line);
-}
-
 static cls_device_info device_info(void) {
     size_t index = 0;
     cls_device_info info = CLS_DEVICE_INFO_INIT;

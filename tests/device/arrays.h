@@ -6,13 +6,9 @@
 #ifndef CLSTREAM_TESTS_ARRAYS_H
 #define CLSTREAM_TESTS_ARRAYS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
 
 #include <clstream.h>
 
@@ -38,11 +34,6 @@ bool device_is_oclgrind(void);
 /* Whether the driver's own convert_float rounds an i64 twice, by way of f64, as Oclgrind's does. */
 bool device_rounds_i64_twice(void);
 
-/* Fails the running test with the status, its detail and the call. */
-#define OK(call) expect_status(CLS_SUCCESS, (call), #call, __FILE__, __LINE__)
-#define EXPECT(status, call) expect_status((status), (call), #call, __FILE__, __LINE__)
-void expect_status(cls_status wanted, cls_status got, const char *call, const char *file, int line);
-
 /* Whether the default context's device has double precision. */
 bool device_has_f64(void);
 /* Whether its f32 arithmetic takes numbers below the smallest normal one as zero. */
@@ -52,7 +43,6 @@ bool device_flushes(void);
 #define NEED_TYPE(type)                         \
     if ((type) == CLS_F64 && !device_has_f64()) \
     SKIP_BECAUSE("the device has no f64")
-#define SKIP_BECAUSE(...) (print_message(__VA_ARGS__), print_message("\n"), skip())
 
 /* `count` elements: the type's limits, the other types' limits and their neighbours, ties, NaN,
  * infinities and zeros first, then pseudo-random ones of every magnitude. The same for the same

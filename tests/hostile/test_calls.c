@@ -6,13 +6,11 @@
  */
 #include "hostile.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "../support/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Functions that return no status answer a bad value with "?" or 0. */
 static cls_status answer_text(const char *text) {

@@ -43,14 +43,6 @@ static struct pace {
     double launch_ms;
 } pace;
 
-void rig_expect(cls_status wanted, cls_status got, const char *call, const char *file, int line) {
-    if (got == wanted)
-        return;
-    print_error("%s\n    is %s, not %s; the detail: %s\n", call, cls_status_string(got),
-                cls_status_string(wanted), cls_last_error_detail());
-    _fail(file, line);
-}
-
 /* --- time --- */
 
 double now_ms(void) {

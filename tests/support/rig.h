@@ -6,13 +6,9 @@
 #ifndef CLSTREAM_TESTS_RIG_H
 #define CLSTREAM_TESTS_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
 
 #include <semaphore.h>
 
@@ -36,16 +32,6 @@ int rig_teardown(void **state);
 
 /* Leaves the measured pace in the environment, so that the rig of a child process needs no launches. */
 void rig_pass_on_pace(void);
-
-/* --- checks --- */
-
-#define OK(call) rig_expect(CLS_SUCCESS, (call), #call, __FILE__, __LINE__)
-#define EXPECT(status, call) rig_expect((status), (call), #call, __FILE__, __LINE__)
-
-void rig_expect(cls_status wanted, cls_status got, const char *call, const char *file, int line);
-
-/* Skips the running test. */
-#define SKIP_BECAUSE(...) (print_message(__VA_ARGS__), print_message("\n"), skip())
 
 /* --- the device's nature --- */
 

@@ -6,18 +6,14 @@
 #ifndef CLSTREAM_TESTS_CHILD_H
 #define CLSTREAM_TESTS_CHILD_H
 
-#include <setjmp.h>
+#include "../support/test.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Inside the function of a child: returns the line that failed. */
 #define CHECK(condition)     \

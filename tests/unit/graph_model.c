@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "graph_model.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 uint64_t random_state;
 
@@ -90,7 +86,7 @@ bool closes_cycle(struct model *model, uint32_t dependent, uint32_t prerequisite
 static struct set set_of(struct graph_span span) {
     struct set set = {{0}};
     for (size_t i = 0; i < span.count; i++) {
-        EXPECT(span.nodes[i] < MAX_NODES && !set_has(&set, span.nodes[i]));
+        assert_true(span.nodes[i] < MAX_NODES && !set_has(&set, span.nodes[i]));
         set_put(&set, span.nodes[i], true);
     }
     return set;
@@ -101,15 +97,15 @@ static bool same_set(const struct set *a, const struct set *b) {
 }
 
 void expect_same_edges(const struct graph *graph, const struct model *model) {
-    EXPECT(graph_edge_count(graph) == model->edges);
+    assert_true(graph_edge_count(graph) == model->edges);
     for (uint32_t i = 0; i < model->limit; i++) {
-        EXPECT(graph_has_node(graph, i) == set_has(&model->nodes, i));
+        assert_true(graph_has_node(graph, i) == set_has(&model->nodes, i));
         if (!graph_has_node(graph, i))
             continue;
         const struct set prerequisites = set_of(graph_prerequisites(graph, i));
         const struct set dependents = set_of(graph_dependents(graph, i));
-        EXPECT(same_set(&prerequisites, &model->rows[i]));
-        EXPECT(same_set(&dependents, &model->columns[i]));
+        assert_true(same_set(&prerequisites, &model->rows[i]));
+        assert_true(same_set(&dependents, &model->columns[i]));
     }
 }
 
@@ -117,14 +113,14 @@ void expect_same_edges(const struct graph *graph, const struct model *model) {
 static void expect_order(struct graph *graph, const struct model *model) {
     const struct graph_span order = graph_order(graph);
     struct set passed = {{0}};
-    EXPECT(order.count == graph_node_count(graph));
+    assert_true(order.count == graph_node_count(graph));
     for (size_t i = 0; i < order.count; i++) {
         const struct set *row = &model->rows[order.nodes[i]];
         for (uint32_t w = 0; w < WORDS; w++)
-            EXPECT((row->words[w] & ~passed.words[w]) == 0);
+            assert_true((row->words[w] & ~passed.words[w]) == 0);
         set_put(&passed, order.nodes[i], true);
     }
-    EXPECT(same_set(&passed, &model->nodes));
+    assert_true(same_set(&passed, &model->nodes));
 }
 
 void expect_levels(const struct graph *graph) {
@@ -138,19 +134,19 @@ void expect_levels(const struct graph *graph) {
             set_put(&mates, list_mates(&graph->pool, list)[j], true);
         for (uint32_t j = 0; j < list->count; j++) {
             const uint32_t other = list_items(&graph->pool, list)[j];
-            EXPECT(graph->a.ranks[other].level <= level);
-            EXPECT(set_has(&mates, other) == (graph->a.ranks[other].level == level));
+            assert_true(graph->a.ranks[other].level <= level);
+            assert_true(set_has(&mates, other) == (graph->a.ranks[other].level == level));
             set_put(&mates, other, false);
         }
-        EXPECT(same_set(&mates, &(struct set){{0}}));
+        assert_true(same_set(&mates, &(struct set){{0}}));
     }
 }
 
 void expect_cycle(struct graph_span cycle, const struct model *model, bool added) {
-    EXPECT(cycle.count > 0);
+    assert_true(cycle.count > 0);
     set_of(cycle);
     for (size_t i = added; i < cycle.count; i++)
-        EXPECT(set_has(&model->rows[cycle.nodes[i]], cycle.nodes[(i + 1) % cycle.count]));
+        assert_true(set_has(&model->rows[cycle.nodes[i]], cycle.nodes[(i + 1) % cycle.count]));
 }
 
 struct cycle_check {
@@ -163,7 +159,7 @@ static void check_one_cycle(struct graph_span cycle, void *arg) {
     struct cycle_check *check = arg;
     const uint32_t component = check->components.of[cycle.nodes[0]];
     expect_cycle(cycle, check->model, false);
-    EXPECT(!set_has(&check->seen, component));
+    assert_true(!set_has(&check->seen, component));
     set_put(&check->seen, component, true);
 }
 
@@ -171,11 +167,11 @@ void expect_cycles(struct graph *graph, const struct model *model) {
     struct cycle_check check = {.model = model};
     const size_t cyclic = cyclic_components(model);
     kosaraju(model, &check.components);
-    EXPECT(graph_has_cycles(graph) == (cyclic > 0));
-    EXPECT(graph_cycles(graph, check_one_cycle, &check) == cyclic);
-    EXPECT(graph_cycles(graph, NULL, NULL) == cyclic);
+    assert_true(graph_has_cycles(graph) == (cyclic > 0));
+    assert_true(graph_cycles(graph, check_one_cycle, &check) == cyclic);
+    assert_true(graph_cycles(graph, NULL, NULL) == cyclic);
     if (cyclic)
-        EXPECT(graph_order(graph).count == 0);
+        assert_true(graph_order(graph).count == 0);
     else
         expect_order(graph, model);
 }

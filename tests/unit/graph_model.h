@@ -27,13 +27,6 @@ struct model {
     struct set rows[MAX_NODES], columns[MAX_NODES];
 };
 
-/* Fails the test, from any depth of helpers. */
-#define EXPECT(condition)                                      \
-    do {                                                       \
-        if (!(condition))                                      \
-            fail_msg("line %d: not %s", __LINE__, #condition); \
-    } while (0)
-
 /* The same numbers in every run. */
 extern uint64_t random_state;
 uint32_t random_below(uint32_t limit);

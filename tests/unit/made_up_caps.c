@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "made_up_caps.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
 
 #include "stream/context.h"
 

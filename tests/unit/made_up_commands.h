@@ -3,12 +3,7 @@
 #ifndef CLSTREAM_TESTS_MADE_UP_COMMANDS_H
 #define CLSTREAM_TESTS_MADE_UP_COMMANDS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include "trace/profile.h"
 

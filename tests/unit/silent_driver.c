@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "silent_driver.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <time.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <time.h>
 
 struct silent silent;
 struct seen seen;

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A submission that finds as much in flight as may be waits for some of it, once: where nothing has retired
  * since, the next ones go to the FIFO without a wait. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include "silent_driver.h"
 #include "stream/stream.h"

@@ -3,14 +3,10 @@
  * What batches ask of the driver: calls counted as they are made. Transfers and launches of a chain, and what
  * is built, when and by which process.
  */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "../support/test.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <clstream.h>
 #include <clstream/opencl.h>

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The pure parts of batches: which operations are fused, and where intermediate values lie. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../support/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <clstream.h>
 

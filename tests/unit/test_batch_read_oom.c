@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A batch's read that is refused for want of memory has submitted nothing: the host's memory is the caller's. */
-#include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <semaphore.h>
 
 #include <clstream.h>
 

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* One of a batch's own streams fails with work on it that is still to end: what comes after waits for that end. */
+#include "../support/test.h"
+
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include <clstream.h>
 #include <clstream/opencl.h>
@@ -20,8 +16,6 @@
 #include "stream/stream.h"
 
 enum { COUNT = 1 << 16, SOON_NS = 30 * 1000 * 1000 };
-
-#define OK(call) assert_int_equal((call), CLS_SUCCESS)
 
 /* Leaves a command on the queue that waits for the test's event. */
 static cl_int enqueue_gated(cl_command_queue queue, void *gate) {

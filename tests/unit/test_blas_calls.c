@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* How CLBlast is called: on which thread, what a call that takes long holds back, and what becomes of a
  * call that fails. CLBlast's product is wrapped by the linker. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
 
 #include "config.h"
 
@@ -63,8 +59,6 @@ struct rig {
     cls_stream in_order, other;
     cls_buffer a, c;
 };
-
-#define OK(call) assert_int_equal((call), CLS_SUCCESS)
 
 static int setup(void **state) {
     static struct rig rig;

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A stream that changes over to a profiled queue keeps the one before as long as it has work on it, however many
  * queues are idle. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include "silent_driver.h"
 

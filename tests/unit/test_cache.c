@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The disk cache: what a file must look like, and that nothing on the disk is an error. */
+#include "../support/test.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

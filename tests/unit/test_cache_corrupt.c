@@ -4,13 +4,9 @@
  * the driver, and the program is built and works all the same. Calls of clCreateProgramWithBinary are
  * counted where the library makes them.
  */
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <fcntl.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What each submission looks at stands in few cache lines: where the driver has used the cache, those are its cost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include "command/kernel.h"
 #include "memory/buffer.h"

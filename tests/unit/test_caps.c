@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The capability record: what is chosen from it, its form on disk, and the probes themselves. */
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <fcntl.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "driver/caps.h"

@@ -3,12 +3,7 @@
 /* Before cmocka, which has a macro of the same name as one of its functions. */
 #include "tools/chunk.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include <clstream.h>
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The comparison behind `clstream run --verify`: it must see a difference wherever one is
  * planted. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <math.h>
+#include <string.h>
 
 #include "../../tools/compare.h"
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands that wait for their turn, where there is no memory for one: when it is to wait, and when its turn has
  * come. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdlib.h>
 
 #include <clstream.h>
 #include <clstream/opencl.h>

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The device list, choosing from it, and quirks. Each test lists the devices in a process of its
  * own. */
+#include "../support/test.h"
+
 #include <ctype.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <clstream/device.h>
 

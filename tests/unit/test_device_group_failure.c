@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of a device group that fail halfway: what is on its way by then is in nobody's way. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include <semaphore.h>
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that two threads free at once, and that goes back to the driver between: the later one is told that its
  * handle is stale. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include <clstream.h>
 

@@ -3,13 +3,9 @@
  * Every allocation of the driver layer fails once: the call says so, and the same call succeeds
  * afterwards. Only the library's own allocations fail (--wrap at the link), never the driver's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
 
 #include "base/error.h"
 #include "driver/caps.h"

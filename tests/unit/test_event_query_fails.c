@@ -2,12 +2,9 @@
 /* A driver that cannot say how far a command is: the command counts as failed, but the caller's memory is not
  * given back before the driver is done with it, nor any memory that it uses where that is not to be known
  * either. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "driver/device.h"
 #include "driver/quirk.h"

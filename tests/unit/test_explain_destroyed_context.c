@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A context that another thread destroys while it is being explained. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include <clstream.h>
 

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The stages of `clstream run`: the language, and the plan that is made of it. */
+#include "../support/test.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <clstream/binary.h>
 #include <clstream/unary.h>

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a stream remembers of failures that it was reset from costs its later work nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include <clstream.h>
 #include <clstream/opencl.h>

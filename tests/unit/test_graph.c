@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Random programs on the dependency graph, compared with its model at every step. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../support/test.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "graph_model.h"
 
@@ -25,14 +21,14 @@ static void add_node(struct trial *trial) {
     if (graph_node_count(trial->graph) == trial->max_nodes)
         return;
     snprintf(label, sizeof label, "s%zu", graph_node_count(trial->graph));
-    EXPECT(graph_add_node(trial->graph, trial, label, &node) == CLS_SUCCESS);
-    EXPECT(node < MAX_NODES && !set_has(&trial->model.nodes, node));
-    EXPECT(node <= trial->model.limit); /* ids are dense */
-    EXPECT(graph_user(trial->graph, node) == trial &&
-           !strcmp(graph_label(trial->graph, node), label));
+    assert_true(graph_add_node(trial->graph, trial, label, &node) == CLS_SUCCESS);
+    assert_true(node < MAX_NODES && !set_has(&trial->model.nodes, node));
+    assert_true(node <= trial->model.limit); /* ids are dense */
+    assert_true(graph_user(trial->graph, node) == trial &&
+                !strcmp(graph_label(trial->graph, node), label));
     set_put(&trial->model.nodes, node, true);
     trial->model.limit = graph_id_limit(trial->graph);
-    EXPECT(node < trial->model.limit);
+    assert_true(node < trial->model.limit);
 }
 
 static uint32_t pick_node(const struct trial *trial) {
@@ -47,13 +43,13 @@ static void remove_node(struct trial *trial) {
     if (graph_node_count(trial->graph) < 2)
         return;
     const uint32_t node = pick_node(trial);
-    EXPECT(graph_remove_node(trial->graph, node) == CLS_SUCCESS);
+    assert_true(graph_remove_node(trial->graph, node) == CLS_SUCCESS);
     for (uint32_t i = 0; i < trial->model.limit; i++) {
         model_edge(&trial->model, i, node, false);
         model_edge(&trial->model, node, i, false);
     }
     set_put(&trial->model.nodes, node, false);
-    EXPECT(graph_remove_node(trial->graph, node) == CLS_ERROR_INVALID_VALUE);
+    assert_true(graph_remove_node(trial->graph, node) == CLS_ERROR_INVALID_VALUE);
 }
 
 /* Any pair of nodes, or (mostly) an edge that is there. */
@@ -64,9 +60,9 @@ static void remove_edge(struct trial *trial) {
     if (prerequisites.count && random_below(4))
         prerequisite = prerequisites.nodes[random_below((uint32_t)prerequisites.count)];
     const bool there = set_has(&trial->model.rows[dependent], prerequisite);
-    EXPECT(graph_has_edge(trial->graph, dependent, prerequisite) == there);
-    EXPECT(graph_remove_edge(trial->graph, dependent, prerequisite) ==
-           (there ? CLS_SUCCESS : CLS_ERROR_NOT_FOUND));
+    assert_true(graph_has_edge(trial->graph, dependent, prerequisite) == there);
+    assert_true(graph_remove_edge(trial->graph, dependent, prerequisite) ==
+                (there ? CLS_SUCCESS : CLS_ERROR_NOT_FOUND));
     model_edge(&trial->model, dependent, prerequisite, false);
 }
 
@@ -75,13 +71,13 @@ static void expect_refusal(struct trial *trial, uint32_t dependent, uint32_t pre
     uint32_t before[MAX_NODES];
     const size_t count = graph_node_count(trial->graph);
     memcpy(before, graph_order(trial->graph).nodes, count * sizeof *before);
-    EXPECT(graph_add_edge(trial->graph, dependent, prerequisite) == CLS_ERROR_DEADLOCK);
+    assert_true(graph_add_edge(trial->graph, dependent, prerequisite) == CLS_ERROR_DEADLOCK);
     const struct graph_span cycle = graph_last_cycle(trial->graph);
     expect_cycle(cycle, &trial->model, true);
-    EXPECT(cycle.nodes[0] == dependent && cycle.nodes[cycle.count > 1] == prerequisite);
-    EXPECT((cycle.count == 1) == (dependent == prerequisite));
+    assert_true(cycle.nodes[0] == dependent && cycle.nodes[cycle.count > 1] == prerequisite);
+    assert_true((cycle.count == 1) == (dependent == prerequisite));
     trial->graph->sorted = false; /* compare the ranks, not what was sorted before */
-    EXPECT(memcmp(before, graph_order(trial->graph).nodes, count * sizeof *before) == 0);
+    assert_true(memcmp(before, graph_order(trial->graph).nodes, count * sizeof *before) == 0);
     trial->refused++;
 }
 
@@ -92,8 +88,8 @@ static void add_edge(struct trial *trial) {
         expect_refusal(trial, dependent, prerequisite);
         return;
     }
-    EXPECT(graph_add_edge(trial->graph, dependent, prerequisite) == CLS_SUCCESS);
-    EXPECT(graph_has_edge(trial->graph, dependent, prerequisite));
+    assert_true(graph_add_edge(trial->graph, dependent, prerequisite) == CLS_SUCCESS);
+    assert_true(graph_has_edge(trial->graph, dependent, prerequisite));
     model_edge(&trial->model, dependent, prerequisite, true);
     trial->accepted += !there;
 }
@@ -117,7 +113,7 @@ static void run_trial(struct trial *trial, unsigned seed, bool permissive) {
     trial->max_nodes = seed % 50 == 49 ? 40 + random_below(80) : 1 + random_below(16);
     const uint32_t steps = trial->max_nodes * (1 + random_below(5));
     memset(&trial->model, 0, sizeof trial->model);
-    EXPECT(graph_create(permissive, &trial->graph) == CLS_SUCCESS);
+    assert_true(graph_create(permissive, &trial->graph) == CLS_SUCCESS);
     for (uint32_t i = 0; i < trial->max_nodes; i++)
         add_node(trial);
     for (uint32_t i = 0; i < steps; i++) {

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Handles: looked up by value, stale after destroy, safe against garbage and against threads. */
+#include "../support/test.h"
+
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <clstream/status.h>
 

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Names that are kept for good: one copy each, and no more of them than there is room for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "base/intern.h"
 

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The length of a union of intervals, added in any order, compared with an array of instants. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdlib.h>
 
 #include "pipeline/interval_union.h"
 

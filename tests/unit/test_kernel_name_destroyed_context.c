@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A kernel that is registered while its context is destroyed keeps neither of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <time.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <time.h>
 
 #include <clstream.h>
 

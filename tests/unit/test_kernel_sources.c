@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernel sources: the embedded ones, and those of CLSTREAM_KERNEL_PATH. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../support/test.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/error.h"
 #include "driver/source.h"

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What launches use is given back when the last of them is over, whichever of them holds it meanwhile: one that
  * follows another takes over what both use. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "../support/test.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <clstream.h>
 #include <clstream/opencl.h>

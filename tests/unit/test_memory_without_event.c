@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands whose end no event of the driver's tells: spans of commands that share one, and a library's calls.
  * What they use is not given back before something else tells that they are over. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include "../support/patience.h"
 #include "command/op.h"

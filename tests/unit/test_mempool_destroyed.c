@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of destroyed pools goes back to the driver though nobody waits for the streams that freed it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
+#include <time.h>
 
 #include <clstream.h>
 
@@ -16,8 +12,6 @@
 #include "../support/patience.h"
 
 enum { BYTES = 1 << 20, SOON_S = 60, LOOK_NS = 1000 * 1000 };
-
-#define OK(call) assert_int_equal((call), CLS_SUCCESS)
 
 /* A stream that is held until the timeline is at 1, and a buffer that its work writes. */
 struct world {

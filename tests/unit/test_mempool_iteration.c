@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Going through the pools that a stream has memory of, while another thread takes one of them away. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
+#include <time.h>
 
 #include <clstream.h>
 

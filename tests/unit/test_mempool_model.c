@@ -4,14 +4,10 @@
  * the test, so that every order of events can be had without a device. The model knows exactly what comes
  * before what; memory may be given again only where the model says that the free comes first.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../support/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <clstream.h>
 

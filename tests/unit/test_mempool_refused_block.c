@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the driver refuses: it is not in a pool's figures, nor is it given in memory that is smaller. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
 
 #include <clstream.h>
 #include <clstream/opencl.h>

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that nothing uses any more is given back by a trim, and counted, also when the library's own threads
  * are slow: each of them rests after every lock that it leaves. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "../support/test.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include <clstream.h>
 

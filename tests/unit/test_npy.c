@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The .npy header parser and writer of the clstream command. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../support/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../../tools/npy.h"
 

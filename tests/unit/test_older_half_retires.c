@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A submitter in passing asks about the older half of what is in flight, and only once that is done goes on to
  * retire it: nothing is asked about the newer, which the driver is at work on. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "../support/test.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <clstream.h>
 #include <clstream/opencl.h>

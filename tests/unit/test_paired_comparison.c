@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What rounds of a comparison agree on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include "driver/paired.h"
 

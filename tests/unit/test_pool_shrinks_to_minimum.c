@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A pool that shrinks while others lease from it and give back: it never has fewer streams than it is to have. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include <clstream.h>
 

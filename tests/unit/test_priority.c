@@ -4,15 +4,11 @@
  * each command goes to the driver. The test submits behind a gate, opens it, and then leaves the streams to
  * the library's own threads: it looks at what the observer counts only.
  */
+#include "../support/test.h"
+
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include <clstream.h>
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Building programs, and their caches in memory and on disk, on the default device. */
+#include "../support/test.h"
+
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/error.h"
 #include "driver/cache_file.h"

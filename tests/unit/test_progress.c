@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The progress bar of the clstream command, drawn on a terminal of the test's own. */
 #define _XOPEN_SOURCE 700 /* posix_openpt */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The race checker's data: clocks, a past that stays bounded, shadows against one byte at a time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "check/race_clock.h"
 #include "check/race_shadow.h"

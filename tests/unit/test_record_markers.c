@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Records of a stream that only waits for another, and timed ones behind work: on an out-of-order queue they are no
  * commands of the driver's, on an in-order queue they are, and in both cases they order. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "../support/test.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include <clstream.h>
 #include <clstream/opencl.h>

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows moved by several threads: every byte of them and none between, from one caller and from many. */
+#include "../support/test.h"
+
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/mover.h"

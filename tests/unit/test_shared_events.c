@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Launches that share the last one's event, of a chain or on an in-order queue: those that nobody comes to ask of, and
  * no others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include "command/kernel.h"
 #include "driver/caps.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A signal that fails while another one of the stream is being made: it leaves nothing behind. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include <clstream.h>
 

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Queued signals of a timeline, committed in any order, compared with a search over all of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdlib.h>
 
 #include "coordinator/signal_queues.h"
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sizes and counts as the clstream command reads and prints them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include "../../tools/size.h"
 

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stalls of very many streams: a look takes time by their number, in whatever order they come. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "coordinator/stall.h"
 
@@ -58,7 +54,7 @@ static void expect_wanted(unsigned first, unsigned count) {
     uint32_t number;
     unsigned n = 0;
     while ((number = stall_next_wanted(&stall)) != STALL_NONE) {
-        assert_in_range(number, first, first + count - 1);
+        assert_true(number >= first && number - first < count);
         assert_true(stall.streams[number].known < stall.streams[number].wanted);
         stall.streams[number].known = stall.streams[number].wanted;
         n++;
@@ -87,7 +83,7 @@ static void test_a_cycle(void **state) {
     stall_solve(&stall);
     for (unsigned i = 0; i < MANY; i++)
         assert_int_equal(stall_unmet(&stall, i)->stream, (i + 1) % MANY);
-    assert_in_range(stall_cycle(&stall, 0), 0, MANY - 1);
+    assert_true(stall_cycle(&stall, 0) < MANY);
 }
 
 /* One waits for all the others with one item, and they for each other. */

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Statuses, driver codes and the per-thread detail. */
+#include "../support/test.h"
+
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/error.h"
 #include "driver/status.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A timed event that is recorded while another thread resets the stream has a time all the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "../support/test.h"
 
 #include <clstream.h>
 #include <clstream/opencl.h>

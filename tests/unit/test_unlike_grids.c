@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a driver aborts when launches of one kernel with unlike grids overlap, they wait for each other, and for
  * nothing else. The quirk is put on every device, whether it has it or not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include <clstream.h>
 #include <clstream/opencl.h>

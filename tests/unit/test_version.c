@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The version is one, in the headers, in configure.ac and in the library. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "../support/test.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include <clstream/version.h>
 

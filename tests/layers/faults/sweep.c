@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "sweep.h"
 
-#include <setjmp.h>
+#include "../../support/test.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "../../support/patience.h"
 

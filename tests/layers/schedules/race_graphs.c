@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The race checker on random graphs whose order is known exactly: it finds nothing in a correct graph, and
  * something in every graph that lacks one wait. Under a plain driver; no layer is needed. */
+#include "../../support/test.h"
+
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "dag.h"
 
