@@ -215,7 +215,7 @@ static cls_status refuse_cycle(const struct graph *graph) {
  * afresh once in as many additions as there are edges and nodes, they cost each addition little. */
 static void renew_old_ranks(struct graph *graph) {
     if (++graph->edges_added > 2 * graph->edge_count + graph->node_count + RENEW_MIN) {
-        graph_order(graph);
+        graph_order_sort(graph);
         graph_order_renew(graph);
     }
 }
@@ -264,9 +264,9 @@ cls_status graph_add_edge(struct graph *graph, uint32_t dependent, uint32_t prer
 }
 
 /* Losing an edge or a node may have broken the last cycle. */
-static void unsettle(struct graph *graph) {
+static void doubt_cycles(struct graph *graph) {
     if (graph->knowledge == GRAPH_CYCLIC)
-        graph->knowledge = GRAPH_UNSETTLED;
+        graph->knowledge = GRAPH_UNKNOWN;
 }
 
 static cls_status no_such_edge(const struct graph *graph, uint32_t dependent,
@@ -293,7 +293,7 @@ cls_status graph_remove_edge(struct graph *graph, uint32_t dependent, uint32_t p
     list_drop_mate(&graph->pool, prerequisites, prerequisite);
     list_drop(&graph->pool, &graph->a.nodes[prerequisite].dependents, dependent);
     graph->edge_count--;
-    unsettle(graph);
+    doubt_cycles(graph);
     return CLS_SUCCESS;
 }
 
@@ -332,6 +332,6 @@ cls_status graph_remove_node(struct graph *graph, uint32_t node) {
     graph->free_id = node;
     graph->node_count--;
     graph->sorted = false;
-    unsettle(graph);
+    doubt_cycles(graph);
     return CLS_SUCCESS;
 }

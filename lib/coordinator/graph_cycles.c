@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cycles of a permissive graph: its strongly connected components (R. Tarjan, "Depth-first search and
- * linear graph algorithms", SIAM Journal on Computing 1(2), 1972) without recursion, and in each a
- * shortest cycle through one of its nodes.
+ * The questions that need a search over the whole graph: whether it has cycles, which, and its order.
+ *
+ * Cycles are found as strongly connected components (R. Tarjan, "Depth-first search and linear graph
+ * algorithms", SIAM Journal on Computing 1(2), 1972, without recursion); of each component a shortest cycle
+ * through one of its nodes is reported.
  */
 #include "coordinator/graph_state.h"
 
@@ -80,8 +82,9 @@ static bool find_components(struct graph *graph) {
     return c.cyclic;
 }
 
-void graph_settle(struct graph *graph) {
-    if (graph->knowledge != GRAPH_UNSETTLED)
+/* Finds out whether the graph has cycles where that is not known; gives a graph without any its order back. */
+static void update_knowledge(struct graph *graph) {
+    if (graph->knowledge != GRAPH_UNKNOWN)
         return;
     graph->knowledge = GRAPH_CYCLIC;
     if (find_components(graph))
@@ -91,8 +94,15 @@ void graph_settle(struct graph *graph) {
 }
 
 bool graph_has_cycles(struct graph *graph) {
-    graph_settle(graph);
+    update_knowledge(graph);
     return graph->knowledge == GRAPH_CYCLIC;
+}
+
+struct graph_span graph_order(struct graph *graph) {
+    if (graph_has_cycles(graph))
+        return (struct graph_span){NULL, 0};
+    graph_order_sort(graph);
+    return (struct graph_span){graph->a.sequence, graph->node_count};
 }
 
 /* The path from `root` to `last`, along the links, written to `before`. */

@@ -222,23 +222,19 @@ static int compare_places(const void *left, const void *right) {
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-struct graph_span graph_order(struct graph *graph) {
-    graph_settle(graph);
-    if (graph->knowledge != GRAPH_ORDERED)
-        return (struct graph_span){NULL, 0};
-    if (!graph->sorted) {
-        struct graph_place *places = graph->a.places;
-        size_t count = 0;
-        for (uint32_t i = 0; i < graph->limit; i++) {
-            const struct graph_rank *rank = &graph->a.ranks[i];
-            if (graph->a.nodes[i].exists)
-                places[count++] = (struct graph_place){rank->index, rank->level, i};
-        }
-        if (count)
-            qsort(places, count, sizeof *places, compare_places);
-        for (size_t i = 0; i < count; i++)
-            graph->a.sequence[i] = places[i].node;
-        graph->sorted = true;
+void graph_order_sort(struct graph *graph) {
+    struct graph_place *places = graph->a.places;
+    size_t count = 0;
+    if (graph->sorted)
+        return;
+    for (uint32_t i = 0; i < graph->limit; i++) {
+        const struct graph_rank *rank = &graph->a.ranks[i];
+        if (graph->a.nodes[i].exists)
+            places[count++] = (struct graph_place){rank->index, rank->level, i};
     }
-    return (struct graph_span){graph->a.sequence, graph->node_count};
+    if (count)
+        qsort(places, count, sizeof *places, compare_places);
+    for (size_t i = 0; i < count; i++)
+        graph->a.sequence[i] = places[i].node;
+    graph->sorted = true;
 }

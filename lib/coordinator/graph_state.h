@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The inside of the dependency graph, for the files graph*.c only. */
+/*
+ * The inside of the dependency graph, for the files graph*.c only. They call downwards: graph_cycles.c (questions
+ * about the whole graph), graph.c (nodes and edges), graph_order.c (the order), graph_lists.c (storage).
+ */
 #ifndef CLSTREAM_COORDINATOR_GRAPH_STATE_H
 #define CLSTREAM_COORDINATOR_GRAPH_STATE_H
 
@@ -47,9 +50,9 @@ struct graph_arrays {
 };
 
 enum graph_knowledge {
-    GRAPH_ORDERED,  /* acyclic; ranks and mates are kept */
-    GRAPH_CYCLIC,   /* has a cycle; ranks and mates are stale */
-    GRAPH_UNSETTLED /* had a cycle, and something was removed since; ranks and mates are stale */
+    GRAPH_ORDERED, /* acyclic; ranks and mates are kept */
+    GRAPH_CYCLIC,  /* has a cycle; ranks and mates are stale */
+    GRAPH_UNKNOWN  /* had a cycle, and something was removed since; ranks and mates are stale */
 };
 
 struct graph {
@@ -84,7 +87,7 @@ bool graph_order_insert(struct graph *graph, uint32_t dependent, uint32_t prereq
 /* Gives all nodes new ranks from `sequence`, which is in topological order. */
 void graph_order_renew(struct graph *graph);
 
-/* graph_cycles.c. Finds out whether an unsettled graph has cycles; renews the order of one without. */
-void graph_settle(struct graph *graph);
+/* Puts the nodes of an ordered graph into `sequence`, where they are not there yet. */
+void graph_order_sort(struct graph *graph);
 
 #endif
