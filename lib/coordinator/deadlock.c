@@ -10,40 +10,33 @@
 #include "stream/stream.h"
 #include "stream/wait_check.h"
 
-/* Timelines that owe a signal: somebody waits for a value that nobody has queued. */
-static _Atomic long owing;
-
-/* Those that are not yet where a wait wants them that was allowed for the sake of user code. That may have
- * ended without a signal: only then can there be a stream that waits for ever. */
-static _Atomic long lenient;
-
-/* One look at the streams. The call asked about is a stream of its own, with one item. */
-struct inquiry {
+/* One search. The call that is checked takes part as a stream of its own, with one item. */
+struct search {
     struct stall stall;
     struct stream *caller;
-    const struct dep *dep; /* that the caller would take on; NULL: a signal */
+    const struct dep *dep; /* of the wait that is checked; NULL: a signal is */
     uint32_t call;
     uint32_t visited; /* the stream whose queue is being visited */
     bool no_memory;
 };
 
-static uint32_t number_of(struct inquiry *inquiry, struct stream *stream) {
+static uint32_t number_of(struct search *search, struct stream *stream) {
     bool made;
-    uint32_t number = stall_stream(&inquiry->stall, stream, &made);
+    uint32_t number = stall_stream(&search->stall, stream, &made);
     if (made) {
         object_retain(&stream->object);
-        inquiry->stall.streams[number].known = stream->firm_until;
+        search->stall.streams[number].known = stream->firm_until;
     }
     return number;
 }
 
-/* The position of its signaller that meets a wait for a timeline; false when it is met, or may be by
- * anybody, or ends as a failure. */
+/* The position of the signaller behind which the timeline reaches the value. False when there is nothing to wait for
+ * in a stream: the value is reached, anybody may signal it, or the wait ends with a failure. */
 static bool awaited_position(struct timeline *timeline, uint64_t value, uint64_t *position) {
     if (!timeline->signaller)
         return false;
     pthread_mutex_lock(&timeline->lock);
-    timeline_settle(timeline);
+    timeline_update(timeline);
     bool over = timeline->value >= value || gate_failure(&timeline->gate, value);
     const struct signal_queue *queue = signal_queues_find(&timeline->queues, timeline->signaller);
     const struct queued_signal *signal = queue ? signal_queue_reaching(queue, value) : NULL;
@@ -52,8 +45,8 @@ static bool awaited_position(struct timeline *timeline, uint64_t value, uint64_t
     return !over && (signal || !atomic_load(&timeline->destroyed));
 }
 
-/* What a dependency needs; false when nothing that could be missing. */
-static bool need_of(struct inquiry *inquiry, const struct dep *dep, struct stall_need *need) {
+/* What a dependency needs; false when it is met, or sure to be. */
+static bool need_of(struct search *search, const struct dep *dep, struct stall_need *need) {
     struct stream *stream = dep->stream;
     *need = (struct stall_need){.position = dep->position, .value = dep->position};
     if (stream && atomic_load(&stream->retired) >= dep->position)
@@ -68,208 +61,177 @@ static bool need_of(struct inquiry *inquiry, const struct dep *dep, struct stall
     }
     if (!stream || need->position <= stream->firm_until)
         return false;
-    need->stream = number_of(inquiry, stream);
-    inquiry->no_memory = inquiry->no_memory || need->stream == STALL_NONE;
-    return !inquiry->no_memory;
+    need->stream = number_of(search, stream);
+    search->no_memory = search->no_memory || need->stream == STALL_NONE;
+    return !search->no_memory;
 }
 
-static void add_needs(struct inquiry *inquiry, const struct dep *items, unsigned n) {
+static void add_needs(struct search *search, const struct dep *items, unsigned n) {
     struct stall_need need;
-    for (unsigned i = 0; i < n && !inquiry->no_memory; i++) {
-        if (!need_of(inquiry, &items[i], &need))
+    for (unsigned i = 0; i < n && !search->no_memory; i++) {
+        if (!need_of(search, &items[i], &need))
             continue;
-        inquiry->no_memory = !stall_add_need(&inquiry->stall, need);
-        if (!inquiry->no_memory && items[i].gate)
+        search->no_memory = !stall_add_need(&search->stall, need);
+        if (!search->no_memory && items[i].gate)
             object_retain(&items[i].gate->object);
     }
 }
 
 static bool visit(const struct queued *queued, void *arg) {
-    struct inquiry *inquiry = arg;
-    struct stall_stream *stream = &inquiry->stall.streams[inquiry->visited];
+    struct search *search = arg;
+    struct stall_stream *stream = &search->stall.streams[search->visited];
     bool user_code = queued_runs_user_code(queued);
     if (queued->position <= ((const struct stream *)stream->key)->firm_until)
         stream->user_code_known = stream->user_code_known || user_code;
     if (queued->position <= stream->known)
         return true;
-    if (queued->position > stream->wanted || inquiry->no_memory)
+    if (queued->position > stream->wanted || search->no_memory)
         return false;
     if (!queued->deps->count && !user_code)
         return true;
-    inquiry->no_memory =
-        !stall_add_item(&inquiry->stall, inquiry->visited, queued->position, user_code,
+    search->no_memory =
+        !stall_add_item(&search->stall, search->visited, queued->position, user_code,
                         queued->command ? command_label(queued->command) : NULL);
-    if (!inquiry->no_memory)
-        add_needs(inquiry, deps_items(queued->deps), queued->deps->count);
+    if (!search->no_memory)
+        add_needs(search, deps_items(queued->deps), queued->deps->count);
     return true;
 }
 
-/* Behind all that the caller has queued. */
-static void add_call(struct inquiry *inquiry, uint32_t stream) {
-    inquiry->no_memory =
-        inquiry->no_memory || !stall_add_item(&inquiry->stall, stream, STALL_LATER, false, NULL);
-    if (!inquiry->no_memory)
-        add_needs(inquiry, inquiry->dep, 1);
+/* Appends the checked wait behind all that the caller has queued. */
+static void add_call(struct search *search, uint32_t stream) {
+    search->no_memory =
+        search->no_memory || !stall_add_item(&search->stall, stream, STALL_LATER, false, NULL);
+    if (!search->no_memory)
+        add_needs(search, search->dep, 1);
 }
 
-static void visit_stream(struct inquiry *inquiry, uint32_t number) {
-    struct stream *stream = inquiry->stall.streams[number].key;
-    uint64_t wanted = inquiry->stall.streams[number].wanted;
-    inquiry->visited = number;
-    if (!stream_poison(stream)) /* which drops what it has */
-        queued_visit(stream, visit, inquiry);
-    if (stream == inquiry->caller && inquiry->dep && wanted == UINT64_MAX)
-        add_call(inquiry, number);
-    inquiry->stall.streams[number].known = wanted;
+static void visit_stream(struct search *search, uint32_t number) {
+    struct stream *stream = search->stall.streams[number].key;
+    uint64_t wanted = search->stall.streams[number].wanted;
+    search->visited = number;
+    if (!stream_poison(stream)) /* a poisoned stream drops its queue */
+        queued_visit(stream, visit, search);
+    if (stream == search->caller && search->dep && wanted == UINT64_MAX)
+        add_call(search, number);
+    search->stall.streams[number].known = wanted;
 }
 
-/* The call as a stream: the wait itself, or what stands before the signal. */
-static void begin(struct inquiry *inquiry, uint64_t position) {
+/* Adds the call as a stream: the wait itself, or all that comes before the signal. */
+static void begin(struct search *search, uint64_t position) {
     bool made;
-    inquiry->call = stall_stream(&inquiry->stall, inquiry, &made);
-    inquiry->no_memory = inquiry->call == STALL_NONE;
-    if (inquiry->dep) {
-        add_call(inquiry, inquiry->call);
+    search->call = stall_stream(&search->stall, search, &made);
+    search->no_memory = search->call == STALL_NONE;
+    if (search->dep) {
+        add_call(search, search->call);
         return;
     }
-    uint32_t caller = inquiry->no_memory ? STALL_NONE : number_of(inquiry, inquiry->caller);
+    uint32_t caller = search->no_memory ? STALL_NONE : number_of(search, search->caller);
     const struct stall_need need = {.stream = caller, .position = position};
-    inquiry->no_memory =
-        caller == STALL_NONE ||
-        !stall_add_item(&inquiry->stall, inquiry->call, STALL_LATER, false, NULL) ||
-        !stall_add_need(&inquiry->stall, need);
+    search->no_memory = caller == STALL_NONE ||
+                        !stall_add_item(&search->stall, search->call, STALL_LATER, false, NULL) ||
+                        !stall_add_need(&search->stall, need);
 }
 
-static void end(struct inquiry *inquiry) {
-    for (uint32_t i = 0; i < inquiry->stall.n_streams; i++)
-        if (i != inquiry->call)
-            stream_put(inquiry->stall.streams[i].key);
-    for (uint32_t i = 0; i < inquiry->stall.n_needs; i++)
-        if (inquiry->stall.needs[i].tag)
-            timeline_put(inquiry->stall.needs[i].tag);
-    stall_free(&inquiry->stall);
+static void end(struct search *search) {
+    for (uint32_t i = 0; i < search->stall.n_streams; i++)
+        if (i != search->call)
+            stream_put(search->stall.streams[i].key);
+    for (uint32_t i = 0; i < search->stall.n_needs; i++)
+        if (search->stall.needs[i].tag)
+            timeline_put(search->stall.needs[i].tag);
+    stall_free(&search->stall);
 }
 
-static void indulge(struct timeline *timeline, uint64_t value) {
+/* Notes a wait that was allowed, so that the next check sees whether its signal is queued. `user_code`: it was allowed
+ * because user code may still signal it. */
+static void note_wait(struct timeline *timeline, uint64_t value, bool user_code) {
     pthread_mutex_lock(&timeline->lock);
-    if (value > timeline->indulged)
-        timeline->indulged = value;
+    if (user_code && value > timeline->max_user_wait)
+        timeline->max_user_wait = value;
     if (value > timeline->awaited)
         timeline->awaited = value;
-    deadlock_note_owed(timeline);
+    timeline_note_waits(timeline);
     pthread_mutex_unlock(&timeline->lock);
 }
 
-/* Notes what user code was counted on for, and the waits that are seen to be over some day whatever is
- * called next: those need not be looked at again. */
-static void note_verdict(struct inquiry *inquiry) {
-    for (uint32_t i = 0; i < inquiry->stall.n_needs; i++) {
-        const struct stall_need *need = &inquiry->stall.needs[i];
-        if (need->lenient)
-            indulge(need->tag, need->value);
+/* After a call was allowed: notes the waits that only user code can end, and up to where each stream is sure to get
+ * whatever is called next. The latter is not searched again. */
+static void note_allowed(struct search *search) {
+    for (uint32_t i = 0; i < search->stall.n_needs; i++) {
+        const struct stall_need *need = &search->stall.needs[i];
+        if (need->needs_user_code)
+            note_wait(need->tag, need->value, true);
     }
-    stall_solve_firmly(&inquiry->stall);
-    for (uint32_t i = 0; i < inquiry->stall.n_streams; i++) {
-        struct stream *stream = inquiry->stall.streams[i].key;
-        uint64_t position = i == inquiry->call ? 0 : stall_firm_position(&inquiry->stall, i);
+    stall_solve_firmly(&search->stall);
+    for (uint32_t i = 0; i < search->stall.n_streams; i++) {
+        struct stream *stream = search->stall.streams[i].key;
+        uint64_t position = i == search->call ? 0 : stall_firm_position(&search->stall, i);
         if (position)
             stream->firm_until = position;
     }
 }
 
-/* Looks at all the streams that the call leads to. */
-static void look(struct inquiry *inquiry, uint64_t position) {
+/* Adds all the streams that the call leads to, and solves the stall. */
+static void explore(struct search *search, uint64_t position) {
     uint32_t next;
-    begin(inquiry, position);
-    while (!inquiry->no_memory && (next = stall_next_wanted(&inquiry->stall)) != STALL_NONE)
-        visit_stream(inquiry, next);
-    if (!inquiry->no_memory)
-        stall_solve(&inquiry->stall);
+    begin(search, position);
+    while (!search->no_memory && (next = stall_next_wanted(&search->stall)) != STALL_NONE)
+        visit_stream(search, next);
+    if (!search->no_memory)
+        stall_solve(&search->stall);
 }
 
-static cls_status inquire(struct stream *caller, const struct dep *dep) {
-    struct inquiry inquiry = {.caller = caller, .dep = dep};
+static cls_status check_call(struct stream *caller, const struct dep *dep) {
+    struct search search = {.caller = caller, .dep = dep};
     cls_status status = CLS_SUCCESS;
-    look(&inquiry, UINT64_MAX);
-    if (inquiry.no_memory) {
+    explore(&search, UINT64_MAX);
+    if (search.no_memory) {
         status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to look for a deadlock");
     } else {
-        if (stall_unmet(&inquiry.stall, inquiry.call))
-            status = deadlock_report(&inquiry.stall, inquiry.call, caller);
+        if (stall_unmet(&search.stall, search.call))
+            status = deadlock_report(&search.stall, search.call, caller);
         else
-            note_verdict(&inquiry);
+            note_allowed(&search);
     }
-    end(&inquiry);
+    end(&search);
     return status;
 }
 
 bool deadlock_is_hopeless(struct stream *stream, uint64_t position) {
-    struct inquiry inquiry = {.caller = stream};
-    if (!atomic_load(&lenient))
+    struct search search = {.caller = stream};
+    if (!timeline_any_relaxed())
         return false;
     wait_check_lock();
-    look(&inquiry, position);
-    bool hopeless = !inquiry.no_memory && stall_unmet(&inquiry.stall, inquiry.call);
-    end(&inquiry);
+    explore(&search, position);
+    bool hopeless = !search.no_memory && stall_unmet(&search.stall, search.call);
+    end(&search);
     wait_check_unlock();
     return hopeless;
 }
 
-/* --- when to look --- */
-
-static bool is_owed(struct timeline *timeline, uint64_t value) {
-    const struct signal_queue *queue = signal_queues_find(&timeline->queues, timeline->signaller);
-    return value > timeline->value && !(queue && signal_queue_reaching(queue, value));
-}
-
-static void set_flag(bool *flag, bool now, _Atomic long *count) {
-    if (now != *flag)
-        atomic_fetch_add(count, now ? 1 : -1);
-    *flag = now;
-}
-
-void deadlock_note_owed(struct timeline *timeline) {
-    if (!timeline->signaller)
-        return;
-    set_flag(&timeline->owes, is_owed(timeline, timeline->awaited), &owing);
-    set_flag(&timeline->lenient, timeline->value < timeline->indulged, &lenient);
-}
-
-void deadlock_forget(struct timeline *timeline) {
-    set_flag(&timeline->owes, false, &owing);
-    set_flag(&timeline->lenient, false, &lenient);
-}
-
-/* Takes note of a wait that is allowed, so that the next check sees what it owes. */
-static void note_wait(struct timeline *timeline, uint64_t value) {
-    pthread_mutex_lock(&timeline->lock);
-    if (value > timeline->awaited)
-        timeline->awaited = value;
-    deadlock_note_owed(timeline);
-    pthread_mutex_unlock(&timeline->lock);
-}
+/* --- when to check --- */
 
 static cls_status check_wait(struct stream *stream, const struct dep *dep) {
     struct timeline *timeline = (struct timeline *)(void *)dep->gate;
-    bool look = atomic_load(&owing) || atomic_load(&lenient);
-    if (timeline && timeline->signaller && !look) {
+    bool needed = timeline_any_unsignalled() || timeline_any_relaxed();
+    if (timeline && timeline->signaller && !needed) {
         pthread_mutex_lock(&timeline->lock);
-        look = is_owed(timeline, dep->position);
+        needed = timeline_is_unsignalled(timeline, dep->position);
         pthread_mutex_unlock(&timeline->lock);
     }
-    cls_status status = look ? inquire(stream, dep) : CLS_SUCCESS;
+    cls_status status = needed ? check_call(stream, dep) : CLS_SUCCESS;
     if (!status && timeline && timeline->signaller)
-        note_wait(timeline, dep->position);
+        note_wait(timeline, dep->position, false);
     return status;
 }
 
 cls_status deadlock_check_signal(struct stream *stream) {
-    if (!atomic_load(&lenient))
+    if (!timeline_any_relaxed())
         return CLS_SUCCESS;
     wait_check_lock();
-    cls_status status = inquire(stream, NULL);
+    cls_status status = check_call(stream, NULL);
     wait_check_unlock();
     return status;
 }
 
-void deadlock_watch(void) { wait_check_install(check_wait); }
+void deadlock_enable(void) { wait_check_install(check_wait); }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Refusing the call that would leave a stream waiting for itself. A wait for a timeline with a named
- * signaller is a wait for a signal queued on that stream or, where none is, for all that the stream has
- * queued: later signals come behind. With the waits for events that makes a stall (coordinator/stall.h) of
- * the streams that the call leads to. As long as every awaited signal is queued nothing is looked at: a
- * cycle needs a wait for one that is not, an owed one.
+ * The deadlock check: refuses the call that would leave a stream waiting for itself.
+ *
+ * A wait for a value of a timeline with a named signaller waits for the signal queued on that stream. Where none is
+ * queued it waits for all that the stream has queued, because a later signal comes behind that. Together with the
+ * waits for events this gives a stall (coordinator/stall.h), of the streams that the call leads to, which is solved.
+ * A cycle needs a wait for a signal that is not queued; while there is none, nothing is searched.
  */
 #ifndef CLSTREAM_COORDINATOR_DEADLOCK_H
 #define CLSTREAM_COORDINATOR_DEADLOCK_H
@@ -15,21 +16,14 @@
 #include <clstream/status.h>
 
 struct stream;
-struct timeline;
 
-/* From here on waits are checked: there is a timeline with a signaller. */
-void deadlock_watch(void);
+/* Turns the check of waits on, for good: a timeline with a signaller is made. */
+void deadlock_enable(void);
 
-/* CLS_ERROR_DEADLOCK, reported, for a signal that would stand behind waits that are never over. */
+/* CLS_ERROR_DEADLOCK, reported, for a signal that would be queued behind waits that never end. */
 cls_status deadlock_check_signal(struct stream *stream);
 
-/* Whether the stream can never come to the position: it is of a cycle that user code could have broken. */
+/* Whether the stream can never reach the position: it is in a cycle that user code could have broken, and did not. */
 bool deadlock_is_hopeless(struct stream *stream, uint64_t position);
-
-/* Under the timeline's lock, when values were awaited, queued or reached: whether it owes a signal. */
-void deadlock_note_owed(struct timeline *timeline);
-
-/* The timeline is going. */
-void deadlock_forget(struct timeline *timeline);
 
 #endif

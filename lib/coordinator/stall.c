@@ -156,10 +156,10 @@ static const struct stall_need *first_unmet(const struct stall *stall,
     return NULL;
 }
 
-static void note_lenient(struct stall *stall, const struct stall_item *item) {
+static void note_user_code_needs(struct stall *stall, const struct stall_item *item) {
     for (uint32_t i = 0; i < item->n_needs; i++) {
         struct stall_need *need = &stall->needs[item->first_need + i];
-        need->lenient = need->lenient || !has_passed(stall, need);
+        need->needs_user_code = need->needs_user_code || !has_passed(stall, need);
     }
 }
 
@@ -177,7 +177,7 @@ static bool run(struct stall *stall, struct stall_stream *stream) {
     bool moved = false;
     while (stream->at != STALL_NONE && !obstacle(stall, stream)) {
         const struct stall_item *item = &stall->items[stream->at];
-        note_lenient(stall, item);
+        note_user_code_needs(stall, item);
         stream->user_code = stream->user_code || item->user_code;
         stream->at = item->next;
         stream->met = 0;

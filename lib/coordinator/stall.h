@@ -27,8 +27,8 @@ enum { STALL_NONE = UINT32_MAX };
 
 struct stall_need {
     uint32_t stream;
-    bool user_code; /* of that stream may meet it */
-    bool lenient;   /* solved: nothing else was there to meet it */
+    bool user_code;       /* of that stream may meet it */
+    bool needs_user_code; /* solved: nothing else was there to meet it */
     uint64_t position;
     void *tag; /* the caller's: what is waited for, and its value */
     uint64_t value;

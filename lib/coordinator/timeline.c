@@ -1,22 +1,53 @@
 /* SPDX-License-Identifier: MIT */
+/* The value of a timeline: what signals do to it, and which waits no signal is queued for. */
 #include "coordinator/timeline.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "check/explain.h"
 #include "check/race.h"
-#include "coordinator/deadlock.h"
-#include "stream/dep.h"
-#include "stream/engine.h"
 #include "stream/stream.h"
+
+/* --- waits without a signal, for the deadlock check --- */
+
+/* How many timelines have each of the two flags set. */
+static _Atomic long unsignalled, relaxed;
+
+bool timeline_any_unsignalled(void) { return atomic_load(&unsignalled) != 0; }
+
+bool timeline_any_relaxed(void) { return atomic_load(&relaxed) != 0; }
+
+bool timeline_is_unsignalled(const struct timeline *timeline, uint64_t value) {
+    const struct signal_queue *queue = signal_queues_find(&timeline->queues, timeline->signaller);
+    return value > timeline->value && !(queue && signal_queue_reaching(queue, value));
+}
+
+static void set_flag(bool *flag, bool now, _Atomic long *count) {
+    if (now != *flag)
+        atomic_fetch_add(count, now ? 1 : -1);
+    *flag = now;
+}
+
+void timeline_note_waits(struct timeline *timeline) {
+    if (!timeline->signaller)
+        return;
+    set_flag(&timeline->has_unsignalled_wait, timeline_is_unsignalled(timeline, timeline->awaited),
+             &unsignalled);
+    set_flag(&timeline->check_relaxed, timeline->value < timeline->max_user_wait, &relaxed);
+}
+
+static void forget_waits(struct timeline *timeline) {
+    set_flag(&timeline->has_unsignalled_wait, false, &unsignalled);
+    set_flag(&timeline->check_relaxed, false, &relaxed);
+}
+
+/* --- the object --- */
 
 static void timeline_finalize(struct object *object) {
     struct timeline *timeline = (struct timeline *)(void *)object;
     if (race_on())
         race_forget_signals(timeline);
-    deadlock_forget(timeline);
+    forget_waits(timeline);
     for (unsigned i = 0; i < timeline->queues.count; i++)
         stream_put(timeline->queues.items[i].key);
     signal_queues_free(&timeline->queues);
@@ -58,8 +89,8 @@ static void advance(struct timeline *timeline, uint64_t value, const struct fail
     if (failure)
         failures_record(&timeline->gate.failures, &timeline->spare, timeline->value + 1, failure);
     timeline->value = value;
-    if (timeline->owes || timeline->lenient)
-        deadlock_note_owed(timeline);
+    if (timeline->has_unsignalled_wait || timeline->check_relaxed)
+        timeline_note_waits(timeline);
     pthread_cond_broadcast(&timeline->progress);
 }
 
@@ -73,7 +104,7 @@ static void retire_queue(struct timeline *timeline, struct signal_queue *queue) 
     }
 }
 
-void timeline_settle(struct timeline *timeline) {
+void timeline_update(struct timeline *timeline) {
     for (unsigned i = 0; i < timeline->queues.count; i++)
         retire_queue(timeline, &timeline->queues.items[i]);
 }
@@ -91,11 +122,11 @@ static struct stream *close_one(struct timeline *timeline) {
     return NULL;
 }
 
-void timeline_tidy(struct timeline *timeline) {
+void timeline_release_idle(struct timeline *timeline) {
     struct stream *stream;
     do {
         pthread_mutex_lock(&timeline->lock);
-        timeline_settle(timeline);
+        timeline_update(timeline);
         stream = close_one(timeline);
         pthread_mutex_unlock(&timeline->lock);
         if (stream)
@@ -103,7 +134,9 @@ void timeline_tidy(struct timeline *timeline) {
     } while (stream);
 }
 
-void timeline_raise(struct timeline *timeline, uint64_t value) { advance(timeline, value, NULL); }
+void timeline_signal_now(struct timeline *timeline, uint64_t value) {
+    advance(timeline, value, NULL);
+}
 
 struct stream *timeline_next_signal(struct timeline *timeline, uint64_t value, unsigned *cursor,
                                     uint64_t *position) {
@@ -127,7 +160,7 @@ bool timeline_is_over(struct timeline *timeline) {
            (timeline->signaller && stream_is_over(timeline->signaller));
 }
 
-/* A queue with a claim only is a signal in the making. What the waiter itself has queued comes too late. */
+/* A claim counts: it is about to become a signal. What the waiter itself has queued comes behind its wait. */
 static bool has_signal_for(const struct timeline *timeline, uint64_t value,
                            const struct stream *waiter) {
     for (unsigned i = 0; i < timeline->queues.count; i++) {
@@ -138,8 +171,8 @@ static bool has_signal_for(const struct timeline *timeline, uint64_t value,
     return false;
 }
 
-void timeline_give_up(struct timeline *timeline, uint64_t value, const struct stream *waiter,
-                      bool hopeless) {
+void timeline_fail_waits(struct timeline *timeline, uint64_t value, const struct stream *waiter,
+                         bool hopeless) {
     if (timeline->value >= value || (!hopeless && has_signal_for(timeline, value, waiter)))
         return;
     const struct failure what = {.status = CLS_ERROR_COMMAND_FAILED,
@@ -150,125 +183,10 @@ void timeline_give_up(struct timeline *timeline, uint64_t value, const struct st
     pthread_cond_broadcast(&timeline->progress);
 }
 
-void timeline_enter(struct timeline *timeline, uint64_t value) {
+void timeline_lock_updated(struct timeline *timeline, uint64_t value) {
     const bool over = timeline_is_over(timeline); /* before the signals, not after */
     pthread_mutex_lock(&timeline->lock);
-    timeline_settle(timeline);
+    timeline_update(timeline);
     if (over)
-        timeline_give_up(timeline, value, NULL, false);
+        timeline_fail_waits(timeline, value, NULL, false);
 }
-
-/* --- as a gate --- */
-
-static bool is_over(struct gate *gate, uint64_t value) {
-    struct timeline *timeline = (struct timeline *)(void *)gate;
-    timeline_enter(timeline, value);
-    bool over = timeline->value >= value || gate_failure(gate, value);
-    pthread_mutex_unlock(&timeline->lock);
-    return over;
-}
-
-/* What one queued signal means for a waiter. */
-static enum gate_answer look_via(struct stream *stream, uint64_t position,
-                                 const struct stream *waiter, uint64_t at, struct dep *via) {
-    if (stream == waiter)
-        return position < at ? GATE_OPEN : GATE_SHUT;
-    if (stream_dep(stream, position, waiter, via))
-        return GATE_OPEN;
-    object_retain(&stream->object);
-    if (via->event_ref)
-        return GATE_VIA;
-    dep_release(via);
-    return GATE_SHUT;
-}
-
-static enum gate_answer look(struct gate *gate, uint64_t value, const struct stream *waiter,
-                             uint64_t position, struct dep *via) {
-    struct timeline *timeline = (struct timeline *)(void *)gate;
-    struct stream *stream;
-    unsigned cursor = 0;
-    uint64_t signal;
-    bool over = timeline_is_over(timeline), hopeless = false; /* before the signals, not after */
-    if (is_over(gate, value))
-        return GATE_OPEN;
-    while ((stream = timeline_next_signal(timeline, value, &cursor, &signal)) != NULL) {
-        enum gate_answer answer = look_via(stream, signal, waiter, position, via);
-        if (answer == GATE_OPEN && stream != waiter)
-            answer = is_over(gate, value) ? GATE_OPEN : GATE_SHUT;
-        if (over && answer == GATE_SHUT && timeline->signaller == stream)
-            hopeless = deadlock_is_hopeless(stream, signal);
-        stream_put(stream);
-        if (answer != GATE_SHUT)
-            return answer;
-    }
-    if (!over)
-        return GATE_SHUT;
-    pthread_mutex_lock(&timeline->lock);
-    timeline_give_up(timeline, value, waiter, hopeless);
-    pthread_mutex_unlock(&timeline->lock);
-    return is_over(gate, value) ? GATE_OPEN : GATE_SHUT;
-}
-
-/* Under the lock: what is queued for the value. */
-static bool say_queued(const struct timeline *timeline, uint64_t value, struct text *text) {
-    bool queued = false;
-    for (unsigned i = 0; i < timeline->queues.count; i++) {
-        const struct signal_queue *queue = &timeline->queues.items[i];
-        const struct queued_signal *signal = signal_queue_reaching(queue, value);
-        if (signal)
-            text_printf(text, "%s stream '%s' signals it behind its command %llu",
-                        queued ? "," : ":", ((const struct stream *)queue->key)->name,
-                        (unsigned long long)signal->position);
-        queued = queued || signal;
-    }
-    return queued;
-}
-
-static void describe(struct gate *gate, uint64_t value, struct text *text) {
-    struct timeline *timeline = (struct timeline *)(void *)gate;
-    const struct failure *failure = gate_failure(gate, value);
-    pthread_mutex_lock(&timeline->lock);
-    timeline_settle(timeline);
-    text_printf(text, "timeline '%s', at %llu of %llu", timeline->name,
-                (unsigned long long)timeline->value, (unsigned long long)value);
-    if (failure)
-        text_printf(text, ", poisoned by '%s'", failure->label);
-    else if (timeline->value < value && !say_queued(timeline, value, text)) {
-        if (timeline->signaller)
-            text_printf(text, ": only stream '%s' may signal it, and has not queued it",
-                        timeline->signaller->name);
-        else
-            text_printf(text, ": anybody may signal it, and nobody has queued it: a possible "
-                              "stall");
-    }
-    pthread_mutex_unlock(&timeline->lock);
-}
-
-/* Those with signals queued, then the signaller. */
-static struct stream *source(struct gate *gate, uint64_t value, unsigned *cursor) {
-    struct timeline *timeline = (struct timeline *)(void *)gate;
-    uint64_t position;
-    if (*cursor == UINT_MAX)
-        return NULL;
-    struct stream *stream = timeline_next_signal(timeline, value, cursor, &position);
-    if (stream || !timeline->signaller)
-        return stream;
-    *cursor = UINT_MAX;
-    object_retain(&timeline->signaller->object);
-    return timeline->signaller;
-}
-
-void timeline_explain(struct timeline *timeline, uint64_t value, struct explanation *to) {
-    struct stream *stream;
-    unsigned cursor = 0;
-    describe(&timeline->gate, value, &to->text);
-    text_printf(&to->text, "\n");
-    while ((stream = source(&timeline->gate, value, &cursor)) != NULL) {
-        explain_also(to, stream);
-        stream_put(stream);
-    }
-    explain_all(to);
-}
-
-const struct gate_type timeline_gate = {
-    .look = look, .is_over = is_over, .describe = describe, .source = source};

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timelines inside. A timeline is a gate (stream/gate.h). A signal of a stream is no command: as an event's
- * record it is a position of the stream, and takes effect when somebody looks and that position is
- * retired; so signalling costs the device nothing, and a wait for a signal that is with the driver is a
- * wait for that position. The value is settled under the timeline's lock, a leaf.
+ * Timelines: counters that streams and hosts raise (signal) and wait for. Files: timeline.c has the value,
+ * timeline_gate.c what a waiting stream is told, timeline_api.c and timeline_stream.c the public calls, deadlock.c the
+ * check of waits for a timeline with a named signaller.
+ *
+ * A signal of a stream is no command. It is a position of the stream, as an event's record is, so it costs the device
+ * nothing, and a wait for it is a wait for that position. The value is updated from retired positions when somebody
+ * asks for it, under the timeline's lock. No other lock is taken inside that one.
  */
 #ifndef CLSTREAM_COORDINATOR_TIMELINE_H
 #define CLSTREAM_COORDINATOR_TIMELINE_H
@@ -27,10 +30,10 @@ struct timeline {
     pthread_mutex_t lock;    /* guards what follows */
     pthread_cond_t progress; /* signalled, queued or failed: for waits of the host */
     uint64_t value;
-    uint64_t awaited;  /* the highest value that a stream was made to wait for */
-    uint64_t indulged; /* the highest of those that only user code was there to signal */
-    bool owes;         /* no signal is queued for `awaited` (coordinator/deadlock.h) */
-    bool lenient;      /* below `indulged` */
+    uint64_t awaited;          /* the highest value that a stream was made to wait for */
+    uint64_t max_user_wait;    /* the highest that only user code may still signal */
+    bool has_unsignalled_wait; /* `awaited` is not reached, and no signal is queued for it */
+    bool check_relaxed;        /* `max_user_wait` is not reached */
     struct signal_queues queues;
     struct failure *spare; /* for the next failure, so that recording one cannot fail */
 };
@@ -44,32 +47,43 @@ static inline void timeline_put(struct timeline *timeline) {
     object_release(&timeline->gate.object);
 }
 
-/* Under the lock: takes the signals whose positions are retired. */
-void timeline_settle(struct timeline *timeline);
+/* Under the lock: applies the queued signals whose positions are retired. */
+void timeline_update(struct timeline *timeline);
 
-/* Under the lock: the host's signal; a value that is reached changes nothing. Wakes who waits. */
-void timeline_raise(struct timeline *timeline, uint64_t value);
+/* Under the lock: the host's signal. Wakes host waits; does nothing when the value is reached already. */
+void timeline_signal_now(struct timeline *timeline, uint64_t value);
 
-/* Queued signals that would bring the timeline to `value`, one a call: the stream, retained, of the
- * first from `*cursor` on (0 at the start), and its position. NULL: no more. */
+/* Iterates over the queued signals that would bring the timeline to `value`; `*cursor` begins at 0. Returns the
+ * signal's stream, retained, and its position in it; NULL at the end. */
 struct stream *timeline_next_signal(struct timeline *timeline, uint64_t value, unsigned *cursor,
                                     uint64_t *position);
 
-/* Whether nobody can signal it any more, beyond what is queued. */
+/* Whether no more signals can be queued: the timeline, or its only signaller, was destroyed. */
 bool timeline_is_over(struct timeline *timeline);
 
-/* Under the lock: fails the waits for `value` and above, unless a signal for it is queued, and not hopeless.
- * `waiter` may be NULL. For a timeline that was over before. */
-void timeline_give_up(struct timeline *timeline, uint64_t value, const struct stream *waiter,
-                      bool hopeless);
+/* Under the lock, for a timeline that is over: fails the waits for `value` and above. Does nothing while a stream
+ * other than `waiter` (or NULL) has a signal for it queued, unless that signal is `hopeless`. */
+void timeline_fail_waits(struct timeline *timeline, uint64_t value, const struct stream *waiter,
+                         bool hopeless);
 
-/* Locks, settles, and fails the waits for `value` where nobody can meet them any more. */
-void timeline_enter(struct timeline *timeline, uint64_t value);
+/* For the deadlock check (coordinator/deadlock.h), which concerns timelines with a signaller only: whether any timeline
+ * has `has_unsignalled_wait` set, or `check_relaxed`. */
+bool timeline_any_unsignalled(void);
+bool timeline_any_relaxed(void);
 
-/* Settles, and lets go of the streams that have no signals queued any more. Without locks. */
-void timeline_tidy(struct timeline *timeline);
+/* Under the lock: whether the value is not reached, and no signal of the signaller is queued for it. */
+bool timeline_is_unsignalled(const struct timeline *timeline, uint64_t value);
 
-/* Says where the timeline is, and what the streams do that are to signal the value. */
+/* Under the lock, after values were awaited, queued or reached: updates both flags. */
+void timeline_note_waits(struct timeline *timeline);
+
+/* Locks, updates, and fails the waits for `value` where nobody can meet them any more. The caller unlocks. */
+void timeline_lock_updated(struct timeline *timeline, uint64_t value);
+
+/* Without locks: updates, and releases the streams that have no signals queued any more. */
+void timeline_release_idle(struct timeline *timeline);
+
+/* Appends the state of the timeline, and of the streams that are to signal the value. */
 void timeline_explain(struct timeline *timeline, uint64_t value, struct explanation *to);
 
 /* Reports a failure of the timeline to this thread's detail; returns its status. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timelines as a host sees them. */
+/* The public calls on timelines that take no stream: create, destroy, signal, query, wait, reset, get_info. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "stream/wait_check.h"
 #include "stream/worker.h"
 
-/* A sleep of the host, and a wait for one of several queued signals, last so long at most. */
+/* The longest sleep of a host wait, and the longest wait for one of several queued signals. */
 static const uint64_t SLICE_NS = 10 * CLOCK_MS, SHORT_SLICE_NS = CLOCK_MS;
 
 /* --- creation --- */
@@ -47,7 +47,7 @@ static cls_status build(const cls_timeline_config *config, struct stream *signal
     timeline->spare = spare;
     timeline->signaller = signaller;
     if (signaller)
-        deadlock_watch();
+        deadlock_enable();
     timeline->value = timeline->awaited = config->initial;
     if (config->name)
         snprintf(timeline->name, sizeof timeline->name, "%s", config->name);
@@ -91,7 +91,7 @@ cls_status cls_timeline_destroy(cls_timeline handle) {
         pthread_mutex_lock(&timeline->lock);
         pthread_cond_broadcast(&timeline->progress);
         pthread_mutex_unlock(&timeline->lock);
-        timeline_tidy(timeline);
+        timeline_release_idle(timeline);
         engine_kick();
     } else {
         status = object_invalid(&timeline_pool, handle);
@@ -121,18 +121,17 @@ cls_status cls_timeline_signal(cls_timeline handle, uint64_t value) {
     cls_status status = timeline_get(handle, &timeline);
     if (status)
         return status;
-    /* Not while somebody looks for deadlocks, who could see the value too early for it, and the host
-     * function that is here too late. */
+    /* Not during a deadlock check, which must see the value and the host function that signals it change together. */
     bool owned = timeline->signaller != NULL;
     if (owned)
         wait_check_lock();
     pthread_mutex_lock(&timeline->lock);
-    timeline_settle(timeline);
+    timeline_update(timeline);
     status = check_signal(timeline, value);
     if (!status && race_on())
         race_signals(timeline, value, NULL, 0);
     if (!status)
-        timeline_raise(timeline, value);
+        timeline_signal_now(timeline, value);
     pthread_mutex_unlock(&timeline->lock);
     if (owned)
         wait_check_unlock();
@@ -141,10 +140,10 @@ cls_status cls_timeline_signal(cls_timeline handle, uint64_t value) {
     return status;
 }
 
-/* Looks once: CLS_NOT_READY, or how it ended for who began to wait when `since` was the newest failure. */
-static cls_status look_once(struct timeline *timeline, uint64_t value,
-                            const struct failure *since) {
-    timeline_enter(timeline, value);
+/* CLS_NOT_READY, or the outcome of a wait that began when `since` was the newest failure. */
+static cls_status poll_value(struct timeline *timeline, uint64_t value,
+                             const struct failure *since) {
+    timeline_lock_updated(timeline, value);
     bool reached = timeline->value >= value;
     pthread_mutex_unlock(&timeline->lock);
     const struct failure *failure = gate_failure_since(&timeline->gate, value, since);
@@ -172,10 +171,10 @@ cls_status cls_timeline_query(cls_timeline handle, uint64_t value) {
     if (status)
         return status;
     const struct failure *since = gate_newest_failure(&timeline->gate);
-    status = look_once(timeline, value, since);
+    status = poll_value(timeline, value, since);
     if (status == CLS_NOT_READY) {
         progress(timeline, value);
-        status = look_once(timeline, value, since);
+        status = poll_value(timeline, value, since);
     }
     timeline_put(timeline);
     return status;
@@ -183,11 +182,11 @@ cls_status cls_timeline_query(cls_timeline handle, uint64_t value) {
 
 /* --- waiting --- */
 
-/* Sleeps until something is signalled or queued, or a while. */
+/* Sleeps until something is signalled or queued, or `until` comes. */
 static void sleep_on(struct timeline *timeline, uint64_t value, uint64_t until) {
     unsigned cursor = 0;
     pthread_mutex_lock(&timeline->lock);
-    timeline_settle(timeline);
+    timeline_update(timeline);
     bool queued = false;
     for (; cursor < timeline->queues.count && !queued; cursor++)
         queued = signal_queue_reaching(&timeline->queues.items[cursor], value) != NULL;
@@ -196,7 +195,7 @@ static void sleep_on(struct timeline *timeline, uint64_t value, uint64_t until) 
     pthread_mutex_unlock(&timeline->lock);
 }
 
-/* One round of a host wait. Where the one queued signal is with the driver it is awaited as any work. */
+/* One round of a host wait: waits for the stream whose signal is queued, or for one to be queued. */
 static void wait_round(struct timeline *timeline, uint64_t value, uint64_t deadline) {
     unsigned cursor = 0;
     uint64_t position, other, now = clock_now_ns();
@@ -229,7 +228,7 @@ static cls_status await(struct timeline *timeline, uint64_t value, uint64_t dead
     const struct failure *since = gate_newest_failure(&timeline->gate);
     for (;;) {
         bool expired = deadline != WAIT_FOREVER && clock_now_ns() >= deadline;
-        cls_status status = look_once(timeline, value, since);
+        cls_status status = poll_value(timeline, value, since);
         if (status != CLS_NOT_READY)
             return status;
         if (engine_is_down())
@@ -253,7 +252,7 @@ cls_status cls_timeline_wait(cls_timeline handle, uint64_t value, uint64_t timeo
     return status;
 }
 
-/* --- reset, and what it is --- */
+/* --- reset and get_info --- */
 
 cls_status cls_timeline_reset(cls_timeline handle) {
     struct timeline *timeline;
@@ -264,7 +263,7 @@ cls_status cls_timeline_reset(cls_timeline handle) {
     if (!spare)
         status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to reset a timeline");
     pthread_mutex_lock(&timeline->lock);
-    timeline_settle(timeline);
+    timeline_update(timeline);
     struct failure *failure = atomic_load(&timeline->gate.failures);
     if (!status && failure && atomic_load(&failure->last) == UINT64_MAX) {
         atomic_store(&failure->last, timeline->value);
@@ -296,7 +295,7 @@ cls_status cls_timeline_get_info(cls_timeline handle, cls_timeline_info *info) {
     if (status)
         return status;
     pthread_mutex_lock(&timeline->lock);
-    timeline_settle(timeline);
+    timeline_update(timeline);
     const struct failure *failure = gate_failure(&timeline->gate, UINT64_MAX);
     memcpy(info->name, timeline->name, sizeof info->name);
     info->value = timeline->value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timelines as streams signal them and wait for them. */
+/* Signals and waits of streams for timelines. */
 #include "base/error.h"
 #include "check/race.h"
 #include "coordinator/deadlock.h"
@@ -15,10 +15,10 @@ static cls_status refuse_value(const struct timeline *timeline, uint64_t value, 
                      timeline->name, (unsigned long long)value, (unsigned long long)known);
 }
 
-/* Under the lock: makes room for the signal; nobody can come before it with a higher value any more. */
+/* Under the lock: claims the value, so that no later signal of the stream can be at or below it. */
 static cls_status claim_locked(struct timeline *timeline, struct stream *stream, uint64_t value) {
     bool made;
-    timeline_settle(timeline);
+    timeline_update(timeline);
     if (timeline->signaller && timeline->signaller != stream)
         return error_set(CLS_ERROR_INVALID_STATE, "timeline '%s' is stream '%s's to signal",
                          timeline->name, timeline->signaller->name);
@@ -44,9 +44,9 @@ static void end_claim(struct timeline *timeline, struct stream *stream, uint64_t
     else
         signal_queue_commit(queue, position, value);
     bool awaited = timeline->awaited > timeline->value;
-    if (timeline->owes)
-        deadlock_note_owed(timeline);
-    timeline_settle(timeline);
+    if (timeline->has_unsignalled_wait)
+        timeline_note_waits(timeline);
+    timeline_update(timeline);
     pthread_cond_broadcast(&timeline->progress);
     pthread_mutex_unlock(&timeline->lock);
     if (awaited)
@@ -55,7 +55,7 @@ static void end_claim(struct timeline *timeline, struct stream *stream, uint64_t
 
 static cls_status signal_from(struct timeline *timeline, struct stream *stream, uint64_t value) {
     uint64_t position = 0;
-    timeline_tidy(timeline);
+    timeline_release_idle(timeline);
     cls_status status = timeline->signaller == stream ? deadlock_check_signal(stream) : CLS_SUCCESS;
     if (status)
         return status;
@@ -98,13 +98,14 @@ cls_status cls_stream_signal_timeline(cls_stream stream_handle, cls_timeline han
 
 /* --- wait --- */
 
-/* The dependency that a wait comes to, retained; false when there is nothing to wait for. */
+/* Makes the dependency of a wait, retained; false when there is nothing to wait for. */
 static bool wait_dep(struct timeline *timeline, uint64_t value, struct stream *stream,
                      struct dep *dep) {
     pthread_mutex_lock(&stream->lock);
     uint64_t next = stream->submitted + 1;
     pthread_mutex_unlock(&stream->lock);
-    const struct failure *since = gate_newest_failure(&timeline->gate); /* before the look */
+    const struct failure *since =
+        gate_newest_failure(&timeline->gate); /* before the value is read */
     enum gate_answer answer = timeline_gate.look(&timeline->gate, value, stream, next, dep);
     if (answer != GATE_SHUT)
         return answer == GATE_VIA;
@@ -128,7 +129,7 @@ cls_status cls_stream_wait_timeline(cls_stream stream_handle, cls_timeline handl
     if (status)
         return status;
     if (wait_dep(timeline, value, stream, &dep)) {
-        if (!timeline->signaller) /* else the check does so */
+        if (!timeline->signaller) /* else the deadlock check notes it */
             note_awaited(timeline, value);
         status = stream_add_wait(stream, &dep);
         if (status)
@@ -136,7 +137,7 @@ cls_status cls_stream_wait_timeline(cls_stream stream_handle, cls_timeline handl
     }
     if (!status && race_on())
         race_waits_signal(stream, timeline, value);
-    /* Looked at last: a failure found from here on is told to this stream by its wait. */
+    /* Read last: a later failure reaches the stream through its wait. */
     const struct failure *failure = gate_failure(&timeline->gate, value);
     if (failure)
         stream_inherit(stream, failure);

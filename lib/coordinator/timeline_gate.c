@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* A timeline as a gate (stream/gate.h): what a stream that waits for a value is told. */
+#include "coordinator/timeline.h"
+
+#include <limits.h>
+
+#include "check/explain.h"
+#include "coordinator/deadlock.h"
+#include "stream/dep.h"
+#include "stream/stream.h"
+
+static bool is_over(struct gate *gate, uint64_t value) {
+    struct timeline *timeline = (struct timeline *)(void *)gate;
+    timeline_lock_updated(timeline, value);
+    bool over = timeline->value >= value || gate_failure(gate, value);
+    pthread_mutex_unlock(&timeline->lock);
+    return over;
+}
+
+/* What one queued signal means for a waiter. */
+static enum gate_answer look_via(struct stream *stream, uint64_t position,
+                                 const struct stream *waiter, uint64_t at, struct dep *via) {
+    if (stream == waiter)
+        return position < at ? GATE_OPEN : GATE_SHUT;
+    if (stream_dep(stream, position, waiter, via))
+        return GATE_OPEN;
+    object_retain(&stream->object);
+    if (via->event_ref)
+        return GATE_VIA;
+    dep_release(via);
+    return GATE_SHUT;
+}
+
+static enum gate_answer look(struct gate *gate, uint64_t value, const struct stream *waiter,
+                             uint64_t position, struct dep *via) {
+    struct timeline *timeline = (struct timeline *)(void *)gate;
+    struct stream *stream;
+    unsigned cursor = 0;
+    uint64_t signal;
+    bool over = timeline_is_over(timeline), hopeless = false; /* before the signals, not after */
+    if (is_over(gate, value))
+        return GATE_OPEN;
+    while ((stream = timeline_next_signal(timeline, value, &cursor, &signal)) != NULL) {
+        enum gate_answer answer = look_via(stream, signal, waiter, position, via);
+        if (answer == GATE_OPEN && stream != waiter)
+            answer = is_over(gate, value) ? GATE_OPEN : GATE_SHUT;
+        if (over && answer == GATE_SHUT && timeline->signaller == stream)
+            hopeless = deadlock_is_hopeless(stream, signal);
+        stream_put(stream);
+        if (answer != GATE_SHUT)
+            return answer;
+    }
+    if (!over)
+        return GATE_SHUT;
+    pthread_mutex_lock(&timeline->lock);
+    timeline_fail_waits(timeline, value, waiter, hopeless);
+    pthread_mutex_unlock(&timeline->lock);
+    return is_over(gate, value) ? GATE_OPEN : GATE_SHUT;
+}
+
+/* Under the lock: appends what is queued for the value; false: nothing. */
+static bool describe_queued(const struct timeline *timeline, uint64_t value, struct text *text) {
+    bool queued = false;
+    for (unsigned i = 0; i < timeline->queues.count; i++) {
+        const struct signal_queue *queue = &timeline->queues.items[i];
+        const struct queued_signal *signal = signal_queue_reaching(queue, value);
+        if (signal)
+            text_printf(text, "%s stream '%s' signals it behind its command %llu",
+                        queued ? "," : ":", ((const struct stream *)queue->key)->name,
+                        (unsigned long long)signal->position);
+        queued = queued || signal;
+    }
+    return queued;
+}
+
+static void describe(struct gate *gate, uint64_t value, struct text *text) {
+    struct timeline *timeline = (struct timeline *)(void *)gate;
+    const struct failure *failure = gate_failure(gate, value);
+    pthread_mutex_lock(&timeline->lock);
+    timeline_update(timeline);
+    text_printf(text, "timeline '%s', at %llu of %llu", timeline->name,
+                (unsigned long long)timeline->value, (unsigned long long)value);
+    if (failure)
+        text_printf(text, ", poisoned by '%s'", failure->label);
+    else if (timeline->value < value && !describe_queued(timeline, value, text)) {
+        if (timeline->signaller)
+            text_printf(text, ": only stream '%s' may signal it, and has not queued it",
+                        timeline->signaller->name);
+        else
+            text_printf(text, ": anybody may signal it, and nobody has queued it: a possible "
+                              "stall");
+    }
+    pthread_mutex_unlock(&timeline->lock);
+}
+
+/* Iterates over the streams with signals queued, then the signaller. */
+static struct stream *source(struct gate *gate, uint64_t value, unsigned *cursor) {
+    struct timeline *timeline = (struct timeline *)(void *)gate;
+    uint64_t position;
+    if (*cursor == UINT_MAX)
+        return NULL;
+    struct stream *stream = timeline_next_signal(timeline, value, cursor, &position);
+    if (stream || !timeline->signaller)
+        return stream;
+    *cursor = UINT_MAX;
+    object_retain(&timeline->signaller->object);
+    return timeline->signaller;
+}
+
+void timeline_explain(struct timeline *timeline, uint64_t value, struct explanation *to) {
+    struct stream *stream;
+    unsigned cursor = 0;
+    describe(&timeline->gate, value, &to->text);
+    text_printf(&to->text, "\n");
+    while ((stream = source(&timeline->gate, value, &cursor)) != NULL) {
+        explain_also(to, stream);
+        stream_put(stream);
+    }
+    explain_all(to);
+}
+
+const struct gate_type timeline_gate = {
+    .look = look, .is_over = is_over, .describe = describe, .source = source};
