@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "batch/places.h"
 #include "batch/plan.h"
 #include "command/kernel.h"
 #include "memory/buffer.h"
@@ -51,7 +52,7 @@ static void add(struct arguments *to, struct op_arg arg) {
 static void add_place(struct arguments *to, const struct batch *batch, uint32_t index,
                       bool writes) {
     const struct node *node = &batch->nodes[index];
-    const struct place place = plan_place(batch, index);
+    const struct place place = place_of(batch, index);
     const size_t size = cls_dtype_size(node->dtype);
     add(to, op_arg_part(place.buffer, writes, place.offset * size, node->count * size));
     add(to, op_arg_u64(place.offset));
@@ -188,7 +189,7 @@ cls_status plan_bind(struct batch *batch) {
         status = bind_step(batch, &plan->steps[i], &plan->regions.at[i]);
     if (!status)
         status = keep_all(plan);
-    plan->may_lose = plan_may_lose(batch);
+    plan->may_lose = places_may_lose(batch);
     if (status)
         plan_unbind(plan);
     return status;

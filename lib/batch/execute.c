@@ -4,6 +4,7 @@
  * and the caller's stream waits for them at the end, so from outside all of it is that stream's work.
  */
 #include "base/error.h"
+#include "batch/places.h"
 #include "batch/plan.h"
 #include "check/blocking.h"
 #include "command/op.h"
@@ -123,7 +124,7 @@ static cls_status await_inputs(struct execution *execution, const struct region 
  * more, and is told apart. */
 static cls_matrix matrix_of(const struct batch *batch, uint32_t node, size_t rows, size_t columns,
                             bool transposed, struct buffer **buffer) {
-    const struct place place = plan_place(batch, node);
+    const struct place place = place_of(batch, node);
     *buffer = place.buffer;
     return cls_matrix_at(NULL, batch->nodes[node].dtype, place.offset, transposed ? columns : rows,
                          transposed ? rows : columns);
@@ -328,11 +329,11 @@ static cls_status execute(struct batch *batch, struct stream *stream, uint64_t *
         return failure_report(stream, failure);
     cls_status status = plan_prepare(batch);
     if (!status && !batch->overlaps_checked)
-        status = plan_check_overlaps(batch);
+        status = places_check_overlaps(batch);
     if (!status)
         status = plan_bind(batch);
     if (!status && batch->plan->may_lose)
-        status = plan_check_places(batch);
+        status = places_check(batch);
     if (status)
         return status;
     batch->overlaps_checked = true;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Makes the plan of a batch: regions, their kernels, and memory for uploads and results. */
 #include "batch/plan.h"
 
 #include <stdio.h>
@@ -170,103 +171,4 @@ cls_status plan_prepare(struct batch *batch) {
     }
     batch->plan = plan;
     return CLS_SUCCESS;
-}
-
-struct place plan_place(const struct batch *batch, uint32_t node) {
-    const struct node *at = &batch->nodes[node];
-    const size_t offset = batch->plan->offsets[node];
-    if (offset == SIZE_MAX)
-        return at->place;
-    return (struct place){.buffer = batch->arena, .offset = offset / cls_dtype_size(at->dtype)};
-}
-
-/* ---- overlaps */
-
-/* The bytes of a node that lies in an array of the caller's. */
-struct extent {
-    cl_mem memory;
-    size_t from, to;
-    size_t element;
-};
-
-static struct extent extent_of(const struct node *node) {
-    const size_t size = cls_dtype_size(node->dtype), from = node->place.offset * size;
-    return (struct extent){node->place.buffer->memory, from, from + node->count * size, size};
-}
-
-static bool is_callers(const struct node *node) { return node->kind == NODE_ARRAY || node->stored; }
-
-static bool overlap(const struct extent *a, const struct extent *b) {
-    const bool bytes = a->from < a->to && b->from < b->to;
-    return bytes && a->memory == b->memory && a->from < b->to && b->from < a->to;
-}
-
-static bool same(const struct extent *a, const struct extent *b) {
-    return a->from == b->from && a->to == b->to && a->element == b->element;
-}
-
-static bool read_only_by(const struct plan *plan, uint32_t input, uint32_t region) {
-    for (unsigned r = 0; r < plan->regions.count; r++)
-        for (unsigned i = 0; i < plan->regions.at[r].inputs.count; i++)
-            if (plan->regions.at[r].inputs.at[i] == input && r != region)
-                return false;
-    return true;
-}
-
-static cls_status check_pair(const struct batch *batch, uint32_t result, uint32_t other) {
-    const struct node *a = &batch->nodes[result], *b = &batch->nodes[other];
-    const struct extent x = extent_of(a), y = extent_of(b);
-    if (!overlap(&x, &y))
-        return CLS_SUCCESS;
-    if (b->kind == NODE_ARRAY && a->kind == NODE_MAP && same(&x, &y) &&
-        read_only_by(batch->plan, other, batch->plan->regions.of_node[result]))
-        return CLS_SUCCESS;
-    return error_set(CLS_ERROR_OVERLAP, "%s: its result's array overlaps %s", a->row->name,
-                     b->kind == NODE_ARRAY ? "an input that is read elsewhere"
-                                           : "another result's");
-}
-
-cls_status plan_check_overlaps(const struct batch *batch) {
-    for (uint32_t i = 0; i < batch->n_nodes; i++) {
-        if (!batch->nodes[i].stored)
-            continue;
-        for (uint32_t k = 0; k < batch->n_nodes; k++) {
-            if (k == i || !is_callers(&batch->nodes[k]))
-                continue;
-            cls_status status = check_pair(batch, i, k);
-            if (status)
-                return status;
-        }
-    }
-    return CLS_SUCCESS;
-}
-
-/* ---- what may become of arrays of the caller's between executions */
-
-static bool is_used(const struct node *node) {
-    return node->stored || (node->kind == NODE_ARRAY && node->users);
-}
-
-bool plan_may_lose(const struct batch *batch) {
-    for (uint32_t i = 0; i < batch->n_nodes; i++) {
-        const struct node *node = &batch->nodes[i];
-        if (is_used(node) && (node->place.buffer->svm_owner || node->place.buffer->block))
-            return true;
-    }
-    return false;
-}
-
-cls_status plan_check_place(const struct place *place) {
-    if (object_generation(&place->buffer->object) != place->life)
-        return error_set(CLS_ERROR_INVALID_HANDLE,
-                         "an array's stream-ordered memory was freed: it is somebody else's");
-    return buffer_check(place->buffer);
-}
-
-cls_status plan_check_places(const struct batch *batch) {
-    cls_status status = CLS_SUCCESS;
-    for (uint32_t i = 0; i < batch->n_nodes && !status; i++)
-        if (is_used(&batch->nodes[i]))
-            status = plan_check_place(&batch->nodes[i].place);
-    return status;
 }

@@ -52,18 +52,6 @@ struct plan {
 cls_status plan_prepare(struct batch *batch);
 void plan_free(struct plan *plan);
 
-/* The place of a value in memory; borrowed. */
-struct place plan_place(const struct batch *batch, uint32_t node);
-
-/* CLS_ERROR_OVERLAP where a result would be written over what others still read. */
-cls_status plan_check_overlaps(const struct batch *batch);
-
-/* Whether arrays of the caller's are unified memory that is the host's by turns, CLS_ERROR_INVALID_STATE while
- * one is, or stream-ordered memory, CLS_ERROR_INVALID_HANDLE once one is freed. */
-bool plan_may_lose(const struct batch *batch);
-cls_status plan_check_places(const struct batch *batch);
-cls_status plan_check_place(const struct place *place);
-
 /* bind.c: gives every launch its arguments, but for the arena's buffer, where they have none. */
 cls_status plan_bind(struct batch *batch);
 void plan_unbind(struct plan *plan);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "batch/places.h"
 #include "batch/plan.h"
 #include "check/blocking.h"
 #include "command/copy_call.h"
@@ -30,7 +31,7 @@ static cls_status find_ready(struct batch *batch, cls_value value, const void *d
                                    : "was not executed since it became a result"
                              : "is no result: another operation takes it, and it was not kept");
     *out = node;
-    return node->stored ? plan_check_place(&node->place) : CLS_SUCCESS;
+    return node->stored ? place_check(&node->place) : CLS_SUCCESS;
 }
 
 /* A failed execution has left no results, also when its stream was reset since. Another stream of the
