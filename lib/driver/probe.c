@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs all probes of a device; has the small ones itself. */
 #include "driver/probe.h"
 
-#include <sched.h>
-
 #include "base/clock.h"
-#include "driver/program.h"
 #include "driver/queue.h"
 #include "driver/quirk.h"
 #include "driver/serial.h"
@@ -19,62 +17,8 @@ enum {
 #define FIRST_TIMEOUT (10 * CLOCK_SECOND) /* the first launch may compile */
 #define TIMEOUT (2 * CLOCK_SECOND)
 #define BUSY_NS 1000000.0
-#define SPIN_NS UINT64_C(50000)
-#define NAP_NS UINT64_C(30000)
 
-/* A dependent chain that no compiler folds, long enough that the loop stays below its limit. */
-static const char source[] =
-    "#define STEP x ^= x << 13; x ^= x >> 17; x ^= x << 5;\n"
-    "__kernel void probe(__global uint *word, uint rounds) {\n"
-    "    uint x = rounds | 1u;\n"
-    "    for (uint i = 0; i < rounds; i++) { STEP STEP STEP STEP STEP STEP STEP STEP }\n"
-    "    word[0] = x;\n"
-    "}\n";
-
-static cl_int state_of(cl_event event) {
-    cl_int state = CL_QUEUED;
-    cl_int code =
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    return code == CL_SUCCESS ? state : code;
-}
-
-bool probe_poll(cl_event event, uint64_t ns) {
-    uint64_t start = clock_now_ns();
-    uint64_t passed = 0;
-    while (state_of(event) > CL_COMPLETE) {
-        if (passed > ns)
-            return false;
-        if (passed < SPIN_NS)
-            sched_yield();
-        else
-            clock_sleep_ns(NAP_NS);
-        passed = clock_now_ns() - start;
-    }
-    return true;
-}
-
-bool probe_finish(struct probe *probe, cl_command_queue queue, cl_event event) {
-    if (!event || probe->stuck)
-        return false;
-    bool well = clFlush(queue) == CL_SUCCESS;
-    if (!probe_poll(event, probe->timeout_ns)) {
-        probe->stuck = true;
-        return false;
-    }
-    well = well && state_of(event) == CL_COMPLETE;
-    clReleaseEvent(event);
-    return well;
-}
-
-bool probe_enqueue(struct probe *probe, cl_command_queue queue, unsigned which, cl_uint rounds,
-                   const cl_event *wait, cl_event *event) {
-    static const size_t one = 1;
-    cl_kernel kernel = probe->kernels[which];
-    return !probe->stuck && queue &&
-           clSetKernelArg(kernel, 1, sizeof rounds, &rounds) == CL_SUCCESS &&
-           clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, wait ? 1 : 0, wait, event) ==
-               CL_SUCCESS;
-}
+/* --- calibration --- */
 
 /* One kernel alone, in ns; negative when it failed. */
 static double time_one(struct probe *probe, cl_command_queue queue, cl_uint rounds) {
@@ -85,8 +29,8 @@ static double time_one(struct probe *probe, cl_command_queue queue, cl_uint roun
     return (double)(clock_now_ns() - start);
 }
 
-/* The first launch is the driver's to compile in; then rounds grow until they can be told from the
- * cost of a launch, and are scaled to the time wanted. */
+/* Finds `rounds`. The first launch may compile; after it rounds grow until they are long against the cost of a launch,
+ * and are scaled to the time wanted. */
 static bool calibrate(struct probe *probe) {
     probe->timeout_ns = FIRST_TIMEOUT;
     if (time_one(probe, probe->queues[0], 0) < 0)
@@ -108,10 +52,10 @@ static bool calibrate(struct probe *probe) {
     }
 }
 
-/* The small probes */
+/* --- the small probes --- */
 
-/* A stream changes over to a profiled queue and keeps its order's kind: a driver that refuses the two
- * together has no out-of-order queues to build on. */
+/* A stream may change over to a profiled queue of the same order. A driver that refuses out-of-order queues with
+ * profiling is taken to have no out-of-order queues. */
 static bool may_be_profiled(const struct probe *probe) {
     cl_int code;
     cl_command_queue queue = clCreateCommandQueue(
@@ -135,15 +79,15 @@ static void probe_unflushed(struct probe *probe, struct caps *caps) {
     caps->unflushed_progresses = probe_finish(probe, probe->queues[0], event) && done;
 }
 
-/* A kernel, and one on another queue that waits for it: left alone for a few times as long as they take, both
- * must be done at the first look. */
+/* A kernel, and one on another queue that waits for it: without a flush, both must be complete after a few times as
+ * long as they take. */
 static bool runs_unflushed(struct probe *probe) {
     cl_event first = NULL, second = NULL;
     if (!probe_enqueue(probe, probe->queues[0], 0, probe->rounds / 4, NULL, &first))
         return false;
     bool enqueued = probe_enqueue(probe, probe->queues[1], 1, 0, &first, &second);
     clock_sleep_ns((uint64_t)(2 * BUSY_NS));
-    bool done = enqueued && state_of(second) == CL_COMPLETE;
+    bool done = enqueued && probe_state(second) == CL_COMPLETE;
     bool well = probe_finish(probe, probe->queues[0], first);
     return enqueued && probe_finish(probe, probe->queues[1], second) && well && done;
 }
@@ -172,7 +116,7 @@ static bool sane(const cl_ulong times[4], double host_ns) {
            ran < 1.1 * host_ns && ran > host_ns / 20;
 }
 
-/* A marker behind a kernel must not claim to have ended before it; it is enqueued while the kernel runs. */
+/* A marker behind a kernel must not have an end time before the kernel's; it is enqueued while the kernel runs. */
 static void time_kernel_and_marker(struct probe *probe, cl_command_queue queue, cl_event event,
                                    uint64_t start, struct caps *caps) {
     cl_ulong times[4] = {0, 0, 0, 0}, end;
@@ -211,8 +155,8 @@ static void probe_timestamps(struct probe *probe, struct caps *caps) {
     queue_drop(probe->device, queue, false);
 }
 
-/* Behind a kernel of a millisecond that uses the memory: a call that takes more than half of that has waited
- * for it. To the host, which NVIDIA's does wait for; where that must not be tried, it is taken to wait. */
+/* Whether migrating memory to the host blocks behind a kernel that uses it: a call that takes more than half of the
+ * kernel's time has waited. Where migration must not be tried it is taken to block. */
 static void probe_migration(struct probe *probe, struct caps *caps) {
     cl_event event = NULL;
     caps->migrate_blocks = (probe->device->quirks & QUIRK_HOST_MIGRATION_CORRUPTS) != 0;
@@ -243,60 +187,7 @@ static void probe_priorities(struct probe *probe, struct caps *caps) {
     caps->priorities = true;
 }
 
-/* The world */
-
-static bool open_context(struct probe *probe) {
-    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
-                                                (cl_context_properties)probe->device->platform, 0};
-    cl_int code;
-    driver_enter(probe->device);
-    probe->context = clCreateContext(properties, 1, &probe->device->id, NULL, NULL, &code);
-    driver_leave(probe->device);
-    return code == CL_SUCCESS;
-}
-
-static bool open_kernel(struct probe *probe, unsigned i) {
-    cl_int code;
-    probe->words[i] = clCreateBuffer(probe->context, CL_MEM_READ_WRITE, 64, NULL, &code);
-    if (code != CL_SUCCESS)
-        return false;
-    probe->kernels[i] = clCreateKernel(probe->program, "probe", &code);
-    if (code != CL_SUCCESS ||
-        clSetKernelArg(probe->kernels[i], 0, sizeof(cl_mem), &probe->words[i]) != CL_SUCCESS)
-        return false;
-    probe->queues[i] = clCreateCommandQueue(probe->context, probe->device->id, 0, &code);
-    return code == CL_SUCCESS;
-}
-
-static bool open_queues(struct probe *probe) {
-    cl_int code;
-    for (unsigned i = 0; i < PROBE_KERNELS; i++)
-        if (!open_kernel(probe, i))
-            return false;
-    if (!probe->device->out_of_order)
-        return true;
-    probe->out_of_order = clCreateCommandQueue(probe->context, probe->device->id,
-                                               CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
-    if (code != CL_SUCCESS)
-        probe->out_of_order = NULL;
-    return true;
-}
-
-static void close_queues(struct probe *probe) {
-    for (unsigned i = 0; i < PROBE_KERNELS; i++) {
-        if (probe->queues[i])
-            queue_drop(probe->device, probe->queues[i], false);
-        if (probe->kernels[i])
-            clReleaseKernel(probe->kernels[i]);
-        if (probe->words[i])
-            clReleaseMemObject(probe->words[i]);
-    }
-    if (probe->out_of_order)
-        queue_drop(probe->device, probe->out_of_order, false);
-    if (probe->program)
-        clReleaseProgram(probe->program);
-    clReleaseContext(probe->context);
-}
+/* --- all of them --- */
 
 static bool run_all(struct probe *probe, struct caps *caps) {
     probe_priorities(probe, caps);
@@ -313,16 +204,13 @@ static bool run_all(struct probe *probe, struct caps *caps) {
 }
 
 bool probe_device(struct device *device, struct caps *caps) {
-    const struct program_spec spec = {"probe.cl", source, NULL};
     struct probe probe = {.device = device};
     caps->fp64 = device->info.has_fp64 != 0;
-    if (!open_context(&probe))
+    if (!probe_open(&probe))
         return false;
-    bool built = program_build(device, probe.context, &spec, &probe.program) == CLS_SUCCESS;
     driver_enter(device);
-    bool complete = built && open_queues(&probe) && run_all(&probe, caps);
-    if (!probe.stuck)
-        close_queues(&probe);
+    bool complete = run_all(&probe, caps);
+    probe_close(&probe);
     driver_leave(device);
     return complete;
 }

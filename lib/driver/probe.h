@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probes behind the capability record, and the little world that they share. A probe never
- * waits without a limit: it flushes, then polls the events. Once a wait has run out the world is
- * `stuck`: nothing more is run, and nothing is released either, because that may block too.
+ * The probes that fill the capability record (driver/caps.h), and the context that they share. A probe
+ * never waits without a limit: it flushes, then polls the events. Once a wait has run out, the driver is
+ * taken to be `stuck`: nothing more is run, and nothing is released either, because that may block too.
  *
  * No probe makes a user event, or uses clFinish to wait.
+ *
+ * probe.c runs the probes and has the small ones; probe_launch.c, probe_overlap.c and probe_copy.c have one subject
+ * each; probe_context.c, below them, has the context and its commands.
  */
 #ifndef CLSTREAM_DRIVER_PROBE_H
 #define CLSTREAM_DRIVER_PROBE_H
@@ -28,28 +31,40 @@ struct probe {
     bool stuck;
 };
 
-/* Fills the measured figures. False: nothing could be run, there was no memory for the copies, or a
- * wait ran out, so that the record is not worth keeping on disk. */
+/* Fills the measured figures. False where the record should not be kept on disk: nothing could be run, there was no
+ * memory for the copies, or a wait ran out. */
 bool probe_device(struct device *device, struct caps *caps);
+
+/* Whether an out-of-order queue counts as serial, from how many of the tries overlapped on two in-order queues and on
+ * it: at least three of four on the two, none on it. For a driver on which both overlap equally often the answer is
+ * wrong less than once in 100,000 times. */
+bool probe_is_serial(unsigned on_queues, unsigned on_unordered, unsigned tries);
+
+/* --- the probes by subject --- */
+
+void probe_launches(struct probe *probe, struct caps *caps);
+void probe_kernel_overlap(struct probe *probe, struct caps *caps);
+bool probe_copies(struct probe *probe, struct caps *caps); /* false: they could not be measured */
+
+/* --- the context (probe_context.c) --- */
+
+/* Makes the context, kernels and queues of `device`. False: nothing is left to close. */
+bool probe_open(struct probe *probe);
+
+/* Inside driver_enter. Leaves everything as it is where the driver is stuck. */
+void probe_close(struct probe *probe);
 
 /* One work-item of kernel `which` for `rounds`, on `queue`. `event` may be NULL. */
 bool probe_enqueue(struct probe *probe, cl_command_queue queue, unsigned which, cl_uint rounds,
                    const cl_event *wait, cl_event *event);
 
-/* Flushes and waits, and releases the event: true when it completed well. A NULL event is false. */
+/* Flushes, waits and releases the event: true when it completed well. A NULL event is false. */
 bool probe_finish(struct probe *probe, cl_command_queue queue, cl_event event);
 
-/* Has it completed, well or not, within `ns`? Flushes nothing. */
+/* Whether the event completes, well or not, within `ns`. Does not flush. */
 bool probe_poll(cl_event event, uint64_t ns);
 
-/* Whether an out-of-order queue is told to run one kernel after the other, by how many of the tries overlapped on
- * two queues and on it: none on it, and three of four on two. Where both ways overlap as often as each other, by
- * whatever chance, that is said less than once in 100,000 times. */
-bool probe_is_serial(unsigned on_queues, unsigned on_unordered, unsigned tries);
-
-/* The probes by subject, each in a file of its own. */
-void probe_launches(struct probe *probe, struct caps *caps);
-void probe_kernel_overlap(struct probe *probe, struct caps *caps);
-bool probe_copies(struct probe *probe, struct caps *caps); /* false: they could not be measured */
+/* The execution status of an event, or the error of asking for it. */
+cl_int probe_state(cl_event event);
 
 #endif

@@ -11,7 +11,7 @@ enum { RING = 16, ROUNDS = 40, TRIES = 3, MIN_BATCH = 4, MAX_BATCH = 128, CALLS 
 
 enum style { PLAIN, EVENT_EACH, CHAINED, STYLES };
 
-/* The latest events of a batch; the oldest goes when its place is needed. */
+/* The latest events of a batch; the oldest is released when its place is needed. */
 struct ring {
     cl_event events[RING];
     unsigned used;
@@ -65,14 +65,14 @@ static double time_batch(struct probe *probe, enum style style, unsigned n) {
     return well ? ns : 0;
 }
 
-/* Whatever else the machine does only ever adds. 0 is no time: `*least` is 0 while there is none. */
+/* Keeps the shortest time, as disturbances only add. 0 stands for no time yet. */
 static void keep_least(double *least, double ns) {
     if (ns > 0 && (*least == 0 || ns < *least))
         *least = ns;
 }
 
-/* From the least of a few batches: one that something held up would make all the others too short to tell a
- * launch from the wait for it. */
+/* Launches in a batch, from the shortest of a few: after one that was disturbed, batches would be so small that the
+ * wait at the end dominates. */
 static unsigned batch_size(struct probe *probe) {
     double least = 0;
     for (int i = 0; i < TRIES; i++)
@@ -83,7 +83,7 @@ static unsigned batch_size(struct probe *probe) {
 
 static double lesser(double a, double b) { return a < b ? a : b; }
 
-/* Of the rounds in which both ways went well. */
+/* The ratios of two ways, of those rounds in which both went well. */
 struct ratios {
     double of[ROUNDS];
     size_t used;
@@ -109,15 +109,14 @@ static void time_round(struct probe *probe, enum style styles, unsigned n, struc
     keep_ratio(&ways->chain, ns[CHAINED], lesser(ns[PLAIN], ns[EVENT_EACH]));
 }
 
-/* The styles take turns, so that a change of the machine's speed meets all of them. The first batches have
- * warmed up. */
+/* The styles take turns, so that a change of the machine's speed affects all of them. batch_size has warmed up. */
 static void probe_styles(struct probe *probe, struct caps *caps) {
     struct ways ways = {{0}, {{0}, 0}, {{0}, 0}};
     enum style styles = caps->out_of_order ? STYLES : CHAINED;
     unsigned n = batch_size(probe);
     for (unsigned r = 0; r < ROUNDS; r++)
         time_round(probe, styles, n, &ways);
-    /* A few rounds before a device hangs are no measurement. */
+    /* The few rounds before a device hung are no measurement. */
     if (probe->stuck)
         ways.event.used = ways.chain.used = 0;
     struct paired event = paired_judge(ways.event.of, ways.event.used, CAPS_DEAR);
@@ -130,7 +129,7 @@ static void probe_styles(struct probe *probe, struct caps *caps) {
     caps->rounds_agreed = event.agreed && chain.agreed;
 }
 
-/* Flushes of a queue that has nothing to do, and questions about an event that is over. */
+/* What flushing an idle queue costs, and asking for the state of a complete event. */
 static void time_calls(cl_command_queue queue, cl_event event, struct caps *caps) {
     cl_int state;
     uint64_t start = clock_now_ns();

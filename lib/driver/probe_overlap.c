@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Do two kernels of one work-item each run at the same time: on one queue, on two? */
+/* Whether two kernels of one work-item each run at the same time: on two queues, and on one out-of-order queue. */
 #include "driver/probe.h"
 
 #include "base/clock.h"
 
-/* Two that overlap take the time of one, two in a row that of two. */
+/* Two kernels that overlap take the time of one, two in a row that of two: the limit lies between. */
 #define OVERLAP 1.5
 
 /* One kernel on each of the queues (`second` may be NULL: only one kernel), in ns; a huge time when
@@ -24,8 +24,8 @@ static double time_kernels(struct probe *probe, cl_command_queue first, cl_comma
     return well ? (double)(clock_now_ns() - start) : 1e18;
 }
 
-/* One try that does not overlap may have met a busy machine, or a scheduler that put both on one core, as some
- * do every other time; so several count together, all against the shortest time of one. */
+/* A single try proves little: the machine may be busy, or the scheduler may put both on one core, as some do every
+ * other time. Several tries count together, all against the shortest time of one kernel. */
 struct tries {
     double both[PROBE_TRIES];
     unsigned made;
@@ -57,8 +57,8 @@ bool probe_is_serial(unsigned on_queues, unsigned on_unordered, unsigned tries) 
     return tries == PROBE_TRIES && on_unordered == 0 && 4 * on_queues >= 3 * tries;
 }
 
-/* Once is enough to know that they can; that they cannot takes more, and where nothing does, the device may
- * have one place to run anything. */
+/* One overlap shows that they can. That they cannot takes more tries; where nothing overlaps at all, half of them will
+ * do, as the device may have a single place to run anything. */
 static bool is_known(const struct caps *caps, unsigned on_queues, unsigned on_unordered,
                      unsigned tries) {
     const bool all = on_queues && (on_unordered || !caps->out_of_order);

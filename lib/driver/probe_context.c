@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* The context, kernels and queues that the probes share, and commands on them that are waited for with a limit. */
+#include <sched.h>
+
+#include "base/clock.h"
+#include "driver/probe.h"
+#include "driver/program.h"
+#include "driver/queue.h"
+#include "driver/serial.h"
+
+#define SPIN_NS UINT64_C(50000)
+#define NAP_NS UINT64_C(30000)
+
+/* A dependent chain that no compiler folds, long enough that the loop stays below its limit. */
+static const char source[] =
+    "#define STEP x ^= x << 13; x ^= x >> 17; x ^= x << 5;\n"
+    "__kernel void probe(__global uint *word, uint rounds) {\n"
+    "    uint x = rounds | 1u;\n"
+    "    for (uint i = 0; i < rounds; i++) { STEP STEP STEP STEP STEP STEP STEP STEP }\n"
+    "    word[0] = x;\n"
+    "}\n";
+
+/* --- commands --- */
+
+cl_int probe_state(cl_event event) {
+    cl_int state = CL_QUEUED;
+    cl_int code =
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    return code == CL_SUCCESS ? state : code;
+}
+
+bool probe_poll(cl_event event, uint64_t ns) {
+    uint64_t start = clock_now_ns();
+    uint64_t passed = 0;
+    while (probe_state(event) > CL_COMPLETE) {
+        if (passed > ns)
+            return false;
+        if (passed < SPIN_NS)
+            sched_yield();
+        else
+            clock_sleep_ns(NAP_NS);
+        passed = clock_now_ns() - start;
+    }
+    return true;
+}
+
+bool probe_finish(struct probe *probe, cl_command_queue queue, cl_event event) {
+    if (!event || probe->stuck)
+        return false;
+    bool well = clFlush(queue) == CL_SUCCESS;
+    if (!probe_poll(event, probe->timeout_ns)) {
+        probe->stuck = true;
+        return false;
+    }
+    well = well && probe_state(event) == CL_COMPLETE;
+    clReleaseEvent(event);
+    return well;
+}
+
+bool probe_enqueue(struct probe *probe, cl_command_queue queue, unsigned which, cl_uint rounds,
+                   const cl_event *wait, cl_event *event) {
+    static const size_t one = 1;
+    cl_kernel kernel = probe->kernels[which];
+    return !probe->stuck && queue &&
+           clSetKernelArg(kernel, 1, sizeof rounds, &rounds) == CL_SUCCESS &&
+           clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, wait ? 1 : 0, wait, event) ==
+               CL_SUCCESS;
+}
+
+/* --- open and close --- */
+
+static bool open_context(struct probe *probe) {
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                                (cl_context_properties)probe->device->platform, 0};
+    cl_int code;
+    driver_enter(probe->device);
+    probe->context = clCreateContext(properties, 1, &probe->device->id, NULL, NULL, &code);
+    driver_leave(probe->device);
+    return code == CL_SUCCESS;
+}
+
+static bool open_kernel(struct probe *probe, unsigned i) {
+    cl_int code;
+    probe->words[i] = clCreateBuffer(probe->context, CL_MEM_READ_WRITE, 64, NULL, &code);
+    if (code != CL_SUCCESS)
+        return false;
+    probe->kernels[i] = clCreateKernel(probe->program, "probe", &code);
+    if (code != CL_SUCCESS ||
+        clSetKernelArg(probe->kernels[i], 0, sizeof(cl_mem), &probe->words[i]) != CL_SUCCESS)
+        return false;
+    probe->queues[i] = clCreateCommandQueue(probe->context, probe->device->id, 0, &code);
+    return code == CL_SUCCESS;
+}
+
+static bool open_queues(struct probe *probe) {
+    cl_int code;
+    for (unsigned i = 0; i < PROBE_KERNELS; i++)
+        if (!open_kernel(probe, i))
+            return false;
+    if (!probe->device->out_of_order)
+        return true;
+    probe->out_of_order = clCreateCommandQueue(probe->context, probe->device->id,
+                                               CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
+    if (code != CL_SUCCESS)
+        probe->out_of_order = NULL;
+    return true;
+}
+
+static void close_all(struct probe *probe) {
+    for (unsigned i = 0; i < PROBE_KERNELS; i++) {
+        if (probe->queues[i])
+            queue_drop(probe->device, probe->queues[i], false);
+        if (probe->kernels[i])
+            clReleaseKernel(probe->kernels[i]);
+        if (probe->words[i])
+            clReleaseMemObject(probe->words[i]);
+    }
+    if (probe->out_of_order)
+        queue_drop(probe->device, probe->out_of_order, false);
+    if (probe->program)
+        clReleaseProgram(probe->program);
+    clReleaseContext(probe->context);
+}
+
+bool probe_open(struct probe *probe) {
+    const struct program_spec spec = {"probe.cl", source, NULL};
+    struct device *device = probe->device;
+    if (!open_context(probe))
+        return false;
+    bool built = program_build(device, probe->context, &spec, &probe->program) == CLS_SUCCESS;
+    driver_enter(device);
+    bool opened = built && open_queues(probe);
+    if (!opened)
+        close_all(probe);
+    driver_leave(device);
+    return opened;
+}
+
+void probe_close(struct probe *probe) {
+    if (!probe->stuck)
+        close_all(probe);
+}
