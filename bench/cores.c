@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "harness.h"
+#include "support.h"
 
 enum { COUNT = 2 * 1000 * 1000, TRIES = 3 };
 static const double FREE = 1.8, PAUSE = 0.2;
@@ -21,7 +21,7 @@ static void *count_up(void *unused) {
     return unused;
 }
 
-/* The least of a few tries: one that was interrupted would flatter the two. */
+/* The least of a few tries: an interrupted one would make two threads look better. */
 static double one_thread(void) {
     double least = 0;
     for (int i = 0; i < TRIES; i++) {
@@ -56,7 +56,7 @@ double await_cores(double *patience) {
     return gain;
 }
 
-/* By counting: such times are shorter than reading a clock takes. */
+/* Counts, because such times are shorter than reading a clock takes. */
 void spend_ns(unsigned ns) {
     static double steps_per_ns;
     if (!steps_per_ns)

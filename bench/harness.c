@@ -2,17 +2,11 @@
 #include "harness.h"
 
 #include <getopt.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#include <clstream.h>
 
 #include "cores.h"
-#include "report.h"
 #include "rig.h"
 
 enum { ROUNDS = 21, QUICK_ROUNDS = 7, WARM_UP = 2 };
@@ -74,7 +68,7 @@ void bench_begin(int argc, char **argv, const char *name) {
         set_option(option);
     if (optind != argc)
         die("%s: unexpected argument '%s'", name, argv[optind]);
-    report_open(name, options.json);
+    report_open(name, options.json, options.quick);
 }
 
 void bench_header(const struct rig *rig) {
@@ -88,28 +82,11 @@ bool bench_wants(const char *name) { return !options.only || strstr(name, option
 
 /* --- statistics --- */
 
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The value below which a share of the sorted values lies, interpolated. */
-static double quantile(const double *sorted, unsigned n, double share) {
-    const double at = share * (n - 1);
-    const unsigned i = (unsigned)at;
-    return i + 1 < n ? sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
-}
-
-double median(double *values, unsigned n) {
-    qsort(values, n, sizeof *values, compare);
-    return quantile(values, n, 0.5);
-}
-
 /* `high_is_good` for rates. */
 static struct spread spread_of(const double *values, unsigned n, bool high_is_good) {
     double sorted[MAX_ROUNDS];
     memcpy(sorted, values, n * sizeof *values);
-    qsort(sorted, n, sizeof *sorted, compare);
+    sort_values(sorted, n);
     return (struct spread){.median = quantile(sorted, n, 0.5),
                            .low = quantile(sorted, n, 0.25),
                            .high = quantile(sorted, n, 0.75),
@@ -235,39 +212,4 @@ double bench_figure(const char *name, const char *unit, struct way way, double b
         values[i] = way.run(way.arg, &ignored);
     bench_values(name, unit, values, rounds, bar);
     return median(values, rounds);
-}
-
-/* --- for the programs --- */
-
-double now_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-void die(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    fflush(stdout);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-    exit(2);
-}
-
-void *allocate(size_t bytes) {
-    void *memory = calloc(1, bytes);
-    if (!memory)
-        die("no memory for %zu bytes", bytes);
-    return memory;
-}
-
-void check_cls(int status, const char *call) {
-    if (status != CLS_SUCCESS)
-        die("%s: %s: %s", call, cls_status_string((cls_status)status), cls_last_error_detail());
-}
-
-void check_cl(int code, const char *call) {
-    if (code != 0)
-        die("%s: OpenCL error %d", call, code);
 }

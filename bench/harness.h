@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bench's harness: clstream against raw OpenCL, in turns (A B A B ...) within one process, so
- * that what disturbs a shared machine disturbs both sides; reported is the median of the ratios
- * of the pairs. Results go to the standard output as a table and, with --json FILE, as one object
- * a line.
+ * The harness of the benchmarks: measures clstream against raw OpenCL in turns (A B A B ...) within one process, so
+ * that what disturbs a shared machine disturbs both sides, and reports the median of the pairs' ratios. What the
+ * programs include; the files below it are report (the output), rig (the device), cores (free cores) and support.
  */
 #ifndef CLSTREAM_BENCH_HARNESS_H
 #define CLSTREAM_BENCH_HARNESS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
-struct rig;
+#include "report.h"
+#include "support.h"
 
 enum { MAX_RIVALS = 6, MAX_ROUNDS = 128 };
 
@@ -24,8 +23,8 @@ struct bench_options {
     double patience;   /* seconds to spend in waiting for free cores, with a CPU device */
 };
 
-/* One side of a contest. `run` does the work once and returns its figure in the contest's unit; it
- * may write a second one to `also`. */
+/* One side of a contest. `run` does the work once and returns the figure measured, in the contest's unit; it may write
+ * a second figure to `also`. */
 struct way {
     const char *name;
     double (*run)(void *arg, double *also);
@@ -50,13 +49,12 @@ struct contest {
     unsigned rounds;  /* 0: the usual number */
     unsigned warm_up; /* rounds that do not count; 0: the usual number */
     const char *also; /* the name of a second row, from the second figures; NULL: none */
-    /* Asked when the bar is missed: why that is no fault, with the figure that shows it, or NULL.
-     * */
+    /* Called when the bar is missed: why that is no fault, with the figure that shows it, or NULL. */
     const char *(*excuse)(void *arg, double ours, double theirs);
     void *excuse_arg;
 };
 
-/* What a contest came to. */
+/* The outcome of a contest. */
 struct verdict {
     bool run; /* false: left out by --only */
     unsigned best;
@@ -71,9 +69,6 @@ const struct bench_options *bench_options(void);
 /* Prints the driver's name, the versions and the date above the table. */
 void bench_header(const struct rig *rig);
 
-/* A title above the rows that follow. */
-void bench_section(const char *title);
-
 /* Whether a row of this name is wanted. */
 bool bench_wants(const char *name);
 
@@ -85,29 +80,5 @@ double bench_figure(const char *name, const char *unit, struct way way, double b
 
 /* A row of figures that were measured already. */
 void bench_values(const char *name, const char *unit, double *values, unsigned n, double bar);
-
-/* A line that explains the rows above it. */
-void bench_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* Ends the table: 0, or 1 when a bar was missed. */
-int bench_end(void);
-
-/* --- for the programs --- */
-
-double now_seconds(void);
-
-/* The median; sorts the values. */
-double median(double *values, unsigned n);
-
-/* Ends the program with status 2. */
-void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-
-void *allocate(size_t bytes);
-
-/* Calls that must succeed. */
-void check_cls(int status, const char *call);
-void check_cl(int code, const char *call);
-#define CLS(call) check_cls((int)(call), #call)
-#define CL(call) check_cl((int)(call), #call)
 
 #endif

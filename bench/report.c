@@ -6,16 +6,18 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness.h"
 #include "rig.h"
+#include "support.h"
 
 static const double FEW_CORES = 1.5;
 static const char *program;
 static FILE *json;
 static unsigned missed;
+static bool quick;
 
-void report_open(const char *name, const char *path) {
+void report_open(const char *name, const char *path, bool is_quick) {
     program = name;
+    quick = is_quick;
     if (path && !(json = fopen(path, "a")))
         die("%s: cannot be written", path);
 }
@@ -52,9 +54,8 @@ void report_header(const struct rig *rig) {
     const cls_device_info *info = &rig->info;
     char date[32];
     print_date(date);
-    printf("# %s, %s%s\n# %s: %s, driver %s\n", program, date,
-           bench_options()->quick ? ", quick" : "", info->platform, info->name,
-           info->driver_version);
+    printf("# %s, %s%s\n# %s: %s, driver %s\n", program, date, quick ? ", quick" : "",
+           info->platform, info->name, info->driver_version);
     if (!json)
         return;
     fputs("{", json);
@@ -67,7 +68,7 @@ void report_header(const struct rig *rig) {
     json_string("device", info->name);
     fputs(", ", json);
     json_string("driver", info->driver_version);
-    fprintf(json, ", \"quick\": %s}\n", bench_options()->quick ? "true" : "false");
+    fprintf(json, ", \"quick\": %s}\n", quick ? "true" : "false");
 }
 
 void bench_section(const char *title) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "harness.h"
+#include "support.h"
 
 const char bench_kernels[] =
     "kernel void nothing(global uint *p, uint v) { }\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What both sides stand on: one device, one cl_context, the same kernels. */
+/* What both sides of a comparison share: one device, one cl_context, the same kernels. */
 #ifndef CLSTREAM_BENCH_RIG_H
 #define CLSTREAM_BENCH_RIG_H
 
