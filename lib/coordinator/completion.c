@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Callbacks, polls and waits for the whole set. */
+/* Callbacks, queries and waits for all streams of a coordinator, or for any. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -9,8 +9,8 @@
 
 /* --- callbacks --- */
 
-/* One for all streams; each one's callback takes a count, and who takes the last calls the function. The
- * last callback to be submitted is among those, so it is never the submitter. */
+/* A count shared by the callbacks of all streams; the callback that takes the last one calls the function. All
+ * callbacks are counted from the start, so the submitting thread never takes the last, unless it cancels. */
 struct countdown {
     _Atomic size_t left;
     _Atomic int first; /* the first error; 0: none */
@@ -20,7 +20,7 @@ struct countdown {
     void *arg;
 };
 
-static void take(struct countdown *countdown, size_t counts) {
+static void count_down(struct countdown *countdown, size_t counts) {
     if (atomic_fetch_sub(&countdown->left, counts) != counts)
         return;
     if (!atomic_load(&countdown->cancelled))
@@ -35,7 +35,7 @@ static void count_one(cls_stream stream, cls_status status, void *arg) {
     (void)stream;
     if (status)
         atomic_compare_exchange_strong(&countdown->first, &none, (int)status);
-    take(countdown, 1);
+    count_down(countdown, 1);
 }
 
 static cls_status add_to_all(const struct plan *plan, struct countdown *countdown) {
@@ -44,7 +44,7 @@ static cls_status add_to_all(const struct plan *plan, struct countdown *countdow
         if (!status)
             continue;
         atomic_store(&countdown->cancelled, true);
-        take(countdown, plan->count - i);
+        count_down(countdown, plan->count - i);
         return status;
     }
     return CLS_SUCCESS;
@@ -68,7 +68,7 @@ static cls_status add_callback(struct coordinator *coordinator, const struct pla
     return add_to_all(plan, countdown);
 }
 
-/* Looks up the coordinator and takes a plan; neither is held on failure. */
+/* Looks up the coordinator and takes a plan. */
 static cls_status open_plan(cls_coordinator handle, struct coordinator **coordinator,
                             struct plan *plan) {
     cls_status status = coordinator_get(handle, coordinator);
@@ -97,7 +97,7 @@ cls_status cls_coordinator_add_callback(cls_coordinator handle, cls_coordinator_
 
 /* --- one stream --- */
 
-/* Puts the stream's handle in place of a NULL, and sees that it is one of the set. */
+/* Replaces NULL by the default stream, and checks that the stream is the coordinator's. */
 static cls_status check_member(cls_coordinator handle, cls_stream *stream) {
     struct coordinator *coordinator;
     struct member *member;
@@ -136,7 +136,7 @@ static cls_status first_failure(const struct plan *plan) {
     return CLS_SUCCESS;
 }
 
-/* Of a poisoned stream the query tells the error at once; here its work must have drained as well. */
+/* cls_stream_query returns a poisoned stream's error at once; here its work must have drained as well. */
 static bool is_at_work(const struct planned *planned, cls_status *status) {
     struct stream *stream = planned->stream;
     *status = cls_stream_query(planned->handle);
@@ -234,7 +234,7 @@ static cls_status mark_or_not(struct planned *planned) {
     return planned->full ? CLS_SUCCESS : status;
 }
 
-/* A stream that was full is marked once there is room, and is done then only if that is. */
+/* A full stream is marked again when it has made progress; it counts as done when that mark is reached. */
 static cls_status wait_for_marks(struct plan *plan, size_t start, uint64_t deadline,
                                  size_t *which) {
     cls_status status = check_may_block();

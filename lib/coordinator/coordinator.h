@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Coordinators inside: a dependency graph whose nodes are streams. Whatever uses the whole set takes a
- * plan, a copy of the set and its order, and works on that without the lock.
+ * Coordinators: a dependency graph whose nodes are streams. A call that uses all streams takes a plan, a copy of the
+ * streams and their order, and works on that without the lock.
  */
 #ifndef CLSTREAM_COORDINATOR_COORDINATOR_H
 #define CLSTREAM_COORDINATOR_COORDINATOR_H
@@ -17,7 +17,7 @@
 #include "coordinator/graph.h"
 #include "stream/stream.h"
 
-/* A stream of the set. Retained, so its handle stays its own also when it was destroyed. */
+/* A stream of the coordinator. Retained, so that its handle is not given to another stream once it is destroyed. */
 struct member {
     UT_hash_handle hh; /* by handle */
     cls_stream handle;
@@ -32,7 +32,7 @@ struct coordinator {
     struct graph *graph;  /* the user of a node is its member */
     struct member *members;
     cls_stream failed; /* of the phase that ended last; NULL: none */
-    size_t turn;       /* where wait_any begins to look */
+    size_t turn;       /* where wait_any starts, so that streams take turns */
 };
 
 extern struct object_pool coordinator_pool;
@@ -60,17 +60,17 @@ struct planned {
     struct stream *stream; /* retained */
     cls_stream handle;
     uint32_t index;
-    bool awaited;                  /* it is somebody's prerequisite */
+    bool awaited;                  /* it is a prerequisite of another */
     const uint32_t *prerequisites; /* places in the plan */
     size_t n_prerequisites;
-    uint64_t position; /* what the plan's user makes of it */
-    bool full;         /* likewise */
+    uint64_t position; /* of its latest mark, for the plan's user */
+    bool full;         /* for the plan's user: the stream had no room for a mark */
 };
 
 struct plan {
     struct planned *streams; /* prerequisites first; by index where there are cycles */
     size_t count;
-    uint32_t *places; /* of all prerequisites */
+    uint32_t *places; /* storage of all `prerequisites` */
 };
 
 enum plan_for {
@@ -82,7 +82,7 @@ enum plan_for {
 cls_status plan_take(struct coordinator *coordinator, enum plan_for what, struct plan *out);
 void plan_drop(struct plan *plan);
 
-/* Makes the stream wait for its prerequisites' positions, and marks what it holds then. */
+/* Makes the stream wait for its prerequisites' positions; marks the stream's newest position. */
 cls_status plan_enter(const struct plan *plan, const struct planned *planned);
 cls_status plan_mark(struct planned *planned);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a coordinator tells of its graph: streams, prerequisites, cycles, drawings. */
+/* Queries of a coordinator's graph: streams, prerequisites, cycles, and drawings as Graphviz DOT. */
 #include "coordinator/coordinator.h"
 
 #include "base/error.h"
 #include "coordinator/dot.h"
 
-/* What a list call asks for; the span is the graph's. */
+/* The out-parameters of a call that returns a list. */
 struct list_call {
     cls_stream *streams;
     size_t room, *count;
@@ -17,14 +17,15 @@ static cls_status check_list(const char *call, const struct list_call *list) {
     return CLS_SUCCESS;
 }
 
-static void tell(const struct graph *graph, struct graph_span span, const struct list_call *list) {
+static void write_list(const struct graph *graph, struct graph_span span,
+                       const struct list_call *list) {
     for (size_t i = 0; i < span.count && i < list->room; i++)
         list->streams[i] = ((struct member *)graph_user(graph, span.nodes[i]))->handle;
     *list->count = span.count;
 }
 
-/* By index: for a graph without an order. */
-static void tell_all(const struct graph *graph, const struct list_call *list) {
+/* By index, for a graph with cycles, which has no order. */
+static void write_all(const struct graph *graph, const struct list_call *list) {
     size_t count = 0;
     for (uint32_t i = 0; i < graph_id_limit(graph); i++)
         if (graph_has_node(graph, i) && count++ < list->room)
@@ -42,9 +43,9 @@ cls_status cls_coordinator_get_streams(cls_coordinator handle, cls_stream *strea
     if (status)
         return status;
     if (graph_has_cycles(coordinator->graph))
-        tell_all(coordinator->graph, &list);
+        write_all(coordinator->graph, &list);
     else
-        tell(coordinator->graph, graph_order(coordinator->graph), &list);
+        write_list(coordinator->graph, graph_order(coordinator->graph), &list);
     return coordinator_leave(coordinator, CLS_SUCCESS);
 }
 
@@ -61,7 +62,8 @@ cls_status cls_coordinator_get_prerequisites(cls_coordinator handle, cls_stream 
     pthread_mutex_lock(&coordinator->lock);
     status = coordinator_find(coordinator, stream, &member);
     if (!status)
-        tell(coordinator->graph, graph_prerequisites(coordinator->graph, member->node), &list);
+        write_list(coordinator->graph, graph_prerequisites(coordinator->graph, member->node),
+                   &list);
     return coordinator_leave(coordinator, status);
 }
 
@@ -95,10 +97,10 @@ struct one_cycle {
     size_t wanted, seen;
 };
 
-static void tell_wanted(struct graph_span cycle, void *arg) {
+static void write_wanted(struct graph_span cycle, void *arg) {
     struct one_cycle *one = arg;
     if (one->seen++ == one->wanted)
-        tell(one->graph, cycle, one->list);
+        write_list(one->graph, cycle, one->list);
 }
 
 cls_status cls_coordinator_get_cycle(cls_coordinator handle, size_t i, cls_stream *streams,
@@ -111,7 +113,7 @@ cls_status cls_coordinator_get_cycle(cls_coordinator handle, size_t i, cls_strea
     if (status)
         return status;
     struct one_cycle one = {coordinator->graph, &list, i, 0};
-    size_t cycles = graph_cycles(coordinator->graph, tell_wanted, &one);
+    size_t cycles = graph_cycles(coordinator->graph, write_wanted, &one);
     if (i >= cycles)
         status = error_set(CLS_ERROR_OUT_OF_RANGE, "cycle %zu of %zu in '%s'", i, cycles,
                            coordinator->name);
@@ -129,7 +131,7 @@ cls_status cls_coordinator_get_last_cycle(cls_coordinator handle, cls_stream *st
         return status;
     struct graph_span cycle = graph_last_cycle(coordinator->graph);
     if (cycle.count)
-        tell(coordinator->graph, cycle, &list);
+        write_list(coordinator->graph, cycle, &list);
     else
         status = error_set(CLS_ERROR_NOT_FOUND, "'%s' has closed no cycle", coordinator->name);
     return coordinator_leave(coordinator, status);
@@ -149,7 +151,7 @@ static cls_status write_dot(cls_coordinator handle, FILE *file, dot_writer *writ
     status = dot_draw(coordinator->graph, coordinator->name, writer, &text);
     pthread_mutex_unlock(&coordinator->lock);
     if (!status)
-        status = dot_put(&text, file);
+        status = dot_write(&text, file);
     coordinator_put(coordinator);
     return status;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Collects the streams that a call leads to into a stall, and refuses the call where it would never end. */
 #include "coordinator/deadlock.h"
 
 #include <stdlib.h>

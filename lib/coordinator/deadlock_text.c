@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Describes a refused cycle, in an error message and as a drawing in Graphviz DOT. */
 #include "coordinator/deadlock_text.h"
 
 #include <pthread.h>
@@ -34,7 +35,7 @@ static uint64_t value_of(struct timeline *timeline) {
 
 /* --- words --- */
 
-static void say_stream(struct text *text, const struct stall *stall, uint32_t stream) {
+static void append_stream(struct text *text, const struct stall *stall, uint32_t stream) {
     const struct stall_item *item = item_of(stall, stream);
     const char *name = stream_of(stall, stream)->name;
     if (item->label)
@@ -44,7 +45,8 @@ static void say_stream(struct text *text, const struct stall *stall, uint32_t st
                     item->position == STALL_LATER ? "would wait" : "waits");
 }
 
-static void say_need(struct text *text, const struct stall *stall, const struct stall_need *need) {
+static void append_need(struct text *text, const struct stall *stall,
+                        const struct stall_need *need) {
     struct timeline *timeline = need->tag;
     const char *name = stream_of(stall, need->stream)->name;
     if (!timeline) {
@@ -58,14 +60,14 @@ static void say_need(struct text *text, const struct stall *stall, const struct 
                 need->position == UINT64_MAX ? "may signal" : "is to signal behind its own wait");
 }
 
-static void say_cycle(struct text *text, const struct stall *stall, uint32_t first) {
+static void append_cycle(struct text *text, const struct stall *stall, uint32_t first) {
     uint32_t stream = first;
     do {
         const struct stall_need *need = stall_unmet(stall, stream);
         if (stream != first)
             text_printf(text, "; ");
-        say_stream(text, stall, stream);
-        say_need(text, stall, need);
+        append_stream(text, stall, stream);
+        append_need(text, stall, need);
         stream = need->stream;
     } while (stream != first);
 }
@@ -168,7 +170,7 @@ cls_status cls_timeline_export_cycle(char *text, size_t size, size_t *length) {
     return status ? error_set(status, "no call was refused for a deadlock yet") : status;
 }
 
-/* --- both --- */
+/* --- report --- */
 
 /* Where to begin: with the caller, if it is of the cycle. */
 static uint32_t first_of_cycle(const struct stall *stall, uint32_t stream, const void *caller) {
@@ -185,7 +187,7 @@ cls_status deadlock_report(const struct stall *stall, uint32_t stream, const voi
     uint32_t first = first_of_cycle(stall, stream, caller);
     struct text text = {0};
     keep_picture(stall, first);
-    say_cycle(&text, stall, first);
+    append_cycle(&text, stall, first);
     cls_status status = error_set(CLS_ERROR_DEADLOCK, "a deadlock: %s",
                                   text.failed ? "no memory to name the cycle" : text.bytes);
     free(text.bytes);

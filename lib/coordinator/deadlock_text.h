@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The words and the picture of a refused cycle. */
+/* The error message and the drawing of a refused cycle. */
 #ifndef CLSTREAM_COORDINATOR_DEADLOCK_TEXT_H
 #define CLSTREAM_COORDINATOR_DEADLOCK_TEXT_H
 
@@ -11,8 +11,8 @@
  * here on are no command's yet. */
 #define STALL_LATER (UINT64_MAX - 1)
 
-/* Reports CLS_ERROR_DEADLOCK with the cycle at the end of `stream`'s waits, beginning with `caller` where
- * that is one of it, and keeps the picture. The stall is solved. */
+/* Reports CLS_ERROR_DEADLOCK with the cycle that `stream`'s waits lead to, beginning with `caller` where it is part of
+ * the cycle, and keeps the drawing for cls_timeline_export_cycle. For a solved stall. */
 cls_status deadlock_report(const struct stall *stall, uint32_t stream, const void *caller);
 
 #endif

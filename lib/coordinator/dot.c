@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Draws dependency graphs as Graphviz DOT, into a file or into memory. */
 #include "coordinator/dot.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@ struct drawing {
     uint32_t *next;
 };
 
-/* Inside quotes DOT knows the escape of the quote, and labels take a backslash for one of their own.
- * Control characters would be no text; a line break in a label is wanted. */
+/* Escapes quotes and backslashes. A line break becomes \n, which labels support; other control characters become
+ * spaces. */
 static void write_quoted(FILE *file, const char *text) {
     putc('"', file);
     for (; *text; text++) {
@@ -50,7 +51,7 @@ static void write_node(const struct drawing *drawing, uint32_t node) {
     fputs("];\n", drawing->file);
 }
 
-/* The edge to the next node of the cycle, dashed where the graph has it not. */
+/* The edge to the next node of the cycle; dashed where the graph does not contain it. */
 static void write_cycle_edge(const struct drawing *drawing, uint32_t node) {
     uint32_t next = drawing->next[node];
     fprintf(drawing->file, "    n%u -> n%u [color=red, penwidth=2%s];\n", (unsigned)node,
@@ -160,7 +161,7 @@ cls_status dot_draw(struct graph *graph, const char *name, dot_writer *writer,
     return status;
 }
 
-cls_status dot_put(struct dot_text *text, FILE *file) {
+cls_status dot_write(struct dot_text *text, FILE *file) {
     errno = 0;
     bool whole = fwrite(text->bytes, 1, text->length, file) == text->length && !fflush(file);
     int error = errno;

@@ -29,6 +29,6 @@ cls_status dot_draw(struct graph *graph, const char *name, dot_writer *writer,
                     struct dot_text *out);
 
 /* Writes it to the file, flushes that, and frees the text. CLS_ERROR_IO. */
-cls_status dot_put(struct dot_text *text, FILE *file);
+cls_status dot_write(struct dot_text *text, FILE *file);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A dependency graph that keeps a topological order while it grows, and so knows of a cycle at the edge
- * that closes it. A pure data structure: it knows neither streams nor OpenCL.
+ * A dependency graph that keeps a topological order while it grows, and so detects a cycle at the edge that closes it. A
+ * pure data structure: it knows neither streams nor OpenCL.
  *
  * An edge says "dependent waits for prerequisite". A strict graph refuses the edge that would close a
  * cycle; a permissive one takes it and can list its cycles.
@@ -10,8 +10,8 @@
  * is CLS_ERROR_INVALID_VALUE, or false from the functions that return bool; graph_user, graph_label and
  * the spans ask for a node that exists.
  *
- * Not thread-safe: the caller locks, also around the functions that only look. A failed call leaves the
- * graph as it was; CLS_ERROR_OUT_OF_MEMORY comes from adding and exporting only, never from asking.
+ * Not thread-safe: the caller locks, also around queries, which may sort or search. A failed call leaves the graph as it
+ * was. Only adding and exporting can return CLS_ERROR_OUT_OF_MEMORY.
  */
 #ifndef CLSTREAM_COORDINATOR_GRAPH_H
 #define CLSTREAM_COORDINATOR_GRAPH_H

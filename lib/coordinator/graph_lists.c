@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The pool of the neighbour lists: blocks of powers of two, with a free list for each size. */
 #include "coordinator/graph_lists.h"
 
 #include <stddef.h>
@@ -62,7 +63,7 @@ static void block_give(struct list_pool *pool, uint32_t at, uint32_t words) {
 bool list_reserve(struct list_pool *pool, struct list *list, bool paired) {
     if (list->count < list->capacity)
         return true;
-    /* Doubled once more for the pair it must still be a class. */
+    /* A paired block takes twice as many words, and that must still be a size class. */
     if (list->capacity > UINT32_MAX / 8)
         return false;
     struct list grown = *list;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Phases on the calling thread, and dependencies applied without a phase: apply and barrier. */
 #include "coordinator/phase.h"
 
 #include <stdlib.h>
@@ -32,34 +33,34 @@ bool phase_may_call(const struct phase *phase, size_t i) {
     return true;
 }
 
-/* A stream whose work has failed already fails its part, though its function may not have noticed. */
-static cls_status leave(struct planned *planned) {
+/* A part fails where its stream is poisoned by now, whatever its function returned. */
+static cls_status finish_call(struct planned *planned) {
     const struct failure *failure = stream_poison(planned->stream);
     if (failure)
         return failure_report(planned->stream, failure);
     return planned->awaited ? plan_mark(planned) : CLS_SUCCESS;
 }
 
-cls_status phase_call(struct phase *phase, size_t i, bool *told) {
+cls_status phase_call(struct phase *phase, size_t i, bool *has_detail) {
     struct planned *planned = &phase->plan.streams[i];
     unsigned long before = error_count();
     cls_status status = plan_enter(&phase->plan, planned);
     if (!status)
         status = phase->fn(planned->handle, planned->index, phase->arg);
     if (!status)
-        status = leave(planned);
-    *told = status && error_count() != before;
+        status = finish_call(planned);
+    *has_detail = status && error_count() != before;
     return status;
 }
 
-void phase_settle(struct phase *phase, size_t i, cls_status status, bool told) {
+void phase_finish(struct phase *phase, size_t i, cls_status status, bool has_detail) {
     const struct planned *planned = &phase->plan.streams[i];
     phase->parts[i] = status ? PART_FAILED : PART_DONE;
     if (!status || phase->status)
         return;
     phase->status = status;
-    phase->code = told ? cls_last_error_code() : 0;
-    phase->detail = strdup(told ? cls_last_error_detail() : cls_status_string(status));
+    phase->code = has_detail ? cls_last_error_code() : 0;
+    phase->detail = strdup(has_detail ? cls_last_error_detail() : cls_status_string(status));
     phase->failed = planned->handle;
     memcpy(phase->name, planned->stream->name, sizeof phase->name);
 }
@@ -86,13 +87,13 @@ cls_status phase_end(struct coordinator *coordinator, struct phase *phase) {
 
 static void run_all(struct phase *phase) {
     for (size_t i = 0; i < phase->plan.count; i++) {
-        bool told = false;
+        bool has_detail = false;
         if (!phase_may_call(phase, i)) {
             phase->parts[i] = PART_FAILED;
             continue;
         }
-        cls_status status = phase_call(phase, i, &told);
-        phase_settle(phase, i, status, told);
+        cls_status status = phase_call(phase, i, &has_detail);
+        phase_finish(phase, i, status, has_detail);
     }
 }
 
@@ -138,8 +139,8 @@ static cls_status apply(struct plan *plan) {
     return status;
 }
 
-/* All wait for the first one, and that for all. */
-static cls_status meet(struct plan *plan) {
+/* The first stream waits for all others, and then they for it. */
+static cls_status barrier(struct plan *plan) {
     cls_status status = CLS_SUCCESS;
     struct planned *first = plan->streams;
     for (size_t i = 1; i < plan->count && !status; i++) {
@@ -176,5 +177,5 @@ cls_status cls_coordinator_apply(cls_coordinator coordinator) {
 }
 
 cls_status cls_coordinator_barrier(cls_coordinator coordinator) {
-    return with_plan(coordinator, PLAN_ANY, meet);
+    return with_plan(coordinator, PLAN_ANY, barrier);
 }

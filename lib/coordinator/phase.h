@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* A phase: a caller's function for each stream of a plan, behind what the prerequisites were given. */
+/*
+ * A phase: calls the caller's function once for each stream of a coordinator, so that the work submitted for a stream
+ * runs behind the work submitted for its prerequisites.
+ */
 #ifndef CLSTREAM_COORDINATOR_PHASE_H
 #define CLSTREAM_COORDINATOR_PHASE_H
 
 #include "coordinator/coordinator.h"
 
+/* A stream's part of a phase. */
 enum part_state {
-    PART_AHEAD,
+    PART_WAITING,
     PART_DONE,
-    PART_FAILED
-}; /* failed: also not called for that reason */
+    PART_FAILED /* or not called, because a prerequisite's failed */
+};
 
 struct phase {
     struct plan plan;
@@ -27,19 +31,20 @@ struct phase {
 cls_status phase_begin(struct coordinator *coordinator, cls_phase_fn fn, void *arg,
                        struct phase *out);
 
-/* Whether a stream of the plan is to be called, its prerequisites being settled. */
+/* Whether to call the function for a stream, whose prerequisites are done or failed. */
 bool phase_may_call(const struct phase *phase, size_t i);
 
-/* Calls it, with waits and record in place; leaves the detail with this thread. `*told`: it did. */
-cls_status phase_call(struct phase *phase, size_t i, bool *told);
+/* Calls the function behind waits for the prerequisites, and marks the position behind its work. `*has_detail`: the
+ * failure is explained by this thread's error detail. */
+cls_status phase_call(struct phase *phase, size_t i, bool *has_detail);
 
-/* What it came to; `told` says whether this thread's detail is about it. */
-void phase_settle(struct phase *phase, size_t i, cls_status status, bool told);
+/* Notes the outcome of phase_call. */
+void phase_finish(struct phase *phase, size_t i, cls_status status, bool has_detail);
 
-/* Tells the coordinator, reports the first failure, and frees the phase. */
+/* Stores the failed stream in the coordinator, reports the first failure, and frees the phase. */
 cls_status phase_end(struct coordinator *coordinator, struct phase *phase);
 
-/* Only frees it. */
+/* Frees the phase without a report. */
 void phase_drop(struct phase *phase);
 
 #endif

@@ -7,23 +7,23 @@
 #include "base/thread.h"
 #include "coordinator/phase.h"
 
-/* All threads are made before the first call, so that a phase is called whole or not at all. A part that is
- * settled wakes those alone that wait for it: were it all, n threads in a chain would be woken n^2 times. */
-enum start { START_HOLD, START_GO, START_CANCEL };
+/* All threads are made before the first call, so that without memory nothing is called. Each part has a condition of its
+ * own: with one for all, n threads in a chain would be woken n^2 times. */
+enum start { START_WAIT, START_GO, START_CANCEL };
 
 struct team {
     struct phase *phase; /* its parts and failure are guarded by the lock while threads run */
     pthread_mutex_t lock;
     pthread_cond_t started;
     enum start start;
-    struct player *players; /* in the order of the plan */
+    struct runner *runners; /* in the order of the plan */
 };
 
-struct player {
+struct runner {
     struct team *team;
     size_t i;
     pthread_t thread;
-    pthread_cond_t settled; /* the part */
+    pthread_cond_t finished; /* the part is done or has failed */
 };
 
 /* Under the lock. */
@@ -31,14 +31,14 @@ static void await_prerequisites(struct team *team, size_t i) {
     const struct planned *planned = &team->phase->plan.streams[i];
     for (size_t j = 0; j < planned->n_prerequisites; j++) {
         uint32_t first = planned->prerequisites[j];
-        while (team->phase->parts[first] == PART_AHEAD)
-            pthread_cond_wait(&team->players[first].settled, &team->lock);
+        while (team->phase->parts[first] == PART_WAITING)
+            pthread_cond_wait(&team->runners[first].finished, &team->lock);
     }
 }
 
 /* Under the lock; false when there is nothing to call. */
 static bool await_turn(struct team *team, size_t i) {
-    while (team->start == START_HOLD)
+    while (team->start == START_WAIT)
         pthread_cond_wait(&team->started, &team->lock);
     if (team->start == START_CANCEL)
         return false;
@@ -49,18 +49,18 @@ static bool await_turn(struct team *team, size_t i) {
     return call;
 }
 
-static void *play(void *arg) {
-    struct player *player = arg;
-    struct team *team = player->team;
+static void *run_part(void *arg) {
+    struct runner *runner = arg;
+    struct team *team = runner->team;
     pthread_mutex_lock(&team->lock);
-    if (await_turn(team, player->i)) {
-        bool told = false;
+    if (await_turn(team, runner->i)) {
+        bool has_detail = false;
         pthread_mutex_unlock(&team->lock);
-        cls_status status = phase_call(team->phase, player->i, &told);
+        cls_status status = phase_call(team->phase, runner->i, &has_detail);
         pthread_mutex_lock(&team->lock);
-        phase_settle(team->phase, player->i, status, told);
+        phase_finish(team->phase, runner->i, status, has_detail);
     }
-    pthread_cond_broadcast(&player->settled);
+    pthread_cond_broadcast(&runner->finished);
     pthread_mutex_unlock(&team->lock);
     return NULL;
 }
@@ -72,31 +72,31 @@ static void start(struct team *team, enum start how) {
     pthread_mutex_unlock(&team->lock);
 }
 
-static int make_player(struct team *team, size_t i) {
-    struct player *player = &team->players[i];
-    *player = (struct player){.team = team, .i = i};
-    int error = pthread_cond_init(&player->settled, NULL);
+static int make_runner(struct team *team, size_t i) {
+    struct runner *runner = &team->runners[i];
+    *runner = (struct runner){.team = team, .i = i};
+    int error = pthread_cond_init(&runner->finished, NULL);
     if (error)
         return error;
-    error = thread_start(&player->thread, "cls-phase", play, player);
+    error = thread_start(&runner->thread, "cls-phase", run_part, runner);
     if (error)
-        pthread_cond_destroy(&player->settled);
+        pthread_cond_destroy(&runner->finished);
     return error;
 }
 
-static cls_status play_all(struct team *team) {
+static cls_status run_threads(struct team *team) {
     size_t count = team->phase->plan.count, made = 0;
     int error = 0;
     while (made < count && !error) {
-        error = make_player(team, made);
+        error = make_runner(team, made);
         if (!error)
             made++;
     }
     start(team, error ? START_CANCEL : START_GO);
     for (size_t i = 0; i < made; i++)
-        pthread_join(team->players[i].thread, NULL);
+        pthread_join(team->runners[i].thread, NULL);
     for (size_t i = 0; i < made; i++)
-        pthread_cond_destroy(&team->players[i].settled);
+        pthread_cond_destroy(&team->runners[i].finished);
     if (error)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no thread for stream %zu of %zu: %s", made + 1,
                          count, strerror(error));
@@ -107,25 +107,25 @@ static cls_status no_memory(void) {
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a phase on several threads");
 }
 
-/* An error is of the host, and nothing was called; what the calls came to is the phase's. */
+/* An error: the host lacks memory or threads, and nothing was called. Failures of calls are in the phase. */
 static cls_status run_team(struct phase *phase) {
     struct team team = {.phase = phase};
     cls_status status = CLS_SUCCESS;
-    team.players = calloc(phase->plan.count + 1, sizeof *team.players);
-    if (!team.players)
+    team.runners = calloc(phase->plan.count + 1, sizeof *team.runners);
+    if (!team.runners)
         return no_memory();
     if (pthread_mutex_init(&team.lock, NULL)) {
-        free(team.players);
+        free(team.runners);
         return no_memory();
     }
     if (pthread_cond_init(&team.started, NULL)) {
         status = no_memory();
     } else {
-        status = play_all(&team);
+        status = run_threads(&team);
         pthread_cond_destroy(&team.started);
     }
     pthread_mutex_destroy(&team.lock);
-    free(team.players);
+    free(team.runners);
     return status;
 }
 

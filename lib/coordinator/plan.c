@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A copy of the set, in order, for those who work on it without the lock. */
+/* Plans: copies of a coordinator's streams and dependencies, in order, for use without its lock. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ void plan_drop(struct plan *plan) {
     free(plan->places);
 }
 
-/* Reserves for so many streams and prerequisites; an empty block would look like one that failed. */
+/* Allocates one element more than needed: calloc(0) may return NULL, which would look like a failure. */
 static bool plan_reserve(struct plan *plan, size_t streams, size_t edges) {
     plan->count = 0;
     plan->streams = calloc(streams + 1, sizeof *plan->streams);
@@ -66,7 +66,7 @@ static cls_status plan_fill(struct plan *plan, struct graph *graph) {
     return CLS_SUCCESS;
 }
 
-/* --- what keeps a plan from being made --- */
+/* --- checks --- */
 
 struct naming {
     const struct graph *graph;

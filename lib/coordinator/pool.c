@@ -13,7 +13,7 @@ enum { DEFAULT_MIN = 4, DEFAULT_GROWTH = 4, DEFAULT_BUSY = 16, MOST_STREAMS = 65
 
 static const uint64_t DEFAULT_IDLE_NS = 100 * CLOCK_MS;
 
-/* A guess of what a work-item takes, alone on a compute unit. */
+/* The assumed duration of a work-item, alone on a compute unit. */
 static const double ITEM_NS = 2;
 
 /* --- the object --- */

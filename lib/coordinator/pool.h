@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Pools of streams inside. */
+/*
+ * Pools of streams: a pool lends streams to callers, chooses them by a strategy, and grows and shrinks with need. Files:
+ * pool.c makes and destroys, pool_choose.c chooses, pool_give.c lends and takes back, pool_work.c estimates the
+ * outstanding work, pool_learn.c has waits, figures and the advice on a strategy.
+ */
 #ifndef CLSTREAM_COORDINATOR_POOL_H
 #define CLSTREAM_COORDINATOR_POOL_H
 
@@ -13,23 +17,24 @@
 struct context;
 struct stream;
 
-/* Commands that were submitted while somebody held the stream, or between. */
+/* The commands submitted between two releases of a stream. */
 struct piece {
     uint64_t from, to; /* positions: after `from`, up to `to` */
     double cost;       /* ns, of all of them */
 };
 
-/* A stream's work as a pool sees it: pieces that are closed by a release, each beginning where the one
- * before ends, and the open one behind them. */
+/* A stream's estimated work: a piece for each release so far, each beginning where the one before ends, and an open one
+ * behind them. */
 enum { PIECES = 32 };
 struct work {
-    struct piece pieces[PIECES]; /* a ring; those that are done are dropped when it is looked at */
+    struct piece
+        pieces[PIECES]; /* a ring; pieces that are done are dropped when the load is asked for */
     unsigned first, count;
     uint64_t closed;      /* where the open piece begins */
-    uint64_t held_from;   /* the stream's position when its first holder came */
-    double size_at_close; /* of all that was ever submitted, up to there */
-    double expected;      /* costs of those who hold the stream */
-    unsigned n_expected;  /* of the holders, those with a cost */
+    uint64_t held_from;   /* the stream's position when its first holder got it */
+    double size_at_close; /* estimated cost of all that was ever submitted, up to there */
+    double expected;      /* sum of the holders' costs */
+    unsigned n_expected;  /* holders that gave a cost */
 };
 
 struct pooled {
@@ -38,7 +43,7 @@ struct pooled {
     int priority;          /* asked for */
     unsigned holders;
     bool leased;
-    cls_workload workload; /* the kind that it is kept for, or CLS_WORKLOAD_ANY */
+    cls_workload workload; /* the kind that the stream is reserved for, or CLS_WORKLOAD_ANY */
     struct work work;
 };
 
@@ -52,7 +57,7 @@ struct pool {
     struct context *context; /* retained */
     unsigned min, max, busy;
     double busy_ns;
-    double item_ns; /* guessed of a work-item */
+    double item_ns; /* assumed duration of a work-item */
     uint64_t idle_ns;
     cls_pool_clock clock;
     void *clock_arg;
@@ -60,9 +65,9 @@ struct pool {
     cls_pool_strategy strategy;
     struct pooled *streams; /* room for `max` */
     unsigned count;
-    unsigned turn; /* the next one's place, round robin */
+    unsigned turn; /* index of the next stream, round robin */
     uint64_t grown, shrunk;
-    uint64_t period_start; /* of shrinking */
+    uint64_t period_start; /* need is measured over periods of idle_ns */
     unsigned need;         /* the most streams in use at once in this period */
     unsigned surplus;      /* streams to be destroyed */
     struct tally tallies[CLS_WORKLOADS];
@@ -81,12 +86,12 @@ void pooled_drop(struct pooled *pooled);
 /* The time on the pool's clock, which may be the user's: without the lock. */
 uint64_t pool_now(const struct pool *pool);
 
-/* Notes how many streams are in use, and destroys what is more than needed. Without the lock. */
+/* Without the lock: counts the streams in use, and destroys those that a whole period did not need. */
 void pool_shrink(struct pool *pool, uint64_t now);
 
 /* --- outstanding work (coordinator/pool_work.c); all under the lock --- */
 
-/* What a stream has yet to do. */
+/* The outstanding work of a stream. */
 struct load {
     uint64_t commands;
     double ns;
@@ -96,18 +101,18 @@ static inline bool pooled_is_idle(const struct pool *pool, struct pooled *pooled
     return !pooled_load(pool, pooled).commands;
 }
 
-/* Somebody holds the stream, for work of that cost (0: not known). */
-void pooled_hold(struct pooled *pooled, double cost);
+/* One holder more, for work of that cost (0: unknown). */
+void pooled_add_holder(struct pooled *pooled, double cost);
 
 /* One holder fewer. */
-void pooled_release(const struct pool *pool, struct pooled *pooled);
+void pooled_remove_holder(const struct pool *pool, struct pooled *pooled);
 
 /* --- choosing (coordinator/pool_choose.c); all under the lock --- */
 
-/* What a stream is wanted for: a request that is checked. */
+/* The cost of a checked request: as given, or the average of its workload; 0: unknown. */
 double pool_cost(const struct pool *pool, const cls_pool_request *request);
 
-/* The preferred stream among those that may be given, or NULL; `*enough` false: one more would be better. */
+/* The best stream among those that may be lent, or NULL. `*enough` false: a new stream would be better. */
 struct pooled *pool_choose(struct pool *pool, const cls_pool_request *wish, bool *enough);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which stream of a pool suits a wish. */
+/* Chooses the stream of a pool that suits a request best. */
 #include "coordinator/pool.h"
 #include "stream/stream.h"
 
@@ -9,7 +9,7 @@ double pool_cost(const struct pool *pool, const cls_pool_request *request) {
     return request->workload == CLS_WORKLOAD_ANY ? 0 : pool->tallies[request->workload].mean;
 }
 
-/* How well a stream suits, the lower the better; compared from the first to the last. */
+/* The criteria for a stream, each the lower the better, compared from the first to the last. */
 enum { BY_HEALTH, BY_FAMILY, BY_URGENCY, BY_LOAD, BY_TURN, MEASURES };
 
 struct fitness {
@@ -27,10 +27,11 @@ static bool is_busy(const struct pool *pool, const struct load *load) {
     return load->commands >= pool->busy || (pool->busy_ns > 0 && load->ns >= pool->busy_ns);
 }
 
-/* Where a priority is wanted, how far off it is. Where kinds are kept apart: kept for this one, or for none
- * yet, and not busy; one of those, and busy; kept for another. */
+/* With streams reserved for workloads: reserved for this one and not busy; for none yet and not busy; either, and busy;
+ * reserved for another. */
 enum { OWN, NEW, BUSY, OTHERS, FAMILIES };
 
+/* For a request by priority, the distance of the stream's priority. */
 static int family_of(const struct pool *pool, const struct pooled *pooled,
                      const cls_pool_request *wish, const struct load *load) {
     if (wish->by_priority)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The streams of a pool: given out, taken back, and destroyed when there are more than needed. */
+/* Lends the streams of a pool, takes them back, and destroys those that are not needed. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "coordinator/pool.h"
@@ -20,7 +20,7 @@ static unsigned to_keep(const struct pool *pool) {
     return pool->need > pool->min ? pool->need : pool->min;
 }
 
-/* Under the lock: notes the need, and at the end of a period how many streams are more than it. */
+/* Under the lock: measures the need; at the end of a period sets the surplus. */
 static void note_need(struct pool *pool, uint64_t now) {
     unsigned used = 0;
     if (pool->count <= pool->min) {
@@ -32,7 +32,7 @@ static void note_need(struct pool *pool, uint64_t now) {
         used += in_use(pool, &pool->streams[i]);
     if (used > pool->need)
         pool->need = used;
-    /* A thread may come with a time from before the period that another one began. */
+    /* Threads read the clock before they lock, so `now` may lie before the period's start. */
     if (now < pool->period_start || now - pool->period_start < pool->idle_ns ||
         pool->idle_ns == UINT64_MAX)
         return;
@@ -42,7 +42,7 @@ static void note_need(struct pool *pool, uint64_t now) {
     pool->need = used;
 }
 
-/* Under the lock: takes one of the surplus out of the pool, into `gone`. The need may have grown since it was found. */
+/* Under the lock: moves one surplus stream out of the pool into `gone`. The need may have grown meanwhile. */
 static bool take_surplus(struct pool *pool, struct pooled *gone) {
     const unsigned keep = to_keep(pool);
     for (unsigned i = pool->count; i-- > 0 && pool->surplus && pool->count > keep;) {
@@ -71,9 +71,9 @@ void pool_shrink(struct pool *pool, uint64_t now) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* --- giving out --- */
+/* --- lending --- */
 
-/* Under the lock. A period begins with each stream that comes. */
+/* Under the lock. A new stream begins a new period. */
 static cls_status grow(struct pool *pool, int priority, uint64_t now, struct pooled **made) {
     cls_status status = pool_add_stream(pool, priority, made);
     if (status)
@@ -83,7 +83,7 @@ static cls_status grow(struct pool *pool, int priority, uint64_t now, struct poo
     return CLS_SUCCESS;
 }
 
-/* Under the lock. A stream that cannot be made is no fault as long as there is another. */
+/* Under the lock. A new stream that cannot be made is no error as long as there is another. */
 static cls_status choose(struct pool *pool, const cls_pool_request *wish, uint64_t now,
                          struct pooled **out) {
     bool enough;
@@ -102,11 +102,11 @@ static cls_status choose(struct pool *pool, const cls_pool_request *wish, uint64
 }
 
 /* Under the lock. */
-static void hand_out(struct pool *pool, const cls_pool_request *wish, struct pooled *chosen) {
+static void lend(struct pool *pool, const cls_pool_request *wish, struct pooled *chosen) {
     if (chosen->workload == CLS_WORKLOAD_ANY)
         chosen->workload = wish->workload;
     pool->turn = (unsigned)(chosen - pool->streams) + 1;
-    pooled_hold(chosen, pool_cost(pool, wish));
+    pooled_add_holder(chosen, pool_cost(pool, wish));
     chosen->leased = wish->exclusive;
 }
 
@@ -136,7 +136,7 @@ cls_status cls_pool_get_with(cls_pool handle, const cls_pool_request *request, c
     pthread_mutex_lock(&pool->lock);
     status = choose(pool, &wish, now, &chosen);
     if (!status) {
-        hand_out(pool, &wish, chosen);
+        lend(pool, &wish, chosen);
         *out = chosen->handle;
     }
     pthread_mutex_unlock(&pool->lock);
@@ -199,7 +199,7 @@ cls_status cls_pool_release(cls_pool handle, cls_stream stream) {
     if (!status && !pooled->holders)
         status = error_set(CLS_ERROR_NOT_FOUND, "the stream is not held");
     if (!status)
-        pooled_release(pool, pooled);
+        pooled_remove_holder(pool, pooled);
     pthread_mutex_unlock(&pool->lock);
     pool_shrink(pool, now);
     pool_put(pool);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a pool is asked about, waits for, and learns. */
+/* Waits for a pool's streams, its figures, and the strategy that recorded durations suggest. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ cls_status cls_pool_has_ready(cls_pool handle, int *ready) {
     return CLS_SUCCESS;
 }
 
-/* The streams to wait for, with the positions that end their work. */
+/* The streams to wait for, with the positions of their newest work. */
 struct waiting {
     struct stream **streams; /* retained */
     cls_stream *handles;
@@ -102,7 +102,7 @@ static double variance(const struct tally *tally) {
     return tally->count > 1 ? tally->squares / (double)(tally->count - 1) : 0;
 }
 
-/* By Newton's steps; the library links no mathematics. */
+/* Square root by Newton's method: the library does not link libm. */
 static double root(double x) {
     double guess = x > 1 ? x : 1;
     for (int i = 0; i < 64 && x > 0; i++)
@@ -162,8 +162,8 @@ cls_status cls_pool_get_info(cls_pool handle, cls_pool_info *info) {
 
 enum { ENOUGH_RECORDS = 8 };
 
-/* Coordination is short when it takes less than this part of the rest; kinds differ from this factor on;
- * durations scatter when their deviation is above this part of their average. */
+/* Coordination is short below this part of the average of other work; kinds differ from this factor on; durations scatter
+ * when their deviation is above this part of their average. */
 static const double SHORT_PART = 0.25, DIFFERENCE = 2, SCATTER = 0.5;
 
 static const char *const workload_names[CLS_WORKLOADS] = {"compute", "memory", "mixed",
@@ -205,7 +205,7 @@ static struct figures sum_up(const struct pool *pool) {
     return figures;
 }
 
-/* Under the lock: the strategy that the figures favour, and the sentence about it. */
+/* Under the lock: the strategy that the figures suggest, and a sentence on why. */
 static cls_pool_strategy advise(const struct pool *pool, char *why, size_t room) {
     const struct figures f = sum_up(pool);
     const struct tally *steps = &pool->tallies[CLS_WORKLOAD_COORDINATION];

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* What the streams of a pool have yet to do, as clstream/pool.h defines it. */
+/* The outstanding work of a pool's streams, as clstream/pool.h defines it. */
 #include "coordinator/pool.h"
 #include "stream/stream.h"
 
-/* Guesses of what a command and a byte take, where nothing better is known. */
+/* Assumed durations of a command and of a byte copied, where nothing better is known. */
 static const double COMMAND_NS = 2000, BYTE_NS = 0.1;
 
-/* A stream at one moment. */
-struct standing {
+/* The counters of a stream at one moment. */
+struct snapshot {
     uint64_t submitted, retired;
     double size; /* of all that was ever submitted */
 };
 
-static struct standing look(const struct pool *pool, struct stream *stream) {
+static struct snapshot take_snapshot(const struct pool *pool, struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
     const cls_stream_counters *counters = &stream->counters;
     const double bytes = (double)counters->bytes_to_device + (double)counters->bytes_to_host +
                          (double)counters->bytes_on_device;
-    struct standing now = {
+    struct snapshot now = {
         .submitted = stream->submitted,
         .retired = atomic_load(&stream->retired),
         .size = COMMAND_NS * (double)stream->submitted +
@@ -31,7 +31,7 @@ static struct piece *piece_at(struct work *work, unsigned i) {
     return &work->pieces[(work->first + i) % PIECES];
 }
 
-/* What is left of a piece that is not done. */
+/* The cost that is left of a piece, in proportion to its commands. */
 static double left_of(const struct piece *piece, uint64_t retired) {
     if (retired <= piece->from)
         return piece->cost;
@@ -45,12 +45,12 @@ static void drop_done(struct work *work, uint64_t retired) {
     }
 }
 
-/* The cost of the commands of the open piece, as far as it is known by itself or by their size. */
-static double open_cost(const struct work *work, const struct standing *now) {
+/* The cost of the open piece: what its holders said, or else an estimate from the size of its commands. */
+static double open_cost(const struct work *work, const struct snapshot *now) {
     return work->n_expected ? work->expected : now->size - work->size_at_close;
 }
 
-static double left_of_open(const struct work *work, const struct standing *now) {
+static double left_of_open(const struct work *work, const struct snapshot *now) {
     struct piece open = {work->closed, now->submitted, open_cost(work, now)};
     if (open.to == open.from)
         return work->expected;
@@ -60,7 +60,7 @@ static double left_of_open(const struct work *work, const struct standing *now) 
 struct load pooled_load(const struct pool *pool, struct pooled *pooled) {
     struct work *work = &pooled->work;
     stream_poll(pooled->stream);
-    const struct standing now = look(pool, pooled->stream);
+    const struct snapshot now = take_snapshot(pool, pooled->stream);
     struct load load = {now.submitted - now.retired, 0};
     drop_done(work, now.retired);
     for (unsigned i = 0; i < work->count; i++)
@@ -69,7 +69,7 @@ struct load pooled_load(const struct pool *pool, struct pooled *pooled) {
     return load;
 }
 
-void pooled_hold(struct pooled *pooled, double cost) {
+void pooled_add_holder(struct pooled *pooled, double cost) {
     if (!pooled->holders++)
         pooled->work.held_from = stream_newest(pooled->stream);
     if (cost > 0) {
@@ -78,7 +78,7 @@ void pooled_hold(struct pooled *pooled, double cost) {
     }
 }
 
-/* An equal share of what those with a cost hold the stream for; 0: none has one. */
+/* Takes one holder's cost off: an equal share of what all holders with a cost said; 0: none did. */
 static double take_share(struct work *work) {
     if (!work->n_expected)
         return 0;
@@ -88,8 +88,8 @@ static double take_share(struct work *work) {
     return share;
 }
 
-/* Closes the open piece; where there is no room, or nothing was submitted since, the one before it grows. */
-static void close_piece(struct work *work, const struct standing *now, double cost) {
+/* Closes the open piece. Without room, or when nothing was submitted in it, adds its cost to the one before. */
+static void close_piece(struct work *work, const struct snapshot *now, double cost) {
     struct piece *last = work->count ? piece_at(work, work->count - 1) : NULL;
     if (last && (work->count == PIECES || now->submitted == work->closed)) {
         last->cost += cost;
@@ -101,10 +101,10 @@ static void close_piece(struct work *work, const struct standing *now, double co
     work->size_at_close = now->size;
 }
 
-void pooled_release(const struct pool *pool, struct pooled *pooled) {
+void pooled_remove_holder(const struct pool *pool, struct pooled *pooled) {
     struct work *work = &pooled->work;
-    const struct standing now = look(pool, pooled->stream);
-    /* For nothing there is no cost. */
+    const struct snapshot now = take_snapshot(pool, pooled->stream);
+    /* A holder that submitted nothing has cost nothing. */
     const bool known = work->n_expected && now.submitted != work->held_from;
     const double share = take_share(work);
     drop_done(work, now.retired);

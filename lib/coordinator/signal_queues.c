@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Queued signals: sorted rings of (position, value), one for each stream. */
 #include "coordinator/signal_queues.h"
 
 #include <stdlib.h>

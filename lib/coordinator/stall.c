@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Stalls: a hash table of streams, their items and needs, and the solver. */
 #include "coordinator/stall.h"
 
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static uint32_t row_pop(struct stall *stall) {
 
 /* --- streams by their keys --- */
 
-/* Where a key's number stands, or would. */
+/* The place of a key in the hash table, or where it would be added. */
 static uint32_t *number_of(const struct stall *stall, const void *key) {
     const uint32_t mask = stall->n_numbers - 1;
     uint32_t at = (uint32_t)((uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u >> 32) & mask;
@@ -163,7 +164,7 @@ static void note_user_code_needs(struct stall *stall, const struct stall_item *i
     }
 }
 
-/* The first need that is in the stream's way, from where it stood on: what was met stays so. */
+/* The first unmet need of the stream's next item; starts from `met`, as needs stay met. */
 static const struct stall_need *obstacle(const struct stall *stall, struct stall_stream *stream) {
     const struct stall_item *item = &stall->items[stream->at];
     for (; stream->met < item->n_needs; stream->met++)
@@ -172,7 +173,7 @@ static const struct stall_need *obstacle(const struct stall *stall, struct stall
     return NULL;
 }
 
-/* Lets one stream run as far as it can; true when it moved. */
+/* Lets one stream pass what it can; true when it moved. */
 static bool run(struct stall *stall, struct stall_stream *stream) {
     bool moved = false;
     while (stream->at != STALL_NONE && !obstacle(stall, stream)) {
@@ -186,7 +187,7 @@ static bool run(struct stall *stall, struct stall_stream *stream) {
     return moved;
 }
 
-/* What is stuck on the stream may move on. */
+/* Queues the streams that were stuck on this one. */
 static void free_stuck(struct stall *stall, struct stall_stream *stream) {
     uint32_t next, at = stream->stuck;
     stream->stuck = STALL_NONE;
@@ -228,7 +229,7 @@ static void begin(struct stall *stall) {
     }
 }
 
-/* User code last, and only for what nothing else gets on. */
+/* User code is trusted last, and only for streams that are stuck otherwise. */
 void stall_solve(struct stall *stall) {
     begin(stall);
     run_all(stall, STALL_CALLS);

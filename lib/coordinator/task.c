@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tasks of a task graph. */
+/* Task graphs: create, destroy, add a task, draw. */
 #include "coordinator/task.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ void task_clear(struct task *task) {
     if (task->stream)
         stream_put(task->stream);
     free(task->detail);
-    task->step = TASK_AHEAD;
+    task->step = TASK_WAITING;
     task->stream = NULL;
     task->handle = NULL;
     task->failure = NULL;
@@ -128,7 +128,7 @@ static cls_status add_edges(struct task_graph *graph, uint32_t node, const cls_t
     return status;
 }
 
-/* Under the lock. The number of a node that is removed again is the next one's. */
+/* Under the lock. A node removed on failure gives its number to the next one, so numbers stay dense. */
 static cls_status add_task(struct task_graph *graph, const cls_task *task, uint32_t *number) {
     struct task added = {.wanted = task->stream, .fn = task->fn, .arg = task->arg};
     uint32_t node;
@@ -170,7 +170,7 @@ cls_status cls_task_graph_add(cls_task_graph handle, const cls_task *task, uint3
     return status;
 }
 
-/* --- what it looks like --- */
+/* --- drawing --- */
 
 cls_status cls_task_graph_write_dot(cls_task_graph handle, FILE *file) {
     struct task_graph *graph;
@@ -184,7 +184,7 @@ cls_status cls_task_graph_write_dot(cls_task_graph handle, FILE *file) {
     status = dot_draw(graph->edges, "tasks", graph_write_dot, &text);
     pthread_mutex_unlock(&graph->lock);
     if (!status)
-        status = dot_put(&text, file);
+        status = dot_write(&text, file);
     task_graph_put(graph);
     return status;
 }

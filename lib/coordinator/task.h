@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Task graphs inside. Prerequisites are always of a lower number, so the numbers are an order to run in;
- * the graph keeps the edges. A task's outcome is made out when it is asked for, from the positions that
- * its work has in its stream and from the failures that the stream has recorded.
+ * Task graphs: functions with prerequisites, which a run distributes over the streams of a coordinator. The
+ * prerequisites of a task always have lower numbers, so the numbers are an order to run in.
+ *
+ * Nobody notes when a task ends. Its state is updated when it is asked for, from the positions of its work in its
+ * stream and from the failures that the stream has recorded.
  */
 #ifndef CLSTREAM_COORDINATOR_TASK_H
 #define CLSTREAM_COORDINATOR_TASK_H
@@ -19,8 +21,8 @@ struct coordinator;
 struct failure;
 struct stream;
 
-/* How far the latest run has come with a task. */
-enum task_step { TASK_AHEAD, TASK_CALLED, TASK_LEFT_OUT };
+/* How far the latest run got with a task. */
+enum task_step { TASK_WAITING, TASK_CALLED, TASK_SKIPPED };
 
 struct task {
     char label[64];
@@ -29,14 +31,15 @@ struct task {
     void *arg;
     /* Of the latest run. */
     enum task_step step;
-    struct stream *stream; /* retained; NULL: it did not come to that */
+    struct stream *stream; /* retained; NULL: none was chosen */
     cls_stream handle;
-    const struct failure *failure; /* the stream's, that left it out or that its work has met */
-    uint64_t begin, end;           /* its work has the positions above `begin`, up to `end` */
-    cls_status returned;           /* by the function */
-    int code;                      /* the driver's, behind that */
-    char *detail;                  /* NULL: none, or there was no memory for it */
-    /* Made out by task_graph_judge. */
+    const struct failure
+        *failure; /* of the stream; the task was skipped for it, or its work failed with it */
+    uint64_t begin, end; /* its work has the positions above `begin`, up to `end` */
+    cls_status returned; /* by the function */
+    int code;            /* the driver's, behind that */
+    char *detail;        /* NULL: none, or there was no memory for it */
+    /* Written by task_graph_update. */
     cls_task_state state;
     cls_status status;
     uint32_t cause;
@@ -49,11 +52,11 @@ struct task_graph {
     struct graph *edges;             /* node i is task i */
     struct task *tasks;
     uint32_t count, capacity;
-    bool running; /* the tasks are not added to; the runner writes under the lock */
+    bool running; /* no tasks are added; cls_task_graph_run writes results under the lock */
     bool was_run;
-    /* What is made out for good is not looked at again. */
+    /* States that cannot change any more are not updated again. */
     uint32_t n_done; /* so many tasks, the first ones, are done */
-    bool settled;    /* the run is over, and no task is pending */
+    bool is_final;   /* the run is over, and no task is pending */
 };
 
 extern struct object_pool task_graph_pool;
@@ -62,13 +65,13 @@ extern struct object_pool task_graph_pool;
 cls_status task_graph_get(cls_task_graph handle, struct task_graph **out);
 static inline void task_graph_put(struct task_graph *graph) { object_release(&graph->object); }
 
-/* Forgets what the latest run left with a task. */
+/* Clears the results of the latest run from a task. */
 void task_clear(struct task *task);
 
-/* Under the lock: makes out every task's state. True while one is pending. */
-bool task_graph_judge(struct task_graph *graph);
+/* Under the lock: updates every task's state. True while one is pending. */
+bool task_graph_update(struct task_graph *graph);
 
-/* Under the lock, after judging: reports the first failure; CLS_SUCCESS when there is none. */
+/* Under the lock, after an update: reports the first failure; CLS_SUCCESS when there is none. */
 cls_status task_graph_report(const struct task_graph *graph);
 
 #endif

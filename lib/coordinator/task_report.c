@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What has become of the tasks. */
+/* The states of tasks after a run: query, wait, and which task is the cause of a failure. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,10 @@
 #include "coordinator/task.h"
 #include "stream/stream.h"
 
-/* --- judging --- */
+/* --- states --- */
 
-/* The failed prerequisite's cause, or the prerequisite itself. They are of lower numbers: judged. */
+/* The task that failed first on the way of prerequisites, or CLS_NO_TASK. Prerequisites have lower numbers, so their
+ * states are up to date. */
 static uint32_t cause_ahead(const struct task_graph *graph, uint32_t number, cls_status *status) {
     struct graph_span span = graph_prerequisites(graph->edges, number);
     for (size_t i = 0; i < span.count; i++) {
@@ -24,15 +25,15 @@ static uint32_t cause_ahead(const struct task_graph *graph, uint32_t number, cls
     return CLS_NO_TASK;
 }
 
-/* What was made out of a stream's failure for one task holds for the others on the stream, while all are judged. */
+/* Where a stream's failure comes from: found once per update, for all tasks of the stream. */
 struct verdict {
     const struct failure *failure;
-    uint64_t first;  /* where it began then */
+    uint64_t first;  /* the first failed position, when this was found */
     uint32_t origin; /* the task whose command failed, on whatever stream, or CLS_NO_TASK */
-    uint32_t within; /* that of the stream within whose work the failure begins, or CLS_NO_TASK */
+    uint32_t within; /* the task of the stream in whose work the failure begins, or CLS_NO_TASK */
 };
 
-/* One for each failure; without memory the latest ones share a place, and are made again. */
+/* One for each failure. Without memory the latest share `spare`, and are found again. */
 struct verdicts {
     struct verdict *of;
     unsigned count, room;
@@ -61,13 +62,13 @@ static uint32_t task_within(const struct task_graph *graph, const struct stream 
     return CLS_NO_TASK;
 }
 
-/* The failure that a called task's work has met by now, or that its submission had met; or NULL. What a later
- * task brings upon the stream is none of a task that had failed before. */
-static const struct failure *look_for_failure(const struct task *task) {
+/* The failure of a called task's work so far, or of its submission; or NULL. A task that had failed when it was submitted
+ * is not charged with a failure that a later task brought into the stream. */
+static const struct failure *find_failure(const struct task *task) {
     return task->returned ? task->failure : stream_failure_at(task->stream, task->end);
 }
 
-static void settle(struct task *task, cls_task_state state, cls_status status, uint32_t cause) {
+static void set_state(struct task *task, cls_task_state state, cls_status status, uint32_t cause) {
     task->state = state;
     task->status = status;
     task->cause = cause;
@@ -83,7 +84,7 @@ static uint32_t origin_of(const struct task_graph *graph, const struct failure *
     return CLS_NO_TASK;
 }
 
-static const struct verdict *verdict_on(const struct task_graph *graph, const struct task *task,
+static const struct verdict *verdict_of(const struct task_graph *graph, const struct task *task,
                                         struct verdicts *verdicts) {
     const struct failure *failure = task->failure;
     const uint64_t first = atomic_load(&failure->first);
@@ -97,7 +98,7 @@ static const struct verdict *verdict_on(const struct task_graph *graph, const st
     return verdict;
 }
 
-/* Of an earlier task: its own cause, where it has one. */
+/* The cause that lies in an earlier task: that task, or its own cause. */
 static uint32_t cause_within(const struct task_graph *graph, const struct task *task,
                              uint32_t number) {
     if (number >= (uint32_t)(task - graph->tasks))
@@ -106,65 +107,65 @@ static uint32_t cause_within(const struct task_graph *graph, const struct task *
     return other->state == CLS_TASK_POISONED ? other->cause : number;
 }
 
-/* Without a failed prerequisite. A failure from outside is the task's own where it begins within its work: a later
- * task of the stream may have brought in another's, and had dropped what the stream still held. */
-static void judge_failure(const struct task_graph *graph, struct task *task,
-                          struct verdicts *verdicts) {
-    const struct verdict *verdict = verdict_on(graph, task, verdicts);
+/* For a task without a failed prerequisite. A failure that no task's command caused counts as the task's own where it
+ * begins within its work; one that begins earlier or later was brought into the stream by somebody else. */
+static void set_failed_state(const struct task_graph *graph, struct task *task,
+                             struct verdicts *verdicts) {
+    const struct verdict *verdict = verdict_of(graph, task, verdicts);
     const cls_status status = verdict->failure->status;
     const uint32_t origin = verdict->origin;
     bool within = task->step == TASK_CALLED && verdict->first > task->begin;
     if (origin == CLS_NO_TASK ? within : task == &graph->tasks[origin])
-        settle(task, CLS_TASK_FAILED, status, CLS_NO_TASK);
+        set_state(task, CLS_TASK_FAILED, status, CLS_NO_TASK);
     else if (origin != CLS_NO_TASK)
-        settle(task, CLS_TASK_POISONED, status, origin);
+        set_state(task, CLS_TASK_POISONED, status, origin);
     else
-        settle(task, CLS_TASK_POISONED, status, cause_within(graph, task, verdict->within));
+        set_state(task, CLS_TASK_POISONED, status, cause_within(graph, task, verdict->within));
 }
 
-/* Before the failure is looked for: it may be this that notices it. */
+/* Called before the failure is read, because progress may be what notices it. */
 static bool is_pending(const struct task *task) {
     return task->step == TASK_CALLED && !task->returned && stream_progress(task->stream, task->end);
 }
 
-static void judge(struct task_graph *graph, uint32_t number, struct verdicts *verdicts) {
+static void update(struct task_graph *graph, uint32_t number, struct verdicts *verdicts) {
     struct task *task = &graph->tasks[number];
     cls_status status = CLS_SUCCESS;
-    if (task->step == TASK_AHEAD)
+    if (task->step == TASK_WAITING)
         return;
     bool pending = is_pending(task);
     if (task->step == TASK_CALLED)
-        task->failure = look_for_failure(task);
+        task->failure = find_failure(task);
     uint32_t cause = cause_ahead(graph, number, &status);
-    if (status && (task->failure || task->returned || task->step == TASK_LEFT_OUT))
-        settle(task, CLS_TASK_POISONED, status, cause);
+    if (status && (task->failure || task->returned || task->step == TASK_SKIPPED))
+        set_state(task, CLS_TASK_POISONED, status, cause);
     else if (task->failure)
-        judge_failure(graph, task, verdicts);
+        set_failed_state(graph, task, verdicts);
     else if (task->returned)
-        settle(task, CLS_TASK_FAILED, task->returned, CLS_NO_TASK);
+        set_state(task, CLS_TASK_FAILED, task->returned, CLS_NO_TASK);
     else if (pending)
-        settle(task, CLS_TASK_PENDING, CLS_SUCCESS, CLS_NO_TASK);
+        set_state(task, CLS_TASK_PENDING, CLS_SUCCESS, CLS_NO_TASK);
     else
-        settle(task, CLS_TASK_DONE, CLS_SUCCESS, CLS_NO_TASK);
+        set_state(task, CLS_TASK_DONE, CLS_SUCCESS, CLS_NO_TASK);
 }
 
-bool task_graph_judge(struct task_graph *graph) {
+bool task_graph_update(struct task_graph *graph) {
     struct verdicts verdicts = {.count = 0};
     bool pending = false;
-    if (graph->settled)
+    if (graph->is_final)
         return false;
     for (uint32_t i = graph->n_done; i < graph->count; i++) {
-        judge(graph, i, &verdicts);
+        update(graph, i, &verdicts);
         pending |= graph->tasks[i].state == CLS_TASK_PENDING;
         if (i == graph->n_done && graph->tasks[i].state == CLS_TASK_DONE)
             graph->n_done++;
     }
     free(verdicts.of);
-    graph->settled = !pending && !graph->running;
+    graph->is_final = !pending && !graph->running;
     return pending;
 }
 
-/* --- telling --- */
+/* --- reports --- */
 
 static cls_status report_task(const struct task *task) {
     const char *how = task->state == CLS_TASK_FAILED ? "failed" : "is poisoned";
@@ -201,7 +202,7 @@ static cls_status query(struct task_graph *graph) {
     cls_status status = check_was_run(graph);
     if (status)
         return status;
-    bool pending = task_graph_judge(graph) || graph->running;
+    bool pending = task_graph_update(graph) || graph->running;
     return pending ? CLS_NOT_READY : task_graph_report(graph);
 }
 
@@ -227,7 +228,7 @@ cls_status cls_task_graph_get_info(cls_task_graph handle, uint32_t number, cls_t
         return status;
     pthread_mutex_lock(&graph->lock);
     if (number < graph->count) {
-        task_graph_judge(graph);
+        task_graph_update(graph);
         const struct task *task = &graph->tasks[number];
         memcpy(info->label, task->label, sizeof info->label);
         info->stream = task->step == TASK_CALLED ? task->handle : NULL;

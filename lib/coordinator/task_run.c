@@ -9,15 +9,15 @@
 #include "stream/mutant.h"
 
 /* A stream of the set during a run. */
-struct berth {
-    uint32_t last; /* the task that went there last */
+struct slot {
+    uint32_t last; /* task */
     uint64_t load; /* tasks given to it, and commands it had before */
 };
 
 struct run {
     struct task_graph *graph;
     struct plan plan;
-    struct berth *berths;
+    struct slot *slots;
     uint32_t *place; /* of each task's stream in the plan; until it is chosen: fixed, or NOWHERE */
 };
 
@@ -45,22 +45,22 @@ static cls_status find_place(const struct run *run, uint32_t number, uint32_t *p
 }
 
 static void run_drop(struct run *run) {
-    free(run->berths);
+    free(run->slots);
     free(run->place);
     plan_drop(&run->plan);
 }
 
 static cls_status prepare(struct run *run) {
     cls_status status = CLS_SUCCESS;
-    run->berths = calloc(run->plan.count + 1, sizeof *run->berths);
+    run->slots = calloc(run->plan.count + 1, sizeof *run->slots);
     run->place = calloc((size_t)run->graph->count + 1, sizeof *run->place);
-    if (!run->berths || !run->place)
+    if (!run->slots || !run->place)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to run a task graph");
     if (!run->plan.count && run->graph->count)
         return error_set(CLS_ERROR_INVALID_STATE, "'%s' has no streams",
                          run->graph->coordinator->name);
     for (size_t i = 0; i < run->plan.count; i++)
-        run->berths[i] = (struct berth){CLS_NO_TASK, outstanding(run->plan.streams[i].stream)};
+        run->slots[i] = (struct slot){CLS_NO_TASK, outstanding(run->plan.streams[i].stream)};
     for (uint32_t i = 0; i < run->graph->count && !status; i++)
         status = find_place(run, i, &run->place[i]);
     return status;
@@ -68,7 +68,7 @@ static cls_status prepare(struct run *run) {
 
 /* --- one task --- */
 
-/* Where a prerequisite was the last to go there is nothing to wait for; else the least to do. */
+/* The stream on which a prerequisite is the last task, since nothing has to wait there; else the one with the least load. */
 static uint32_t choose_place(const struct run *run, uint32_t number) {
     struct graph_span span = graph_prerequisites(run->graph->edges, number);
     uint32_t best = 0;
@@ -76,21 +76,21 @@ static uint32_t choose_place(const struct run *run, uint32_t number) {
         return run->place[number];
     for (size_t i = 0; i < span.count; i++) {
         uint32_t place = run->place[span.nodes[i]];
-        if (place != (uint32_t)NOWHERE && run->berths[place].last == span.nodes[i])
+        if (place != (uint32_t)NOWHERE && run->slots[place].last == span.nodes[i])
             return place;
     }
     for (uint32_t i = 1; i < run->plan.count; i++)
-        if (run->berths[i].load < run->berths[best].load)
+        if (run->slots[i].load < run->slots[best].load)
             best = i;
     return best;
 }
 
-/* A prerequisite did not come to pass on the host already: there is nothing to wait for. */
-static bool is_lost(const struct run *run, uint32_t number) {
+/* Whether a prerequisite was skipped or failed on the host already, so that the task is skipped too. */
+static bool is_to_skip(const struct run *run, uint32_t number) {
     struct graph_span span = graph_prerequisites(run->graph->edges, number);
     for (size_t i = 0; i < span.count; i++) {
         const struct task *first = &run->graph->tasks[span.nodes[i]];
-        if (first->step == TASK_LEFT_OUT || first->returned)
+        if (first->step == TASK_SKIPPED || first->returned)
             return true;
     }
     return false;
@@ -108,7 +108,7 @@ static cls_status wait_for_prerequisites(const struct run *run, uint32_t number,
     return status;
 }
 
-/* What is no error would tell a poller to come again, for ever. */
+/* A positive status is no error: stored, CLS_NOT_READY would keep pollers waiting for ever. */
 static cls_status call_function(const struct task *task) {
     const cls_status status = task->fn(task->handle, task->arg);
     return status > 0 ? error_set(CLS_ERROR_INVALID_STATE, "its function returned %s",
@@ -116,8 +116,8 @@ static cls_status call_function(const struct task *task) {
                       : status;
 }
 
-/* Puts the waits in place and calls the function, unless the stream is poisoned then. The outcome goes to
- * `out`, a copy: others look at the task meanwhile. */
+/* Submits the waits and calls the function, unless the stream is poisoned then. Writes to `out`, a copy, because other
+ * threads read the task meanwhile. */
 static void call(const struct run *run, uint32_t number, struct task *out) {
     unsigned long before = error_count();
     out->step = TASK_CALLED;
@@ -126,7 +126,7 @@ static void call(const struct run *run, uint32_t number, struct task *out) {
     if (!out->returned)
         out->failure = stream_poison(out->stream);
     if (out->failure)
-        out->step = TASK_LEFT_OUT;
+        out->step = TASK_SKIPPED;
     else if (!out->returned)
         out->returned = call_function(out);
     cls_status marked = stream_mark(out->stream, &out->end);
@@ -145,8 +145,8 @@ static void call(const struct run *run, uint32_t number, struct task *out) {
 static void run_task(struct run *run, uint32_t number) {
     struct task_graph *graph = run->graph;
     struct task outcome = graph->tasks[number];
-    outcome.step = TASK_LEFT_OUT;
-    if (!is_lost(run, number)) {
+    outcome.step = TASK_SKIPPED;
+    if (!is_to_skip(run, number)) {
         uint32_t place = choose_place(run, number);
         const struct planned *planned = &run->plan.streams[place];
         object_retain(&planned->stream->object);
@@ -154,8 +154,8 @@ static void run_task(struct run *run, uint32_t number) {
         outcome.handle = planned->handle;
         call(run, number, &outcome);
         run->place[number] = place;
-        run->berths[place].last = number;
-        run->berths[place].load++;
+        run->slots[place].last = number;
+        run->slots[place].load++;
     }
     pthread_mutex_lock(&graph->lock);
     graph->tasks[number] = outcome;
@@ -182,12 +182,12 @@ static cls_status run_all(struct run *run) {
         task_clear(&graph->tasks[i]);
     graph->was_run = true;
     graph->n_done = 0;
-    graph->settled = false;
+    graph->is_final = false;
     pthread_mutex_unlock(&graph->lock);
     for (uint32_t i = 0; i < graph->count; i++)
         run_task(run, i);
     pthread_mutex_lock(&graph->lock);
-    task_graph_judge(graph);
+    task_graph_update(graph);
     cls_status status = task_graph_report(graph);
     pthread_mutex_unlock(&graph->lock);
     return status;
