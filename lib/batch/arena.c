@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Places values in an arena, by their sizes and by which may share bytes. */
 #include "batch/arena.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ struct placing {
     bool (*apart)(const void *context, unsigned a, unsigned b);
     const void *context;
     bool *placed;
-    /* The placed ones: each search for a place goes once along them. */
+    /* The values placed so far, in two orders: a search goes along one of them once. */
     unsigned *by_start, *by_end;
     unsigned n_placed;
     size_t bytes; /* so far */
@@ -32,6 +33,7 @@ size_t arena_least(const struct arena_value *values, unsigned n_values, unsigned
     return least;
 }
 
+/* The lowest offset at which the value fits. */
 static size_t lowest(const struct placing *placing, unsigned value) {
     const size_t bytes = placing->values[value].bytes;
     size_t offset = 0;
@@ -46,7 +48,7 @@ static size_t lowest(const struct placing *placing, unsigned value) {
     return offset;
 }
 
-/* False: there is no room below `top`. */
+/* The highest offset at which the value fits below `top`; false: there is none. */
 static bool highest(const struct placing *placing, unsigned value, size_t top, size_t *offset) {
     const size_t bytes = placing->values[value].bytes;
     size_t end = top;
@@ -79,7 +81,7 @@ static void put(struct placing *placing, unsigned value, size_t offset) {
         placing->bytes = end_of(&values[value]);
 }
 
-/* In turns at the bottom and at the top of `top` bytes: neighbours of a chain never meet. */
+/* Places values alternately at the bottom and at the top of `top` bytes, so that neighbours of a chain never overlap. */
 static bool place_at_both_ends(struct placing *placing, size_t top) {
     for (unsigned i = 0; i < placing->n_values; i++) {
         size_t offset = lowest(placing, i);
@@ -92,7 +94,7 @@ static bool place_at_both_ends(struct placing *placing, size_t top) {
     return true;
 }
 
-/* The largest first, each as low as it can lie. */
+/* Places the largest first, each as low as possible. */
 static void place_by_size(struct placing *placing) {
     for (unsigned done = 0; done < placing->n_values; done++) {
         unsigned next = placing->n_values;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Batches as objects: create and destroy, values and nodes, and the work that still uses their memory. */
 #include "batch/batch.h"
 
 #include <stdlib.h>
@@ -98,7 +99,7 @@ cls_status cls_batch_create(cls_context handle, const cls_batch_config *config, 
     return status;
 }
 
-/* Finalized without the lock: whoever waits for it finds the handle stale. */
+/* Finalized without the lock: a thread that waits for the lock finds the handle stale. */
 cls_status cls_batch_destroy(cls_batch handle) {
     struct batch *batch = object_acquire(&batch_pool, handle);
     if (!batch)
@@ -233,8 +234,8 @@ static bool take_if_open(struct use use, struct use *out) {
     return true;
 }
 
-/* The latest of them that is not over, or false. The batch's own streams are where an execution that has failed may
- * still be at work, its caller's stream being over. */
+/* The latest use that is not done; false: there is none. The batch's own streams count too: a failed execution may still
+ * be at work there though its caller's stream is done. */
 static bool take_use(struct batch *batch, struct use *out) {
     bool taken = false;
     for (unsigned i = batch->n_uses; i-- > 0 && !taken;)
@@ -246,7 +247,7 @@ static bool take_use(struct batch *batch, struct use *out) {
     return taken;
 }
 
-/* Own streams that have failed: nobody else is behind what they are still at. */
+/* Makes `stream` wait for own streams that have failed, since nothing else waits for their remaining work. */
 static cls_status follow_failed(struct batch *batch, struct stream *stream) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < BATCH_STREAMS - 1 && !status; i++) {
@@ -278,7 +279,7 @@ cls_status batch_follow_uses(struct batch *batch, struct stream *stream) {
             continue;
         if (!is_done(use) && !mutant(MUTANT_BATCH_USES))
             status = stream_follow(stream, use->stream, use->position);
-        else if (race_on()) /* to the checker it is not over because it happens to be */
+        else if (race_on()) /* the checker orders by waits, not by what happens to be done */
             race_waits(stream, use->stream, use->position);
     }
     return status ? status : follow_failed(batch, stream);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Batches inside. The life of one: nodes are recorded (record.c); at the first execution after that a
- * plan is made of them (plan.c), which stands until more is recorded; executions submit the plan
- * (execute.c). One lock guards all; it is held while work is submitted, never while it is waited for.
+ * Batches: recorded operations that are fused into few kernels and executed together. Operations are recorded as nodes
+ * (record.c, inputs.c). The first execution after that makes a plan (plan.c), which is used until more is recorded;
+ * executions submit it (execute.c), and results are read (read.c). One lock guards a batch; it is held while work is
+ * submitted, never while it is waited for.
  */
 #ifndef CLSTREAM_BATCH_BATCH_H
 #define CLSTREAM_BATCH_BATCH_H
@@ -28,34 +29,34 @@ struct use {
 
 struct batch {
     struct object object;
-    pthread_mutex_t lock;    /* of the slot: it outlives the batch, which is destroyed under it */
+    pthread_mutex_t lock;    /* the slot's: it outlives the batch, which is destroyed under it */
     struct context *context; /* retained */
-    uint32_t serial;         /* in the ids of its values; never 0 */
+    uint32_t serial;         /* the upper half of its values' ids; never 0 */
     unsigned max_streams;
 
     /* guarded by the lock */
     struct node *nodes;
     uint32_t n_nodes, node_room;
-    uint32_t n_uploaders; /* nodes that have one */
+    uint32_t n_uploaders; /* nodes with an uploader */
 
     struct plan *plan;     /* NULL: something was recorded since */
-    bool overlaps_checked; /* of this plan, since an array was bound or stored */
+    bool overlaps_checked; /* for this plan and the arrays bound now */
     struct buffer *arena;  /* stream-ordered memory of the execution being submitted */
 
-    /* Of the batch's own, beside the caller's; made on first need. */
+    /* Used beside the caller's stream; made on first need. */
     struct stream *streams[BATCH_STREAMS - 1];
 
     struct use *uses;
     unsigned n_uses, use_room;
-    struct use latest; /* execution; stream NULL: none yet */
-    bool cut_short;    /* it was not submitted to its end, and left no results */
+    struct use latest; /* the latest execution; stream NULL: none yet */
+    bool cut_short;    /* the latest execution was not submitted completely, and left no results */
 
     cls_batch_statistics totals;
 };
 
 extern struct object_pool batch_pool;
 
-/* Looks up a handle and locks the batch, which stays until it is left; on failure nothing is held. */
+/* Looks up a handle and locks the batch, which exists until batch_leave. */
 cls_status batch_enter(cls_batch handle, struct batch **out);
 /* Unlocks; returns `status`. */
 cls_status batch_leave(struct batch *batch, cls_status status);
@@ -68,25 +69,25 @@ cls_value batch_value(const struct batch *batch, uint32_t node);
 /* CLS_ERROR_INVALID_VALUE for no dtype, CLS_ERROR_UNSUPPORTED for one that the device has not. */
 cls_status batch_check_dtype(const struct batch *batch, const char *what, cls_dtype dtype);
 
-/* Appends a node; what hangs on the plan is dropped. */
+/* Appends a node; drops the plan. */
 cls_status batch_add(struct batch *batch, const struct node *node, uint32_t *index);
 
-/* Arguments of kernels are others from here on. */
+/* Arguments of kernels have changed: drops the plan's bindings. */
 void batch_rebind(struct batch *batch);
 
-/* From here on nobody asks how the execution ended that made the node's upload. */
+/* Forgets which execution made the node's upload. */
 void batch_forget_uploader(struct batch *batch, struct node *node);
 
-/* What changes the structure, or the alignment of arrays. */
+/* The structure, or the alignment of arrays, has changed: drops the plan. */
 void batch_replan(struct batch *batch);
 
-/* Makes room for so many uses, before what uses the batch is submitted. */
+/* Makes room for so many uses; before the work that they stand for is submitted. */
 cls_status batch_reserve_uses(struct batch *batch, unsigned count);
 
-/* Forgets uses that are done, and remembers one more, for which there is room. */
+/* Adds a use, for which there is room, and removes those that are done. */
 void batch_note_use(struct batch *batch, struct stream *stream, uint64_t position);
 
-/* Returns when nothing that was submitted uses the batch's memory, or its inputs' on the host, any more. */
+/* Waits until no submitted work uses the batch's memory, or the host memory of its inputs. */
 void batch_await_uses(cls_batch handle);
 
 /* Makes `stream` wait for everything that uses the batch's memory. */

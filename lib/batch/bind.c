@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stays the same from one execution to the next: the arguments of every launch, made when arrays and
- * scalars are bound, and one object that keeps the buffers among them for as long as commands use them.
- * The arena's buffer is another one in every execution.
+ * The bindings of a plan, which stay the same from one execution to the next: the arguments of every launch, and one
+ * object that retains the buffers among them as long as commands use them. Only the arena's buffer differs in every
+ * execution.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "command/kernel.h"
 #include "memory/buffer.h"
 
-/* Shared by the commands of executions. */
+/* Retained by each command of an execution. */
 struct keeper {
     struct object object;
     unsigned count;
@@ -48,7 +48,8 @@ static void add(struct arguments *to, struct op_arg arg) {
     to->at[to->count++] = arg;
 }
 
-/* A value's place: its bytes alone, since lanes share the arena, and where they begin. */
+/* Adds the buffer and the offset of a value. The argument names only the bytes of the value, because lanes share the
+ * arena. */
 static void add_place(struct arguments *to, const struct batch *batch, uint32_t index,
                       bool writes) {
     const struct node *node = &batch->nodes[index];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Running a plan. Lane 0 is the caller's stream. The others wait for the work before the execution,
- * and the caller's stream waits for them at the end, so from outside all of it is that stream's work.
+ * Executing a plan. The plan spreads its steps over lanes. Lane 0 is the caller's stream; the others are streams of the
+ * batch, which wait for the work before the execution, and which the caller's stream waits for at the end. So from
+ * outside the whole execution is work of the caller's stream.
  */
 #include "base/error.h"
 #include "batch/places.h"
@@ -20,15 +21,14 @@ struct execution {
     struct batch *batch;
     struct plan *plan;
     struct stream *stream;               /* the lane's */
-    struct stream *lanes[BATCH_STREAMS]; /* those of the plan; NULL: not begun */
+    struct stream *lanes[BATCH_STREAMS]; /* NULL: not begun */
     uint64_t ends[BATCH_STREAMS];        /* the last position of each */
-    uint64_t begin;                      /* what the other lanes wait for, in lane 0 */
+    uint64_t begin;                      /* the position in lane 0 that the other lanes wait for */
 };
 
 /* ---- lanes */
 
-/* A stream of the batch's own. One that a failure has poisoned is left behind: whoever waits for it
- * learns of that, and the batch goes on with a fresh one. */
+/* A stream of the batch's own. A poisoned one is replaced by a new one; work that waits for it still gets its failure. */
 static cls_status own_stream(struct batch *batch, unsigned i, struct stream **out) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     struct stream *stream = batch->streams[i];
@@ -100,7 +100,7 @@ static cls_status upload(struct execution *execution, uint32_t node, unsigned la
     return CLS_SUCCESS;
 }
 
-/* Has the lane wait for whatever the region reads. */
+/* Makes the lane wait for what the region reads, and uploads what is not uploaded yet. */
 static cls_status await_inputs(struct execution *execution, const struct region *region,
                                unsigned lane) {
     const struct plan *plan = execution->plan;
@@ -120,8 +120,8 @@ static cls_status await_inputs(struct execution *execution, const struct region 
 
 /* ---- launches */
 
-/* A dense matrix of a value; transposed it lies the other way round. Its buffer may have no handle any
- * more, and is told apart. */
+/* A value as a dense matrix; transposed: rows and columns are exchanged in memory. The buffer is returned by itself,
+ * because it may have no handle any more. */
 static cls_matrix matrix_of(const struct batch *batch, uint32_t node, size_t rows, size_t columns,
                             bool transposed, struct buffer **buffer) {
     const struct place place = place_of(batch, node);
@@ -133,19 +133,19 @@ static cls_matrix matrix_of(const struct batch *batch, uint32_t node, size_t row
 static cls_status launch_product(struct execution *execution, uint32_t node, uint64_t *position) {
     struct batch *batch = execution->batch;
     const struct node *at = &batch->nodes[node];
-    const struct product *shape = &at->product;
-    const size_t m = shape->rows, n = shape->columns, k = shape->inner;
+    const struct product *sizes = &at->product;
+    const size_t m = sizes->rows, n = sizes->columns, k = sizes->inner;
     struct buffer *buffers[3];
     const cls_matrix matrices[3] = {
-        matrix_of(batch, at->inputs[0], m, k, shape->config.transpose_a, &buffers[0]),
-        matrix_of(batch, at->inputs[1], k, n, shape->config.transpose_b, &buffers[1]),
+        matrix_of(batch, at->inputs[0], m, k, sizes->config.transpose_a, &buffers[0]),
+        matrix_of(batch, at->inputs[1], k, n, sizes->config.transpose_b, &buffers[1]),
         matrix_of(batch, node, m, n, false, &buffers[2])};
     struct stream *stream = execution->stream;
     if (!at->count)
         return CLS_SUCCESS;
     batch->totals.kernels++;
     cls_status status =
-        blas_gemm_kept(matrices, buffers, &shape->config, object_handle(&stream->object));
+        blas_gemm_kept(matrices, buffers, &sizes->config, object_handle(&stream->object));
     return status ? status : stream_mark(stream, position);
 }
 
@@ -177,7 +177,7 @@ static cls_status run_step(struct execution *execution, unsigned i) {
     return status;
 }
 
-/* Brings the other lanes' ends under the caller's stream, also when a step could not be submitted. */
+/* Makes the caller's stream wait for the other lanes; also after a step that could not be submitted. */
 static cls_status join(struct execution *execution, uint64_t *position) {
     struct stream *stream = execution->lanes[0];
     cls_status status = CLS_SUCCESS;
@@ -198,8 +198,8 @@ static cls_status join(struct execution *execution, uint64_t *position) {
 
 /* ---- the execution */
 
-/* Of an execution that failed it is not known which of its uploads were made. Of one that succeeded they
- * were, and the host's memory is the caller's again. */
+/* An execution that failed may have left out any of its uploads: they are made again. After one that succeeded they are
+ * done, and the host memory is the caller's again. */
 static void upload_again_after_failure(struct batch *batch) {
     for (uint32_t i = 0; i < batch->n_nodes && batch->n_uploaders; i++) {
         struct node *node = &batch->nodes[i];
@@ -214,7 +214,7 @@ static void upload_again_after_failure(struct batch *batch) {
     }
 }
 
-/* `stream` NULL: what becomes of this execution cannot be told. */
+/* `stream` NULL: the outcome of this execution cannot be known, so its uploads are made again. */
 static void note_uploads(struct batch *batch, struct stream *stream, uint64_t position) {
     const struct plan *plan = batch->plan;
     for (uint32_t i = 0; i < batch->n_nodes; i++) {
@@ -248,14 +248,14 @@ static void note_execution(struct batch *batch, struct stream *stream, uint64_t 
     batch->plan->results_noted = true;
 }
 
-/* Some may have been written, others not. */
+/* After a failure: some results may have been written, others not. */
 static void forget_results(struct batch *batch) {
     for (uint32_t i = 0; i < batch->n_nodes; i++)
         batch->nodes[i].ready = false;
     batch->plan->results_noted = false;
 }
 
-/* Stream-ordered: whatever the stream runs after this execution may have the same memory. */
+/* Stream-ordered memory: later work of the stream may get the same memory. */
 static cls_status take_arena(struct batch *batch, struct stream *stream) {
     if (!batch->plan->arena_bytes)
         return CLS_SUCCESS;
@@ -278,14 +278,14 @@ static void begin(struct execution *execution, struct batch *batch, struct strea
     }
 }
 
-/* What was submitted of an execution whose lanes could not be joined. */
+/* Notes the work of lanes that could not be joined. */
 static void note_lanes(struct batch *batch, const struct execution *execution) {
     for (unsigned lane = 0; lane < execution->plan->n_lanes; lane++)
         if (execution->ends[lane])
             batch_note_use(batch, execution->lanes[lane], execution->ends[lane]);
 }
 
-/* In which the batch has its arena. */
+/* Submits the steps of an execution; the arena is allocated. */
 static cls_status submit_steps(struct batch *batch, struct stream *stream, uint64_t *position) {
     const uint64_t uploads = batch->totals.uploads;
     struct execution execution;
@@ -311,7 +311,8 @@ static cls_status submit_steps(struct batch *batch, struct stream *stream, uint6
 static cls_status submit(struct batch *batch, struct stream *stream, uint64_t *position) {
     cls_status status = batch_follow_uses(batch, stream);
     if (!status)
-        status = batch_reserve_uses(batch, 2 * batch->plan->n_lanes); /* left behind, or run on */
+        status =
+            batch_reserve_uses(batch, 2 * batch->plan->n_lanes); /* replaced streams, and lanes */
     if (!status)
         status = take_arena(batch, stream);
     if (status)
@@ -341,8 +342,8 @@ static cls_status execute(struct batch *batch, struct stream *stream, uint64_t *
     return submit(batch, stream, position);
 }
 
-/* The stream of a handle if the batch ran on it last: under the batch's lock it is then the batch's, and
- * needs no reference more. */
+/* The stream of a handle if the latest execution was on it, or NULL. The batch has a reference to that stream, so none
+ * is taken; under the batch's lock. */
 static struct stream *known_stream(const struct batch *batch, cls_stream handle) {
     struct stream *latest = batch->latest.stream;
     const bool known = latest && object_handle(&latest->object) == (void *)handle;

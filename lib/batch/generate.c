@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Generates the OpenCL C of a region, and chooses how its kernel goes over the elements. */
 #include "batch/generate.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OpenCL C for a region. The text tells each operation by the function of cl/map.cl that single calls
- * use too, and includes that file for every set of types; it depends on the region's structure and
- * shape alone, so that equal structures are one program.
+ * OpenCL C for a region. The text names each operation by the function of cl/map.cl that single calls use too, and
+ * includes that file for every set of types. It depends only on the region's structure and shape, so that equal
+ * structures share a program.
  *
  * The kernel's parameters: for every input a pointer and an offset in elements, the constants, for every
  * output a pointer and an offset; then `ulong count`, or what reduce_part of cl/reduce.cl takes.

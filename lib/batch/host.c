@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one-call form: each call is a batch of one operation. */
+/* Operations on host arrays (cls_host_*): each call is a batch of one operation. */
 #include <clstream/host.h>
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where values come from and go to: host memory, device arrays and constants; what is bound anew. */
+/* Inputs of batches (host memory, device arrays, constants), binding others in their place, and where results go. */
 #include <string.h>
 
 #include "base/error.h"
@@ -55,8 +55,7 @@ cls_status cls_batch_upload(cls_batch handle, const void *data, cls_dtype dtype,
     return batch_leave(batch, status ? status : add_input(batch, &node, out));
 }
 
-/* Checks the view and takes a reference to its buffer. Whose turn it is to use the memory counts when the batch is
- * executed. */
+/* Checks the view and takes a reference to its buffer. Whether the host owns the memory is checked at execution. */
 static cls_status take_array(struct batch *batch, const char *what, const cls_array *array,
                              struct place *place) {
     struct buffer *buffer;
@@ -140,7 +139,7 @@ cls_status cls_batch_bind_upload(cls_batch handle, cls_value value, const void *
     return batch_leave(batch, status);
 }
 
-/* Puts a node's value into another array of the caller's. */
+/* Gives a node's value a place in another array of the caller's. */
 static cls_status move_node(struct batch *batch, const char *what, struct node *node,
                             const cls_array *array) {
     struct place place;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which stream a region runs on. A region goes on where one that it reads from has just ended; what
- * depends on nothing that still has its lane to itself opens another lane, if it is worth a hop
- * between streams.
+ * Assigns regions to lanes, that is to streams. A region continues the lane whose last region it reads from. Any other
+ * region opens a new lane if it is large enough to be worth a hop between streams, or else goes to the lane with the
+ * fewest steps.
  */
 #include "batch/plan.h"
 
@@ -34,7 +34,7 @@ static unsigned idlest(const struct lanes *lanes) {
     return best;
 }
 
-/* Whether all that a region reads comes from its own lane, or is there before the execution. */
+/* Whether all that a region reads comes from its own lane, or exists before the execution. */
 static bool is_alone(const struct batch *batch, const struct plan *plan, unsigned step) {
     const struct region *region = &plan->regions.at[step];
     for (unsigned i = 0; i < region->inputs.count; i++) {

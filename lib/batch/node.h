@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorded graph: nodes in the order of recording, so that inputs stand before what takes them. */
+/* Nodes: the recorded values and operations of a batch. They are in the order of recording, so a node's inputs have
+ * lower numbers. */
 #ifndef CLSTREAM_BATCH_NODE_H
 #define CLSTREAM_BATCH_NODE_H
 
@@ -26,12 +27,12 @@ enum { NODE_MAX_INPUTS = 3 };
 
 /* Where a value lies: `offset` elements into the buffer. */
 struct place {
-    struct buffer *buffer; /* retained by whoever owns the place */
+    struct buffer *buffer; /* retained by the owner of the place */
     size_t offset;
-    uint32_t life; /* of the caller's buffer: cls_free_async ends it */
+    uint32_t life; /* generation of the caller's buffer: cls_free_async changes it */
 };
 
-/* Of a matrix product. */
+/* The sizes of a matrix product. */
 struct product {
     size_t rows, columns, inner;
     cls_gemm_config config;
@@ -42,16 +43,16 @@ struct node {
     const struct op_row *row; /* of an operation */
     cls_dtype dtype;
     bool scalar;
-    bool hidden; /* a parameter: no id was given out */
+    bool hidden; /* a parameter: the caller has no id of it */
     bool kept;
-    bool ready; /* the latest execution left the value in `place` */
-    bool dirty; /* an upload that is still to be made */
+    bool ready; /* the latest execution wrote the value to `place` */
+    bool dirty; /* the next execution uploads it */
     unsigned n_inputs;
     uint32_t inputs[NODE_MAX_INPUTS];
     uint32_t users; /* operations that take the value */
     size_t count;
     const void *host; /* of an upload */
-    /* The execution that made the upload, until it is known to have succeeded; or NULL. */
+    /* The stream and position of the upload's execution, until it is known to have succeeded; or NULL. */
     struct stream *uploader; /* retained */
     uint64_t uploaded_at;
     struct parameter element; /* of a constant */
@@ -66,7 +67,7 @@ static inline bool node_is_result(const struct node *node) {
     return !node_is_input(node) && (node->kept || node->stored || node->users == 0);
 }
 
-/* Of the device memory that the value takes; never 0, for no buffer is empty. */
+/* The bytes of device memory for the value; never 0, because no buffer is empty. */
 static inline size_t node_bytes(const struct node *node) {
     const size_t bytes = node->count * cls_dtype_size(node->dtype);
     return bytes ? bytes : 8;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Where values lie, overlaps of arrays, and arrays that the host owns or has freed. */
 #include "batch/places.h"
 
 #include "base/error.h"

@@ -76,10 +76,10 @@ static void cut_reduction(const struct batch *batch, const struct region *region
 }
 
 static cls_status make_product(const struct node *product, struct step *step) {
-    const struct product *shape = &product->product;
+    const struct product *sizes = &product->product;
     struct text text = {0};
-    text_printf(&text, "/* cls_gemm: %zu x %zu by %zu x %zu */\n", shape->rows, shape->inner,
-                shape->inner, shape->columns);
+    text_printf(&text, "/* cls_gemm: %zu x %zu by %zu x %zu */\n", sizes->rows, sizes->inner,
+                sizes->inner, sizes->columns);
     step->source = text.bytes;
     return text.failed ? no_memory() : CLS_SUCCESS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What executions of a batch do, as long as nothing more is recorded. */
+/* The plan of a batch: what its executions submit, until more is recorded. */
 #ifndef CLSTREAM_BATCH_PLAN_H
 #define CLSTREAM_BATCH_PLAN_H
 
@@ -9,7 +9,7 @@
 
 enum { STEP_LAUNCHES = 2 };
 
-/* One region's kernels and its place among the others. */
+/* One region: its kernels, its lane, and its launches. */
 struct step {
     struct region_shape shape;
     char *source;          /* the readable form */
@@ -18,9 +18,9 @@ struct step {
     struct reduction_cut cut;
     size_t partials;   /* of a reduction: their offset in the arena, in bytes */
     unsigned lane;     /* 0 is the caller's stream */
-    bool alone;        /* what it reads comes from its lane, or is there: nothing to wait for */
+    bool alone;        /* needs no waits: what it reads comes from its lane, or exists already */
     uint64_t position; /* of the latest execution, in the lane's stream */
-    /* bind.c; none of a product, nor of no elements. */
+    /* Made by bind.c; none for a product, or without elements. */
     struct op_repeat launches[STEP_LAUNCHES];
     unsigned n_launches;
 };
@@ -38,9 +38,9 @@ struct plan {
     size_t *offsets;             /* of each node in the arena, in bytes; SIZE_MAX: not there */
     struct upload_mark *uploads; /* one for each node */
     uint64_t executions;
-    bool results_noted;    /* as ready, after the first execution */
-    struct object *keeper; /* of the buffers that the launches name; NULL: not bound */
-    bool may_lose;         /* one of those, or of a product's, may be the host's or freed later */
+    bool results_noted;    /* results were marked as ready, by the first execution */
+    struct object *keeper; /* retains the buffers of the launches; NULL: not bound */
+    bool may_lose;         /* places_may_lose, when bound */
     unsigned n_lanes;
     unsigned n_kernels;
     size_t arena_bytes;
@@ -52,7 +52,7 @@ struct plan {
 cls_status plan_prepare(struct batch *batch);
 void plan_free(struct plan *plan);
 
-/* bind.c: gives every launch its arguments, but for the arena's buffer, where they have none. */
+/* bind.c: gives every launch its arguments, except for the arena's buffer; does nothing when they have them. */
 cls_status plan_bind(struct batch *batch);
 void plan_unbind(struct plan *plan);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Results, and questions about a batch. */
+/* Reading results, and queries about a batch. */
 #include <string.h>
 
 #include "base/error.h"
@@ -34,14 +34,14 @@ static cls_status find_ready(struct batch *batch, cls_value value, const void *d
     return node->stored ? place_check(&node->place) : CLS_SUCCESS;
 }
 
-/* A failed execution has left no results, also when its stream was reset since. Another stream of the
- * caller's learns of that when it waits for the execution. */
+/* Reports the failure of the latest execution, also where its stream was reset since. A read on another stream does not
+ * need it: that stream gets the failure by its wait for the execution. */
 static cls_status check_latest(const struct batch *batch, const struct stream *stream,
                                bool blocking) {
     const struct use *latest = &batch->latest;
     const struct failure *failure = stream_failure_at(latest->stream, latest->position);
-    const bool told = failure && (blocking || stream == latest->stream);
-    return told ? failure_report(latest->stream, failure) : CLS_SUCCESS;
+    const bool reported = failure && (blocking || stream == latest->stream);
+    return reported ? failure_report(latest->stream, failure) : CLS_SUCCESS;
 }
 
 /* Submits the copy behind the latest execution. */
@@ -91,7 +91,7 @@ cls_status cls_batch_read_async(cls_batch handle, cls_value value, void *data,
     return status;
 }
 
-/* The latest execution's stream, while it has a handle to submit with. */
+/* The latest execution's stream; the default stream once that was destroyed. */
 static cls_status stream_to_read_on(struct batch *batch, struct stream **out) {
     struct stream *latest = batch->latest.stream;
     if (atomic_load(&latest->destroyed))
@@ -125,7 +125,7 @@ cls_status cls_batch_read(cls_batch handle, cls_value value, void *data) {
     return status;
 }
 
-/* ---- questions */
+/* ---- queries */
 
 cls_status cls_batch_get_value(cls_batch handle, cls_value value, cls_value_info *info) {
     struct batch *batch;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Recording: what can be refused is refused here, with the operation's name. */
+/* Recording operations as nodes. All checks of arguments are made here, so that errors name the operation. */
 #include "base/error.h"
 #include "batch/batch.h"
 
@@ -71,7 +71,7 @@ static cls_status check_operation(const struct batch *batch, const struct record
     return batch_check_dtype(batch, row->name, node->dtype);
 }
 
-/* The parameter is one more input: a constant that no id names. */
+/* Adds the parameter as one more input: a hidden constant. */
 static cls_status add_parameter(struct batch *batch, double param, struct node *node) {
     struct node constant = {.kind = NODE_CONSTANT, .count = 1, .scalar = true, .hidden = true};
     constant.dtype = batch->nodes[node->inputs[0]].dtype;
@@ -153,4 +153,70 @@ cls_status cls_batch_reduce(cls_batch batch, cls_reduce_op op, cls_value in, cls
 cls_status cls_batch_dot(cls_batch batch, cls_value a, cls_value b, cls_value *out) {
     const struct recording recording = {op_row_of(OP_DOT, 0), 2, {"a", "b"}, {a, b}, NULL, 0};
     return record(batch, &recording, out);
+}
+
+/* ---- matrix products */
+
+static const struct op_row product_row = {OP_FAMILIES, 0, "gemm", true, RESULT_SAME};
+
+static cls_status check_product(const struct batch *batch, const struct node *node) {
+    const struct node *a = &batch->nodes[node->inputs[0]], *b = &batch->nodes[node->inputs[1]];
+    const struct product *sizes = &node->product;
+    size_t a_count, b_count, count;
+    if (!cls_blas_available())
+        return error_set(CLS_ERROR_UNSUPPORTED, "gemm: this build has no CLBlast");
+    if (a->dtype != CLS_F32 && a->dtype != CLS_F64)
+        return error_set(CLS_ERROR_TYPE_MISMATCH, "gemm has no form for %s",
+                         cls_dtype_name(a->dtype));
+    if (b->dtype != a->dtype)
+        return map_check_typed(&product_row, "b", b->dtype, a->dtype);
+    if (sizes->config.beta != 0 || sizes->config.batches != 1 || !sizes->inner)
+        return error_set(CLS_ERROR_INVALID_VALUE, "gemm: %s",
+                         sizes->inner ? "a beta or several batches" : "an inner length of 0");
+    if (__builtin_mul_overflow(sizes->rows, sizes->inner, &a_count) ||
+        __builtin_mul_overflow(sizes->inner, sizes->columns, &b_count) ||
+        __builtin_mul_overflow(sizes->rows, sizes->columns, &count) || a->scalar || b->scalar ||
+        a->count != a_count || b->count != b_count)
+        return error_set(CLS_ERROR_SIZE_MISMATCH,
+                         "gemm: arrays of %zu and %zu elements are no %zu x %zu and %zu x %zu",
+                         a->count, b->count, sizes->rows, sizes->inner, sizes->inner,
+                         sizes->columns);
+    return CLS_SUCCESS;
+}
+
+static cls_status record_product(struct batch *batch, cls_value a, cls_value b, struct node *node,
+                                 cls_value *out) {
+    uint32_t index;
+    cls_status status = batch_find(batch, "gemm", "a", a, &node->inputs[0]);
+    if (!status)
+        status = batch_find(batch, "gemm", "b", b, &node->inputs[1]);
+    if (!status)
+        status = check_product(batch, node);
+    if (status)
+        return status;
+    node->dtype = batch->nodes[node->inputs[0]].dtype;
+    node->count = node->product.rows * node->product.columns;
+    status = batch_add(batch, node, &index);
+    if (status)
+        return status;
+    batch->totals.operations++;
+    *out = batch_value(batch, index);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_batch_gemm(cls_batch handle, cls_value a, cls_value b, size_t rows, size_t columns,
+                          size_t inner, const cls_gemm_config *config, cls_value *out) {
+    struct batch *batch;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "gemm: out is null");
+    if (config && config->size != sizeof *config)
+        return error_set(CLS_ERROR_INVALID_VALUE, "gemm: a config of a wrong size");
+    struct node node = {.kind = NODE_PRODUCT,
+                        .row = &product_row,
+                        .n_inputs = 2,
+                        .product = {rows, columns, inner, CLS_GEMM_CONFIG_INIT}};
+    if (config)
+        node.product.config = *config;
+    cls_status status = batch_enter(handle, &batch);
+    return status ? status : batch_leave(batch, record_product(batch, a, b, &node, out));
 }

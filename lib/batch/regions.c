@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Groups the recorded operations into regions. */
 #include "batch/regions.h"
 
 #include <stdlib.h>
@@ -6,8 +7,8 @@
 
 #include "base/error.h"
 
-/* What all of the operations of one region have in common. */
-struct shape_of_work {
+/* What all operations of a region have in common: the elements they go over. */
+struct extent {
     size_t count;
     bool scalar;
 };
@@ -50,19 +51,19 @@ static cls_status list_add_once(struct node_list *list, uint32_t node) {
 
 /* ---- groups */
 
-static struct shape_of_work work_of(const struct node *nodes, const struct node *node) {
-    struct shape_of_work work = {1, true};
+static struct extent extent_of(const struct node *nodes, const struct node *node) {
+    struct extent extent = {1, true};
     for (unsigned i = 0; i < node->n_inputs; i++) {
         const struct node *input = &nodes[node->inputs[i]];
         if (!input->scalar)
-            work = (struct shape_of_work){input->count, false};
+            extent = (struct extent){input->count, false};
     }
-    return work;
+    return extent;
 }
 
-static bool same_work(const struct fusion *fusion, uint32_t a, uint32_t b) {
-    const struct shape_of_work x = work_of(fusion->nodes, &fusion->nodes[a]),
-                               y = work_of(fusion->nodes, &fusion->nodes[b]);
+static bool same_extent(const struct fusion *fusion, uint32_t a, uint32_t b) {
+    const struct extent x = extent_of(fusion->nodes, &fusion->nodes[a]),
+                        y = extent_of(fusion->nodes, &fusion->nodes[b]);
     return x.count == y.count && x.scalar == y.scalar;
 }
 
@@ -87,10 +88,10 @@ static void unite(struct fusion *fusion, uint32_t a, uint32_t b) {
         fusion->reduction[a] = fusion->reduction[b];
 }
 
-/* Whether `user` could take `input` from a register. */
+/* Whether `user` may be in the kernel of `input` and take it from a register. */
 static bool is_fusable(const struct fusion *fusion, uint32_t input, uint32_t user) {
     return fusion->nodes[input].kind == NODE_MAP && fusion->nodes[user].kind != NODE_PRODUCT &&
-           same_work(fusion, input, user);
+           same_extent(fusion, input, user);
 }
 
 static unsigned level_of(const struct fusion *fusion, uint32_t node) {
@@ -106,8 +107,8 @@ static unsigned level_of(const struct fusion *fusion, uint32_t node) {
     return level;
 }
 
-/* Makes one group of the node and the groups of those inputs that it can be fused with. Where they do
- * not all fit, the node begins a group of its own, one level up, and finds its inputs in memory. */
+/* Merges the node with the groups of all inputs that it can be fused with. Where they do not all fit into one, the node
+ * starts a group of its own, one level up, and reads its inputs from memory. */
 static void join_inputs(struct fusion *fusion, uint32_t node) {
     const struct node *at = &fusion->nodes[node];
     uint32_t roots[NODE_MAX_INPUTS];
@@ -134,7 +135,7 @@ static void join_inputs(struct fusion *fusion, uint32_t node) {
         unite(fusion, root_of(fusion, node), roots[i]);
 }
 
-/* Groups of one level that read one array go over it together. `reader` has room for every node. */
+/* Merges groups of one level that read the same array, so that it is read once. `reader` has room for every node. */
 static void join_readers(struct fusion *fusion, uint32_t *reader) {
     memset(reader, 0xff, fusion->n_nodes * sizeof *reader);
     for (uint32_t node = 0; node < fusion->n_nodes; node++) {
@@ -146,7 +147,7 @@ static void join_readers(struct fusion *fusion, uint32_t *reader) {
                 continue;
             reader[input] = node;
             if (other == NO_NODE || fusion->level[other] != fusion->level[node] ||
-                !same_work(fusion, other, node))
+                !same_extent(fusion, other, node))
                 continue;
             const uint32_t a = root_of(fusion, other), b = root_of(fusion, node);
             if (a != b && fits(fusion, a, b))
@@ -176,12 +177,11 @@ static int by_level(const void *a, const void *b) {
     const struct region *x = a, *y = b;
     if (x->level != y->level)
         return x->level < y->level ? -1 : 1;
-    /* The level's regions in the order of recording; while sorting, `inputs` holds the root. */
+    /* Within a level in the order of recording: `count` holds the first node. */
     return x->count < y->count ? -1 : x->count > y->count;
 }
 
-/* Finds the groups' regions. While they are sorted, `count` is the first node and `reduction` the
- * root. */
+/* Makes a region of each group. Until they are sorted, `count` holds the first node and `reduction` the root. */
 static cls_status number_groups(struct fusion *fusion, struct regions *out) {
     for (uint32_t node = 0; node < fusion->n_nodes; node++)
         out->of_node[node] = NO_NODE;
@@ -203,7 +203,7 @@ static cls_status number_groups(struct fusion *fusion, struct regions *out) {
             out->of_node[node] = out->of_node[root_of(fusion, node)];
     for (unsigned i = 0; i < out->count; i++) {
         const uint32_t root = out->at[i].reduction;
-        out->at[i].count = work_of(fusion->nodes, &fusion->nodes[root]).count;
+        out->at[i].count = extent_of(fusion->nodes, &fusion->nodes[root]).count;
         out->at[i].reduction = fusion->reduction[root];
         out->at[i].product = NO_NODE;
     }

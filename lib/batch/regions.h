@@ -3,10 +3,10 @@
  * Fusion: which operations run together. A region is one kernel: element-by-element operations of one
  * count, and at most one reduction, which ends it. A matrix product is a region of its own.
  *
- * Every operation has a level: that of the highest input that it can be fused with, and one more than
- * that of any input which must be in memory first (of another count, a reduction's result, or in a
- * region that is full). So what one region reads from another is always of a lower level, and no two
- * regions can wait for each other. A pure function of the nodes.
+ * Every operation has a level: at least that of every input that it can be fused with, and above that of every input that
+ * must be in memory first (an input of another count, a reduction's result, or one in a region that is full). So a
+ * region reads only from regions of lower levels, and no two regions can wait for each other. A pure function of the
+ * nodes.
  */
 #ifndef CLSTREAM_BATCH_REGIONS_H
 #define CLSTREAM_BATCH_REGIONS_H
@@ -15,7 +15,7 @@
 
 enum {
     REGION_OPERATIONS = 64,
-    /* Of all arguments of a kernel; OpenCL promises 1,024. */
+    /* The most for all arguments of a kernel; OpenCL guarantees 1,024. */
     REGION_ARGUMENT_BYTES = 960,
     NO_NODE = UINT32_MAX
 };
@@ -29,7 +29,7 @@ struct node_list {
 
 struct region {
     unsigned level;
-    size_t count;               /* of its arrays, a product's last input; 1 where all are scalars */
+    size_t count; /* elements of its arrays, or of a product's last input; 1: all are scalars */
     struct node_list maps;      /* in the order of recording */
     struct node_list inputs;    /* read from memory */
     struct node_list constants; /* passed by value */
