@@ -60,7 +60,7 @@ static void say_progress(struct text *text, const struct stream *stream) {
         text_printf(text, "; %u with the driver, '%s' up to %llu first%s", flights->commands,
                     flight_at(flights, 0)->label,
                     (unsigned long long)flight_at(flights, 0)->position,
-                    stream->unflushed ? ", unflushed" : "");
+                    stream->unflushed_from ? ", unflushed" : "");
     if (!fifo_is_empty(&stream->fifo))
         text_printf(text, "; %zu unsubmitted", fifo_count(&stream->fifo));
     text_printf(text, "\n");

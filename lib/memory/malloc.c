@@ -184,7 +184,7 @@ void magazine_free(struct magazine *magazine, struct buffer *slot, cls_free_mode
     uint64_t home = atomic_load_explicit(&slot->home, memory_order_relaxed);
     if (race_on() && mode == CLS_FREE_IN_ORDER)
         race_ends(stream, slot->memory);
-    slot->freed_at = stream_single_out(stream) + (stream->waits.count != 0);
+    slot->freed_at = stream_newest_locked(stream) + (stream->waits.count != 0);
     magazine->last_free = slot->freed_at;
     if (home == stream->id)
         magazine->freed += slot->capacity;

@@ -79,6 +79,13 @@ static inline struct launch_shape launch_shape_1d(size_t global, size_t local) {
     return (struct launch_shape){1, local != 0, global, {global}, {local}};
 }
 
+/* Whether the event of a command, or of a flight's last command, can be done without (stream/event_policy.h). */
+enum event_need {
+    EVENT_NOT_NEEDED, /* nobody can ask for the position by itself */
+    EVENT_NEEDED,     /* somebody may ask: the event that it has stays its own */
+    EVENT_RECORDED    /* a cls_event is recorded behind it: it gets an event before more follows */
+};
+
 enum { COMMAND_REFS = 6 };
 
 /* References that a command keeps until it is retired. */
@@ -98,9 +105,8 @@ struct command {
     /* Bit i: it uses what the stream's newest flight holds as refs.here[i], and takes that over when it is
      * handed over right behind that flight, under one hold of the stream's lock. `own` makes it refs. */
     unsigned lent;
-    bool singled_out; /* set when submitted: somebody may come to ask of its position by itself */
-    bool recorded;    /* a cls_event is recorded behind it */
-    struct deps deps; /* filled in by stream_submit when the command is deferred */
+    enum event_need event_need;  /* set when submitted */
+    struct deps deps;            /* filled in by stream_submit when the command is deferred */
     struct command *next;        /* in the FIFO */
     struct trace_record *record; /* NULL: nobody observes it */
     union {

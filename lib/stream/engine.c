@@ -67,7 +67,7 @@ void engine_watch(struct stream *stream) {
 }
 
 bool engine_ticks_for(const struct stream *stream) {
-    return stream->event_less || stream->context->caps->flushes;
+    return stream->events.mode == EVENTS_SPARSE || stream->context->caps->flushes;
 }
 
 /* --- the thread --- */
@@ -92,7 +92,7 @@ static bool has_news(struct stream *stream, bool *busy) {
  * something to flush. */
 static bool tend(struct stream *stream, bool busy) {
     pthread_mutex_lock(&stream->lock);
-    bool fresh = stream->unflushed;
+    bool fresh = stream->unflushed_from != 0;
     stream_flush_locked(stream);
     struct flight *last = flight_last(&stream->flights);
     if (last && !last->event && !fresh && !busy)
@@ -130,7 +130,7 @@ static bool let_go(struct stream *stream) {
     bool holds = stream_memory_is_owed(stream) ||
                  (atomic_load(&stream->destroyed) && stream_memory_is_held(stream));
     bool idle =
-        !stream->flights.count && fifo_is_empty(&stream->fifo) && !stream->unflushed && !holds;
+        !stream->flights.count && fifo_is_empty(&stream->fifo) && !stream->unflushed_from && !holds;
     if (idle) {
         kernel_slots_clear(stream);
         handover_settle_queues(stream);
@@ -198,7 +198,7 @@ static bool is_quiet(struct stream *list) {
     bool quiet = true;
     for (; list && quiet; list = list->watch_next) {
         pthread_mutex_lock(&list->lock);
-        quiet = !list->unflushed && !fifo_needs_driving(&list->fifo);
+        quiet = !list->unflushed_from && !fifo_needs_driving(&list->fifo);
         pthread_mutex_unlock(&list->lock);
     }
     pthread_mutex_lock(&engine_lock);

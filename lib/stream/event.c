@@ -175,7 +175,7 @@ static cls_status record_here(struct stream *stream, cls_event handle, bool *rec
         }
         event->position = position;
         event->serial = ++event->next_serial;
-        handover_recorded(stream);
+        event_policy_note_record(stream);
     }
     pthread_mutex_unlock(&event->lock);
     return CLS_SUCCESS;

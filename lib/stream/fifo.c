@@ -114,7 +114,8 @@ static cls_status push(struct stream *stream, struct command *command) {
     }
     stream_count_submission(stream);
     command->position = stream->submitted;
-    command->singled_out = true; /* whoever asks for it meanwhile finds no flight to note that in */
+    command->event_need =
+        EVENT_NEEDED; /* whoever asks for it meanwhile finds no flight to note that in */
     *node = *command;
     if (mutant(MUTANT_DEFERRED_WAITS))
         deps_clear(&stream->waits);

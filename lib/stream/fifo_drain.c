@@ -265,7 +265,7 @@ bool fifo_drain(struct stream *stream) {
     const bool moved = atomic_load(&fifo->popped) != popped;
     stream_flush_locked(stream);
     fifo_set_owner(fifo, owner_after(last, atomic_load(&fifo->owner)));
-    const bool left = stream->unflushed || fifo_needs_driving(fifo);
+    const bool left = stream->unflushed_from || fifo_needs_driving(fifo);
     stream_unlock_telling(stream);
     if (moved)
         fifo_notify_blocked();

@@ -22,10 +22,6 @@
 
 enum {
     FIRST_CAPACITY = 32,
-    /* Commands from look to look: cheap ones, dear ones, and where few of the commands have an event. */
-    POLL_STEP = 32,
-    POLL_STEP_DEAR = 64,
-    POLL_STEP_SPANS = 256,
     /* How far ahead of the flight that retires another is fetched, and the event of one that has come by then. */
     FETCH_FLIGHT = 4,
     FETCH_EVENT = 2,
@@ -94,8 +90,7 @@ struct flight *flights_push(struct flights *flights, struct command *command, st
     flight->event_shared = false;
     flight->lost = CL_COMPLETE;
     flight->well = flight->chained = false;
-    flight->singled_out = command->singled_out;
-    flight->recorded = command->recorded;
+    flight->event_need = (uint8_t)command->event_need;
     flight->event = NULL;
     flight->first = flight->position = command->position;
     flight->label = command_label(command);
@@ -135,8 +130,7 @@ bool flights_extend(struct flights *flights, struct command *command) {
     flight->position = command->position;
     if (flight->label != command_label(command))
         flight->label = one_of_several;
-    flight->singled_out = command->singled_out;
-    flight->recorded = command->recorded;
+    flight->event_need = (uint8_t)command->event_need;
     flights->commands++;
     return true;
 }
@@ -303,12 +297,6 @@ static struct stream *retire_span(struct stream *stream, unsigned telling, cl_in
     return NULL;
 }
 
-static unsigned poll_step(const struct stream *stream) {
-    if (stream->event_less)
-        return POLL_STEP_SPANS;
-    return stream->asks_in_batches ? POLL_STEP_DEAR : POLL_STEP;
-}
-
 /* Of the `most` oldest flights those that fetch_ahead comes too late for. */
 PREFETCHES void fetch_first(const struct flights *flights, unsigned most) {
     for (unsigned i = 0; i < FETCH_FLIGHT && i < most; i++)
@@ -343,7 +331,7 @@ static struct stream *retire_done(struct stream *stream, unsigned most) {
             break;
         other = retire_span(stream, telling, state);
     }
-    flights->poll_at = flights->commands + poll_step(stream);
+    flights->poll_at = flights->commands + event_policy_poll_step(&stream->events);
     return other;
 }
 
@@ -355,7 +343,7 @@ struct stream *flights_trim(struct stream *stream) {
     struct stream *other = retire_done(stream, flights_older_half(stream));
     /* Only where asking is dear. Elsewhere such streams retire while their caller waits: to retire them in turns here
      * takes a fifth more of a submission. */
-    stream->flights.unsettled = other && stream->asks_in_batches;
+    stream->flights.unsettled = other && stream->events.asks_in_batches;
     return other;
 }
 
@@ -368,7 +356,8 @@ struct stream *flights_settle(struct stream *stream) {
             break;
         other = retire_span(stream, telling, CL_COMPLETE);
     }
-    if (flights->poll_at > flights->commands + poll_step(stream))
-        flights->poll_at = flights->commands + poll_step(stream);
+    const unsigned poll_at = flights->commands + event_policy_poll_step(&stream->events);
+    if (flights->poll_at > poll_at)
+        flights->poll_at = poll_at;
     return other;
 }

@@ -29,12 +29,11 @@ struct flight {
      * flight's memory. */
     struct event_ref event_ref;
     bool event_shared;
-    bool well : 1;        /* known to be done without a failure of its own */
-    bool chained : 1;     /* the driver has it wait for the flight before it */
-    bool singled_out : 1; /* somebody may ask of its last position: its event stays its own */
-    bool recorded : 1; /* a cls_event is recorded behind it: it gets an event before more follows */
-    uint8_t kind;      /* a cls_command_kind */
-    cl_int lost;       /* negative: nothing can be known of it and the flights before it any more */
+    bool well : 1;      /* known to be done without a failure of its own */
+    bool chained : 1;   /* the driver has it wait for the flight before it */
+    uint8_t event_need; /* an enum event_need, of its last command */
+    uint8_t kind;       /* a cls_command_kind */
+    cl_int lost;    /* negative: nothing can be known of it and the flights before it any more */
     cl_event event; /* NULL: covered by the next flight that has one, on the same in-order queue */
     uint64_t position; /* of the last command */
     struct queue *queue;
@@ -74,6 +73,12 @@ static inline struct flight *flight_at(const struct flights *flights, unsigned i
 
 /* The newest flight, or NULL. */
 static inline struct flight *flight_last(const struct flights *flights) { return flights->newest; }
+
+/* Somebody may ask for the flight's last position: its event stays its own. */
+static inline void flight_need_event(struct flight *flight) {
+    if (flight->event_need == EVENT_NOT_NEEDED)
+        flight->event_need = EVENT_NEEDED;
+}
 
 /* Whether a look for completions comes before the next command is handed over. */
 static inline bool flights_look_is_due(const struct flights *flights, unsigned limit) {

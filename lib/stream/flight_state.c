@@ -10,9 +10,6 @@
 
 enum { VERDICT_BATCH = 128 };
 
-/* PoCL answers in 16 ns, NVIDIA takes 140 to 360. */
-static const double DEAR_QUERY_NS = 60;
-
 /* How long an unstarted command that has failed is given before it is taken for one that the driver will
  * never run. */
 static const uint64_t ABANDON_NS = 250 * 1000 * 1000;
@@ -158,11 +155,6 @@ static enum batch batch_state(struct stream *stream, unsigned *n) {
     return well ? BATCH_WELL : BATCH_UNSURE;
 }
 
-bool asking_is_dear(const struct stream *stream) {
-    return (stream->context->device->quirks & QUIRK_STATUS_LIES) ||
-           stream->context->caps->event_query_ns > DEAR_QUERY_NS;
-}
-
 /* The `n` oldest flights are done and well: no driver is asked of them again, however long they wait for
  * the outcome of what they depend on. */
 static void note_well(struct flights *flights, unsigned n) {
@@ -232,7 +224,7 @@ static unsigned known_well(const struct flights *flights) {
 /* As many of the `n` oldest as are done, or may be. */
 static unsigned done_of(struct stream *stream, unsigned n) {
     struct flights *flights = &stream->flights;
-    if (!stream->asks_in_batches) {
+    if (!stream->events.asks_in_batches) {
         n = covered(flights, n);
         return n && is_over(stream, flight_at(flights, n - 1)) ? n : 0;
     }
@@ -252,7 +244,7 @@ cl_int flight_look(struct stream *stream, struct flight *flight) {
     if (flight->well)
         return CL_COMPLETE;
     cl_int state = ask(stream, flight);
-    if (state == CL_COMPLETE && stream->asks_in_batches)
+    if (state == CL_COMPLETE && stream->events.asks_in_batches)
         ask_batches(stream);
     return state;
 }

@@ -15,10 +15,6 @@ struct stream;
 /* The first flight from the oldest on that has an event or is lost, or count. */
 unsigned flights_telling(const struct flights *flights);
 
-/* Whether asking the stream's device is dear, or its driver tells of failures only when waited for: many flights are
- * asked of at once then (stream.asks_in_batches). */
-bool asking_is_dear(const struct stream *stream);
-
 /* How the oldest flight that has an event stands; positive while pending. Where asking is dear, the others
  * are asked about in batches. */
 cl_int flight_look(struct stream *stream, struct flight *flight);

@@ -24,16 +24,14 @@ bool streams_unflushed(void) {
 }
 
 void stream_note_unflushed(struct stream *stream) {
-    if (stream->unflushed || !stream->context->caps->flushes)
+    if (stream->unflushed_from || !stream->context->caps->flushes)
         return;
-    const struct flight *last = flight_last(&stream->flights);
     atomic_fetch_add_explicit(&unflushed_streams, 1, memory_order_relaxed);
-    stream->unflushed = true;
-    stream->unflushed_from = last ? last->position : stream->submitted;
+    stream->unflushed_from = flight_last(&stream->flights)->position;
 }
 
 static void note_flushed(struct stream *stream) {
-    stream->unflushed = false;
+    stream->unflushed_from = 0;
     stream->flush_trouble.tries = 0;
     atomic_fetch_sub_explicit(&unflushed_streams, 1, memory_order_relaxed);
 }
@@ -86,7 +84,7 @@ static void give_up(struct stream *stream) {
 
 void stream_flush_locked(struct stream *stream) {
     struct flush_trouble *trouble = &stream->flush_trouble;
-    if (!stream->unflushed)
+    if (!stream->unflushed_from)
         return;
     cls_status status = flush_queues(stream);
     if (!status) {

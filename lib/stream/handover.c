@@ -49,7 +49,7 @@ static cls_status give_event(struct stream *stream, struct flight *last) {
                                        (struct wait_list){0, NULL}, &last->event);
     if (status)
         return status;
-    stream->since_event = 0;
+    event_policy_note_event(&stream->events);
     stream_note_unflushed(stream);
     return CLS_SUCCESS;
 }
@@ -63,7 +63,7 @@ cls_status handover_cover(struct stream *stream) {
     cls_status status = give_event(stream, last);
     if (!status)
         return CLS_SUCCESS;
-    stream->since_event = 0;
+    event_policy_note_event(&stream->events);
     flights_lose(stream, cls_last_error_code() < 0 ? cls_last_error_code() : CL_OUT_OF_RESOURCES);
     return status;
 }
@@ -148,40 +148,11 @@ cls_status handover_choose_queue(struct stream *stream, const struct command *co
                : CLS_SUCCESS;
 }
 
-void handover_asked(struct stream *stream) {
-    if (!stream->since_ask)
-        return;
-    stream->ask_gap = stream->since_ask;
-    stream->since_ask = 0;
-}
-
-void handover_recorded(struct stream *stream) {
-    struct flight *last = flight_last(&stream->flights);
-    struct command *queued = fifo_tail(&stream->fifo);
-    if (queued) {
-        queued->recorded = true;
-        return;
-    }
-    handover_asked(stream);
-    if (last)
-        last->recorded = true;
-}
-
 /* Who waits for a record does not wait for what comes behind it; where the driver refuses the marker, he does. There are
  * drivers that tell of what is flushed together at its end. */
 COLD static void tell_record(struct stream *stream, struct flight *last) {
     if (!give_event(stream, last))
         stream_flush_locked(stream);
-}
-
-/* Whether the next command gets an event of its own. */
-static bool wants_event(struct stream *stream, const struct command *command) {
-    const bool spared =
-        command->type->kind == CLS_COMMAND_KERNEL || command->type->kind == CLS_COMMAND_FOREIGN;
-    if (!stream->event_less || stream->queue->traits.profiled || !spared)
-        return true;
-    return stream->since_ask + 1 == stream->ask_gap ||
-           stream->since_event + 1 >= stream->event_interval;
 }
 
 /* The wait list: the dependencies that are not done, and the tail, unless one of them waits for it. `*left` is set
@@ -256,7 +227,8 @@ static cls_status enqueue(struct stream *stream, struct command *command, struct
     struct target target = {stream->context->device, stream->queue->cl,
                             !stream->queue->traits.out_of_order};
     struct wait_list waits = {fill_waits(stream, deps, events, &left), events};
-    bool wanted = wants_event(stream, command);
+    const bool wanted =
+        event_policy_wants(&stream->events, command->type->kind, stream->queue->traits.profiled);
     /* Again: a wait that is left out as over may have ended, and failed, since the first time. */
     cls_status status = RARELY(left) ? check_deps(stream, command, deps) : CLS_SUCCESS;
     bool sound = !status;
@@ -265,8 +237,7 @@ static cls_status enqueue(struct stream *stream, struct command *command, struct
     if (sound && !shared)
         status = command->type->enqueue(target, command, waits, wanted ? event : NULL);
     if (!RARELY(status)) {
-        stream->since_ask++;
-        stream->since_event = wanted ? 0 : stream->since_event + 1;
+        event_policy_count(&stream->events, wanted);
     } else if (sound && command->type->in_parts) {
         abandon_command(stream->context, stream->queue, command);
     }
@@ -280,22 +251,16 @@ COLD static void record_handing(const struct stream *stream, struct trace_record
     record->handing = clock_now_ns();
 }
 
-/* Whether a launch's event can be given up for that of a launch behind it, which the driver has wait for it: nobody
- * has come to ask of it, or knows how. What waits for other streams keeps its own, which tells when it has started. */
-static bool gives_up_event(const struct stream *stream, const struct flight *last) {
-    const uint64_t launches = last->position - last->first + 1;
-    return stream->chain_shares && !last->singled_out && !last->event_shared && !last->well &&
-           !last->deps.count && last->kind == CLS_COMMAND_KERNEL &&
-           !stream->queue->traits.profiled && launches < stream->event_interval;
-}
-
 /* Whether the newest flight can go on to a command: neither has anything to itself. */
 static bool extends(const struct stream *stream, const struct command *command,
                     const struct deps *deps) {
     const struct flight *last = flight_last(&stream->flights);
-    return last && (!last->event || gives_up_event(stream, last)) && !last->lost && !last->timed &&
-           !last->record && last->queue == stream->queue && last->kind == command->type->kind &&
-           !deps->count && !is_timed(command) && !command->record;
+    return last &&
+           (!last->event ||
+            event_policy_gives_up(&stream->events, last, stream->queue->traits.profiled)) &&
+           !last->lost && !last->timed && !last->record && last->queue == stream->queue &&
+           last->kind == command->type->kind && !deps->count && !is_timed(command) &&
+           !command->record;
 }
 
 /* Enters a command that is with the driver into the ring. */
@@ -324,7 +289,7 @@ cls_status handover(struct stream *stream, struct command *command, struct deps 
     cls_status status = check_deps(stream, command, deps);
     if (RARELY(status))
         return status;
-    if (last && RARELY(last->recorded) && !last->event && !last->lost)
+    if (last && RARELY(last->event_need == EVENT_RECORDED) && !last->event && !last->lost)
         tell_record(stream, last);
     if (RARELY(wants_other_queue(stream, command)))
         status = change_queue(stream, !stream->queue->traits.profiled);

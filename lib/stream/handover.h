@@ -30,12 +30,6 @@ void handover_settle_queues(struct stream *stream);
  * driver refuses, the flights without an event are lost: the next poll fails them. */
 cls_status handover_cover(struct stream *stream);
 
-/* Somebody waits for the stream's newest command. Under the lock. */
-void handover_asked(struct stream *stream);
-
-/* A cls_event is recorded behind the stream's newest command. Under the lock. */
-void handover_recorded(struct stream *stream);
-
 /* The event that the next command on `queue` must wait for, or NULL when the order is implied.
  * Borrowed. */
 cl_event handover_tail(struct stream *stream, const struct queue *queue);

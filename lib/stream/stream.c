@@ -14,7 +14,6 @@
 #include "memory/mempool.h"
 #include "stream/context.h"
 #include "stream/engine.h"
-#include "stream/flight_state.h"
 #include "stream/handover.h"
 #include "stream/observe.h"
 #include "stream/worker.h"
@@ -223,23 +222,13 @@ static cls_status check_config(const cls_stream_config *config) {
     return CLS_SUCCESS;
 }
 
-/* On an in-order queue, or of a chain. An event costs 6 us on an H200: one in 256 launches instead of one in 64 saves
- * 78 ns a launch. At most a part of max_in_flight, because a wait for room is a wait for an event. */
-static unsigned event_interval(bool out_of_order, unsigned max_in_flight) {
-    const unsigned most = out_of_order ? 16 : 256, part = max_in_flight / (out_of_order ? 8 : 4);
-    return part < most ? part : most;
-}
-
 static void set_options(struct stream *stream, const cls_stream_config *config) {
     stream->wait = config->wait;
     stream->priority = priority_clamp(config->priority);
     stream->max_in_flight = config->max_in_flight ? config->max_in_flight : DEFAULT_IN_FLIGHT;
     stream->want_profiled = config->timing != 0;
-    const bool out_of_order = stream->queue->traits.out_of_order;
-    stream->event_interval = event_interval(out_of_order, stream->max_in_flight);
-    stream->event_less = !out_of_order && stream->context->caps->event_less;
-    stream->asks_in_batches = asking_is_dear(stream);
-    stream->chain_shares = out_of_order && stream->context->caps->chain_shares;
+    event_policy_init(&stream->events, stream->context, stream->queue->traits.out_of_order,
+                      stream->max_in_flight);
 }
 
 /* With everything acquired: builds the object, which takes over queue and spare. */
@@ -344,7 +333,7 @@ void stream_destroy_owned(cls_stream handle) { destroy(handle, true); }
 
 uint64_t stream_newest(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
-    const uint64_t position = stream_single_out(stream);
+    const uint64_t position = stream_newest_locked(stream);
     pthread_mutex_unlock(&stream->lock);
     return position;
 }
@@ -356,7 +345,7 @@ uint64_t stream_last_use(struct stream *stream, use_test uses, const void *arg) 
         struct flight *flight = flight_at(&stream->flights, i);
         if (!uses(&flight->refs, flight->host, arg))
             continue;
-        flight->singled_out = true;
+        flight_need_event(flight);
         position = flight->position;
     }
     const struct command *command = fifo_head(&stream->fifo);

@@ -21,6 +21,7 @@
 #include "command/kernel_slots.h"
 #include "stream/command.h"
 #include "stream/dep.h"
+#include "stream/event_policy.h"
 #include "stream/fifo.h"
 #include "stream/flight.h"
 #include "stream/order_cache.h"
@@ -55,22 +56,18 @@ struct stream {
 
     /* guarded by the lock, but for the atomics */
     bool want_profiled;
-    bool unflushed;
-    bool event_less : 1;
-    bool asks_in_batches : 1; /* how its flights stand (flight_state.h) */
-    bool chain_shares : 1;    /* launches that nobody asks of share the event of one behind them */
-    bool watched;             /* on the engine's list, which then holds a reference */
-    bool fresh_failure;       /* recorded, not yet told to the streams that depend on it */
+    bool watched;       /* on the engine's list, which then holds a reference */
+    bool hurt;          /* a command failed in the driver: its queues may be dead */
+    bool fresh_failure; /* recorded, not yet told to the streams that depend on it */
     struct queue *queue;
+    uint64_t
+        unflushed_from; /* the first position that is not flushed; flights from there on may not be. 0: none */
     _Atomic(struct failure *) failures; /* newest first */
     _Atomic uint64_t retired;
     uint64_t submitted;
 
     struct flights flights;
-    unsigned event_interval; /* commands from event to event at most, where not each has one */
-    unsigned since_event;    /* commands since the last event */
-    unsigned since_ask;      /* commands since the newest was last waited for, or recorded */
-    unsigned ask_gap;  /* since_ask at that time: habits repeat, so that command gets an event */
+    struct event_policy events;
     struct deps waits; /* for the next command */
     cls_stream_counters counters;
     struct fifo fifo; /* its head is in the line of the counter of work-items */
@@ -92,14 +89,12 @@ struct stream {
 
     struct queue *companion; /* for foreign code; NULL until needed */
     struct queue_left *left; /* those that it has changed from, with its flights on them */
-    uint64_t unflushed_from; /* the first position that is; all flights from there on may be */
     struct flush_trouble {
         unsigned tries; /* flushes that failed, in a row */
         uint64_t since;
         cls_status status; /* the first one's */
         int code;
     } flush_trouble;
-    bool hurt; /* a command failed in the driver: its queues may be dead */
 
     struct failure *spare; /* for the next failure, so that recording one cannot fail */
 
@@ -141,12 +136,11 @@ static inline void stream_count_submission(struct stream *stream) {
     __atomic_store_n(&stream->submitted, stream->submitted + 1, __ATOMIC_RELAXED);
 }
 
-/* The newest position, for a caller who comes to ask of it or has others do so: no later launch takes its event's
- * place. Under the lock. */
-static inline uint64_t stream_single_out(struct stream *stream) {
+/* The newest position, for a caller that may ask for it, or has others do so: its event stays its own. Under the lock. */
+static inline uint64_t stream_newest_locked(struct stream *stream) {
     struct flight *last = flight_last(&stream->flights);
     if (last)
-        last->singled_out = true;
+        flight_need_event(last);
     return stream->submitted;
 }
 
@@ -207,8 +201,8 @@ void stream_poll(struct stream *stream);
  * driver. Called without the lock. */
 void stream_settle(struct stream *stream);
 
-/* Work of the stream is with the driver, which sits on it until it is flushed, unless its device was found
- * to run what never was; under the lock. */
+/* The newest flight was handed over and is to be flushed, unless the device was found to run what never is. Under the
+ * lock. */
 void stream_note_unflushed(struct stream *stream);
 
 /* Flushes what is unflushed; under the lock. Whoever calls it does so again, or lets the engine, while the

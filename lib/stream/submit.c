@@ -134,8 +134,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     bool deferred = false, held = false;
     const bool checked = race_on();
     struct race_touches touches;
-    command->singled_out = position || blocking_launches();
-    command->recorded = false;
+    command->event_need = position || blocking_launches() ? EVENT_NEEDED : EVENT_NOT_NEEDED;
     if (checked)
         race_collect(&touches, stream, command, args);
     cls_status status = admit(stream, command, &deferred, &held);
@@ -217,7 +216,7 @@ cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {
 
 bool stream_marked_locked(struct stream *stream, uint64_t *position) {
     const struct failure *poison = stream_poison(stream);
-    *position = stream_single_out(stream);
+    *position = stream_newest_locked(stream);
     if (poison)
         return atomic_load(&poison->first) <= *position;
     if (stream_failure_at(stream, *position))

@@ -84,7 +84,7 @@ void stream_settle(struct stream *stream) {
  * poll retires the position as failed. */
 static struct flight *covering_flight(struct stream *stream, uint64_t position) {
     struct flight *flight = flights_covering(&stream->flights, position);
-    handover_asked(stream);
+    event_policy_note_ask(&stream->events);
     if (RARELY(!flight) && !handover_cover(stream))
         flight = flights_covering(&stream->flights, position);
     if (flight && !mutant(MUTANT_FLUSH))
@@ -236,7 +236,7 @@ static bool wait_round(struct stream *stream, struct host_wait *wait) {
     bool done = atomic_load(&stream->retired) >= wait->position;
     bool queued = !done && fifo_has(&stream->fifo, wait->position);
     if (wait->position == newest_handed_over(stream))
-        handover_asked(stream);
+        event_policy_note_ask(&stream->events);
     if (!done && !queued)
         share = covering_event(stream, wait->position);
     if (!done && !share && (!queued || wait->turn_spun))

@@ -162,7 +162,8 @@ static void set_up_sparse(struct setting *setting) {
          "kernel void four(global int *a, global int *b, global int *c, global int *d) {"
          " *a = *b = *c = *d = 1; }",
          "four");
-    caps_of(setting)->event_less = setting->inside->event_less = true;
+    caps_of(setting)->event_less = true;
+    setting->inside->events.mode = EVENTS_SPARSE;
     caps_of(setting)->event_query_ns = 1000;
 }
 

@@ -44,7 +44,7 @@ static void set_up_order(struct setting *setting, cls_order order, unsigned max_
 static void set_up_in_order(struct setting *setting, unsigned max_in_flight) {
     set_up_order(setting, CLS_ORDER_IN_ORDER, max_in_flight);
     pthread_mutex_lock(&setting->inside->lock);
-    setting->inside->event_less = true;
+    setting->inside->events.mode = EVENTS_SPARSE;
     pthread_mutex_unlock(&setting->inside->lock);
 }
 
