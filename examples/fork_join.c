@@ -65,7 +65,7 @@ int main(void) {
     join = queue_sum(coordinator, (struct sum){x[1], x[2], x[3]}, forks, 2);
     must(cls_async_coordinator_queue_download(coordinator, cls_place_buffer(x[3].buffer), out,
                                               sizeof out, &join, 1, &download));
-    must(cls_async_coordinator_wait(coordinator, download));
+    must(cls_async_coordinator_wait(coordinator, download, CLS_FOREVER));
 
     for (int i = 0; i < COUNT; i++)
         if (out[i] != 4 * in[i]) {

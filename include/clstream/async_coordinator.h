@@ -190,12 +190,14 @@ CLS_API cls_status cls_async_coordinator_poll(cls_async_coordinator coordinator,
                                               size_t *count);
 
 /**
- * Waits for an operation.
+ * Waits for an operation for at most `timeout_ns` nanoseconds (CLS_FOREVER: without limit).
  * @retval CLS_ERROR_INVALID_VALUE  the number was never issued
+ * @retval CLS_ERROR_TIMEOUT        it is still pending; the detail says what its stream waits for
  * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function
  * @return the operation's error
  */
-CLS_API cls_status cls_async_coordinator_wait(cls_async_coordinator coordinator, cls_op op);
+CLS_API cls_status cls_async_coordinator_wait(cls_async_coordinator coordinator, cls_op op,
+                                              uint64_t timeout_ns);
 
 /**
  * Waits for everything queued.

@@ -236,7 +236,7 @@ CLS_API cls_status cls_coordinator_query(cls_coordinator coordinator);
 
 /**
  * Waits until everything submitted to one stream before the call is done, for at most `timeout_ns`
- * nanoseconds (UINT64_MAX: without limit), as cls_stream_wait does.
+ * nanoseconds (CLS_FOREVER: without limit), as cls_stream_wait does.
  */
 CLS_API cls_status cls_coordinator_wait(cls_coordinator coordinator, cls_stream stream,
                                         uint64_t timeout_ns);

@@ -53,8 +53,8 @@ CLS_API cls_status cls_event_query(cls_event event);
 CLS_API cls_status cls_event_synchronize(cls_event event);
 
 /**
- * Waits for the recorded work for at most `timeout_ns` nanoseconds. Statuses as for
- * cls_stream_wait.
+ * Waits for the recorded work for at most `timeout_ns` nanoseconds (CLS_FOREVER: without limit).
+ * Statuses as for cls_stream_wait.
  */
 CLS_API cls_status cls_event_wait(cls_event event, uint64_t timeout_ns);
 

@@ -209,7 +209,7 @@ CLS_API cls_status cls_pool_has_ready(cls_pool pool, int *ready);
 
 /**
  * Waits until some stream that is not leased has finished the work that it has at the time of the
- * call, for at most `timeout_ns` nanoseconds (UINT64_MAX: without limit), and stores that stream.
+ * call, for at most `timeout_ns` nanoseconds (CLS_FOREVER: without limit), and stores that stream.
  * The caller does not hold it: other threads may get it, or cause the pool to destroy it.
  * cls_stream_query says whether its work failed.
  * @retval CLS_ERROR_TIMEOUT        all streams still have work; the detail says what they wait for

@@ -187,7 +187,7 @@ CLS_API cls_status cls_stream_query(cls_stream stream);
 CLS_API cls_status cls_stream_synchronize(cls_stream stream);
 
 /**
- * Like cls_stream_synchronize, but waits for at most `timeout_ns` nanoseconds.
+ * Like cls_stream_synchronize, but waits for at most `timeout_ns` nanoseconds (CLS_FOREVER: without limit).
  * @retval CLS_ERROR_TIMEOUT work is still pending and continues; the detail says what it waits for,
  *                           in the form of cls_context_explain
  */

@@ -125,7 +125,7 @@ CLS_API cls_status cls_task_graph_query(cls_task_graph graph);
 
 /**
  * Waits until all tasks of the latest run are settled, for at most `timeout_ns` nanoseconds
- * (UINT64_MAX: without limit). Statuses as for cls_task_graph_query, and:
+ * (CLS_FOREVER: without limit). Statuses as for cls_task_graph_query, and:
  * @retval CLS_ERROR_TIMEOUT        some task is still pending; the detail names it and says what
  *                                  its stream waits for
  * @retval CLS_ERROR_INVALID_STATE  also while the graph is being run

@@ -99,7 +99,7 @@ CLS_API cls_status cls_timeline_query(cls_timeline timeline, uint64_t value);
 
 /**
  * Waits on the host until the timeline has reached or passed `value`, for at most `timeout_ns`
- * nanoseconds (UINT64_MAX: without limit).
+ * nanoseconds (CLS_FOREVER: without limit).
  * @retval CLS_ERROR_TIMEOUT        it has not; the detail says what it waits for
  * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
  * @retval CLS_ERROR_SHUTDOWN       the process is exiting

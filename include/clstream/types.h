@@ -17,6 +17,9 @@
 
 CLS_BEGIN_DECLS
 
+/** The `timeout_ns` of a wait without limit; 0 only asks. */
+#define CLS_FOREVER UINT64_MAX
+
 /** A device with its default stream, programs and queues: context.h. */
 typedef struct cls_context_handle *cls_context;
 /** A sequence of commands that take effect in order: stream.h. */

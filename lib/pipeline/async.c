@@ -8,6 +8,7 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "check/explain.h"
 #include "memory/mempool.h"
 #include "pipeline/pipeline.h"
 #include "stream/context.h"
@@ -158,10 +159,12 @@ static cls_status look_up(struct async *async, cls_op id, struct end *end, bool 
     return status;
 }
 
-cls_status cls_async_coordinator_wait(cls_async_coordinator handle, cls_op id) {
+cls_status cls_async_coordinator_wait(cls_async_coordinator handle, cls_op id,
+                                      uint64_t timeout_ns) {
     struct async *async;
     struct end end;
     bool forgotten = false;
+    const uint64_t deadline = deadline_after(timeout_ns);
     cls_status status = pipeline_may_block();
     if (!status)
         status = async_get(handle, &async);
@@ -170,8 +173,11 @@ cls_status cls_async_coordinator_wait(cls_async_coordinator handle, cls_op id) {
     status = look_up(async, id, &end, &forgotten);
     if (!status && !forgotten) {
         struct stream *stream = async->lanes[end.kind].stream;
-        status = stream_wait(stream, end.position, WAIT_FOREVER);
-        stream_memory_waited(stream);
+        status = stream_wait(stream, end.position, deadline);
+        if (status == CLS_ERROR_TIMEOUT)
+            status = explain_timeout(stream);
+        else
+            stream_memory_waited(stream);
     }
     return async_put(async, status);
 }

@@ -115,8 +115,11 @@ static void fork_and_join(void **state) {
     size_t n = 99;
     OK(cls_async_coordinator_poll(c, done, 8, &n));
     assert_int_equal(n, 0);
+    EXPECT(CLS_ERROR_TIMEOUT, cls_async_coordinator_wait(c, right, 0));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_async_coordinator_wait(c, right, 1000000));
+    assert_non_null(strstr(cls_last_error_detail(), "waits for"));
     gate_open(&gate);
-    OK(cls_async_coordinator_wait(c, right));
+    OK(cls_async_coordinator_wait(c, right, CLS_FOREVER));
     assert_int_equal(got[0], 5);
     OK(cls_async_coordinator_synchronize_all(c));
     assert_int_equal(rig_cell(b, 0), 1);
@@ -172,16 +175,16 @@ static void numbers_never_issued_are_refused(void **state) {
     cls_buffer cells = rig_cells(1);
     uint32_t value = 4;
     cls_op op = 55, none[] = {0}, later[] = {2};
-    EXPECT(CLS_ERROR_INVALID_VALUE, cls_async_coordinator_wait(c, 0));
-    EXPECT(CLS_ERROR_INVALID_VALUE, cls_async_coordinator_wait(c, 1));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_async_coordinator_wait(c, 0, CLS_FOREVER));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_async_coordinator_wait(c, 1, CLS_FOREVER));
     EXPECT(CLS_ERROR_INVALID_VALUE,
            cls_async_coordinator_queue_upload(c, &value, 4, cls_place_buffer(cells), none, 1, &op));
     assert_int_equal(op, 55);
     OK(cls_async_coordinator_queue_upload(c, &value, 4, cls_place_buffer(cells), NULL, 0, &op));
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_async_coordinator_queue_upload(
                                         c, &value, 4, cls_place_buffer(cells), later, 1, NULL));
-    OK(cls_async_coordinator_wait(c, op));
-    OK(cls_async_coordinator_wait(c, op));
+    OK(cls_async_coordinator_wait(c, op, CLS_FOREVER));
+    OK(cls_async_coordinator_wait(c, op, CLS_FOREVER));
     OK(cls_async_coordinator_queue_upload(c, &value, 4, cls_place_buffer(cells), &op, 1, NULL));
     OK(cls_async_coordinator_synchronize_all(c));
     OK(cls_async_coordinator_destroy(c));

@@ -35,7 +35,7 @@ static void failure_reaches_what_depends_on_it(void **state) {
     what.buffers = &cells;
     what.n_buffers = 1;
     OK(cls_async_coordinator_queue_compute(c, &what, NULL, 0, &failed));
-    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_async_coordinator_wait(c, failed));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_async_coordinator_wait(c, failed, CLS_FOREVER));
     assert_non_null(strstr(cls_last_error_detail(), "a compute that fails"));
     OK(cls_async_coordinator_poll(c, done, 4, &n));
     assert_int_equal(n, 1);
@@ -45,10 +45,10 @@ static void failure_reaches_what_depends_on_it(void **state) {
     EXPECT(CLS_ERROR_COMMAND_FAILED,
            cls_async_coordinator_queue_download(c, cls_place_buffer(cells), &got, 4, NULL, 0, &op));
     EXPECT(CLS_ERROR_COMMAND_FAILED, cls_async_coordinator_synchronize_all(c));
-    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_async_coordinator_wait(c, failed));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_async_coordinator_wait(c, failed, CLS_FOREVER));
     assert_int_equal(got, 6);
     OK(cls_async_coordinator_reset(c));
-    OK(cls_async_coordinator_wait(c, failed));
+    OK(cls_async_coordinator_wait(c, failed, CLS_FOREVER));
     struct step step = {cells, 0, 12, 0};
     compute(c, &step, &failed, 1);
     OK(cls_async_coordinator_queue_download(c, cls_place_buffer(cells), &got, 4, NULL, 0, NULL));
@@ -92,7 +92,7 @@ static void what_a_failed_function_submitted_is_waited_for(void **state) {
         gate_await(&half.gate);
         nap_ms(20);
         gate_open(&half.gate);
-        OK(cls_async_coordinator_wait(c, download));
+        OK(cls_async_coordinator_wait(c, download, CLS_FOREVER));
         assert_int_equal(got, 7);
         OK(cls_async_coordinator_destroy(c));
         OK(cls_buffer_destroy(half.cells));
@@ -405,26 +405,26 @@ static void failed_operations_stay_beside_later_ones(void **state) {
     for (int i = 0; i < 2; i++) {
         first = compute(c, &step, NULL, 0);
         OK(cls_async_coordinator_queue_compute(c, &what, NULL, 0, &failed[i]));
-        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_async_coordinator_wait(c, failed[i]));
-        OK(cls_async_coordinator_wait(c, first));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_async_coordinator_wait(c, failed[i], CLS_FOREVER));
+        OK(cls_async_coordinator_wait(c, first, CLS_FOREVER));
         OK(cls_stream_reset(stream));
     }
     for (int i = 0; i < LATER; i++)
         later[i] = compute(c, &step, NULL, 0);
     OK(cls_async_coordinator_synchronize_all(c));
     for (int i = 0; i < LATER; i++)
-        OK(cls_async_coordinator_wait(c, later[i]));
+        OK(cls_async_coordinator_wait(c, later[i], CLS_FOREVER));
     cls_completion done[LATER];
     size_t n;
     OK(cls_async_coordinator_poll(c, done, LATER, &n));
     assert_true(n > 0);
     for (int i = 0; i < 2; i++)
-        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_async_coordinator_wait(c, failed[i]));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_async_coordinator_wait(c, failed[i], CLS_FOREVER));
     for (int i = 0; i < LATER; i++)
-        OK(cls_async_coordinator_wait(c, later[i]));
+        OK(cls_async_coordinator_wait(c, later[i], CLS_FOREVER));
     OK(cls_async_coordinator_reset(c));
     for (int i = 0; i < 2; i++)
-        OK(cls_async_coordinator_wait(c, failed[i]));
+        OK(cls_async_coordinator_wait(c, failed[i], CLS_FOREVER));
     OK(cls_async_coordinator_destroy(c));
     OK(cls_buffer_destroy(cells));
 }

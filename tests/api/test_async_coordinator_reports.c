@@ -38,7 +38,7 @@ static bool work(void *arg, unsigned i) {
         if (cls_async_coordinator_queue_upload(team->c, &team->values[i][k], 4,
                                                cls_place_buffer(team->cells[i]), NULL, 0, &op))
             return false;
-        if (k % 50 == 49 && cls_async_coordinator_wait(team->c, op))
+        if (k % 50 == 49 && cls_async_coordinator_wait(team->c, op, CLS_FOREVER))
             return false;
         if (!collect(team))
             return false;
@@ -126,7 +126,7 @@ static void memory_stays_flat_over_a_million(void **state) {
             before = resident_kb();
     }
     assert_int_equal(op, OPS);
-    OK(cls_async_coordinator_wait(c, 1));
+    OK(cls_async_coordinator_wait(c, 1, CLS_FOREVER));
     OK(cls_async_coordinator_synchronize_all(c));
     assert_true(resident_kb() - before < 16 * 1024);
     OK(cls_async_coordinator_destroy(c));

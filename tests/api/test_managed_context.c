@@ -59,7 +59,7 @@ static void steps(bool with_streams) {
     if (with_streams) {
         OK(cls_async_coordinator_synchronize_all(coordinator));
         OK(cls_managed_context_triple_buffered_step(managed, &step, &told));
-        OK(cls_async_coordinator_wait(coordinator, told.download));
+        OK(cls_async_coordinator_wait(coordinator, told.download, CLS_FOREVER));
         assert_true(told.measured_step < ROUNDS);
     }
     assert_true(told.measured);
