@@ -1,43 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file clstream.h
- * CUDA-style streams on any OpenCL device. Includes every public header but
- * clstream/opencl.h, the only one that names cl_* types.
+ * CUDA-style streams on any OpenCL device. Includes every public header except clstream/opencl.h,
+ * the only one that names cl_* types.
+ *
+ * Most programs need the first group only.
  */
 #ifndef CLSTREAM_H
 #define CLSTREAM_H
 
-#include <clstream/async_coordinator.h>
-#include <clstream/batch.h>
-#include <clstream/binary.h>
-#include <clstream/blas.h>
-#include <clstream/buffer.h>
-#include <clstream/cast.h>
-#include <clstream/check.h>
-#include <clstream/context.h>
-#include <clstream/coordinator.h>
-#include <clstream/device.h>
-#include <clstream/device_group.h>
-#include <clstream/event.h>
-#include <clstream/host.h>
-#include <clstream/kernel.h>
-#include <clstream/managed.h>
-#include <clstream/managed_context.h>
-#include <clstream/mempool.h>
-#include <clstream/pipeline.h>
-#include <clstream/pool.h>
-#include <clstream/prefetcher.h>
-#include <clstream/profiler.h>
-#include <clstream/reduce.h>
-#include <clstream/status.h>
-#include <clstream/stream.h>
-#include <clstream/task.h>
-#include <clstream/timeline.h>
-#include <clstream/triple_buffer.h>
-#include <clstream/typed.h>
-#include <clstream/types.h>
-#include <clstream/unary.h>
-#include <clstream/version.h>
-#include <clstream/where.h>
+/* The essentials: devices, contexts, streams, events, buffers, kernels. */
+#include <clstream/buffer.h>  /* device memory, pinned host memory, copies, fills */
+#include <clstream/context.h> /* a device with its default stream; NULL is the default context */
+#include <clstream/device.h>  /* the OpenCL devices of this machine */
+#include <clstream/event.h>   /* points in a stream's work, to wait for and to time */
+#include <clstream/kernel.h>  /* OpenCL C: build, get a kernel, launch it on a stream */
+#include <clstream/status.h>  /* status codes, and the detail of the last error */
+#include <clstream/stream.h>  /* streams, host functions, callbacks */
+#include <clstream/types.h>   /* handles, element types, array views */
+#include <clstream/version.h> /* versions of the headers and of the library */
+
+/* More memory. */
+#include <clstream/managed.h> /* unified memory: one allocation for host and device */
+#include <clstream/mempool.h> /* stream-ordered malloc and free, and pools of memory */
+
+/* Operations on arrays and matrices, instead of one's own kernels. */
+#include <clstream/batch.h>  /* record a chain of operations, run it as few kernels */
+#include <clstream/binary.h> /* add, mul, min, comparisons, ... of two arrays */
+#include <clstream/blas.h>   /* matrix products, through CLBlast */
+#include <clstream/cast.h>   /* conversions; the common rules of all operations */
+#include <clstream/host.h>   /* single operations on host memory */
+#include <clstream/reduce.h> /* sum, min, max, mean, argmax, dot */
+#include <clstream/typed.h>  /* all of these under typed names: cls_add_f32, ... */
+#include <clstream/unary.h>  /* exp, relu, scale, ... of one array */
+#include <clstream/where.h>  /* selection by a condition */
+
+/* Order between many streams. */
+#include <clstream/coordinator.h> /* a set of streams with declared dependencies */
+#include <clstream/pool.h>        /* a pool of streams, for load balancing */
+#include <clstream/task.h>        /* task graphs on the streams of a coordinator */
+#include <clstream/timeline.h>    /* counters to signal and wait for, also before the signal */
+
+/* Overlapping upload, compute and download. */
+#include <clstream/async_coordinator.h> /* three ready-made streams and numbered operations */
+#include <clstream/device_group.h>      /* several devices: copies, scatter, gather, all-reduce */
+#include <clstream/managed_context.h>   /* a context with an async coordinator of its own */
+#include <clstream/pipeline.h>          /* named stages and buffers, iterations overlapped */
+#include <clstream/prefetcher.h>        /* loader threads that upload batches ahead */
+#include <clstream/triple_buffer.h>     /* a ring of buffers: upload, process, download */
+
+/* Tools. */
+#include <clstream/check.h>    /* the race checker */
+#include <clstream/profiler.h> /* profiles, timelines and reports */
 
 #endif

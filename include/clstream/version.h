@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file version.h
- * The version of the header that a program was built with, and of the library that it runs with.
+ * Versions of the headers that a program was built with, and of the library that it runs with.
  */
 #ifndef CLSTREAM_VERSION_H
 #define CLSTREAM_VERSION_H
@@ -10,21 +10,23 @@
 
 CLS_BEGIN_DECLS
 
-#define CLS_VERSION_MAJOR 0 /**< of these headers */
-#define CLS_VERSION_MINOR 1 /**< of these headers */
-#define CLS_VERSION_PATCH 0 /**< of these headers */
+#define CLS_VERSION_MAJOR 0 /**< major version of these headers */
+#define CLS_VERSION_MINOR 1 /**< minor version of these headers */
+#define CLS_VERSION_PATCH 0 /**< patch version of these headers */
 
-/** A version as one number, for comparisons in the preprocessor too: 1.2.3 is 10203. */
+/** A version as one number, also for preprocessor comparisons: 1.2.3 is 10203. */
 #define CLS_VERSION_NUMBER(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
 
 /** The version of these headers: `#if CLS_VERSION >= CLS_VERSION_NUMBER(0, 2, 0)`. */
 #define CLS_VERSION CLS_VERSION_NUMBER(CLS_VERSION_MAJOR, CLS_VERSION_MINOR, CLS_VERSION_PATCH)
 
-/** The version of the library, as CLS_VERSION is that of the headers. A library runs the programs that were built
- * with older headers of the same soname. */
+/**
+ * Returns the version of the library, in the form of CLS_VERSION. A library runs programs that were
+ * built with older headers of the same soname.
+ */
 CLS_API int cls_version(void);
 
-/** The same as text: "0.1.0". */
+/** Returns the version of the library as text: "0.1.0". */
 CLS_API const char *cls_version_string(void);
 
 CLS_END_DECLS
