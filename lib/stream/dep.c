@@ -163,7 +163,7 @@ bool deps_are_over(struct deps *deps) {
     return true;
 }
 
-struct stream *deps_unsettled(struct deps *deps) {
+struct stream *deps_unretired(struct deps *deps) {
     struct dep *items = deps_items(deps);
     for (unsigned i = 0; i < deps->count; i++)
         if (items[i].stream && atomic_load(&items[i].stream->retired) < items[i].position)

@@ -113,9 +113,9 @@ bool deps_are_over(struct deps *deps);
 /* The position of `stream` that the set waits for; 0: none. */
 uint64_t deps_position_of(struct deps *deps, const struct stream *stream);
 
-/* The stream whose poll must come first, as it runs ahead of what is recorded of it; NULL when all that the set
- * waits for is over. Not retained. */
-struct stream *deps_unsettled(struct deps *deps);
+/* A stream whose work, which the set waits for, has not retired: it is polled before the outcome of the waiting command is
+ * known. NULL when all of it has retired. Not retained. */
+struct stream *deps_unretired(struct deps *deps);
 
 /* Removes entry i. */
 void deps_remove(struct deps *deps, unsigned i);

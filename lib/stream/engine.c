@@ -133,7 +133,7 @@ static bool let_go(struct stream *stream) {
         !stream->flights.count && fifo_is_empty(&stream->fifo) && !stream->unflushed_from && !holds;
     if (idle) {
         kernel_slots_clear(stream);
-        handover_settle_queues(stream);
+        handover_release_queues(stream);
         stream->watched = false;
     }
     pthread_mutex_unlock(&stream->lock);

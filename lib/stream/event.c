@@ -251,7 +251,7 @@ cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *po
     return CLS_SUCCESS;
 }
 
-void event_tell_time(struct event *event, uint64_t serial, const struct event_time *time) {
+void event_set_time(struct event *event, uint64_t serial, const struct event_time *time) {
     pthread_mutex_lock(&event->lock);
     if (serial > event->time_serial) {
         event->time = *time;

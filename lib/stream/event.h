@@ -42,6 +42,6 @@ extern struct object_pool event_pool;
 cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *position);
 
 /* Stores the end time of a timed record, unless it has been re-recorded since. */
-void event_tell_time(struct event *event, uint64_t serial, const struct event_time *time);
+void event_set_time(struct event *event, uint64_t serial, const struct event_time *time);
 
 #endif

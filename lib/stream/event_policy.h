@@ -53,7 +53,7 @@ static inline bool event_policy_gives_up(const struct event_policy *policy,
                                          const struct flight *newest, bool profiled) {
     const uint64_t launches = newest->position - newest->first + 1;
     return policy->mode == EVENTS_SHARED && newest->event_need == EVENT_NOT_NEEDED &&
-           !newest->event_shared && !newest->well && !newest->deps.count &&
+           !newest->event_shared && !flight_is_done(newest) && !newest->deps.count &&
            newest->kind == CLS_COMMAND_KERNEL && !profiled && launches < policy->interval;
 }
 

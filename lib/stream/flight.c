@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The ring of flights, and retiring: what a stream gives back, counts and reports when work is done. */
 #include "stream/flight.h"
 
 #include <stddef.h>
@@ -22,10 +23,11 @@
 
 enum {
     FIRST_CAPACITY = 32,
-    /* How far ahead of the flight that retires another is fetched, and the event of one that has come by then. */
+    /* How far ahead of the flight that retires another is prefetched, and the event of one that has arrived by then. */
     FETCH_FLIGHT = 4,
     FETCH_EVENT = 2,
-    EVENT_LINES = 3 /* the first ones, where drivers keep what is asked and counted of an event */
+    EVENT_LINES =
+        3 /* the first ones, where drivers keep the state and the references of an event */
 };
 
 COLD static bool grow(struct flights *flights) {
@@ -57,8 +59,8 @@ enum flight_room flights_reserve(struct flights *flights, unsigned limit) {
     return flights->spare ? FLIGHT_ROOM : make_spare(flights);
 }
 
-/* The lines of it that a command mostly takes: the first two, and that of the dependencies. It may be null. On two cores
- * with PoCL, unfetched, they are a quarter of what the library itself takes of a hop. */
+/* Prefetches the lines of a flight that most commands use: the first two, and that of the dependencies. It may be null. On
+ * two cores with PoCL, without this, waiting for them is a quarter of the library's own time of a hop. */
 PREFETCHES void fetch(const struct flight *flight) {
     prefetch_line(flight, 0);
     prefetch_line(flight, 1);
@@ -74,7 +76,7 @@ static struct flight *take_spare(struct flights *flights) {
     return flight;
 }
 
-/* From the last of them on, so that the first keep their places. */
+/* Takes the lent references out of `from`, from the last on, so that the first keep their places. */
 static void take_over_lent(struct refs *to, struct refs *from, unsigned lent) {
     for (unsigned i = from->count; i-- > 0;)
         if (lent >> i & 1) {
@@ -88,8 +90,8 @@ struct flight *flights_push(struct flights *flights, struct command *command, st
     struct flight *flight = take_spare(flights);
     flights->commands++;
     flight->event_shared = false;
-    flight->lost = CL_COMPLETE;
-    flight->well = flight->chained = false;
+    flight->outcome = CL_QUEUED;
+    flight->chained = false;
     flight->event_need = (uint8_t)command->event_need;
     flight->event = NULL;
     flight->first = flight->position = command->position;
@@ -113,7 +115,7 @@ static bool has_room(const struct refs *to, const struct refs *from) {
     return !from->more_count && sum <= COMMAND_REFS;
 }
 
-/* Names are interned: equal ones are one. */
+/* Names are interned: equal names are the same pointer. */
 static const char one_of_several[] = "one of several kernels";
 
 bool flights_extend(struct flights *flights, struct command *command) {
@@ -135,7 +137,7 @@ bool flights_extend(struct flights *flights, struct command *command) {
     return true;
 }
 
-/* The one of a position, where the flights from there on are of one command each, as they mostly are. */
+/* The flight of a position, if the flights from there on are of one command each, as they mostly are. */
 static struct flight *at_position(const struct flights *flights, uint64_t position) {
     const struct flight *last = flight_last(flights);
     if (!last || last->position - position >= flights->count)
@@ -145,7 +147,7 @@ static struct flight *at_position(const struct flights *flights, uint64_t positi
     return flight->position == position ? flight : NULL;
 }
 
-/* From the newest on: what is asked about is mostly recent. */
+/* Searches from the newest on: callers mostly ask about recent positions. */
 struct flight *flights_covering(const struct flights *flights, uint64_t position) {
     struct flight *covering = NULL, *own = at_position(flights, position);
     if (own && own->event)
@@ -169,12 +171,12 @@ void flights_free(struct flights *flights) {
     free(flights->ring);
 }
 
-COLD static void tell_time(struct stream *stream, struct flight *flight) {
+COLD static void report_time(struct stream *stream, struct flight *flight) {
     const struct context *context = stream->context;
     struct event_time time = {.host_ns = clock_now_ns()};
     time.has_device = context->caps->marker_times_sane && flight->event &&
                       event_end_time(context->device, flight->event, &time.device_ns);
-    event_tell_time(flight->timed, flight->timed_serial, &time);
+    event_set_time(flight->timed, flight->timed_serial, &time);
 }
 
 static void inherit_failure(struct stream *stream, struct flight *flight) {
@@ -197,7 +199,7 @@ static void keep_if_failed(struct event_ref *ref) {
         event_ref_keep(ref);
 }
 
-/* Gives up, instead of releasing them, the events that the driver itself made fail. */
+/* Keeps the events that failed for good: releasing them aborts on this driver. */
 COLD static void keep_failed_events(const struct device *device, struct flight *flight) {
     struct dep *items = deps_items(&flight->deps);
     keep_if_failed(flight->event_shared ? &flight->event_ref : NULL);
@@ -217,7 +219,7 @@ static void count_retired(struct stream *stream, const struct flight *flight) {
         flight->position - (first > flight->first ? first : flight->first) + 1;
 }
 
-/* Who still holds the event frees the memory in the end. */
+/* The last holder of a shared event frees the memory. */
 static void leave_flight(struct flights *flights, struct flight *flight) {
     if (flight->event_shared && !event_ref_leave(&flight->event_ref))
         return;
@@ -231,12 +233,12 @@ static void retire_oldest(struct stream *stream) {
     inherit_failure(stream, flight);
     exit_note_done(flight->kind);
     if (RARELY(flight->timed))
-        tell_time(stream, flight);
+        report_time(stream, flight);
     if (RARELY(flight->record))
         observe_retired(stream, flight->record, flight->position, flight->event);
     if (flight->event)
         flights->stuck_since = 0;
-    if (flight->well)
+    if (flight_is_done(flight))
         flights->mute_since = 0;
     if (RARELY(stream->hurt) && (stream->context->device->quirks & QUIRK_FAILED_RELEASE_ABORTS) &&
         stream_failure_at(stream, flight->position))
@@ -256,19 +258,18 @@ static void retire_oldest(struct stream *stream) {
     atomic_store_explicit(&stream->retired, position, memory_order_release);
 }
 
-/* A failed event taints its flight and those before it that have no event of their own. */
-COLD static void fail_span(struct stream *stream, unsigned telling, cl_int code) {
-    struct flight *flight = flight_at(&stream->flights, telling);
+/* A failed event fails its whole span. */
+COLD static void fail_span(struct stream *stream, unsigned end, cl_int code) {
+    struct flight *flight = flight_at(&stream->flights, end);
     stream_note_hurt(stream);
     stream_fail_locked(stream, flight_at(&stream->flights, 0)->first, stream_event_status(code),
                        code, flight->label);
 }
 
-/* A stream that one of the flights up to `telling` depends on, and whose poll must come first; retained.
- * NULL when there is none. */
-static struct stream *first_unsettled(struct stream *stream, unsigned telling) {
-    for (unsigned i = 0; i <= telling; i++) {
-        struct stream *other = deps_unsettled(&flight_at(&stream->flights, i)->deps);
+/* A stream that one of the flights up to `end` depends on and that must be polled first; retained. NULL: none. */
+static struct stream *first_unretired(struct stream *stream, unsigned end) {
+    for (unsigned i = 0; i <= end; i++) {
+        struct stream *other = deps_unretired(&flight_at(&stream->flights, i)->deps);
         if (other) {
             object_retain(&other->object);
             return other;
@@ -277,19 +278,19 @@ static struct stream *first_unsettled(struct stream *stream, unsigned telling) {
     return NULL;
 }
 
-/* Retires the flights up to `telling`, which is done with `code`. Where work that they depend on has
- * failed, theirs is that failure, with the name of the command where it began. */
-static struct stream *retire_span(struct stream *stream, unsigned telling, cl_int code) {
-    struct stream *other = code < 0 ? first_unsettled(stream, telling) : NULL;
+/* Retires the span up to flight `end`, whose event ended with `code`. Where work that they depend on has failed, they
+ * inherit that failure, which names the command where it began. */
+static struct stream *retire_span(struct stream *stream, unsigned end, cl_int code) {
+    struct stream *other = code < 0 ? first_unretired(stream, end) : NULL;
     if (other)
         return other;
-    for (unsigned i = 0; i <= telling && code < 0; i++)
+    for (unsigned i = 0; i <= end && code < 0; i++)
         inherit_failure(stream, flight_at(&stream->flights, i));
     if (code < 0)
-        fail_span(stream, telling, code);
-    /* One by one: what a later flight depends on may itself depend on an earlier one of the span. */
-    for (unsigned i = 0; i <= telling; i++) {
-        other = first_unsettled(stream, 0);
+        fail_span(stream, end, code);
+    /* One by one: what a later flight depends on may depend on an earlier one of the span. */
+    for (unsigned i = 0; i <= end; i++) {
+        other = first_unretired(stream, 0);
         if (other)
             return other;
         retire_oldest(stream);
@@ -297,7 +298,7 @@ static struct stream *retire_span(struct stream *stream, unsigned telling, cl_in
     return NULL;
 }
 
-/* Of the `most` oldest flights those that fetch_ahead comes too late for. */
+/* Prefetches those of the `most` oldest flights that fetch_ahead comes too late for. */
 PREFETCHES void fetch_first(const struct flights *flights, unsigned most) {
     for (unsigned i = 0; i < FETCH_FLIGHT && i < most; i++)
         fetch(flight_at(flights, i));
@@ -321,15 +322,15 @@ static struct stream *retire_done(struct stream *stream, unsigned most) {
     fetch_first(flights, most);
     while (flights->count > rest && !other) {
         fetch_ahead(flights);
-        unsigned telling = flights_telling(flights);
-        if (telling >= flights->count - rest)
+        unsigned end = flights_span_end(flights);
+        if (end >= flights->count - rest)
             break;
-        /* To let the end of a chain tell of all of it would save a tenth of a hop's submission; but drivers differ in
-         * whether a failure reaches that end. */
-        cl_int state = flight_look(stream, flight_at(flights, telling));
+        /* Asking only about the end of a chain would save a tenth of a hop's submission, but drivers differ in whether
+         * a failure reaches that end. */
+        cl_int state = flight_ask(stream, flight_at(flights, end));
         if (state > 0)
             break;
-        other = retire_span(stream, telling, state);
+        other = retire_span(stream, end, state);
     }
     flights->poll_at = flights->commands + event_policy_poll_step(&stream->events);
     return other;
@@ -341,20 +342,19 @@ struct stream *flights_poll(struct stream *stream) {
 
 struct stream *flights_trim(struct stream *stream) {
     struct stream *other = retire_done(stream, flights_older_half(stream));
-    /* Only where asking is dear. Elsewhere such streams retire while their caller waits: to retire them in turns here
-     * takes a fifth more of a submission. */
-    stream->flights.unsettled = other && stream->events.asks_in_batches;
+    /* Elsewhere such streams retire while their caller waits: retiring them here costs a fifth of a submission. */
+    stream->flights.retire_due = other && stream->events.asks_in_batches;
     return other;
 }
 
-struct stream *flights_settle(struct stream *stream) {
+struct stream *flights_retire_known(struct stream *stream) {
     struct flights *flights = &stream->flights;
     struct stream *other = NULL;
     while (flights->count && !other) {
-        unsigned telling = flights_telling(flights);
-        if (telling == flights->count || !flight_at(flights, telling)->well)
+        unsigned end = flights_span_end(flights);
+        if (end == flights->count || !flight_is_done(flight_at(flights, end)))
             break;
-        other = retire_span(stream, telling, CL_COMPLETE);
+        other = retire_span(stream, end, CL_COMPLETE);
     }
     const unsigned poll_at = flights->commands + event_policy_poll_step(&stream->events);
     if (flights->poll_at > poll_at)

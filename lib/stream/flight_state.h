@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a stream's oldest commands stand: asked of the driver, one by one or many at once, and given up where it
- * does not say. All under the stream's lock.
+ * The state of a stream's oldest flights: the driver is asked one by one or in batches, and work that it never starts, or
+ * does not answer about, is given up. All under the stream's lock.
  */
 #ifndef CLSTREAM_STREAM_FLIGHT_STATE_H
 #define CLSTREAM_STREAM_FLIGHT_STATE_H
@@ -12,19 +12,18 @@
 
 struct stream;
 
-/* The first flight from the oldest on that has an event or is lost, or count. */
-unsigned flights_telling(const struct flights *flights);
+/* The index of the flight that ends the oldest span: it has an event or is lost. `count` where there is none. */
+unsigned flights_span_end(const struct flights *flights);
 
-/* How the oldest flight that has an event stands; positive while pending. Where asking is dear, the others
- * are asked about in batches. */
-cl_int flight_look(struct stream *stream, struct flight *flight);
+/* Asks about the flight that ends the oldest span; positive while pending. Where asking is dear, the later flights are
+ * asked about in batches. */
+cl_int flight_ask(struct stream *stream, struct flight *flight);
 
-/* How many flights are the older half of them where the driver is done with it, or may be. Where it is not, which its
- * newest tells: those that are known to be done. Where asking is dear it is asked about at once, and may be less. */
+/* How many flights flights_trim may retire: the older half, if its newest is done or may be, else those known to be done.
+ * Where asking is dear, the half is asked about in one batch, and is as many as that covers. */
 unsigned flights_older_half(struct stream *stream);
 
-/* The driver gives the newest flights no event, so that nothing is to be known of them: the next poll fails
- * them. */
+/* The driver refused an event for the newest flights, so nothing can be known of them: the next poll fails them. */
 void flights_lose(struct stream *stream, cl_int code);
 
 #endif

@@ -26,7 +26,7 @@ bool dep_is_native(const struct stream *stream, const struct dep *dep) {
 
 enum flight_room handover_room(struct stream *stream) {
     struct flights *flights = &stream->flights;
-    if (flights_look_is_due(flights, stream->max_in_flight)) {
+    if (flights_poll_is_due(flights, stream->max_in_flight)) {
         bool full = flights->commands >= stream->max_in_flight;
         struct stream *other = full ? flights_poll(stream) : flights_trim(stream);
         if (other)
@@ -58,7 +58,7 @@ cls_status handover_cover(struct stream *stream) {
     struct flight *last = flight_last(&stream->flights);
     if (!last || last->event)
         return CLS_SUCCESS;
-    if (last->lost)
+    if (flight_is_lost(last))
         return CLS_ERROR_COMMAND_FAILED;
     cls_status status = give_event(stream, last);
     if (!status)
@@ -87,7 +87,7 @@ static void let_go(struct stream *stream, struct queue *queue) {
         queue_unuse(stream->context, queue);
 }
 
-void handover_settle_queues(struct stream *stream) {
+void handover_release_queues(struct stream *stream) {
     struct queue_left **link = &stream->left;
     while (*link) {
         struct queue_left *left = *link;
@@ -103,7 +103,7 @@ void handover_settle_queues(struct stream *stream) {
 
 /* Without memory to note it, it stays in use for good. */
 void handover_leave_queue(struct stream *stream, struct queue *queue) {
-    handover_settle_queues(stream);
+    handover_release_queues(stream);
     if (!is_on(stream, queue)) {
         let_go(stream, queue);
         return;
@@ -150,7 +150,7 @@ cls_status handover_choose_queue(struct stream *stream, const struct command *co
 
 /* Who waits for a record does not wait for what comes behind it; where the driver refuses the marker, he does. There are
  * drivers that tell of what is flushed together at its end. */
-COLD static void tell_record(struct stream *stream, struct flight *last) {
+COLD static void mark_record(struct stream *stream, struct flight *last) {
     if (!give_event(stream, last))
         stream_flush_locked(stream);
 }
@@ -258,7 +258,7 @@ static bool extends(const struct stream *stream, const struct command *command,
     return last &&
            (!last->event ||
             event_policy_gives_up(&stream->events, last, stream->queue->traits.profiled)) &&
-           !last->lost && !last->timed && !last->record && last->queue == stream->queue &&
+           !flight_is_lost(last) && !last->timed && !last->record && last->queue == stream->queue &&
            last->kind == command->type->kind && !deps->count && !is_timed(command) &&
            !command->record;
 }
@@ -289,8 +289,8 @@ cls_status handover(struct stream *stream, struct command *command, struct deps 
     cls_status status = check_deps(stream, command, deps);
     if (RARELY(status))
         return status;
-    if (last && RARELY(last->event_need == EVENT_RECORDED) && !last->event && !last->lost)
-        tell_record(stream, last);
+    if (last && RARELY(last->event_need == EVENT_RECORDED) && !last->event && !flight_is_lost(last))
+        mark_record(stream, last);
     if (RARELY(wants_other_queue(stream, command)))
         status = change_queue(stream, !stream->queue->traits.profiled);
     if (!status && RARELY(command->record))

@@ -9,7 +9,7 @@
 /* Whether the driver itself can wait for it: an event of this cl_context that is with the driver. */
 bool dep_is_native(const struct stream *stream, const struct dep *dep);
 
-/* Looks for room for one more flight, noticing completions when there are many. */
+/* Makes room for one more flight; polls completions first when that is due. */
 enum flight_room handover_room(struct stream *stream);
 
 /* Enqueues a device command that waits for `deps`, which are native, behind everything handed over before. Needs
@@ -20,18 +20,17 @@ cls_status handover(struct stream *stream, struct command *command, struct deps 
 /* Moves the stream to a queue that is profiled, or to one that is not, as it and the command want. */
 cls_status handover_choose_queue(struct stream *stream, const struct command *command);
 
-/* Under the lock: the stream's next commands, where any follow, go to another queue, which is set already. A queue
- * that flights are on stays in use, to be flushed or stranded, until handover_settle_queues finds that none is any
- * more. One that a failure may have killed is buried. */
+/* Under the lock: the stream has gone over to another queue. One that flights are on stays in use, so that it can be
+ * flushed or stranded, until handover_release_queues finds none on it. One that a failure may have killed is buried. */
 void handover_leave_queue(struct stream *stream, struct queue *queue) COLD;
-void handover_settle_queues(struct stream *stream);
+void handover_release_queues(struct stream *stream);
 
-/* Gives the stream's newest flight an event if none covers it, for whoever must wait for it. Where the
- * driver refuses, the flights without an event are lost: the next poll fails them. */
+/* Gives the newest flight an event, if it has none, so that somebody can wait for it. Where the driver refuses, the
+ * flights without an event are lost: the next poll fails them. */
 cls_status handover_cover(struct stream *stream);
 
-/* The event that the next command on `queue` must wait for, or NULL when the order is implied.
- * Borrowed. */
+/* The event of the stream's newest work, for the next command on `queue` to wait for; borrowed. NULL when the queue keeps
+ * the order, or there is no such work. */
 cl_event handover_tail(struct stream *stream, const struct queue *queue);
 
 #endif

@@ -194,12 +194,13 @@ void stream_drive(struct stream *stream);
 /* Flushes and polls; CLS_NOT_READY unless `position` is retired. Polling this alone finishes the work. */
 cls_status stream_progress(struct stream *stream, uint64_t position);
 
-/* Notices completions. Called without the lock. */
+/* Asks the driver and retires what is done, of this stream and of those whose work it depends on. Called without the lock.
+ */
 void stream_poll(struct stream *stream);
 
-/* Retires what was found to be done, of streams that wait for each other's in turns, without asking a
- * driver. Called without the lock. */
-void stream_settle(struct stream *stream);
+/* Retires what is known to be done, of this stream and of those whose work it depends on, without asking the driver.
+ * Called without the lock. */
+void stream_retire_known(struct stream *stream);
 
 /* The newest flight was handed over and is to be flushed, unless the device was found to run what never is. Under the
  * lock. */

@@ -147,12 +147,12 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
         *position = command->position;
     /* Who has the head goes on with what is behind it. */
     bool drive = RARELY(deferred) && !status && fifo_is_free(&stream->fifo);
-    bool settle = !status && stream->flights.unsettled;
+    bool settle = !status && stream->flights.retire_due;
     const bool news = RARELY(stream->fresh_failure);
     if (settle && !held)
         object_retain(&stream->object);
     held = held || settle;
-    stream->flights.unsettled = false;
+    stream->flights.retire_due = false;
     pthread_mutex_unlock(&stream->lock);
     if (RARELY(status))
         command_drop(command);
@@ -161,7 +161,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     if (RARELY(news)) /* the caller may hold locks of layers above: others are told by the engine */
         engine_kick();
     if (settle)
-        stream_settle(stream);
+        stream_retire_known(stream);
     if (RARELY(drive))
         stream_drive(stream);
     if (!status && held && blocking_launches())

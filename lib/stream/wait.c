@@ -24,7 +24,7 @@
 #include "stream/waiter.h"
 #include "stream/worker.h"
 
-enum { POLL_DEPTH = 64, SETTLE_STEPS = 128 };
+enum { POLL_DEPTH = 64, RETIRE_STEPS = 128 };
 
 static const uint64_t WOKEN_SLEEP_NS = 2 * 1000 * 1000;
 
@@ -52,21 +52,21 @@ static void poll_deep(struct stream *stream, unsigned depth) {
 void stream_poll(struct stream *stream) { poll_deep(stream, POLL_DEPTH); }
 
 /* One of the streams that are settled in turns: whose outcome it waits for, and whether anything retired. */
-static struct stream *settle_one(struct stream *stream, bool *moved) {
+static struct stream *retire_one(struct stream *stream, bool *moved) {
     pthread_mutex_lock(&stream->lock);
     uint64_t before = atomic_load_explicit(&stream->retired, memory_order_relaxed);
-    struct stream *other = flights_settle(stream);
+    struct stream *other = flights_retire_known(stream);
     *moved = *moved || before != atomic_load_explicit(&stream->retired, memory_order_relaxed);
     stream_unlock_telling(stream);
     return other;
 }
 
-void stream_settle(struct stream *stream) {
+void stream_retire_known(struct stream *stream) {
     struct stream *at = stream;
     bool moved = false;
     object_retain(&stream->object);
-    for (unsigned step = 0; step < SETTLE_STEPS; step++) {
-        struct stream *next = settle_one(at, &moved);
+    for (unsigned step = 0; step < RETIRE_STEPS; step++) {
+        struct stream *next = retire_one(at, &moved);
         if (!next && (at == stream || !moved))
             break;
         if (!next) {
@@ -194,7 +194,7 @@ static void note_complete(struct stream *stream, uint64_t position, cl_event eve
     pthread_mutex_lock(&stream->lock);
     struct flight *flight = flights_covering(&stream->flights, position);
     if (flight && flight->event == event)
-        flight->well = true;
+        flight->outcome = CL_COMPLETE;
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -371,7 +371,7 @@ static cls_status take_failure_over(struct stream *stream) {
 }
 
 /* That the position is retired is told to who asked. */
-static cls_status tell_progress(struct stream *stream, uint64_t position) {
+static cls_status report_progress(struct stream *stream, uint64_t position) {
     if (atomic_load(&stream->retired) < position)
         return CLS_NOT_READY;
     if (race_on())
@@ -381,7 +381,7 @@ static cls_status tell_progress(struct stream *stream, uint64_t position) {
 
 cls_status stream_progress(struct stream *stream, uint64_t position) {
     if (atomic_load(&stream->retired) >= position)
-        return tell_progress(stream, position);
+        return report_progress(stream, position);
     pthread_mutex_lock(&stream->lock);
     bool queued = !fifo_is_empty(&stream->fifo);
     struct flight *last = flight_last(&stream->flights);
@@ -392,7 +392,7 @@ cls_status stream_progress(struct stream *stream, uint64_t position) {
     stream_poll(stream);
     if (queued)
         stream_drive(stream);
-    return tell_progress(stream, position);
+    return report_progress(stream, position);
 }
 
 cls_status cls_stream_query(cls_stream handle) {
