@@ -158,10 +158,15 @@ static void failures_propagate(void) {
     engine_kick();
 }
 
-void stream_unlock_telling(struct stream *stream) {
-    bool fresh = stream->fresh_failure;
-    stream->fresh_failure = false;
-    pthread_mutex_unlock(&stream->lock);
-    if (fresh)
+void stream_finish_leaving(struct stream *stream, unsigned todo) {
+    if (todo & AFTER_PROPAGATE)
         failures_propagate();
+    if (todo & AFTER_KICK)
+        engine_kick();
+    if (todo & AFTER_NOTIFY)
+        fifo_notify_blocked();
+    if (todo & AFTER_RETIRE)
+        stream_retire_known(stream);
+    if (todo & AFTER_DRIVE)
+        stream_drive(stream);
 }

@@ -164,7 +164,7 @@ static enum step step(struct stream *stream) {
         return STEP_AGAIN;
     }
     enum flight_room room = handover_room(stream);
-    if (stream_poison(stream))
+    if (room == FLIGHT_POISONED)
         return STEP_AGAIN;
     if (room == FLIGHT_FULL || (room == FLIGHT_NO_MEMORY && stream->flights.count))
         return STEP_STOP; /* room comes with what retires */
@@ -266,11 +266,7 @@ bool fifo_drain(struct stream *stream) {
     stream_flush_locked(stream);
     fifo_set_owner(fifo, owner_after(last, atomic_load(&fifo->owner)));
     const bool left = stream->unflushed_from || fifo_needs_driving(fifo);
-    stream_unlock_telling(stream);
-    if (moved)
-        fifo_notify_blocked();
-    if (left)
-        engine_rouse();
+    stream_leave(stream, AFTER_PROPAGATE | (moved ? AFTER_NOTIFY : 0) | (left ? AFTER_ROUSE : 0));
     return last == STEP_WORKER;
 }
 

@@ -103,8 +103,14 @@ static inline const struct refs *flights_lender(const struct flights *flights, u
     return last && !flights_poll_is_due(flights, limit) ? &last->refs : NULL;
 }
 
+enum flight_room {
+    FLIGHT_ROOM,
+    FLIGHT_FULL,
+    FLIGHT_NO_MEMORY,
+    FLIGHT_POISONED /* handover_room only */
+};
+
 /* Makes room for one more, without passing `limit` commands. */
-enum flight_room { FLIGHT_ROOM, FLIGHT_FULL, FLIGHT_NO_MEMORY };
 enum flight_room flights_reserve(struct flights *flights, unsigned limit);
 
 /* Appends, after flights_reserve; cannot fail. Takes over the command's references, those that it borrows from the newest

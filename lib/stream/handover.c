@@ -31,6 +31,8 @@ enum flight_room handover_room(struct stream *stream) {
         struct stream *other = full ? flights_poll(stream) : flights_trim(stream);
         if (other)
             object_release(&other->object);
+        if (RARELY(stream_poison(stream)))
+            return FLIGHT_POISONED;
     }
     return flights_reserve(flights, stream->max_in_flight);
 }

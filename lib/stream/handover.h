@@ -9,7 +9,8 @@
 /* Whether the driver itself can wait for it: an event of this cl_context that is with the driver. */
 bool dep_is_native(const struct stream *stream, const struct dep *dep);
 
-/* Makes room for one more flight; polls completions first when that is due. */
+/* Makes room for one more flight in a stream that is not poisoned; polls completions first when that is due.
+ * FLIGHT_POISONED when a failure was found meanwhile. */
 enum flight_room handover_room(struct stream *stream);
 
 /* Enqueues a device command that waits for `deps`, which are native, behind everything handed over before. Needs

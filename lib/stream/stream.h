@@ -21,6 +21,7 @@
 #include "command/kernel_slots.h"
 #include "stream/command.h"
 #include "stream/dep.h"
+#include "stream/engine.h"
 #include "stream/event_policy.h"
 #include "stream/fifo.h"
 #include "stream/flight.h"
@@ -85,7 +86,8 @@ struct stream {
     /* guarded by the lock, but for the atomics */
     uint64_t firm_until; /* waits up to it are known to be over some day: for the wait check, under
                             its lock */
-    uint64_t helped_in_vain; /* what had retired when waiting for room did nothing, and 1; else 0 */
+    uint64_t
+        stalled_at; /* `retired`, plus 1, when a wait for room retired nothing; 0: the last one did. By submit.c */
 
     struct queue *companion; /* for foreign code; NULL until needed */
     struct queue_left *left; /* those that it has changed from, with its flights on them */
@@ -151,6 +153,36 @@ struct stream *stream_next(struct stream *previous);
 /* The one door. Takes over what the command holds in every case; on failure nothing else happened.
  * `position` may be NULL. */
 cls_status stream_submit(struct stream *stream, struct command *command, uint64_t *position);
+
+/* --- leaving the lock --- */
+
+/* What a thread does once it has dropped a stream's lock, in this order. */
+enum after {
+    AFTER_NOTHING = 0,
+    AFTER_ROUSE = 1, /* the engine looks at the stream within a tick */
+    AFTER_PROPAGATE =
+        2, /* a fresh failure poisons the streams that depend on the work; no other lock may be held */
+    AFTER_KICK = 4,    /* the engine looks at all streams at once, and propagates */
+    AFTER_NOTIFY = 8,  /* fifo_notify_blocked */
+    AFTER_RETIRE = 16, /* stream_retire_known */
+    AFTER_DRIVE = 32   /* stream_drive */
+};
+
+/* All but the first. */
+void stream_finish_leaving(struct stream *stream, unsigned todo);
+
+/* Drops the lock and does what is left. A caller that passes AFTER_RETIRE or AFTER_DRIVE holds a reference. */
+static inline void stream_leave(struct stream *stream, unsigned todo) {
+    if (!RARELY(stream->fresh_failure))
+        todo &= ~(unsigned)AFTER_PROPAGATE;
+    else if (todo & AFTER_PROPAGATE)
+        stream->fresh_failure = false;
+    pthread_mutex_unlock(&stream->lock);
+    if (todo & AFTER_ROUSE)
+        engine_rouse();
+    if (RARELY(todo & ~(unsigned)AFTER_ROUSE))
+        stream_finish_leaving(stream, todo);
+}
 
 /* The door in two steps, for a caller that prepares its command under the stream's lock. stream_enter looks
  * up a handle (not NULL) and locks the stream; it takes no reference, since a handle that is live under
@@ -308,10 +340,6 @@ void stream_inherit_locked(struct stream *stream, const struct failure *failure)
 
 /* Reports a failure to this thread's detail; returns its status. */
 cls_status failure_report(const struct stream *stream, const struct failure *failure) COLD;
-
-/* Leaves the stream's lock; a failure that was found meanwhile poisons every stream that has come to depend on
- * the work, once. No other lock may be held. */
-void stream_unlock_telling(struct stream *stream);
 
 /* Waits for the work, forgets the failure and replaces the queue. */
 cls_status stream_reset(struct stream *stream);

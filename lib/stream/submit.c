@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one door. The fast path enqueues inline, with the tail and the pending waits as wait list; where
- * something ahead is not with the driver yet, the command waits in the FIFO and is handed over by
- * whoever makes its turn come: a caller, a worker that finished, or the engine.
+ * Submission, in three steps: `prepare` decides whether the stream takes the command and whether it goes to the driver at
+ * once or to the FIFO, `commit` makes it the stream's next position there, and stream_leave drops the lock and does what
+ * is left. Marks, and waits for what comes next, are below.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +21,11 @@
 #include "stream/stream.h"
 #include "stream/wait_check.h"
 
-/* How long a submission helps the device along before it goes to the FIFO for want of room, and for which
- * share of what is in flight. */
-static const uint64_t HELP_NS = 200 * 1000;
-enum { HELP_SHARE = 8 };
+/* Back-pressure: how long a submission waits for room, and for which share of max_in_flight. */
+static const uint64_t ROOM_NS = 200 * 1000;
+enum { ROOM_SHARE = 8 };
+
+enum route { TO_DRIVER, TO_FIFO };
 
 static void count(struct stream *stream, const struct command *command) {
     cls_command_kind kind = command->type->kind;
@@ -48,123 +49,127 @@ static bool waits_are_native(struct stream *stream) {
     return true;
 }
 
-/* Under the lock. */
-static cls_status submit_locked(struct stream *stream, struct command *command, bool *deferred) {
-    const struct failure *failure = stream_poison(stream);
-    if (RARELY(failure) && !command->type->when_failed)
-        return failure_report(stream, failure);
-    *deferred = (!fifo_is_empty(&stream->fifo) && !mutant(MUTANT_FIFO)) ||
-                !command->type->enqueue || (stream->waits.count && !waits_are_native(stream)) ||
-                cross_context_holds(stream, command, &stream->waits);
-    if (!RARELY(*deferred)) {
-        enum flight_room room = handover_room(stream);
-        failure = stream_poison(stream);
-        if (RARELY(failure))
-            return failure_report(stream, failure);
-        if (RARELY(room == FLIGHT_NO_MEMORY))
-            return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a command in flight");
-        *deferred = room == FLIGHT_FULL;
-    }
-    if (RARELY(*deferred))
-        return fifo_push(stream, command);
-    command->position = stream->submitted + 1;
-    cls_status status = handover(stream, command, &stream->waits);
-    if (RARELY(status))
-        return status;
-    stream_count_submission(stream);
-    return CLS_SUCCESS;
+/* Whether something keeps the command from the driver: what is ahead of it, what it waits for, or what it is. */
+static bool must_queue(struct stream *stream, struct command *command) {
+    return (!fifo_is_empty(&stream->fifo) && !mutant(MUTANT_FIFO)) || !command->type->enqueue ||
+           (stream->waits.count && !waits_are_native(stream)) ||
+           cross_context_holds(stream, command, &stream->waits);
 }
 
-/* Gives the device a moment when as much is in flight as may be, so that a fast submitter paces itself
- * instead of filling the FIFO: it waits for a part of it, asking of its end alone, since a driver's threads
- * and whoever asks of what they are at work on are in each other's way. Bounded, since what is in flight may
- * take forever; and after a moment in which nothing retired there is no other one until something has.
- * Called and left with the lock held. */
-COLD static void help(struct stream *stream) {
+/* Back-pressure: at max_in_flight, waits up to 200 us for an eighth of it to retire; skipped if the last such wait retired
+ * nothing. It asks about the end of that eighth only, since asking about newer work contends with the driver's threads.
+ * Under the lock, which it drops meanwhile. `*held`: the stream has been retained for that. */
+COLD static cls_status await_room(struct stream *stream, struct command *command, bool *held) {
     const uint64_t retired = atomic_load(&stream->retired);
-    const bool queued = !fifo_is_empty(&stream->fifo);
+    if (stream_poison(stream))
+        return CLS_SUCCESS;
+    cls_status status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
+    if (status)
+        return status;
+    object_retain(&stream->object);
+    *held = true;
     stream->counters.stalls++;
-    if (stream->helped_in_vain == retired + 1)
-        return;
+    if (stream->stalled_at == retired + 1)
+        return CLS_SUCCESS;
+    const bool queued = !fifo_is_empty(&stream->fifo);
     pthread_mutex_unlock(&stream->lock);
-    stream_await(stream, retired + (stream->max_in_flight + HELP_SHARE - 1) / HELP_SHARE,
-                 clock_now_ns() + HELP_NS);
+    stream_await(stream, retired + (stream->max_in_flight + ROOM_SHARE - 1) / ROOM_SHARE,
+                 clock_now_ns() + ROOM_NS);
     if (queued)
         stream_drive(stream);
     pthread_mutex_lock(&stream->lock);
-    stream->helped_in_vain = atomic_load(&stream->retired) == retired ? retired + 1 : 0;
+    stream->stalled_at = atomic_load(&stream->retired) == retired ? retired + 1 : 0;
+    return CLS_SUCCESS;
 }
 
-/* Under the lock: submits, after giving the device a moment where it has as much as may be. `*held` is set
- * with a reference taken, for what is left to do without the lock. */
-static cls_status admit(struct stream *stream, struct command *command, bool *deferred,
-                        bool *held) {
+/* Under the lock, which a wait for room drops: whether the stream takes the command, and which way it goes. */
+static cls_status prepare(struct stream *stream, struct command *command, enum route *route,
+                          bool *held) {
     cls_status status = CLS_SUCCESS;
-    if (RARELY(stream->flights.commands >= stream->max_in_flight) && !stream_poison(stream)) {
-        /* The lock is left meanwhile. */
-        status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
-        if (status)
-            return status;
-        object_retain(&stream->object);
-        *held = true;
-        help(stream);
-    }
+    if (RARELY(stream->flights.commands >= stream->max_in_flight))
+        status = await_room(stream, command, held);
+    if (RARELY(status))
+        return status;
     if (RARELY(engine_is_down()))
         return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
     if (RARELY(observer()))
         observe_submit(stream, command);
-    status = submit_locked(stream, command, deferred);
-    if (RARELY(status)) {
-        if (command->record)
-            observe_refused(stream, command);
-        return status;
-    }
-    count(stream, command);
-    if (RARELY(!stream->watched))
-        engine_watch(stream);
-    if (RARELY(*deferred || blocking_launches()) && !*held) {
-        object_retain(&stream->object);
-        *held = true;
-    }
+    const struct failure *poison = stream_poison(stream);
+    if (RARELY(poison) && !command->type->when_failed)
+        return failure_report(stream, poison);
+    *route = TO_FIFO;
+    if (RARELY(must_queue(stream, command)))
+        return CLS_SUCCESS;
+    const enum flight_room room = handover_room(stream);
+    if (RARELY(room == FLIGHT_POISONED))
+        return failure_report(stream, stream_poison(stream));
+    if (RARELY(room == FLIGHT_NO_MEMORY))
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a command in flight");
+    if (!RARELY(room == FLIGHT_FULL))
+        *route = TO_DRIVER;
     return CLS_SUCCESS;
 }
 
+/* Under the lock: the command becomes the stream's next position, with the driver or in the FIFO. */
+static cls_status commit(struct stream *stream, struct command *command, enum route route) {
+    cls_status status;
+    if (RARELY(route == TO_FIFO)) {
+        status = fifo_push(stream, command);
+    } else {
+        command->position = stream->submitted + 1;
+        status = handover(stream, command, &stream->waits);
+        if (!RARELY(status))
+            stream_count_submission(stream);
+    }
+    if (RARELY(status))
+        return status;
+    count(stream, command);
+    if (RARELY(!stream->watched))
+        engine_watch(stream);
+    return CLS_SUCCESS;
+}
+
+/* Under the lock: what a command that was taken leaves to do. The owner of the FIFO goes on with what is appended. */
+static inline unsigned left_to_do(struct stream *stream, enum route route) {
+    unsigned todo = stream->flights.retire_due ? AFTER_RETIRE : AFTER_NOTHING;
+    if (RARELY(route == TO_FIFO))
+        return todo | (fifo_is_free(&stream->fifo) ? AFTER_DRIVE : AFTER_NOTHING);
+    return todo | (engine_ticks_for(stream) ? AFTER_ROUSE : AFTER_NOTHING);
+}
+
+/* A failure that was found meanwhile is propagated by the engine: the caller may hold locks of layers above. */
 cls_status stream_submit_entered(struct stream *stream, struct command *command,
                                  const struct race_args *args, uint64_t *position) {
-    bool deferred = false, held = false;
-    const bool checked = race_on();
+    enum route route = TO_FIFO;
+    bool held = false;
+    const bool checked = race_on(), blocking = blocking_launches();
     struct race_touches touches;
-    command->event_need = position || blocking_launches() ? EVENT_NEEDED : EVENT_NOT_NEEDED;
+    command->event_need = position || blocking ? EVENT_NEEDED : EVENT_NOT_NEEDED;
     if (checked)
         race_collect(&touches, stream, command, args);
-    cls_status status = admit(stream, command, &deferred, &held);
+    cls_status status = prepare(stream, command, &route, &held);
+    if (!RARELY(status))
+        status = commit(stream, command, route);
     if (checked && status)
         race_drop(&touches);
     else if (checked)
         race_submitted(stream, command, &touches);
-    bool rouse = !deferred && engine_ticks_for(stream);
+    if (RARELY(status) && command->record)
+        observe_refused(stream, command);
     if (!RARELY(status) && position)
         *position = command->position;
-    /* Who has the head goes on with what is behind it. */
-    bool drive = RARELY(deferred) && !status && fifo_is_free(&stream->fifo);
-    bool settle = !status && stream->flights.retire_due;
-    const bool news = RARELY(stream->fresh_failure);
-    if (settle && !held)
+    unsigned todo = RARELY(status) ? AFTER_NOTHING : left_to_do(stream, route);
+    if (RARELY(stream->fresh_failure))
+        todo |= AFTER_KICK;
+    if (!held && (RARELY(blocking) || todo & (AFTER_RETIRE | AFTER_DRIVE))) {
         object_retain(&stream->object);
-    held = held || settle;
+        held = true;
+    }
     stream->flights.retire_due = false;
-    pthread_mutex_unlock(&stream->lock);
+    stream_leave(stream, todo);
     if (RARELY(status))
         command_drop(command);
-    else if (rouse)
-        engine_rouse();
-    if (RARELY(news)) /* the caller may hold locks of layers above: others are told by the engine */
-        engine_kick();
-    if (settle)
-        stream_retire_known(stream);
-    if (RARELY(drive))
-        stream_drive(stream);
-    if (!status && held && blocking_launches())
+    else if (RARELY(blocking))
         status = blocking_wait(stream, command->position, !command->type->when_failed);
     if (held)
         stream_put(stream);

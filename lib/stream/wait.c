@@ -36,7 +36,7 @@ static void poll_deep(struct stream *stream, unsigned depth) {
     for (unsigned round = 0; round < POLL_DEPTH; round++) {
         pthread_mutex_lock(&stream->lock);
         struct stream *other = flights_poll(stream);
-        stream_unlock_telling(stream);
+        stream_leave(stream, AFTER_PROPAGATE);
         if (!other)
             return;
         uint64_t before = atomic_load(&other->retired);
@@ -57,7 +57,7 @@ static struct stream *retire_one(struct stream *stream, bool *moved) {
     uint64_t before = atomic_load_explicit(&stream->retired, memory_order_relaxed);
     struct stream *other = flights_retire_known(stream);
     *moved = *moved || before != atomic_load_explicit(&stream->retired, memory_order_relaxed);
-    stream_unlock_telling(stream);
+    stream_leave(stream, AFTER_PROPAGATE);
     return other;
 }
 

@@ -162,8 +162,7 @@ static bool finish(struct stream *stream, struct command *head, const struct run
     else if (!stream->flights.count)
         fifo_finish_head(stream);
     bool for_driver = fifo_give_back(stream);
-    stream_unlock_telling(stream);
-    fifo_notify_blocked();
+    stream_leave(stream, AFTER_PROPAGATE | AFTER_NOTIFY);
     return for_driver;
 }
 
