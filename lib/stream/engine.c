@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The engine's thread: its list of streams, what it does for each, and how long it sleeps. */
 #include "stream/engine.h"
 
 #include <pthread.h>
@@ -17,13 +18,12 @@
 #include "stream/stream.h"
 #include "stream/waiter.h"
 
-static const uint64_t TICK_NS = 400 * 1000;       /* while something is unflushed or deferred */
-static const uint64_t LONG_NS = 10 * 1000 * 1000; /* while all is flushed and pending */
-static const uint64_t ENDLESS_NS =
-    10 * CLOCK_SECOND; /* nothing is watched; a kick is sure to come */
+static const uint64_t TICK_NS = 400 * 1000;           /* while something is unflushed or deferred */
+static const uint64_t LONG_NS = 10 * 1000 * 1000;     /* while all is flushed and pending */
+static const uint64_t ENDLESS_NS = 10 * CLOCK_SECOND; /* nothing is watched: only a kick ends it */
 enum {
     IDLE_TICKS = 50, /* ticks from the last work to sleeping without end */
-    IDLE_LOOKS = 25  /* looks at an idle stream until it is let go */
+    IDLE_VISITS = 25 /* visits to an idle stream until it is let go */
 };
 
 static pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
@@ -74,22 +74,20 @@ bool engine_ticks_for(const struct stream *stream) {
 
 enum need { NEED_NOTHING, NEED_LONG, NEED_TICK };
 
-/* Whether commands came in since the last look: more may come, and should not have to wake this thread. Where
- * none of them was deferred, and no memory is owed, the stream is busy: the submitter polls, and should not wait for
- * the lock either. */
+/* Whether commands came in since the last visit: more may come, and should not have to wake this thread. `*busy`: and none
+ * of them was deferred and no memory is owed, so that the submitter, who polls, should not have to wait for the lock. */
 static bool has_news(struct stream *stream, bool *busy) {
     *busy = true;
     if (pthread_mutex_trylock(&stream->lock))
         return true;
-    bool news = stream->submitted != stream->looked_at;
+    bool news = stream->submitted != stream->visited_at;
     *busy = news && fifo_is_empty(&stream->fifo) && !stream_memory_is_owed(stream);
-    stream->looked_at = stream->submitted;
+    stream->visited_at = stream->submitted;
     pthread_mutex_unlock(&stream->lock);
     return news;
 }
 
-/* Flushes, and has the newest command covered by an event, unless more are coming. True when there was
- * something to flush. */
+/* Flushes, and gives the newest command an event unless more are coming. True when there was something to flush. */
 static bool tend(struct stream *stream, bool busy) {
     pthread_mutex_lock(&stream->lock);
     bool fresh = stream->unflushed_from != 0;
@@ -101,8 +99,8 @@ static bool tend(struct stream *stream, bool busy) {
     return fresh;
 }
 
-/* Looks after one stream; NEED_NOTHING when it is idle and was so at the last tick. */
-static enum need look_after(struct stream *stream, bool urgent) {
+/* NEED_NOTHING when the stream is idle and was so at the last visit. */
+static enum need visit(struct stream *stream, bool urgent) {
     bool busy, news = has_news(stream, &busy);
     if (busy && !urgent && stream->context->caps->unflushed_progresses)
         return engine_ticks_for(stream) ? NEED_TICK : NEED_LONG;
@@ -121,8 +119,8 @@ static enum need look_after(struct stream *stream, bool urgent) {
     return pending ? NEED_LONG : NEED_NOTHING;
 }
 
-/* Takes a stream that is still idle off the list; its reference goes with it. A destroyed one, on which nobody
- * can ask for memory any more, stays until what it has freed is anybody's. */
+/* Whether the stream is still idle: the caller takes it off the list and drops its reference. A destroyed one, on which
+ * nobody can ask for memory any more, stays until the memory that it has freed is anybody's. */
 static bool let_go(struct stream *stream) {
     if (atomic_load(&stream->destroyed))
         stream_memory_settle(stream);
@@ -154,23 +152,22 @@ static struct stream *take_arrivals(struct stream *list) {
     return list;
 }
 
-/* A stream that is used again and again stays; a destroyed one goes as soon as it is idle. */
+/* A stream that is used now and then stays on the list; a destroyed one goes as soon as it is idle. */
 static bool may_go(struct stream *stream, enum need need) {
-    stream->idle_looks = need == NEED_NOTHING ? stream->idle_looks + 1 : 0;
+    stream->idle_visits = need == NEED_NOTHING ? stream->idle_visits + 1 : 0;
     if (need != NEED_NOTHING)
         return false;
-    return stream->idle_looks > IDLE_LOOKS || atomic_load(&stream->destroyed);
+    return stream->idle_visits > IDLE_VISITS || atomic_load(&stream->destroyed);
 }
 
-/* Looks after all, and lets idle streams go; `*ticking` when one of them needs that often. */
-static struct stream *look_after_all(struct stream *list, bool urgent, enum need *need,
-                                     bool *ticking) {
+/* Visits all, and lets idle streams go; `*ticking`: engine_ticks_for one of them. */
+static struct stream *visit_all(struct stream *list, bool urgent, enum need *need, bool *ticking) {
     struct stream **link = &list;
     *need = NEED_NOTHING;
     *ticking = false;
     while (*link) {
         struct stream *stream = *link;
-        enum need one = look_after(stream, urgent);
+        enum need one = visit(stream, urgent);
         if (one > *need)
             *need = one;
         *ticking = *ticking || engine_ticks_for(stream);
@@ -192,8 +189,8 @@ static bool stopping(void) {
     return now;
 }
 
-/* Whether nothing was submitted since the last look. A submission that this does not see sees
- * `sleeps_long`, which was set before: both are ordered by the stream's or the engine's lock. */
+/* Whether nothing came in since the visits. A submission that this does not see sees `sleeps_long`, which was set before:
+ * both are ordered by the stream's or the engine's lock. */
 static bool is_quiet(struct stream *list) {
     bool quiet = true;
     for (; list && quiet; list = list->watch_next) {
@@ -207,7 +204,7 @@ static bool is_quiet(struct stream *list) {
     return quiet;
 }
 
-/* Sleeps, for no longer than `most_ns`; a kick that came since `kicked` was cleared ends it at once. */
+/* Sleeps for a tick, of at most `most_ns`; not at all after a kick that came since `kicked` was cleared. */
 static void rest(struct waiter *waiter, struct stream *list, bool often, uint64_t most_ns) {
     uint64_t long_ns = list ? LONG_NS : ENDLESS_NS;
     if (long_ns > most_ns)
@@ -218,7 +215,7 @@ static void rest(struct waiter *waiter, struct stream *list, bool often, uint64_
     atomic_store(&sleeps_long, false);
 }
 
-static void *look_after_streams(void *arg) {
+static void *serve(void *arg) {
     struct waiter *waiter = arg;
     struct stream *list = NULL;
     unsigned idle = 0;
@@ -227,7 +224,7 @@ static void *look_after_streams(void *arg) {
         bool ticking;
         bool urgent = atomic_exchange(&kicked, false);
         list = take_arrivals(list);
-        list = look_after_all(list, urgent, &need, &ticking);
+        list = visit_all(list, urgent, &need, &ticking);
         idle = need == NEED_NOTHING ? idle + 1 : 0;
         uint64_t abandoned_look_ns = abandoned_reclaim();
         shared_collect();
@@ -250,7 +247,7 @@ cls_status engine_start(void) {
     pthread_mutex_lock(&engine_lock);
     if (!running) {
         struct waiter *waiter = waiter_get();
-        int error = waiter ? thread_start(&thread, "cls-engine", look_after_streams, waiter) : 0;
+        int error = waiter ? thread_start(&thread, "cls-engine", serve, waiter) : 0;
         running = waiter && !error;
         if (running)
             atomic_store(&wake, waiter);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The submitter: one thread a process that flushes what nobody waits for within a millisecond, notices
- * completions nobody asks about, and hands over deferred commands when their turn comes. It never
- * blocks in a driver or in user code.
+ * The engine: one thread of the process that visits the streams with work. It flushes within a millisecond what nobody waits
+ * for, retires what nobody asks about, and drives the FIFOs. It never blocks in a driver or in user code.
+ *
+ * A stream is visited at every tick, of 0.4 ms while it has work to flush or a FIFO to drive and of 10 ms while its work is
+ * only pending, from engine_watch on until it is idle. engine_kick has all streams visited at once; engine_rouse does where
+ * the next tick is 10 ms or more away.
  */
 #ifndef CLSTREAM_STREAM_ENGINE_H
 #define CLSTREAM_STREAM_ENGINE_H
@@ -21,30 +24,30 @@ struct hint;
  * CLS_ERROR_SHUTDOWN when the process is exiting. */
 cls_status engine_start(void);
 
-/* Puts a stream on the list of those looked after; under the stream's lock. It leaves by itself once
- * it is idle. */
+/* The stream is visited from now on, until it is found idle; it is retained meanwhile. Under the stream's lock. */
 void engine_watch(struct stream *stream) COLD;
 
-/* Has the streams looked after now rather than at the next tick. Takes no lock: fit for callbacks. */
+/* All streams are visited at once: something happened that a head, or a sleeping thread, may wait for. Takes no lock: fit
+ * for a driver's callbacks, for which engine_hint is the same. */
 void engine_kick(void) COLD;
 extern const struct hint engine_hint;
 
-/* Whether a stream's work needs the thread within a tick, to be flushed or to get an event. Else it is only
- * looked at now and then: a thread that wakes often keeps a CPU device's own from being spread over idle
+/* All streams are visited within 0.4 ms: there is work to flush or a FIFO to drive. Not needed for commands behind one that
+ * a worker runs, which the worker drives. Takes no lock. */
+void engine_rouse(void);
+
+/* Whether each submission to the stream calls for engine_rouse, because its work has to be flushed or given an event. Other
+ * streams are visited now and then only: a thread that wakes often keeps a CPU device's threads from spreading over idle
  * cores, as a scheduler moves none to a core that rests for less than the move costs. */
 bool engine_ticks_for(const struct stream *stream);
 
-/* A kick only when the thread sleeps for long: for work that must be flushed within a millisecond, and for a
- * head that has to wait. Not for what is behind a worker: that hands it over itself. */
-void engine_rouse(void);
-
-/* From here on engine_is_down; the thread goes on with what there is. */
+/* From here on engine_is_down; the thread goes on with the work there is. */
 void engine_close(void);
 
 /* Stops the thread and joins it. */
 void engine_stop(void);
 
-/* Whether the process is exiting: nothing is accepted any more. */
+/* Whether the process is exiting: no submission is accepted any more. */
 extern _Atomic bool engine_down;
 static inline bool engine_is_down(void) {
     return atomic_load_explicit(&engine_down, memory_order_relaxed);

@@ -1,13 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams inside. A stream numbers its commands: a position, from 1. Its life as a command:
+ * Streams inside. A stream numbers its commands: a position, from 1. All positions up to `retired` are done, in order. An
+ * event is a (stream, position); a wait on it is a dependency of the next command.
  *
- *   submitted -> [FIFO] -> handed over to the driver (a flight), or run by the library -> retired
+ * A command, and who moves it on:
  *
- * All positions up to `retired` are done, in order. An event is a (stream, position); a wait on it is a
- * dependency. Locks: a stream's lock is a leaf but for the locks of the context, the registry of
- * streams, the engine, the memory pools and the object pools, which are taken inside it; two streams' locks are never held
- * together. No lock is held while user code runs.
+ *                        submitted
+ *              commit    |       |    commit, when the driver cannot be given it at once
+ *                        |       v
+ *                        |    in the FIFO ----------------------------.
+ *                        |       |  fifo_drain: its dependencies      |  worker_commands_run: the library
+ *                        v       v  are native, and there is room     |  runs it itself
+ *                   with the driver <---------------------------------| it left an event to come
+ *                     (a flight)                                      | it is done, or was skipped
+ *                        |  flights_poll: the driver is done with it  |
+ *                        v                                            |
+ *                     retired <---------------------------------------'
+ *
+ * A mark with nothing left to wait for, and what is in the FIFO of a poisoned stream, goes from there to retired without
+ * being run (fifo_finish_head). A position has failed if one of the stream's failures covers it: such a failure is recorded
+ * before the position is retired.
+ *
+ * The owner of the FIFO's head (enum fifo_owner), and who makes each transition, under the lock:
+ *
+ *     IDLE, BLOCKED -> CHECKING      fifo_drain, by whoever finds the head free: a submitter, a waiting thread, the engine
+ *     IDLE, BLOCKED -> SUBMITTING    the same, where the head waits for nothing or the stream is poisoned
+ *     CHECKING -> BLOCKED            the same thread: something that the head waits for is not over
+ *     CHECKING -> SUBMITTING         the same thread: all of it is over or native, or the stream was poisoned meanwhile
+ *     SUBMITTING -> CHECKING         the same thread: the next head waits for something
+ *     SUBMITTING -> IDLE             the same thread: the FIFO is empty, or the head waits for flights to retire
+ *     SUBMITTING -> ON_WORKER        the same thread: the head is for a worker, which it calls if it is not one itself
+ *     ON_WORKER -> IDLE              the worker, when the head has run. It offers the FIFO to a thread that spins, or
+ *                                    drains it itself
+ *
+ * The owner drops the lock while CHECKING, ON_WORKER, and in SUBMITTING while more urgent streams go first. A submitter
+ * appends meanwhile, and leaves the rest to the owner.
+ *
+ * Locks: a stream's lock is a leaf but for the locks of the context, the registry of streams, the engine, the memory pools
+ * and the object pools, which are taken inside it; two streams' locks are never held together. No lock is held while user
+ * code runs.
  */
 #ifndef CLSTREAM_STREAM_STREAM_H
 #define CLSTREAM_STREAM_STREAM_H
@@ -47,50 +78,47 @@ struct failure {
     struct failure *older;
 };
 
-/* What each submission looks at comes first, a cache line after the other: the driver has used the cache since the last
- * one, and each line of it is waited for. */
+/* Members that the comment says nothing else of are read and written under the lock, by any caller; the constant ones are
+ * written by stream_new only. The members that each submission uses come first, in as few cache lines as there can be: the
+ * driver has used the cache since the last submission, and each line of it is waited for. */
 struct stream {
     struct object object;
     pthread_mutex_t lock;    /* of the slot: it outlives the stream */
-    struct context *context; /* retained */
-    unsigned max_in_flight;
-
-    /* guarded by the lock, but for the atomics */
-    bool want_profiled;
-    bool watched;       /* on the engine's list, which then holds a reference */
-    bool hurt;          /* a command failed in the driver: its queues may be dead */
-    bool fresh_failure; /* recorded, not yet told to the streams that depend on it */
-    struct queue *queue;
-    uint64_t
-        unflushed_from; /* the first position that is not flushed; flights from there on may not be. 0: none */
-    _Atomic(struct failure *) failures; /* newest first */
-    _Atomic uint64_t retired;
-    uint64_t submitted;
+    struct context *context; /* retained; constant */
+    unsigned max_in_flight;  /* constant */
+    bool want_profiled;      /* timing was asked for, by the options or a timed record (event.c) */
+    bool watched;            /* on the engine's list, which holds a reference: engine.c */
+    bool hurt; /* a command failed in the driver, so its queues may be dead; cleared by a reset */
+    bool fresh_failure;      /* recorded, and not propagated yet (stream_leave): failure.c */
+    struct queue *queue;     /* that the next command goes to; replaced by handover.c and reset.c */
+    uint64_t unflushed_from; /* the oldest position that was not flushed; 0: none. By flush.c */
+    _Atomic(struct failure *) failures; /* newest first; read without the lock: failure.c */
+    _Atomic uint64_t retired; /* published by flight.c and fifo.c; read without the lock */
+    uint64_t submitted;       /* the newest position: stream_count_submission */
 
     struct flights flights;
     struct event_policy events;
-    struct deps waits; /* for the next command */
+    struct deps waits; /* of the next command */
     cls_stream_counters counters;
-    struct fifo fifo; /* its head is in the line of the counter of work-items */
+    struct fifo fifo; /* its head is in a cache line of the counters, which launches use anyhow */
 
     _Atomic(struct magazine *) magazines; /* what the stream has freed, a list by pool */
     struct order_cache order_cache;       /* what the stream is ordered behind */
     uint64_t id;
     char name[64];
-    struct stream *previous, *next; /* in the registry of all streams */
-    const char *owner;      /* an object that it belongs to, by what it is; NULL: the user's */
-    _Atomic bool destroyed; /* the handle is; the work may still go on */
-    cls_wait_policy wait;
-    int priority; /* asked for: the order among held commands */
+    struct stream *previous, *next; /* in the registry of all streams, under its lock */
+    const char *owner; /* the object that it belongs to, in words; NULL: the user's. Constant */
+    _Atomic bool destroyed; /* the handle was destroyed; the work may go on. Set once */
+    cls_wait_policy wait;   /* constant */
+    int priority;           /* asked for: the order among held commands. Constant */
 
-    /* guarded by the lock, but for the atomics */
     uint64_t firm_until; /* waits up to it are known to be over some day: for the wait check, under
                             its lock */
     uint64_t
-        stalled_at; /* `retired`, plus 1, when a wait for room retired nothing; 0: the last one did. By submit.c */
+        stalled_at; /* `retired`, plus 1, when a wait for room retired nothing, or 0: submit.c */
 
     struct queue *companion; /* for foreign code; NULL until needed */
-    struct queue_left *left; /* those that it has changed from, with its flights on them */
+    struct queue_left *left; /* queues that it has changed from, with flights on them: handover.c */
     struct flush_trouble {
         unsigned tries; /* flushes that failed, in a row */
         uint64_t since;
@@ -100,10 +128,10 @@ struct stream {
 
     struct failure *spare; /* for the next failure, so that recording one cannot fail */
 
-    struct stream *watch_next;
-    unsigned idle_looks;      /* of the engine, in a row */
-    uint64_t looked_at;       /* `submitted` at the engine's last look */
-    struct stream *task_next; /* in the workers' queue */
+    struct stream *watch_next; /* in the engine's list: its thread's, and under its lock at first */
+    unsigned idle_visits;      /* of the engine's thread, in a row; its own */
+    uint64_t visited_at;       /* `submitted` at the last of them */
+    struct stream *task_next;  /* in the workers' queue, under its lock */
 
     struct trace_record *spare_records;
     unsigned n_spare_records;
@@ -133,7 +161,7 @@ void stream_destroy_owned(cls_stream handle);
  * when somebody else did. */
 bool stream_close(struct stream *stream);
 
-/* One more position; under the lock, without which stream_is_over looks. */
+/* One more position; under the lock. Atomic since stream_is_over reads it without. */
 static inline void stream_count_submission(struct stream *stream) {
     __atomic_store_n(&stream->submitted, stream->submitted + 1, __ATOMIC_RELAXED);
 }
@@ -150,8 +178,8 @@ static inline uint64_t stream_newest_locked(struct stream *stream) {
  * NULL at the end. */
 struct stream *stream_next(struct stream *previous);
 
-/* The one door. Takes over what the command holds in every case; on failure nothing else happened.
- * `position` may be NULL. */
+/* Submits a command of any kind. Takes over what it holds in every case; on failure nothing else happened. `position`, the
+ * command's, may be NULL. */
 cls_status stream_submit(struct stream *stream, struct command *command, uint64_t *position);
 
 /* --- leaving the lock --- */
@@ -184,12 +212,12 @@ static inline void stream_leave(struct stream *stream, unsigned todo) {
         stream_finish_leaving(stream, todo);
 }
 
-/* The door in two steps, for a caller that prepares its command under the stream's lock. stream_enter looks
- * up a handle (not NULL) and locks the stream; it takes no reference, since a handle that is live under
- * the lock stays so until the lock is left. stream_submit_entered is stream_submit with the lock held,
- * and leaves it in every case; a launch comes with its arguments, for the race checker (check/race.h). */
+/* Submission in two steps, for a caller that builds its command under the stream's lock. stream_enter looks up a handle (not
+ * NULL) and locks the stream; it takes no reference, since a handle that is live under the lock stays so until the lock is
+ * dropped. stream_submit_entered is stream_submit with the lock held, and drops it in every case; a launch comes with its
+ * arguments, for the race checker (check/race.h). */
 cls_status stream_enter(cls_stream handle, struct stream **out);
-/* The same to give back what is the owner's, which is still owed that where it is gone. */
+/* The same to give something back to `owner`, a context that may have been destroyed. */
 cls_status stream_enter_to_return(cls_stream handle, const struct context *owner,
                                   struct stream **out);
 cls_status stream_submit_entered(struct stream *stream, struct command *command,
@@ -198,29 +226,27 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
 /* Makes later work wait for a dependency; takes over its references on success. */
 cls_status stream_add_wait(struct stream *stream, const struct dep *dep);
 
-/* Makes later work of `stream`, which the caller keeps, wait for `other`'s work up to `position`. The other
- * form leaves the stream locked, unless it fails, so that what is to wait follows at once; NULL: for
- * nothing. */
+/* stream_wait_for makes later work of `stream` wait for `other`'s work up to `position`. stream_enter_behind does that and,
+ * unless it fails, leaves the stream locked, so that the work that is to wait follows at once; `other` NULL: it only locks. */
 cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint64_t position);
 cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position);
 
-/* The same where only the order counts: that the other's work fails is no failure of the stream's. */
+/* The same for the order only: a failure of the other's work is not inherited. */
 cls_status stream_come_after(struct stream *stream, struct stream *other, uint64_t position);
 
-/* A dependency of `waiter`, which is only compared, on the stream's work up to `position`; its event is
- * filled in, and retained, when the work is with the driver, and the stream is left for the caller to
- * retain. True: it is done, well or not (stream_failure_at), so that there is nothing to wait for, and nothing
- * is held. */
+/* Makes a dependency of `waiter`, which is only compared, on the stream's work up to `position`. Its event is filled in, and
+ * held, when the work is with the driver; the caller retains the stream. True when the work is done, failed or not
+ * (stream_failure_at): then nothing is held. */
 bool stream_dep(struct stream *stream, uint64_t position, const struct stream *waiter,
                 struct dep *out);
 
-/* Of the commands that are not seen to be done, the last one's position of which `uses` is true, which is asked
- * under the lock; 0: of none. `host` is the host memory that a copy uses, or NULL. */
+/* The position of the last command that has not retired and for which `uses` is true; 0: none. `uses` is called under the
+ * lock; `host` is the host memory that a copy uses, or NULL. */
 typedef bool (*use_test)(const struct refs *refs, const void *host, const void *arg);
 uint64_t stream_last_use(struct stream *stream, use_test uses, const void *arg);
 
-/* Hands over what can be handed over, after the same of more urgent streams. Called without the lock, by
- * anyone who made progress possible. */
+/* Drains the FIFO (fifo_drain), with a worker where the head is for one. Called without the lock, by anyone who made
+ * progress possible. */
 void stream_drive(struct stream *stream);
 
 /* Flushes and polls; CLS_NOT_READY unless `position` is retired. Polling this alone finishes the work. */
@@ -238,27 +264,27 @@ void stream_retire_known(struct stream *stream);
  * lock. */
 void stream_note_unflushed(struct stream *stream);
 
-/* Flushes what is unflushed; under the lock. Whoever calls it does so again, or lets the engine, while the
- * stream stays unflushed: that fails the stream at last. */
+/* Flushes what is unflushed; under the lock. While that fails, the caller or the engine repeats it, until the stream is
+ * failed (flush.c). */
 void stream_flush_locked(struct stream *stream);
 
 /* Whether any stream has unflushed work. */
 bool streams_unflushed(void);
 
-/* Whether no more work can come, its handle or its context being gone, and all there was is done. */
+/* Whether no more work can come, since its handle or its context is gone, and all work is done. */
 bool stream_is_over(const struct stream *stream);
 
-/* Forgets waits that nothing follows; for a stream whose handle is gone. */
+/* Drops the waits of the next command; for a stream whose handle is gone. */
 void stream_drop_waits(struct stream *stream);
 
-/* Whether all work so far, waits that nothing follows included, ends with a position that it has already;
- * under the lock. */
+/* Whether `position`, the newest one, stands for all work so far, pending waits included: then no mark is needed. Under the
+ * lock. */
 bool stream_marked_locked(struct stream *stream, uint64_t *position);
 
 /* The position of the last command so far; 0: none. */
 uint64_t stream_newest(struct stream *stream);
 
-/* The position that stands for all work so far, waits that nothing follows included. */
+/* The position that stands for all work so far, pending waits included; submits a mark where one is needed. */
 cls_status stream_mark(struct stream *stream, uint64_t *position);
 
 enum { WAIT_FOREVER = 0 };
