@@ -6,12 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "batch/internals.h"
 #include "batch/plan.h"
-#include "check/race.h"
-#include "memory/buffer.h"
-#include "stream/context.h"
-#include "stream/mutant.h"
-#include "stream/stream.h"
 
 static void release_place(const struct place *place) {
     if (place->buffer)

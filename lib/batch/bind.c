@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "batch/internals.h"
 #include "batch/places.h"
 #include "batch/plan.h"
-#include "command/kernel.h"
-#include "memory/buffer.h"
 
 /* Retained by each command of an execution. */
 struct keeper {

@@ -5,16 +5,10 @@
  * outside the whole execution is work of the caller's stream.
  */
 #include "base/error.h"
+#include "batch/internals.h"
 #include "batch/places.h"
 #include "batch/plan.h"
-#include "check/blocking.h"
-#include "command/op.h"
-#include "memory/buffer.h"
-#include "memory/mempool.h"
 #include "ops/blas.h"
-#include "stream/context.h"
-#include "stream/mutant.h"
-#include "stream/stream.h"
 
 /* One execution being submitted. */
 struct execution {

@@ -4,8 +4,7 @@
 
 #include "base/error.h"
 #include "batch/batch.h"
-#include "stream/context.h"
-#include "stream/stream.h"
+#include "batch/internals.h"
 
 enum { HOST_MAX_INPUTS = 3 };
 

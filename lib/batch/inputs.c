@@ -4,10 +4,8 @@
 
 #include "base/error.h"
 #include "base/types.h"
+#include "batch/internals.h"
 #include "batch/plan.h"
-#include "memory/buffer.h"
-#include "stream/context.h"
-#include "stream/stream.h"
 
 cls_status batch_check_dtype(const struct batch *batch, const char *what, cls_dtype dtype) {
     if (!type_row(dtype))

@@ -3,8 +3,8 @@
 #include "batch/places.h"
 
 #include "base/error.h"
+#include "batch/internals.h"
 #include "batch/plan.h"
-#include "memory/buffer.h"
 
 struct place place_of(const struct batch *batch, uint32_t node) {
     const struct node *at = &batch->nodes[node];

@@ -7,11 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "command/kernel.h"
-#include "command/op_kernel.h"
+#include "batch/internals.h"
 #include "driver/source.h"
-#include "memory/buffer.h"
-#include "stream/context.h"
 
 enum { WIDEST_ACCESS = 16, LABEL = 64 };
 

@@ -3,14 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "batch/internals.h"
 #include "batch/places.h"
 #include "batch/plan.h"
-#include "check/blocking.h"
-#include "command/copy_call.h"
-#include "memory/buffer.h"
-#include "stream/context.h"
-#include "stream/mutant.h"
-#include "stream/stream.h"
 
 static cls_status find_ready(struct batch *batch, cls_value value, const void *data,
                              const struct node **out) {

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "check/explain.h"
 #include "coordinator/coordinator.h"
-#include "memory/mempool.h"
+#include "coordinator/internals.h"
 
 /* --- callbacks --- */
 

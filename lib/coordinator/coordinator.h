@@ -15,7 +15,7 @@
 
 #include "base/handle.h"
 #include "coordinator/graph.h"
-#include "stream/stream.h"
+#include "coordinator/internals.h"
 
 /* A stream of the coordinator. Retained, so that its handle is not given to another stream once it is destroyed. */
 struct member {

@@ -5,11 +5,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "check/queued.h"
 #include "coordinator/deadlock_text.h"
+#include "coordinator/internals.h"
 #include "coordinator/timeline.h"
-#include "stream/stream.h"
-#include "stream/wait_check.h"
 
 /* One search. The call that is checked takes part as a stream of its own, with one item. */
 struct search {

@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "coordinator/dot.h"
 #include "coordinator/graph.h"
+#include "coordinator/internals.h"
 #include "coordinator/timeline.h"
-#include "stream/stream.h"
 
 /* The picture of the last refused cycle; kept for the process. */
 static pthread_mutex_t picture_lock = PTHREAD_MUTEX_INITIALIZER;

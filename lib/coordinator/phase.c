@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "stream/mutant.h"
+#include "coordinator/internals.h"
 
 cls_status phase_begin(struct coordinator *coordinator, cls_phase_fn fn, void *arg,
                        struct phase *out) {

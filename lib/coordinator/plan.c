@@ -6,8 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "coordinator/coordinator.h"
-#include "stream/context.h"
-#include "stream/mutant.h"
+#include "coordinator/internals.h"
 
 void plan_drop(struct plan *plan) {
     for (size_t i = 0; i < plan->count; i++)

@@ -6,8 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "stream/context.h"
-#include "stream/stream.h"
+#include "coordinator/internals.h"
 
 enum { DEFAULT_MIN = 4, DEFAULT_GROWTH = 4, DEFAULT_BUSY = 16, MOST_STREAMS = 65536 };
 

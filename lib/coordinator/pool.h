@@ -47,7 +47,7 @@ struct pooled {
     struct work work;
 };
 
-struct tally {
+struct durations {
     uint64_t count;
     double mean, squares; /* of the distances from the mean, summed (Welford) */
 };
@@ -70,7 +70,7 @@ struct pool {
     uint64_t period_start; /* need is measured over periods of idle_ns */
     unsigned need;         /* the most streams in use at once in this period */
     unsigned surplus;      /* streams to be destroyed */
-    struct tally tallies[CLS_WORKLOADS];
+    struct durations durations[CLS_WORKLOADS];
 };
 
 /* Looks up a handle and takes a reference. Reports. */

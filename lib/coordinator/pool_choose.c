@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Chooses the stream of a pool that suits a request best. */
+#include "coordinator/internals.h"
 #include "coordinator/pool.h"
-#include "stream/stream.h"
 
 double pool_cost(const struct pool *pool, const cls_pool_request *request) {
     if (request->cost_ns)
         return (double)request->cost_ns;
-    return request->workload == CLS_WORKLOAD_ANY ? 0 : pool->tallies[request->workload].mean;
+    return request->workload == CLS_WORKLOAD_ANY ? 0 : pool->durations[request->workload].mean;
 }
 
 /* The criteria for a stream, each the lower the better, compared from the first to the last. */

@@ -2,9 +2,8 @@
 /* Lends the streams of a pool, takes them back, and destroys those that are not needed. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "coordinator/internals.h"
 #include "coordinator/pool.h"
-#include "stream/context.h"
-#include "stream/stream.h"
 
 /* --- need --- */
 

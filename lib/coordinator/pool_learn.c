@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "coordinator/internals.h"
 #include "coordinator/pool.h"
-#include "stream/stream.h"
 
 /* --- ready streams --- */
 
@@ -98,8 +98,8 @@ cls_status cls_pool_wait_any(cls_pool handle, uint64_t timeout_ns, cls_stream *o
 
 /* --- figures --- */
 
-static double variance(const struct tally *tally) {
-    return tally->count > 1 ? tally->squares / (double)(tally->count - 1) : 0;
+static double variance(const struct durations *recorded) {
+    return recorded->count > 1 ? recorded->squares / (double)(recorded->count - 1) : 0;
 }
 
 /* Square root by Newton's method: the library does not link libm. */
@@ -119,11 +119,11 @@ cls_status cls_pool_record_completion(cls_pool handle, cls_workload workload,
     if (status)
         return status;
     pthread_mutex_lock(&pool->lock);
-    struct tally *tally = &pool->tallies[workload];
-    double distance = (double)duration_ns - tally->mean;
-    tally->count++;
-    tally->mean += distance / (double)tally->count;
-    tally->squares += distance * ((double)duration_ns - tally->mean);
+    struct durations *recorded = &pool->durations[workload];
+    double distance = (double)duration_ns - recorded->mean;
+    recorded->count++;
+    recorded->mean += distance / (double)recorded->count;
+    recorded->squares += distance * ((double)duration_ns - recorded->mean);
     pthread_mutex_unlock(&pool->lock);
     pool_put(pool);
     return CLS_SUCCESS;
@@ -150,8 +150,8 @@ cls_status cls_pool_get_info(cls_pool handle, cls_pool_info *info) {
         got.leased += pool->streams[i].leased;
     }
     for (int i = 0; i < CLS_WORKLOADS; i++)
-        got.workloads[i] = (cls_workload_figures){pool->tallies[i].count, pool->tallies[i].mean,
-                                                  root(variance(&pool->tallies[i]))};
+        got.workloads[i] = (cls_workload_figures){pool->durations[i].count, pool->durations[i].mean,
+                                                  root(variance(&pool->durations[i]))};
     pthread_mutex_unlock(&pool->lock);
     *info = got;
     pool_put(pool);
@@ -173,11 +173,11 @@ struct figures {
     uint64_t count;
     cls_workload shortest,
         longest; /* by average; coordination left aside; CLS_WORKLOAD_ANY: none */
-    struct tally whole;
+    struct durations whole;
 };
 
-/* Two tallies as one (Chan, Golub and LeVeque). */
-static void merge(struct tally *whole, const struct tally *part) {
+/* Merges two sets of durations (Chan, Golub and LeVeque). */
+static void merge(struct durations *whole, const struct durations *part) {
     double n = (double)whole->count, m = (double)part->count, gap = part->mean - whole->mean;
     if (!part->count)
         return;
@@ -188,27 +188,28 @@ static void merge(struct tally *whole, const struct tally *part) {
 
 static struct figures sum_up(const struct pool *pool) {
     struct figures figures = {0, CLS_WORKLOAD_ANY, CLS_WORKLOAD_ANY, {0, 0, 0}};
-    const struct tally *tallies = pool->tallies;
+    const struct durations *durations = pool->durations;
     for (int i = 0; i < CLS_WORKLOADS; i++) {
-        figures.count += tallies[i].count;
-        if (!tallies[i].count || i == CLS_WORKLOAD_COORDINATION)
+        figures.count += durations[i].count;
+        if (!durations[i].count || i == CLS_WORKLOAD_COORDINATION)
             continue;
-        merge(&figures.whole, &tallies[i]);
+        merge(&figures.whole, &durations[i]);
         if (figures.shortest == CLS_WORKLOAD_ANY ||
-            tallies[i].mean < tallies[figures.shortest].mean)
+            durations[i].mean < durations[figures.shortest].mean)
             figures.shortest = (cls_workload)i;
-        if (figures.longest == CLS_WORKLOAD_ANY || tallies[i].mean > tallies[figures.longest].mean)
+        if (figures.longest == CLS_WORKLOAD_ANY ||
+            durations[i].mean > durations[figures.longest].mean)
             figures.longest = (cls_workload)i;
     }
     if (!figures.whole.count)
-        figures.whole = tallies[CLS_WORKLOAD_COORDINATION];
+        figures.whole = durations[CLS_WORKLOAD_COORDINATION];
     return figures;
 }
 
 /* Under the lock: the strategy that the figures suggest, and a sentence on why. */
 static cls_pool_strategy advise(const struct pool *pool, char *why, size_t room) {
     const struct figures f = sum_up(pool);
-    const struct tally *steps = &pool->tallies[CLS_WORKLOAD_COORDINATION];
+    const struct durations *steps = &pool->durations[CLS_WORKLOAD_COORDINATION];
     double scatter = f.whole.mean > 0 ? root(variance(&f.whole)) / f.whole.mean : 0;
     if (f.count < ENOUGH_RECORDS) {
         snprintf(why, room, "only %llu completions are recorded, of %d that it takes",
@@ -223,12 +224,12 @@ static cls_pool_strategy advise(const struct pool *pool, char *why, size_t room)
         return CLS_POOL_PRIORITY;
     }
     if (f.longest != f.shortest &&
-        pool->tallies[f.longest].mean >= DIFFERENCE * pool->tallies[f.shortest].mean) {
+        pool->durations[f.longest].mean >= DIFFERENCE * pool->durations[f.shortest].mean) {
         snprintf(why, room,
                  "%s takes %.0f ns on average, %s %.0f ns: the short should not queue "
                  "behind the long",
-                 workload_names[f.longest], pool->tallies[f.longest].mean,
-                 workload_names[f.shortest], pool->tallies[f.shortest].mean);
+                 workload_names[f.longest], pool->durations[f.longest].mean,
+                 workload_names[f.shortest], pool->durations[f.shortest].mean);
         return CLS_POOL_WORKLOAD;
     }
     bool uneven = scatter > SCATTER;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The outstanding work of a pool's streams, as clstream/pool.h defines it. */
+#include "coordinator/internals.h"
 #include "coordinator/pool.h"
-#include "stream/stream.h"
 
 /* Assumed durations of a command and of a byte copied, where nothing better is known. */
 static const double COMMAND_NS = 2000, BYTE_NS = 0.1;

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "check/explain.h"
+#include "coordinator/internals.h"
 #include "coordinator/task.h"
-#include "stream/stream.h"
 
 /* --- states --- */
 

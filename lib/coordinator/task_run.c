@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "coordinator/coordinator.h"
+#include "coordinator/internals.h"
 #include "coordinator/task.h"
-#include "stream/mutant.h"
 
 /* A stream of the set during a run. */
 struct slot {

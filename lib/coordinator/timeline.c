@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "check/race.h"
-#include "stream/stream.h"
+#include "coordinator/internals.h"
 
 /* --- waits without a signal, for the deadlock check --- */
 

@@ -15,8 +15,8 @@
 
 #include <clstream/timeline.h>
 
+#include "coordinator/internals.h"
 #include "coordinator/signal_queues.h"
-#include "stream/gate.h"
 
 struct explanation;
 struct stream;

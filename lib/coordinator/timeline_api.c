@@ -7,14 +7,9 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/error.h"
-#include "check/explain.h"
-#include "check/race.h"
 #include "coordinator/deadlock.h"
+#include "coordinator/internals.h"
 #include "coordinator/timeline.h"
-#include "stream/engine.h"
-#include "stream/stream.h"
-#include "stream/wait_check.h"
-#include "stream/worker.h"
 
 /* The longest sleep of a host wait, and the longest wait for one of several queued signals. */
 static const uint64_t SLICE_NS = 10 * CLOCK_MS, SHORT_SLICE_NS = CLOCK_MS;

@@ -4,10 +4,8 @@
 
 #include <limits.h>
 
-#include "check/explain.h"
 #include "coordinator/deadlock.h"
-#include "stream/dep.h"
-#include "stream/stream.h"
+#include "coordinator/internals.h"
 
 static bool is_over(struct gate *gate, uint64_t value) {
     struct timeline *timeline = (struct timeline *)(void *)gate;

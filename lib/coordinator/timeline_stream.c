@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Signals and waits of streams for timelines. */
 #include "base/error.h"
-#include "check/race.h"
 #include "coordinator/deadlock.h"
+#include "coordinator/internals.h"
 #include "coordinator/timeline.h"
-#include "stream/engine.h"
-#include "stream/stream.h"
 
 /* --- signal --- */
 

@@ -8,11 +8,8 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
-#include "check/explain.h"
-#include "memory/mempool.h"
+#include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
-#include "stream/context.h"
-#include "stream/stream.h"
 
 enum { REPORTS = 65536 };
 

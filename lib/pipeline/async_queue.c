@@ -8,13 +8,9 @@
 #include "base/error.h"
 #include "base/range.h"
 #include "base/rare.h"
-#include "check/blocking.h"
-#include "command/copy_call.h"
-#include "command/kernel.h"
-#include "memory/buffer.h"
 #include "pipeline/async.h"
+#include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
-#include "stream/stream.h"
 
 /* What is queued. Buffers are its own; `slots` is a ring that it takes a slot of. A maker names each member: clearing
  * the rest would take longer than all that is set. */

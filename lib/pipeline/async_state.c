@@ -8,8 +8,7 @@
 #include "base/rare.h"
 #include "base/ring.h"
 #include "pipeline/async.h"
-#include "stream/mutant.h"
-#include "stream/stream.h"
+#include "pipeline/internals.h"
 
 enum { FIRST_CAPACITY = 256, FEW_BUFFERS = 64 };
 

@@ -7,8 +7,8 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
-#include "stream/stream.h"
 
 enum { CHUNKS = 8 };
 

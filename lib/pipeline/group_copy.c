@@ -5,12 +5,9 @@
 #include <clstream/stream.h>
 
 #include "base/range.h"
-#include "check/blocking.h"
-#include "memory/buffer.h"
 #include "pipeline/group.h"
+#include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
-#include "stream/context.h"
-#include "stream/mutant.h"
 
 enum { PIECE_ALIGN = 64 << 10, LEAST_PIECE = 4 << 20 };
 

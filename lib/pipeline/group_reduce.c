@@ -9,8 +9,8 @@
 #include <clstream/buffer.h>
 
 #include "base/error.h"
-#include "check/blocking.h"
 #include "pipeline/group.h"
+#include "pipeline/internals.h"
 
 /* Elements: slices begin where the kernels like arrays to begin. */
 enum { SLICE_ALIGN = 64 };

@@ -5,8 +5,7 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
-#include "stream/event.h"
-#include "stream/stream.h"
+#include "pipeline/internals.h"
 
 cls_status pipeline_context(cls_context given, cls_context *context, cls_stream *default_stream) {
     cls_context found = given;

@@ -15,11 +15,9 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
-#include "check/blocking.h"
-#include "memory/buffer.h"
+#include "pipeline/internals.h"
 #include "pipeline/loaders.h"
 #include "pipeline/pipeline.h"
-#include "stream/mutant.h"
 
 enum state { EMPTY, LOADING, LOADED, TAKEN };
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/stages.h"
-#include "stream/mutant.h"
 
 /* --- order between stages --- */
 

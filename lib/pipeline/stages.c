@@ -8,9 +8,8 @@
 #include <clstream/buffer.h>
 
 #include "base/error.h"
-#include "memory/buffer.h"
+#include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
-#include "stream/stream.h"
 
 static void free_buffer(struct stage_buffer *buffer) {
     for (unsigned i = 0; buffer->copies && i < buffer->n_copies; i++) {

@@ -7,8 +7,8 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
-#include "stream/mutant.h"
 
 static cls_status check_steps(const cls_step *steps, unsigned n_steps) {
     if (!steps || !n_steps)

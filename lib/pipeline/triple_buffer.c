@@ -16,10 +16,8 @@
 
 #include "base/error.h"
 #include "base/handle.h"
-#include "check/blocking.h"
-#include "memory/buffer.h"
+#include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
-#include "stream/mutant.h"
 
 /* The first three are those of a coordinator's operations. */
 enum stage {
