@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The harness of the benchmarks: measures clstream against raw OpenCL in turns (A B A B ...) within one process, so
- * that what disturbs a shared machine disturbs both sides, and reports the median of the pairs' ratios. What the
- * programs include; the files below it are report (the output), rig (the device), cores (free cores) and support.
+ * The harness of the benchmarks: measures clstream against raw OpenCL in turns (A B A B ...) within one
+ * process, so that what disturbs a shared machine disturbs both sides, and reports the median of the pairs'
+ * ratios. What the programs include; the files below it are report (the output), rig (the device), cores
+ * (free cores) and support.
  */
 #ifndef CLSTREAM_BENCH_HARNESS_H
 #define CLSTREAM_BENCH_HARNESS_H
@@ -23,8 +24,8 @@ struct bench_options {
     double patience;   /* seconds to spend in waiting for free cores, with a CPU device */
 };
 
-/* One side of a contest. `run` does the work once and returns the figure measured, in the contest's unit; it may write
- * a second figure to `also`. */
+/* One side of a contest. `run` does the work once and returns the figure measured, in the contest's unit; it
+ * may write a second figure to `also`. */
 struct way {
     const char *name;
     double (*run)(void *arg, double *also);

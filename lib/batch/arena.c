@@ -81,7 +81,8 @@ static void put(struct placing *placing, unsigned value, size_t offset) {
         placing->bytes = end_of(&values[value]);
 }
 
-/* Places values alternately at the bottom and at the top of `top` bytes, so that neighbours of a chain never overlap. */
+/* Places values alternately at the bottom and at the top of `top` bytes, so that neighbours of a chain never
+ * overlap. */
 static bool place_at_both_ends(struct placing *placing, size_t top) {
     for (unsigned i = 0; i < placing->n_values; i++) {
         size_t offset = lowest(placing, i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arena: one block of memory for all intermediate values of an execution. Values that are never alive together may
- * share bytes. Pure functions.
+ * The arena: one block of memory for all intermediate values of an execution. Values that are never alive
+ * together may share bytes. Pure functions.
  */
 #ifndef CLSTREAM_BATCH_ARENA_H
 #define CLSTREAM_BATCH_ARENA_H
@@ -24,8 +24,8 @@ struct arena_value {
 /* The most bytes that are alive in one step. */
 size_t arena_least(const struct arena_value *values, unsigned n_values, unsigned n_steps);
 
-/* Fills in the offsets and the size of the arena. `apart(a, b)`: whether two values must not share bytes. For chains, where a value conflicts with the one before it and the one after it only, the
- * size is `least`. */
+/* Fills in the offsets and the size of the arena. `apart(a, b)`: whether two values must not share bytes. For
+ * chains, where a value conflicts with the one before it and the one after it only, the size is `least`. */
 cls_status arena_place(struct arena_value *values, unsigned n_values, size_t least,
                        bool (*apart)(const void *context, unsigned a, unsigned b),
                        const void *context, size_t *bytes);

@@ -230,8 +230,8 @@ static bool take_if_open(struct use use, struct use *out) {
     return true;
 }
 
-/* The latest use that is not done; false: there is none. The batch's own streams count too: a failed execution may still
- * be at work there though its caller's stream is done. */
+/* The latest use that is not done; false: there is none. The batch's own streams count too: a failed
+ * execution may still be at work there though its caller's stream is done. */
 static bool take_use(struct batch *batch, struct use *out) {
     bool taken = false;
     for (unsigned i = batch->n_uses; i-- > 0 && !taken;)

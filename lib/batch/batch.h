@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Batches: recorded operations that are fused into few kernels and executed together. Operations are recorded as nodes
- * (record.c, inputs.c). The first execution after that makes a plan (plan.c), which is used until more is recorded;
- * executions submit it (execute.c), and results are read (read.c). One lock guards a batch; it is held while work is
- * submitted, never while it is waited for.
+ * Batches: recorded operations that are fused into few kernels and executed together. Operations are recorded
+ * as nodes (record.c, inputs.c). The first execution after that makes a plan (plan.c), which is used until
+ * more is recorded; executions submit it (execute.c), and results are read (read.c). One lock guards a batch;
+ * it is held while work is submitted, never while it is waited for.
  */
 #ifndef CLSTREAM_BATCH_BATCH_H
 #define CLSTREAM_BATCH_BATCH_H

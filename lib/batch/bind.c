@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bindings of a plan, which stay the same from one execution to the next: the arguments of every launch, and one
- * object that retains the buffers among them as long as commands use them. Only the arena's buffer differs in every
- * execution.
+ * The bindings of a plan, which stay the same from one execution to the next: the arguments of every launch,
+ * and one object that retains the buffers among them as long as commands use them. Only the arena's buffer
+ * differs in every execution.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +47,8 @@ static void add(struct arguments *to, struct op_arg arg) {
     to->at[to->count++] = arg;
 }
 
-/* Adds the buffer and the offset of a value. The argument names only the bytes of the value, because lanes share the
- * arena. */
+/* Adds the buffer and the offset of a value. The argument names only the bytes of the value, because lanes
+ * share the arena. */
 static void add_place(struct arguments *to, const struct batch *batch, uint32_t index,
                       bool writes) {
     const struct node *node = &batch->nodes[index];

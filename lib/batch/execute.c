@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executing a plan. The plan spreads its steps over lanes. Lane 0 is the caller's stream; the others are streams of the
- * batch, which wait for the work before the execution, and which the caller's stream waits for at the end. So from
- * outside the whole execution is work of the caller's stream.
+ * Executing a plan. The plan spreads its steps over lanes. Lane 0 is the caller's stream; the others are
+ * streams of the batch, which wait for the work before the execution, and which the caller's stream waits for
+ * at the end. So from outside the whole execution is work of the caller's stream.
  */
 #include "base/error.h"
 #include "batch/internals.h"
@@ -22,7 +22,8 @@ struct execution {
 
 /* ---- lanes */
 
-/* A stream of the batch's own. A poisoned one is replaced by a new one; work that waits for it still gets its failure. */
+/* A stream of the batch's own. A poisoned one is replaced by a new one; work that waits for it still gets its
+ * failure. */
 static cls_status own_stream(struct batch *batch, unsigned i, struct stream **out) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     struct stream *stream = batch->streams[i];
@@ -114,8 +115,8 @@ static cls_status await_inputs(struct execution *execution, const struct region 
 
 /* ---- launches */
 
-/* A value as a dense matrix; transposed: rows and columns are exchanged in memory. The buffer is returned by itself,
- * because it may have no handle any more. */
+/* A value as a dense matrix; transposed: rows and columns are exchanged in memory. The buffer is returned by
+ * itself, because it may have no handle any more. */
 static cls_matrix matrix_of(const struct batch *batch, uint32_t node, size_t rows, size_t columns,
                             bool transposed, struct buffer **buffer) {
     const struct place place = place_of(batch, node);
@@ -192,8 +193,8 @@ static cls_status join(struct execution *execution, uint64_t *position) {
 
 /* ---- the execution */
 
-/* An execution that failed may have left out any of its uploads: they are made again. After one that succeeded they are
- * done, and the host memory is the caller's again. */
+/* An execution that failed may have left out any of its uploads: they are made again. After one that
+ * succeeded they are done, and the host memory is the caller's again. */
 static void upload_again_after_failure(struct batch *batch) {
     for (uint32_t i = 0; i < batch->n_nodes && batch->n_uploaders; i++) {
         struct node *node = &batch->nodes[i];
@@ -336,8 +337,8 @@ static cls_status execute(struct batch *batch, struct stream *stream, uint64_t *
     return submit(batch, stream, position);
 }
 
-/* The stream of a handle if the latest execution was on it, or NULL. The batch has a reference to that stream, so none
- * is taken; under the batch's lock. */
+/* The stream of a handle if the latest execution was on it, or NULL. The batch has a reference to that
+ * stream, so none is taken; under the batch's lock. */
 static struct stream *known_stream(const struct batch *batch, cls_stream handle) {
     struct stream *latest = batch->latest.stream;
     const bool known = latest && object_handle(&latest->object) == (void *)handle;

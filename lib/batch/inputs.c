@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Inputs of batches (host memory, device arrays, constants), binding others in their place, and where results go. */
+/* Inputs of batches (host memory, device arrays, constants), binding others in their place, and where results
+ * go. */
 #include <string.h>
 
 #include "base/error.h"
@@ -53,7 +54,8 @@ cls_status cls_batch_upload(cls_batch handle, const void *data, cls_dtype dtype,
     return batch_leave(batch, status ? status : add_input(batch, &node, out));
 }
 
-/* Checks the view and takes a reference to its buffer. Whether the host owns the memory is checked at execution. */
+/* Checks the view and takes a reference to its buffer. Whether the host owns the memory is checked at
+ * execution. */
 static cls_status take_array(struct batch *batch, const char *what, const cls_array *array,
                              struct place *place) {
     struct buffer *buffer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All that lib/batch may use of stream/, memory/, command/ and check/. No other file of lib/batch includes a header of
- * these rooms.
+ * All that lib/batch may use of stream/, memory/, command/ and check/. No other file of lib/batch includes a
+ * header of these rooms.
  *
  *   check/blocking.h      holds CLSTREAM_LAUNCH_BLOCKING's waits while a batch is locked
  *   check/race.h          tells the race checker of waits that were skipped because the work was done

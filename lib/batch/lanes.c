@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Assigns regions to lanes, that is to streams. A region continues the lane whose last region it reads from. Any other
- * region opens a new lane if it is large enough to be worth a hop between streams, or else goes to the lane with the
- * fewest steps.
+ * Assigns regions to lanes, that is to streams. A region continues the lane whose last region it reads from.
+ * Any other region opens a new lane if it is large enough to be worth a hop between streams, or else goes to
+ * the lane with the fewest steps.
  */
 #include "batch/plan.h"
 

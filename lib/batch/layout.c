@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places the intermediate values in the arena, by liveness: a value is alive from the region that writes it to the last
- * one that reads it. Regions of different lanes run concurrently, so two values may share bytes only if one is written
- * by a region that depends on every reader of the other.
+ * Places the intermediate values in the arena, by liveness: a value is alive from the region that writes it
+ * to the last one that reads it. Regions of different lanes run concurrently, so two values may share bytes
+ * only if one is written by a region that depends on every reader of the other.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Nodes: the recorded values and operations of a batch. They are in the order of recording, so a node's inputs have
- * lower numbers. */
+/* Nodes: the recorded values and operations of a batch. They are in the order of recording, so a node's
+ * inputs have lower numbers. */
 #ifndef CLSTREAM_BATCH_NODE_H
 #define CLSTREAM_BATCH_NODE_H
 

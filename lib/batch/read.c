@@ -29,8 +29,8 @@ static cls_status find_ready(struct batch *batch, cls_value value, const void *d
     return node->stored ? place_check(&node->place) : CLS_SUCCESS;
 }
 
-/* Reports the failure of the latest execution, also where its stream was reset since. A read on another stream does not
- * need it: that stream gets the failure by its wait for the execution. */
+/* Reports the failure of the latest execution, also where its stream was reset since. A read on another
+ * stream does not need it: that stream gets the failure by its wait for the execution. */
 static cls_status check_latest(const struct batch *batch, const struct stream *stream,
                                bool blocking) {
     const struct use *latest = &batch->latest;

@@ -107,8 +107,8 @@ static unsigned level_of(const struct fusion *fusion, uint32_t node) {
     return level;
 }
 
-/* Merges the node with the groups of all inputs that it can be fused with. Where they do not all fit into one, the node
- * starts a group of its own, one level up, and reads its inputs from memory. */
+/* Merges the node with the groups of all inputs that it can be fused with. Where they do not all fit into
+ * one, the node starts a group of its own, one level up, and reads its inputs from memory. */
 static void join_inputs(struct fusion *fusion, uint32_t node) {
     const struct node *at = &fusion->nodes[node];
     uint32_t roots[NODE_MAX_INPUTS];
@@ -135,7 +135,8 @@ static void join_inputs(struct fusion *fusion, uint32_t node) {
         unite(fusion, root_of(fusion, node), roots[i]);
 }
 
-/* Merges groups of one level that read the same array, so that it is read once. `reader` has room for every node. */
+/* Merges groups of one level that read the same array, so that it is read once. `reader` has room for every
+ * node. */
 static void join_readers(struct fusion *fusion, uint32_t *reader) {
     memset(reader, 0xff, fusion->n_nodes * sizeof *reader);
     for (uint32_t node = 0; node < fusion->n_nodes; node++) {

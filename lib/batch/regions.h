@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fusion: which operations run together. A region is one kernel: element-by-element operations of one
- * count, and at most one reduction, which ends it. A matrix product is a region of its own.
+ * Fusion: which operations run together. A region is one kernel: element-by-element operations of one count,
+ * and at most one reduction, which ends it. A matrix product is a region of its own.
  *
- * Every operation has a level: at least that of every input that it can be fused with, and above that of every input that
- * must be in memory first (an input of another count, a reduction's result, or one in a region that is full). So a
- * region reads only from regions of lower levels, and no two regions can wait for each other. A pure function of the
- * nodes.
+ * Every operation has a level: at least that of every input that it can be fused with, and above that of
+ * every input that must be in memory first (an input of another count, a reduction's result, or one in a
+ * region that is full). So a region reads only from regions of lower levels, and no two regions can wait for
+ * each other. A pure function of the nodes.
  */
 #ifndef CLSTREAM_BATCH_REGIONS_H
 #define CLSTREAM_BATCH_REGIONS_H

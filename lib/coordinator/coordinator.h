@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Coordinators: a dependency graph whose nodes are streams. A call that uses all streams takes a plan, a copy of the
- * streams and their order, and works on that without the lock.
+ * Coordinators: a dependency graph whose nodes are streams. A call that uses all streams takes a plan, a copy
+ * of the streams and their order, and works on that without the lock.
  */
 #ifndef CLSTREAM_COORDINATOR_COORDINATOR_H
 #define CLSTREAM_COORDINATOR_COORDINATOR_H
@@ -17,7 +17,8 @@
 #include "coordinator/graph.h"
 #include "coordinator/internals.h"
 
-/* A stream of the coordinator. Retained, so that its handle is not given to another stream once it is destroyed. */
+/* A stream of the coordinator. Retained, so that its handle is not given to another stream once it is
+ * destroyed. */
 struct member {
     UT_hash_handle hh; /* by handle */
     cls_stream handle;

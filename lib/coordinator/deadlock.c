@@ -29,8 +29,8 @@ static uint32_t number_of(struct search *search, struct stream *stream) {
     return number;
 }
 
-/* The position of the signaller behind which the timeline reaches the value. False when there is nothing to wait for
- * in a stream: the value is reached, anybody may signal it, or the wait ends with a failure. */
+/* The position of the signaller behind which the timeline reaches the value. False when there is nothing to
+ * wait for in a stream: the value is reached, anybody may signal it, or the wait ends with a failure. */
 static bool awaited_position(struct timeline *timeline, uint64_t value, uint64_t *position) {
     if (!timeline->signaller)
         return false;
@@ -141,8 +141,8 @@ static void end(struct search *search) {
     stall_free(&search->stall);
 }
 
-/* Notes a wait that was allowed, so that the next check sees whether its signal is queued. `user_code`: it was allowed
- * because user code may still signal it. */
+/* Notes a wait that was allowed, so that the next check sees whether its signal is queued. `user_code`: it
+ * was allowed because user code may still signal it. */
 static void note_wait(struct timeline *timeline, uint64_t value, bool user_code) {
     pthread_mutex_lock(&timeline->lock);
     if (user_code && value > timeline->max_user_wait)
@@ -153,8 +153,8 @@ static void note_wait(struct timeline *timeline, uint64_t value, bool user_code)
     pthread_mutex_unlock(&timeline->lock);
 }
 
-/* After a call was allowed: notes the waits that only user code can end, and up to where each stream is sure to get
- * whatever is called next. The latter is not searched again. */
+/* After a call was allowed: notes the waits that only user code can end, and up to where each stream is sure
+ * to get whatever is called next. The latter is not searched again. */
 static void note_allowed(struct search *search) {
     for (uint32_t i = 0; i < search->stall.n_needs; i++) {
         const struct stall_need *need = &search->stall.needs[i];

@@ -11,8 +11,8 @@
  * here on are no command's yet. */
 #define STALL_LATER (UINT64_MAX - 1)
 
-/* Reports CLS_ERROR_DEADLOCK with the cycle that `stream`'s waits lead to, beginning with `caller` where it is part of
- * the cycle, and keeps the drawing for cls_timeline_export_cycle. For a solved stall. */
+/* Reports CLS_ERROR_DEADLOCK with the cycle that `stream`'s waits lead to, beginning with `caller` where it
+ * is part of the cycle, and keeps the drawing for cls_timeline_export_cycle. For a solved stall. */
 cls_status deadlock_report(const struct stall *stall, uint32_t stream, const void *caller);
 
 #endif

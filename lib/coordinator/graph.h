@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A dependency graph that keeps a topological order while it grows, and so detects a cycle at the edge that closes it. A
- * pure data structure: it knows neither streams nor OpenCL.
+ * A dependency graph that keeps a topological order while it grows, and so detects a cycle at the edge that
+ * closes it. A pure data structure: it knows neither streams nor OpenCL.
  *
- * An edge says "dependent waits for prerequisite". A strict graph refuses the edge that would close a
- * cycle; a permissive one takes it and can list its cycles.
+ * An edge says "dependent waits for prerequisite". A strict graph refuses the edge that would close a cycle;
+ * a permissive one takes it and can list its cycles.
  *
- * Nodes are dense ids from 0, given by graph_add_node; the id of a removed node is given again. A bad id
- * is CLS_ERROR_INVALID_VALUE, or false from the functions that return bool; graph_user, graph_label and
- * the spans ask for a node that exists.
+ * Nodes are dense ids from 0, given by graph_add_node; the id of a removed node is given again. A bad id is
+ * CLS_ERROR_INVALID_VALUE, or false from the functions that return bool; graph_user, graph_label and the
+ * spans ask for a node that exists.
  *
- * Not thread-safe: the caller locks, also around queries, which may sort or search. A failed call leaves the graph as it
- * was. Only adding and exporting can return CLS_ERROR_OUT_OF_MEMORY.
+ * Not thread-safe: the caller locks, also around queries, which may sort or search. A failed call leaves the
+ * graph as it was. Only adding and exporting can return CLS_ERROR_OUT_OF_MEMORY.
  */
 #ifndef CLSTREAM_COORDINATOR_GRAPH_H
 #define CLSTREAM_COORDINATOR_GRAPH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All that lib/coordinator may use of stream/, memory/ and check/. No other file of lib/coordinator includes a header of
- * these rooms.
+ * All that lib/coordinator may use of stream/, memory/ and check/. No other file of lib/coordinator includes
+ * a header of these rooms.
  *
  *   check/explain.h       says what a wait that timed out waits for
  *   check/queued.h        visits what a stream has queued, for the deadlock check

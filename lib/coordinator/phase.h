@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A phase: calls the caller's function once for each stream of a coordinator, so that the work submitted for a stream
- * runs behind the work submitted for its prerequisites.
+ * A phase: calls the caller's function once for each stream of a coordinator, so that the work submitted for
+ * a stream runs behind the work submitted for its prerequisites.
  */
 #ifndef CLSTREAM_COORDINATOR_PHASE_H
 #define CLSTREAM_COORDINATOR_PHASE_H
@@ -34,8 +34,8 @@ cls_status phase_begin(struct coordinator *coordinator, cls_phase_fn fn, void *a
 /* Whether to call the function for a stream, whose prerequisites are done or failed. */
 bool phase_may_call(const struct phase *phase, size_t i);
 
-/* Calls the function behind waits for the prerequisites, and marks the position behind its work. `*has_detail`: the
- * failure is explained by this thread's error detail. */
+/* Calls the function behind waits for the prerequisites, and marks the position behind its work.
+ * `*has_detail`: the failure is explained by this thread's error detail. */
 cls_status phase_call(struct phase *phase, size_t i, bool *has_detail);
 
 /* Notes the outcome of phase_call. */

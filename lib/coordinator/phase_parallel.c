@@ -7,8 +7,8 @@
 #include "base/thread.h"
 #include "coordinator/phase.h"
 
-/* All threads are made before the first call, so that without memory nothing is called. Each part has a condition of its
- * own: with one for all, n threads in a chain would be woken n^2 times. */
+/* All threads are made before the first call, so that without memory nothing is called. Each part has a
+ * condition of its own: with one for all, n threads in a chain would be woken n^2 times. */
 enum start { START_WAIT, START_GO, START_CANCEL };
 
 struct team {

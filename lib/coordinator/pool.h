@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pools of streams: a pool lends streams to callers, chooses them by a strategy, and grows and shrinks with need. Files:
- * pool.c makes and destroys, pool_choose.c chooses, pool_give.c lends and takes back, pool_work.c estimates the
- * outstanding work, pool_learn.c has waits, figures and the advice on a strategy.
+ * Pools of streams: a pool lends streams to callers, chooses them by a strategy, and grows and shrinks with
+ * need. Files: pool.c makes and destroys, pool_choose.c chooses, pool_give.c lends and takes back,
+ * pool_work.c estimates the outstanding work, pool_learn.c has waits, figures and the advice on a strategy.
  */
 #ifndef CLSTREAM_COORDINATOR_POOL_H
 #define CLSTREAM_COORDINATOR_POOL_H
@@ -23,8 +23,8 @@ struct piece {
     double cost;       /* ns, of all of them */
 };
 
-/* A stream's estimated work: a piece for each release so far, each beginning where the one before ends, and an open one
- * behind them. */
+/* A stream's estimated work: a piece for each release so far, each beginning where the one before ends, and
+ * an open one behind them. */
 enum { PIECES = 32 };
 struct work {
     struct piece

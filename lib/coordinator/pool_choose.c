@@ -27,8 +27,8 @@ static bool is_busy(const struct pool *pool, const struct load *load) {
     return load->commands >= pool->busy || (pool->busy_ns > 0 && load->ns >= pool->busy_ns);
 }
 
-/* With streams reserved for workloads: reserved for this one and not busy; for none yet and not busy; either, and busy;
- * reserved for another. */
+/* With streams reserved for workloads: reserved for this one and not busy; for none yet and not busy; either,
+ * and busy; reserved for another. */
 enum { OWN, NEW, BUSY, OTHERS, FAMILIES };
 
 /* For a request by priority, the distance of the stream's priority. */

@@ -162,8 +162,8 @@ cls_status cls_pool_get_info(cls_pool handle, cls_pool_info *info) {
 
 enum { ENOUGH_RECORDS = 8 };
 
-/* Coordination is short below this part of the average of other work; kinds differ from this factor on; durations scatter
- * when their deviation is above this part of their average. */
+/* Coordination is short below this part of the average of other work; kinds differ from this factor on;
+ * durations scatter when their deviation is above this part of their average. */
 static const double SHORT_PART = 0.25, DIFFERENCE = 2, SCATTER = 0.5;
 
 static const char *const workload_names[CLS_WORKLOADS] = {"compute", "memory", "mixed",

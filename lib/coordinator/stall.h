@@ -2,19 +2,20 @@
 /*
  * Finds streams that can never move on. A pure data structure: streams are keys, numbered as they come.
  *
- * A stream is a list of items at rising positions and passes them in order; it passes an item once all needs of the item
- * are met. A need is met
+ * A stream is a list of items at rising positions and passes them in order; it passes an item once all needs
+ * of the item are met. A need is met
  *
  *   - when its stream has passed the need's position, that is all items up to it;
  *   - or, if user code may meet it (a host function could signal), when its stream has passed an item that is user
  *     code.
  *
- * Only items added count: a stream without items has passed everything. stall_solve lets all streams run as far as they
- * can, whatever is called later. A stream that is left is stuck for good, and its unmet needs lead to a cycle. Solving
- * takes time linear in items and needs: a stuck stream is tried again only when the one it waits for has moved.
+ * Only items added count: a stream without items has passed everything. stall_solve lets all streams run as
+ * far as they can, whatever is called later. A stream that is left is stuck for good, and its unmet needs
+ * lead to a cycle. Solving takes time linear in items and needs: a stuck stream is tried again only when the
+ * one it waits for has moved.
  *
- * Streams are explored only as far as they are needed: stall_next_wanted names the items to add next. A function that
- * adds fails without memory; the stall is useless then.
+ * Streams are explored only as far as they are needed: stall_next_wanted names the items to add next. A
+ * function that adds fails without memory; the stall is useless then.
  */
 #ifndef CLSTREAM_COORDINATOR_STALL_H
 #define CLSTREAM_COORDINATOR_STALL_H
@@ -93,8 +94,8 @@ uint32_t stall_next_wanted(struct stall *stall);
 
 void stall_solve(struct stall *stall);
 
-/* Like stall_solve, but trusts neither later calls (needs for the position UINT64_MAX) nor user code: what a stream
- * passes, it is sure to pass. */
+/* Like stall_solve, but trusts neither later calls (needs for the position UINT64_MAX) nor user code: what a
+ * stream passes, it is sure to pass. */
 void stall_solve_firmly(struct stall *stall);
 
 /* After stall_solve_firmly: the position of the last submitted item that the stream has passed; 0: none. */

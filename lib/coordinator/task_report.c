@@ -10,8 +10,8 @@
 
 /* --- states --- */
 
-/* The task that failed first on the way of prerequisites, or CLS_NO_TASK. Prerequisites have lower numbers, so their
- * states are up to date. */
+/* The task that failed first on the way of prerequisites, or CLS_NO_TASK. Prerequisites have lower numbers,
+ * so their states are up to date. */
 static uint32_t cause_ahead(const struct task_graph *graph, uint32_t number, cls_status *status) {
     struct graph_span span = graph_prerequisites(graph->edges, number);
     for (size_t i = 0; i < span.count; i++) {
@@ -61,8 +61,8 @@ static uint32_t task_within(const struct task_graph *graph, const struct stream 
     return CLS_NO_TASK;
 }
 
-/* The failure of a called task's work so far, or of its submission; or NULL. A task that had failed when it was submitted
- * is not charged with a failure that a later task brought into the stream. */
+/* The failure of a called task's work so far, or of its submission; or NULL. A task that had failed when it
+ * was submitted is not charged with a failure that a later task brought into the stream. */
 static const struct failure *find_failure(const struct task *task) {
     return task->returned ? task->failure : stream_failure_at(task->stream, task->end);
 }
@@ -106,8 +106,9 @@ static uint32_t cause_within(const struct task_graph *graph, const struct task *
     return other->state == CLS_TASK_POISONED ? other->cause : number;
 }
 
-/* For a task without a failed prerequisite. A failure that no task's command caused counts as the task's own where it
- * begins within its work; one that begins earlier or later was brought into the stream by somebody else. */
+/* For a task without a failed prerequisite. A failure that no task's command caused counts as the task's own
+ * where it begins within its work; one that begins earlier or later was brought into the stream by somebody
+ * else. */
 static void set_failed_state(const struct task_graph *graph, struct task *task,
                              struct verdicts *verdicts) {
     const struct verdict *verdict = verdict_of(graph, task, verdicts);

@@ -68,7 +68,8 @@ static cls_status prepare(struct run *run) {
 
 /* --- one task --- */
 
-/* The stream on which a prerequisite is the last task, since nothing has to wait there; else the one with the least load. */
+/* The stream on which a prerequisite is the last task, since nothing has to wait there; else the one with the
+ * least load. */
 static uint32_t choose_place(const struct run *run, uint32_t number) {
     struct graph_span span = graph_prerequisites(run->graph->edges, number);
     uint32_t best = 0;
@@ -116,8 +117,8 @@ static cls_status call_function(const struct task *task) {
                       : status;
 }
 
-/* Submits the waits and calls the function, unless the stream is poisoned then. Writes to `out`, a copy, because other
- * threads read the task meanwhile. */
+/* Submits the waits and calls the function, unless the stream is poisoned then. Writes to `out`, a copy,
+ * because other threads read the task meanwhile. */
 static void call(const struct run *run, uint32_t number, struct task *out) {
     unsigned long before = error_count();
     out->step = TASK_CALLED;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Timelines: counters that streams and hosts raise (signal) and wait for. Files: timeline.c has the value,
- * timeline_gate.c what a waiting stream is told, timeline_api.c and timeline_stream.c the public calls, deadlock.c the
- * check of waits for a timeline with a named signaller.
+ * timeline_gate.c what a waiting stream is told, timeline_api.c and timeline_stream.c the public calls,
+ * deadlock.c the check of waits for a timeline with a named signaller.
  *
- * A signal of a stream is no command. It is a position of the stream, as an event's record is, so it costs the device
- * nothing, and a wait for it is a wait for that position. The value is updated from retired positions when somebody
- * asks for it, under the timeline's lock. No other lock is taken inside that one.
+ * A signal of a stream is no command. It is a position of the stream, as an event's record is, so it costs
+ * the device nothing, and a wait for it is a wait for that position. The value is updated from retired
+ * positions when somebody asks for it, under the timeline's lock. No other lock is taken inside that one.
  */
 #ifndef CLSTREAM_COORDINATOR_TIMELINE_H
 #define CLSTREAM_COORDINATOR_TIMELINE_H
@@ -66,8 +66,8 @@ bool timeline_is_over(struct timeline *timeline);
 void timeline_fail_waits(struct timeline *timeline, uint64_t value, const struct stream *waiter,
                          bool hopeless);
 
-/* For the deadlock check (coordinator/deadlock.h), which concerns timelines with a signaller only: whether any timeline
- * has `has_unsignalled_wait` set, or `check_relaxed`. */
+/* For the deadlock check (coordinator/deadlock.h), which concerns timelines with a signaller only: whether
+ * any timeline has `has_unsignalled_wait` set, or `check_relaxed`. */
 bool timeline_any_unsignalled(void);
 bool timeline_any_relaxed(void);
 

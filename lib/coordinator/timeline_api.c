@@ -116,7 +116,8 @@ cls_status cls_timeline_signal(cls_timeline handle, uint64_t value) {
     cls_status status = timeline_get(handle, &timeline);
     if (status)
         return status;
-    /* Not during a deadlock check, which must see the value and the host function that signals it change together. */
+    /* Not during a deadlock check, which must see the value and the host function that signals it change
+     * together. */
     bool owned = timeline->signaller != NULL;
     if (owned)
         wait_check_lock();

@@ -29,8 +29,8 @@ static double time_one(struct probe *probe, cl_command_queue queue, cl_uint roun
     return (double)(clock_now_ns() - start);
 }
 
-/* Finds `rounds`. The first launch may compile; after it rounds grow until they are long against the cost of a launch,
- * and are scaled to the time wanted. */
+/* Finds `rounds`. The first launch may compile; after it rounds grow until they are long against the cost of
+ * a launch, and are scaled to the time wanted. */
 static bool calibrate(struct probe *probe) {
     probe->timeout_ns = FIRST_TIMEOUT;
     if (time_one(probe, probe->queues[0], 0) < 0)
@@ -79,8 +79,8 @@ static void probe_unflushed(struct probe *probe, struct caps *caps) {
     caps->unflushed_progresses = probe_finish(probe, probe->queues[0], event) && done;
 }
 
-/* A kernel, and one on another queue that waits for it: without a flush, both must be complete after a few times as
- * long as they take. */
+/* A kernel, and one on another queue that waits for it: without a flush, both must be complete after a few
+ * times as long as they take. */
 static bool runs_unflushed(struct probe *probe) {
     cl_event first = NULL, second = NULL;
     if (!probe_enqueue(probe, probe->queues[0], 0, probe->rounds / 4, NULL, &first))
@@ -155,8 +155,8 @@ static void probe_timestamps(struct probe *probe, struct caps *caps) {
     queue_drop(probe->device, queue, false);
 }
 
-/* Whether migrating memory to the host blocks behind a kernel that uses it: a call that takes more than half of the
- * kernel's time has waited. Where migration must not be tried it is taken to block. */
+/* Whether migrating memory to the host blocks behind a kernel that uses it: a call that takes more than half
+ * of the kernel's time has waited. Where migration must not be tried it is taken to block. */
 static void probe_migration(struct probe *probe, struct caps *caps) {
     cl_event event = NULL;
     caps->migrate_blocks = (probe->device->quirks & QUIRK_HOST_MIGRATION_CORRUPTS) != 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probes that fill the capability record (driver/caps.h), and the context that they share. A probe
- * never waits without a limit: it flushes, then polls the events. Once a wait has run out, the driver is
- * taken to be `stuck`: nothing more is run, and nothing is released either, because that may block too.
+ * The probes that fill the capability record (driver/caps.h), and the context that they share. A probe never
+ * waits without a limit: it flushes, then polls the events. Once a wait has run out, the driver is taken to
+ * be `stuck`: nothing more is run, and nothing is released either, because that may block too.
  *
  * No probe makes a user event, or uses clFinish to wait.
  *
- * probe.c runs the probes and has the small ones; probe_launch.c, probe_overlap.c and probe_copy.c have one subject
- * each; probe_context.c, below them, has the context and its commands.
+ * probe.c runs the probes and has the small ones; probe_launch.c, probe_overlap.c and probe_copy.c have one
+ * subject each; probe_context.c, below them, has the context and its commands.
  */
 #ifndef CLSTREAM_DRIVER_PROBE_H
 #define CLSTREAM_DRIVER_PROBE_H
@@ -31,13 +31,13 @@ struct probe {
     bool stuck;
 };
 
-/* Fills the measured figures. False where the record should not be kept on disk: nothing could be run, there was no
- * memory for the copies, or a wait ran out. */
+/* Fills the measured figures. False where the record should not be kept on disk: nothing could be run, there
+ * was no memory for the copies, or a wait ran out. */
 bool probe_device(struct device *device, struct caps *caps);
 
-/* Whether an out-of-order queue counts as serial, from how many of the tries overlapped on two in-order queues and on
- * it: at least three of four on the two, none on it. For a driver on which both overlap equally often the answer is
- * wrong less than once in 100,000 times. */
+/* Whether an out-of-order queue counts as serial, from how many of the tries overlapped on two in-order
+ * queues and on it: at least three of four on the two, none on it. For a driver on which both overlap equally
+ * often the answer is wrong less than once in 100,000 times. */
 bool probe_is_serial(unsigned on_queues, unsigned on_unordered, unsigned tries);
 
 /* --- the probes by subject --- */

@@ -71,8 +71,8 @@ static void keep_least(double *least, double ns) {
         *least = ns;
 }
 
-/* Launches in a batch, from the shortest of a few: after one that was disturbed, batches would be so small that the
- * wait at the end dominates. */
+/* Launches in a batch, from the shortest of a few: after one that was disturbed, batches would be so small
+ * that the wait at the end dominates. */
 static unsigned batch_size(struct probe *probe) {
     double least = 0;
     for (int i = 0; i < TRIES; i++)

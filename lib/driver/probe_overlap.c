@@ -57,8 +57,8 @@ bool probe_is_serial(unsigned on_queues, unsigned on_unordered, unsigned tries) 
     return tries == PROBE_TRIES && on_unordered == 0 && 4 * on_queues >= 3 * tries;
 }
 
-/* One overlap shows that they can. That they cannot takes more tries; where nothing overlaps at all, half of them will
- * do, as the device may have a single place to run anything. */
+/* One overlap shows that they can. That they cannot takes more tries; where nothing overlaps at all, half of
+ * them will do, as the device may have a single place to run anything. */
 static bool is_known(const struct caps *caps, unsigned on_queues, unsigned on_unordered,
                      unsigned tries) {
     const bool all = on_queues && (on_unordered || !caps->out_of_order);

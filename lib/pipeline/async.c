@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of an async coordinator, and waiting for its operations. */
+/* Async coordinators as objects: create, destroy, poll, wait and reset. */
 #include "pipeline/async.h"
 
 #include <stddef.h>
@@ -143,8 +143,8 @@ cls_status cls_async_coordinator_poll(cls_async_coordinator handle, cls_completi
     return async_put(async, CLS_SUCCESS);
 }
 
-/* Where the operation ends; `*forgotten`: it is done and went well. */
-static cls_status look_up(struct async *async, cls_op id, struct end *end, bool *forgotten) {
+/* The end of an operation; `*forgotten`: it is done and succeeded. */
+static cls_status find_op(struct async *async, cls_op id, struct end *end, bool *forgotten) {
     cls_status status = CLS_SUCCESS;
     pthread_mutex_lock(&async->lock);
     if (!id || id > async->issued)
@@ -167,7 +167,7 @@ cls_status cls_async_coordinator_wait(cls_async_coordinator handle, cls_op id,
         status = async_get(handle, &async);
     if (status)
         return status;
-    status = look_up(async, id, &end, &forgotten);
+    status = find_op(async, id, &end, &forgotten);
     if (!status && !forgotten) {
         struct stream *stream = async->lanes[end.kind].stream;
         status = stream_wait(stream, end.position, deadline);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queueing operations: what they wait for, their slot, their work, and their number. */
+/* Queueing operations on an async coordinator: their order, their slot of a ring, their work, their number. */
 #include <stdlib.h>
 
 #include <clstream/buffer.h>
@@ -12,8 +12,8 @@
 #include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
 
-/* What is queued. Buffers are its own; `slots` is a ring that it takes a slot of. A maker names each member: clearing
- * the rest would take longer than all that is set. */
+/* The operation of a queue call. `slots` is a ring to take a slot from, or NULL. Initializers name every
+ * member, because clearing the rest costs more than setting them. */
 struct request {
     cls_op_kind kind;
     const cls_op *deps;
@@ -21,10 +21,10 @@ struct request {
     cls_triple_buffer slots;
     const cls_buffer *buffers;
     unsigned n_buffers;
-    bool unknown;               /* it may write anything */
-    const cls_compute *compute; /* NULL: it is a copy, of what follows */
+    bool unknown;               /* it may write any buffer */
+    const cls_compute *compute; /* NULL: a copy, described by what follows */
     const cls_place *place;
-    void *host; /* an upload only reads it */
+    void *host; /* read only, by an upload */
     size_t bytes;
 };
 
@@ -44,7 +44,7 @@ static cls_status come_after_named(struct async *async, const struct request *re
     return status;
 }
 
-/* `*touched` counts the buffers whose entries the request uses from here on. */
+/* `*touched` counts the buffers of which the request is a user from here on. */
 static cls_status come_after_buffers(struct async *async, const struct request *request,
                                      uint64_t behind[KINDS], unsigned *touched) {
     cls_status status = CLS_SUCCESS;
@@ -73,7 +73,7 @@ static cls_status take_slot(const struct request *request, cls_stream stream,
     return status;
 }
 
-/* --- work: submitted behind what it waits for, its position stored where it is known --- */
+/* --- work: submitted behind its waits; `*position` is set where it is known --- */
 
 static cls_status submit_copy(struct async *async, const struct request *request,
                               const uint64_t behind[KINDS], const cls_slot *slot,
@@ -113,8 +113,8 @@ static cls_status submit_kernel(struct async *async, const struct request *reque
                                    compute->launch, args, n, position);
 }
 
-/* The user's, so it is called without the lock. Also what it has submitted before it fails has an end, and no number:
- * only where it is called is there any. */
+/* A function of the user's is called without the lock. `*position` is set once it was called, even if it
+ * fails: later operations must run behind what it had submitted. */
 static cls_status submit_fn(struct async *async, const struct request *request,
                             const uint64_t behind[KINDS], const cls_slot *slot,
                             uint64_t *position) {
@@ -161,10 +161,10 @@ static cls_status submit_with_slot(struct async *async, const struct request *re
     return status;
 }
 
-/* --- the whole of it --- */
+/* --- the queue calls --- */
 
-/* Behind the operations that it is to wait for, which are named or have touched its buffers. Nobody may run into
- * what it has submitted, though it fails. */
+/* Submits the operation behind those that it names and those on its buffers. Where it fails after it has
+ * submitted work, the buffers are noted all the same, so that later operations run behind that work. */
 static cls_status queue_behind(struct async *async, const struct request *request, cls_op *id) {
     uint64_t behind[KINDS] = {0};
     struct end end = {.kind = request->kind};
@@ -194,7 +194,7 @@ static cls_status queue_locked(struct async *async, const struct request *reques
     return status;
 }
 
-/* Whoever polls, or queues something else, does not wait for the device meanwhile. */
+/* Waits for a slot without the coordinator's lock, so that others can poll and queue meanwhile. */
 COLD static cls_status await_slot(const struct request *request) {
     return request->kind == CLS_OP_UPLOAD ? ring_await_upload(request->slots) : CLS_SUCCESS;
 }
@@ -209,7 +209,7 @@ static cls_status queue(cls_async_coordinator handle, const struct request *requ
         status = async_enter(handle, &async);
     if (RARELY(status))
         return status;
-    /* The lock is left meanwhile. */
+    /* submit_fn unlocks meanwhile, so the object needs a reference. */
     const bool held = request->compute && request->compute->fn;
     if (RARELY(held))
         object_retain(&async->object);
@@ -225,7 +225,7 @@ static cls_status queue(cls_async_coordinator handle, const struct request *requ
 
 /* --- copies --- */
 
-/* A slot is taken for good, so what can be known to be wrong is found before. */
+/* A taken slot cannot be given back, so errors are found before one is taken. */
 static cls_status check_place(const cls_place *place, const void *host, size_t bytes) {
     size_t room;
     if (!host || !bytes)
@@ -278,7 +278,7 @@ static unsigned kernel_buffers(const cls_compute *compute, cls_buffer *buffers) 
     return n;
 }
 
-/* The buffers that a function says it uses. Those of a kernel are checked by its launch. */
+/* Checks the buffers that a function declares. Those of a kernel are checked by its launch. */
 static cls_status check_buffers(const cls_compute *compute) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < compute->n_buffers && !status; i++) {

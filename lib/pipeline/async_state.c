@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The operations, buffers and reports of an async coordinator. */
+/* What an async coordinator stores: reports, operations, and the last operation on each buffer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ COLD static void grow_reports(struct reports *reports) {
     reports->first = 0;
 }
 
-/* Without memory for another one the oldest goes. */
+/* Without memory for another report the oldest is dropped. */
 static void report(struct reports *reports, const cls_completion *completion) {
     if (RARELY(reports->count == reports->capacity) && reports->capacity < reports->limit)
         grow_reports(reports);
@@ -63,13 +63,14 @@ static struct op *op_at(const struct lane *lane, size_t i) {
     return &lane->ring[(lane->first + i) & (lane->capacity - 1)];
 }
 
-/* The first `n` are forgotten. */
+/* Forgets the first `n`. */
 static void drop_ops(struct lane *lane, size_t n) {
     lane->first += n;
     lane->count -= n;
 }
 
-/* Where failed ones are kept before it, they move up to its place. */
+/* Completes the oldest operation in flight. A successful one is removed: the failed ones before it move up by
+ * one. */
 static void complete_oldest(struct async *async, cls_op_kind kind, cls_status status) {
     struct lane *lane = &async->lanes[kind];
     const cls_completion completion = {op_at(lane, lane->failed)->id, kind, status};
@@ -83,8 +84,8 @@ static void complete_oldest(struct async *async, cls_op_kind kind, cls_status st
     drop_ops(lane, 1);
 }
 
-/* `ask`: also where the stream does not know yet. */
-static void notice(struct async *async, cls_op_kind kind, bool ask) {
+/* Completes the operations that are done. `ask`: asks the driver; otherwise uses what the stream knows. */
+static void complete_done(struct async *async, cls_op_kind kind, bool ask) {
     struct lane *lane = &async->lanes[kind];
     struct stream *stream = lane->stream;
     while (lane->count > lane->failed) {
@@ -92,7 +93,7 @@ static void notice(struct async *async, cls_op_kind kind, bool ask) {
         if (!ask && atomic_load(&stream->retired) < position)
             return;
         if (stream_progress(stream, position))
-            return; /* though it is known to have failed: work before the failure may be under way */
+            return; /* even if it failed: work before the failure may still run */
         const struct failure *failure = stream_failure_at(stream, position);
         complete_oldest(async, kind, failure ? failure->status : CLS_SUCCESS);
     }
@@ -100,7 +101,7 @@ static void notice(struct async *async, cls_op_kind kind, bool ask) {
 
 void async_progress(struct async *async) {
     for (int kind = 0; kind < KINDS; kind++)
-        notice(async, (cls_op_kind)kind, true);
+        complete_done(async, (cls_op_kind)kind, true);
 }
 
 /* The place of the first operation whose number is not below `id`. */
@@ -145,10 +146,10 @@ static bool is_full(const struct lane *lane) {
     return lane->count + lane->reserved == lane->capacity;
 }
 
-/* By those that are done, or else by memory. */
+/* Removes operations that are done, or else grows the ring. */
 static cls_status make_room(struct async *async, cls_op_kind kind) {
     struct lane *lane = &async->lanes[kind];
-    notice(async, kind, false);
+    complete_done(async, kind, false);
     return is_full(lane) ? grow(lane) : CLS_SUCCESS;
 }
 
@@ -174,7 +175,8 @@ cls_status async_record(struct async *async, struct end *end, cls_op *id) {
     return CLS_SUCCESS;
 }
 
-/* A failure is taken over at once: a later position of its stream, after a reset, would hide it. */
+/* A failed `end` is waited for at once: merged with a later position of its stream, after a reset, its
+ * failure would be lost. */
 cls_status async_come_after(struct async *async, cls_op_kind kind, struct end end,
                             uint64_t behind[KINDS]) {
     struct stream *stream = async->lanes[end.kind].stream;
@@ -222,16 +224,16 @@ static bool is_over(const struct async *async, struct end end) {
     return atomic_load(&async->lanes[end.kind].stream->retired) >= end.position;
 }
 
-static bool is_settled(const struct async *async, struct end end) {
+static bool has_succeeded(const struct async *async, struct end end) {
     return is_over(async, end) && !stream_failure_at(async->lanes[end.kind].stream, end.position);
 }
 
-/* Whether nothing has to wait for the buffer any more. */
+/* Whether no operation has to wait for the buffer. */
 static bool is_free(const struct async *async, const struct touched *touched) {
-    bool settled = is_settled(async, touched->last);
-    for (int kind = 0; kind < KINDS && settled && touched->has_beside; kind++)
-        settled = is_settled(async, (struct end){(cls_op_kind)kind, touched->beside[kind]});
-    return settled;
+    bool succeeded = has_succeeded(async, touched->last);
+    for (int kind = 0; kind < KINDS && succeeded && touched->has_beside; kind++)
+        succeeded = has_succeeded(async, (struct end){(cls_op_kind)kind, touched->beside[kind]});
+    return succeeded;
 }
 
 static void drop_free(struct async *async) {
@@ -284,7 +286,8 @@ cls_status async_come_after_touched(struct async *async, cls_op_kind kind,
     return status;
 }
 
-/* The buffer's last operation is not behind the one that came while it was submitted. */
+/* The new last operation does not run behind the one stored while it was submitted, so that one's position is
+ * stored beside it. */
 static void keep_beside(struct touched *touched) {
     uint64_t *position = &touched->beside[touched->last.kind];
     if (*position < touched->last.position)
@@ -312,7 +315,7 @@ void async_touched(struct async *async, cls_buffer buffer, const struct end *las
 
 /* --- failure and the end --- */
 
-/* What is over has failed or not, and after the reset nobody is to fail because of it. */
+/* Operations that are done have failed or not; after the reset nothing is to fail because of them. */
 void async_forget_failed(struct async *async) {
     struct touched *touched, *next;
     for (int kind = 0; kind < KINDS; kind++) {

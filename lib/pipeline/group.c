@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Device groups: their life and their streams. */
+/* Device groups as objects: contexts, streams and rings of chunks; synchronize. */
 #include "pipeline/group.h"
 
 #include <clstream/buffer.h>

@@ -13,7 +13,7 @@ enum { PIECE_ALIGN = 64 << 10, LEAST_PIECE = 4 << 20 };
 
 /* --- order; under the lock --- */
 
-/* Later work of `waiter` runs behind what `stream` of the member holds now. */
+/* Later work of `waiter` runs behind the work of the member's `stream` so far. */
 static cls_status follow(const struct member *member, cls_stream stream, cls_stream waiter) {
     cls_status status = cls_event_record(member->event, stream);
     return status ? status : cls_stream_wait_event(waiter, member->event);
@@ -38,8 +38,7 @@ static cls_status mark_upload(const struct group *group, struct chunk *chunk, un
     return status;
 }
 
-/* Later work of `down` finds the chunk free of its upload to a device. One that failed is no reason for others to
- * fail. */
+/* Later work of `down` runs behind the chunk's upload to a device. A failure of that upload is not inherited. */
 static cls_status await_upload(const struct group *group, struct chunk *chunk, unsigned device,
                                cls_stream down) {
     cls_status status =
@@ -47,7 +46,7 @@ static cls_status await_upload(const struct group *group, struct chunk *chunk, u
     return status || mutant(MUTANT_GROUP_CHUNK) ? status : pipeline_follow(down, chunk->up[device]);
 }
 
-/* The next chunk of a device's ring, with later work of its download stream behind its last uploads. */
+/* The next chunk of a device's ring; later work of the download stream runs behind the chunk's last uploads. */
 static cls_status take_chunk(struct group *group, struct member *member, struct chunk **out) {
     struct chunk *chunk = &member->chunks[member->next_chunk];
     cls_status status = CLS_SUCCESS;
@@ -114,7 +113,7 @@ cls_status group_check_range(const struct member *member, cls_buffer handle, siz
     return status;
 }
 
-/* Under the lock: cut to chunks. */
+/* Under the lock: sends piece by piece. */
 static cls_status send_all(struct group *group, cls_device_range to, cls_device_range from,
                            size_t bytes) {
     const size_t most = group_piece(group, bytes);
@@ -129,7 +128,7 @@ static cls_status send_all(struct group *group, cls_device_range to, cls_device_
     return status;
 }
 
-/* Under the lock. What was sent before a failure is on its way: nobody may run into that. */
+/* Under the lock. Also after a failure the streams are left, because pieces sent before it are in flight. */
 static cls_status copy(struct group *group, const cls_device_range *to,
                        const cls_device_range *from, size_t bytes) {
     const struct member *source = &group->members[from->device];
@@ -171,7 +170,7 @@ cls_status cls_device_group_copy_async(cls_device_group handle, cls_device_range
 
 /* --- scatter and gather --- */
 
-/* A device's slice: up `from` the host, or down `to` it where `from` is NULL. Under the lock. */
+/* Under the lock: copies a device's slice from the host (`from`) or to it (`to`, where `from` is NULL). */
 static cls_status copy_slice(const struct member *member, cls_buffer buffer, const char *from,
                              char *to, size_t bytes) {
     const cls_stream stream = from ? member->streams.upload : member->streams.download;
@@ -182,7 +181,7 @@ static cls_status copy_slice(const struct member *member, cls_buffer buffer, con
     return status ? status : group_leave(member, stream);
 }
 
-/* Slice d of the host's memory and buffer d, for each device. */
+/* Copies between slice d of the host memory and buffer d, for each device d. */
 static cls_status copy_slices(cls_device_group handle, const cls_buffer *buffers, const char *from,
                               char *to, size_t bytes) {
     struct group *group;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All-reduce: the arrays are cut to a slice for each device. A device gathers its slice of the others' arrays,
- * adds it up, and sends the sum to all of them. So each device downloads an array's size and uploads at most
- * twice that, however many there are, and all get the same bits. On NVIDIA's driver a copy that waits for a kernel
- * starts behind kernels that other queues got meanwhile, so little of a reduction overlaps with a step's computing.
+ * All-reduce: the arrays are cut into one slice per device. A device gathers its slice of all arrays, adds
+ * them up, and sends the sum to all devices. So each device downloads an array's size and uploads at most
+ * twice that, however many devices there are, and all get the same bits. On NVIDIA's driver a copy that waits
+ * for a kernel starts behind kernels that other queues got meanwhile, so little of a reduction overlaps with
+ * a step's computing.
  */
 #include <clstream/binary.h>
 #include <clstream/buffer.h>
@@ -12,7 +13,7 @@
 #include "pipeline/group.h"
 #include "pipeline/internals.h"
 
-/* Elements: slices begin where the kernels like arrays to begin. */
+/* Elements: slices begin at an alignment at which kernels are fastest. */
 enum { SLICE_ALIGN = 64 };
 
 struct reduction {
@@ -20,7 +21,7 @@ struct reduction {
     const cls_array *arrays;
     cls_dtype dtype;
     size_t size, count, per_slice; /* of an element in bytes, and elements */
-    size_t piece;                  /* bytes that go at once */
+    size_t piece;                  /* bytes that are sent at once */
 };
 
 static size_t slice_start(const struct reduction *r, unsigned slice) {
@@ -62,7 +63,8 @@ static cls_status check_arrays(const struct group *group, const cls_array *array
     return status;
 }
 
-/* Room on a device for the others' slices. One that is too small is kept alive by who still uses it. */
+/* Makes room on a device for the others' slices. A smaller buffer is destroyed; work in flight keeps its
+ * memory. */
 static cls_status make_room(struct member *member, size_t bytes) {
     cls_buffer larger;
     if (member->others_bytes >= bytes)
@@ -77,9 +79,9 @@ static cls_status make_room(struct member *member, size_t bytes) {
     return CLS_SUCCESS;
 }
 
-/* --- what goes between the devices --- */
+/* --- sending --- */
 
-/* Each is tried, whatever becomes of the others. */
+/* Calls `pass` for both copy streams of every device, also after a failure. */
 static cls_status each_way(const struct group *group,
                            cls_status (*pass)(const struct member *member, cls_stream stream)) {
     cls_status first = CLS_SUCCESS;
@@ -92,13 +94,13 @@ static cls_status each_way(const struct group *group,
     return first;
 }
 
-/* What was sent before a failure is on its way: nobody may run into that. */
+/* Also after a failure: pieces sent before it are in flight. */
 static cls_status leave_all(const struct group *group, cls_status status) {
     const cls_status left = each_way(group, group_leave);
     return status ? status : left;
 }
 
-/* A device's array to the owner of a slice, into its place among the others' there. */
+/* Sends a device's slice to the slice's owner, into the device's place in `others` there. */
 static cls_status send_slice(const struct reduction *r, unsigned from, unsigned owner) {
     const size_t bytes = slice_count(r, owner) * r->size, most = r->piece;
     const cls_buffer others = r->group->members[owner].others;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Unions of intervals: a sorted array of disjoint parts, and the length of what was folded. */
 #include "pipeline/interval_union.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The length of a union of intervals that are added in any order: for how long something was the case. A caller that
- * adds no interval from before an instant any more folds the union up to it, so that only parts behind it are stored.
+ * The length of a union of intervals that are added in any order: for how long something was the case. A
+ * caller that adds no interval from before an instant any more folds the union up to it, so that only parts
+ * behind it are stored.
  */
 #ifndef CLSTREAM_PIPELINE_INTERVAL_UNION_H
 #define CLSTREAM_PIPELINE_INTERVAL_UNION_H

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Worker threads, the list of all objects that have any, and their end at process exit. */
 #include "pipeline/loaders.h"
 
 #include "base/at_exit.h"
@@ -11,11 +12,11 @@ static const uint64_t EXIT_PATIENCE_NS = 5 * CLOCK_SECOND;
 static struct {
     pthread_mutex_t lock; /* a loaders' lock is taken inside it */
     struct loaders *first;
-    pthread_cond_t gone; /* from the first loaders on: a thread of some is */
+    pthread_cond_t gone; /* a thread has ended; made with the first loaders */
     struct at_exit handler;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static _Thread_local struct loaders *own; /* whose thread this is */
+static _Thread_local struct loaders *own; /* the object that this thread works for, or NULL */
 
 void loaders_quit(struct loaders *loaders) {
     pthread_mutex_lock(&loaders->lock);
@@ -24,13 +25,13 @@ void loaders_quit(struct loaders *loaders) {
     pthread_mutex_unlock(&loaders->lock);
 }
 
-/* Under the lock: whether no thread is left, but for this one where a step of its own, or the end, ends the
- * process. */
+/* Under the lock: whether no thread is left. The calling thread does not count, which may be a worker whose
+ * step calls exit(). */
 static bool are_gone(void) {
     if (!own)
         return !all.first;
     pthread_mutex_lock(&own->lock);
-    const bool alone = own->workers <= 1; /* none: the last one is at the end */
+    const bool alone = own->workers <= 1; /* 0: at_end is what exits */
     pthread_mutex_unlock(&own->lock);
     return alone && all.first == own && !own->next;
 }
@@ -89,8 +90,8 @@ void loaders_fini(struct loaders *loaders) {
     pthread_mutex_destroy(&loaders->lock);
 }
 
-/* One goes; the last one cleans up. */
-static void leave(struct loaders *loaders) {
+/* Ends one thread; the last one calls at_end. */
+static void end_thread(struct loaders *loaders) {
     pthread_mutex_lock(&loaders->lock);
     const bool last = --loaders->workers == 0;
     pthread_mutex_unlock(&loaders->lock);
@@ -111,14 +112,14 @@ static void *run(void *arg) {
         if (!loaders->go || !loaders->type->step(loaders))
             pthread_cond_wait(&loaders->work, &loaders->lock);
     pthread_mutex_unlock(&loaders->lock);
-    leave(loaders);
+    end_thread(loaders);
     return NULL;
 }
 
 static bool start_one(struct loaders *loaders) {
     object_retain(&loaders->object);
     if (thread_start(NULL, "cls-loader", run, loaders)) {
-        leave(loaders);
+        end_thread(loaders);
         return false;
     }
     return true;
@@ -133,7 +134,7 @@ cls_status loaders_start(struct loaders *loaders, unsigned workers) {
             started = start_one(loaders);
         else {
             object_retain(&loaders->object);
-            leave(loaders);
+            end_thread(loaders);
         }
     }
     if (started)

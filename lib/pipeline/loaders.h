@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that belong to one object and run a step of it again and again. Each holds a reference to the
- * object. At process exit all of them are told to go and are waited for, for a while: a thread inside a
- * driver that is unloading crashes.
+ * Worker threads of one object, which call a step of it again and again. Each holds a reference to the
+ * object. At process exit all of them are told to quit and are waited for up to a limit, because a thread
+ * inside a driver that unloads crashes.
  */
 #ifndef CLSTREAM_PIPELINE_LOADERS_H
 #define CLSTREAM_PIPELINE_LOADERS_H
@@ -15,10 +15,10 @@
 struct loaders;
 
 struct loader_type {
-    /* Does one piece of work, called with the lock held, which it may leave meanwhile; false: there is
-     * none. */
+    /* Does one piece of work. Called with the lock held, which it may release meanwhile; false: there was no
+     * work. */
     bool (*step)(struct loaders *loaders);
-    /* Called by the last thread to go, without the lock. */
+    /* Called by the last thread before it ends, without the lock. */
     void (*at_end)(struct loaders *loaders);
 };
 
@@ -30,24 +30,24 @@ struct loaders {
     pthread_cond_t work;
     unsigned workers;
     bool go, quit;
-    struct loaders *previous, *next; /* of those that have threads */
+    struct loaders *previous, *next; /* in the list of all with threads */
 };
 
-/* False: no memory, and nothing to be undone. */
+/* False: no memory; nothing is to be undone. */
 bool loaders_init(struct loaders *loaders, const struct loader_type *type);
 void loaders_fini(struct loaders *loaders);
 
-/* Makes the threads, which do nothing yet. CLS_ERROR_OUT_OF_MEMORY without them; `at_end` has then been
- * called, or is by those there are. */
+/* Makes the threads, which wait for loaders_go. On CLS_ERROR_OUT_OF_MEMORY `at_end` has been called, or will
+ * be by the threads that were made. */
 cls_status loaders_start(struct loaders *loaders, unsigned workers);
 
-/* Sets them to work. */
+/* Lets the threads call steps. */
 void loaders_go(struct loaders *loaders);
 
 /* Under the lock: there may be work. */
 static inline void loaders_wake(struct loaders *loaders) { pthread_cond_broadcast(&loaders->work); }
 
-/* Tells the threads to go once they are done with what they do. */
+/* Tells the threads to end after their current step. */
 void loaders_quit(struct loaders *loaders);
 
 #endif

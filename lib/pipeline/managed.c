@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Managed contexts: the blocks of this layer on one context. */
+/* Managed contexts: one context with an async coordinator, and triple-buffered steps (upload, compute,
+ * download) on it. */
 #include <clstream/managed_context.h>
 
 #include <pthread.h>
@@ -19,14 +20,14 @@ enum { TIMED_STEPS = 8, STAGES = 3 };
 
 enum edge { BEGIN, END, EDGES };
 
-/* Marks of a timed step's stages: behind what their streams had before, and behind their work. */
+/* A timed step: events before and behind each stage's work in its stream. */
 struct timed_step {
     uint64_t step;
     enum { MARKING, MARKED, SPOILT } state;
     cls_event marks[STAGES][EDGES];
 };
 
-/* A step that is being submitted, on the stack of who does. */
+/* A step that is being submitted; on the stack of its thread. */
 struct stepping {
     cls_triple_buffer slots;
     struct stepping *next;
@@ -36,18 +37,18 @@ struct managed {
     struct object object;
     cls_context context;
     cls_stream default_stream;
-    cls_event alive;                   /* never recorded: a query says whether the context lives */
+    cls_event alive; /* never recorded; a query fails once the context is destroyed */
     cls_async_coordinator coordinator; /* NULL: everything runs in place */
     cls_stream streams[STAGES];
     pthread_mutex_t lock; /* guards what follows */
     uint64_t steps;
-    unsigned submitting;           /* steps on streams, at this moment */
+    unsigned submitting;           /* steps that are being submitted to streams */
     uint64_t timed_from, timed_to; /* timed steps whose times are to be read */
     struct timed_step timed[TIMED_STEPS];
     cls_event base;
-    bool has_base; /* which was recorded, and among work that had not failed, as far as is known */
+    bool has_base; /* `base` was recorded, and is not known to have failed */
     struct stepping *stepping;
-    bool measured; /* a step on streams; in place each tells its own times */
+    bool measured; /* `times` are of a step on streams; steps in place return their own */
     uint64_t measured_step;
     double times[STAGES];
 };
@@ -129,7 +130,7 @@ cls_status cls_managed_context_destroy(cls_managed_context handle) {
                                                  : object_invalid(&managed_pool, handle);
 }
 
-/* --- what it has and makes --- */
+/* --- its objects --- */
 
 cls_status cls_managed_context_get_context(cls_managed_context handle, cls_context *out) {
     struct managed *managed;
@@ -181,7 +182,7 @@ cls_status cls_managed_context_make_pipeline(cls_managed_context handle,
 
 /* --- times of steps --- */
 
-static void tell_times(cls_step_telemetry *out, uint64_t step, const double times[STAGES]) {
+static void report_times(cls_step_telemetry *out, uint64_t step, const double times[STAGES]) {
     out->measured = true;
     out->measured_step = step;
     out->upload_ms = times[CLS_OP_UPLOAD];
@@ -189,12 +190,12 @@ static void tell_times(cls_step_telemetry *out, uint64_t step, const double time
     out->download_ms = times[CLS_OP_DOWNLOAD];
 }
 
-/* --- of those on streams; under the lock --- */
+/* --- times of steps on streams; under the lock --- */
 
 static double later(double a, double b) { return a > b ? a : b; }
 
-/* Each stage's time counts from when both the stage before it and what its stream had before were over. Marks of
- * several queues are not exact to one another: a stage of no length may come out below 0. */
+/* A stage's time begins when both the stage before it and the earlier work of its stream have ended. Times of
+ * different queues are not exact relative to each other, so a very short stage may come out below 0. */
 static void take_times(struct managed *managed, const struct timed_step *timed,
                        const double ms[STAGES][EDGES]) {
     for (int i = 0; i < STAGES; i++)
@@ -230,8 +231,8 @@ static bool mark(struct managed *managed, cls_event *event, cls_stream stream) {
     return !cls_event_record(*event, stream);
 }
 
-/* The marks for this step, or NULL: all are in use, the step is not to be timed, or what another one submits would lie
- * between them. */
+/* The events for this step, or NULL: the step is not to be timed, all are in use, or another step is being
+ * submitted, whose work would be measured too. */
 static struct timed_step *begin_times(struct managed *managed, const cls_buffered_step *step) {
     const cls_stream first = managed->streams[CLS_OP_UPLOAD];
     struct timed_step *timed = &managed->timed[managed->timed_to % TIMED_STEPS];
@@ -247,7 +248,7 @@ static struct timed_step *begin_times(struct managed *managed, const cls_buffere
     return timed;
 }
 
-/* --- steps on streams; the lock is not held, for a step calls the user --- */
+/* --- steps on streams; without the lock, because a step calls the user's function --- */
 
 static void mark_stage(struct managed *managed, struct timed_step *timed, cls_op_kind kind,
                        enum edge edge, bool *spoilt) {
@@ -287,16 +288,16 @@ static cls_status step_on_streams(struct managed *managed, const cls_buffered_st
     managed->submitting++;
     pthread_mutex_unlock(&managed->lock);
     cls_status status = submit_step(managed, step, timed, &spoilt, out);
-    if (status) /* to the next step its slot would be one of its own */
+    if (status) /* otherwise the next step would find the slot in use */
         ring_close_only(step->slots, managed->streams[CLS_OP_COMPUTE],
                         managed->streams[CLS_OP_DOWNLOAD]);
     pthread_mutex_lock(&managed->lock);
     managed->submitting--;
-    spoilt = spoilt || managed->steps != out->step + 1; /* another one has begun meanwhile */
+    spoilt = spoilt || managed->steps != out->step + 1; /* another step began meanwhile */
     if (timed)
         timed->state = status || spoilt ? SPOILT : MARKED;
     if (managed->measured)
-        tell_times(out, managed->measured_step, managed->times);
+        report_times(out, managed->measured_step, managed->times);
     pthread_mutex_unlock(&managed->lock);
     return status;
 }
@@ -320,7 +321,7 @@ static cls_status compute_in_place(const cls_compute *compute, const cls_slot *s
     return cls_kernel_launch_async(compute->kernel, compute->launch, args, n, stream);
 }
 
-/* Every stage on the default stream, waited for, so that its time is the host's. */
+/* Every stage on the default stream and waited for, so that the host can time it. */
 static cls_status run_in_place(struct managed *managed, const cls_buffered_step *step,
                                cls_slot *slot, double times[STAGES]) {
     const cls_stream stream = managed->default_stream;
@@ -363,7 +364,7 @@ static cls_status step_in_place(struct managed *managed, const cls_buffered_step
     pthread_mutex_lock(&managed->lock);
     out->step = managed->steps++;
     pthread_mutex_unlock(&managed->lock);
-    tell_times(out, out->step, times);
+    report_times(out, out->step, times);
     return CLS_SUCCESS;
 }
 
@@ -376,7 +377,7 @@ static cls_status check_bytes(const cls_buffered_step *step) {
     return status;
 }
 
-/* A step leaves its slot free, so one that is not is somebody else's. */
+/* Steps leave their slots free, so a slot in use was taken by somebody else. */
 static cls_status check_slots(const cls_buffered_step *step) {
     cls_slot_state states[CLS_TRIPLE_BUFFER_MAX_SLOTS] = {CLS_SLOT_FREE};
     cls_status status =
@@ -388,7 +389,8 @@ static cls_status check_slots(const cls_buffered_step *step) {
     return status;
 }
 
-/* Slots go through the stages in one order, so steps that take turns at a ring would get each other's. */
+/* Slots pass through the stages in order, so two steps that submit to one ring at once would get each other's
+ * slots. */
 static cls_status begin_step(struct managed *managed, struct stepping *mine) {
     bool taken = false;
     pthread_mutex_lock(&managed->lock);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Checks and waits that the files of lib/pipeline share. */
 #include "pipeline/pipeline.h"
 
 #include <clstream/context.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the blocks of this layer share. They stand on the library's public interface. */
+/*
+ * What the files of lib/pipeline share. Beside this and the public interface they use what
+ * pipeline/internals.h lists.
+ */
 #ifndef CLSTREAM_PIPELINE_PIPELINE_H
 #define CLSTREAM_PIPELINE_PIPELINE_H
 
@@ -10,44 +13,45 @@
 #include <clstream/triple_buffer.h>
 #include <clstream/types.h>
 
-/* The handles that a context's NULL ones stand for. */
+/* Replaces a NULL context by the default one; also returns its default stream. */
 cls_status pipeline_context(cls_context given, cls_context *context, cls_stream *default_stream);
 
-/* CLS_ERROR_WRONG_CONTEXT, or what is wrong with the handle. */
+/* Checks the handle of a stream; CLS_ERROR_WRONG_CONTEXT where it is of another context. */
 cls_status pipeline_check_stream(cls_stream stream, cls_context context);
 
-/* Later work of the stream comes behind the event's latest record, which is no failure of it where it has failed. */
+/* Later work of the stream runs behind the event's latest record, but does not inherit its failure. */
 cls_status pipeline_follow(cls_stream stream, cls_event event);
 
-/* What a function of the caller's has returned: reported as `whose`, where it left no report since `before`
- * (error_count), lest an older one stand there. */
+/* Returns what a function of the caller's returned. Reports a failure as `whose`, unless the function has
+ * reported one since `before` (error_count), so that no older detail is taken for it. */
 cls_status pipeline_returned(cls_status status, unsigned long before, const char *whose);
 
-/* cls_pipeline_create, of one whose iterations complete each stage before the next one. */
+/* As cls_pipeline_create, but each stage is completed before the next one is submitted. */
 cls_status pipeline_create_in_place(cls_context context, const cls_pipeline_config *config,
                                     cls_pipeline *out);
 
-/* A slot that an operation has taken, until the ring's reset: rounds begin anew with it. */
+/* A slot that an operation has taken. A reset of the ring makes it invalid, as rounds begin anew. */
 struct held_slot {
     cls_slot slot;
     cls_op_kind kind;
-    uint64_t resets; /* of the ring before it was taken */
+    uint64_t resets; /* of the ring, when the slot was taken */
 };
 
-/* What an upload takes its slot by, for who does so with a lock held, in two steps: the wait of a ring with
- * `host_wait`, which takes nothing and is over where there is no slot, and the rest, which never blocks. Others
- * need no wait. */
+/* Taking a slot for an operation, in two steps, because the caller holds a lock during the second. For
+ * uploads only, ring_await_upload waits on the host for a slot, if the ring has `host_wait`; it takes none.
+ * ring_take never blocks. */
 cls_status ring_await_upload(cls_triple_buffer ring);
 cls_status ring_take(cls_triple_buffer ring, cls_op_kind kind, cls_stream stream,
                      struct held_slot *out);
 
-/* For who has taken a slot and says what became of its work: that it is submitted, with which a download closes the
- * round, whichever is downloading longest; or that it was refused, so that nobody is given the slot before the
- * ring's reset. CLS_ERROR_INVALID_STATE, and nothing done, where the round is over: by a reset, as a rule. */
+/* After ring_take, the outcome of the operation: its work was submitted, which for a download also closes the
+ * round; or it was refused, so that the slot is unusable until the ring's reset. Once the round is over,
+ * mostly by a reset, both do nothing, and ring_submitted returns CLS_ERROR_INVALID_STATE. */
 cls_status ring_submitted(cls_triple_buffer ring, const struct held_slot *held);
 void ring_refuse(cls_triple_buffer ring, const struct held_slot *held);
 
-/* The one slot in use, if any, goes through the stages that are left without work and is free, refused or not. */
+/* For a ring with at most one slot in use: passes that slot through its remaining stages without work, so
+ * that it is free again, even if it was refused. */
 void ring_close_only(cls_triple_buffer ring, cls_stream compute, cls_stream download);
 
 /* CLS_ERROR_WOULD_DEADLOCK inside a host function or callback. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Batch i lives in slot i % depth, or in the next that is free where the caller still holds an older batch
- * there: pinned memory, a device buffer, and two events, one behind the upload and one behind the caller's
- * last use. Before the pinned memory is loaded anew its upload must be done,
- * for which the worker waits; before the buffer is, the caller's work, for which the upload stream waits.
+ * Prefetchers: worker threads load batches of data into pinned memory and upload them ahead of the caller.
  *
- * Workers live until the prefetcher is destroyed, and the last one of them frees the pinned memory, which
- * only they use: that blocks, so no thread of the caller's does it.
+ * A slot has pinned memory, a device buffer, and two events: behind the upload, and behind the caller's last
+ * use. Batch i is in slot i % depth, or in the next free one where the caller still holds an older batch
+ * there. Before a worker loads into the pinned memory again it waits for the upload; before the buffer is
+ * written again the upload stream waits for the caller's work.
+ *
+ * Workers exist until the prefetcher is destroyed. The last one frees the pinned memory, which only they use,
+ * because freeing it blocks, and no thread of the caller's should.
  */
 #include <clstream/prefetcher.h>
 
@@ -42,9 +44,9 @@ struct prefetcher {
     unsigned depth;
     pthread_cond_t changed;
     uint64_t next_load, next_out;
-    bool ended;   /* no loader is to be called any more */
-    bool stopped; /* by the caller: nothing is handed out any more */
-    bool left;    /* the workers have: nothing is loaded any more */
+    bool ended;   /* the data has ended, or failed: `load` is not called any more */
+    bool stopped; /* by the caller: no batch is returned any more */
+    bool left;    /* the workers have ended */
     struct slot slots[CLS_PREFETCHER_MAX_DEPTH];
 };
 
@@ -85,7 +87,7 @@ static cls_status prefetcher_put(struct prefetcher *prefetcher, cls_status statu
     return status;
 }
 
-/* Under the lock: where a batch is; NULL: nowhere yet, or no more. */
+/* Under the lock: the slot of a batch; NULL: it has none yet, or no longer. */
 static struct slot *slot_of(struct prefetcher *prefetcher, uint64_t index) {
     for (unsigned i = 0; i < prefetcher->depth; i++) {
         struct slot *slot = &prefetcher->slots[(index + i) % prefetcher->depth];
@@ -95,7 +97,7 @@ static struct slot *slot_of(struct prefetcher *prefetcher, uint64_t index) {
     return NULL;
 }
 
-/* Under the lock: where a batch may go; NULL: there is no room. */
+/* Under the lock: a free slot for a batch; NULL: there is none. */
 static struct slot *room_for(struct prefetcher *prefetcher, uint64_t index) {
     for (unsigned i = 0; i < prefetcher->depth; i++) {
         struct slot *slot = &prefetcher->slots[(index + i) % prefetcher->depth];
@@ -107,13 +109,13 @@ static struct slot *room_for(struct prefetcher *prefetcher, uint64_t index) {
 
 /* --- the workers' side --- */
 
-/* Later uploads find the buffer given back. Work with it that failed is no reason for them to fail. */
+/* Later uploads run behind the caller's last use of the buffer, but do not inherit its failure. */
 static cls_status await_return(const struct prefetcher *prefetcher, const struct slot *slot) {
     return mutant(MUTANT_GIVEN_BACK) ? CLS_SUCCESS
                                      : pipeline_follow(prefetcher->upload, slot->released);
 }
 
-/* What is no error would tell a poller to come again, for ever. */
+/* A positive status is no error: stored, CLS_NOT_READY would keep pollers waiting for ever. */
 static cls_status load_batch(const struct prefetcher *prefetcher, const struct slot *slot,
                              uint64_t index, size_t *bytes) {
     const cls_status status =
@@ -128,7 +130,7 @@ static bool is_stopped(struct prefetcher *prefetcher) {
     return stopped;
 }
 
-/* Loads and uploads a batch; no lock is held. Until the memory is free may be long enough for a stop to come. */
+/* Loads and uploads a batch, without the lock. A stop may come while it waits for the memory to be free. */
 static cls_status fetch(struct prefetcher *prefetcher, struct slot *slot, uint64_t index,
                         size_t *bytes) {
     cls_status status = cls_event_synchronize(slot->uploaded);
@@ -145,7 +147,7 @@ static cls_status fetch(struct prefetcher *prefetcher, struct slot *slot, uint64
     return status ? status : cls_event_record(slot->uploaded, prefetcher->upload);
 }
 
-/* One batch, when there is room for one: called by the workers with the lock held. */
+/* The workers' step, with the lock held: loads one batch, if a slot is free. */
 static bool load_one(struct loaders *loaders) {
     struct prefetcher *prefetcher = (struct prefetcher *)(void *)loaders;
     const uint64_t index = prefetcher->next_load;
@@ -174,8 +176,8 @@ static void free_pinned(struct prefetcher *prefetcher) {
             cls_host_free(prefetcher->slots[i].memory);
 }
 
-/* By the last worker. Of a prefetcher that is not destroyed only the end of the process takes the workers; who
- * waits for a batch then may be a thread that a destructor or a handler of the program's joins. */
+/* Called by the last worker. Workers of a prefetcher that is not destroyed end only at process exit; a thread
+ * that waits for a batch then must be woken, because an exit handler of the program may join it. */
 static void end(struct loaders *loaders) {
     struct prefetcher *prefetcher = (struct prefetcher *)(void *)loaders;
     pthread_mutex_lock(&loaders->lock);
@@ -307,7 +309,7 @@ cls_status cls_prefetcher_stop(cls_prefetcher handle) {
 
 /* --- the caller's side --- */
 
-/* Under the lock: whether the next batch, or that there is none, is known. */
+/* Under the lock: waits until the next batch is loaded or the data has ended. */
 static cls_status await_next(struct prefetcher *prefetcher, bool may_wait) {
     for (;;) {
         const struct slot *slot = slot_of(prefetcher, prefetcher->next_out);
@@ -323,8 +325,8 @@ static cls_status await_next(struct prefetcher *prefetcher, bool may_wait) {
     }
 }
 
-/* Under the lock, which is left meanwhile: an upload that is known to have failed ends the data. */
-static void look_at_upload(struct prefetcher *prefetcher) {
+/* Under the lock, which is released meanwhile: an upload that has failed ends the data. */
+static void check_upload(struct prefetcher *prefetcher) {
     struct slot *slot = slot_of(prefetcher, prefetcher->next_out);
     const uint64_t index = prefetcher->next_out;
     if (prefetcher->stopped || slot->status || !slot->bytes)
@@ -339,17 +341,17 @@ static void look_at_upload(struct prefetcher *prefetcher) {
     prefetcher->ended = true;
 }
 
-/* Under the lock: the next batch is there to be taken, or it is known that there is none. Others may take it while
- * its upload is looked at. */
+/* Under the lock: waits until the next batch can be taken or the data has ended. Another thread may take the
+ * batch while its upload is checked, so that is waited for again. */
 static cls_status await_batch(struct prefetcher *prefetcher, bool may_wait) {
     cls_status status = await_next(prefetcher, may_wait);
     if (status)
         return status;
-    look_at_upload(prefetcher);
+    check_upload(prefetcher);
     return await_next(prefetcher, may_wait);
 }
 
-/* Under the lock: hands the next batch out. What ended the data stays where it is. */
+/* Under the lock: returns the next batch. An end or an error stays, for later calls. */
 static cls_status take(struct prefetcher *prefetcher, cls_stream stream, cls_prefetched *out) {
     struct slot *slot = slot_of(prefetcher, prefetcher->next_out);
     const uint64_t index = prefetcher->next_out;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether stages can run in an order: everything that one reads has been written, and not too early. */
+/* Checks the order of stages: a stage may read only what an earlier stage of the iteration has written, or
+ * feedback that is still that of the iteration before. */
 #include <string.h>
 
 #include "base/error.h"
@@ -22,7 +23,7 @@ static bool is_written(const struct pipeline *pipeline, uint32_t stages, unsigne
     return false;
 }
 
-/* Whether all that a stage reads of its iteration is written by one of those. */
+/* Whether all internal buffers that a stage reads are written by a stage in `behind`. */
 static bool can_run(const struct pipeline *pipeline, const struct stage *stage, uint32_t behind) {
     for (unsigned i = 0; i < stage->n_inputs; i++)
         if (pipeline->buffers[stage->inputs[i]]->kind == CLS_PIPELINE_INTERNAL &&
@@ -31,8 +32,8 @@ static bool can_run(const struct pipeline *pipeline, const struct stage *stage, 
     return true;
 }
 
-/* The stages that some order lets run: several may work on one buffer in place, each behind one of the
- * others. A cycle is among the rest. */
+/* The stages that can run in some order. Several may work on one buffer in place, each behind another. A
+ * cycle is among the other stages. */
 static uint32_t that_can_run(const struct pipeline *pipeline) {
     uint32_t able = 0, before;
     do {
@@ -44,8 +45,8 @@ static uint32_t that_can_run(const struct pipeline *pipeline) {
     return able;
 }
 
-/* Whether `reader` needs `writer` to have run in the same iteration, where what the able stages write is
- * there. */
+/* Whether `reader` needs `writer` before it in the same iteration; what stages in `able` write needs no other
+ * writer. */
 static bool needs(const struct pipeline *pipeline, unsigned reader, unsigned writer,
                   uint32_t able) {
     const struct stage *stage = pipeline->stages[reader];
@@ -57,7 +58,7 @@ static bool needs(const struct pipeline *pipeline, unsigned reader, unsigned wri
     return false;
 }
 
-/* Depth first from `at`, which is on the path of `length` stages; true with a cycle at the path's end. */
+/* Depth-first search from the end of the path of `length` stages; true: the path is a cycle now. */
 static bool find_cycle(const struct pipeline *pipeline, uint32_t able, unsigned *path,
                        unsigned *length, uint32_t *seen) {
     const unsigned at = path[*length - 1];
@@ -112,7 +113,8 @@ static const struct stage *writer_before(const struct pipeline *pipeline, const 
     return NULL;
 }
 
-/* What a stage reads was written earlier in the iteration, or of feedback is still that of the last one. */
+/* Checks one input: internal buffers have a writer earlier in the iteration, and feedback is not overwritten
+ * by one. */
 static cls_status check_input(const struct stage *stage, const struct stage_buffer *buffer,
                               const struct stage *writer) {
     if (buffer->kind == CLS_PIPELINE_INTERNAL && !writer)

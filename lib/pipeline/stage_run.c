@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Executing iterations. Who executes owns the copies and the times meanwhile: the lock is not held while a
- * stage's function runs. */
+/* Submits iterations. The lock is not held while a stage's function runs; `executing` keeps other threads
+ * from the copies and the times meanwhile. */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static cls_status wait_to_write(const struct copy *copy, cls_stream stream) {
     return status;
 }
 
-/* Records the stage's access; another one of this run has the same event. */
+/* Records the stage's access to a copy. A stage has one event per copy, recorded again by its next access. */
 static cls_status note(const struct pipeline *pipeline, struct copy *copy, unsigned stage,
                        bool writes) {
     cls_status status = CLS_SUCCESS;
@@ -138,7 +138,7 @@ static cls_status run_stage(struct pipeline *pipeline, unsigned index, int *roun
     status = call(pipeline, stage, &access);
     if (span && *round >= 0 && (status || !times_mark(pipeline, &span->end, stage->stream)))
         *round = -1;
-    /* Also behind what a failing function submitted: nobody may run into that. */
+    /* Also after a failure: the function may have submitted work that later stages must wait for. */
     cls_status noted = note_all(pipeline, index, &access);
     status = status ? status : noted;
     return !status && pipeline->in_place ? cls_stream_synchronize(stage->stream) : status;
@@ -223,7 +223,7 @@ cls_status cls_pipeline_synchronize(cls_pipeline handle) {
     return status ? status : pipeline_put(pipeline, synchronize(pipeline));
 }
 
-/* The next iterations wait for nothing of the past, which is over. */
+/* After a synchronization: later iterations need not wait for earlier ones. */
 static void forget_accesses(struct pipeline *pipeline) {
     for (unsigned i = 0; i < pipeline->n_buffers; i++)
         for (unsigned k = 0; k < pipeline->buffers[i]->n_copies; k++) {
@@ -232,7 +232,8 @@ static void forget_accesses(struct pipeline *pipeline) {
         }
 }
 
-/* Keeps iterations and new stages out, without the lock: what the streams still do may ask for the pipeline. */
+/* Keeps iterations and new stages out by `executing`, not by the lock: host functions that still run may use the
+ * pipeline. */
 static cls_status begin_reset(struct pipeline *pipeline) {
     cls_status status = check_idle(pipeline);
     if (!status)

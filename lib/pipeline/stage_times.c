@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Times of stages, from timed events around each run of the last TIMED_ROUNDS iterations, against one base
- * event. Whoever wants them takes those that are done; an iteration that would need the events of one that
- * is not done yet goes untimed.
+ * Times of stages, measured by timed events around each run of a stage, relative to one base event. The
+ * events of TIMED_ROUNDS iterations are in use at most. Their times are read when somebody needs them; an
+ * iteration that would need the events of one that is not done yet is not timed.
  */
 #include <string.h>
 
@@ -16,8 +16,9 @@ bool times_mark(struct pipeline *pipeline, cls_event *event, cls_stream stream) 
     return !cls_event_record(*event, stream);
 }
 
-/* Before the first round. A union keeps parts of the last TIMED_ROUNDS rounds and of the one that is being added:
- * when a round is submitted, the one that many before it is over, so that each stage ends later than that. */
+/* Before the first round. The unions store parts of the last TIMED_ROUNDS rounds and of the one that is
+ * added: when a round is submitted, the one TIMED_ROUNDS before it is done, and everything up to its end can
+ * be folded. */
 static bool prepare(struct pipeline *pipeline) {
     const unsigned room = (TIMED_ROUNDS + 1) * pipeline->n_stages;
     pthread_mutex_lock(&pipeline->lock);
@@ -70,8 +71,8 @@ static double earliest(const struct interval *intervals, unsigned n) {
     return start;
 }
 
-/* `next`: no iteration between this one and the one before went untimed. Else nobody knows when the stage was at
- * work since its last run. */
+/* `next`: the iteration before was timed too. Otherwise it is unknown when the stage worked since its last
+ * timed run. */
 static void add_to_stage(struct pipeline *pipeline, struct stage *stage, struct interval run,
                          bool next) {
     const struct interval since = {stage->runs ? stage->last_end : run.start, run.start};

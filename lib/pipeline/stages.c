@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a pipeline, its buffers and its stages. */
+/* Pipelines as objects: create and destroy, add buffers and stages. */
 #include "pipeline/stages.h"
 
 #include <stdlib.h>

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pipeline inside. A buffer has copies, and iteration i uses copy i % copies. Each copy knows the last
- * access of every stage: a stage that reads waits for the last writer, one that writes for everybody who
- * came after the last writer, and for that one.
+ * Pipelines: stages with declared buffers, submitted once for each iteration, so that iterations overlap. A
+ * buffer has copies; iteration i uses copy i % copies. Each copy has the last access of every stage: a stage
+ * that reads waits for the last writer; a stage that writes waits for the last writer and for all who have
+ * read since.
+ *
+ * stages.c has pipelines, buffers and stages, stage_order.c checks their order, stage_run.c submits
+ * iterations, stage_times.c measures them.
  */
 #ifndef CLSTREAM_PIPELINE_STAGES_H
 #define CLSTREAM_PIPELINE_STAGES_H
@@ -62,23 +66,24 @@ struct stage {
 struct pipeline {
     struct object object;
     cls_context context;
-    cls_event alive; /* never recorded: a query says whether the context still lives */
+    cls_event alive; /* never recorded; a query fails once the context is destroyed */
     unsigned depth;
     bool timed;
     bool in_place;        /* each stage is completed before the next one is submitted */
     pthread_mutex_t lock; /* guards what follows */
     bool executing;       /* a thread submits an iteration or resets, without the lock */
-    bool ordered;         /* the order was checked since the last stage came */
+    bool ordered;         /* the order was checked since the last stage was added */
     unsigned n_stages, n_buffers;
-    struct stage *stages[CLS_PIPELINE_MAX_STAGES]; /* as added; events know them by this index */
+    struct stage
+        *stages[CLS_PIPELINE_MAX_STAGES]; /* as added; indices of copy.event and .readers */
     unsigned order[CLS_PIPELINE_MAX_STAGES];
     struct stage_buffer *buffers[CLS_PIPELINE_MAX_BUFFERS];
     uint64_t iterations;
     /* times */
     cls_event base;
-    uint64_t timed_from, timed_to;  /* rounds whose times are still to be taken */
-    uint64_t numbers[TIMED_ROUNDS]; /* of the rounds among the iterations */
-    uint64_t rounds;                /* whose times were taken */
+    uint64_t timed_from, timed_to;  /* rounds whose times are still to be read */
+    uint64_t numbers[TIMED_ROUNDS]; /* the iteration of each round */
+    uint64_t rounds;                /* whose times were read */
     uint64_t first_number, last_number;
     double first_start, last_end;
     struct interval_union worked;  /* by any stage, as far as times were taken */
@@ -97,17 +102,17 @@ int pipeline_find_buffer(const struct pipeline *pipeline, const char *name);
 /* Under the lock: checks that the stages can run in this order. */
 cls_status pipeline_check_order(const struct pipeline *pipeline, const unsigned *order);
 
-/* --- times (stage_times.c); under the lock, or by who executes --- */
+/* --- times (stage_times.c); under the lock, or by the thread that executes --- */
 
-/* Takes the times of the rounds that are done. */
+/* Reads the times of the rounds that are done. */
 void times_harvest(struct pipeline *pipeline);
 
-/* The round to time this iteration with, or -1. */
+/* The number of a round for this iteration, or -1: it is not timed. */
 int times_begin(struct pipeline *pipeline);
-/* Behind an iteration that was submitted to its end. */
+/* After an iteration was submitted completely. */
 void times_end(struct pipeline *pipeline, int round);
 
-/* Marks the start or end of a stage; an iteration without a mark is only not timed. */
+/* Records the start or end of a stage; false: the iteration cannot be timed. */
 bool times_mark(struct pipeline *pipeline, cls_event *event, cls_stream stream);
 
 void times_forget(struct pipeline *pipeline);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of functions over successive inputs: cls_pipeline_run. */
+/* cls_pipeline_run: calls a list of functions for each of successive inputs, each on its own stream. */
 #include <stdio.h>
 
 #include <clstream/event.h>
@@ -29,7 +29,8 @@ static cls_status context_of(cls_stream stream, cls_context *out) {
     return status;
 }
 
-/* Streams of several devices may take turns: the event is of the stream that records it. */
+/* Later work of `to` runs behind the work of `from`. They may be of different contexts; the event is of
+ * `from`'s. */
 static cls_status hand_over(cls_stream from, cls_stream to) {
     cls_context context;
     cls_event event;
@@ -73,7 +74,7 @@ cls_status cls_pipeline_run_async(const cls_step *steps, unsigned n_steps, uint6
     return status;
 }
 
-/* What was submitted before a function failed is waited for too. */
+/* Also waits for what was submitted before a function failed. */
 cls_status cls_pipeline_run(const cls_step *steps, unsigned n_steps, uint64_t n_inputs) {
     cls_status first = pipeline_may_block();
     if (first)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ring of slots. Each stage counts the slots that it has taken, so slot `taken % slots` is its next one,
- * and what a slot is follows from the counts: a stage may take what the one before it has taken and it has
- * not. A slot has one event, recorded by each stage behind its work: to record it again disturbs no wait
- * already taken on it.
+ * Triple buffers: rings of slots that pass through the stages upload, process, download and advance. Each
+ * stage counts the slots that it has taken: slot `taken % slots` is its next one, and it may take what the
+ * stage before it has taken. The state of a slot follows from the counts. A slot has one event, which each
+ * stage records behind its work; recording it again does not disturb waits already made.
  */
 #include <clstream/triple_buffer.h>
 
@@ -19,7 +19,7 @@
 #include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
 
-/* The first three are those of a coordinator's operations. */
+/* The first three are the kinds of an async coordinator's operations. */
 enum stage {
     UPLOAD = CLS_OP_UPLOAD,
     PROCESS = CLS_OP_COMPUTE,
@@ -33,9 +33,9 @@ struct slot {
     cls_event event;   /* behind the work of the last stage that submitted some */
     cls_stream stream; /* of the stage that holds it */
     pthread_t holder;
-    bool submitted; /* the event is behind the holder's work */
-    bool refused;   /* that work, wholly or in part: nobody takes the slot over before the reset */
-    bool closed;    /* its round, while one before it is not */
+    bool submitted; /* the event is recorded behind the holder's work */
+    bool refused;   /* the holder's work was not submitted completely: unusable until the reset */
+    bool closed;    /* its round is closed, and waits for an earlier one */
 };
 
 struct ring {
@@ -46,8 +46,8 @@ struct ring {
     unsigned n_slots;
     bool host_wait;
     pthread_mutex_t lock; /* guards what follows */
-    unsigned resetting;   /* resets under way: no slot is to be had */
-    uint64_t resets;      /* over: the counts began anew */
+    unsigned resetting;   /* resets in progress: no slot can be taken */
+    uint64_t resets;      /* resets done: the counts began anew */
     uint64_t taken[STAGES];
     struct slot slots[CLS_TRIPLE_BUFFER_MAX_SLOTS];
 };
@@ -159,8 +159,8 @@ static cls_status submit(struct slot *slot) {
     return status;
 }
 
-/* Whether the slot's holder is done with it; its own thread need not have said so. */
-static cls_status let_go(struct slot *slot) {
+/* CLS_SUCCESS where the holder's work is submitted. The holder's own thread need not have called submitted. */
+static cls_status check_submitted(struct slot *slot) {
     if (slot->refused)
         return error_set(CLS_ERROR_INVALID_STATE,
                          "the slot that is next holds work that was refused: until the reset");
@@ -173,7 +173,7 @@ static cls_status take(struct ring *ring, enum stage stage, cls_stream stream, c
     struct slot *slot = next_of(ring, stage);
     if (!is_there(ring, stage))
         return CLS_NOT_READY;
-    cls_status status = stage == UPLOAD ? CLS_SUCCESS : let_go(slot);
+    cls_status status = stage == UPLOAD ? CLS_SUCCESS : check_submitted(slot);
     if (!status && !mutant(MUTANT_SLOT))
         status = cls_stream_wait_event(stream, slot->event);
     if (status)
@@ -186,10 +186,10 @@ static cls_status take(struct ring *ring, enum stage stage, cls_stream stream, c
     return CLS_SUCCESS;
 }
 
-/* Closes a round that is being downloaded. Slots become free in their order, this one when those before it are. */
+/* Closes a round that is being downloaded. Slots become free in order: this one once those before it are. */
 static cls_status close_round(struct ring *ring, uint64_t round) {
     struct slot *slot = &ring->slots[round % ring->n_slots];
-    cls_status status = let_go(slot);
+    cls_status status = check_submitted(slot);
     slot->closed = !status;
     while (is_there(ring, ADVANCE) && next_of(ring, ADVANCE)->closed) {
         next_of(ring, ADVANCE)->closed = false;
@@ -202,8 +202,8 @@ static cls_status advance(struct ring *ring) {
     return is_there(ring, ADVANCE) ? close_round(ring, ring->taken[ADVANCE]) : CLS_NOT_READY;
 }
 
-/* Waits for the device's end of the slot that is next to be taken, and leaves the ring locked on success. The
- * slot that was waited for may be another thread's by then: the next one has an end of its own. */
+/* Waits until the device is done with the next slot to upload to, and leaves the ring locked on success.
+ * Another thread may take that slot meanwhile; then the next one is waited for. */
 static cls_status enter_free(struct ring *ring) {
     blocking_lock(&ring->lock);
     while (is_there(ring, UPLOAD)) {
@@ -296,14 +296,15 @@ cls_status cls_triple_buffer_advance(cls_triple_buffer handle) {
     return ring_put(ring, blocking_unlock(&ring->lock, advance(ring)));
 }
 
-/* Whether the round that this slot was taken for is not over. */
+/* Whether the round for which the slot was taken is still open. */
 static bool is_held(const struct ring *ring, const struct held_slot *held) {
     return !ring->resetting && held->resets == ring->resets &&
            held->slot.round >= ring->taken[ADVANCE];
 }
 
-/* Where a later stage has taken the slot over, it is for that one's holder to say what he has submitted. */
-static cls_status pass(struct ring *ring, const struct held_slot *held) {
+/* Marks the operation's work as submitted. Once a later stage has taken the slot, its event belongs to that
+ * stage. */
+static cls_status finish_stage(struct ring *ring, const struct held_slot *held) {
     struct slot *slot = &ring->slots[held->slot.index];
     if (!is_held(ring, held))
         return error_set(CLS_ERROR_INVALID_STATE, "the triple buffer was reset meanwhile");
@@ -319,7 +320,7 @@ cls_status ring_submitted(cls_triple_buffer handle, const struct held_slot *held
     if (status)
         return status;
     blocking_lock(&ring->lock);
-    return ring_put(ring, blocking_unlock(&ring->lock, pass(ring, held)));
+    return ring_put(ring, blocking_unlock(&ring->lock, finish_stage(ring, held)));
 }
 
 void ring_refuse(cls_triple_buffer handle, const struct held_slot *held) {
@@ -349,7 +350,7 @@ void ring_close_only(cls_triple_buffer handle, cls_stream compute, cls_stream do
 
 /* --- states --- */
 
-/* Under the lock: slots are in the last stage that has taken their round. */
+/* Under the lock: the state is that of the last stage that has taken the slot's round. */
 static cls_slot_state state_of(const struct ring *ring, unsigned index) {
     for (uint64_t round = ring->taken[ADVANCE]; round < ring->taken[UPLOAD]; round++) {
         if (round % ring->n_slots != index)
@@ -418,8 +419,8 @@ cls_status cls_triple_buffer_get_slots(cls_triple_buffer handle, unsigned *slots
 
 /* --- reset --- */
 
-/* Waits for a slot's work, whatever becomes of it, and gives it an event without a past. A holder's
- * stream that is gone or poisoned has nothing left to wait for but what was recorded. */
+/* Waits for a slot's work, whether it succeeds or not, and gives the slot a new event. Where the holder's
+ * stream is destroyed or poisoned, only recorded work is waited for: there is no other. */
 static cls_status clear(struct ring *ring, unsigned index) {
     cls_event fresh, old;
     cls_status status = cls_event_create(ring->context, NULL, &fresh);
