@@ -39,7 +39,7 @@ struct raw {
     cl_mem a, b, out;
     unsigned launches;
     bool events, chained;
-    bool told; /* the arguments, once and for all */
+    bool args_set; /* once for all launches */
     struct raw_ring ring;
 };
 
@@ -58,7 +58,7 @@ static void raw_arguments(const struct raw *raw) {
 
 static void raw_submit(const struct raw *raw, cl_event after, cl_event *event) {
     const size_t one = 1;
-    if (!raw->told)
+    if (!raw->args_set)
         raw_arguments(raw);
     CL(clEnqueueNDRangeKernel(raw->queue, raw->kernel, 1, NULL, &one, &one, after ? 1 : 0,
                               after ? &after : NULL, event));
@@ -144,7 +144,7 @@ static void execution_cost(const struct rig *rig) {
     bench_contest(&contest);
     for (int i = 0; i < 3; i++) {
         raw_arguments(&raws[i]);
-        raws[i].told = true;
+        raws[i].args_set = true;
     }
     contest.name = "a prepared batch, against arguments set once";
     contest.also = NULL;

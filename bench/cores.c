@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Counts on one and on two threads to find out how many cores are free. */
 #include "cores.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several devices: what goes from one to another, beside a ring of pinned chunks by hand; all-reduce; and
- * data-parallel training on n of them against one, the batch of each being the same. Where there is one
+ * Several devices: copies from one to another against a ring of pinned chunks by hand; all-reduce; and
+ * data-parallel training on n of them against one, with the same batch on each. Where there is only one
  * device, its parts stand for several, and no bar holds.
  */
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void await_one(cl_event *event) {
     CL(clReleaseEvent(*event));
 }
 
-/* A thread that waits for each way down and submits the way up. */
+/* A thread that waits for each download and submits the upload. */
 static double by_hand(void *arg, double *also) {
     const struct traffic *t = arg;
     const size_t n = t->bytes / CHUNK;
@@ -222,7 +222,7 @@ static bool has_blas(const struct several *several) {
 }
 
 int main(int argc, char **argv) {
-    /* What cannot overlap is a few ms: compute dominates in the largest batch. */
+    /* A few ms cannot overlap; in the largest batch computing dominates. */
     static const struct size gpu[] = {{4096, 4096}, {4096, 16384}, {4096, 32768}},
                              cpu[] = {{192, 256}, {192, 512}, {192, 1024}};
     struct rig rig;

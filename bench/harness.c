@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Options, contests between ways to do the same work, and their statistics. */
 #include "harness.h"
 
 #include <getopt.h>

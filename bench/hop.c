@@ -7,7 +7,7 @@
 #include "harness.h"
 #include "raw_launch.h"
 
-/* What a hop of a program by hand takes more in the rows that tell what a bar leaves. */
+/* Nanoseconds added to each raw hop in the rows that show how much time a bar allows. */
 enum { MORE_NS = 100 };
 
 struct hops {
@@ -42,7 +42,7 @@ struct raw_hops {
     cl_kernel kernel;
     cl_mem memory;
     unsigned hops;
-    unsigned more_ns; /* spent on nothing before each */
+    unsigned more_ns; /* added before each hop */
     bool flush;
     struct raw_ring ring;
 };
@@ -130,7 +130,7 @@ static void hop_bout(const struct rig *rig, const char *name, cls_order order) {
                                     .also = order == CLS_ORDER_AUTO ? "hop: submit only" : NULL});
 }
 
-/* Against itself: what any program pays for a hundred nanoseconds of its own between two hops. */
+/* The raw way against itself with time added: what some nanoseconds between two hops cost any program. */
 static void more_bout(const struct rig *rig) {
     struct hops hops;
     set_up_hops(rig, &hops);

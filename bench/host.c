@@ -3,7 +3,7 @@
  * (h) A host function between two kernels: the time from the submission of the first kernel to the end of
  * the second. Raw OpenCL has two ways: a callback of the first kernel's event that sets a user event, for
  * which the second kernel waits, with a flush of the first kernel by itself or without; and a thread that waits
- * for the first kernel and enqueues the second. What no way can do without is measured too: the two kernels,
+ * for the first kernel and enqueues the second. The least that any way takes is measured too: the two kernels,
  * enqueued and waited for one after the other by one thread, which calls the function itself in between.
  */
 #include <pthread.h>
@@ -56,7 +56,7 @@ struct raw {
     cl_mem memory;
     bool flush_first; /* the first kernel may start while the rest is prepared */
     unsigned rounds;
-    /* The thread's side of the second way. */
+    /* For the second way: the thread. */
     sem_t work, done;
     cl_event first, second;
     bool stop;

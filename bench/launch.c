@@ -2,9 +2,9 @@
 /*
  * (a) What a launch costs. N launches of a kernel of one work-item and the wait for them, by
  * clstream and in raw OpenCL. "launch" is an empty kernel; "dependent launch" adds to a word that
- * the launch before it wrote, and the sum is checked. The ratio is of the whole time; the time
- * until the last call has returned is a row of its own, for on a slow device it tells of the
- * queue's depth more than of cost.
+ * the launch before it wrote, and the sum is checked. The ratio is of the whole time. The time
+ * until the last call has returned is a row of its own: on a slow device it depends on the queue's
+ * depth more than on the cost of a launch.
  */
 #include <stdio.h>
 

@@ -18,7 +18,7 @@ enum { INPUTS = 3, PATTERN_BYTES = 1 << 20, DTYPES = 6 };
 
 static const cls_dtype dtypes[DTYPES] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8, CLS_U32};
 
-/* What the operations work on; the output is as large as an input. */
+/* The arrays of the operations; the output is as large as an input. */
 struct field {
     const struct rig *rig;
     size_t bytes;   /* of a buffer */
@@ -232,7 +232,7 @@ static void wheres(struct field *field) {
         }
 }
 
-/* Whether an operation has a form for a type: asked of the library with no elements. */
+/* Whether an operation supports a type: tried on no elements. */
 static bool has_form(const struct field *field, struct job job) {
     job.field = (struct field *)(uintptr_t)field;
     job.count = 0;

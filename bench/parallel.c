@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* A training step of a perceptron on every device of a group, and the check of its weights. */
 #include "parallel.h"
 
 #include <math.h>

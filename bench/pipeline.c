@@ -110,7 +110,7 @@ static void enqueue(const struct task *task, int stage, cl_mem memory, cl_uint n
     CL(clFlush(queue));
 }
 
-/* The same with in-order queues, an event each and as many buffers. */
+/* The same by hand: in-order queues, an event for each operation, and as many buffers. */
 static double overlapped_by_hand(void *arg, double *also) {
     static cl_event events[ITERATIONS][STAGES];
     const struct task *task = arg;

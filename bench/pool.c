@@ -2,9 +2,9 @@
 /*
  * (p) A pool's strategies on uneven work. Frames of four jobs come: one long, whose length is heavy-tailed
  * (Pareto, shape 1.5), and three short. Each job is submitted at once, as programs do: get a stream, submit,
- * release. In turn, the long ones meet on one stream of the four. What load balancing knows is what the
- * pool was told or can see: costs, averages of kinds of work, or the number of a job's steps. Shuffled,
- * the same jobs have no pattern for round robin to fall into. A kernel is one work-group, so that one core or
+ * release. In turn, round robin puts all long ones on one stream of the four. Load balancing uses what the
+ * pool was given or can see: costs, averages of kinds of work, or the number of a job's steps. Shuffled,
+ * the same jobs have no such pattern. A kernel is one work-group, so that one core or
  * multiprocessor runs it; jobs that wait, as for a disk, are host functions, of which a core runs any number.
  */
 #include "harness.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Queues three kinds of operations by the async coordinator and by hand, in raw OpenCL. */
 #include "queueing.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "cores.h"
 #include "harness.h"
 
-/* MORE_NS: what an operation by hand takes more in the row that tells what the bar leaves. */
+/* MORE_NS: added to each raw operation in the row that shows how much time the bar allows. */
 enum { OPS = 300, RING = 4, WORDS = 1024, MORE_NS = 50 };
 
 struct queueing {
@@ -21,7 +22,7 @@ struct queueing {
 struct by_hand {
     const struct queueing *q;
     bool out_of_order;
-    unsigned more_ns; /* spent on nothing before each operation */
+    unsigned more_ns; /* added before each operation */
     cl_command_queue queues[STAGES];
 };
 
@@ -84,8 +85,8 @@ static void enqueue(const struct by_hand *hand, int i, int stage) {
     CL(clFlush(queue));
 }
 
-/* An event each, waited for across queues and flushed before. A program of bounded memory releases them on the way,
- * which takes 1.01 to 1.11 times as long, depending on the queues and on when. */
+/* An event each, waited for across queues and flushed before. A program of bounded memory releases them on
+ * the way, which takes 1.01 to 1.11 times as long, depending on the queues and on when. */
 static double raw_run(void *arg, double *also) {
     const struct by_hand *hand = arg;
     *also = 0;
@@ -133,7 +134,7 @@ static void against(struct queueing *q, const struct rig *rig, const char *name,
     close_by_hand(&hand);
 }
 
-/* Against itself: what any program pays for some nanoseconds of its own between two operations. */
+/* The raw way against itself with time added: what some nanoseconds between two operations cost any program. */
 static void more(struct queueing *q, const struct rig *rig, bool out_of_order) {
     struct by_hand plain, slower;
     open_by_hand(&plain, q, rig, out_of_order);
@@ -157,7 +158,7 @@ static bool runs_out_of_order(const struct queueing *q) {
     return info.order == CLS_ORDER_OUT_OF_ORDER;
 }
 
-/* The bar is on the same queues as the coordinator's streams have; what the other kind does is told. */
+/* The bar is on the kind of queues that the coordinator's streams have; the other kind is reported only. */
 void queueing(const struct rig *rig) {
     static const char name[] = "async coordinator, an operation",
                       other[] = "async coordinator, an operation, other queues";

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Loops of raw launches, with the bookkeeping of events that each needs. */
 #include "raw_launch.h"
 
 #include "harness.h"
@@ -16,7 +17,7 @@ static void release_oldest(struct raw_ring *ring, unsigned n) {
     ring->count -= n;
 }
 
-/* Commands finish in order, so the newest of a batch tells of all of it. */
+/* Commands finish in order, so the newest event of a batch stands for all of it. */
 static void trim(struct raw_ring *ring) {
     cl_event newest = ring_at(ring, BATCH - 1);
     cl_int state;

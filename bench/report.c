@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints rows as a table and as JSON, and counts missed bars. */
 #include "report.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Opens the device, and makes streams, queues, memory and kernels for both sides. */
 #include "rig.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds devices like the default one, or makes parts of it. */
 #include "several.h"
 
 #include <stdio.h>

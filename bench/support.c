@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Time, medians, and checks that end the program. */
 #include "support.h"
 
 #include <stdarg.h>

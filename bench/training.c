@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Generates the trace of allocations of a transformer in training. */
 #include "training.h"
 
 #include <stdint.h>
