@@ -16,8 +16,8 @@ static bool is_over(struct gate *gate, uint64_t value) {
 }
 
 /* What one queued signal means for a waiter. */
-static enum gate_answer look_via(struct stream *stream, uint64_t position,
-                                 const struct stream *waiter, uint64_t at, struct dep *via) {
+static enum gate_answer signal_answer(struct stream *stream, uint64_t position,
+                                      const struct stream *waiter, uint64_t at, struct dep *via) {
     if (stream == waiter)
         return position < at ? GATE_OPEN : GATE_SHUT;
     if (stream_dep(stream, position, waiter, via))
@@ -39,7 +39,7 @@ static enum gate_answer look(struct gate *gate, uint64_t value, const struct str
     if (is_over(gate, value))
         return GATE_OPEN;
     while ((stream = timeline_next_signal(timeline, value, &cursor, &signal)) != NULL) {
-        enum gate_answer answer = look_via(stream, signal, waiter, position, via);
+        enum gate_answer answer = signal_answer(stream, signal, waiter, position, via);
         if (answer == GATE_OPEN && stream != waiter)
             answer = is_over(gate, value) ? GATE_OPEN : GATE_SHUT;
         if (over && answer == GATE_SHUT && timeline->signaller == stream)
