@@ -84,7 +84,7 @@ cls_status plan_take(struct coordinator *coordinator, enum plan_for what, struct
 void plan_drop(struct plan *plan);
 
 /* Makes the stream wait for its prerequisites' positions; marks the stream's newest position. */
-cls_status plan_enter(const struct plan *plan, const struct planned *planned);
+cls_status plan_wait(const struct plan *plan, const struct planned *planned);
 cls_status plan_mark(struct planned *planned);
 
 #endif

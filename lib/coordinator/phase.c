@@ -44,7 +44,7 @@ static cls_status finish_call(struct planned *planned) {
 cls_status phase_call(struct phase *phase, size_t i, bool *has_detail) {
     struct planned *planned = &phase->plan.streams[i];
     unsigned long before = error_count();
-    cls_status status = plan_enter(&phase->plan, planned);
+    cls_status status = plan_wait(&phase->plan, planned);
     if (!status)
         status = phase->fn(planned->handle, planned->index, phase->arg);
     if (!status)
@@ -132,7 +132,7 @@ cls_status cls_coordinator_get_failed(cls_coordinator handle, cls_stream *stream
 static cls_status apply(struct plan *plan) {
     cls_status status = CLS_SUCCESS;
     for (size_t i = 0; i < plan->count && !status; i++) {
-        status = plan_enter(plan, &plan->streams[i]);
+        status = plan_wait(plan, &plan->streams[i]);
         if (!status && plan->streams[i].awaited)
             status = plan_mark(&plan->streams[i]);
     }

@@ -127,7 +127,7 @@ cls_status plan_take(struct coordinator *coordinator, enum plan_for what, struct
 
 /* --- waits and marks --- */
 
-cls_status plan_enter(const struct plan *plan, const struct planned *planned) {
+cls_status plan_wait(const struct plan *plan, const struct planned *planned) {
     cls_status status = CLS_SUCCESS;
     for (size_t i = 0; i < planned->n_prerequisites && !status; i++) {
         const struct planned *first = &plan->streams[planned->prerequisites[i]];

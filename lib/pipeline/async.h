@@ -46,7 +46,7 @@ struct end {
  * The last operation on a buffer. It runs behind all earlier ones on the buffer, except those that were
  * queued while a function of the user's submitted it: `beside` has their positions.
  */
-struct touched {
+struct buffer_use {
     cls_buffer buffer;
     struct end last;
     uint64_t beside[KINDS]; /* 0: none */
@@ -69,10 +69,10 @@ struct async {
     cls_context context;
     struct lane lanes[KINDS];
     cls_op issued; /* the last number given */
-    struct touched *touched;
-    struct touched *found; /* the latest entry found, which is mostly the next one too; or NULL */
-    uint64_t turns;        /* counts the times that a `last` was stored */
-    struct end unknown;    /* the last compute without a list of buffers: it may have written any */
+    struct buffer_use *buffers;
+    struct buffer_use *found; /* the latest entry found: mostly the next one too; or NULL */
+    uint64_t turns;           /* counts the times that a `last` was stored */
+    struct end unknown; /* the last compute without a list of buffers: it may have written any */
     struct reports reports;
 };
 
@@ -92,15 +92,16 @@ cls_status async_come_after(struct async *async, cls_op_kind kind, struct end en
 cls_status async_enter_behind(struct async *async, cls_op_kind kind, const uint64_t behind[KINDS]);
 
 /* Finds or makes the entry of a buffer, and counts one more user. NULL: no memory. */
-struct touched *async_touch(struct async *async, cls_buffer buffer);
+struct buffer_use *async_use_buffer(struct async *async, cls_buffer buffer);
 
 /* As async_come_after, for all operations on the buffer that are not behind one another. */
-cls_status async_come_after_touched(struct async *async, cls_op_kind kind,
-                                    const struct touched *touched, uint64_t behind[KINDS]);
+cls_status async_come_after_buffer(struct async *async, cls_op_kind kind,
+                                   const struct buffer_use *use, uint64_t behind[KINDS]);
 
 /* One user less. `last` is its operation, or NULL when it submitted none; `since` is async.turns from when it
  * was ordered behind the others. */
-void async_touched(struct async *async, cls_buffer buffer, const struct end *last, uint64_t since);
+void async_release_buffer(struct async *async, cls_buffer buffer, const struct end *last,
+                          uint64_t since);
 
 /* Makes room for an operation of a kind, for async_record or async_unreserve. */
 cls_status async_reserve(struct async *async, cls_op_kind kind);

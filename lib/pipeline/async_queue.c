@@ -44,16 +44,16 @@ static cls_status come_after_named(struct async *async, const struct request *re
     return status;
 }
 
-/* `*touched` counts the buffers of which the request is a user from here on. */
+/* `*used` counts the buffers of which the request is a user from here on. */
 static cls_status come_after_buffers(struct async *async, const struct request *request,
-                                     uint64_t behind[KINDS], unsigned *touched) {
+                                     uint64_t behind[KINDS], unsigned *used) {
     cls_status status = CLS_SUCCESS;
-    for (*touched = 0; *touched < request->n_buffers && !status;) {
-        const struct touched *entry = async_touch(async, request->buffers[*touched]);
+    for (*used = 0; *used < request->n_buffers && !status;) {
+        const struct buffer_use *entry = async_use_buffer(async, request->buffers[*used]);
         if (!entry)
             return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a buffer's order");
-        ++*touched;
-        status = async_come_after_touched(async, request->kind, entry, behind);
+        ++*used;
+        status = async_come_after_buffer(async, request->kind, entry, behind);
     }
     if (!status && request->kind == CLS_OP_DOWNLOAD)
         status = async_come_after(async, request->kind, async->unknown, behind);
@@ -169,16 +169,16 @@ static cls_status queue_behind(struct async *async, const struct request *reques
     uint64_t behind[KINDS] = {0};
     struct end end = {.kind = request->kind};
     const uint64_t since = async->turns;
-    unsigned touched = 0;
+    unsigned used = 0;
     cls_status status = come_after_named(async, request, behind);
     if (!status)
-        status = come_after_buffers(async, request, behind, &touched);
+        status = come_after_buffers(async, request, behind, &used);
     if (!status)
         status = submit_with_slot(async, request, behind, &end.position);
     if (!status)
         status = async_record(async, &end, id);
-    for (unsigned i = 0; i < touched; i++)
-        async_touched(async, request->buffers[i], end.position ? &end : NULL, since);
+    for (unsigned i = 0; i < used; i++)
+        async_release_buffer(async, request->buffers[i], end.position ? &end : NULL, since);
     if (end.position && request->unknown)
         async->unknown = end;
     return status;

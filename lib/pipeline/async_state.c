@@ -211,13 +211,13 @@ static unsigned hash_of(cls_buffer buffer) {
     return (unsigned)((uint64_t)(uintptr_t)buffer * 0x9e3779b97f4a7c15u >> 32);
 }
 
-static struct touched *find_touched(struct async *async, cls_buffer buffer) {
-    struct touched *touched = async->found;
-    if (touched && touched->buffer == buffer)
-        return touched;
-    HASH_FIND_BYHASHVALUE(hh, async->touched, &buffer, sizeof buffer, hash_of(buffer), touched);
-    async->found = touched;
-    return touched;
+static struct buffer_use *find_use(struct async *async, cls_buffer buffer) {
+    struct buffer_use *use = async->found;
+    if (use && use->buffer == buffer)
+        return use;
+    HASH_FIND_BYHASHVALUE(hh, async->buffers, &buffer, sizeof buffer, hash_of(buffer), use);
+    async->found = use;
+    return use;
 }
 
 static bool is_over(const struct async *async, struct end end) {
@@ -229,21 +229,21 @@ static bool has_succeeded(const struct async *async, struct end end) {
 }
 
 /* Whether no operation has to wait for the buffer. */
-static bool is_free(const struct async *async, const struct touched *touched) {
-    bool succeeded = has_succeeded(async, touched->last);
-    for (int kind = 0; kind < KINDS && succeeded && touched->has_beside; kind++)
-        succeeded = has_succeeded(async, (struct end){(cls_op_kind)kind, touched->beside[kind]});
+static bool is_unneeded(const struct async *async, const struct buffer_use *use) {
+    bool succeeded = has_succeeded(async, use->last);
+    for (int kind = 0; kind < KINDS && succeeded && use->has_beside; kind++)
+        succeeded = has_succeeded(async, (struct end){(cls_op_kind)kind, use->beside[kind]});
     return succeeded;
 }
 
-static void drop_free(struct async *async) {
-    struct touched *touched, *next;
+static void drop_unneeded(struct async *async) {
+    struct buffer_use *use, *next;
     async->found = NULL;
-    HASH_ITER(hh, async->touched, touched, next) {
-        if (touched->users || !is_free(async, touched))
+    HASH_ITER(hh, async->buffers, use, next) {
+        if (use->users || !is_unneeded(async, use))
             continue;
-        HASH_DEL(async->touched, touched);
-        free(touched);
+        HASH_DEL(async->buffers, use);
+        free(use);
     }
 }
 
@@ -254,90 +254,91 @@ static size_t live(const struct async *async) {
     return sum;
 }
 
-COLD static struct touched *add_touched(struct async *async, cls_buffer buffer) {
-    if (HASH_COUNT(async->touched) >= FEW_BUFFERS + 2 * live(async))
-        drop_free(async);
-    struct touched *touched = calloc(1, sizeof *touched);
-    if (!touched)
+COLD static struct buffer_use *add_use(struct async *async, cls_buffer buffer) {
+    if (HASH_COUNT(async->buffers) >= FEW_BUFFERS + 2 * live(async))
+        drop_unneeded(async);
+    struct buffer_use *use = calloc(1, sizeof *use);
+    if (!use)
         return NULL;
-    touched->buffer = buffer;
-    HASH_ADD_BYHASHVALUE(hh, async->touched, buffer, sizeof buffer, hash_of(buffer), touched);
-    if (touched->hh.tbl)
-        return touched;
-    free(touched);
+    use->buffer = buffer;
+    HASH_ADD_BYHASHVALUE(hh, async->buffers, buffer, sizeof buffer, hash_of(buffer), use);
+    if (use->hh.tbl)
+        return use;
+    free(use);
     return NULL;
 }
 
-struct touched *async_touch(struct async *async, cls_buffer buffer) {
-    struct touched *touched = find_touched(async, buffer);
-    if (!touched)
-        touched = add_touched(async, buffer);
-    if (touched)
-        touched->users++;
-    return touched;
+struct buffer_use *async_use_buffer(struct async *async, cls_buffer buffer) {
+    struct buffer_use *use = find_use(async, buffer);
+    if (!use)
+        use = add_use(async, buffer);
+    if (use)
+        use->users++;
+    return use;
 }
 
-cls_status async_come_after_touched(struct async *async, cls_op_kind kind,
-                                    const struct touched *touched, uint64_t behind[KINDS]) {
-    cls_status status = async_come_after(async, kind, touched->last, behind);
-    for (int other = 0; RARELY(touched->has_beside) && other < KINDS && !status; other++)
-        status = async_come_after(async, kind,
-                                  (struct end){(cls_op_kind)other, touched->beside[other]}, behind);
+cls_status async_come_after_buffer(struct async *async, cls_op_kind kind,
+                                   const struct buffer_use *use, uint64_t behind[KINDS]) {
+    cls_status status = async_come_after(async, kind, use->last, behind);
+    for (int other = 0; RARELY(use->has_beside) && other < KINDS && !status; other++)
+        status = async_come_after(async, kind, (struct end){(cls_op_kind)other, use->beside[other]},
+                                  behind);
     return status;
 }
 
 /* The new last operation does not run behind the one stored while it was submitted, so that one's position is
  * stored beside it. */
-static void keep_beside(struct touched *touched) {
-    uint64_t *position = &touched->beside[touched->last.kind];
-    if (*position < touched->last.position)
-        *position = touched->last.position;
-    touched->has_beside = true;
+static void keep_beside(struct buffer_use *use) {
+    uint64_t *position = &use->beside[use->last.kind];
+    if (*position < use->last.position)
+        *position = use->last.position;
+    use->has_beside = true;
 }
 
-static void forget_beside(struct touched *touched) {
-    memset(touched->beside, 0, sizeof touched->beside);
-    touched->has_beside = false;
+static void forget_beside(struct buffer_use *use) {
+    memset(use->beside, 0, sizeof use->beside);
+    use->has_beside = false;
 }
 
-void async_touched(struct async *async, cls_buffer buffer, const struct end *last, uint64_t since) {
-    struct touched *touched = find_touched(async, buffer);
-    touched->users--;
+void async_release_buffer(struct async *async, cls_buffer buffer, const struct end *last,
+                          uint64_t since) {
+    struct buffer_use *use = find_use(async, buffer);
+    use->users--;
     if (!last)
         return;
-    if (RARELY(touched->turn > since))
-        keep_beside(touched);
-    else if (RARELY(touched->has_beside))
-        forget_beside(touched);
-    touched->last = *last;
-    touched->turn = ++async->turns;
+    if (RARELY(use->turn > since))
+        keep_beside(use);
+    else if (RARELY(use->has_beside))
+        forget_beside(use);
+    use->last = *last;
+    use->turn = ++async->turns;
 }
 
 /* --- failure and the end --- */
 
 /* Operations that are done have failed or not; after the reset nothing is to fail because of them. */
 void async_forget_failed(struct async *async) {
-    struct touched *touched, *next;
+    struct buffer_use *use, *next;
     for (int kind = 0; kind < KINDS; kind++) {
         drop_ops(&async->lanes[kind], async->lanes[kind].failed);
         async->lanes[kind].failed = 0;
     }
-    HASH_ITER(hh, async->touched, touched, next) {
-        if (is_over(async, touched->last))
-            touched->last.position = 0;
+    HASH_ITER(hh, async->buffers, use, next) {
+        if (is_over(async, use->last))
+            use->last.position = 0;
         for (int kind = 0; kind < KINDS; kind++)
-            if (is_over(async, (struct end){(cls_op_kind)kind, touched->beside[kind]}))
-                touched->beside[kind] = 0;
+            if (is_over(async, (struct end){(cls_op_kind)kind, use->beside[kind]}))
+                use->beside[kind] = 0;
     }
     if (is_over(async, async->unknown))
         async->unknown.position = 0;
 }
 
 void async_free(struct async *async) {
-    struct touched *touched, *next;
-    HASH_ITER(hh, async->touched, touched, next) {
-        HASH_DEL(async->touched, touched);
-        free(touched);
+    struct buffer_use *use, *next;
+    HASH_ITER(hh, async->buffers, use, next) {
+        HASH_DEL(async->buffers, use);
+        free(use);
     }
     for (int kind = 0; kind < KINDS; kind++)
         free(async->lanes[kind].ring);

@@ -28,9 +28,9 @@ struct timed_step {
 };
 
 /* A step that is being submitted; on the stack of its thread. */
-struct stepping {
+struct active_step {
     cls_triple_buffer slots;
-    struct stepping *next;
+    struct active_step *next;
 };
 
 struct managed {
@@ -47,7 +47,7 @@ struct managed {
     struct timed_step timed[TIMED_STEPS];
     cls_event base;
     bool has_base; /* `base` was recorded, and is not known to have failed */
-    struct stepping *stepping;
+    struct active_step *active;
     bool measured; /* `times` are of a step on streams; steps in place return their own */
     uint64_t measured_step;
     double times[STAGES];
@@ -391,23 +391,23 @@ static cls_status check_slots(const cls_buffered_step *step) {
 
 /* Slots pass through the stages in order, so two steps that submit to one ring at once would get each other's
  * slots. */
-static cls_status begin_step(struct managed *managed, struct stepping *mine) {
+static cls_status begin_step(struct managed *managed, struct active_step *mine) {
     bool taken = false;
     pthread_mutex_lock(&managed->lock);
-    for (const struct stepping *one = managed->stepping; one; one = one->next)
+    for (const struct active_step *one = managed->active; one; one = one->next)
         taken = taken || one->slots == mine->slots;
-    mine->next = managed->stepping;
+    mine->next = managed->active;
     if (!taken)
-        managed->stepping = mine;
+        managed->active = mine;
     pthread_mutex_unlock(&managed->lock);
     return taken ? error_set(CLS_ERROR_INVALID_STATE,
                              "another step with this triple buffer is being submitted")
                  : CLS_SUCCESS;
 }
 
-static void end_step(struct managed *managed, const struct stepping *mine) {
+static void end_step(struct managed *managed, const struct active_step *mine) {
     pthread_mutex_lock(&managed->lock);
-    struct stepping **link = &managed->stepping;
+    struct active_step **link = &managed->active;
     while (*link != mine)
         link = &(*link)->next;
     *link = mine->next;
@@ -416,7 +416,7 @@ static void end_step(struct managed *managed, const struct stepping *mine) {
 
 static cls_status run_step(struct managed *managed, const cls_buffered_step *step,
                            cls_step_telemetry *out) {
-    struct stepping mine = {.slots = step->slots};
+    struct active_step mine = {.slots = step->slots};
     cls_status status = check_bytes(step);
     if (!status)
         status = begin_step(managed, &mine);
