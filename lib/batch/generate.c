@@ -29,7 +29,7 @@ static const struct {
 
 static const char *opencl(cls_dtype dtype) { return type_row(dtype)->opencl; }
 
-/* The place of a node in a list; the caller knows that it is there. */
+/* The index of a node in a list that contains it. */
 static unsigned index_in(const struct node_list *list, uint32_t node) {
     unsigned i = 0;
     while (list->at[i] != node)
@@ -166,7 +166,7 @@ static void put_writes(const struct writer *writer, const char *at) {
     }
 }
 
-/* ---- the functions that it calls */
+/* ---- functions that the kernel calls */
 
 struct function_set {
     const char *macro;

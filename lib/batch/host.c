@@ -49,7 +49,7 @@ static cls_status host_end(struct host_call *call, cls_status status, cls_value 
         call->status = cls_batch_execute_async(call->batch, call->stream);
     if (!call->status)
         call->status = cls_batch_read(call->batch, result, out);
-    /* What was submitted before a refusal may still read the inputs. */
+    /* Work that was submitted before the error may still read the inputs. */
     if (call->status && call->batch)
         batch_await_uses(call->batch);
     if (call->batch)

@@ -13,7 +13,7 @@ struct extent {
     bool scalar;
 };
 
-/* The partition in the making: groups of nodes as a union-find forest, the facts of a group at its
+/* The partition so far: groups of nodes as a union-find forest; what is known of a group is stored at its
  * root. */
 struct fusion {
     const struct node *nodes;
@@ -75,7 +75,7 @@ static uint32_t root_of(struct fusion *fusion, uint32_t node) {
     return node;
 }
 
-/* Whether the two groups may be one. */
+/* Whether the two groups may be merged. */
 static bool fits(const struct fusion *fusion, uint32_t a, uint32_t b) {
     return fusion->operations[a] + fusion->operations[b] <= fusion->limit &&
            (fusion->reduction[a] == NO_NODE || fusion->reduction[b] == NO_NODE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The coordinator's streams and dependencies. */
+/* Coordinators as objects: create and destroy, streams and dependencies. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +85,7 @@ cls_status cls_coordinator_destroy(cls_coordinator handle) {
 
 /* --- streams --- */
 
-/* NULL is the default stream, which may have to be made: never under a lock. */
+/* Replaces NULL by the default stream. That may have to be created, so not under a lock. */
 static cls_status stream_resolve(cls_stream *handle) {
     return *handle ? CLS_SUCCESS : cls_context_default_stream(NULL, handle);
 }
@@ -197,7 +197,7 @@ cls_status cls_coordinator_remove_stream(cls_coordinator handle, cls_stream stre
 
 /* --- dependencies --- */
 
-/* What is asked of, or done to, the edge between two members, under the lock. */
+/* A query or change of the edge between two members; under the lock. */
 typedef cls_status edge_fn(struct graph *graph, uint32_t dependent, uint32_t prerequisite,
                            int *has);
 

@@ -8,7 +8,7 @@
 #include "coordinator/graph.h"
 
 /* Writes a digraph called `name` whose arrows point from a dependent to what it waits for. In red: the
- * cycles that the graph has, or else the last cycle, whose edges that are not in the graph are dashed.
+ * cycles of the graph, or if it has none the last cycle, with edges that are not in the graph dashed.
  * Names and labels may hold any bytes. CLS_ERROR_OUT_OF_MEMORY before anything was written;
  * CLS_ERROR_IO when the stream failed, which is not flushed. */
 cls_status graph_write_dot(FILE *file, struct graph *graph, const char *name);

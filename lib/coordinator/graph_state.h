@@ -45,7 +45,7 @@ struct graph_arrays {
     struct graph_place *places; /* sorting */
     uint32_t *sequence;         /* the topological order, while `sorted` */
     uint32_t *cycle;            /* the last cycle */
-    /* Work space of one call; what for is said where it is used. */
+    /* Work space of one call; its users say what each array holds. */
     uint32_t *stack, *before, *after, *link;
 };
 
@@ -67,7 +67,7 @@ struct graph {
     uint32_t root;        /* near the square root of edge_count; see graph_order.c */
     uint32_t stamp;
     uint32_t top_level;
-    int64_t first_index, last_index; /* what is in use lies between them, inclusive */
+    int64_t first_index, last_index; /* the indices in use lie between them, inclusive */
     size_t cycle_count;
     enum graph_knowledge knowledge;
     bool permissive;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pools of streams: made and destroyed. */
+/* Pools of streams as objects: create and destroy. */
 #include "coordinator/pool.h"
 
 #include <stdlib.h>

@@ -124,7 +124,7 @@ static cls_status gather_slices(const struct reduction *r) {
     return leave_all(r->group, status);
 }
 
-/* A chunk's worth of an owner's slice, to everybody else's array. */
+/* Sends a piece of an owner's slice to the arrays of all other devices. */
 static cls_status spread_chunk(const struct reduction *r, unsigned owner, size_t done) {
     const size_t bytes = slice_count(r, owner) * r->size, most = r->piece;
     const cls_device_range from = range_of(r, owner, owner, done);
@@ -138,7 +138,7 @@ static cls_status spread_chunk(const struct reduction *r, unsigned owner, size_t
     return group_send(r->group, &from, to, n, bytes - done < most ? bytes - done : most);
 }
 
-/* Chunks of all slices in turn, so that no device is without one to upload. */
+/* Sends pieces of all slices in turn, so that every device always has one to upload. */
 static cls_status spread_sums(const struct reduction *r) {
     const size_t most = r->piece;
     cls_status status = each_way(r->group, group_enter);
@@ -160,7 +160,8 @@ static cls_array slice_at(const struct reduction *r, unsigned owner, unsigned de
                               count);
 }
 
-/* In the order of the devices: in the first one's place, at last in the owner's array. */
+/* Adds in the order of the devices, so that all get the same bits: into the place of the first one's slice, and at
+ * last into the owner's array. */
 static cls_status add_up(const struct reduction *r, unsigned owner) {
     const unsigned n = r->group->n;
     const cls_array sum = slice_at(r, owner, 0), own = slice_at(r, owner, owner);

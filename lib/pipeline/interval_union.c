@@ -46,7 +46,7 @@ void interval_union_fold(struct interval_union *all, double until) {
     all->folded_until = until;
 }
 
-/* Puts the part in the place of those from `first` to before `end`. */
+/* Replaces the parts from `first` to before `end` by one. */
 static void replace(struct interval_union *all, unsigned first, unsigned end,
                     struct interval part) {
     struct interval *at = all->parts + first;
