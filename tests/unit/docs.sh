@@ -75,6 +75,18 @@ strange_figures() {
 }
 check "the guide's figures are those of doc/performance.md" "$(strange_figures)"
 
+# Names in code of the library, and files of lib/, that doc/design.md mentions. "flights_*" stands for all that begin so.
+strange_internals() {
+    grep -ohE '`[a-z_]+(_[a-z]+|\.[ch]|/[a-z_]+\.[ch])+\*?`|`[a-z_]+_\*`' "$srcdir/doc/design.md" | tr -d '`' | sort -u |
+        while read -r name; do
+            case $name in
+            *.[ch]) [ -e "$srcdir/lib/$name" ] || [ -e "$srcdir/$name" ] || echo "$name" ;;
+            *) grep -rqE "\b${name%\*}" "$srcdir/lib" --include='*.[ch]' || echo "$name" ;;
+            esac
+        done
+}
+check "the names in doc/design.md are the code's" "$(strange_internals)"
+
 few=$(names "$srcdir/doc/porting.md" | awk 'END {if (NR < 100) print "only " NR " names"}')
 check "the names of a page are found" "$few"
 finish
