@@ -136,13 +136,13 @@ cls_status batch_find(struct batch *batch, const char *what, const char *role, c
                       uint32_t *node) {
     const uint32_t index = (uint32_t)value - 1;
     if (!value)
-        return error_set(CLS_ERROR_INVALID_HANDLE, "%s: %s is no value", what, role);
+        return error_set(CLS_ERROR_INVALID_HANDLE, "%s: %s is 0, which is no value", what, role);
     if (value >> 32 != batch->serial)
         return error_set(CLS_ERROR_INVALID_HANDLE, "%s: %s is not a value of this batch", what,
                          role);
     if (index >= batch->n_nodes || batch->nodes[index].hidden)
-        return error_set(CLS_ERROR_INVALID_HANDLE, "%s: %s is no value that the batch gave out",
-                         what, role);
+        return error_set(CLS_ERROR_INVALID_HANDLE, "%s: %s is not a value id of this batch", what,
+                         role);
     *node = index;
     return CLS_SUCCESS;
 }

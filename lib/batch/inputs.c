@@ -118,7 +118,8 @@ static cls_status find_input(struct batch *batch, cls_value value, enum node_kin
     if (status)
         return status;
     if (batch->nodes[index].kind != kind)
-        return error_set(CLS_ERROR_INVALID_STATE, "%s: the value is no such input", what);
+        return error_set(CLS_ERROR_INVALID_STATE, "%s: the value is not an input of this kind",
+                         what);
     *out = &batch->nodes[index];
     return CLS_SUCCESS;
 }

@@ -93,7 +93,7 @@ bool places_may_lose(const struct batch *batch) {
 cls_status place_check(const struct place *place) {
     if (object_generation(&place->buffer->object) != place->life)
         return error_set(CLS_ERROR_INVALID_HANDLE,
-                         "an array's stream-ordered memory was freed: it is somebody else's");
+                         "the stream-ordered memory of an array was freed");
     return buffer_check(place->buffer);
 }
 

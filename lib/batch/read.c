@@ -22,7 +22,7 @@ static cls_status find_ready(struct batch *batch, cls_value value, const void *d
         return error_set(CLS_ERROR_INVALID_STATE, "read: %s %s", node->row->name,
                          node_is_result(node)
                              ? batch->cut_short
-                                   ? "was left out: an execution was not submitted to its end"
+                                   ? "was not computed: the latest execution was refused midway"
                                    : "was not executed since it became a result"
                              : "is no result: another operation takes it, and it was not kept");
     *out = node;

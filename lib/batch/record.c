@@ -166,13 +166,13 @@ static cls_status check_product(const struct batch *batch, const struct node *no
     if (!cls_blas_available())
         return error_set(CLS_ERROR_UNSUPPORTED, "gemm: this build has no CLBlast");
     if (a->dtype != CLS_F32 && a->dtype != CLS_F64)
-        return error_set(CLS_ERROR_TYPE_MISMATCH, "gemm has no form for %s",
+        return error_set(CLS_ERROR_TYPE_MISMATCH, "gemm does not support %s",
                          cls_dtype_name(a->dtype));
     if (b->dtype != a->dtype)
         return map_check_typed(&product_row, "b", b->dtype, a->dtype);
     if (sizes->config.beta != 0 || sizes->config.batches != 1 || !sizes->inner)
         return error_set(CLS_ERROR_INVALID_VALUE, "gemm: %s",
-                         sizes->inner ? "a beta or several batches" : "an inner length of 0");
+                         sizes->inner ? "beta must be 0 and batches 1" : "an inner length of 0");
     if (__builtin_mul_overflow(sizes->rows, sizes->inner, &a_count) ||
         __builtin_mul_overflow(sizes->inner, sizes->columns, &b_count) ||
         __builtin_mul_overflow(sizes->rows, sizes->columns, &count) || a->scalar || b->scalar ||

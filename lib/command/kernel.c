@@ -209,7 +209,8 @@ cls_status cls_kernel_create(cls_program handle, const char *name, cls_kernel *o
     struct kernel *kernel;
     cls_status status = context_check(program->context);
     if (!status && strlen(name) >= sizeof kernel->name)
-        status = error_set(CLS_ERROR_NOT_FOUND, "no kernel has a name of %zu bytes", strlen(name));
+        status =
+            error_set(CLS_ERROR_NOT_FOUND, "a kernel name of %zu bytes is too long", strlen(name));
     if (!status)
         status = kernel_new(program->context, program, program->cl, name, name, &kernel);
     if (!status)

@@ -35,11 +35,11 @@ static cls_status check_local(const struct kernel *kernel, const struct launch_s
                              local, shape->global[i], i);
         if (local > most[i])
             return error_set(CLS_ERROR_INVALID_VALUE,
-                             "the device takes at most %zu work-items of a group in dimension %u",
+                             "the device allows at most %zu work-items per group in dimension %u",
                              most[i], i);
         if (__builtin_mul_overflow(group, local, &group) || group > kernel->max_group)
             return error_set(CLS_ERROR_INVALID_VALUE,
-                             "'%s' takes at most %zu work-items in a group", kernel->label,
+                             "'%s' allows at most %zu work-items per group", kernel->label,
                              kernel->max_group);
     }
     return CLS_SUCCESS;
@@ -98,9 +98,10 @@ static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_
                                         "an image, which cannot be passed"};
     enum parameter_kind has = kernel->parameters[i];
     if (RARELY((unsigned)arg->kind > CLS_ARG_LOCAL))
-        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u is of no kind", i);
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "argument %u is of an unknown kind; make it with cls_arg_*", i);
     if (RARELY((unsigned)arg->access > CLS_ACCESS_READ_WRITE))
-        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u: no cls_access", i);
+        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u has an unknown cls_access", i);
     if (RARELY(has != PARAMETER_UNKNOWN && has != (enum parameter_kind)(arg->kind + 1)))
         return error_set(CLS_ERROR_INVALID_VALUE, "'%s': parameter %u is %s", kernel->label, i,
                          names[has]);

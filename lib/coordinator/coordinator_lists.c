@@ -115,8 +115,8 @@ cls_status cls_coordinator_get_cycle(cls_coordinator handle, size_t i, cls_strea
     struct one_cycle one = {coordinator->graph, &list, i, 0};
     size_t cycles = graph_cycles(coordinator->graph, write_wanted, &one);
     if (i >= cycles)
-        status = error_set(CLS_ERROR_OUT_OF_RANGE, "cycle %zu of %zu in '%s'", i, cycles,
-                           coordinator->name);
+        status = error_set(CLS_ERROR_OUT_OF_RANGE, "no cycle %zu; '%s' has %zu", i,
+                           coordinator->name, cycles);
     return coordinator_leave(coordinator, status);
 }
 
@@ -143,7 +143,7 @@ static cls_status write_dot(cls_coordinator handle, FILE *file, dot_writer *writ
     struct coordinator *coordinator;
     struct dot_text text;
     if (!file)
-        return error_set(CLS_ERROR_INVALID_VALUE, "a null file to draw into");
+        return error_set(CLS_ERROR_INVALID_VALUE, "the file is null");
     cls_status status = coordinator_get(handle, &coordinator);
     if (status)
         return status;

@@ -122,8 +122,8 @@ cls_status cls_coordinator_get_failed(cls_coordinator handle, cls_stream *stream
     if (coordinator->failed)
         *stream = coordinator->failed;
     else
-        status =
-            error_set(CLS_ERROR_NOT_FOUND, "no phase of '%s' has failed last", coordinator->name);
+        status = error_set(CLS_ERROR_NOT_FOUND, "the last phase of '%s' did not fail",
+                           coordinator->name);
     return coordinator_leave(coordinator, status);
 }
 

@@ -123,7 +123,7 @@ cls_status cls_pool_get_with(cls_pool handle, const cls_pool_request *request, c
     struct pool *pool;
     struct pooled *chosen;
     if (!out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "a null place for a pool's stream");
+        return error_set(CLS_ERROR_INVALID_VALUE, "the place for the pool's stream is null");
     cls_status status = request ? check_request(request) : CLS_SUCCESS;
     if (!status)
         status = pool_get(handle, &pool);

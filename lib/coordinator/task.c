@@ -120,7 +120,8 @@ static cls_status add_edges(struct task_graph *graph, uint32_t node, const cls_t
     cls_status status = CLS_SUCCESS;
     for (size_t i = 0; i < task->n_prerequisites && !status; i++) {
         if (task->prerequisites[i] >= node)
-            return error_set(CLS_ERROR_INVALID_VALUE, "task '%s' asks for task %lu, of %lu",
+            return error_set(CLS_ERROR_INVALID_VALUE,
+                             "task '%s' names prerequisite %lu, but there are %lu tasks before it",
                              graph_label(graph->edges, node), (unsigned long)task->prerequisites[i],
                              (unsigned long)node);
         status = graph_add_edge(graph->edges, node, task->prerequisites[i]);
@@ -176,7 +177,7 @@ cls_status cls_task_graph_write_dot(cls_task_graph handle, FILE *file) {
     struct task_graph *graph;
     struct dot_text text;
     if (!file)
-        return error_set(CLS_ERROR_INVALID_VALUE, "a null file to draw into");
+        return error_set(CLS_ERROR_INVALID_VALUE, "the file is null");
     cls_status status = task_graph_get(handle, &graph);
     if (status)
         return status;

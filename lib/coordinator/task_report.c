@@ -236,8 +236,8 @@ cls_status cls_task_graph_get_info(cls_task_graph handle, uint32_t number, cls_t
         info->status = task->status;
         info->cause = task->cause;
     } else {
-        status = error_set(CLS_ERROR_OUT_OF_RANGE, "task %lu of %lu", (unsigned long)number,
-                           (unsigned long)graph->count);
+        status = error_set(CLS_ERROR_OUT_OF_RANGE, "no task %lu; the graph has %lu",
+                           (unsigned long)number, (unsigned long)graph->count);
     }
     pthread_mutex_unlock(&graph->lock);
     task_graph_put(graph);

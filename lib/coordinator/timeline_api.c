@@ -102,10 +102,11 @@ static cls_status check_signal(const struct timeline *timeline, uint64_t value) 
     if (!timeline->signaller)
         return CLS_SUCCESS;
     if (!worker_is_in_code_of(timeline->signaller))
-        return error_set(CLS_ERROR_INVALID_STATE, "timeline '%s' is stream '%s's to signal",
-                         timeline->name, timeline->signaller->name);
+        return error_set(CLS_ERROR_INVALID_STATE, "only stream '%s' may signal timeline '%s'",
+                         timeline->signaller->name, timeline->name);
     if (value <= timeline->value)
-        return error_set(CLS_ERROR_INVALID_VALUE, "timeline '%s' is at %llu, not below %llu",
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "timeline '%s' is already at %llu, and a signal of %llu does not rise",
                          timeline->name, (unsigned long long)timeline->value,
                          (unsigned long long)value);
     return CLS_SUCCESS;

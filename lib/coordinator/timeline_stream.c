@@ -9,7 +9,7 @@
 
 static cls_status refuse_value(const struct timeline *timeline, uint64_t value, uint64_t known) {
     return error_set(CLS_ERROR_INVALID_VALUE,
-                     "timeline '%s': signals of one stream rise, and %llu is not above %llu",
+                     "timeline '%s': signals of one stream must rise, and %llu is not above %llu",
                      timeline->name, (unsigned long long)value, (unsigned long long)known);
 }
 
@@ -18,8 +18,8 @@ static cls_status claim_locked(struct timeline *timeline, struct stream *stream,
     bool made;
     timeline_update(timeline);
     if (timeline->signaller && timeline->signaller != stream)
-        return error_set(CLS_ERROR_INVALID_STATE, "timeline '%s' is stream '%s's to signal",
-                         timeline->name, timeline->signaller->name);
+        return error_set(CLS_ERROR_INVALID_STATE, "only stream '%s' may signal timeline '%s'",
+                         timeline->signaller->name, timeline->name);
     if (timeline->signaller && value <= timeline->value)
         return refuse_value(timeline, value, timeline->value);
     struct signal_queue *queue = signal_queues_open(&timeline->queues, stream, &made);

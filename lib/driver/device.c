@@ -297,7 +297,7 @@ static struct device *root_of(cl_device_id id) {
 static cls_status make_sub_device(cl_device_id id, struct device **out) {
     struct device *root = root_of(id);
     if (!root)
-        return error_set(CLS_ERROR_NO_DEVICE, "the cl_device_id is of no usable device");
+        return error_set(CLS_ERROR_NO_DEVICE, "the cl_device_id is not a usable device");
     struct device *device = NULL;
     const char *reason = NULL;
     cls_status status = device_query(root->platform, id, &device, &reason);

@@ -126,7 +126,7 @@ cls_status kernel_set_arg(const struct device *device, cl_kernel kernel, unsigne
         return CLS_SUCCESS;
     if (code == CL_INVALID_ARG_SIZE || code == CL_INVALID_ARG_VALUE)
         return error_set_code(CLS_ERROR_INVALID_VALUE, code,
-                              "argument %u: the driver does not take %zu bytes of it", i, size);
+                              "argument %u: the driver refuses a value of %zu bytes", i, size);
     return driver_status(code, "clSetKernelArg");
 }
 

@@ -111,7 +111,8 @@ cls_status memory_adopt(const struct device *device, cl_context context, cl_mem 
     if (status)
         return status;
     if (type != CL_MEM_OBJECT_BUFFER)
-        return error_set(CLS_ERROR_UNSUPPORTED, "the cl_mem is no buffer but of type 0x%x", type);
+        return error_set(CLS_ERROR_UNSUPPORTED, "the cl_mem is not a buffer: its type is 0x%x",
+                         type);
     if (owner != context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "the cl_mem is of another cl_context");
     driver_enter(device);

@@ -76,7 +76,8 @@ static cls_status allocate(const struct device *device, cl_context context, size
     void *host = svm_alloc(device, context, fine, bytes);
     if (!host) {
         free(allocation);
-        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY, "clSVMAlloc gave no %zu bytes", bytes);
+        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY, "clSVMAlloc failed to allocate %zu bytes",
+                         bytes);
     }
     *allocation = (struct allocation){NULL, device, context, host, hint};
     *out = allocation;

@@ -172,7 +172,7 @@ static cls_status reserve(struct mempool *pool, unsigned size_class, size_t byte
     if (n)
         return CLS_SUCCESS;
     return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
-                     "%zu bytes more would pass the pool's max_bytes: %llu of %zu are reserved",
+                     "%zu more bytes would exceed the pool's max_bytes: %llu of %zu are reserved",
                      bytes, (unsigned long long)reserved, limit);
 }
 

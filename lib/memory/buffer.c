@@ -43,7 +43,7 @@ cls_status buffer_find(cls_buffer handle, struct buffer **out) {
 
 cls_status buffer_is_the_hosts(void) {
     return error_set(CLS_ERROR_INVALID_STATE,
-                     "the unified memory is the host's: prefetch it to the device first");
+                     "the unified memory belongs to the host: prefetch it to the device first");
 }
 
 cls_status buffer_get(cls_buffer handle, struct buffer **out) {

@@ -228,8 +228,8 @@ static cls_status refuse_free(const struct buffer *slot, cls_buffer handle, bool
         return object_invalid(&buffer_pool, handle);
     if (is_pools)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "buffer and stream are of different contexts");
-    return error_set(CLS_ERROR_INVALID_VALUE, "the buffer is not of cls_malloc_async: "
-                                              "cls_buffer_destroy is for it");
+    return error_set(CLS_ERROR_INVALID_VALUE, "the buffer is not from cls_malloc_async; "
+                                              "use cls_buffer_destroy");
 }
 
 /* With the stream's lock held, which is left. What is known of the slot is known only once the life that

@@ -114,7 +114,7 @@ cls_status cls_managed_get_host(cls_buffer handle, void **host) {
     if (buffer->host)
         *host = buffer->host;
     else
-        status = error_set(CLS_ERROR_INVALID_VALUE, "the buffer is not of cls_managed_alloc");
+        status = error_set(CLS_ERROR_INVALID_VALUE, "the buffer is not from cls_managed_alloc");
     buffer_put(buffer);
     return status;
 }

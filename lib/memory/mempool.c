@@ -221,7 +221,8 @@ cls_status cls_mempool_destroy(cls_mempool handle) {
         return object_invalid(&mempool_objects, handle);
     cls_status status = CLS_SUCCESS;
     if (pool->is_default) {
-        status = error_set(CLS_ERROR_INVALID_VALUE, "a default pool belongs to its context");
+        status = error_set(CLS_ERROR_INVALID_VALUE,
+                           "a default pool belongs to its context and cannot be destroyed");
     } else if (object_destroy(&mempool_objects, handle)) {
         atomic_store(&pool->closed, true); /* from here on it is set nowhere */
         replace_current(pool->context, pool, NULL);

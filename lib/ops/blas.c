@@ -37,9 +37,9 @@ cls_status blas_matrix_extent(const char *name, const cls_matrix *matrix, size_t
                               cls_array *out) {
     size_t count = 0;
     if (!batches)
-        return error_set(CLS_ERROR_INVALID_VALUE, "%s: no batch", name);
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: batches is 0", name);
     if (matrix->ld < matrix->columns)
-        return error_set(CLS_ERROR_INVALID_VALUE, "%s: an ld of %zu for %zu columns", name,
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: ld %zu is below the %zu columns", name,
                          matrix->ld, matrix->columns);
     const size_t counts[3] = {batches, matrix->rows, matrix->columns};
     const size_t steps[3] = {matrix->stride, matrix->ld, 1};
@@ -70,7 +70,7 @@ static cls_status check(const struct blas_work *work, enum blas_last last) {
     const cls_dtype dtype = op->views[0].dtype;
     cls_status status = CLS_SUCCESS;
     if (dtype != CLS_F32 && dtype != CLS_F64)
-        return error_set(CLS_ERROR_TYPE_MISMATCH, "%s has no form for %s", work->name,
+        return error_set(CLS_ERROR_TYPE_MISMATCH, "%s does not support %s", work->name,
                          cls_dtype_name(dtype));
     for (unsigned i = 1; i < typed; i++)
         if (op->views[i].dtype != dtype)

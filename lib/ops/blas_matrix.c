@@ -59,7 +59,7 @@ static bool lie_apart(const cls_matrix *c, size_t batches) {
 static cls_status check_batch(const cls_matrix *c, size_t batches) {
     if (!c->rows || !c->columns || lie_apart(c, batches))
         return CLS_SUCCESS;
-    return error_set(CLS_ERROR_OVERLAP, "gemm: a stride of %zu, and outputs of %zu x %zu",
+    return error_set(CLS_ERROR_OVERLAP, "gemm: a stride of %zu makes outputs of %zu x %zu overlap",
                      c->stride, c->rows, c->columns);
 }
 
@@ -127,7 +127,7 @@ static cls_status gemv_check(const cls_matrix *a, const cls_vector *x, const cls
     const size_t in = config->transpose_a ? a->rows : a->columns;
     const size_t out = config->transpose_a ? a->columns : a->rows;
     if (config->batches != 1 || config->transpose_b)
-        return error_set(CLS_ERROR_INVALID_VALUE, "gemv: one matrix, and x is no matrix");
+        return error_set(CLS_ERROR_INVALID_VALUE, "gemv: batches must be 1 and transpose_b 0");
     if (x->count != in || y->count != out)
         return error_set(CLS_ERROR_SIZE_MISMATCH, "gemv: %zu x %zu by %zu does not give %zu", out,
                          in, x->count, y->count);

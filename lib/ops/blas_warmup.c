@@ -71,7 +71,9 @@ cls_status cls_blas_warmup(cls_dtype dtype, size_t m, size_t n, size_t k, cls_st
     if (!blas_available())
         return blas_missing();
     if ((m || n || k) && !(m && n && k))
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_blas_warmup: %zu x %zu x %zu", m, n, k);
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_blas_warmup: m, n and k are %zu, %zu and %zu: all or none must be 0",
+                         m, n, k);
     cls_status status = check_may_block();
     if (!status)
         status = elements(shape, &count);

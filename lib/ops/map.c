@@ -75,7 +75,7 @@ cls_status map_check_inputs(const struct op_row *row, const cls_dtype *types) {
         return status ? status : map_check_typed(row, "if_false", types[2], types[1]);
     }
     if (row->floats_only && !type_row(types[0])->is_float)
-        return error_set(CLS_ERROR_TYPE_MISMATCH, "%s has no form for %s", row->name,
+        return error_set(CLS_ERROR_TYPE_MISMATCH, "%s does not support %s", row->name,
                          cls_dtype_name(types[0]));
     return row->family == OP_BINARY ? map_check_typed(row, "b", types[1], types[0]) : CLS_SUCCESS;
 }

@@ -203,7 +203,7 @@ static cls_status queue(cls_async_coordinator handle, const struct request *requ
     struct async *async;
     cls_op id;
     if (RARELY(!request->deps && request->n_deps))
-        return error_set(CLS_ERROR_INVALID_VALUE, "an operation's deps are null");
+        return error_set(CLS_ERROR_INVALID_VALUE, "deps is null and n_deps is not 0");
     cls_status status = RARELY(request->slots) ? await_slot(request) : CLS_SUCCESS;
     if (!RARELY(status))
         status = async_enter(handle, &async);

@@ -181,7 +181,7 @@ cls_status cls_device_group_get_count(cls_device_group handle, unsigned *count) 
 cls_status group_check_device(const struct group *group, unsigned device) {
     if (device < group->n)
         return CLS_SUCCESS;
-    return error_set(CLS_ERROR_OUT_OF_RANGE, "device %u of a group of %u", device, group->n);
+    return error_set(CLS_ERROR_OUT_OF_RANGE, "no device %u; the group has %u", device, group->n);
 }
 
 cls_status cls_device_group_get_streams(cls_device_group handle, unsigned device,

@@ -56,7 +56,8 @@ static cls_status check_arrays(const struct group *group, const cls_array *array
                              cls_dtype_name(arrays[0].dtype), cls_dtype_name(arrays[d].dtype));
         if (__builtin_mul_overflow(arrays[d].offset, size, &offset) ||
             __builtin_mul_overflow(arrays[d].count, size, &bytes))
-            return error_set(CLS_ERROR_OUT_OF_RANGE, "all-reduce: %zu elements from %zu",
+            return error_set(CLS_ERROR_OUT_OF_RANGE,
+                             "all-reduce: the size of %zu elements from %zu on overflows",
                              arrays[d].count, arrays[d].offset);
         status = group_check_range(&group->members[d], arrays[d].buffer, offset, bytes);
     }

@@ -153,8 +153,8 @@ cls_status cls_managed_context_get_coordinator(cls_managed_context handle,
     if (status)
         return status;
     if (!managed->coordinator)
-        return managed_put(
-            managed, error_set(CLS_ERROR_INVALID_STATE, "a managed context made without streams"));
+        return managed_put(managed, error_set(CLS_ERROR_INVALID_STATE,
+                                              "the managed context was created without streams"));
     *out = managed->coordinator;
     return managed_put(managed, CLS_SUCCESS);
 }

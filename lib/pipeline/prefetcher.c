@@ -360,7 +360,7 @@ static cls_status take(struct prefetcher *prefetcher, cls_stream stream, cls_pre
         return CLS_SUCCESS;
     }
     if (slot->status)
-        return error_set(slot->status, "batch %llu did not come: %s", (unsigned long long)index,
+        return error_set(slot->status, "batch %llu was not loaded: %s", (unsigned long long)index,
                          cls_status_string(slot->status));
     cls_status status = CLS_SUCCESS;
     if (!mutant(MUTANT_FETCHED))

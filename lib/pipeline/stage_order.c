@@ -160,10 +160,9 @@ static cls_status take_order(const struct pipeline *pipeline, const char *const 
 static cls_status set_order(struct pipeline *pipeline, const char *const *names, unsigned n) {
     unsigned order[CLS_PIPELINE_MAX_STAGES];
     if (pipeline->iterations || pipeline->executing)
-        return error_set(CLS_ERROR_INVALID_STATE, "the pipeline has been executed");
+        return error_set(CLS_ERROR_INVALID_STATE, "the pipeline has already executed an iteration");
     if (n != pipeline->n_stages)
-        return error_set(CLS_ERROR_INVALID_VALUE, "an order of %u for %u stages", n,
-                         pipeline->n_stages);
+        return error_set(CLS_ERROR_INVALID_VALUE, "%u names for %u stages", n, pipeline->n_stages);
     cls_status status = take_order(pipeline, names, order);
     if (!status)
         status = pipeline_check_order(pipeline, order);

@@ -140,7 +140,7 @@ static cls_status check_name(const char *call, const char *name) {
 /* Under the lock: the pipeline may still be built. */
 static cls_status check_building(const struct pipeline *pipeline) {
     if (pipeline->iterations || pipeline->executing)
-        return error_set(CLS_ERROR_INVALID_STATE, "the pipeline has been executed");
+        return error_set(CLS_ERROR_INVALID_STATE, "the pipeline has already executed an iteration");
     return CLS_SUCCESS;
 }
 
@@ -170,9 +170,9 @@ static cls_status add_buffer(struct pipeline *pipeline, const char *name, size_t
     if (status)
         return status;
     if (pipeline_find_buffer(pipeline, name) >= 0)
-        return error_set(CLS_ERROR_INVALID_VALUE, "there is a buffer '%s'", name);
+        return error_set(CLS_ERROR_INVALID_VALUE, "the pipeline already has a buffer '%s'", name);
     if (pipeline->n_buffers == CLS_PIPELINE_MAX_BUFFERS)
-        return error_set(CLS_ERROR_LIMIT, "a pipeline of %u buffers", pipeline->n_buffers);
+        return error_set(CLS_ERROR_LIMIT, "a pipeline has at most %u buffers", pipeline->n_buffers);
     struct stage_buffer *buffer = calloc(1, sizeof *buffer);
     if (!buffer)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a pipeline's buffer");
@@ -277,9 +277,10 @@ static cls_status add_stage(struct pipeline *pipeline, const cls_stage *given) {
     if (status)
         return status;
     if (pipeline_find_stage(pipeline, given->name) >= 0)
-        return error_set(CLS_ERROR_INVALID_VALUE, "there is a stage '%s'", given->name);
+        return error_set(CLS_ERROR_INVALID_VALUE, "the pipeline already has a stage '%s'",
+                         given->name);
     if (pipeline->n_stages == CLS_PIPELINE_MAX_STAGES)
-        return error_set(CLS_ERROR_LIMIT, "a pipeline of %u stages", pipeline->n_stages);
+        return error_set(CLS_ERROR_LIMIT, "a pipeline has at most %u stages", pipeline->n_stages);
     struct stage *stage = calloc(1, sizeof *stage);
     if (!stage)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stage");

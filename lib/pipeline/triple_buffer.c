@@ -162,8 +162,9 @@ static cls_status submit(struct slot *slot) {
 /* CLS_SUCCESS where the holder's work is submitted. The holder's own thread need not have called submitted. */
 static cls_status check_submitted(struct slot *slot) {
     if (slot->refused)
-        return error_set(CLS_ERROR_INVALID_STATE,
-                         "the slot that is next holds work that was refused: until the reset");
+        return error_set(
+            CLS_ERROR_INVALID_STATE,
+            "work on the next slot was refused: it is unusable until cls_triple_buffer_reset");
     if (slot->submitted)
         return CLS_SUCCESS;
     return pthread_equal(slot->holder, pthread_self()) ? submit(slot) : CLS_NOT_READY;
@@ -369,7 +370,8 @@ cls_status cls_triple_buffer_submitted(cls_triple_buffer handle, unsigned index)
         return status;
     if (index >= ring->n_slots)
         return ring_put(ring,
-                        error_set(CLS_ERROR_INVALID_VALUE, "slot %u of %u", index, ring->n_slots));
+                        error_set(CLS_ERROR_INVALID_VALUE, "no slot %u; the triple buffer has %u",
+                                  index, ring->n_slots));
     blocking_lock(&ring->lock);
     if (state_of(ring, index) == CLS_SLOT_FREE)
         status = error_set(CLS_ERROR_INVALID_STATE, "slot %u is free", index);
@@ -385,9 +387,10 @@ cls_status cls_triple_buffer_get_states(cls_triple_buffer handle, cls_slot_state
     if (status)
         return status;
     if (!states || capacity < ring->n_slots)
-        return ring_put(ring, error_set(CLS_ERROR_INVALID_VALUE,
-                                        "the states of %u slots: null, or room for %u",
-                                        ring->n_slots, capacity));
+        return ring_put(ring,
+                        error_set(CLS_ERROR_INVALID_VALUE,
+                                  "states is null, or %u slots do not fit in a capacity of %u",
+                                  ring->n_slots, capacity));
     pthread_mutex_lock(&ring->lock);
     for (unsigned i = 0; i < ring->n_slots; i++)
         states[i] = state_of(ring, i);

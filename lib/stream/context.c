@@ -175,7 +175,7 @@ cls_status cls_context_destroy(cls_context handle) {
         return object_invalid(&context_pool, handle);
     cls_status status = CLS_SUCCESS;
     if (is_default(handle))
-        status = error_set(CLS_ERROR_INVALID_VALUE, "the default context is not to be destroyed");
+        status = error_set(CLS_ERROR_INVALID_VALUE, "the default context cannot be destroyed");
     else if (object_destroy(&context_pool, handle)) {
         atomic_store(&context->closed, true);
         context_close_mempools(context);

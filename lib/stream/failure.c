@@ -97,8 +97,9 @@ void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status
 cls_status failure_report(const struct stream *stream, const struct failure *failure) {
     return error_set_code(failure->status, failure->code, "command '%s' failed; stream '%s' is %s",
                           failure->label, stream->name,
-                          stream_poison(stream) ? "poisoned until cls_stream_reset"
-                                                : "reset since, but not this work");
+                          stream_poison(stream)
+                              ? "poisoned until cls_stream_reset"
+                              : "reset since, but this work is from before the reset");
 }
 
 /* Under the lock: where the stream first depends on failed work. */

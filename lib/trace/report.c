@@ -23,7 +23,8 @@ struct items {
 
 static cls_status copy_item(const char *call, struct items items, size_t i, void *out) {
     if (i >= items.count)
-        return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: %zu of %zu", call, i, items.count);
+        return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: no index %zu; there are %zu", call, i,
+                         items.count);
     memcpy(out, (const char *)items.first + i * items.size, items.size);
     return CLS_SUCCESS;
 }
@@ -99,7 +100,8 @@ cls_status cls_profile_find_stream(cls_profile handle, cls_stream stream_handle,
 static cls_status check_stream(const struct profile *profile, size_t stream) {
     if (stream < profile->n_streams)
         return CLS_SUCCESS;
-    return error_set(CLS_ERROR_OUT_OF_RANGE, "stream %zu of %zu", stream, profile->n_streams);
+    return error_set(CLS_ERROR_OUT_OF_RANGE, "no stream %zu; the profile has %zu", stream,
+                     profile->n_streams);
 }
 
 cls_status cls_profile_get_operation(cls_profile handle, size_t stream, size_t i,
@@ -148,8 +150,9 @@ cls_status cls_profile_get_kind_overlap(cls_profile handle, cls_command_kind a, 
     struct profile *profile;
     cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
     if (!status && (!is_work_kind(a) || !is_work_kind(b)))
-        status = error_set(CLS_ERROR_INVALID_VALUE, "%s and %s: one is no work of a device",
-                           cls_command_kind_name(a), cls_command_kind_name(b));
+        status =
+            error_set(CLS_ERROR_INVALID_VALUE, "%s and %s: one of them is not work of a device",
+                      cls_command_kind_name(a), cls_command_kind_name(b));
     if (!status)
         status = profile_get(handle, &profile);
     if (status)
