@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "check/explain.h"
+#include "command/foreign.h"
 #include "driver/event.h"
 #include "driver/memory.h"
 #include "memory/buffer.h"

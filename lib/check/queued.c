@@ -20,6 +20,5 @@ void queued_visit(struct stream *stream, bool (*visit)(const struct queued *queu
 }
 
 bool queued_runs_user_code(const struct queued *queued) {
-    const struct command_type *type = queued->command ? queued->command->type : NULL;
-    return type == &type_host || type == &type_callback || type == &type_foreign;
+    return queued->command && queued->command->type->user_code;
 }

@@ -138,8 +138,7 @@ static void tell_wait(struct race_stream *by, struct race_stream *other, uint64_
     by->waits = by->waits || by->changed || by->kept;
 }
 
-void race_submitted(struct stream *stream, const struct command *command,
-                    struct race_touches *touches) {
+void race_submitted(struct stream *stream, const struct command *command, struct touches *touches) {
     race_lock();
     struct race_stream *by = race_know(stream);
     if (by) {
@@ -155,19 +154,19 @@ void race_submitted(struct stream *stream, const struct command *command,
         by->waits = false;
         race_count_command();
     } else {
-        race_drop(touches);
+        touches_free(touches);
     }
     race_unlock();
 }
 
 static void tell_life(struct stream *stream, cl_mem memory, const char *label,
                       enum race_kind kind) {
-    struct race_touches touches = {0};
-    race_add_whole(&touches, stream->context->device, memory, true, false);
+    struct touches touches = {0};
+    touches_add_whole(&touches, stream->context->device, memory, true, false);
     race_lock();
     struct race_stream *by = race_know(stream);
     for (size_t i = 0; kind == RACE_BEGIN && i < touches.count; i++) {
-        const struct race_touch *touch = &touches.items[i];
+        const struct touch *touch = &touches.items[i];
         race_forget_bytes(touch->root, touch->span.start, touch->span.start + touch->span.width);
     }
     const struct race_op op = {.by = by,
@@ -177,7 +176,7 @@ static void tell_life(struct stream *stream, cl_mem memory, const char *label,
     if (by)
         race_tell(&op);
     else
-        race_drop(&touches);
+        touches_free(&touches);
     race_unlock();
 }
 
@@ -191,7 +190,7 @@ void race_ends(struct stream *stream, cl_mem memory) {
 
 /* What a thread of the program does comes before every call that it makes later, and so before all that is
  * kept: it is compared, and not remembered. */
-void race_declared(struct race_touches *touches) {
+void race_declared(struct touches *touches) {
     struct race_visitor visitor = {.known = &race_known};
     race_lock();
     if (actor.by)
@@ -203,7 +202,7 @@ void race_declared(struct race_touches *touches) {
                                   .late = true};
     race_visit(&visitor, touches);
     race_unlock();
-    race_drop(touches);
+    touches_free(touches);
 }
 
 /* --- order --- */

@@ -34,16 +34,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <clstream/kernel.h>
-
 #include "base/rare.h"
-#include "check/race_shadow.h"
 #include "driver/device.h"
+#include "stream/touch.h"
 
 struct stream;
 struct context;
 struct command;
-struct op_arg;
 
 extern _Atomic bool race_is_on; /* set before the first stream is made, never afterwards */
 
@@ -58,55 +55,11 @@ void race_prepare(void);
 void race_lock(void);
 void race_unlock(void);
 
-/* --- what a command touches (check/race_access.c) --- */
-
-/* The arguments of a launch: a caller's or an op's. */
-struct race_args {
-    const cls_arg *args;
-    const struct op_arg *op_args;
-    unsigned count;
-};
-
-/* Bytes of a driver's buffer, seen from the start of the buffer that it is a part of, or of host memory. */
-struct race_touch {
-    cl_mem root;   /* NULL: host memory */
-    size_t bytes;  /* of the buffer */
-    size_t origin; /* of the buffer in its root */
-    struct race_span span;
-    bool write;
-    bool possible;
-};
-
-struct race_touches {
-    struct race_touch *items;
-    size_t count, capacity;
-    bool failed; /* no memory: not all are here */
-};
-
-/* For the types of commands: what they touch, from their arguments. `args` is NULL but for launches. */
-typedef void race_touch_fn(struct race_touches *touches, const struct device *device,
-                           const struct command *command, const struct race_args *args);
-race_touch_fn race_touch_copy, race_touch_rect, race_touch_fill, race_touch_migrate,
-    race_touch_args;
-
-/* Where a part of a buffer, or host memory, is touched. */
-void race_add_buffer(struct race_touches *touches, const struct device *device, cl_mem memory,
-                     const struct race_span *span, bool write, bool possible);
-void race_add_whole(struct race_touches *touches, const struct device *device, cl_mem memory,
-                    bool write, bool possible);
-void race_add_host(struct race_touches *touches, const void *memory, const struct race_span *span,
-                   bool write);
-
 /* --- what happens; all only while the checker is on --- */
-
-/* What the command touches, collected while it still holds what it uses. */
-void race_collect(struct race_touches *touches, const struct stream *stream,
-                  const struct command *command, const struct race_args *args) COLD;
-void race_drop(struct race_touches *touches) COLD;
 
 /* The command has its position; takes the touches over. Under the stream's lock. */
 void race_submitted(struct stream *stream, const struct command *command,
-                    struct race_touches *touches) COLD;
+                    struct touches *touches) COLD;
 
 /* What `stream` is given from here on waits for a position of `other`. */
 void race_waits(struct stream *stream, struct stream *other, uint64_t position) COLD;
@@ -134,7 +87,7 @@ void race_enter(struct stream *stream, const struct command *command);
 void race_leave(void);
 
 /* The calling thread, or the command whose code it runs, touches these bytes now. */
-void race_declared(struct race_touches *touches);
+void race_declared(struct touches *touches);
 
 /* Memory begins or ends its life at this point of a stream (memory/malloc.c): a write to all of it, which
  * comes after the stream's work so far. That it is given says that what was done in an earlier life comes

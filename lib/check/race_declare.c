@@ -17,22 +17,22 @@ static cls_status check_access(cls_access access) {
 static bool writes(cls_access access) { return access != CLS_ACCESS_READ; }
 
 cls_status cls_check_host_access(const void *memory, size_t bytes, cls_access access) {
-    struct race_touches touches = {0};
-    struct race_span span = {0, bytes, bytes, 1};
+    struct touches touches = {0};
+    struct byte_span span = {0, bytes, bytes, 1};
     cls_status status = check_access(access);
     if (!status)
         status = copy_check_host(memory, bytes);
     if (status || !race_on())
         return status;
-    race_add_host(&touches, memory, &span, writes(access));
+    touches_add_host(&touches, memory, &span, writes(access));
     race_declared(&touches);
     return CLS_SUCCESS;
 }
 
 cls_status cls_check_buffer_access(cls_buffer handle, size_t offset, size_t bytes,
                                    cls_access access) {
-    struct race_touches touches = {0};
-    struct race_span span = {offset, bytes, bytes, 1};
+    struct touches touches = {0};
+    struct byte_span span = {offset, bytes, bytes, 1};
     struct buffer *buffer;
     cls_status status = check_access(access);
     if (!status)
@@ -41,8 +41,8 @@ cls_status cls_check_buffer_access(cls_buffer handle, size_t offset, size_t byte
         return status;
     status = copy_check_range(buffer, offset, bytes);
     if (!status && race_on()) {
-        race_add_buffer(&touches, buffer->context->device, buffer->memory, &span, writes(access),
-                        access == CLS_ACCESS_UNKNOWN);
+        touches_add_buffer(&touches, buffer->context->device, buffer->memory, &span, writes(access),
+                           access == CLS_ACCESS_UNKNOWN);
         race_declared(&touches);
     }
     buffer_put(buffer);

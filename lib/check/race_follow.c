@@ -144,9 +144,9 @@ static bool has_touches(enum race_kind kind) {
 
 static void drop_touches(struct race_op *op) {
     if (has_touches(op->kind))
-        race_drop(&op->u.command.touches);
+        touches_free(&op->u.command.touches);
     if (has_touches(op->kind))
-        op->u.command.touches = (struct race_touches){0};
+        op->u.command.touches = (struct touches){0};
 }
 
 /* --- keeping --- */
@@ -325,10 +325,10 @@ void race_reach_context(const struct context *context) {
 void race_forget_kept(cl_mem root, size_t start, size_t end) {
     struct race_op *op;
     DL_FOREACH2(kept, op, newer) {
-        struct race_touches *touches = has_touches(op->kind) ? &op->u.command.touches : NULL;
+        struct touches *touches = has_touches(op->kind) ? &op->u.command.touches : NULL;
         size_t left = 0;
         for (size_t i = 0; touches && i < touches->count; i++) {
-            const struct race_touch *touch = &touches->items[i];
+            const struct touch *touch = &touches->items[i];
             size_t at = root ? touch->origin : touch->span.start;
             if (touch->root != root || at < start || at >= end)
                 touches->items[left++] = *touch;

@@ -23,7 +23,7 @@ static struct race_shadow host_memory;
 /* An access on its way through a shadow. */
 struct visit {
     const struct race_visitor *visitor;
-    const struct race_touch *touch;
+    const struct touch *touch;
     struct race_access access;
     struct race_finding pairs[MAX_PAIRS];
     char names[MAX_PAIRS][64];
@@ -109,7 +109,7 @@ static void visit_one(struct visit *visit) {
     }
 }
 
-void race_visit(const struct race_visitor *visitor, const struct race_touches *touches) {
+void race_visit(const struct race_visitor *visitor, const struct touches *touches) {
     if (race_has_lost())
         return;
     struct visit visit = {.visitor = visitor, .n_pairs = 0};

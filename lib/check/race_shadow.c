@@ -133,13 +133,13 @@ static void meet(struct builder *builder, struct race_segment *segment,
 
 /* The rows of a span, one after the other; rows that touch are one. */
 struct rows {
-    struct race_span span;
+    struct byte_span span;
     size_t next;
     size_t start, end; /* of what is left of the row at hand; equal: none */
 };
 
 static void next_row(struct rows *rows) {
-    const struct race_span *span = &rows->span;
+    const struct byte_span *span = &rows->span;
     if (rows->next == span->height)
         return;
     rows->start = span->start + rows->next * span->pitch;
@@ -175,7 +175,7 @@ static void step(struct builder *builder, struct race_segment *segment, struct r
     emit(builder, part);
 }
 
-bool race_shadow_touch(struct race_shadow *shadow, const struct race_span *span,
+bool race_shadow_touch(struct race_shadow *shadow, const struct byte_span *span,
                        const struct race_access *access, const struct race_rules *rules) {
     struct builder builder = {.rules = rules};
     struct rows rows = {.span = *span};

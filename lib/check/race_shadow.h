@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stream/touch.h"
+
 struct race_stream;
 
 struct race_access {
@@ -19,11 +21,6 @@ struct race_access {
     const char *label;      /* lives as long as the process */
     bool write;
     bool possible; /* known by its buffer only */
-};
-
-/* `height` rows of `width` bytes, `pitch` bytes from row to row. */
-struct race_span {
-    size_t start, width, pitch, height;
 };
 
 struct race_segment {
@@ -54,7 +51,7 @@ struct race_rules {
 
 /* Compares the access with what is known of these bytes, and enters it, unless it is a thread's, or
  * another one stands for it; drops what is settled. False, and the shadow empty, without memory. */
-bool race_shadow_touch(struct race_shadow *shadow, const struct race_span *span,
+bool race_shadow_touch(struct race_shadow *shadow, const struct byte_span *span,
                        const struct race_access *access, const struct race_rules *rules);
 
 /* Forgets the bytes from start to end; more, without memory. */

@@ -7,6 +7,7 @@
 #include <uthash.h>
 
 #include "check/race.h"
+#include "check/race_shadow.h"
 #include "check/race_clock.h"
 
 struct context;
@@ -48,7 +49,7 @@ struct race_op {
         struct { /* of memory that begins or ends: the label, and its bytes */
             const char *label;
             bool runs_user_code;
-            struct race_touches touches; /* the op's own */
+            struct touches touches; /* the op's own */
         } command;
         struct {
             struct race_stream *stream;
@@ -136,7 +137,7 @@ struct race_visitor {
 };
 
 /* Compares all that is touched with what is known, enters it, and reports. */
-void race_visit(const struct race_visitor *visitor, const struct race_touches *touches);
+void race_visit(const struct race_visitor *visitor, const struct touches *touches);
 
 void race_forget_bytes(cl_mem root, size_t start, size_t end);
 

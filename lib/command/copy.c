@@ -2,7 +2,34 @@
 /* Copies of one dimension. */
 #include "base/error.h"
 #include "command/copy_call.h"
+#include "memory/staging.h"
 #include "stream/context.h"
+#include "stream/touch.h"
+
+static cls_status write(struct target target, const struct command *command, struct wait_list waits,
+                        cl_event *event) {
+    return enqueue_write(target.device, target.queue, command->u.copy.to, command->u.copy.range,
+                         command->u.copy.host, waits, event);
+}
+
+static cls_status read(struct target target, const struct command *command, struct wait_list waits,
+                       cl_event *event) {
+    return enqueue_read(target.device, target.queue, command->u.copy.from, command->u.copy.range,
+                        command->u.copy.host, waits, event);
+}
+
+static cls_status copy(struct target target, const struct command *command, struct wait_list waits,
+                       cl_event *event) {
+    return enqueue_copy(target.device, target.queue, command->u.copy.to, command->u.copy.to_offset,
+                        command->u.copy.from, command->u.copy.range, waits, event);
+}
+
+static const struct command_type type_write = {
+    .kind = CLS_COMMAND_COPY_H2D, .label = "copy_h2d", .enqueue = write, .touch = touch_copy};
+const struct command_type type_read = {
+    .kind = CLS_COMMAND_COPY_D2H, .label = "copy_d2h", .enqueue = read, .touch = touch_copy};
+static const struct command_type type_copy = {
+    .kind = CLS_COMMAND_COPY_D2D, .label = "copy_d2d", .enqueue = copy, .touch = touch_copy};
 
 /* A copy from or to host memory, which one to a device only reads. */
 struct host_copy {

@@ -5,7 +5,40 @@
 #include "command/op.h"
 #include "driver/memory.h"
 #include "driver/quirk.h"
+#include "memory/staging.h"
 #include "stream/context.h"
+#include "stream/touch.h"
+
+static cls_status write_rect(struct target target, const struct command *command,
+                             struct wait_list waits, cl_event *event) {
+    return enqueue_write_rect(target.device, target.queue, command->u.rect.to,
+                              &command->u.rect.rect, command->u.rect.host, waits, event);
+}
+
+static cls_status read_rect(struct target target, const struct command *command,
+                            struct wait_list waits, cl_event *event) {
+    return enqueue_read_rect(target.device, target.queue, command->u.rect.from,
+                             &command->u.rect.rect, command->u.rect.host, waits, event);
+}
+
+static cls_status copy_rect(struct target target, const struct command *command,
+                            struct wait_list waits, cl_event *event) {
+    return enqueue_copy_rect(target.device, target.queue, command->u.rect.to, command->u.rect.from,
+                             &command->u.rect.rect, waits, event);
+}
+
+static const struct command_type type_write_rect = {.kind = CLS_COMMAND_COPY_H2D,
+                                                    .label = "copy_rect_h2d",
+                                                    .enqueue = write_rect,
+                                                    .touch = touch_rect};
+static const struct command_type type_read_rect = {.kind = CLS_COMMAND_COPY_D2H,
+                                                   .label = "copy_rect_d2h",
+                                                   .enqueue = read_rect,
+                                                   .touch = touch_rect};
+static const struct command_type type_copy_rect = {.kind = CLS_COMMAND_COPY_D2D,
+                                                   .label = "copy_rect_d2d",
+                                                   .enqueue = copy_rect,
+                                                   .touch = touch_rect};
 
 /* Work-items of the kernel at most; of more bytes each takes several, as far apart as there are items. */
 enum { MOST_ITEMS = 1 << 20 };

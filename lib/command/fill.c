@@ -4,6 +4,16 @@
 
 #include "base/error.h"
 #include "command/copy_call.h"
+#include "stream/touch.h"
+
+static cls_status enqueue(struct target target, const struct command *command,
+                          struct wait_list waits, cl_event *event) {
+    return enqueue_fill(target.device, target.queue, command->u.fill.to, command->u.fill.range,
+                        command->u.fill.pattern, command->u.fill.pattern_bytes, waits, event);
+}
+
+static const struct command_type type_fill = {
+    .kind = CLS_COMMAND_FILL, .label = "fill", .enqueue = enqueue, .touch = touch_fill};
 
 enum { PATTERN_MAX = 16 };
 

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "check/race.h"
+#include "command/foreign.h"
+#include "command/kernel.h"
 #include "command/op.h"
+#include "command/user_code.h"
 #include "driver/event.h"
 #include "driver/queue.h"
 #include "driver/status.h"
@@ -136,7 +138,7 @@ static struct run_result run_foreign(struct stream *stream, struct command *comm
 }
 
 const struct command_type type_foreign = {
-    .kind = CLS_COMMAND_FOREIGN, .label = "foreign call", .run = run_foreign};
+    .kind = CLS_COMMAND_FOREIGN, .label = "foreign call", .run = run_foreign, .user_code = true};
 
 /* --- calls of a foreign library by an operation --- */
 
@@ -175,13 +177,13 @@ static void discard_library(struct command *command) {
 static const struct command_type type_library = {.kind = CLS_COMMAND_FOREIGN,
                                                  .label = "library call",
                                                  .run = run_library,
-                                                 .touch = race_touch_args,
+                                                 .touch = touch_args,
                                                  .discard = discard_library};
 static const struct command_type type_library_inline = {.kind = CLS_COMMAND_FOREIGN,
                                                         .label = "library call",
                                                         .enqueue = enqueue_library,
                                                         .in_parts = true,
-                                                        .touch = race_touch_args,
+                                                        .touch = touch_args,
                                                         .discard = discard_library};
 
 /* Whether the call can be enqueued by whoever submits it: nothing is left to compile, and the stream's
@@ -232,7 +234,7 @@ cls_status op_library(struct op_call *call, const struct op_library_call *librar
     memcpy(command.u.library.arguments, library->arguments, library->bytes);
     cls_status status = keep_buffers(call, &command);
     struct op_arg args[OP_MAX_VIEWS + 1];
-    const struct race_args known = {.op_args = args, .count = library_args(call, args)};
+    const struct launch_args known = {.op_args = args, .count = library_args(call, args)};
     if (!status) {
         pthread_mutex_lock(&call->stream->lock);
         return stream_submit_entered(call->stream, &command, &known, &call->last_position);

@@ -1,8 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /* Host functions and completion callbacks as commands. */
 #include "base/error.h"
+#include "command/user_code.h"
 #include "stream/context.h"
+#include "stream/engine.h"
 #include "stream/stream.h"
+
+static struct run_result run_host(struct stream *stream, struct command *command,
+                                  cls_status so_far) {
+    (void)so_far;
+    user_code_enter(stream, command);
+    command->u.host.fn(command->u.host.arg);
+    user_code_leave();
+    return (struct run_result){.status = CLS_SUCCESS};
+}
+
+static struct run_result run_callback(struct stream *stream, struct command *command,
+                                      cls_status so_far) {
+    if (engine_is_down() && !so_far)
+        so_far = CLS_ERROR_SHUTDOWN;
+    user_code_enter(stream, command);
+    command->u.host.callback(command->u.host.stream, so_far, command->u.host.arg);
+    user_code_leave();
+    return (struct run_result){.status = CLS_SUCCESS};
+}
+
+static const struct command_type type_host = {.kind = CLS_COMMAND_HOST,
+                                              .label = "host function",
+                                              .run = run_host,
+                                              .after_completion = true,
+                                              .user_code = true};
+static const struct command_type type_callback = {.kind = CLS_COMMAND_CALLBACK,
+                                                  .label = "callback",
+                                                  .run = run_callback,
+                                                  .after_completion = true,
+                                                  .when_failed = true,
+                                                  .user_code = true};
 
 static cls_status submit(cls_stream handle, struct command *command) {
     struct stream *stream;

@@ -11,6 +11,7 @@
 #include "base/handle.h"
 #include "driver/device.h"
 #include "driver/kernel.h"
+#include "stream/touch.h"
 
 struct context;
 struct program;
@@ -66,5 +67,8 @@ cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_la
 /* Makes a launch of a slot's kernel, which it borrows, but for its shape: the arguments are to be set, and the
  * launch is to be submitted, before the stream's lock is left. */
 void kernel_command(struct kernel_slot *slot, struct command *out);
+
+extern const struct command_type type_launch;
+touch_fn touch_args; /* of launches, and of calls that name their arguments alike */
 
 #endif

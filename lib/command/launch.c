@@ -221,7 +221,7 @@ cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_la
         return status;
     }
     status = set_all(stream, slot, args, n_args, &command);
-    const struct race_args known = {.args = args, .count = n_args};
+    const struct launch_args known = {.args = args, .count = n_args};
     if (!RARELY(status))
         return stream_submit_entered(stream, &command, &known, position);
     pthread_mutex_unlock(&stream->lock);

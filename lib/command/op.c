@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "check/race.h"
+#include "command/copy_call.h"
 #include "command/kernel.h"
 #include "command/named_kernels.h"
 #include "command/op_kernel.h"
@@ -242,7 +243,7 @@ static cls_status check_count(const struct kernel *kernel, unsigned n_args) {
 /* With the stream entered, which it leaves. */
 static cls_status submit(struct stream *stream, cls_status status, struct command *command,
                          const struct op_arg *args, unsigned n_args, uint64_t *position) {
-    const struct race_args known = {.op_args = args, .count = n_args};
+    const struct launch_args known = {.op_args = args, .count = n_args};
     if (!status)
         return stream_submit_entered(stream, command, &known, position);
     pthread_mutex_unlock(&stream->lock);

@@ -4,6 +4,71 @@
 #include "command/copy_call.h"
 #include "driver/quirk.h"
 #include "stream/context.h"
+#include "stream/handover.h"
+#include "stream/touch.h"
+
+static cls_status command_migrate(struct target target, const struct migration *migration,
+                                  struct wait_list waits, cl_event *event) {
+    struct buffer *buffer = migration->by_turns;
+    if (!buffer)
+        return enqueue_migrate(target.device, target.queue, migration->memory, migration->to_host,
+                               waits, event);
+    if (atomic_load(&buffer->svm_owner->is_mapped) == migration->to_host)
+        return enqueue_marker(target.device, target.queue, waits, event);
+    cls_status status =
+        migration->to_host
+            ? enqueue_map(target.device, target.queue, buffer->memory, buffer->bytes, waits, event)
+            : enqueue_unmap(target.device, target.queue, buffer->memory, buffer->host, waits,
+                            event);
+    if (!status)
+        atomic_store(&buffer->svm_owner->is_mapped, migration->to_host);
+    return status;
+}
+
+static void discard_migrate(struct command *command) {
+    if (command->u.migrate.prefetch)
+        pending_prefetch_end(command->u.migrate.prefetch);
+}
+
+static cls_status migrate(struct target target, const struct command *command,
+                          struct wait_list waits, cl_event *event) {
+    return command_migrate(target, &command->u.migrate, waits, event);
+}
+
+/* A migration whose enqueueing would wait for the work ahead: a worker waits for that instead. */
+static struct run_result run_migrate(struct stream *stream, struct command *command,
+                                     cls_status so_far) {
+    struct run_result result = {.status = CLS_SUCCESS};
+    (void)so_far;
+    pthread_mutex_lock(&stream->lock);
+    result.status = handover_choose_queue(stream, command);
+    struct target target = {stream->context->device, stream->queue->cl, false};
+    pthread_mutex_unlock(&stream->lock);
+    if (result.status) {
+        result.code = cls_last_error_code();
+        return result;
+    }
+    result.status =
+        command_migrate(target, &command->u.migrate, (struct wait_list){0, NULL}, &result.event);
+    if (result.status)
+        result.event = NULL;
+    result.code = result.status ? cls_last_error_code() : CL_SUCCESS;
+    return result;
+}
+
+static const struct command_type type_late_migrate = {.kind = CLS_COMMAND_MIGRATE,
+                                                      .label = "prefetch",
+                                                      .run = run_migrate,
+                                                      .touch = touch_migrate,
+                                                      .discard = discard_migrate,
+                                                      .after_completion = true,
+                                                      .leaves_event = true};
+
+static const struct command_type type_migrate = {.kind = CLS_COMMAND_MIGRATE,
+                                                 .label = "prefetch",
+                                                 .enqueue = migrate,
+                                                 .touch = touch_migrate,
+                                                 .discard = discard_migrate};
 
 static bool can_migrate_to_host(const struct copy_call *t) {
     return !(t->stream->context->device->quirks & QUIRK_HOST_MIGRATION_CORRUPTS);

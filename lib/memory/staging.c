@@ -5,13 +5,13 @@
 
 #include "base/error.h"
 #include "base/mover.h"
-#include "check/race.h"
 #include "driver/event.h"
 #include "driver/memory.h"
 #include "memory/buffer.h"
 #include "stream/context.h"
 #include "stream/handover.h"
 #include "stream/stream.h"
+#include "stream/touch.h"
 #include "stream/waiter.h"
 
 /* Chunks of 4 MiB reach the bus's speed (PLATFORMS: copies); a copy keeps up to four in flight. */
@@ -319,20 +319,20 @@ static struct run_result staged_read_rect(struct stream *stream, struct command 
 const struct command_type type_staged_write = {.kind = CLS_COMMAND_COPY_H2D,
                                                .label = "copy_h2d",
                                                .run = staged_write,
-                                               .touch = race_touch_copy,
+                                               .touch = touch_copy,
                                                .after_completion = true};
 const struct command_type type_staged_read = {.kind = CLS_COMMAND_COPY_D2H,
                                               .label = "copy_d2h",
                                               .run = staged_read,
-                                              .touch = race_touch_copy,
+                                              .touch = touch_copy,
                                               .after_completion = true};
 const struct command_type type_staged_write_rect = {.kind = CLS_COMMAND_COPY_H2D,
                                                     .label = "copy_rect_h2d",
                                                     .run = staged_write_rect,
-                                                    .touch = race_touch_rect,
+                                                    .touch = touch_rect,
                                                     .after_completion = true};
 const struct command_type type_staged_read_rect = {.kind = CLS_COMMAND_COPY_D2H,
                                                    .label = "copy_rect_d2h",
                                                    .run = staged_read_rect,
-                                                   .touch = race_touch_rect,
+                                                   .touch = touch_rect,
                                                    .after_completion = true};

@@ -15,8 +15,8 @@
 #include "stream/dep.h"
 
 struct command;
-struct race_args;
-struct race_touches;
+struct launch_args;
+struct touches;
 struct kernel;
 struct kernel_slot;
 struct event;
@@ -57,9 +57,11 @@ struct command_type {
     bool leaves_event;
     /* Accepted by, and run on, a poisoned stream. */
     bool when_failed;
-    /* Which memory it touches, for the race checker (check/race.h); NULL: none, or none that is known. */
-    void (*touch)(struct race_touches *touches, const struct device *device,
-                  const struct command *command, const struct race_args *args);
+    /* It runs code of the user's, which may call into the library. */
+    bool user_code;
+    /* Which bytes it touches (stream/touch.h); NULL: none, or none that is known. */
+    void (*touch)(struct touches *touches, const struct device *device,
+                  const struct command *command, const struct launch_args *args);
     /* Undoes what the command holds besides its references, once it is handed over or dropped. */
     void (*discard)(struct command *command);
     /* What it borrows from its stream becomes its own, before it is deferred. NULL: it never borrows. */
@@ -219,14 +221,8 @@ static inline void refs_move(struct refs *to, struct refs *from) {
 /* Drops a command that is not, or no longer, submitted: discard, references, dependencies. */
 void command_drop(struct command *command);
 
-void discard_migrate(struct command *command);
-cls_status command_migrate(struct target target, const struct migration *migration,
-                           struct wait_list waits, cl_event *event);
-
-/* The types of commands, one table for all. */
-extern const struct command_type type_launch, type_write, type_read, type_copy, type_write_rect,
-    type_read_rect, type_copy_rect, type_fill, type_migrate, type_late_migrate, type_marker,
-    type_mark, type_staged_write, type_staged_read, type_staged_write_rect, type_staged_read_rect,
-    type_host, type_callback, type_foreign;
+/* Marks of a place in the order: the second kind is run on a poisoned stream too, by a worker. The types of other
+ * commands stand beside what submits them. */
+extern const struct command_type type_marker, type_mark;
 
 #endif

@@ -20,7 +20,7 @@ bool cross_context_find(struct stream *stream, const struct command *command, st
 static inline bool cross_context_holds(struct stream *stream, const struct command *command,
                                        struct deps *deps) {
     return (stream->context->device->quirks & QUIRK_UNLIKE_GRIDS_ABORT) &&
-           command->type == &type_launch && cross_context_find(stream, command, deps);
+           command->type->kind == CLS_COMMAND_KERNEL && cross_context_find(stream, command, deps);
 }
 
 #endif

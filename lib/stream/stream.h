@@ -221,7 +221,7 @@ cls_status stream_enter(cls_stream handle, struct stream **out);
 cls_status stream_enter_to_return(cls_stream handle, const struct context *owner,
                                   struct stream **out);
 cls_status stream_submit_entered(struct stream *stream, struct command *command,
-                                 const struct race_args *args, uint64_t *position);
+                                 const struct launch_args *args, uint64_t *position);
 
 /* Makes later work wait for a dependency; takes over its references on success. */
 cls_status stream_add_wait(struct stream *stream, const struct dep *dep);

@@ -30,7 +30,7 @@ enum route { TO_DRIVER, TO_FIFO };
 static void count(struct stream *stream, const struct command *command) {
     cls_command_kind kind = command->type->kind;
     stream->counters.commands[kind]++;
-    if (command->type == &type_launch)
+    if (kind == CLS_COMMAND_KERNEL)
         stream->counters.work_items += command->u.launch.shape.items;
     if (kind == CLS_COMMAND_COPY_H2D)
         stream->counters.bytes_to_device += command->bytes;
@@ -139,19 +139,19 @@ static inline unsigned left_to_do(struct stream *stream, enum route route) {
 
 /* A failure that was found meanwhile is propagated by the engine: the caller may hold locks of layers above. */
 cls_status stream_submit_entered(struct stream *stream, struct command *command,
-                                 const struct race_args *args, uint64_t *position) {
+                                 const struct launch_args *args, uint64_t *position) {
     enum route route = TO_FIFO;
     bool held = false;
     const bool checked = race_on(), blocking = blocking_launches();
-    struct race_touches touches;
+    struct touches touches;
     command->event_need = position || blocking ? EVENT_NEEDED : EVENT_NOT_NEEDED;
     if (checked)
-        race_collect(&touches, stream, command, args);
+        touches_collect(&touches, stream, command, args);
     cls_status status = prepare(stream, command, &route, &held);
     if (!RARELY(status))
         status = commit(stream, command, route);
     if (checked && status)
-        race_drop(&touches);
+        touches_free(&touches);
     else if (checked)
         race_submitted(stream, command, &touches);
     if (RARELY(status) && command->record)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands that the library runs itself, on a worker: host functions and callbacks; foreign code is in
- * foreign.c, the staged copies in staging.c. A worker stays with a stream while its next commands are for workers too.
+ * The worker's side of a FIFO: it runs the head on its thread, and stays with the stream while the next
+ * command is for a worker too.
  */
 #include "stream/worker_commands.h"
 
@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check/race.h"
 #include "driver/queue.h"
 #include "stream/context.h"
 #include "stream/engine.h"
@@ -18,73 +17,6 @@
 #include "stream/observe.h"
 #include "stream/stream.h"
 #include "stream/worker.h"
-
-void user_code_enter(struct stream *stream, const struct command *command) {
-    if (race_on())
-        race_enter(stream, command);
-    worker_enter_user_code(stream);
-}
-
-void user_code_leave(void) {
-    worker_leave_user_code();
-    if (race_on())
-        race_leave();
-}
-
-static struct run_result run_host(struct stream *stream, struct command *command,
-                                  cls_status so_far) {
-    (void)so_far;
-    user_code_enter(stream, command);
-    command->u.host.fn(command->u.host.arg);
-    user_code_leave();
-    return (struct run_result){.status = CLS_SUCCESS};
-}
-
-static struct run_result run_callback(struct stream *stream, struct command *command,
-                                      cls_status so_far) {
-    if (engine_is_down() && !so_far)
-        so_far = CLS_ERROR_SHUTDOWN;
-    user_code_enter(stream, command);
-    command->u.host.callback(command->u.host.stream, so_far, command->u.host.arg);
-    user_code_leave();
-    return (struct run_result){.status = CLS_SUCCESS};
-}
-
-const struct command_type type_host = {
-    .kind = CLS_COMMAND_HOST, .label = "host function", .run = run_host, .after_completion = true};
-const struct command_type type_callback = {.kind = CLS_COMMAND_CALLBACK,
-                                           .label = "callback",
-                                           .run = run_callback,
-                                           .after_completion = true,
-                                           .when_failed = true};
-/* A migration whose enqueueing would wait for the work ahead: a worker waits for that instead. */
-static struct run_result run_migrate(struct stream *stream, struct command *command,
-                                     cls_status so_far) {
-    struct run_result result = {.status = CLS_SUCCESS};
-    (void)so_far;
-    pthread_mutex_lock(&stream->lock);
-    result.status = handover_choose_queue(stream, command);
-    struct target target = {stream->context->device, stream->queue->cl, false};
-    pthread_mutex_unlock(&stream->lock);
-    if (result.status) {
-        result.code = cls_last_error_code();
-        return result;
-    }
-    result.status =
-        command_migrate(target, &command->u.migrate, (struct wait_list){0, NULL}, &result.event);
-    if (result.status)
-        result.event = NULL;
-    result.code = result.status ? cls_last_error_code() : CL_SUCCESS;
-    return result;
-}
-
-const struct command_type type_late_migrate = {.kind = CLS_COMMAND_MIGRATE,
-                                               .label = "prefetch",
-                                               .run = run_migrate,
-                                               .touch = race_touch_migrate,
-                                               .discard = discard_migrate,
-                                               .after_completion = true,
-                                               .leaves_event = true};
 
 static struct run_result run_nothing(struct stream *stream, struct command *command,
                                      cls_status so_far) {

@@ -5,10 +5,6 @@
 
 #include "stream/command.h"
 
-/* Around the user's code, on a worker, for a command. */
-void user_code_enter(struct stream *stream, const struct command *command);
-void user_code_leave(void);
-
 /* Runs the head of a FIFO that is in FIFO_ON_WORKER, and goes on while the next head is for a worker too. */
 void worker_commands_run(struct stream *stream);
 

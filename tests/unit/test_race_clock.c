@@ -111,8 +111,8 @@ static uint32_t number(uint32_t below) {
     return (uint32_t)(random >> 20) % below;
 }
 
-static struct race_span any_span(void) {
-    struct race_span span = {number(20), 1 + number(8), 0, 1 + number(4)};
+static struct byte_span any_span(void) {
+    struct byte_span span = {number(20), 1 + number(8), 0, 1 + number(4)};
     span.pitch = span.width + number(3);
     return span;
 }
@@ -144,7 +144,7 @@ static void test_shadows_find_what_bytes_find(void **state) {
         struct race_access access = {.by = (struct race_stream *)(void *)&names[s],
                                      .position = ++clocks[s][s],
                                      .write = number(3) == 0};
-        struct race_span span = any_span();
+        struct byte_span span = any_span();
         memcpy(model.after, clocks[s], sizeof model.after);
         memset(model.found, 0, sizeof model.found);
         assert_true(race_shadow_touch(&shadow, &span, &access, &rules));

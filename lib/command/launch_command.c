@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* A launch as a command: how it is enqueued, deferred and dropped, and which bytes its arguments touch. */
+#include "base/error.h"
+#include "command/kernel.h"
+#include "command/kernel_slots.h"
+#include "command/op.h"
+#include "memory/buffer.h"
+#include "stream/flight.h"
+#include "stream/stream.h"
+#include "stream/touch.h"
+
+static cls_status launch(struct target target, const struct command *command,
+                         struct wait_list waits, cl_event *event) {
+    const struct launch_shape *shape = &command->u.launch.shape;
+    return enqueue_kernel(target.device, target.queue, command->u.launch.instance, shape->dims,
+                          shape->global, shape->has_local ? shape->local : NULL, waits, event);
+}
+
+static void launch_discard(struct command *command) {
+    if (!command->u.launch.slot)
+        kernel_give_instance(command->u.launch.kernel, command->u.launch.instance);
+}
+
+/* With references of its own to what the stream's newest flight lends it, for which it has room: nothing is
+ * lent to a launch of more arguments. */
+static void own_lent(struct stream *stream, struct command *command) {
+    const struct flight *lender = flight_last(&stream->flights);
+    for (unsigned i = 0; command->lent >> i; i++)
+        if (command->lent >> i & 1) {
+            object_retain(lender->refs.here[i]);
+            command_keep(command, lender->refs.here[i]);
+        }
+    command->lent = 0;
+}
+
+static cls_status launch_own(struct stream *stream, struct command *command) {
+    struct kernel_slot *slot = command->u.launch.slot;
+    own_lent(stream, command);
+    cls_status status = slot ? kernel_slot_give(slot, command) : CLS_SUCCESS;
+    if (!status)
+        command->u.launch.slot = NULL;
+    return status;
+}
+
+/* The buffer of a handle that another thread may be destroying: then its last use is that thread's. */
+static void add_arg(struct touches *touches, const struct device *device, const cls_arg *arg,
+                    bool writable) {
+    struct buffer *buffer = object_acquire(&buffer_pool, arg->u.buffer);
+    if (!buffer)
+        return;
+    struct byte_span span = byte_span_1d(arg->u.part.offset, arg->size);
+    if (arg->access == CLS_ACCESS_UNKNOWN)
+        touches_add_whole(touches, device, buffer->memory, writable, true);
+    else
+        touches_add_buffer(touches, device, buffer->memory, &span, arg->access != CLS_ACCESS_READ,
+                           false);
+    buffer_put(buffer);
+}
+
+void touch_args(struct touches *touches, const struct device *device, const struct command *command,
+                const struct launch_args *args) {
+    for (unsigned i = 0; args && i < args->count; i++) {
+        const struct op_arg *own = args->op_args ? &args->op_args[i] : NULL;
+        const cls_arg *arg = args->args ? &args->args[i] : NULL;
+        if (own && own->kind == OP_ARG_BUFFER) {
+            struct byte_span span = byte_span_1d(own->u.part.offset, own->size);
+            touches_add_buffer(touches, device, own->u.part.buffer->memory, &span, own->writes,
+                               false);
+        }
+        if (arg && arg->kind == CLS_ARG_BUFFER && arg->u.buffer)
+            add_arg(touches, device, arg,
+                    !kernel_parameter_is_const(device, command->u.launch.instance, i));
+    }
+}
+
+const struct command_type type_launch = {.kind = CLS_COMMAND_KERNEL,
+                                         .label = "kernel",
+                                         .enqueue = launch,
+                                         .touch = touch_args,
+                                         .discard = launch_discard,
+                                         .own = launch_own};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which bytes a command reads and writes. A command type says so by its `touch`; the race checker (check/race.h)
+ * asks while it is on, and nobody else does.
+ */
+#ifndef CLSTREAM_STREAM_TOUCH_H
+#define CLSTREAM_STREAM_TOUCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <clstream/kernel.h>
+
+#include "driver/device.h"
+
+struct command;
+struct op_arg;
+struct stream;
+
+/* The arguments of a launch: the caller's or a typed operation's. */
+struct launch_args {
+    const cls_arg *args;
+    const struct op_arg *op_args;
+    unsigned count;
+};
+
+/* `height` rows of `width` bytes, `pitch` bytes from row to row. */
+struct byte_span {
+    size_t start, width, pitch, height;
+};
+
+static inline struct byte_span byte_span_1d(size_t offset, size_t bytes) {
+    return (struct byte_span){offset, bytes, bytes, 1};
+}
+
+/* Bytes of a buffer, counted from the start of the root buffer that it is a part of, or of host memory. */
+struct touch {
+    cl_mem root;   /* NULL: host memory */
+    size_t bytes;  /* of the buffer */
+    size_t origin; /* of the buffer in its root */
+    struct byte_span span;
+    bool write;
+    bool possible; /* an undeclared kernel argument: it may be touched */
+};
+
+struct touches {
+    struct touch *items;
+    size_t count, capacity;
+    bool failed; /* no memory: some are missing */
+};
+
+/* Adds what the command touches, from its arguments. `args` is NULL but for launches. */
+typedef void touch_fn(struct touches *touches, const struct device *device,
+                      const struct command *command, const struct launch_args *args);
+touch_fn touch_copy, touch_rect, touch_fill, touch_migrate;
+
+void touches_add_buffer(struct touches *touches, const struct device *device, cl_mem memory,
+                        const struct byte_span *span, bool write, bool possible);
+void touches_add_whole(struct touches *touches, const struct device *device, cl_mem memory,
+                       bool write, bool possible);
+void touches_add_host(struct touches *touches, const void *memory, const struct byte_span *span,
+                      bool write);
+
+/* Collects what the command touches, while it still holds what it uses. */
+void touches_collect(struct touches *touches, const struct stream *stream,
+                     const struct command *command, const struct launch_args *args);
+void touches_free(struct touches *touches);
+
+#endif
