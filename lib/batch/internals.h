@@ -3,7 +3,6 @@
  * All that lib/batch may use of stream/, memory/, command/ and check/. No other file of lib/batch includes a
  * header of these rooms.
  *
- *   check/blocking.h      holds CLSTREAM_LAUNCH_BLOCKING's waits while a batch is locked
  *   check/race.h          tells the race checker of waits that were skipped because the work was done
  *   command/copy_call.h   downloads from buffers without a handle
  *   command/kernel.h      kernels of regions
@@ -11,14 +10,15 @@
  *   command/op_kernel.h   builds generated kernels
  *   memory/buffer.h       buffers for values; checks of the caller's arrays
  *   memory/mempool.h      stream-ordered memory for the arena
+ *   stream/blocking.h     holds CLSTREAM_LAUNCH_BLOCKING's waits while a batch is locked
  *   stream/context.h      contexts and their devices
+ *   stream/follow.h       makes work of one stream wait for another's
  *   stream/mutant.h       places at which tests leave out a wait
  *   stream/stream.h       positions of streams, and waits for them
  */
 #ifndef CLSTREAM_BATCH_INTERNALS_H
 #define CLSTREAM_BATCH_INTERNALS_H
 
-#include "check/blocking.h"
 #include "check/race.h"
 #include "command/copy_call.h"
 #include "command/kernel.h"
@@ -26,7 +26,9 @@
 #include "command/op_kernel.h"
 #include "memory/buffer.h"
 #include "memory/mempool.h"
+#include "stream/blocking.h"
 #include "stream/context.h"
+#include "stream/follow.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"
 

@@ -153,6 +153,12 @@ cls_status explain_timeout(struct stream *stream) {
     return explain_timeout_of(what, &stream, 1);
 }
 
+cls_status explain_timeout_all(struct stream *const *streams, size_t count) {
+    char what[64];
+    snprintf(what, sizeof what, "all %zu streams are still at work", count);
+    return explain_timeout_of(what, streams, count);
+}
+
 /* --- the public call --- */
 
 static cls_status explain(struct context *context, char *text, size_t size, size_t *length) {

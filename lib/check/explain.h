@@ -33,4 +33,7 @@ cls_status explain_timeout(struct stream *stream);
 /* The same for a wait for `what`, a sentence, which is work of the streams. */
 cls_status explain_timeout_of(const char *what, struct stream *const *streams, size_t count);
 
+/* The same for a wait for the first of the streams. */
+cls_status explain_timeout_all(struct stream *const *streams, size_t count);
+
 #endif

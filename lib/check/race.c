@@ -10,8 +10,6 @@
 #include "stream/context.h"
 #include "stream/stream.h"
 
-ASKED _Atomic bool race_is_on;
-
 /* All is guarded by the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 struct race_clock race_known;

@@ -30,23 +30,16 @@
 #ifndef CLSTREAM_CHECK_RACE_H
 #define CLSTREAM_CHECK_RACE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/rare.h"
 #include "driver/device.h"
+#include "stream/hooks.h"
 #include "stream/touch.h"
 
 struct stream;
 struct context;
 struct command;
-
-extern _Atomic bool race_is_on; /* set before the first stream is made, never afterwards */
-
-static inline bool race_on(void) {
-    return RARELY(atomic_load_explicit(&race_is_on, memory_order_relaxed));
-}
 
 /* Reads CLSTREAM_CHECK, once. */
 void race_prepare(void);

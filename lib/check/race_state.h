@@ -7,8 +7,8 @@
 #include <uthash.h>
 
 #include "check/race.h"
-#include "check/race_shadow.h"
 #include "check/race_clock.h"
+#include "check/race_shadow.h"
 
 struct context;
 struct race_op;

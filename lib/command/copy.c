@@ -159,3 +159,29 @@ cls_status cls_copy_d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_
                         size_t bytes, cls_stream stream) {
     return d2d(dst, dst_offset, src, src_offset, bytes, stream, true);
 }
+
+/* --- a buffer and its contents in one call --- */
+
+cls_status cls_buffer_from_host(cls_context handle, const void *data, size_t bytes,
+                                cls_buffer *out) {
+    cls_buffer buffer;
+    if (!data)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_buffer_from_host: data is null");
+    cls_status status = buffer_check_create(bytes, out, "cls_buffer_from_host");
+    if (!status)
+        status = check_may_block();
+    if (!status)
+        status = cls_buffer_create(handle, bytes, &buffer);
+    if (status)
+        return status;
+    status = cls_copy_h2d(buffer, 0, data, bytes, NULL);
+    if (status)
+        cls_buffer_destroy(buffer);
+    else
+        *out = buffer;
+    return status;
+}
+
+cls_status cls_buffer_to_host(cls_buffer buffer, void *data, size_t bytes) {
+    return cls_copy_d2h(data, buffer, 0, bytes, NULL);
+}

@@ -13,38 +13,11 @@
 
 #include "base/cache_line.h"
 #include "driver/cl.h"
+#include "stream/launched.h"
 
 struct stream;
 struct kernel;
 struct command;
-
-enum { KERNEL_SLOTS = 4, CACHED_ARGS = 8 };
-
-/* What an argument was last set to: some drivers take 50 ns to be told the same again. */
-struct arg_cache {
-    cls_arg_kind kind;
-    size_t size; /* 0: not known; of a buffer's, that of a cl_mem */
-    union {
-        struct { /* a handle comes back some day: where it has 32 bits, after 8,191 others */
-            cls_buffer handle;
-            cl_mem memory;
-        } buffer;
-        unsigned char bytes[16];
-    } u;
-};
-
-struct kernel_slot {
-    const void *handle;
-    struct kernel *kernel; /* retained; NULL: free */
-    cl_kernel instance;
-    unsigned n_cached; /* of those that follow; none where somebody else has set them */
-    struct arg_cache cached[CACHED_ARGS];
-};
-
-struct kernel_slots {
-    _Alignas(CACHE_LINE) struct kernel_slot slot[KERNEL_SLOTS];
-    unsigned next; /* to be given up */
-};
 
 /* The slot of a kernel, found or made; valid until the next call. Reports a handle that is none, and a
  * kernel of another context than the stream's. */

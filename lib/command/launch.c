@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "check/race.h"
 #include "command/copy_call.h"
 #include "command/kernel.h"
 #include "command/kernel_slots.h"

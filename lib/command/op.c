@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "check/race.h"
 #include "command/copy_call.h"
 #include "command/kernel.h"
+#include "command/kernel_slots.h"
 #include "command/named_kernels.h"
 #include "command/op_kernel.h"
 #include "memory/buffer.h"

@@ -221,6 +221,8 @@ static cls_status wait_marked(const struct plan *plan, size_t start, uint64_t de
     else
         status =
             error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to wait for %zu streams", plan->count);
+    if (status == CLS_ERROR_TIMEOUT)
+        status = explain_timeout_all(streams, plan->count);
     free(streams);
     free(positions);
     return status;

@@ -10,6 +10,7 @@
  *   stream/context.h      contexts of pools
  *   stream/dep.h          dependencies on timelines
  *   stream/engine.h       wakes the engine when a gate may have opened
+ *   stream/follow.h       makes work of one stream wait for another's
  *   stream/gate.h         timelines are gates
  *   stream/mutant.h       places at which tests leave out a wait
  *   stream/stream.h       positions of streams, their failures, and waits for them
@@ -26,6 +27,7 @@
 #include "stream/context.h"
 #include "stream/dep.h"
 #include "stream/engine.h"
+#include "stream/follow.h"
 #include "stream/gate.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"

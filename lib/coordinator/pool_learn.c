@@ -75,6 +75,8 @@ static cls_status wait_any(struct pool *pool, uint64_t deadline, cls_stream *out
     if (!status)
         status = stream_wait_any(waiting.streams, waiting.positions, waiting.count, waiting.start,
                                  deadline, &which);
+    if (status == CLS_ERROR_TIMEOUT)
+        status = explain_timeout_all(waiting.streams, waiting.count);
     if (!status)
         *out = waiting.handles[which];
     waiting_free(&waiting);

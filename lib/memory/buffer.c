@@ -2,16 +2,16 @@
 #include "memory/buffer.h"
 
 #include "base/error.h"
-#include "check/race.h"
 #include "driver/memory.h"
 #include "memory/mempool.h"
 #include "stream/context.h"
+#include "stream/hooks.h"
 #include "stream/stream.h"
 
 static void buffer_finalize(struct object *object) {
     struct buffer *buffer = (struct buffer *)(void *)object;
     if (race_on())
-        race_forget_memory(buffer->context->device, buffer->memory);
+        hooks.race.forget_memory(buffer->context->device, buffer->memory);
     if (buffer->host)
         managed_free(buffer);
     else
@@ -92,7 +92,7 @@ cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer 
     return status;
 }
 
-static cls_status check_create(size_t bytes, const void *out, const char *call) {
+cls_status buffer_check_create(size_t bytes, const void *out, const char *call) {
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "%s: out is null", call);
     if (!bytes)
@@ -117,32 +117,8 @@ cls_status buffer_create_owned(cls_context handle, size_t bytes, const char *own
 }
 
 cls_status cls_buffer_create(cls_context handle, size_t bytes, cls_buffer *out) {
-    cls_status status = check_create(bytes, out, "cls_buffer_create");
+    cls_status status = buffer_check_create(bytes, out, "cls_buffer_create");
     return status ? status : buffer_create_owned(handle, bytes, NULL, out);
-}
-
-cls_status cls_buffer_from_host(cls_context handle, const void *data, size_t bytes,
-                                cls_buffer *out) {
-    cls_buffer buffer;
-    if (!data)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_buffer_from_host: data is null");
-    cls_status status = check_create(bytes, out, "cls_buffer_from_host");
-    if (!status)
-        status = check_may_block();
-    if (!status)
-        status = cls_buffer_create(handle, bytes, &buffer);
-    if (status)
-        return status;
-    status = cls_copy_h2d(buffer, 0, data, bytes, NULL);
-    if (status)
-        cls_buffer_destroy(buffer);
-    else
-        *out = buffer;
-    return status;
-}
-
-cls_status cls_buffer_to_host(cls_buffer buffer, void *data, size_t bytes) {
-    return cls_copy_d2h(data, buffer, 0, bytes, NULL);
 }
 
 static cls_status destroy(cls_buffer handle, bool by_owner) {
@@ -171,4 +147,10 @@ cls_status cls_buffer_get_size(cls_buffer handle, size_t *bytes) {
     *bytes = buffer->bytes;
     buffer_put(buffer);
     return CLS_SUCCESS;
+}
+
+/* A pool gives a slot again only once it has no other references. */
+void buffer_abandon(struct object *object) {
+    if (object->pool == &buffer_pool)
+        atomic_store(&((struct buffer *)(void *)object)->use_abandoned, true);
 }

@@ -71,4 +71,10 @@ void managed_free(struct buffer *buffer);
 /* Whether [memory, memory + bytes) lies within one block of cls_host_alloc. */
 bool host_is_pinned(const void *memory, size_t bytes);
 
+/* Checks the arguments of a call that makes a buffer. Reports. */
+cls_status buffer_check_create(size_t bytes, const void *out, const char *call);
+
+/* Marks what a command holds, if it is a buffer, as in use for ever (stream/abandoned.h). */
+void buffer_abandon(struct object *object);
+
 #endif

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "check/race.h"
 #include "driver/memory.h"
 #include "memory/buffer.h"
 #include "stream/abandoned.h"
 #include "stream/context.h"
+#include "stream/hooks.h"
 #include "stream/stream.h"
 
 struct block {
@@ -196,7 +196,7 @@ cls_status cls_host_free(void *memory) {
         return error_set(CLS_ERROR_INVALID_VALUE, "%p is no memory of cls_host_alloc", memory);
     drain(&block.pinned);
     if (race_on())
-        race_forget_host(block.pinned.host, block.pinned.bytes);
+        hooks.race.forget_host(block.pinned.host, block.pinned.bytes);
     if (!abandon(&block))
         release(&block);
     return CLS_SUCCESS;

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "check/race.h"
 #include "memory/magazine.h"
 #include "stream/context.h"
+#include "stream/hooks.h"
 
 /* --- malloc --- */
 
@@ -19,7 +19,7 @@
 static void begin(struct magazine *magazine, struct buffer *slot, size_t bytes, enum source source,
                   cls_buffer *handle) {
     if (race_on())
-        race_begins(magazine->stream, slot->memory);
+        hooks.race.begins(magazine->stream, slot->memory);
     slot->bytes = bytes;
     if (handle)
         *handle = object_handle(&slot->object);
@@ -183,7 +183,7 @@ void magazine_free(struct magazine *magazine, struct buffer *slot, cls_free_mode
     struct stream *stream = magazine->stream;
     uint64_t home = atomic_load_explicit(&slot->home, memory_order_relaxed);
     if (race_on() && mode == CLS_FREE_IN_ORDER)
-        race_ends(stream, slot->memory);
+        hooks.race.ends(stream, slot->memory);
     slot->freed_at = stream_newest_locked(stream) + (stream->waits.count != 0);
     magazine->last_free = slot->freed_at;
     if (home == stream->id)

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "memory/magazine.h"
 #include "stream/context.h"
+#include "stream/follow.h"
 #include "stream/mutant.h"
 
 enum { MOST_OTHERS = 32 };

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "check/race.h"
 #include "memory/magazine.h"
 #include "stream/context.h"
 #include "stream/event.h"
+#include "stream/hooks.h"
 #include "stream/mutant.h"
 
 /* --- freeing all --- */
@@ -185,7 +185,7 @@ cls_status cls_stream_frees_wait_event(cls_stream stream_handle, cls_event event
     status = stream_get(stream_handle, other ? other->context : NULL, &stream);
     if (!status) {
         if (other && race_on())
-            race_frees_wait(stream, other, position);
+            hooks.race.frees_wait(stream, other, position);
         if (other && other != stream && atomic_load(&other->retired) < position &&
             !mutant(MUTANT_MEMORY_FENCE))
             status = add_fence(stream, other, position);

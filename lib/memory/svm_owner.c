@@ -7,7 +7,8 @@
 #include <utlist.h>
 
 #include "base/error.h"
-#include "check/blocking.h"
+#include "stream/blocking.h"
+#include "stream/follow.h"
 #include "stream/stream.h"
 
 static bool make_locks(struct svm_owner *owner) {

@@ -3,28 +3,30 @@
  * All that lib/pipeline may use of the rooms below beside the library's public interface. No other file of
  * lib/pipeline includes a header of these rooms.
  *
- *   check/blocking.h      holds CLSTREAM_LAUNCH_BLOCKING's waits while a lock of ours is held
  *   check/explain.h       says what a wait that timed out waits for
  *   command/copy_call.h   an async coordinator prepares a copy before it enters the stream that submits it
  *   command/kernel.h      likewise a launch
  *   memory/buffer.h       buffers that only their owner may destroy; checks of handles
  *   memory/mempool.h      tells a stream's memory that the host has waited
+ *   stream/blocking.h     holds CLSTREAM_LAUNCH_BLOCKING's waits while a lock of ours is held
  *   stream/context.h      checks whether a context still lives
  *   stream/event.h        the stream and position of an event's record
+ *   stream/follow.h       makes work of one stream wait for another's
  *   stream/mutant.h       places at which tests leave out a wait
  *   stream/stream.h       streams that only their owner may destroy; positions, and waits for them
  */
 #ifndef CLSTREAM_PIPELINE_INTERNALS_H
 #define CLSTREAM_PIPELINE_INTERNALS_H
 
-#include "check/blocking.h"
 #include "check/explain.h"
 #include "command/copy_call.h"
 #include "command/kernel.h"
 #include "memory/buffer.h"
 #include "memory/mempool.h"
+#include "stream/blocking.h"
 #include "stream/context.h"
 #include "stream/event.h"
+#include "stream/follow.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"
 

@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "driver/event.h"
-#include "memory/buffer.h"
 #include "stream/context.h"
 #include "stream/event_ref.h"
+#include "stream/hooks.h"
 #include "stream/stream.h"
 
 struct abandoned {
@@ -75,19 +75,13 @@ static void enter(struct abandoned *gone, const void *host) {
     pthread_mutex_unlock(&abandoned_lock);
 }
 
-/* A pool gives it again only once it has no other references. */
-static void mark(struct object *object) {
-    if (object->pool == &buffer_pool)
-        atomic_store(&((struct buffer *)(void *)object)->use_abandoned, true);
-}
-
 static void take(struct abandoned *gone, unsigned use, struct refs *refs) {
     struct refs taken;
     refs_move(&taken, refs);
     for (unsigned i = 0; i < taken.count; i++)
-        mark(taken.here[i]);
+        hooks.memory.abandon(taken.here[i]);
     for (unsigned i = 0; i < taken.more_count; i++)
-        mark(taken.more[i]);
+        hooks.memory.abandon(taken.more[i]);
     if (gone)
         gone->uses[use] = taken;
 }

@@ -4,16 +4,12 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "check/race.h"
-#include "command/named_kernels.h"
-#include "command/op_kernel.h"
 #include "driver/blas.h"
 #include "driver/memory.h"
 #include "driver/program.h"
-#include "memory/mempool.h"
-#include "memory/staging.h"
 #include "stream/engine.h"
 #include "stream/exit.h"
+#include "stream/hooks.h"
 #include "stream/stream.h"
 
 static void context_finalize(struct object *object);
@@ -23,8 +19,7 @@ struct object_pool context_pool =
 
 static void context_finalize(struct object *object) {
     struct context *context = (struct context *)(void *)object;
-    op_kernels_free(context->op_kernels);
-    staging_free(context, context->staging);
+    hooks.context_ends(context);
     queues_free(context);
     program_cache_destroy(context->programs);
     if (atomic_load(&context->uses_blas))
@@ -46,20 +41,18 @@ cls_status context_gone(const struct context *context) {
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
 static cls_context default_handle;
 
-cls_status cls_context_default(cls_context *out) {
-    if (!out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_context_default: out is null");
+cls_status context_default(cls_context *out) {
     cls_status status = CLS_SUCCESS;
     pthread_mutex_lock(&default_lock);
     if (!default_handle)
-        status = cls_context_create(NULL, &default_handle);
+        status = context_create(NULL, &default_handle);
     if (!status)
         *out = default_handle;
     pthread_mutex_unlock(&default_lock);
     return status;
 }
 
-static bool is_default(cls_context handle) {
+bool context_is_default(cls_context handle) {
     pthread_mutex_lock(&default_lock);
     bool same = handle && handle == default_handle;
     pthread_mutex_unlock(&default_lock);
@@ -68,7 +61,7 @@ static bool is_default(cls_context handle) {
 
 cls_status context_get(cls_context handle, struct context **out) {
     if (!handle) {
-        cls_status status = cls_context_default(&handle);
+        cls_status status = context_default(&handle);
         if (status)
             return status;
     }
@@ -99,7 +92,7 @@ static cls_status add_default_stream(struct context *context) {
 cls_status context_new(struct device *device, cl_context cl, struct context **out) {
     const struct caps *caps;
     struct program_cache *programs;
-    race_prepare();
+    hooks.race.prepare();
     cls_status status = device_caps(device, &caps);
     if (!status)
         status = exit_prepare(device, cl);
@@ -130,10 +123,7 @@ cls_status context_new(struct device *device, cl_context cl, struct context **ou
     return CLS_SUCCESS;
 }
 
-cls_status cls_context_create(const cls_context_config *config, cls_context *out) {
-    if (!out || (config && config->size != sizeof *config))
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_context_create: out is null or config of a wrong size");
+cls_status context_create(const cls_context_config *config, cls_context *out) {
     struct device *device;
     struct context *context;
     cl_context cl;
@@ -154,38 +144,6 @@ cls_status cls_context_create(const cls_context_config *config, cls_context *out
     return status;
 }
 
-/* Flushes the streams of a context whose work nobody may ask for any more. */
-static void close_streams(struct context *context) {
-    pthread_mutex_lock(&context->lock);
-    struct stream *stream = context->default_stream;
-    context->default_stream = NULL;
-    pthread_mutex_unlock(&context->lock);
-    named_kernels_clear(context);
-    atomic_store(&stream->destroyed, true);
-    stream_drop_waits(stream);
-    object_retain(&stream->object);
-    stream_close(stream);
-    stream_put(stream);
-    engine_kick();
-}
-
-cls_status cls_context_destroy(cls_context handle) {
-    struct context *context = object_acquire(&context_pool, handle);
-    if (!context)
-        return object_invalid(&context_pool, handle);
-    cls_status status = CLS_SUCCESS;
-    if (is_default(handle))
-        status = error_set(CLS_ERROR_INVALID_VALUE, "the default context cannot be destroyed");
-    else if (object_destroy(&context_pool, handle)) {
-        atomic_store(&context->closed, true);
-        context_close_mempools(context);
-        close_streams(context);
-    } else
-        status = object_invalid(&context_pool, handle);
-    context_put(context);
-    return status;
-}
-
 /* --- what a context is --- */
 
 struct stream *context_default_stream(struct context *context) {
@@ -195,69 +153,4 @@ struct stream *context_default_stream(struct context *context) {
         object_retain(&stream->object);
     pthread_mutex_unlock(&context->lock);
     return stream;
-}
-
-cls_status cls_context_default_stream(cls_context handle, cls_stream *out) {
-    if (!out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_context_default_stream: out is null");
-    struct context *context;
-    cls_status status = context_get(handle, &context);
-    if (status)
-        return status;
-    struct stream *stream = context_default_stream(context);
-    if (stream) {
-        *out = object_handle(&stream->object);
-        object_release(&stream->object);
-    } else {
-        status = context_check(context);
-    }
-    context_put(context);
-    return status;
-}
-
-cls_status cls_context_get_device(cls_context handle, size_t *index) {
-    if (!index)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_context_get_device: index is null");
-    struct context *context;
-    cls_status status = context_get(handle, &context);
-    if (status)
-        return status;
-    *index = context->device->index;
-    context_put(context);
-    return CLS_SUCCESS;
-}
-
-/* Waits for one stream; keeps the first error, and its words. */
-static cls_status synchronize_one(struct stream *stream, cls_status so_far) {
-    uint64_t position;
-    cls_status status = stream_mark_to_wait(stream, &position, WAIT_FOREVER);
-    if (!status) {
-        stream_await(stream, position, WAIT_FOREVER);
-        if (race_on())
-            race_observed(stream, position);
-    }
-    const struct failure *failure = stream_poison(stream);
-    if (!failure && !status)
-        failure = stream_failure_at(stream, position);
-    stream_memory_waited(stream);
-    if (so_far || atomic_load(&stream->destroyed))
-        return so_far;
-    return failure ? failure_report(stream, failure) : status;
-}
-
-cls_status cls_context_synchronize(cls_context handle) {
-    struct context *context;
-    cls_status status = context_get(handle, &context);
-    if (status)
-        return status;
-    status = check_may_block();
-    bool may = !status;
-    for (struct stream *stream = may ? stream_next(NULL) : NULL; stream;
-         stream = stream_next(stream))
-        if (stream->context == context)
-            status = synchronize_one(stream, status);
-    if (may && race_on())
-        race_observed_context(context);
-    context_put(context);
-    return status;
 }

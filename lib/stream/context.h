@@ -130,6 +130,11 @@ cls_status queue_adopt(struct context *context, cl_command_queue cl, struct queu
 /* Releases all; nobody uses any. */
 void queues_free(struct context *context);
 
+/* cls_context_create and cls_context_default, of checked arguments. */
+cls_status context_create(const cls_context_config *config, cls_context *out);
+cls_status context_default(cls_context *out);
+bool context_is_default(cls_context handle);
+
 /* Makes a context on a cl_context, which it takes over on success. */
 cls_status context_new(struct device *device, cl_context cl, struct context **out);
 

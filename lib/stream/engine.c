@@ -11,10 +11,10 @@
 #include "base/thread.h"
 #include "driver/event.h"
 #include "driver/memory.h"
-#include "memory/mempool.h"
 #include "stream/abandoned.h"
 #include "stream/context.h"
 #include "stream/handover.h"
+#include "stream/hooks.h"
 #include "stream/stream.h"
 #include "stream/waiter.h"
 
@@ -81,7 +81,7 @@ static bool has_news(struct stream *stream, bool *busy) {
     if (pthread_mutex_trylock(&stream->lock))
         return true;
     bool news = stream->submitted != stream->visited_at;
-    *busy = news && fifo_is_empty(&stream->fifo) && !stream_memory_is_owed(stream);
+    *busy = news && fifo_is_empty(&stream->fifo) && !hooks.memory.is_owed(stream);
     stream->visited_at = stream->submitted;
     pthread_mutex_unlock(&stream->lock);
     return news;
@@ -107,10 +107,10 @@ static enum need visit(struct stream *stream, bool urgent) {
     stream_poll(stream);
     bool fresh = tend(stream, busy);
     stream_drive(stream);
-    stream_memory_shed(stream);
+    hooks.memory.shed(stream);
     pthread_mutex_lock(&stream->lock);
     bool pending =
-        stream->flights.count || !fifo_is_empty(&stream->fifo) || stream_memory_is_owed(stream);
+        stream->flights.count || !fifo_is_empty(&stream->fifo) || hooks.memory.is_owed(stream);
     bool deferred = fifo_needs_driving(&stream->fifo);
     pthread_mutex_unlock(&stream->lock);
     /* A long sleep would be cut short by the next command. */
@@ -123,14 +123,14 @@ static enum need visit(struct stream *stream, bool urgent) {
  * nobody can ask for memory any more, stays until the memory that it has freed is anybody's. */
 static bool let_go(struct stream *stream) {
     if (atomic_load(&stream->destroyed))
-        stream_memory_settle(stream);
+        hooks.memory.settle(stream);
     pthread_mutex_lock(&stream->lock);
-    bool holds = stream_memory_is_owed(stream) ||
-                 (atomic_load(&stream->destroyed) && stream_memory_is_held(stream));
+    bool holds = hooks.memory.is_owed(stream) ||
+                 (atomic_load(&stream->destroyed) && hooks.memory.is_held(stream));
     bool idle =
         !stream->flights.count && fifo_is_empty(&stream->fifo) && !stream->unflushed_from && !holds;
     if (idle) {
-        kernel_slots_clear(stream);
+        hooks.forget_kernels(stream);
         handover_release_queues(stream);
         stream->watched = false;
     }

@@ -41,6 +41,12 @@ extern struct object_pool event_pool;
 /* The latest record: the stream, retained, or NULL, and the position. Reports a bad handle. */
 cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *position);
 
+/* Looks up a handle and locks the event, as stream_enter does. Reports. */
+cls_status event_enter(cls_event handle, struct event **out);
+
+/* Under the lock: the latest record, as event_snapshot has it. */
+struct stream *event_latest(struct event *event, uint64_t *position);
+
 /* Stores the end time of a timed record, unless it has been re-recorded since. */
 void event_set_time(struct event *event, uint64_t serial, const struct event_time *time);
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "check/race.h"
 #include "driver/status.h"
 #include "stream/context.h"
 #include "stream/engine.h"

@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/error.h"
-#include "memory/mempool.h"
 #include "stream/context.h"
 #include "stream/engine.h"
 #include "stream/exit.h"
+#include "stream/hooks.h"
 #include "stream/mutant.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
@@ -161,7 +161,7 @@ struct command *fifo_pop(struct stream *stream) {
  * reset. Without memory for that the order is lost. */
 static void pass_on_waits(struct stream *stream, struct command *head) {
     struct dep *items = deps_items(&head->deps);
-    stream_memory_hold(stream, &head->deps, head->position - 1);
+    hooks.memory.hold(stream, &head->deps, head->position - 1);
     if (atomic_load(&stream->destroyed))
         return;
     for (unsigned i = head->deps.count; i-- > 0;)

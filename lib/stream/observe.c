@@ -11,7 +11,6 @@
 enum { MAX_SPARE = 2048 };
 
 ASKED _Atomic(const struct observer *) observer_now;
-__attribute__((used)) static const char *const linked = &observer_environment;
 
 static struct trace_record *take(struct stream *stream) {
     struct trace_record *trace_record = stream->spare_records;

@@ -62,10 +62,6 @@ static inline const struct observer *observer(void) {
     return atomic_load_explicit(&observer_now, memory_order_acquire);
 }
 
-/* Of trace/environment.c, which begins by itself and which nothing calls: named here for a static
- * library's programs to get it at all. */
-extern const char observer_environment;
-
 /* All under the stream's lock. The command is about to be submitted: its waits are still the stream's. */
 void observe_submit(struct stream *stream, struct command *command) COLD;
 

@@ -8,13 +8,10 @@
 
 #include "base/error.h"
 #include "base/setting.h"
-#include "check/race.h"
-#include "memory/buffer.h"
-#include "memory/magazine.h"
-#include "memory/mempool.h"
 #include "stream/context.h"
 #include "stream/engine.h"
 #include "stream/handover.h"
+#include "stream/hooks.h"
 #include "stream/observe.h"
 #include "stream/worker.h"
 
@@ -88,10 +85,10 @@ static void stream_finalize(struct object *object) {
     struct stream *stream = (struct stream *)(void *)object;
     registry_remove(stream);
     if (race_on())
-        race_forget_stream(stream);
+        hooks.race.forget_stream(stream);
     deps_clear(&stream->waits);
-    kernel_slots_clear(stream);
-    stream_memory_leave(stream);
+    hooks.forget_kernels(stream);
+    hooks.memory.leave(stream);
     if (stream->companion)
         handover_leave_queue(stream, stream->companion);
     handover_leave_queue(stream, stream->queue);
@@ -140,12 +137,12 @@ bool stream_is_over(const struct stream *stream) {
 void stream_drop_waits(struct stream *stream) {
     struct deps waits;
     pthread_mutex_lock(&stream->lock);
-    stream_memory_hold(stream, &stream->waits, stream->submitted);
+    hooks.memory.hold(stream, &stream->waits, stream->submitted);
     deps_move(&waits, &stream->waits);
     if (stream->fence)
-        fence_drop(stream->fence);
+        hooks.memory.drop_fence(stream->fence);
     stream->fence = NULL;
-    if (!stream->watched && stream_memory_is_held(stream))
+    if (!stream->watched && hooks.memory.is_held(stream))
         engine_watch(stream);
     pthread_mutex_unlock(&stream->lock);
     deps_clear(&waits);
@@ -247,7 +244,7 @@ static cls_status build(struct context *context, const cls_stream_config *config
     set_options(stream, config);
     registry_add(stream, config->name);
     if (race_on())
-        race_meet_stream();
+        hooks.race.meet_stream();
     *out = stream;
     return CLS_SUCCESS;
 }
@@ -302,13 +299,7 @@ cls_status stream_create_owned(cls_context handle, const cls_stream_config *conf
     return status;
 }
 
-cls_status cls_stream_create(cls_context handle, const cls_stream_config *config, cls_stream *out) {
-    if (!out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_create: out is null");
-    return stream_create_owned(handle, config, NULL, out);
-}
-
-static cls_status destroy(cls_stream handle, bool by_owner) {
+cls_status stream_destroy(cls_stream handle, bool by_owner) {
     struct stream *stream = object_acquire(&stream_pool, handle);
     if (!stream)
         return object_invalid(&stream_pool, handle);
@@ -326,8 +317,7 @@ static cls_status destroy(cls_stream handle, bool by_owner) {
     return status;
 }
 
-cls_status cls_stream_destroy(cls_stream handle) { return destroy(handle, false); }
-void stream_destroy_owned(cls_stream handle) { destroy(handle, true); }
+void stream_destroy_owned(cls_stream handle) { stream_destroy(handle, true); }
 
 /* --- what a stream is --- */
 
@@ -354,48 +344,4 @@ uint64_t stream_last_use(struct stream *stream, use_test uses, const void *arg) 
             position = command->position;
     pthread_mutex_unlock(&stream->lock);
     return position;
-}
-
-cls_status cls_stream_get_info(cls_stream handle, cls_stream_info *info) {
-    if (!info || info->size != sizeof *info)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_get_info: info is null or of a "
-                                                  "wrong size");
-    struct stream *stream;
-    cls_status status = stream_get(handle, NULL, &stream);
-    if (status)
-        return status;
-    pthread_mutex_lock(&stream->lock);
-    const struct queue_traits *traits = &stream->queue->traits;
-    memcpy(info->name, stream->name, sizeof info->name);
-    info->context = object_handle(&stream->context->object);
-    info->priority = traits->priority;
-    info->held_priority = stream->priority;
-    info->order = traits->out_of_order ? CLS_ORDER_OUT_OF_ORDER : CLS_ORDER_IN_ORDER;
-    info->wait = stream->wait;
-    info->timing = traits->profiled || stream->want_profiled;
-    info->max_in_flight = stream->max_in_flight;
-    info->fifo_limit = stream->fifo.limit;
-    pthread_mutex_unlock(&stream->lock);
-    stream_put(stream);
-    return CLS_SUCCESS;
-}
-
-cls_status cls_stream_get_counters(cls_stream handle, cls_stream_counters *counters) {
-    if (!counters || counters->size != sizeof *counters)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_get_counters: counters is null or "
-                                                  "of a wrong size");
-    struct stream *stream;
-    cls_status status = stream_get(handle, NULL, &stream);
-    if (status)
-        return status;
-    stream_poll(stream);
-    pthread_mutex_lock(&stream->lock);
-    *counters = stream->counters;
-    counters->size = sizeof *counters;
-    counters->submitted = stream->submitted;
-    counters->in_flight = stream->flights.commands;
-    counters->queued = fifo_count(&stream->fifo);
-    pthread_mutex_unlock(&stream->lock);
-    stream_put(stream);
-    return CLS_SUCCESS;
 }

@@ -49,13 +49,13 @@
 
 #include "base/handle.h"
 #include "base/rare.h"
-#include "command/kernel_slots.h"
 #include "stream/command.h"
 #include "stream/dep.h"
 #include "stream/engine.h"
 #include "stream/event_policy.h"
 #include "stream/fifo.h"
 #include "stream/flight.h"
+#include "stream/launched.h"
 #include "stream/order_cache.h"
 
 struct context;
@@ -156,6 +156,7 @@ cls_status stream_new(struct context *context, const cls_stream_config *config, 
 cls_status stream_create_owned(cls_context context, const cls_stream_config *config,
                                const char *owner, cls_stream *out);
 void stream_destroy_owned(cls_stream handle);
+cls_status stream_destroy(cls_stream handle, bool by_owner);
 
 /* Makes the stream's handle stale and drops the owner's reference, of which the caller holds another. False
  * when somebody else did. */
@@ -226,14 +227,6 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
 /* Makes later work wait for a dependency; takes over its references on success. */
 cls_status stream_add_wait(struct stream *stream, const struct dep *dep);
 
-/* stream_wait_for makes later work of `stream` wait for `other`'s work up to `position`. stream_enter_behind does that and,
- * unless it fails, leaves the stream locked, so that the work that is to wait follows at once; `other` NULL: it only locks. */
-cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint64_t position);
-cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position);
-
-/* The same for the order only: a failure of the other's work is not inherited. */
-cls_status stream_come_after(struct stream *stream, struct stream *other, uint64_t position);
-
 /* Makes a dependency of `waiter`, which is only compared, on the stream's work up to `position`. Its event is filled in, and
  * held, when the work is with the driver; the caller retains the stream. True when the work is done, failed or not
  * (stream_failure_at): then nothing is held. */
@@ -302,7 +295,7 @@ bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline);
 cls_status stream_mark_to_wait(struct stream *stream, uint64_t *position, uint64_t deadline);
 
 /* Waits until the position of one of the streams is retired and stores which; of several the first from
- * `start` on. CLS_ERROR_TIMEOUT. */
+ * `start` on. CLS_ERROR_TIMEOUT, without a word: explain_timeout_all has them. */
 cls_status stream_wait_any(struct stream *const *streams, const uint64_t *positions, size_t count,
                            size_t start, uint64_t deadline, size_t *which);
 
@@ -322,14 +315,6 @@ static inline const struct failure *stream_failure_at(const struct stream *strea
                                                       uint64_t position) {
     const struct failure *newest = atomic_load_explicit(&stream->failures, memory_order_acquire);
     return RARELY(newest) ? failure_in(newest, position) : NULL;
-}
-
-/* stream_wait_for, but what is known to have failed is no failure of what comes after it: of that only the end is
- * waited for, since work before the failure may be under way still. */
-static inline cls_status stream_follow(struct stream *stream, struct stream *other,
-                                       uint64_t position) {
-    return stream_failure_at(other, position) ? stream_come_after(stream, other, position)
-                                              : stream_wait_for(stream, other, position);
 }
 
 /* The failure that poisons the stream now, or NULL. */
@@ -366,8 +351,5 @@ void stream_inherit_locked(struct stream *stream, const struct failure *failure)
 
 /* Reports a failure to this thread's detail; returns its status. */
 cls_status failure_report(const struct stream *stream, const struct failure *failure) COLD;
-
-/* Waits for the work, forgets the failure and replaces the queue. */
-cls_status stream_reset(struct stream *stream);
 
 #endif

@@ -9,16 +9,17 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check/blocking.h"
-#include "check/race.h"
+#include "stream/blocking.h"
 #include "stream/context.h"
 #include "stream/cross_context_hold.h"
 #include "stream/engine.h"
 #include "stream/event.h"
 #include "stream/handover.h"
+#include "stream/hooks.h"
 #include "stream/mutant.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
+#include "stream/touch.h"
 #include "stream/wait_check.h"
 
 /* Back-pressure: how long a submission waits for room, and for which share of max_in_flight. */
@@ -153,7 +154,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     if (checked && status)
         touches_free(&touches);
     else if (checked)
-        race_submitted(stream, command, &touches);
+        hooks.race.submitted(stream, command, &touches);
     if (RARELY(status) && command->record)
         observe_refused(stream, command);
     if (!RARELY(status) && position)
@@ -226,7 +227,7 @@ bool stream_marked_locked(struct stream *stream, uint64_t *position) {
         return atomic_load(&poison->first) <= *position;
     if (stream_failure_at(stream, *position))
         return false; /* the newest work failed, and the stream was reset since */
-    if (race_on() && race_waits_open(stream))
+    if (race_on() && hooks.race.waits_open(stream))
         return false; /* a wait that was over when it was taken: its order is not to depend on that */
     return !stream->waits.count || mutant(MUTANT_MARK);
 }

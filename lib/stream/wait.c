@@ -8,16 +8,14 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check/explain.h"
-#include "check/race.h"
 #include "driver/event.h"
 #include "driver/quirk.h"
-#include "memory/mempool.h"
 #include "stream/context.h"
 #include "stream/engine.h"
 #include "stream/event_ref.h"
 #include "stream/gate.h"
 #include "stream/handover.h"
+#include "stream/hooks.h"
 #include "stream/mutant.h"
 #include "stream/spin_wait.h"
 #include "stream/stream.h"
@@ -272,15 +270,8 @@ cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadli
     if (!stream_await(stream, position, deadline))
         return CLS_ERROR_TIMEOUT;
     if (race_on())
-        race_observed(stream, position);
+        hooks.race.observed(stream, position);
     const struct failure *failure = stream_failure_at(stream, position);
-    return failure ? failure_report(stream, failure) : CLS_SUCCESS;
-}
-
-/* --- the public waits --- */
-
-static cls_status poisoned_status(struct stream *stream) {
-    const struct failure *failure = stream_poison(stream);
     return failure ? failure_report(stream, failure) : CLS_SUCCESS;
 }
 
@@ -302,80 +293,12 @@ cls_status stream_mark_to_wait(struct stream *stream, uint64_t *position, uint64
     return status;
 }
 
-static cls_status synchronize(struct stream *stream, uint64_t deadline) {
-    uint64_t position = 0;
-    cls_status status = check_may_block();
-    if (status)
-        return status;
-    status = stream_mark_to_wait(stream, &position, deadline);
-    if (!status)
-        status = stream_wait(stream, position, deadline);
-    if (status == CLS_ERROR_TIMEOUT)
-        return explain_timeout(stream);
-    stream_memory_waited(stream);
-    cls_status poisoned = poisoned_status(stream);
-    return poisoned ? poisoned : status;
-}
-
-cls_status cls_stream_synchronize(cls_stream handle) {
-    struct stream *stream;
-    cls_status status = stream_get(handle, NULL, &stream);
-    if (status)
-        return status;
-    status = synchronize(stream, WAIT_FOREVER);
-    stream_put(stream);
-    return status;
-}
-
-cls_status cls_stream_wait(cls_stream handle, uint64_t timeout_ns) {
-    struct stream *stream;
-    cls_status status = stream_get(handle, NULL, &stream);
-    if (status)
-        return status;
-    status = synchronize(stream, deadline_after(timeout_ns));
-    stream_put(stream);
-    return status;
-}
-
-/* As of an event: positive while pending, negative when failed. */
-static cl_int wait_state(const struct dep *dep) {
-    if (!dep->stream && !dep->gate)
-        return dep_event_outcome(dep);
-    if (!dep_is_over(dep))
-        return CL_SUBMITTED;
-    return dep_failure(dep) ? -1 : CL_COMPLETE;
-}
-
-/* Whether waits that nothing follows yet are over too; sets `*failed` when one of them failed. */
-static bool waits_are_over(struct stream *stream, bool *failed) {
-    bool over = true;
-    pthread_mutex_lock(&stream->lock);
-    struct dep *items = deps_items(&stream->waits);
-    for (unsigned i = 0; i < stream->waits.count; i++) {
-        cl_int state = wait_state(&items[i]);
-        over = over && state <= 0;
-        *failed = *failed || state < 0;
-    }
-    pthread_mutex_unlock(&stream->lock);
-    return over;
-}
-
-/* A wait that nothing follows has failed: a marker behind it takes the failure over. */
-static cls_status take_failure_over(struct stream *stream) {
-    uint64_t position;
-    cls_status status = stream_mark(stream, &position);
-    cls_status poisoned = poisoned_status(stream);
-    if (poisoned)
-        return poisoned;
-    return status ? status : CLS_NOT_READY;
-}
-
 /* That the position is retired is told to who asked. */
 static cls_status report_progress(struct stream *stream, uint64_t position) {
     if (atomic_load(&stream->retired) < position)
         return CLS_NOT_READY;
     if (race_on())
-        race_observed(stream, position);
+        hooks.race.observed(stream, position);
     return CLS_SUCCESS;
 }
 
@@ -393,40 +316,4 @@ cls_status stream_progress(struct stream *stream, uint64_t position) {
     if (queued)
         stream_drive(stream);
     return report_progress(stream, position);
-}
-
-cls_status cls_stream_query(cls_stream handle) {
-    struct stream *stream;
-    cls_status status = stream_get(handle, NULL, &stream);
-    if (status)
-        return status;
-    pthread_mutex_lock(&stream->lock);
-    uint64_t position = stream->submitted;
-    bool waits = stream->waits.count != 0;
-    pthread_mutex_unlock(&stream->lock);
-    cls_status progress = stream_progress(stream, position);
-    status = poisoned_status(stream);
-    if (!status)
-        status = progress;
-    bool failed = false;
-    if (!status && waits && !waits_are_over(stream, &failed)) {
-        engine_kick();
-        status = CLS_NOT_READY;
-    }
-    if (!status && failed)
-        status = take_failure_over(stream);
-    if (!status && waits && race_on())
-        race_observed(stream, RACE_ALL);
-    stream_put(stream);
-    return status;
-}
-
-cls_status cls_stream_reset(cls_stream handle) {
-    struct stream *stream;
-    cls_status status = stream_get(handle, NULL, &stream);
-    if (status)
-        return status;
-    status = stream_reset(stream);
-    stream_put(stream);
-    return status;
 }

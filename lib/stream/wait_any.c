@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting for the first of several streams: by looking at each, at growing intervals. */
 #include <sched.h>
-#include <stdio.h>
 
 #include "base/clock.h"
-#include "check/explain.h"
 #include "stream/stream.h"
 #include "stream/waiter.h"
 
@@ -34,18 +32,12 @@ static void pause_looking(uint64_t start, uint64_t deadline) {
         clock_sleep_ns(waiter_span(start, deadline));
 }
 
-static cls_status time_out(struct stream *const *streams, size_t count) {
-    char what[64];
-    snprintf(what, sizeof what, "all %zu streams are still at work", count);
-    return explain_timeout_of(what, streams, count);
-}
-
 cls_status stream_wait_any(struct stream *const *streams, const uint64_t *positions, size_t count,
                            size_t start, uint64_t deadline, size_t *which) {
     uint64_t began = clock_now_ns();
     while (!find_done(streams, positions, count, start, which)) {
         if (deadline != WAIT_FOREVER && clock_now_ns() >= deadline)
-            return time_out(streams, count);
+            return CLS_ERROR_TIMEOUT;
         pause_looking(began, deadline);
     }
     return CLS_SUCCESS;

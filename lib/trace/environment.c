@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "stream/observe.h"
+#include "trace/environment.h"
 #include "trace/export.h"
 #include "trace/profiler.h"
 

@@ -9,9 +9,9 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
-#include "check/blocking.h"
 #include "driver/device.h"
 #include "driver/quirk.h"
+#include "stream/blocking.h"
 
 enum { AHEAD = 100, ROUNDS = 60000, WIDEST = 64 };
 

@@ -3,6 +3,8 @@
  * Reset: a poisoned stream begins anew, behind what it was to come after. Waits of its own outlive the failure, but an
  * order by way of a third stream ends where that one has failed, and stream-ordered memory was given in it.
  */
+#include "api/reset.h"
+
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -10,6 +12,7 @@
 #include "memory/buffer.h"
 #include "memory/mempool.h"
 #include "stream/context.h"
+#include "stream/follow.h"
 #include "stream/handover.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"

@@ -3,8 +3,8 @@
  * CLSTREAM_LAUNCH_BLOCKING: every command completes before the call returns that submits it. A call that submits
  * under a lock of its own holds its waits until it has left the lock, which what it waits for may need.
  */
-#ifndef CLSTREAM_CHECK_BLOCKING_H
-#define CLSTREAM_CHECK_BLOCKING_H
+#ifndef CLSTREAM_STREAM_BLOCKING_H
+#define CLSTREAM_STREAM_BLOCKING_H
 
 #include <pthread.h>
 #include <stdatomic.h>

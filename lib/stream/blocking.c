@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "check/blocking.h"
+#include "stream/blocking.h"
 
 #include <stdlib.h>
 

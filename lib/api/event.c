@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* The functions of clstream/event.h. */
+#include "stream/event.h"
+
+#include "base/error.h"
+#include "check/explain.h"
+#include "check/race.h"
+#include "memory/mempool.h"
+#include "stream/context.h"
+#include "stream/event_policy.h"
+#include "stream/follow.h"
+#include "stream/mutant.h"
+#include "stream/stream.h"
+#include "stream/wait_check.h"
+
+static cls_status event_get(cls_event handle, struct event **out) {
+    struct event *event = object_acquire(&event_pool, handle);
+    if (!event)
+        return object_invalid(&event_pool, handle);
+    cls_status status = context_check(event->context);
+    if (status)
+        object_release(&event->object);
+    else
+        *out = event;
+    return status;
+}
+
+static void event_put(struct event *event) { object_release(&event->object); }
+
+cls_status cls_event_create(cls_context handle, const cls_event_config *config, cls_event *out) {
+    if (!out || (config && config->size != sizeof *config))
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_event_create: out is null or config of a wrong size");
+    struct context *context;
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    struct event *event = object_create(&event_pool);
+    if (!event) {
+        context_put(context);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an event");
+    }
+    event->context = context;
+    event->timed = config && config->timed;
+    *out = object_handle(&event->object);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_event_destroy(cls_event handle) {
+    struct event *event = object_acquire(&event_pool, handle);
+    if (!event)
+        return object_invalid(&event_pool, handle);
+    pthread_mutex_lock(&event->lock);
+    bool destroyed = object_destroy(&event_pool, handle);
+    pthread_mutex_unlock(&event->lock);
+    event_put(event);
+    return destroyed ? CLS_SUCCESS : object_invalid(&event_pool, handle);
+}
+
+static uint64_t new_serial(struct event *event) {
+    pthread_mutex_lock(&event->lock);
+    uint64_t serial = ++event->next_serial;
+    pthread_mutex_unlock(&event->lock);
+    return serial;
+}
+
+/* Sets the record, unless a later one was set meanwhile. */
+static void set_record(struct event *event, struct stream *stream, uint64_t position,
+                       uint64_t serial) {
+    struct stream *out = stream;
+    object_retain(&stream->object);
+    pthread_mutex_lock(&event->lock);
+    if (serial > event->serial) {
+        out = event->stream;
+        event->stream = stream;
+        event->position = position;
+        event->serial = serial;
+    }
+    pthread_mutex_unlock(&event->lock);
+    if (out)
+        stream_put(out);
+}
+
+/* A timed record is a marker on a profiled queue, whose end is the time. */
+static cls_status submit_timed(struct event *event, struct stream *stream, uint64_t serial,
+                               uint64_t *position) {
+    struct command marker;
+    command_init(&marker, &type_marker, NULL);
+    marker.u.marker.serial = serial;
+    marker.u.marker.event = event;
+    object_retain(&event->object);
+    command_keep(&marker, &event->object);
+    cls_status status = stream_submit(stream, &marker, position);
+    if (!*position) /* not taken, as stream_mark has it */
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    stream->want_profiled = true;
+    pthread_mutex_unlock(&stream->lock);
+    return CLS_SUCCESS;
+}
+
+/* A timed record without a time was for a poisoned stream: where a reset came between, it is made anew. */
+static bool lacks_time(const struct event *event, const struct stream *stream, uint64_t position) {
+    return event->timed && !stream_failure_at(stream, position);
+}
+
+static cls_status record(struct event *event, struct stream *stream) {
+    if (event->context != stream->context)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "the event and the stream are of different "
+                                                  "contexts");
+    uint64_t serial = new_serial(event), position;
+    const struct failure *known;
+    cls_status status;
+    bool again;
+    do {
+        position = 0;
+        known = atomic_load(&stream->failures);
+        bool timed = event->timed && !stream_poison(stream);
+        status =
+            timed ? submit_timed(event, stream, serial, &position) : stream_mark(stream, &position);
+        again = status ? atomic_load(&stream->failures) != known /* a failure found meanwhile */
+                       : !timed && lacks_time(event, stream, position);
+    } while (again);
+    if (!status)
+        set_record(event, stream, position, serial);
+    return status;
+}
+
+/* With the stream entered: records, unless something is to be submitted for it. `*before` is the stream of
+ * the record that this one replaces, to be put without locks, or NULL. */
+static cls_status record_here(struct stream *stream, cls_event handle, bool *recorded,
+                              struct stream **before) {
+    struct event *event;
+    uint64_t position;
+    cls_status status = event_enter(handle, &event);
+    if (status)
+        return status;
+    *recorded = !event->timed && event->context == stream->context &&
+                stream_marked_locked(stream, &position);
+    if (*recorded) {
+        if (event->stream != stream) {
+            object_retain(&stream->object);
+            *before = event->stream;
+            event->stream = stream;
+        }
+        event->position = position;
+        event->serial = ++event->next_serial;
+        event_policy_note_record(stream);
+    }
+    pthread_mutex_unlock(&event->lock);
+    return CLS_SUCCESS;
+}
+
+/* Under the stream's lock, which is left: the same. */
+static cls_status record_leaving(struct stream *stream, cls_event handle, bool *recorded) {
+    struct stream *before = NULL;
+    cls_status status = record_here(stream, handle, recorded, &before);
+    pthread_mutex_unlock(&stream->lock);
+    if (before)
+        stream_put(before);
+    return status;
+}
+
+/* On a default stream, or, with a handle, where something is to be submitted. */
+static cls_status record_slowly(cls_event handle, cls_stream stream_handle) {
+    struct event *event;
+    struct stream *stream;
+    bool recorded = false;
+    cls_status status = event_get(handle, &event);
+    if (status)
+        return status;
+    status = stream_get(stream_handle, event->context, &stream);
+    if (status) {
+        event_put(event);
+        return status;
+    }
+    if (!stream_handle) {
+        pthread_mutex_lock(&stream->lock);
+        status = record_leaving(stream, handle, &recorded);
+    }
+    if (!status && !recorded)
+        status = record(event, stream);
+    stream_put(stream);
+    event_put(event);
+    return status;
+}
+
+cls_status cls_event_record(cls_event handle, cls_stream stream_handle) {
+    struct stream *stream;
+    bool recorded = false;
+    if (!stream_handle)
+        return record_slowly(handle, NULL);
+    cls_status status = stream_enter(stream_handle, &stream);
+    if (!status)
+        status = record_leaving(stream, handle, &recorded);
+    return status || recorded ? status : record_slowly(handle, stream_handle);
+}
+
+static struct stream *latest(struct event *event, uint64_t *position) {
+    pthread_mutex_lock(&event->lock);
+    struct stream *stream = event_latest(event, position);
+    pthread_mutex_unlock(&event->lock);
+    return stream;
+}
+
+static cls_status outcome(const struct stream *stream, uint64_t position) {
+    const struct failure *failure = stream_failure_at(stream, position);
+    return failure ? failure_report(stream, failure) : CLS_SUCCESS;
+}
+
+cls_status cls_event_query(cls_event handle) {
+    struct stream *stream;
+    uint64_t position;
+    cls_status status = event_snapshot(handle, &stream, &position);
+    if (status || !stream)
+        return status;
+    status = outcome(stream, position);
+    if (!status)
+        status = stream_progress(stream, position);
+    if (!status)
+        status = outcome(stream, position);
+    stream_put(stream);
+    return status;
+}
+
+static cls_status event_await(cls_event handle, uint64_t deadline) {
+    struct stream *stream;
+    uint64_t position;
+    cls_status status = event_snapshot(handle, &stream, &position);
+    if (!status)
+        status = check_may_block();
+    if (status || !stream)
+        return status;
+    status = stream_wait(stream, position, deadline);
+    if (status == CLS_ERROR_TIMEOUT)
+        explain_timeout(stream);
+    else
+        stream_memory_waited(stream);
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_event_synchronize(cls_event handle) { return event_await(handle, WAIT_FOREVER); }
+
+cls_status cls_event_wait(cls_event handle, uint64_t timeout_ns) {
+    return event_await(handle, deadline_after(timeout_ns));
+}
+
+/* Asks the check for a stream that is not entered yet. */
+static cls_status ask(cls_stream handle, struct stream *default_stream, const struct dep *dep) {
+    struct stream *stream;
+    if (!handle)
+        return wait_check_enter(default_stream, dep);
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = wait_check_enter(stream, dep);
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
+    struct stream *stream = NULL, *other;
+    struct learned learned; /* not cleared: it is four cache lines, most of them for nothing */
+    struct dep dep;
+    uint64_t position;
+    bool done = true, is_default = !handle;
+    learned.count = 0;
+    cls_status status = event_snapshot(event, &other, &position);
+    if (status || (is_default && !other))
+        return status;
+    if (is_default)
+        status = stream_get(NULL, other->context, &stream);
+    else
+        stream = object_peek(&stream_pool, handle); /* compared only, until it is entered */
+    if (!status && other && other != stream) {
+        order_cache_gather(other, position, &learned);
+        done = stream_dep(other, position, stream, &dep);
+    }
+    bool add = !done && !mutant(MUTANT_WAIT_EVENT), check = add && wait_check_wanted(&dep);
+    if (!status && check) {
+        status = ask(handle, stream, &dep);
+        check = !status;
+    }
+    if (!status && is_default)
+        pthread_mutex_lock(&stream->lock);
+    else if (!status)
+        status = stream_enter(handle, &stream);
+    const bool entered = !status;
+    if (entered && other && race_on())
+        race_waits(stream, other, position);
+    if (entered)
+        status = stream_follow_entered(stream, other, position, add ? &dep : NULL, &learned);
+    if (entered)
+        pthread_mutex_unlock(&stream->lock);
+    if (check)
+        wait_check_unlock();
+    if (!done && (status || !add))
+        dep_release(&dep);
+    else if (done && other)
+        stream_put(other);
+    if (is_default && stream)
+        stream_put(stream);
+    return status;
+}
+
+/* --- elapsed time --- */
+
+static cls_status event_time(struct event *event, struct event_time *time) {
+    uint64_t position = 0;
+    struct stream *stream = latest(event, &position);
+    if (!event->timed || !stream) {
+        if (stream)
+            stream_put(stream);
+        return error_set(CLS_ERROR_NOT_TIMED, "the event is %s",
+                         event->timed ? "not recorded" : "not a timed one");
+    }
+    cls_status status = stream_progress(stream, position);
+    if (!status)
+        status = outcome(stream, position);
+    stream_put(stream);
+    if (status)
+        return status;
+    pthread_mutex_lock(&event->lock);
+    *time = event->time;
+    if (event->time_serial != event->serial)
+        status = CLS_NOT_READY;
+    pthread_mutex_unlock(&event->lock);
+    return status;
+}
+
+static cls_status elapsed(struct event *start, struct event *end, double *milliseconds) {
+    struct event_time from, to;
+    if (start->context != end->context)
+        return error_set(CLS_ERROR_WRONG_CONTEXT, "the events are of different contexts");
+    cls_status status = event_time(start, &from);
+    if (!status)
+        status = event_time(end, &to);
+    if (status)
+        return status;
+    bool device = from.has_device && to.has_device;
+    uint64_t a = device ? from.device_ns : from.host_ns, b = device ? to.device_ns : to.host_ns;
+    *milliseconds = b >= a ? (double)(b - a) / 1e6 : -(double)(a - b) / 1e6;
+    return CLS_SUCCESS;
+}
+
+cls_status cls_event_elapsed(cls_event start_handle, cls_event end_handle, double *milliseconds) {
+    struct event *start, *end;
+    if (!milliseconds)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_event_elapsed: milliseconds is null");
+    cls_status status = event_get(start_handle, &start);
+    if (status)
+        return status;
+    status = event_get(end_handle, &end);
+    if (!status) {
+        status = elapsed(start, end, milliseconds);
+        event_put(end);
+    }
+    event_put(start);
+    return status;
+}

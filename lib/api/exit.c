@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/exit.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/clock.h"
+#include "base/mover.h"
+#include "stream/engine.h"
+#include "stream/observe.h"
+#include "stream/stream.h"
+#include "stream/worker.h"
+
+static const uint64_t DRAIN_NS = 5 * CLOCK_SECOND;
+
+static _Atomic bool ran;
+
+/* A host function that ends the process does not end itself. */
+static uint64_t last_to_end(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    const bool here = worker_is_in_code_of(stream);
+    const uint64_t position = here ? fifo_head(&stream->fifo)->position - 1 : stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    return position;
+}
+
+static void drain(uint64_t deadline) {
+    for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream))
+        stream_await(stream, last_to_end(stream), deadline);
+}
+
+/* Nothing of the FIFOs is handed over any more; callbacks still come, with a status. */
+static void drop_queued(void) {
+    for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream)) {
+        pthread_mutex_lock(&stream->lock);
+        const struct command *first = fifo_first_not_running(&stream->fifo);
+        if (first)
+            stream_fail_locked(stream, first->position, CLS_ERROR_SHUTDOWN, 0, "process exit");
+        stream->fresh_failure = false;
+        pthread_mutex_unlock(&stream->lock);
+        stream_drive(stream);
+    }
+}
+
+void exit_run(void) {
+    if (atomic_exchange(&ran, true))
+        return;
+    uint64_t deadline = clock_now_ns() + DRAIN_NS;
+    engine_close();
+    drop_queued();
+    drain(deadline);
+    workers_stop(deadline);
+    movers_stop(deadline);
+    engine_stop();
+    if (observer())
+        observer()->drained();
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* The one place that knows all rooms: which of them the rooms below call, and what begins with the library. */
+#include "stream/hooks.h"
+
+#include "api/exit.h"
+#include "check/race.h"
+#include "command/kernel_slots.h"
+#include "command/op_kernel.h"
+#include "memory/buffer.h"
+#include "memory/magazine.h"
+#include "memory/mempool.h"
+#include "memory/staging.h"
+#include "stream/context.h"
+#include "trace/environment.h"
+
+/* Nothing calls trace/environment.c, which begins by itself: programs of a static library get it by this name. */
+__attribute__((used)) static const char *const linked = &observer_environment;
+
+static void context_ends(struct context *context) {
+    op_kernels_free(context->op_kernels);
+    staging_free(context, context->staging);
+}
+
+const struct hooks hooks = {
+    .memory =
+        {
+            .hold = stream_memory_hold,
+            .drop_fence = fence_drop,
+            .is_held = stream_memory_is_held,
+            .is_owed = stream_memory_is_owed,
+            .settle = stream_memory_settle,
+            .shed = stream_memory_shed,
+            .leave = stream_memory_leave,
+            .abandon = buffer_abandon,
+        },
+    .race =
+        {
+            .prepare = race_prepare,
+            .meet_stream = race_meet_stream,
+            .forget_stream = race_forget_stream,
+            .submitted = race_submitted,
+            .waits = race_waits,
+            .waits_open = race_waits_open,
+            .observed = race_observed,
+            .enter = race_enter,
+            .leave = race_leave,
+            .begins = race_begins,
+            .ends = race_ends,
+            .frees_wait = race_frees_wait,
+            .forget_memory = race_forget_memory,
+            .forget_host = race_forget_host,
+        },
+    .forget_kernels = kernel_slots_clear,
+    .context_ends = context_ends,
+    .at_exit = exit_run,
+};

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* The functions of clstream/stream.h but for host functions and memory: handles and arguments are checked here. */
+#include <string.h>
+
+#include "api/reset.h"
+#include "base/error.h"
+#include "check/explain.h"
+#include "check/race.h"
+#include "memory/mempool.h"
+#include "stream/context.h"
+#include "stream/engine.h"
+#include "stream/gate.h"
+#include "stream/stream.h"
+
+cls_status cls_stream_create(cls_context handle, const cls_stream_config *config, cls_stream *out) {
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_create: out is null");
+    return stream_create_owned(handle, config, NULL, out);
+}
+
+cls_status cls_stream_destroy(cls_stream handle) { return stream_destroy(handle, false); }
+
+cls_status cls_stream_get_info(cls_stream handle, cls_stream_info *info) {
+    if (!info || info->size != sizeof *info)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_get_info: info is null or of a "
+                                                  "wrong size");
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    const struct queue_traits *traits = &stream->queue->traits;
+    memcpy(info->name, stream->name, sizeof info->name);
+    info->context = object_handle(&stream->context->object);
+    info->priority = traits->priority;
+    info->held_priority = stream->priority;
+    info->order = traits->out_of_order ? CLS_ORDER_OUT_OF_ORDER : CLS_ORDER_IN_ORDER;
+    info->wait = stream->wait;
+    info->timing = traits->profiled || stream->want_profiled;
+    info->max_in_flight = stream->max_in_flight;
+    info->fifo_limit = stream->fifo.limit;
+    pthread_mutex_unlock(&stream->lock);
+    stream_put(stream);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_stream_get_counters(cls_stream handle, cls_stream_counters *counters) {
+    if (!counters || counters->size != sizeof *counters)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_get_counters: counters is null or "
+                                                  "of a wrong size");
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    stream_poll(stream);
+    pthread_mutex_lock(&stream->lock);
+    *counters = stream->counters;
+    counters->size = sizeof *counters;
+    counters->submitted = stream->submitted;
+    counters->in_flight = stream->flights.commands;
+    counters->queued = fifo_count(&stream->fifo);
+    pthread_mutex_unlock(&stream->lock);
+    stream_put(stream);
+    return CLS_SUCCESS;
+}
+
+/* --- waiting and asking --- */
+
+/* --- the public waits --- */
+
+static cls_status poisoned_status(struct stream *stream) {
+    const struct failure *failure = stream_poison(stream);
+    return failure ? failure_report(stream, failure) : CLS_SUCCESS;
+}
+
+static cls_status synchronize(struct stream *stream, uint64_t deadline) {
+    uint64_t position = 0;
+    cls_status status = check_may_block();
+    if (status)
+        return status;
+    status = stream_mark_to_wait(stream, &position, deadline);
+    if (!status)
+        status = stream_wait(stream, position, deadline);
+    if (status == CLS_ERROR_TIMEOUT)
+        return explain_timeout(stream);
+    stream_memory_waited(stream);
+    cls_status poisoned = poisoned_status(stream);
+    return poisoned ? poisoned : status;
+}
+
+cls_status cls_stream_synchronize(cls_stream handle) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = synchronize(stream, WAIT_FOREVER);
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_stream_wait(cls_stream handle, uint64_t timeout_ns) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = synchronize(stream, deadline_after(timeout_ns));
+    stream_put(stream);
+    return status;
+}
+
+/* As of an event: positive while pending, negative when failed. */
+static cl_int wait_state(const struct dep *dep) {
+    if (!dep->stream && !dep->gate)
+        return dep_event_outcome(dep);
+    if (!dep_is_over(dep))
+        return CL_SUBMITTED;
+    return dep_failure(dep) ? -1 : CL_COMPLETE;
+}
+
+/* Whether waits that nothing follows yet are over too; sets `*failed` when one of them failed. */
+static bool waits_are_over(struct stream *stream, bool *failed) {
+    bool over = true;
+    pthread_mutex_lock(&stream->lock);
+    struct dep *items = deps_items(&stream->waits);
+    for (unsigned i = 0; i < stream->waits.count; i++) {
+        cl_int state = wait_state(&items[i]);
+        over = over && state <= 0;
+        *failed = *failed || state < 0;
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return over;
+}
+
+/* A wait that nothing follows has failed: a marker behind it takes the failure over. */
+static cls_status take_failure_over(struct stream *stream) {
+    uint64_t position;
+    cls_status status = stream_mark(stream, &position);
+    cls_status poisoned = poisoned_status(stream);
+    if (poisoned)
+        return poisoned;
+    return status ? status : CLS_NOT_READY;
+}
+
+cls_status cls_stream_query(cls_stream handle) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    uint64_t position = stream->submitted;
+    bool waits = stream->waits.count != 0;
+    pthread_mutex_unlock(&stream->lock);
+    cls_status progress = stream_progress(stream, position);
+    status = poisoned_status(stream);
+    if (!status)
+        status = progress;
+    bool failed = false;
+    if (!status && waits && !waits_are_over(stream, &failed)) {
+        engine_kick();
+        status = CLS_NOT_READY;
+    }
+    if (!status && failed)
+        status = take_failure_over(stream);
+    if (!status && waits && race_on())
+        race_observed(stream, RACE_ALL);
+    stream_put(stream);
+    return status;
+}
+
+cls_status cls_stream_reset(cls_stream handle) {
+    struct stream *stream;
+    cls_status status = stream_get(handle, NULL, &stream);
+    if (status)
+        return status;
+    status = stream_reset(stream);
+    stream_put(stream);
+    return status;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls from the rooms below to the rooms above. The machine tells stream-ordered memory, the kernels' argument caches
+ * and the race checker of points in a stream's life, and knows none of them: it calls this table, which lib/api/hooks.c
+ * fills in once and for all. The table is constant, so that a link with LTO makes direct calls of them.
+ */
+#ifndef CLSTREAM_STREAM_HOOKS_H
+#define CLSTREAM_STREAM_HOOKS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/handle.h"
+#include "base/rare.h"
+#include "driver/device.h"
+
+struct command;
+struct context;
+struct deps;
+struct fence;
+struct stream;
+struct touches;
+
+/* Stream-ordered memory (memory/mempool.h). All but `leave` under the stream's lock. */
+struct memory_hooks {
+    /* Frees of the stream from position `since` on wait for these, of which nothing is taken. */
+    void (*hold)(struct stream *stream, struct deps *waits, uint64_t since);
+    void (*drop_fence)(struct fence *fence);
+    bool (*is_held)(struct stream *stream);
+    bool (*is_owed)(struct stream *stream);
+    void (*settle)(struct stream *stream);
+    void (*shed)(struct stream *stream);
+    void (*leave)(struct stream *stream); /* the stream ends */
+    /* Whether an object that a command holds is a buffer; then its use may never end. Under no lock. */
+    void (*abandon)(struct object *object);
+};
+
+/* The race checker (check/race.h). Called while race_on() only, but for `prepare`. */
+struct race_hooks {
+    void (*prepare)(void);
+    void (*meet_stream)(void);
+    void (*forget_stream)(struct stream *stream);
+    void (*submitted)(struct stream *stream, const struct command *command,
+                      struct touches *touches);
+    void (*waits)(struct stream *stream, struct stream *other, uint64_t position);
+    bool (*waits_open)(const struct stream *stream);
+    void (*observed)(struct stream *stream, uint64_t position);
+    void (*enter)(struct stream *stream, const struct command *command);
+    void (*leave)(void);
+    void (*begins)(struct stream *stream, cl_mem memory);
+    void (*ends)(struct stream *stream, cl_mem memory);
+    void (*frees_wait)(struct stream *stream, struct stream *other, uint64_t position);
+    void (*forget_memory)(const struct device *device, cl_mem memory);
+    void (*forget_host)(const void *memory, size_t bytes);
+};
+
+struct hooks {
+    struct memory_hooks memory;
+    struct race_hooks race;
+    /* Frees the argument caches of the kernels that the stream launched; under its lock, or at its end. */
+    void (*forget_kernels)(struct stream *stream);
+    /* A context has ended, its streams with it: frees what rooms above keep in it. */
+    void (*context_ends)(struct context *context);
+    /* The process exits. */
+    void (*at_exit)(void);
+};
+
+extern const struct hooks hooks; /* lib/api/hooks.c */
+
+extern _Atomic bool race_is_on; /* set before the first stream is made, never afterwards */
+
+static inline bool race_on(void) {
+    return RARELY(atomic_load_explicit(&race_is_on, memory_order_relaxed));
+}
+
+#endif
