@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The contract under both queue orders: programs of this folder, each with the order forced. CLS_SWEEP=long, as
+# The contract under both queue orders: programs of this folder, each with the order forced. TEST_EFFORT=long, as
 # in `make check-long`: all of the Makefile's list of programs, those of tests/device among them.
 # shellcheck source=tests/tap.sh
 . "$srcdir/tests/tap.sh"
@@ -10,7 +10,7 @@ for name in order events failure failure_events destroy query host_functions thr
     contexts; do
     programs="$programs tests/api/test_$name"
 done
-[ "${CLS_SWEEP:-}" != long ] || programs=$PROGRAMS
+[ "${TEST_EFFORT:-}" != long ] || programs=$PROGRAMS
 
 # yes or no: whether the default device has out-of-order queues.
 has_out_of_order() {
@@ -20,7 +20,7 @@ has_out_of_order() {
 
 # What the program said when something failed; nothing otherwise.
 findings() {
-    if output=$(CLSTREAM_QUEUE_ORDER=$1 "${SHELL:-/bin/sh}" "$srcdir/build-aux/run-test" \
+    if output=$(TEST_EFFORT='' CLSTREAM_QUEUE_ORDER=$1 "${SHELL:-/bin/sh}" "$srcdir/build-aux/run-test" \
         "$top_builddir/$2" 2>&1); then
         printf '%s\n' "$output" | grep '^not ok'
     else

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# No false alarm: every program of tests/api and tests/device under CLSTREAM_CHECK=race, which must find
-# nothing in it. $PROGRAMS is the Makefile's list.
+# No false alarm: programs of tests/api under CLSTREAM_CHECK=race, which must find nothing in them. With
+# TEST_EFFORT=long all of the Makefile's list, $PROGRAMS, those of tests/device among them.
 # shellcheck source=tests/tap.sh
 . "$srcdir/tests/tap.sh"
 
@@ -20,7 +20,7 @@ findings() {
     wanted=$(on_purpose "$1")
     wanted=${wanted%%:*}
     rm -f "$log"
-    if ! output=$(CLSTREAM_CHECK=race CLSTREAM_CHECK_LOG=$log "${SHELL:-/bin/sh}" \
+    if ! output=$(TEST_EFFORT='' CLSTREAM_CHECK=race CLSTREAM_CHECK_LOG=$log "${SHELL:-/bin/sh}" \
         "$srcdir/build-aux/run-test" "$top_builddir/$1" 2>&1); then
         printf '%s\n' "$output" | grep -v '^ok'
         echo "$1 failed under the checker"
@@ -38,13 +38,20 @@ findings() {
     grep 'race check:.*[1-9][0-9]* forgotten' "$log"
 }
 
+programs=
+for name in batch_streams contexts coordinator_phases copies events failure host_functions interop kernels mempool \
+    mempool_reuse order pipeline prefetcher tasks timelines triple_buffer; do
+    programs="$programs tests/api/test_$name"
+done
+[ "${TEST_EFFORT:-}" != long ] || programs=$PROGRAMS
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if [ ! -x "$top_builddir/tests/api/test_order" ]; then
     echo '1..0 # SKIP the programs were not built: cmocka is missing'
     exit
 fi
-for program in $PROGRAMS; do
+for program in $programs; do
     case $program in
     tests/api/test_race_*)
         skip "$program" 'races are what it is about; it counts them itself' ;;

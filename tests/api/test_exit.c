@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A process that exits with work pending exits with its own status: no crash, no hang. Each case runs
- * in processes of its own, 20 times; CLSTREAM_TEST_EXITS sets another number, and `make check-long` 200.
+ * in processes of its own, 10 times, and 200 times with TEST_EFFORT=long.
  */
+#include "../support/effort.h"
 #include "../support/rig.h"
 
 #include <pthread.h>
@@ -20,7 +21,7 @@
 
 extern char **environ;
 
-enum { CHILD_WATCHDOG_S = 60, TIMES = 20, ENOUGH = 3, STREAMS = 4 };
+enum { CHILD_WATCHDOG_S = 60, TIMES = 10, MANY_TIMES = 200, ENOUGH = 3, STREAMS = 4 };
 
 /* --- what the children do before they exit --- */
 
@@ -341,10 +342,7 @@ static int child(const char *name) {
 
 /* --- the parent --- */
 
-static unsigned times(void) {
-    const char *text = getenv("CLSTREAM_TEST_EXITS");
-    return text && atoi(text) > 0 ? (unsigned)atoi(text) : TIMES;
-}
+static unsigned times(void) { return effort_is_long() ? MANY_TIMES : TIMES; }
 
 /* `*state` names what the children do. */
 static void clean_exits(void **state) {

@@ -28,6 +28,10 @@ bool is_float(cls_dtype type);
 /* To be called first. TEST_FILTER ("*_f32") in the environment picks the tests by their names. */
 void prepare_tests(void);
 
+/* Whether an operation, by its number in its family, is run on a type: always with TEST_EFFORT=long, otherwise on
+ * f32 and on one more type, another for each of five operations. Each pair is a program for the driver's compiler. */
+bool pair_is_chosen(int op, cls_dtype type);
+
 /* Whether the device is Oclgrind's, an interpreter with faults of its own. */
 bool device_is_oclgrind(void);
 

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "../support/effort.h"
 #include "random_graph.h"
 
 static unsigned number(const char *name, unsigned otherwise) {
@@ -17,7 +18,8 @@ static unsigned number(const char *name, unsigned otherwise) {
 
 static void graphs_agree(void **state) {
     const struct graph_style style = {1, 12, 200, number("BATCH_EXACT", 0) != 0};
-    const unsigned graphs = number("BATCH_GRAPHS", 120), first = number("BATCH_SEED", 1);
+    const unsigned graphs = number("BATCH_GRAPHS", effort_is_long() ? 120 : 48),
+                   first = number("BATCH_SEED", 1);
     const unsigned variants = number("BATCH_VARIANTS", 8);
     struct graph_totals totals = {0};
     (void)state;

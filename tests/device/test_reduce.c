@@ -308,6 +308,7 @@ static struct work works[DOT * TYPES];
 int main(void) {
     prepare_tests();
     static struct CMUnitTest tests[MOST];
+    unsigned n = 0;
     for (unsigned i = 0; i < DOT * TYPES; i++) {
         struct work *work = &works[i];
         work->op = 1 + (int)(i / TYPES);
@@ -319,8 +320,9 @@ int main(void) {
         snprintf(work->name, sizeof work->name, "%s_%s",
                  work->op == DOT ? "dot" : cls_reduce_op_name((cls_reduce_op)work->op),
                  cls_dtype_name(work->type));
-        tests[i] = (struct CMUnitTest){work->name, check, NULL, NULL, work};
+        if (pair_is_chosen(work->op, work->type))
+            tests[n++] = (struct CMUnitTest){work->name, check, NULL, NULL, work};
     }
-    memcpy(&tests[DOT * TYPES], others, sizeof others);
-    return cmocka_run_group_tests_name("reduce", tests, NULL, NULL);
+    memcpy(&tests[n], others, sizeof others);
+    return _cmocka_run_group_tests("reduce", tests, n + OTHERS, NULL, NULL);
 }

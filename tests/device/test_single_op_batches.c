@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operations one by one as batches: each of the tables' rows, on each type it takes, from host array to
- * host array against the host reference. What several of them make together is test_batch_graphs.
+ * The operations one by one as batches: each of the tables' rows, on the types that pair_is_chosen names, from
+ * host array to host array against the host reference. What several of them make together is test_batch_graphs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +69,8 @@ static void for_each_type(void (*one)(cls_dtype type)) {
 static void unary_of(cls_dtype type) {
     for (int op = CLS_UNARY_COPY; op <= LAST_UNARY; op++) {
         struct work work;
+        if (!pair_is_chosen(op, type))
+            continue;
         begin(&work, type, type, 1);
         const bool has = reference_unary((cls_unary_op)op, type, work.in[0], work.expected, COUNT);
         for (size_t i = 0; i < COUNT; i++)
@@ -87,6 +89,8 @@ static void param_of(cls_dtype type) {
     const double param = 1.5;
     for (int op = CLS_UNARY_ELU; op <= LAST_UNARY_PARAM; op++) {
         struct work work;
+        if (!pair_is_chosen(op, type))
+            continue;
         uint64_t element = 0;
         begin(&work, type, type, 1);
         reference_cast(CLS_F64, type, &param, &element, 1);
@@ -106,6 +110,8 @@ static void param_of(cls_dtype type) {
 static void binary_of(cls_dtype type) {
     for (int op = CLS_BINARY_ADD; op <= LAST_BINARY; op++) {
         struct work work;
+        if (!pair_is_chosen(op, type))
+            continue;
         const bool compares = reference_compares((cls_binary_op)op);
         begin(&work, type, compares ? CLS_U8 : type, 2);
         const bool has =
@@ -128,7 +134,7 @@ static void cast_of(cls_dtype type) {
         const bool twice = type == CLS_I64 && to == CLS_F32 && device_rounds_i64_twice();
         if (twice)
             print_message("left out: this driver rounds i64 to f32 twice, by way of f64\n");
-        if (twice || (to == CLS_F64 && !device_has_f64()))
+        if (twice || (to == CLS_F64 && !device_has_f64()) || !pair_is_chosen((int)type, to))
             continue;
         begin(&work, type, to, 1);
         reference_cast(type, to, work.in[0], work.expected, COUNT);
@@ -139,8 +145,10 @@ static void cast_of(cls_dtype type) {
 
 static void where_of(cls_dtype type) {
     static const cls_dtype conditions[] = {CLS_U8, CLS_I32, CLS_I64};
-    for (unsigned i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         struct work work;
+        if (!pair_is_chosen(i, type))
+            continue;
         void *condition = hard_values(conditions[i], COUNT, 9);
         begin(&work, type, type, 2);
         reference_where(conditions[i], type, condition, work.in[0], work.in[1], work.expected,
@@ -157,6 +165,8 @@ static void reduce_of(cls_dtype type) {
     for (int op = CLS_REDUCE_SUM; op <= LAST_REDUCE + 1; op++) {
         const bool dot = op > LAST_REDUCE;
         struct work work;
+        if (!pair_is_chosen(op, type))
+            continue;
         cls_dtype to = CLS_F32;
         double slack = 0;
         OK(cls_reduce_result_dtype(dot ? CLS_REDUCE_SUM : (cls_reduce_op)op, type, &to));

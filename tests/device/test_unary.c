@@ -95,7 +95,7 @@ static void add(unsigned *n, const char *name, int op, cls_dtype type, bool with
     const bool exists =
         with_param ? reference_unary_param((cls_unary_param_op)op, type, probe, probe, result, 1)
                    : reference_unary((cls_unary_op)op, type, probe, result, 1);
-    if (!exists)
+    if (!exists || !pair_is_chosen(op, type))
         return;
     struct job *job = &jobs[*n];
     *job = (struct job){.n_inputs = 1, .inputs = {type}, .out = type, .op = op};

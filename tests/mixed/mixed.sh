@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Random operations against the model (mixed.c), in every way that a process runs the library: some two seconds
-# each, or a minute with CLS_SWEEP=long. CLS_SEED is the first seed; the seed of a difference is in its findings.
+# Random operations against the model (mixed.c), in every way that a process runs the library: a second
+# each, or a minute with TEST_EFFORT=long. CLS_SEED is the first seed; the seed of a difference is in its findings.
 set -u
 # shellcheck source=tests/tap.sh
 . "$srcdir/tests/tap.sh"
@@ -10,8 +10,8 @@ layers=$top_builddir/tests/layers/.libs
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 out=$scratch/out
-seconds=2
-[ "${CLS_SWEEP:-}" != long ] || seconds=60
+seconds=1
+[ "${TEST_EFFORT:-}" != long ] || seconds=60
 
 # played NAME [VARIABLE=VALUE...]: what is wrong, the end of what was done before it included.
 played() {

@@ -53,13 +53,15 @@ if [ -n "${OCL_ICD_VENDORS:-}" ]; then
 fi
 check 'what its full memory kept from being measured is measured by the next program' "$(full)"
 check 'it is seen as what it plays' "$(choices)"
-for program in test_async test_copies test_events test_host_functions test_managed test_memory \
-    test_mempool_threads test_order test_query test_threads test_batch test_batch_streams test_batch_values; do
+programs='test_async test_copies test_events test_host_functions test_order test_query'
+[ "${TEST_EFFORT:-}" != long ] || programs="$programs test_managed test_memory test_mempool_threads test_threads
+    test_batch test_batch_streams test_batch_values"
+for program in $programs; do
     check "$program" "$(findings env OPENCL_LAYERS="$layer" "$top_builddir/tests/api/$program")"
 done
 for run in fault_sweep,large_copies resource_sweep,large_copies fault_sweep,user_kernel fault_sweep,bounded \
     fault_sweep,in_order resource_sweep,in_order fault_sweep,fill_and_prefetch; do
-    check "$run" "$(findings env CLS_SCENARIO="${run#*,}" "$top_builddir/tests/layers/faults/${run%,*}")"
+    check "$run" "$(findings env TEST_EFFORT='' CLS_SCENARIO="${run#*,}" "$top_builddir/tests/layers/faults/${run%,*}")"
 done
 check lost_context "$(findings "$top_builddir/tests/layers/faults/lost_context")"
 finish

@@ -30,9 +30,11 @@ if [ -n "${OCL_ICD_VENDORS:-}" ]; then
     finish
     exit 0
 fi
+programs='test_order test_events'
+[ "${TEST_EFFORT:-}" != long ] || programs="$programs test_destroy test_threads"
 while IFS=: read -r name quirk; do
     check "$name: its quirks are known" "$(quirk_is_missing "$name" "$quirk")"
-    for program in test_order test_events test_destroy test_threads; do
+    for program in $programs; do
         check "$name: $program" "$(findings "$name" "$program")"
     done
 done <<END

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../support/effort.h"
 #include "../../support/patience.h"
 
 enum {
@@ -51,7 +52,7 @@ static void say_and_die(int signal_number) {
     ssize_t put = write(STDOUT_FILENO, head, strlen(head));
     put += write(STDOUT_FILENO, doing, strlen(doing));
     put += write(STDOUT_FILENO, "\n", 1);
-    if (put < 0 || !getenv("CLS_SWEEP_CORE"))
+    if (put < 0 || !getenv("SWEEP_CORE"))
         _exit(70);
     signal(SIGABRT, SIG_DFL);
     abort();
@@ -185,11 +186,6 @@ bool sweep_once(const struct sweep *sweep, const struct scenario *scenario,
     return !tally.findings;
 }
 
-static bool is_long(void) {
-    const char *value = getenv("CLS_SWEEP");
-    return value && !strcmp(value, "long");
-}
-
 /* All ways in which one call can fail, or one of them by turns. */
 static void fail_call(const struct sweep *sweep, const struct scenario *scenario,
                       const char *function, unsigned nth, unsigned *turn, struct tally *tally) {
@@ -207,7 +203,7 @@ static void fail_call(const struct sweep *sweep, const struct scenario *scenario
                                                      : FAULT_STICKY,
             .code = codes[way / persistences],
         };
-        if (is_long() || way == chosen)
+        if (effort_is_long() || way == chosen)
             try(sweep, scenario, &plan, tally);
     }
 }
@@ -252,7 +248,7 @@ void sweep_scenario(const struct sweep *sweep, const struct scenario *scenario) 
         for (unsigned nth = 1; nth <= polls; nth++)
             fail_call(sweep, scenario, function, nth, &turn, &tally);
     }
-    unsigned stride = is_long() ? 1 : 4;
+    unsigned stride = effort_is_long() ? 1 : 4;
     for (unsigned nth = 1; nth <= least(total, 200) && is_picked("everything"); nth += stride)
         fail_call(sweep, scenario, NULL, nth, &turn, &tally);
     sweep_clean(sweep, scenario);

@@ -23,7 +23,7 @@ struct sweep {
     const char *(*harmless)(const char *function);
 };
 
-/* Sweeps one scenario as a cmocka test; CLS_SWEEP=long sweeps every call with every code, persistence and
+/* Sweeps one scenario as a cmocka test; TEST_EFFORT=long sweeps every call with every code, persistence and
  * combination, else they take turns. */
 void sweep_scenario(const struct sweep *sweep, const struct scenario *scenario);
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The pipeline layer's tests under the schedule layer: commands run last first, and in random order, as far
-# as their dependencies let them, so a missing one shows.
+# The pipeline layer's tests under the schedule layer: commands run last first, and with TEST_EFFORT=long in random
+# order too, as far as their dependencies let them, so a missing one shows.
 set -u
 . "$srcdir/tests/tap.sh"
 
@@ -22,10 +22,12 @@ if [ -n "${OCL_ICD_VENDORS:-}" ]; then
     finish
     exit 0
 fi
+orders=last
+[ "${TEST_EFFORT:-}" != long ] || orders='last random'
 for program in test_triple_buffer test_async_coordinator test_async_coordinator_threads \
     test_async_coordinator_failure test_async_coordinator_reports test_prefetcher test_pipeline \
     test_pipeline_run test_managed_context test_device_group; do
-    for order in last random; do
+    for order in $orders; do
         check "$program, $order" "$(findings "$order" "$program")"
     done
 done

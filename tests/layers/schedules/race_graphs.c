@@ -8,16 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../support/effort.h"
 #include "dag.h"
 
 enum { GRAPHS = 300, LONG_GRAPHS = 5000, COMMANDS = 4000, LONG_COMMANDS = 200000, BATCH = 128 };
 
 static cls_context context;
-
-static bool is_long(void) {
-    const char *sweep = getenv("CLS_SWEEP");
-    return sweep && !strcmp(sweep, "long");
-}
 
 static cls_check_counts counts(void) {
     cls_check_counts now = CLS_CHECK_COUNTS_INIT;
@@ -43,8 +39,10 @@ static struct dag_result run(struct dag_plan plan) {
 }
 
 static void test_a_correct_graph_has_no_race(void **state) {
-    const struct dag_plan plan = {
-        .seed = 1, .commands = is_long() ? LONG_COMMANDS : COMMANDS, .streams = 6, .batch = 256};
+    const struct dag_plan plan = {.seed = 1,
+                                  .commands = effort_is_long() ? LONG_COMMANDS : COMMANDS,
+                                  .streams = 6,
+                                  .batch = 256};
     (void)state;
     const struct dag_result result = run(plan);
     print_message("# %" PRIu64 " commands, %" PRIu64 " waits\n", result.commands, result.waits);
@@ -56,7 +54,7 @@ static void test_a_correct_graph_has_no_race(void **state) {
 /* How many of the graphs that lack one wait show nothing. Graphs of one batch: comparing it with the model
  * orders all. */
 static unsigned missed(unsigned narrow) {
-    const unsigned graphs = is_long() ? LONG_GRAPHS : GRAPHS;
+    const unsigned graphs = effort_is_long() ? LONG_GRAPHS : GRAPHS;
     unsigned planted = 0, silent = 0;
     for (unsigned i = 0; i < graphs; i++) {
         const struct dag_plan plan = {.seed = 7 + i,
@@ -84,7 +82,7 @@ static void test_every_wait_that_kernels_lack_is_a_race(void **state) {
 /* What a host function or foreign code touches is declared when it runs. By then a command that it races
  * with may be forgotten for one that came after both. */
 static void test_missing_waits_of_all_kinds_are_races(void **state) {
-    const unsigned graphs = is_long() ? LONG_GRAPHS : GRAPHS;
+    const unsigned graphs = effort_is_long() ? LONG_GRAPHS : GRAPHS;
     unsigned silent = missed(0);
     (void)state;
     print_message("# of %u graphs without one wait %u showed nothing\n", graphs, silent);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Random graphs under orders of execution that the dependencies allow and drivers seldom show.
- * CLS_SWEEP=long runs more than a million commands, else 20,000; CLS_SEED starts from another seed.
+ * TEST_EFFORT=long runs more than a million commands, else 20,000; CLS_SEED starts from another seed.
  */
 #include "controls.h"
 
@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../support/effort.h"
 #include "../../support/patience.h"
 #include "../loading.h"
 #include "dag.h"
@@ -40,10 +41,7 @@ static unsigned long long seed(void) {
     return value ? strtoull(value, NULL, 10) : 1;
 }
 
-static uint64_t commands(uint64_t few, uint64_t many) {
-    const char *value = getenv("CLS_SWEEP");
-    return value && !strcmp(value, "long") ? many : few;
-}
+static uint64_t commands(uint64_t few, uint64_t many) { return effort_is_long() ? many : few; }
 
 static struct dag_result run(enum schedule_order order, uint64_t schedule, struct dag_plan plan) {
     struct dag_result result;
