@@ -43,7 +43,7 @@ verified() {
     fi
 }
 
-floats=f32 types='f32 i64 u8' others=u8
+floats=f32 types='f32 u8' others=u8
 [ "${TEST_EFFORT:-}" != long ] || floats='f32 f64' types='f32 f64 i32 i64 u8 u32' others='f32 i32 i64 u8 u32'
 for type in $floats; do
     verified "functions" "$type" "$bounded"
