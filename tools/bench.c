@@ -36,12 +36,6 @@ struct bench_options {
     unsigned n_files;
 };
 
-static int need_json(const char *option) {
-    if (json_is_built())
-        return OPTIONS_GO_ON;
-    return usage_error("bench", "%s: this clstream was built without jansson", option);
-}
-
 static int bench_option(int option, struct bench_options *options) {
     switch (option) {
     case OPTION_DEVICE:
@@ -55,10 +49,10 @@ static int bench_option(int option, struct bench_options *options) {
         return OPTIONS_GO_ON;
     case OPTION_JSON:
         options->json = true;
-        return need_json("--json");
+        return options_need_json("bench", "--json");
     case OPTION_COMPARE:
         options->compare = true;
-        return need_json("--compare");
+        return options_need_json("bench", "--compare");
     case 'h':
         fputs(bench_help, stdout);
         return TOOL_OK;
@@ -109,30 +103,23 @@ static bool read_files(const struct bench_options *options, struct bench_result 
     return true;
 }
 
-/* The picture, in the file that was opened for it. */
-static bool draw(struct output *output, const struct bench_result *results, unsigned n,
-                 struct failure *failure) {
-    const int copy = dup(output->fd);
-    FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
-    bool good = file && bench_picture(file, results, n);
-    if (!good)
-        fail_errno(failure, "%s: cannot write", output->path);
-    if (file)
-        fclose(file);
-    else if (copy >= 0)
-        close(copy);
-    if (good)
-        return output_commit(output, failure);
-    output_abandon(output);
-    return false;
+struct drawing {
+    const struct bench_result *results;
+    unsigned n;
+};
+
+static void draw(FILE *file, void *arg) {
+    const struct drawing *drawing = arg;
+    bench_picture(file, drawing->results, drawing->n);
 }
 
 /* What was measured is printed also where the picture cannot be written, which `failure` says already where it could
  * not be opened. */
 static int print(const struct bench_options *options, struct output *picture,
                  const struct bench_result *results, unsigned n, struct failure *failure) {
+    struct drawing drawing = {results, n};
     int code = TOOL_OK;
-    if (failure->set || (options->svg && !draw(picture, results, n, failure)))
+    if (failure->set || (options->svg && !output_put(picture, draw, &drawing, failure)))
         code = failure_print(failure, TOOL_FAILED);
     if (options->json)
         return json_print_bench(results) ? code : TOOL_FAILED;

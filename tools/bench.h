@@ -36,7 +36,7 @@ const struct bench_row *bench_find(const struct bench_result *result, const stru
 /* A table: with several results a column each, and their ratios to the first, above 1 being better. */
 void bench_print(FILE *file, const struct bench_result *results, unsigned n);
 
-/* An SVG with a group of bars a row. False, with errno set, when it cannot be written. */
-bool bench_picture(FILE *file, const struct bench_result *results, unsigned n);
+/* An SVG with a group of bars a row. */
+void bench_picture(FILE *file, const struct bench_result *results, unsigned n);
 
 #endif

@@ -249,6 +249,25 @@ bool output_read(const struct output *output, uint64_t first, size_t count, void
     return read_elements(output->fd, output->path, &output->array, first, count, to, failure);
 }
 
+bool output_put(struct output *output, void (*put)(FILE *file, void *arg), void *arg,
+                struct failure *failure) {
+    const int copy = dup(output->fd);
+    FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
+    if (file)
+        put(file, arg);
+    const bool good = file && fflush(file) == 0 && !ferror(file);
+    if (!good)
+        fail_errno(failure, "%s: cannot write", output->path);
+    if (file)
+        fclose(file);
+    else if (copy >= 0)
+        close(copy);
+    if (good)
+        return output_commit(output, failure);
+    output_abandon(output);
+    return false;
+}
+
 bool output_commit(struct output *output, struct failure *failure) {
     bool done = close(output->fd) == 0;
     output->fd = -1;

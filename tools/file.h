@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "failure.h"
 #include "npy.h"
@@ -57,6 +58,10 @@ bool output_write(const struct output *output, uint64_t first, size_t count, con
 /* Reads back what output_write wrote. */
 bool output_read(const struct output *output, uint64_t first, size_t count, void *to,
                  struct failure *failure);
+
+/* Has the whole of it written through a stream by put(file, arg), and commits it. */
+bool output_put(struct output *output, void (*put)(FILE *file, void *arg), void *arg,
+                struct failure *failure);
 
 /* Closes the file and moves it to its name. On failure it is abandoned. */
 bool output_commit(struct output *output, struct failure *failure);

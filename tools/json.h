@@ -22,4 +22,7 @@ bool json_print_bench(const struct bench_result *result);
 /* Reads what json_print_bench printed. */
 bool json_read_bench(const char *path, struct bench_result *result, struct failure *failure);
 
+/* Writes the trace of a JSON file in the format of another one's suffix: .svg, .csv or .txt. */
+bool json_convert_trace(const char *from, const char *to, struct failure *failure);
+
 #endif

@@ -15,6 +15,13 @@ bool json_print_bench(const struct bench_result *result) {
     return false;
 }
 
+bool json_convert_trace(const char *from, const char *to, struct failure *failure) {
+    (void)from;
+    (void)to;
+    (void)failure;
+    return false;
+}
+
 bool json_read_bench(const char *path, struct bench_result *result, struct failure *failure) {
     (void)path;
     (void)result;

@@ -85,11 +85,15 @@ static int parse_dtype(const char *command, const char *text, cls_dtype *dtype) 
     return usage_error(command, "--dtype: '%s' is no type; there are f32 f64 i32 i64 u8 u32", text);
 }
 
+int options_need_json(const char *command, const char *what) {
+    if (json_is_built())
+        return OPTIONS_GO_ON;
+    return usage_error(command, "%s: this clstream was built without jansson", what);
+}
+
 static int parse_json(const char *command, bool *json) {
-    if (!json_is_built())
-        return usage_error(command, "--json: this clstream was built without jansson");
     *json = true;
-    return OPTIONS_GO_ON;
+    return options_need_json(command, "--json");
 }
 
 static int parse_streams(const char *text, unsigned *streams) {

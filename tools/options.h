@@ -38,6 +38,9 @@ struct info_options {
     bool json;
 };
 
+/* Goes on where JSON can be read and written; `what` is the option that asks for it. */
+int options_need_json(const char *command, const char *what);
+
 /* Each takes the arguments from the subcommand's name on, and returns OPTIONS_GO_ON or an exit
  * code (after --help, or after it said what is wrong). */
 int run_options_parse(int argc, char **argv, struct run_options *options);

@@ -66,6 +66,16 @@ const char *size_format(uint64_t bytes, char text[SIZE_TEXT]) {
     return text;
 }
 
+const char *span_format(uint64_t ns, char text[SIZE_TEXT]) {
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    double scaled = (double)ns;
+    unsigned unit = 0;
+    for (; scaled >= 1000 && unit < 3; unit++)
+        scaled /= 1000;
+    snprintf(text, SIZE_TEXT, "%.3g %s", scaled, units[unit]);
+    return text;
+}
+
 const char *count_format(uint64_t count, char text[SIZE_TEXT]) {
     char plain[SIZE_TEXT];
     size_t length = (size_t)snprintf(plain, sizeof plain, "%llu", (unsigned long long)count);

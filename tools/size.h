@@ -19,6 +19,9 @@ bool number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *value
 /* "8 MiB", "1.5 GiB", "17 bytes". */
 const char *size_format(uint64_t bytes, char text[SIZE_TEXT]);
 
+/* "12.3 us". */
+const char *span_format(uint64_t ns, char text[SIZE_TEXT]);
+
 /* "115,008". */
 const char *count_format(uint64_t count, char text[SIZE_TEXT]);
 

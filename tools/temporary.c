@@ -25,10 +25,11 @@ enum {
     N_CRASHES = sizeof crashes / sizeof crashes[0]
 };
 
-/* The name stays allocated for the life of the process, and only `armed` says whether a file of that name
+/* A name stays allocated for the life of the process, and only `armed` says whether a file of that name
  * is there to be removed. */
 static char *name_copy;
 static atomic_bool armed;
+static bool guarded; /* the handlers and the waiter are there */
 
 static bool has_default_action(int signal_number) {
     struct sigaction present;
@@ -75,15 +76,18 @@ static void install_handlers(void) {
     sigaction(SIGXFSZ, &action, NULL);
 }
 
-/* 0, or an error number. */
+/* 0, or an error number. The handlers and the waiter of the first file serve those that come after it. */
 static int guard(char *name) {
     pthread_t waiter;
     name_copy = name;
     armed = true;
+    if (guarded)
+        return 0;
     install_handlers();
     const int code = pthread_create(&waiter, NULL, await_ending, NULL);
     if (code == 0)
         pthread_detach(waiter);
+    guarded = code == 0;
     return code;
 }
 
@@ -107,12 +111,13 @@ static char *name_beside(const char *target) {
 const char *temporary_create(const char *target, int *fd) {
     sigset_t before;
 
-    if (name_copy)
+    if (armed)
         return errno = EBUSY, NULL;
     char *name = name_beside(target);
     if (!name)
         return NULL;
-    choose_endings();
+    if (!guarded)
+        choose_endings();
     pthread_sigmask(SIG_BLOCK, &taken, &before);
     *fd = mkstemp(name);
     int code = *fd < 0 ? errno : guard(name);
@@ -125,7 +130,6 @@ const char *temporary_create(const char *target, int *fd) {
         close(*fd);
         *fd = -1;
     }
-    name_copy = NULL;
     free(name);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return errno = code, NULL;

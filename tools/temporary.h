@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one temporary file of the process, which does not outlive it: signals that end the
+ * The temporary file of the process, one at a time, which does not outlive it: signals that end the
  * process, crashes among them, remove it first.
  */
 #ifndef CLSTREAM_TOOLS_TEMPORARY_H
 #define CLSTREAM_TOOLS_TEMPORARY_H
 
-/* Creates a file next to `target`, open for reading and writing. Once in a process, and before
- * it has other threads: a signal that they take in the meantime would leave the file behind.
+/* Creates a file next to `target`, open for reading and writing. One after another, and the first before
+ * the process has other threads: a signal that they take in the meantime would leave the file behind.
  * Returns its name, which stays valid, or NULL with errno set. */
 const char *temporary_create(const char *target, int *fd);
 

@@ -362,14 +362,14 @@ CLS_API cls_status cls_profile_get_stream_overlap(cls_profile profile, size_t a,
 CLS_API cls_status cls_profile_get_kind_overlap(cls_profile profile, cls_command_kind a,
                                                 cls_command_kind b, cls_profile_overlap *out);
 
-/** Formats of an exported profile. */
+/**
+ * Formats of an exported profile. `clstream trace --convert FILE.json -o OUT` makes a picture (.svg), a table (.csv) or
+ * the reports as text (.txt) from JSON.
+ */
 typedef enum cls_profile_format {
-    CLS_PROFILE_AUTO = 0, /**< by the suffix: .json .html .svg .csv .txt */
-    CLS_PROFILE_JSON = 1, /**< Chrome's trace events; Perfetto reads them too */
-    CLS_PROFILE_HTML = 2, /**< a page with a timeline to zoom and the reports; self-contained */
-    CLS_PROFILE_SVG = 3,  /**< a picture of the timeline; self-contained */
-    CLS_PROFILE_CSV = 4,  /**< one record per line */
-    CLS_PROFILE_TEXT = 5  /**< the reports */
+    CLS_PROFILE_AUTO = 0, /**< by the suffix: .json .html */
+    CLS_PROFILE_JSON = 1, /**< Chrome's trace events with the reports; Perfetto reads them too */
+    CLS_PROFILE_HTML = 2  /**< a page with a timeline to zoom and the reports; self-contained */
 } cls_profile_format;
 
 /**

@@ -104,8 +104,7 @@ static cls_status begin(const char *name) {
         return status;
     if (!export_knows(name))
         return error_set(CLS_ERROR_INVALID_VALUE,
-                         "CLSTREAM_TRACE=%s does not end in .json, .html, .svg, .csv or .txt",
-                         name);
+                         "CLSTREAM_TRACE=%s does not end in .json or .html; " EXPORT_HINT, name);
     name_given = absolute(name);
     if (!name_given)
         return CLS_ERROR_OUT_OF_MEMORY;

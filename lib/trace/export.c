@@ -20,9 +20,8 @@ static const struct format {
     const char *suffix;
     void (*write)(struct text *text, const struct profile *profile);
 } formats[] = {
-    {CLS_PROFILE_JSON, ".json", export_json}, {CLS_PROFILE_HTML, ".html", export_html},
-    {CLS_PROFILE_SVG, ".svg", export_svg},    {CLS_PROFILE_CSV, ".csv", export_csv},
-    {CLS_PROFILE_TEXT, ".txt", export_text},
+    {CLS_PROFILE_JSON, ".json", export_json},
+    {CLS_PROFILE_HTML, ".html", export_html},
 };
 
 static bool ends_with(const char *path, const char *suffix) {
@@ -119,10 +118,10 @@ cls_status cls_profile_export(cls_profile handle, const char *path, cls_profile_
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_profile_export: path is null");
     const struct format *found = find_format(path, format);
     if (!found)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_profile_export: '%s' in format %d: neither the format nor the suffix "
-                         "is one of .json .html .svg .csv .txt",
-                         path, (int)format);
+        return error_set(
+            CLS_ERROR_INVALID_VALUE,
+            "cls_profile_export: '%s' in format %d is neither .json nor .html; " EXPORT_HINT, path,
+            (int)format);
     struct profile *profile = object_acquire(&profile_pool, handle);
     if (!profile)
         return object_invalid(&profile_pool, handle);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Chrome's trace events, which Perfetto reads too: a process a device with a thread a stream, process 0
- * for the host with its threads, flows for dependencies, a counter for memory.
+ * for the host with its threads, flows for dependencies, a counter for memory. With the reports in "otherData" it holds
+ * the whole profile: `clstream trace --convert` makes the other formats of it.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "trace/export.h"
+#include "trace/json.h"
+#include "trace/layout.h"
 
 enum { HOST_PROCESS = 0 };
 
@@ -16,69 +19,99 @@ struct memory {
     uint64_t bytes;
 };
 
-static unsigned process_of(const struct profile *profile, uint32_t stream) {
-    return (unsigned)profile->streams[stream].device + 1;
+static uint64_t process_of(const struct profile *profile, uint32_t stream) {
+    return profile->streams[stream].device + 1;
 }
 
-static void put_comma(struct text *text) {
-    if (text->bytes && text->bytes[text->length - 1] != '[')
-        text_append(text, ",\n", 2);
-}
-
-/* {"ph":"M"}: a name of a process, or of one of its threads. */
-static void put_name(struct text *text, const char *what, unsigned process, uint64_t thread,
-                     const char *name) {
+/* A line an event, which put_end closes. */
+static void put_event(struct text *text, const char *phase, const char *name, const char *category,
+                      uint64_t process, uint64_t thread) {
     put_comma(text);
-    text_printf(text,
-                "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%llu,\"args\":{\"name\":", what,
-                process, (unsigned long long)thread);
-    put_json_string(text, name);
-    text_printf(text, "}}");
+    text_printf(text, "\n{\"ph\":\"%s\"", phase);
+    put_named_string(text, "name", name);
+    if (category)
+        put_named_string(text, "cat", category);
+    put_named_number(text, "pid", process);
+    put_named_number(text, "tid", thread);
 }
 
-static void put_names(struct text *text, const struct profile *profile) {
+/* A name of a process, or of one of its threads. */
+static void put_metadata(struct text *text, const char *what, uint64_t process, uint64_t thread,
+                         const char *name) {
+    put_event(text, "M", what, NULL, process, thread);
+    put_begin(text, "args", '{');
+    put_named_string(text, "name", name);
+    text_append(text, "}}", 2);
+}
+
+static void put_names(struct text *text, const struct profile *profile,
+                      const struct layout *lanes) {
     char name[32];
-    put_name(text, "process_name", HOST_PROCESS, 0, "host");
+    put_metadata(text, "process_name", HOST_PROCESS, 0, "host");
     for (uint32_t s = 0; s < profile->n_streams; s++) {
-        unsigned process = process_of(profile, s);
-        snprintf(name, sizeof name, "device %u", process - 1);
-        put_name(text, "process_name", process, 0, name);
-        put_name(text, "thread_name", process, profile->streams[s].number,
-                 profile->streams[s].name);
+        snprintf(name, sizeof name, "device %zu", profile->streams[s].device);
+        put_metadata(text, "process_name", process_of(profile, s), 0, name);
+    }
+    for (size_t i = 0; i < lanes->count; i++) {
+        const struct lane *lane = &lanes->items[i];
+        const bool host = lane->stream == NO_INDEX;
+        put_metadata(text, "thread_name", host ? HOST_PROCESS : process_of(profile, lane->stream),
+                     host ? lane->thread : profile->streams[lane->stream].number, lane->name);
     }
 }
 
-/* ,"name":microseconds */
-static void put_time(struct text *text, const char *name, uint64_t ns) {
-    text_printf(text, ",\"%s\":", name);
-    put_us(text, ns);
+/* A moment, from the begin of the profile on. */
+static void put_at(struct text *text, const char *name, const struct profile *profile,
+                   uint64_t ns) {
+    put_named_us(text, name, ns - profile->summary.begin_ns);
 }
 
-static void put_slice(struct text *text, const struct profile *profile,
-                      const cls_profile_record *record, const char *category, unsigned process,
-                      uint64_t thread) {
-    put_comma(text);
-    text_printf(text, "{\"ph\":\"X\",\"name\":");
-    put_json_string(text, record->label);
-    text_printf(text, ",\"cat\":\"%s\",\"pid\":%u,\"tid\":%llu", category, process,
-                (unsigned long long)thread);
-    put_time(text, "ts", record->start_ns - profile->summary.begin_ns);
-    put_time(text, "dur", duration(record));
-    text_printf(text, ",\"args\":{\"bytes\":%llu", (unsigned long long)record->bytes);
+/* Device times keep their bits: a driver's nonsense may be above what readers take for a whole number. */
+static void put_device_times(struct text *text, const cls_profile_record *record) {
+    put_begin(text, "device_ns", '[');
+    for (int i = 0; i < 4; i++) {
+        put_comma(text);
+        text_printf(text, "%lld", (long long)record->device_ns[i]);
+    }
+    put_end(text, ']');
+}
+
+static void put_dependencies(struct text *text, const cls_profile_record *record) {
+    put_begin(text, "dependencies", '[');
+    for (unsigned i = 0; i < record->n_dependencies && i < CLS_PROFILE_DEPENDENCIES; i++) {
+        put_begin(text, NULL, '[');
+        put_number(text, record->dependencies[i].stream);
+        put_number(text, record->dependencies[i].position);
+        put_end(text, ']');
+    }
+    put_end(text, ']');
+}
+
+static const char *clock_name(cls_clock clock) {
+    static const char *const names[] = {"device", "host", "noticed"};
+    return names[clock];
 }
 
 static void put_command(struct text *text, const struct profile *profile, uint32_t i) {
     const cls_profile_record *record = &profile->records[i];
-    put_slice(text, profile, record, cls_command_kind_name(record->kind),
+    put_event(text, "X", record->label, cls_command_kind_name(record->kind),
               process_of(profile, profile->links[i].stream), record->stream);
-    put_time(text, "queued_us", record->queued_ns - profile->summary.begin_ns);
-    put_time(text, "submitted_us", record->submitted_ns - profile->summary.begin_ns);
-    put_time(text, "held_us", record->held_ns);
-    text_printf(text,
-                ",\"position\":%llu,\"clock\":\"%s\",\"status\":\"%s\",\"hold\":\"%s\","
-                "\"queue\":%u}}",
-                (unsigned long long)record->position, clock_name(record->clock),
-                cls_status_string(record->status), cls_hold_name(record->hold), record->queue);
+    put_at(text, "ts", profile, record->start_ns);
+    put_named_us(text, "dur", duration(record));
+    put_begin(text, "args", '{');
+    put_named_number(text, "bytes", record->bytes);
+    put_at(text, "queued_us", profile, record->queued_ns);
+    put_at(text, "submitted_us", profile, record->submitted_ns);
+    put_named_us(text, "held_us", record->held_ns);
+    put_named_number(text, "position", record->position);
+    put_named_string(text, "clock", clock_name(record->clock));
+    put_named_string(text, "status", cls_status_string(record->status));
+    put_named_string(text, "hold", cls_hold_name(record->hold));
+    put_named_number(text, "queue", record->queue);
+    put_named_number(text, "memory", record->memory);
+    put_device_times(text, record);
+    put_dependencies(text, record);
+    text_append(text, "}}", 2);
 }
 
 /* One end of an arrow, inside the slice that it belongs to. */
@@ -86,14 +119,13 @@ static void put_flow(struct text *text, const struct profile *profile, uint32_t 
                      size_t id) {
     const cls_profile_record *record = &profile->records[i];
     uint64_t at = start && duration(record) ? record->end_ns - 1 : record->start_ns;
-    put_comma(text);
-    text_printf(text,
-                "{\"ph\":\"%s\",\"name\":\"dependency\",\"cat\":\"dependency\",\"id\":%zu,"
-                "\"pid\":%u,\"tid\":%llu%s",
-                start ? "s" : "f", id, process_of(profile, profile->links[i].stream),
-                (unsigned long long)record->stream, start ? "" : ",\"bp\":\"e\"");
-    put_time(text, "ts", at - profile->summary.begin_ns);
-    text_append(text, "}", 1);
+    put_event(text, start ? "s" : "f", "dependency", "dependency",
+              process_of(profile, profile->links[i].stream), record->stream);
+    put_named_number(text, "id", id);
+    if (!start)
+        put_named_string(text, "bp", "e");
+    put_at(text, "ts", profile, at);
+    put_end(text, '}');
 }
 
 static void put_flows(struct text *text, const struct profile *profile, uint32_t i, size_t *ids) {
@@ -106,19 +138,36 @@ static void put_flows(struct text *text, const struct profile *profile, uint32_t
     }
 }
 
-/* One end of a record of the caller's own. These may overlap in any way, which slices of one thread may not:
- * viewers drop them or cut them off. */
-static void put_end(struct text *text, const struct profile *profile,
-                    const cls_profile_record *record, bool start, size_t id) {
-    put_comma(text);
-    text_printf(text, "{\"ph\":\"%s\",\"name\":", start ? "b" : "e");
-    put_json_string(text, record->label);
-    text_printf(text, ",\"cat\":\"%s\",\"id\":%zu,\"pid\":%d,\"tid\":0",
-                record_type_name(record->type), id, HOST_PROCESS);
-    put_time(text, "ts", (start ? record->start_ns : record->end_ns) - profile->summary.begin_ns);
-    if (start)
-        text_printf(text, ",\"args\":{\"bytes\":%llu}", (unsigned long long)record->bytes);
-    text_append(text, "}", 1);
+/* The row is where a picture has it: below what encloses it. */
+static void put_span_args(struct text *text, const cls_profile_record *record, uint32_t row) {
+    put_begin(text, "args", '{');
+    put_named_number(text, "bytes", record->bytes);
+    put_named_number(text, "row", row);
+    put_end(text, '}');
+}
+
+static void put_range(struct text *text, const struct profile *profile,
+                      const cls_profile_record *record, uint32_t row) {
+    put_event(text, "X", record->label, "range", HOST_PROCESS, record->thread);
+    put_at(text, "ts", profile, record->start_ns);
+    put_named_us(text, "dur", duration(record));
+    put_span_args(text, record, row);
+    put_end(text, '}');
+}
+
+/* A record of the caller's own. These may overlap in any way, which slices of one thread may not: viewers drop them or
+ * cut them off. */
+static void put_own(struct text *text, const struct profile *profile,
+                    const cls_profile_record *record, uint32_t row, size_t id) {
+    put_event(text, "b", record->label, "user", HOST_PROCESS, 0);
+    put_named_number(text, "id", id);
+    put_at(text, "ts", profile, record->start_ns);
+    put_span_args(text, record, row);
+    put_end(text, '}');
+    put_event(text, "e", record->label, "user", HOST_PROCESS, 0);
+    put_named_number(text, "id", id);
+    put_at(text, "ts", profile, record->end_ns);
+    put_end(text, '}');
 }
 
 static void put_memory(struct text *text, const struct profile *profile, uint32_t i,
@@ -129,10 +178,11 @@ static void put_memory(struct text *text, const struct profile *profile, uint32_
     if (shown->known && shown->bytes == record->memory)
         return;
     *shown = (struct memory){true, record->memory};
-    put_comma(text);
-    text_printf(text, "{\"ph\":\"C\",\"name\":\"memory\",\"pid\":%u", process_of(profile, stream));
-    put_time(text, "ts", record->queued_ns - profile->summary.begin_ns);
-    text_printf(text, ",\"args\":{\"bytes\":%llu}}", (unsigned long long)record->memory);
+    put_event(text, "C", "memory", NULL, process_of(profile, stream), 0);
+    put_at(text, "ts", profile, record->queued_ns);
+    put_begin(text, "args", '{');
+    put_named_number(text, "bytes", record->memory);
+    text_append(text, "}}", 2);
 }
 
 /* One more than the greatest index. */
@@ -153,27 +203,35 @@ static void put_counters(struct text *text, const struct profile *profile) {
     free(last);
 }
 
-void export_json(struct text *text, const struct profile *profile) {
+static void put_records(struct text *text, const struct profile *profile,
+                        const struct layout *lanes) {
     size_t ids = 0;
-    text_printf(text,
-                "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped\":%llu},"
-                "\"traceEvents\":[",
-                (unsigned long long)profile->summary.dropped);
-    put_names(text, profile);
     for (uint32_t i = 0; i < profile->count; i++) {
         const cls_profile_record *record = &profile->records[i];
         if (is_command(record)) {
             put_command(text, profile, i);
             put_flows(text, profile, i, &ids);
         } else if (record->type == CLS_RECORD_RANGE) {
-            put_slice(text, profile, record, record_type_name(record->type), HOST_PROCESS,
-                      record->thread);
-            text_printf(text, "}}");
+            put_range(text, profile, record, lanes->places[i].row);
         } else {
-            put_end(text, profile, record, true, ++ids);
-            put_end(text, profile, record, false, ids);
+            put_own(text, profile, record, lanes->places[i].row, ++ids);
         }
     }
-    put_counters(text, profile);
-    text_printf(text, "]}\n");
+}
+
+void export_json(struct text *text, const struct profile *profile) {
+    struct layout lanes;
+    if (layout_make(&lanes, profile)) {
+        text_printf(text, "{\"displayTimeUnit\":\"ns\",\"otherData\":{");
+        put_named_number(text, "begin_ns", profile->summary.begin_ns);
+        put_report(text, profile);
+        text_printf(text, "},\n\"traceEvents\":[");
+        put_names(text, profile, &lanes);
+        put_records(text, profile, &lanes);
+        put_counters(text, profile);
+        text_printf(text, "]}\n");
+    } else {
+        text->failed = true;
+    }
+    layout_free(&lanes);
 }

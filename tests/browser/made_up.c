@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the pictures of a profile of made-up commands, made_up.svg and made_up.html in the folder that is
- * its argument, for a browser to draw: three streams, whose times and dependencies tests/browser/checks.js
- * knows.
+ * Writes a profile of made-up commands, made_up.json and made_up.html in the folder that is its argument, for a browser
+ * to draw: three streams, whose times and dependencies tests/browser/checks.js knows.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,17 +68,17 @@ static int save(const char *folder, const char *name, const struct text *text) {
 int main(int argc, char **argv) {
     struct raw raws[N_COMMANDS];
     struct profile profile = {.count = 0};
-    struct text svg = {0}, html = {0};
+    struct text json = {0}, html = {0};
     for (int i = 0; i < N_COMMANDS; i++)
         raws[i] = raw_of(&commands[i]);
     int failed =
         argc != 2 || profile_build(&profile, &(struct evidence){.raws = raws, .count = N_COMMANDS});
     if (!failed) {
-        export_svg(&svg, &profile);
+        export_json(&json, &profile);
         export_html(&html, &profile);
-        failed = save(argv[1], "made_up.svg", &svg) || save(argv[1], "made_up.html", &html);
+        failed = save(argv[1], "made_up.json", &json) || save(argv[1], "made_up.html", &html);
     }
-    free(svg.bytes);
+    free(json.bytes);
     free(html.bytes);
     profile_free(&profile);
     return failed;

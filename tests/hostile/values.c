@@ -172,7 +172,7 @@ static void bad_hold(const struct arg *arg, unsigned slot, struct bad_list *list
 }
 
 static void bad_format(const struct arg *arg, unsigned slot, struct bad_list *list) {
-    static const int numbers[] = {-1, CLS_PROFILE_TEXT + 1, INT_MIN, INT_MAX};
+    static const int numbers[] = {-1, CLS_PROFILE_HTML + 1, INT_MIN, INT_MAX};
     (void)arg;
     (void)slot;
     add_numbers(list, numbers, COUNT_OF(numbers));

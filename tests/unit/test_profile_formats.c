@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What the forms of a profile say of made-up commands. */
+/* What the formats of a profile say of made-up commands: the library's own, and those that the tool makes of its JSON. */
+#include "config.h"
+
+#include "tools/failure.h"
+#include "tools/json.h"
+
 #include "made_up_commands.h"
 
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <unistd.h>
 
 #include "trace/export.h"
 
@@ -15,6 +22,46 @@ static char *written(void (*form)(struct text *text, const struct profile *profi
     form(&text, &profile);
     assert_false(text.failed);
     return text.bytes;
+}
+
+static char *read_whole(const char *path) {
+    char *bytes = calloc(1, 1 << 20);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(bytes);
+    assert_non_null(file);
+    assert_true(fread(bytes, 1, (1 << 20) - 1, file) > 0);
+    fclose(file);
+    assert_int_equal(unlink(path), 0);
+    return bytes;
+}
+
+/* The profile as the tool converts it to the format of a suffix; to be freed. Skips the test where it cannot. */
+static char *converted(const char *suffix) {
+#ifdef HAVE_JANSSON
+    char folder[] = "/tmp/clstream-forms-XXXXXX", from[64], to[64];
+    char *json = written(export_json);
+    struct failure failure = {.set = false};
+    assert_non_null(mkdtemp(folder));
+    snprintf(from, sizeof from, "%s/t.json", folder);
+    snprintf(to, sizeof to, "%s/t%s", folder, suffix);
+    FILE *file = fopen(from, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(json, 1, strlen(json), file), strlen(json));
+    assert_int_equal(fclose(file), 0);
+    free(json);
+    if (!json_convert_trace(from, to, &failure))
+        fail_msg("%s", failure.text);
+    assert_int_equal(unlink(from), 0);
+    char *bytes = read_whole(to);
+    assert_int_equal(rmdir(folder), 0);
+    return bytes;
+#else
+    (void)suffix;
+    (void)read_whole;
+    print_message("no jansson to convert JSON with\n");
+    skip();
+    return NULL;
+#endif
 }
 
 static void assert_says(const char *text, const char *part) {
@@ -31,18 +78,21 @@ static void test_reports_of_many_streams_do_not_compare_all_pairs(void **state) 
             wait_for(command, i, 1);
     }
     build();
-    char *text = written(export_text), *page = written(export_html);
-    assert_says(text, "(the first 0 pairs)");
-    assert_says(page, "\"overlaps\":[]");
+    char *page = written(export_html);
+    assert_says(page, "\"overlaps\":[],\"all_overlaps\":0");
     free(page);
+    char *text = converted(".txt");
+    assert_says(text, "(the first 0 pairs)");
     free(text);
 }
 
 static void test_each_device_has_a_counter_of_memory(void **state) {
     static const char *const changes[] = {
-        "1,\"ts\":0.000,\"args\":{\"bytes\":4096}", "2,\"ts\":0.000,\"args\":{\"bytes\":4096}",
-        "1,\"ts\":1.000,\"args\":{\"bytes\":100}",  "1,\"ts\":2.000,\"args\":{\"bytes\":4096}",
-        "2,\"ts\":6.000,\"args\":{\"bytes\":0}",
+        "1,\"tid\":0,\"ts\":0.000,\"args\":{\"bytes\":4096}",
+        "2,\"tid\":0,\"ts\":0.000,\"args\":{\"bytes\":4096}",
+        "1,\"tid\":0,\"ts\":1.000,\"args\":{\"bytes\":100}",
+        "1,\"tid\":0,\"ts\":2.000,\"args\":{\"bytes\":4096}",
+        "2,\"tid\":0,\"ts\":6.000,\"args\":{\"bytes\":0}",
     };
     static const char begin[] = "{\"ph\":\"C\",\"name\":\"memory\",\"pid\":";
     static struct device other;
@@ -84,12 +134,18 @@ static void test_own_records_that_overlap_are_no_slices_of_a_thread(void **state
     build();
     char *json = written(export_json);
     assert_null(strstr(json, "\"ph\":\"X\""));
-    assert_says(json, "{\"ph\":\"b\",\"name\":\"second\",\"cat\":\"user\",\"id\":2,\"pid\":0,"
-                      "\"tid\":0,\"ts\":2.000,\"args\":{\"bytes\":0}}");
-    assert_says(json, "{\"ph\":\"e\",\"name\":\"second\",\"cat\":\"user\",\"id\":2,\"pid\":0,"
-                      "\"tid\":0,\"ts\":8.000}");
-    assert_says(json, "{\"ph\":\"e\",\"name\":\"a mark\",\"cat\":\"user\",\"id\":3,");
+    assert_says(json, "{\"ph\":\"b\",\"name\":\"second\",\"cat\":\"user\",\"pid\":0,\"tid\":0,"
+                      "\"id\":2,\"ts\":2.000,\"args\":{\"bytes\":0,\"row\":1}}");
+    assert_says(json, "{\"ph\":\"e\",\"name\":\"second\",\"cat\":\"user\",\"pid\":0,\"tid\":0,"
+                      "\"id\":2,\"ts\":8.000}");
+    assert_says(json,
+                "{\"ph\":\"e\",\"name\":\"a mark\",\"cat\":\"user\",\"pid\":0,\"tid\":0,\"id\":3,");
     free(json);
+    char *csv = converted(".csv");
+    assert_says(
+        csv,
+        "user,,\"second\",\"\",0,0,0,0,0,3000,3000,3000,9000,0,0,0,0,host,CLS_SUCCESS,none,0,0,\r\n");
+    free(csv);
 }
 
 /* Characters of three bytes each, within one of which a name of 63 bytes ends; and what is no UTF-8. */
@@ -107,8 +163,8 @@ static void test_names_are_cut_between_characters(void **state) {
     add(3, 0, 0, US)->label = "no\xef\xbf\xbe\xef\xbf\xbf, but \xef\xbf\xbd";
     build();
     name[60] = '\0';
-    char line[200], *text = written(export_text), *svg = written(export_svg);
-    char *csv = written(export_csv);
+    char line[200], *text = converted(".txt"), *svg = converted(".svg");
+    char *csv = converted(".csv");
     snprintf(line, sizeof line, "stream 1 'ab%s?' on", name);
     assert_says(text, line);
     assert_says(text, "stream 2 'e??f' on");
@@ -146,8 +202,8 @@ static void leave_comma(const char *folder) {
 }
 
 static void test_numbers_have_a_point_in_every_locale(void **state) {
-    static void (*const forms[])(struct text * text, const struct profile *profile) = {
-        export_text, export_svg, export_html, export_json, export_csv};
+    static void (*const forms[])(struct text * text, const struct profile *profile) = {export_html,
+                                                                                       export_json};
     enum { FORMS = sizeof forms / sizeof *forms };
     char folder[] = "/tmp/clstream-locale-XXXXXX", *plain[FORMS], *there[FORMS];
     (void)state;
@@ -172,6 +228,30 @@ static void test_numbers_have_a_point_in_every_locale(void **state) {
     skip();
 }
 
+static void test_facts_of_a_command_survive_a_conversion(void **state) {
+    (void)state;
+    struct trace_record *first = add(1, 0, US, 3 * US), *second = add(2, 0, 4 * US, 9 * US);
+    first->bytes = 3 << 20;
+    first->memory = 12345;
+    second->outcome = CLS_ERROR_COMMAND_FAILED;
+    wait_for(second, 1, 1);
+    build();
+    char *csv = converted(".csv"), *text = converted(".txt"), *svg = converted(".svg");
+    assert_says(csv,
+                "command,kernel,\"k\",\"s1\",1,1,0,3145728,12345,1000000,1000000,1001000,1003000,");
+    assert_says(csv, ",CLS_ERROR_COMMAND_FAILED,none,0,2,1:1\r\n");
+    assert_says(text, "2 records of 2 streams over 9 us; 0 dropped, 1 commands failed");
+    assert_says(text, ", latency 1 us");
+    assert_says(svg, "class=\"k x\"");
+    assert_says(svg, "\nCLS_ERROR_COMMAND_FAILED</title>");
+    assert_says(svg, "held back 1 us, by latency most");
+    assert_says(svg, "3 MiB, 1.57e+03 GB/s");
+    assert_says(svg, "<path class=\"a\"");
+    free(svg);
+    free(text);
+    free(csv);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_reports_of_many_streams_do_not_compare_all_pairs),
@@ -179,6 +259,7 @@ int main(void) {
         TEST(test_names_are_cut_between_characters),
         TEST(test_own_records_that_overlap_are_no_slices_of_a_thread),
         TEST(test_numbers_have_a_point_in_every_locale),
+        TEST(test_facts_of_a_command_survive_a_conversion),
     };
     return cmocka_run_group_tests_name("profile forms", tests, NULL, NULL);
 }

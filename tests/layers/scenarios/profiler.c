@@ -12,7 +12,7 @@ static void export_all(struct run *run, cls_profile profile) {
     const char *folder = getenv("CLSTREAM_CACHE_DIR");
     char path[512];
     snprintf(path, sizeof path, "%s/profile", folder ? folder : "/tmp");
-    for (int format = CLS_PROFILE_JSON; format <= CLS_PROFILE_TEXT; format++)
+    for (int format = CLS_PROFILE_JSON; format <= CLS_PROFILE_HTML; format++)
         if (ok(run, cls_profile_export(profile, path, (cls_profile_format)format)))
             expect(run, remove(path) == 0, "an export that succeeded is there");
 }

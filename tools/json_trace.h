@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A trace as the library wrote it, read back from its JSON, and the formats that are made of it. What the reports say
+ * was computed by the library: they are only printed here.
+ */
+#ifndef CLSTREAM_TOOLS_JSON_TRACE_H
+#define CLSTREAM_TOOLS_JSON_TRACE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <uthash.h>
+
+/* A stream, a thread with ranges, or the program's own records. */
+struct trace_lane {
+    struct trace_place {
+        uint64_t process,
+            thread; /* process 0 is the host; a device's thread is a stream's number */
+    } place;
+    const char *name;
+    unsigned rows; /* records that overlap lie below each other */
+    unsigned top;  /* for who draws it */
+    UT_hash_handle hh;
+};
+
+/* Times are nanoseconds from the begin of the trace, and not after its end. */
+struct trace_record {
+    const json_t *event, *args;
+    struct trace_lane *lane;
+    unsigned row;
+    uint64_t start, end;
+};
+
+struct trace_arrow {
+    const struct trace_lane *from, *to;
+    uint64_t start, end;
+};
+
+struct trace {
+    json_t *top;          /* strings live as long as this */
+    const json_t *report; /* summary, streams, operations, overlaps */
+    uint64_t begin_ns;    /* of the host's clock */
+    uint64_t span;        /* what lies between its begin and its end */
+    struct trace_lane *lanes, *by_place;
+    struct trace_record *records; /* by start */
+    struct trace_arrow *arrows;
+    size_t n_lanes, n_records, n_arrows;
+};
+
+/* Errors are the file's (ferror). The picture sorts the records by lane. */
+void trace_put_svg(FILE *file, struct trace *trace);
+void trace_put_csv(FILE *file, struct trace *trace);
+void trace_put_text(FILE *file, struct trace *trace);
+
+/* --- members of its objects; 0 or "" where they are missing --- */
+
+uint64_t trace_number(const json_t *object, const char *name);
+const char *trace_string(const json_t *object, const char *name);
+
+/* A number of microseconds, in nanoseconds. */
+uint64_t trace_ns(const json_t *object, const char *name);
+uint64_t trace_ns_of(const json_t *microseconds);
+
+static inline bool trace_is_command(const struct trace_record *record) {
+    return record->lane->place.process != 0;
+}
+
+#endif
