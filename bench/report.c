@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints rows as a table and as JSON, and counts missed bars. */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
 #include "report.h"
 
+#ifdef HAVE_JANSSON
+#include <jansson.h>
+#endif
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,32 +23,65 @@ static FILE *json;
 static unsigned missed;
 static bool quick;
 
+/* --- JSON: an object a line --- */
+
+#ifdef HAVE_JANSSON
+static void put_line(json_t *object) {
+    if (json_dumpf(object, json, JSON_REAL_PRECISION(6)))
+        die("a row that is no JSON");
+    fputc('\n', json);
+    fflush(json);
+    json_decref(object);
+}
+
+/* NULL, which leaves the key out, where `there` is false. */
+static json_t *number(bool there, double value) { return there ? json_real(value) : NULL; }
+static json_t *pair(bool there, double a, double b) {
+    return there ? json_pack("[f, f]", a, b) : NULL;
+}
+
+static void put_header(const char *date, const cls_device_info *info) {
+    put_line(json_pack("{s:s, s:s, s:s, s:s, s:s, s:b}", "bench", program, "date", date, "platform",
+                       info->platform, "device", info->name, "driver", info->driver_version,
+                       "quick", quick));
+}
+
+static void put_row(const struct row *row, bool pass) {
+    const bool raw = row->rival, bar = row->bar != 0;
+    const struct spread *ours = &row->ours, *theirs = &row->theirs, *ratio = &row->ratio;
+    put_line(json_pack(
+        "{s:s, s:s, s:s, s:f, s:o*, s:o*, s:o*, s:o*, s:o*, s:s*, s:o*, s:o*, s:o*, s:o*, s:i, s:o*, "
+        "s:o*, s:s*, s:o*, s:s*}",
+        "bench", program, "name", row->name, "unit", row->unit, "clstream", ours->median,
+        "clstream_quartiles", pair(true, ours->low, ours->high), "clstream_range",
+        pair(true, ours->least, ours->most), "raw", number(raw, theirs->median), "raw_quartiles",
+        pair(raw, theirs->low, theirs->high), "raw_range", pair(raw, theirs->least, theirs->most),
+        "raw_way", row->rival, "ratio", number(raw, ratio->median), "ratio_quartiles",
+        pair(raw, ratio->low, ratio->high), "ratio_range", pair(raw, ratio->least, ratio->most),
+        "good_rounds_ratio", number(raw, row->good_ratio), "rounds", (int)row->rounds,
+        "two_threads", number(row->cores != 0, row->cores), "bar", number(bar, row->bar), "bar_is",
+        !bar                ? NULL
+        : row->bar_is_upper ? "at most"
+                            : "at least",
+        "pass", bar ? json_boolean(pass) : NULL, "excuse", row->excuse));
+}
+#else
+static void put_header(const char *date, const cls_device_info *info) { (void)date, (void)info; }
+static void put_row(const struct row *row, bool pass) { (void)row, (void)pass; }
+#endif
+
+/* --- the table --- */
+
 void report_open(const char *name, const char *path, bool is_quick) {
     program = name;
     quick = is_quick;
+#ifndef HAVE_JANSSON
+    if (path)
+        fprintf(stderr, "%s is not written: built without jansson\n", path);
+    path = NULL;
+#endif
     if (path && !(json = fopen(path, "a")))
         die("%s: cannot be written", path);
-}
-
-static void json_string(const char *key, const char *text) {
-    fprintf(json, "\"%s\": ", key);
-    if (!text) {
-        fputs("null", json);
-        return;
-    }
-    fputc('"', json);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', json);
-        if ((unsigned char)*text >= ' ')
-            fputc(*text, json);
-    }
-    fputc('"', json);
-}
-
-static void json_spread(const char *key, const struct spread *spread) {
-    fprintf(json, ", \"%s\": %.6g, \"%s_quartiles\": [%.6g, %.6g], \"%s_range\": [%.6g, %.6g]", key,
-            spread->median, key, spread->low, spread->high, key, spread->least, spread->most);
 }
 
 static void print_date(char date[32]) {
@@ -57,19 +97,8 @@ void report_header(const struct rig *rig) {
     print_date(date);
     printf("# %s, %s%s\n# %s: %s, driver %s\n", program, date, quick ? ", quick" : "",
            info->platform, info->name, info->driver_version);
-    if (!json)
-        return;
-    fputs("{", json);
-    json_string("bench", program);
-    fputs(", ", json);
-    json_string("date", date);
-    fputs(", ", json);
-    json_string("platform", info->platform);
-    fputs(", ", json);
-    json_string("device", info->name);
-    fputs(", ", json);
-    json_string("driver", info->driver_version);
-    fprintf(json, ", \"quick\": %s}\n", quick ? "true" : "false");
+    if (json)
+        put_header(date, info);
 }
 
 void bench_section(const char *title) {
@@ -113,42 +142,13 @@ static void table_row(const struct row *row, bool pass) {
     fflush(stdout);
 }
 
-static void json_row(const struct row *row, bool pass) {
-    fputs("{", json);
-    json_string("bench", program);
-    fputs(", ", json);
-    json_string("name", row->name);
-    fputs(", ", json);
-    json_string("unit", row->unit);
-    json_spread("clstream", &row->ours);
-    if (row->rival) {
-        json_spread("raw", &row->theirs);
-        fputs(", ", json);
-        json_string("raw_way", row->rival);
-        json_spread("ratio", &row->ratio);
-        fprintf(json, ", \"good_rounds_ratio\": %.6g", row->good_ratio);
-    }
-    fprintf(json, ", \"rounds\": %u", row->rounds);
-    if (row->cores != 0)
-        fprintf(json, ", \"two_threads\": %.3g", row->cores);
-    if (row->bar != 0)
-        fprintf(json, ", \"bar\": %g, \"bar_is\": \"%s\", \"pass\": %s", row->bar,
-                row->bar_is_upper ? "at most" : "at least", pass ? "true" : "false");
-    if (row->excuse) {
-        fputs(", ", json);
-        json_string("excuse", row->excuse);
-    }
-    fputs("}\n", json);
-    fflush(json);
-}
-
 bool report_row(const struct row *row) {
     const bool pass = row_passes(row);
     const bool good = pass || row->excuse;
     missed += !good;
     table_row(row, pass);
     if (json)
-        json_row(row, pass);
+        put_row(row, pass);
     return good;
 }
 

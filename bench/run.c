@@ -9,6 +9,9 @@
 #endif
 
 #include <fcntl.h>
+#ifdef HAVE_JANSSON
+#include <jansson.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,23 +116,20 @@ static void command(const char *text) {
 #ifdef HAVE_JANSSON
 static const char summary_option[] = "--json";
 
-/* The number that follows "key": at the top level; its lists use the same keys. */
-static double number_of(const char *json, const char *key) {
-    char quoted[64];
-    const size_t length = (size_t)snprintf(quoted, sizeof quoted, "\"%s\":", key);
-    int depth = 0;
-    for (const char *at = json; *at; at++) {
-        depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
-        if (depth == 1 && strncmp(at, quoted, length) == 0)
-            return strtod(at + length, NULL);
-    }
-    die("the tool's summary has no %s", key);
+static double number_of(const char *summary, const char *key) {
+    json_t *top = json_loads(summary, 0, NULL);
+    const json_t *number = json_object_get(top, key);
+    if (!json_is_number(number))
+        die("the tool's summary has no %s", key);
+    const double value = json_number_value(number);
+    json_decref(top);
+    return value;
 }
 
 static double seconds_of(const char *summary) { return number_of(summary, "seconds"); }
 static double overlap_of(const char *summary) { return number_of(summary, "overlap"); }
 #else
-/* Without jansson the tool has no --json; its text gives milliseconds. */
+/* Without jansson the tool has no --json; its text gives whole milliseconds. */
 static const char summary_option[] = "";
 
 static double number_of(const char *text, const char *key) {
