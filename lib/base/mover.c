@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <utlist.h>
+
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/thread.h"
@@ -60,12 +62,8 @@ static void copy_span(const struct rows *rows, size_t from, size_t to) {
 static void do_part(struct move *move) {
     size_t from = move->taken++ * move->part_bytes;
     size_t to = from + move->part_bytes < move->bytes ? from + move->part_bytes : move->bytes;
-    if (move->taken == move->parts) {
-        struct move **link = &moves;
-        while (*link != move)
-            link = &(*link)->next;
-        *link = move->next;
-    }
+    if (move->taken == move->parts)
+        LL_DELETE(moves, move);
     pthread_mutex_unlock(&lock);
     copy_span(move->rows, from, to);
     pthread_mutex_lock(&lock);
@@ -101,8 +99,7 @@ static void add_threads(unsigned wanted) {
 static void move_together(struct move *move) {
     pthread_mutex_lock(&lock);
     add_threads(move->parts - 1);
-    move->next = moves;
-    moves = move;
+    LL_PREPEND(moves, move);
     pthread_cond_broadcast(&came);
     while (move->taken < move->parts)
         do_part(move);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <utlist.h>
+
 #include "base/error.h"
 
 enum { DEEPEST = 8, NAME_ROOM = 64 }; /* of files that include each other; of their names */
@@ -116,10 +118,8 @@ static cls_status keep(char *path, char *text, const char **out) {
     *entry = (struct loaded){path, text, NULL};
     pthread_mutex_lock(&lock);
     const struct loaded *first = find(path);
-    if (!first) {
-        entry->next = sources;
-        sources = entry;
-    }
+    if (!first)
+        LL_PREPEND(sources, entry);
     pthread_mutex_unlock(&lock);
     *out = first ? first->text : text;
     if (first) {

@@ -6,6 +6,8 @@
  */
 #include <stdlib.h>
 
+#include <utlist.h>
+
 #include "base/error.h"
 #include "driver/memory.h"
 #include "memory/mempool.h"
@@ -16,21 +18,13 @@ enum { FIRST_BLOCK = 256 << 10, LARGEST_BLOCK = 4 << 20 };
 /* --- lists; under the pool's lock --- */
 
 static void link_block(struct mempool *pool, struct block *block) {
-    block->next = pool->blocks;
-    if (block->next)
-        block->next->previous = block;
-    pool->blocks = block;
+    DL_PREPEND(pool->blocks, block);
     pool->n_blocks++;
     pool->n_slots[block->size_class] += block->n_slots;
 }
 
 static void unlink_block(struct mempool *pool, struct block *block) {
-    if (block->previous)
-        block->previous->next = block->next;
-    else
-        pool->blocks = block->next;
-    if (block->next)
-        block->next->previous = block->previous;
+    DL_DELETE(pool->blocks, block);
     pool->n_blocks--;
     pool->n_slots[block->size_class] -= block->n_slots;
 }
@@ -39,17 +33,11 @@ static void set_on_shelf(struct block *block, enum shelf which, bool on) {
     struct block **head = &block->pool->shelves[which][block->size_class];
     if (on == block->shelf[which].on)
         return;
-    struct block *next = on ? *head : block->shelf[which].next;
-    struct block *previous = on ? NULL : block->shelf[which].previous;
     block->shelf[which].on = on;
-    block->shelf[which].next = next;
-    block->shelf[which].previous = previous;
-    if (next)
-        next->shelf[which].previous = on ? block : previous;
-    if (previous)
-        previous->shelf[which].next = next;
+    if (on)
+        DL_PREPEND2(*head, block, shelf[which].prev, shelf[which].next);
     else
-        *head = on ? block : next;
+        DL_DELETE2(*head, block, shelf[which].prev, shelf[which].next);
 }
 
 /* Puts the block on its class's shelves, or takes it off, by what it has to give. */
@@ -286,24 +274,18 @@ bool slot_reclaim(struct buffer *slot) {
 }
 
 bool pool_release_idle(struct mempool *pool, size_t keep) {
-    struct block *going = NULL;
+    struct block *going = NULL, *block, *next;
     pthread_mutex_lock(&pool->lock);
-    for (struct block *block = pool->blocks, *next; block; block = next) {
-        next = block->next;
+    LL_FOREACH_SAFE(pool->blocks, block, next) {
         if (atomic_load(&pool->reserved) <= keep)
             break;
         if (!is_unused(block))
             continue;
         remove_block(pool, block);
-        block->next = going;
-        going = block;
+        LL_PREPEND(going, block);
     }
     pthread_mutex_unlock(&pool->lock);
     bool any = going != NULL;
-    while (going) {
-        struct block *next = going->next;
-        destroy_block(going);
-        going = next;
-    }
+    LL_FOREACH_SAFE(going, block, next) destroy_block(block);
     return any;
 }

@@ -54,11 +54,11 @@ struct tally {
 enum shelf { SHELF_IDLE, SHELF_FRESH, SHELVES };
 
 struct block {
-    struct mempool *pool;          /* retained */
-    struct block *next, *previous; /* of all of the pool */
+    struct mempool *pool;      /* retained */
+    struct block *next, *prev; /* of all of the pool */
     struct {
         bool on;
-        struct block *next, *previous;
+        struct block *next, *prev;
     } shelf[SHELVES];
     cl_mem memory; /* NULL: the one slot is the whole block */
     unsigned size_class;

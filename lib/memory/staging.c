@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include <utlist.h>
+
 #include "base/error.h"
 #include "base/mover.h"
 #include "driver/event.h"
@@ -85,8 +87,7 @@ static void give_chunk(struct context *context, struct chunk *chunk) {
     struct staging *staging = context->staging;
     bool keep = staging && staging->count < MAX_SPARE;
     if (keep) {
-        chunk->next = staging->spare;
-        staging->spare = chunk;
+        LL_PREPEND(staging->spare, chunk);
         staging->count++;
     }
     pthread_mutex_unlock(&context->lock);

@@ -2,6 +2,8 @@
 /* Worker threads, the list of all objects that have any, and their end at process exit. */
 #include "pipeline/loaders.h"
 
+#include <utlist.h>
+
 #include "base/at_exit.h"
 #include "base/condition.h"
 #include "base/error.h"
@@ -57,21 +59,8 @@ static void enlist(struct loaders *loaders) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_exit);
     pthread_mutex_lock(&all.lock);
-    loaders->next = all.first;
-    if (all.first)
-        all.first->previous = loaders;
-    all.first = loaders;
+    DL_PREPEND(all.first, loaders);
     pthread_mutex_unlock(&all.lock);
-}
-
-/* Under the lock. */
-static void delist(struct loaders *loaders) {
-    if (loaders->previous)
-        loaders->previous->next = loaders->next;
-    else
-        all.first = loaders->next;
-    if (loaders->next)
-        loaders->next->previous = loaders->previous;
 }
 
 bool loaders_init(struct loaders *loaders, const struct loader_type *type) {
@@ -99,7 +88,7 @@ static void end_thread(struct loaders *loaders) {
         loaders->type->at_end(loaders);
     pthread_mutex_lock(&all.lock);
     if (last)
-        delist(loaders);
+        DL_DELETE(all.first, loaders);
     pthread_cond_broadcast(&all.gone);
     pthread_mutex_unlock(&all.lock);
     object_release(&loaders->object);

@@ -30,7 +30,7 @@ struct loaders {
     pthread_cond_t work;
     unsigned workers;
     bool go, quit;
-    struct loaders *previous, *next; /* in the list of all with threads */
+    struct loaders *prev, *next; /* in the list of all with threads */
 };
 
 /* False: no memory; nothing is to be undone. */

@@ -10,6 +10,8 @@
 #include <clstream/event.h>
 #include <clstream/stream.h>
 
+#include <utlist.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/handle.h"
@@ -396,9 +398,8 @@ static cls_status begin_step(struct managed *managed, struct active_step *mine) 
     pthread_mutex_lock(&managed->lock);
     for (const struct active_step *one = managed->active; one; one = one->next)
         taken = taken || one->slots == mine->slots;
-    mine->next = managed->active;
     if (!taken)
-        managed->active = mine;
+        LL_PREPEND(managed->active, mine);
     pthread_mutex_unlock(&managed->lock);
     return taken ? error_set(CLS_ERROR_INVALID_STATE,
                              "another step with this triple buffer is being submitted")
@@ -407,10 +408,7 @@ static cls_status begin_step(struct managed *managed, struct active_step *mine) 
 
 static void end_step(struct managed *managed, const struct active_step *mine) {
     pthread_mutex_lock(&managed->lock);
-    struct active_step **link = &managed->active;
-    while (*link != mine)
-        link = &(*link)->next;
-    *link = mine->next;
+    LL_DELETE(managed->active, mine);
     pthread_mutex_unlock(&managed->lock);
 }
 

@@ -6,6 +6,8 @@
  */
 #include <stdlib.h>
 
+#include <utlist.h>
+
 #include "base/error.h"
 #include "stream/context.h"
 
@@ -48,18 +50,9 @@ static cls_status add_queue(struct context *context, const struct queue_traits *
     }
     queue->traits = *traits;
     queue->number = new_number();
-    queue->next = context->queues;
-    context->queues = queue;
+    LL_PREPEND(context->queues, queue);
     *out = queue;
     return CLS_SUCCESS;
-}
-
-/* Under the lock. */
-static void unlink_queue(struct context *context, struct queue *queue) {
-    struct queue **link = &context->queues;
-    while (*link != queue)
-        link = &(*link)->next;
-    *link = queue->next;
 }
 
 /* Without the lock: the driver may take its time. */
@@ -79,7 +72,7 @@ static struct queue *take_idle(struct context *context) {
     while (queue && queue->users)
         queue = queue->next;
     if (queue)
-        unlink_queue(context, queue);
+        LL_DELETE(context->queues, queue);
     return queue;
 }
 
@@ -143,7 +136,7 @@ static void unuse(struct context *context, struct queue *queue, bool dead) {
     const bool kept = !queue->dead && !queue->adopted && !queue->apart && idle < MAX_IDLE_QUEUES;
     bool last = --queue->users == 0 && !kept;
     if (last)
-        unlink_queue(context, queue);
+        LL_DELETE(context->queues, queue);
     pthread_mutex_unlock(&context->lock);
     if (last)
         free_queue(context, queue);
@@ -176,8 +169,7 @@ cls_status queue_adopt(struct context *context, cl_command_queue cl, struct queu
     queue->adopted = true;
     queue->users = 1;
     pthread_mutex_lock(&context->lock);
-    queue->next = context->queues;
-    context->queues = queue;
+    LL_PREPEND(context->queues, queue);
     pthread_mutex_unlock(&context->lock);
     *out = queue;
     return CLS_SUCCESS;
@@ -186,7 +178,7 @@ cls_status queue_adopt(struct context *context, cl_command_queue cl, struct queu
 void queues_free(struct context *context) {
     while (context->queues) {
         struct queue *queue = context->queues;
-        unlink_queue(context, queue);
+        LL_DELETE(context->queues, queue);
         free_queue(context, queue);
     }
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <utlist.h>
+
 #include "base/error.h"
 #include "base/setting.h"
 #include "stream/context.h"
@@ -29,7 +31,7 @@ _Static_assert(offsetof(struct stream, lock) == sizeof(struct object), "the lock
 
 /* The registry: all streams of the process, newest last. */
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct stream *registry_first, *registry_last;
+static struct stream *registry;
 static uint64_t registry_ids;
 
 /* `name` NULL: named after its number. From here on others find the stream, and read its name. */
@@ -40,31 +42,19 @@ static void registry_add(struct stream *stream, const char *name) {
         snprintf(stream->name, sizeof stream->name, "%s", name);
     else
         snprintf(stream->name, sizeof stream->name, "stream %llu", (unsigned long long)stream->id);
-    stream->previous = registry_last;
-    if (registry_last)
-        registry_last->next = stream;
-    else
-        registry_first = stream;
-    registry_last = stream;
+    DL_APPEND(registry, stream);
     pthread_mutex_unlock(&registry_lock);
 }
 
 static void registry_remove(struct stream *stream) {
     pthread_mutex_lock(&registry_lock);
-    if (stream->previous)
-        stream->previous->next = stream->next;
-    else
-        registry_first = stream->next;
-    if (stream->next)
-        stream->next->previous = stream->previous;
-    else
-        registry_last = stream->previous;
+    DL_DELETE(registry, stream);
     pthread_mutex_unlock(&registry_lock);
 }
 
 struct stream *stream_next(struct stream *previous) {
     pthread_mutex_lock(&registry_lock);
-    struct stream *stream = previous ? previous->next : registry_first;
+    struct stream *stream = previous ? previous->next : registry;
     while (stream && !object_try_retain(&stream->object))
         stream = stream->next;
     pthread_mutex_unlock(&registry_lock);

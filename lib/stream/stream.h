@@ -106,7 +106,7 @@ struct stream {
     struct order_cache order_cache;       /* what the stream is ordered behind */
     uint64_t id;
     char name[64];
-    struct stream *previous, *next; /* in the registry of all streams, under its lock */
+    struct stream *prev, *next; /* in the registry of all streams, under its lock */
     const char *owner; /* the object that it belongs to, in words; NULL: the user's. Constant */
     _Atomic bool destroyed; /* the handle was destroyed; the work may go on. Set once */
     cls_wait_policy wait;   /* constant */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <utlist.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "stream/context.h"
@@ -178,8 +180,7 @@ static void start(struct profiler *profiler) {
     if (!profiler->running) {
         object_retain(&profiler->object);
         profiler->running = true;
-        profiler->next = running;
-        running = profiler;
+        LL_PREPEND(running, profiler);
         atomic_store_explicit(&observer_now, &watcher, memory_order_release);
     }
     pthread_mutex_unlock(&trace_lock);
@@ -189,10 +190,7 @@ static void stop(struct profiler *profiler) {
     pthread_mutex_lock(&trace_lock);
     bool was_running = profiler->running;
     if (was_running) {
-        struct profiler **link = &running;
-        while (*link != profiler)
-            link = &(*link)->next;
-        *link = profiler->next;
+        LL_DELETE(running, profiler);
         profiler->running = false;
         if (!running)
             atomic_store_explicit(&observer_now, NULL, memory_order_release);
