@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 /* What all operations of a region have in common: the elements they go over. */
@@ -30,14 +31,8 @@ static cls_status no_memory(void) {
 }
 
 static cls_status list_add(struct node_list *list, uint32_t node) {
-    if (list->count == list->room) {
-        const unsigned room = list->room ? 2 * list->room : 4;
-        uint32_t *at = realloc(list->at, room * sizeof *at);
-        if (!at)
-            return no_memory();
-        list->at = at;
-        list->room = room;
-    }
+    if (!ARRAY_ROOM(list->at, list->count, list->room, 4))
+        return no_memory();
     list->at[list->count++] = node;
     return CLS_SUCCESS;
 }

@@ -6,6 +6,7 @@
 
 #include <clstream/context.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "check/queued.h"
@@ -17,15 +18,9 @@ void explain_also(struct explanation *explanation, struct stream *stream) {
     for (size_t i = 0; i < explanation->count; i++)
         if (explanation->streams[i] == stream)
             return;
-    if (explanation->count == explanation->room) {
-        size_t room = explanation->room ? 2 * explanation->room : 8;
-        struct stream **grown = realloc(explanation->streams, room * sizeof *grown);
-        if (!grown) {
-            explanation->text.failed = true;
-            return;
-        }
-        explanation->streams = grown;
-        explanation->room = room;
+    if (!ARRAY_ROOM(explanation->streams, explanation->count, explanation->room, 8)) {
+        explanation->text.failed = true;
+        return;
     }
     object_retain(&stream->object);
     explanation->streams[explanation->count++] = stream;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { FIRST_TICKS = 4, FIRST_MARKS = 16 };
 
 /* The first tick of this stream or a later one. */
@@ -120,13 +122,7 @@ static bool make_room(struct race_history *history, uint64_t settled) {
         thin_out(history);
     if (history->capacity && history->count <= history->capacity / 2)
         return true;
-    size_t capacity = history->capacity ? 2 * history->capacity : FIRST_MARKS;
-    struct race_mark *grown = realloc(history->marks, capacity * sizeof *grown);
-    if (!grown)
-        return false;
-    history->marks = grown;
-    history->capacity = capacity;
-    return true;
+    return ARRAY_ROOM(history->marks, history->count, history->capacity, FIRST_MARKS);
 }
 
 bool race_history_push(struct race_history *history, uint64_t position,

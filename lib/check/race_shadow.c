@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* The list in the making. */
 struct builder {
     const struct race_rules *rules;
@@ -52,18 +54,6 @@ static void drop_settled(const struct race_rules *rules, struct race_segment *se
     segment->count = kept;
 }
 
-static bool make_room(struct builder *builder) {
-    if (builder->count < builder->capacity)
-        return true;
-    size_t capacity = builder->capacity ? 2 * builder->capacity : 8;
-    struct race_segment *grown = realloc(builder->segments, capacity * sizeof *grown);
-    if (!grown)
-        return false;
-    builder->segments = grown;
-    builder->capacity = capacity;
-    return true;
-}
-
 /* Appends a segment, which is taken over. */
 static void emit(struct builder *builder, struct race_segment segment) {
     drop_settled(builder->rules, &segment);
@@ -73,7 +63,7 @@ static void emit(struct builder *builder, struct race_segment segment) {
     } else if (last && continues(last, &segment)) {
         last->end = segment.end;
         drop_segment(builder->rules, &segment);
-    } else if (make_room(builder)) {
+    } else if (ARRAY_ROOM(builder->segments, builder->count, builder->capacity, 8)) {
         builder->segments[builder->count++] = segment;
     } else {
         builder->failed = true;

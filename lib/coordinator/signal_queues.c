@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/ring.h"
 
 enum { FIRST_CAPACITY = 4 };
@@ -24,14 +25,8 @@ struct signal_queue *signal_queues_open(struct signal_queues *queues, void *key,
     *made = false;
     if (known)
         return known;
-    if (queues->count == queues->capacity) {
-        unsigned capacity = queues->capacity ? 2 * queues->capacity : 1;
-        struct signal_queue *grown = realloc(queues->items, capacity * sizeof *grown);
-        if (!grown)
-            return NULL;
-        queues->items = grown;
-        queues->capacity = capacity;
-    }
+    if (!ARRAY_ROOM(queues->items, queues->count, queues->capacity, 1))
+        return NULL;
     struct signal_queue *queue = &queues->items[queues->count++];
     *queue = (struct signal_queue){.key = key};
     *made = true;

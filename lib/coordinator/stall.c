@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 enum { FIRST_ROOM = 8 };
 
 void stall_free(struct stall *stall) {
@@ -11,17 +13,6 @@ void stall_free(struct stall *stall) {
     free(stall->items);
     free(stall->needs);
     free(stall->numbers);
-}
-
-/* Room for one more in an array of `count`; NULL without memory. */
-static void *reserve(void *array, uint32_t count, uint32_t *room, size_t size) {
-    if (count < *room)
-        return array;
-    uint32_t larger = *room ? 2 * *room : FIRST_ROOM;
-    void *grown = realloc(array, larger * size);
-    if (grown)
-        *room = larger;
-    return grown;
 }
 
 /* --- rows --- */
@@ -79,11 +70,8 @@ uint32_t stall_stream(struct stall *stall, void *key, bool *made) {
     uint32_t *number = number_of(stall, key);
     if (*number)
         return *number - 1;
-    void *grown =
-        reserve(stall->streams, stall->n_streams, &stall->room_streams, sizeof *stall->streams);
-    if (!grown)
+    if (!ARRAY_ROOM(stall->streams, stall->n_streams, stall->room_streams, FIRST_ROOM))
         return STALL_NONE;
-    stall->streams = grown;
     stall->streams[stall->n_streams] = (struct stall_stream){
         .key = key, .first = STALL_NONE, .last = STALL_NONE, .at = STALL_NONE};
     *made = true;
@@ -95,10 +83,8 @@ uint32_t stall_stream(struct stall *stall, void *key, bool *made) {
 
 bool stall_add_item(struct stall *stall, uint32_t stream, uint64_t position, bool user_code,
                     const char *label) {
-    void *grown = reserve(stall->items, stall->n_items, &stall->room_items, sizeof *stall->items);
-    if (!grown)
+    if (!ARRAY_ROOM(stall->items, stall->n_items, stall->room_items, FIRST_ROOM))
         return false;
-    stall->items = grown;
     struct stall_stream *of = &stall->streams[stream];
     uint32_t item = stall->n_items++;
     stall->items[item] =
@@ -112,10 +98,8 @@ bool stall_add_item(struct stall *stall, uint32_t stream, uint64_t position, boo
 }
 
 bool stall_add_need(struct stall *stall, struct stall_need need) {
-    void *grown = reserve(stall->needs, stall->n_needs, &stall->room_needs, sizeof *stall->needs);
-    if (!grown)
+    if (!ARRAY_ROOM(stall->needs, stall->n_needs, stall->room_needs, FIRST_ROOM))
         return false;
-    stall->needs = grown;
     stall->needs[stall->n_needs++] = need;
     stall->items[stall->n_items - 1].n_needs++;
     struct stall_stream *of = &stall->streams[need.stream];

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "coordinator/internals.h"
 #include "coordinator/task.h"
@@ -40,14 +41,8 @@ struct verdicts {
 };
 
 static struct verdict *place_of_next(struct verdicts *verdicts) {
-    if (verdicts->count == verdicts->room) {
-        const unsigned room = 2 * verdicts->room + 16;
-        struct verdict *more = realloc(verdicts->of, room * sizeof *more);
-        if (!more)
-            return &verdicts->spare;
-        verdicts->of = more;
-        verdicts->room = room;
-    }
+    if (!ARRAY_ROOM(verdicts->of, verdicts->count, verdicts->room, 16))
+        return &verdicts->spare;
     return &verdicts->of[verdicts->count++];
 }
 

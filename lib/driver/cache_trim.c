@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/array.h"
 #include "driver/cache_file.h"
 
 #include <dirent.h>
@@ -40,14 +41,8 @@ static bool ends_with(const char *text, const char *suffix) {
 }
 
 static bool add(struct entries *list, const char *path, const struct stat *info) {
-    if (list->count == list->room) {
-        size_t room = 2 * list->room + 64;
-        struct entry *entries = realloc(list->entries, room * sizeof *entries);
-        if (!entries)
-            return false;
-        list->entries = entries;
-        list->room = room;
-    }
+    if (!ARRAY_ROOM(list->entries, list->count, list->room, 64))
+        return false;
     struct entry *entry = &list->entries[list->count++];
     memcpy(entry->path, path, strlen(path) + 1);
     entry->bytes = (uint64_t)info->st_size;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "driver/device_query.h"
@@ -50,15 +51,9 @@ static void discard(struct draft *draft) {
 }
 
 static cls_status add(struct draft *draft, struct device *device) {
-    if (draft->count == draft->room) {
-        size_t room = 2 * draft->room + 4;
-        struct device **devices = realloc(draft->devices, room * sizeof *devices);
-        if (!devices) {
-            device_free(device);
-            return no_memory();
-        }
-        draft->devices = devices;
-        draft->room = room;
+    if (!ARRAY_ROOM(draft->devices, draft->count, draft->room, 4)) {
+        device_free(device);
+        return no_memory();
     }
     device->index = draft->count;
     draft->devices[draft->count++] = device;

@@ -9,6 +9,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/array.h"
+
 enum { LONGEST_NAME = 256, WAITS_ON_STACK = 32, SETTLED_AT_ONCE = 8 };
 
 struct shape {
@@ -103,19 +105,6 @@ static cl_int shape_of(cl_command_queue queue, cl_kernel kernel, const struct gr
     return clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof out->context, &out->context, NULL);
 }
 
-/* Under the lock. */
-static bool make_room(void) {
-    if (n_pending < room)
-        return true;
-    const size_t more = room ? 2 * room : 64;
-    struct pending *grown = realloc(pending, more * sizeof *grown);
-    if (!grown)
-        return false;
-    pending = grown;
-    room = more;
-    return true;
-}
-
 /* Under the lock: what a launch must wait for; `events` has room for all. */
 static cl_uint gather(const struct shape *shape, struct wait_list waits, cl_event *events) {
     cl_uint count = 0;
@@ -140,7 +129,7 @@ static cl_int enqueue(cl_command_queue queue, cl_kernel kernel, const struct gri
     cl_event here[WAITS_ON_STACK], *events = here, own = NULL;
     if (waits.count + n_pending > WAITS_ON_STACK)
         events = malloc((waits.count + n_pending) * sizeof *events);
-    if (!events || !make_room()) {
+    if (!events || !ARRAY_ROOM(pending, n_pending, room, 64)) {
         if (events != here)
             free(events);
         return CL_OUT_OF_HOST_MEMORY;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "driver/memory.h"
 #include "memory/buffer.h"
@@ -50,22 +51,9 @@ bool host_is_pinned(const void *memory, size_t bytes) {
     return pinned;
 }
 
-/* Under the lock. */
-static bool make_room(void) {
-    if (n_blocks < n_allocated)
-        return true;
-    size_t count = n_allocated ? 2 * n_allocated : 16;
-    struct block *grown = realloc(blocks, count * sizeof *grown);
-    if (!grown)
-        return false;
-    blocks = grown;
-    n_allocated = count;
-    return true;
-}
-
 static bool remember(const struct block *block) {
     pthread_rwlock_wrlock(&blocks_lock);
-    bool room = make_room();
+    bool room = ARRAY_ROOM(blocks, n_blocks, n_allocated, 16);
     if (room) {
         size_t i = find(block->pinned.host);
         memmove(&blocks[i + 1], &blocks[i], (n_blocks - i) * sizeof *blocks);

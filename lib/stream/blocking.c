@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/setting.h"
 #include "stream/stream.h"
 #include "stream/worker.h"
@@ -33,14 +34,8 @@ struct points {
 
 /* False without memory. */
 static bool points_add(struct points *points, struct point point) {
-    if (points->count == points->room) {
-        const size_t room = points->room ? 2 * points->room : 8;
-        struct point *grown = realloc(points->items, room * sizeof *grown);
-        if (!grown)
-            return false;
-        points->items = grown;
-        points->room = room;
-    }
+    if (!ARRAY_ROOM(points->items, points->count, points->room, 8))
+        return false;
     object_retain(&point.stream->object);
     points->items[points->count++] = point;
     return true;

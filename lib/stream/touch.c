@@ -4,21 +4,16 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "driver/memory.h"
 #include "stream/command.h"
 #include "stream/context.h"
 #include "stream/stream.h"
 
 static struct touch *add(struct touches *touches) {
-    if (touches->count == touches->capacity) {
-        size_t capacity = touches->capacity ? 2 * touches->capacity : 8;
-        struct touch *grown = realloc(touches->items, capacity * sizeof *grown);
-        if (!grown) {
-            touches->failed = true;
-            return NULL;
-        }
-        touches->items = grown;
-        touches->capacity = capacity;
+    if (!ARRAY_ROOM(touches->items, touches->count, touches->capacity, 8)) {
+        touches->failed = true;
+        return NULL;
     }
     return &touches->items[touches->count++];
 }
