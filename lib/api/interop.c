@@ -22,7 +22,6 @@ static cls_status null_argument(const char *call, const char *name) {
 
 cls_status cls_context_wrap(cl_context cl, cl_device_id id, cls_context *out) {
     struct device *device;
-    struct context *context;
     if (!cl || !id || !out)
         return null_argument("cls_context_wrap", !cl ? "context" : id ? "out" : "device");
     cls_status status = device_of_id(id, &device);
@@ -30,12 +29,7 @@ cls_status cls_context_wrap(cl_context cl, cl_device_id id, cls_context *out) {
         status = context_adopt(cl, device);
     if (status)
         return status;
-    status = context_new(device, cl, &context);
-    if (status)
-        context_close(device, cl);
-    else
-        *out = object_handle(&context->object);
-    return status;
+    return context_new(device, cl, out);
 }
 
 cls_status cls_buffer_wrap(cls_context handle, cl_mem memory, cls_buffer *out) {

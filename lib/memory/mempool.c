@@ -234,21 +234,28 @@ cls_status cls_mempool_destroy(cls_mempool handle) {
     return status;
 }
 
-cls_status cls_mempool_default(cls_context handle, cls_mempool *out) {
+/* The handle of one of a context's pools. */
+static cls_status give_pool(const char *call, cls_context handle,
+                            cls_status (*find)(struct context *, struct mempool **),
+                            cls_mempool *out) {
     struct context *context;
     struct mempool *pool;
     if (!out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_mempool_default: out is null");
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: out is null", call);
     cls_status status = context_get(handle, &context);
     if (status)
         return status;
-    status = context_default_mempool(context, &pool);
+    status = find(context, &pool);
     if (!status) {
         *out = object_handle(&pool->object);
         mempool_put(pool);
     }
     context_put(context);
     return status;
+}
+
+cls_status cls_mempool_default(cls_context handle, cls_mempool *out) {
+    return give_pool(__func__, handle, context_default_mempool, out);
 }
 
 cls_status cls_context_set_mempool(cls_context handle, cls_mempool pool_handle) {
@@ -273,20 +280,7 @@ cls_status cls_context_set_mempool(cls_context handle, cls_mempool pool_handle) 
 }
 
 cls_status cls_context_get_mempool(cls_context handle, cls_mempool *out) {
-    struct context *context;
-    struct mempool *pool;
-    if (!out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_context_get_mempool: out is null");
-    cls_status status = context_get(handle, &context);
-    if (status)
-        return status;
-    status = context_mempool(context, &pool);
-    if (!status) {
-        *out = object_handle(&pool->object);
-        mempool_put(pool);
-    }
-    context_put(context);
-    return status;
+    return give_pool(__func__, handle, context_mempool, out);
 }
 
 /* --- options --- */

@@ -89,7 +89,7 @@ static cls_status add_default_stream(struct context *context) {
     return status;
 }
 
-cls_status context_new(struct device *device, cl_context cl, struct context **out) {
+static cls_status build(struct device *device, cl_context cl, struct context **out) {
     const struct caps *caps;
     struct program_cache *programs;
     hooks.race.prepare();
@@ -123,9 +123,18 @@ cls_status context_new(struct device *device, cl_context cl, struct context **ou
     return CLS_SUCCESS;
 }
 
+cls_status context_new(struct device *device, cl_context cl, cls_context *out) {
+    struct context *context;
+    cls_status status = build(device, cl, &context);
+    if (status)
+        context_close(device, cl);
+    else
+        *out = object_handle(&context->object);
+    return status;
+}
+
 cls_status context_create(const cls_context_config *config, cls_context *out) {
     struct device *device;
-    struct context *context;
     cl_context cl;
     cls_status status = CLS_SUCCESS;
     if (engine_is_down())
@@ -136,12 +145,7 @@ cls_status context_create(const cls_context_config *config, cls_context *out) {
         status = context_open(device, &cl);
     if (status)
         return status;
-    status = context_new(device, cl, &context);
-    if (status)
-        context_close(device, cl);
-    else
-        *out = object_handle(&context->object);
-    return status;
+    return context_new(device, cl, out);
 }
 
 /* --- what a context is --- */

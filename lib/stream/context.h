@@ -135,7 +135,7 @@ cls_status context_create(const cls_context_config *config, cls_context *out);
 cls_status context_default(cls_context *out);
 bool context_is_default(cls_context handle);
 
-/* Makes a context on a cl_context, which it takes over on success. */
-cls_status context_new(struct device *device, cl_context cl, struct context **out);
+/* Makes a context on a cl_context, which it takes over, also where it fails. */
+cls_status context_new(struct device *device, cl_context cl, cls_context *out);
 
 #endif
