@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How far an array is from what it should be. */
+/* The deviation of an array from its reference. */
 #ifndef CLSTREAM_TOOLS_COMPARE_H
 #define CLSTREAM_TOOLS_COMPARE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went wrong: the first message wins and is printed once, by the command, after every thread
- * has ended. Functions that take one return false when they have set it.
+ * The failure of a command. The first message is kept and printed once, by the command, after all threads have ended.
+ * Functions that take a failure return false when they have set it.
  */
 #ifndef CLSTREAM_TOOLS_FAILURE_H
 #define CLSTREAM_TOOLS_FAILURE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two files of a run: an array to read at any position, and a file that appears under its name
- * only once it is complete.
+ * The input file of a run, which is read at any position, and its output file, which appears under its name only once
+ * it is complete.
  */
 #ifndef CLSTREAM_TOOLS_FILE_H
 #define CLSTREAM_TOOLS_FILE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The JSON forms of what the commands print. Built with jansson, or stubs that print nothing. */
+/* JSON of the commands' results, read and written with jansson. Without jansson json_none.c stands in for it. */
 #ifndef CLSTREAM_TOOLS_JSON_H
 #define CLSTREAM_TOOLS_JSON_H
 
@@ -9,7 +9,7 @@ struct summary;
 struct bench_result;
 struct failure;
 
-/* Without it the others print nothing and return false. */
+/* Whether jansson is there. Without it the others do nothing and return false. */
 bool json_is_built(void);
 
 /* Every device, to the standard output. */

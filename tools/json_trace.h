@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace as the library wrote it, read back from its JSON, and the formats that are made of it. What the reports say
- * was computed by the library: they are only printed here.
+ * A trace read back from the JSON that the library wrote, and its conversions. The library has computed the reports;
+ * the tool only prints them.
  */
 #ifndef CLSTREAM_TOOLS_JSON_TRACE_H
 #define CLSTREAM_TOOLS_JSON_TRACE_H
@@ -13,7 +13,7 @@
 
 #include <uthash.h>
 
-/* A stream, a thread with ranges, or the program's own records. */
+/* A row of the timeline: a stream, a thread with ranges, or the records added by the program. */
 struct trace_lane {
     struct trace_place {
         uint64_t process,
@@ -49,7 +49,7 @@ struct trace {
     size_t n_lanes, n_records, n_arrows;
 };
 
-/* Errors are the file's (ferror). The picture sorts the records by lane. */
+/* Write errors are left to ferror. trace_put_svg sorts the records by lane. */
 void trace_put_svg(FILE *file, struct trace *trace);
 void trace_put_csv(FILE *file, struct trace *trace);
 void trace_put_text(FILE *file, struct trace *trace);

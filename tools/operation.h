@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a stage of `clstream run` can be: the library's elementwise operations under one roof. */
+/* The operations that a stage of `clstream run` may be: the library's elementwise operations in one table. */
 #ifndef CLSTREAM_TOOLS_OPERATION_H
 #define CLSTREAM_TOOLS_OPERATION_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a chunk in flight owns: pinned memory at both ends, device buffers, and its marks in
- * time. */
+/* The resources of a chunk in flight: pinned memory for input and output, device buffers, timed events. */
 #ifndef CLSTREAM_TOOLS_SLOT_H
 #define CLSTREAM_TOOLS_SLOT_H
 

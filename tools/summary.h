@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run came to, and how it is printed. */
+/* The result of a run, and its printing. */
 #ifndef CLSTREAM_TOOLS_SUMMARY_H
 #define CLSTREAM_TOOLS_SUMMARY_H
 

@@ -33,7 +33,7 @@ static const char style[] =
     ".r{fill:#7c8798}.x{fill:#d1242f}"
     ".h1{fill:#d1242f}.h2{fill:#9a6700}.h3{fill:#8250df}.h4{fill:#bf3989}.h5{fill:#9aa4b0}";
 
-/* Where it is drawn, and what its reports say. */
+/* A picture in the making. */
 struct picture {
     FILE *file;
     const struct trace *trace;
@@ -127,7 +127,7 @@ static void put_key(FILE *file, int *x, const char *letter, int number, const ch
     *x += 26 + CHARACTER * (int)strlen(name);
 }
 
-/* What of the colours is there. */
+/* The colours that occur. */
 static void put_legend(const struct picture *picture) {
     const json_t *kinds = json_object_get(picture->summary, "kinds");
     const json_t *held = json_object_get(picture->summary, "held");
@@ -283,7 +283,7 @@ static bool is_narrow(const struct picture *picture, const struct trace_record *
     return x_of(picture, record->end) - x_of(picture, record->start) < NARROW;
 }
 
-/* Whether a record is drawn with the run before it: all of it is too narrow to be seen by itself. */
+/* Whether a record is drawn together with the run before it: both are too narrow to be seen alone. */
 static bool joins(const struct picture *picture, const struct run *run,
                   const struct trace_record *record) {
     return run->count && run->first->lane == record->lane && run->first->row == record->row &&

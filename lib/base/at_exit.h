@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handlers for the end of the process that registers them. A forked child inherits a handler, but none of the
- * threads that it is about, and perhaps locks that nobody unlocks; its end is not the program's.
+ * Handlers that run at the exit of the process that registered them. A forked child inherits a handler, but neither
+ * the threads that it stops nor a way to release the locks that they held, so the handler does nothing there.
  */
 #ifndef CLSTREAM_BASE_AT_EXIT_H
 #define CLSTREAM_BASE_AT_EXIT_H
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The process that a handler is registered in; all zero before. */
+/* The process that registered the handler; zero before. */
 struct at_exit {
     _Atomic pid_t process;
 };
@@ -22,7 +22,7 @@ static inline bool at_exit_register(struct at_exit *at_exit, void (*handler)(voi
     return !atexit(handler);
 }
 
-/* For the handler, at its begin: whether it is to do its work. */
+/* Called first by a handler: whether this process registered it. */
 static inline bool at_exit_is_due(const struct at_exit *at_exit) {
     return atomic_load(&at_exit->process) == getpid();
 }

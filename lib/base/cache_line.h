@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cache lines, and asking for them ahead of their use: a driver has used the caches since the last submission, so that
- * one that is far away by now is waited for, unless it comes while something else is done.
+ * Cache lines and their prefetch. The driver fills the caches between two submissions, so a submission prefetches the
+ * lines that it will need while it does other work.
  */
 #ifndef CLSTREAM_BASE_CACHE_LINE_H
 #define CLSTREAM_BASE_CACHE_LINE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Condition variables that are waited for by the monotonic clock. */
+/* Condition variables that wait by the monotonic clock. */
 #ifndef CLSTREAM_BASE_CONDITION_H
 #define CLSTREAM_BASE_CONDITION_H
 
@@ -19,7 +19,7 @@ static inline bool condition_init(pthread_cond_t *condition) {
     return made;
 }
 
-/* False when the time (clock_now_ns) has come. */
+/* False once the time `until` (clock_now_ns) has passed. */
 static inline bool condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock,
                                   uint64_t until) {
     struct timespec when = {(time_t)(until / CLOCK_SECOND), (long)(until % CLOCK_SECOND)};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The per-thread error detail. The first detector reports, callers propagate: whoever finds the
- * fault calls error_set once, everybody above just returns the status. Reports are `cold`: compilers
- * then keep what leads to one out of the way of what runs every time.
+ * The error detail of each thread. The function that detects a fault calls error_set once; its callers return the
+ * status only. Reports are `cold`, so that compilers keep the code that leads to one out of the hot path.
  */
 #ifndef CLSTREAM_BASE_ERROR_H
 #define CLSTREAM_BASE_ERROR_H
@@ -11,7 +10,7 @@
 
 enum { SHORT_DETAIL = 512 };
 
-/* If and only if `long_text` is set does it hold the detail; otherwise `text` does. */
+/* `long_text` holds the detail if it is set, otherwise `text` does. */
 struct detail {
     char text[SHORT_DETAIL];
     char *long_text;
@@ -28,13 +27,14 @@ cls_status error_set(cls_status status, const char *format, ...)
 cls_status error_set_code(cls_status status, int code, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 
-/* How many messages this thread has stored: whether a call of somebody else's left one. */
+/* How many messages this thread has stored; tells whether a call of foreign code has left one. */
 unsigned long error_count(void);
 
 /*
- * Around what may fail on the way and succeed all the same: a caller keeps the words, and the string that it was
- * handed, of its own last error unless the whole fails with words of its own. In between the thread has no detail.
- * error_settle takes the status of the whole, and returns it; each error_hold needs one, on the same thread.
+ * For work of which parts may fail while the whole succeeds: error_hold saves the detail of the caller's last error
+ * (and the string handed out for it), error_settle restores it unless the whole fails with a detail of its own. In
+ * between the thread has no detail. error_settle takes and returns the status of the whole. Both are called once, on
+ * the same thread.
  */
 void error_hold(struct detail *held);
 cls_status error_settle(struct detail *held, cls_status status);

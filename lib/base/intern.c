@@ -11,7 +11,7 @@
 
 enum { NAME_BYTES = 63, MOST_NAMES = 16384 };
 
-/* Who makes a name for every command would fill the memory with them. */
+/* A program that makes up a name for every command would fill the memory with them. */
 static const char one_too_many[] = "(one of too many names)";
 
 struct name {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Names that outlive the object they came from: a failed command is named after its kernel is gone. */
+/* Names that outlive the object they came from: a failure is reported by its kernel's name after the kernel is
+ * gone. */
 #ifndef CLSTREAM_BASE_INTERN_H
 #define CLSTREAM_BASE_INTERN_H
 
-/* One copy of the string for the life of the process, equal strings giving the same pointer. Cut to 63
- * bytes. NULL without memory. Beyond 16,384 of them new ones share a name that says so. */
+/* The copy of the string that lives as long as the process; equal strings have one copy. Cut to 63 bytes. NULL
+ * without memory. After 16,384 names, new ones share a name that says so. */
 const char *intern(const char *string);
 
 #endif

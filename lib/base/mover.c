@@ -14,14 +14,14 @@
 
 enum {
     MOST_PARTS = 4, /* memory is busy with four cores */
-    /* Bytes; a smaller part is copied in the time that waking a thread takes. */
+    /* Bytes; waking a thread takes longer than copying less. */
     LEAST_PART = 512 * 1024,
     PART_ALIGNMENT = 64
 };
 
 static const uint64_t IDLE_NS = 5 * CLOCK_SECOND;
 
-/* On the stack of who moves, and in the list until its last part is taken. */
+/* Lies on its caller's stack, and in the list until its last part is taken. */
 struct move {
     const struct rows *rows;
     size_t bytes, part_bytes;
@@ -58,7 +58,7 @@ static void copy_span(const struct rows *rows, size_t from, size_t to) {
     }
 }
 
-/* Under the lock, which it leaves meanwhile: takes and copies one part. */
+/* Called with the lock, which it drops while it copies one part. */
 static void do_part(struct move *move) {
     size_t from = move->taken++ * move->part_bytes;
     size_t to = from + move->part_bytes < move->bytes ? from + move->part_bytes : move->bytes;
@@ -87,7 +87,7 @@ static void *help(void *unused) {
     return NULL;
 }
 
-/* Under the lock: makes the threads that the move could use, as far as they can be had. */
+/* Called with the lock: starts the threads that the move could use, or as many as can be had. */
 static void add_threads(unsigned wanted) {
     while (threads < wanted && threads < most_threads && !stop) {
         if (thread_start(NULL, "cls-mover", help, NULL))

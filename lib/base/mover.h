@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Moving memory with several threads: one core copies some 10 GB/s, a fifth of what a bus carries. The
- * threads are made as needed and go after some idle seconds.
+ * Copies memory with several threads: one core copies about 10 GB/s, a fifth of the memory bandwidth. The threads are
+ * started on demand and end after some idle seconds.
  */
 #ifndef CLSTREAM_BASE_MOVER_H
 #define CLSTREAM_BASE_MOVER_H
@@ -17,11 +17,11 @@ struct rows {
     size_t width, height;
 };
 
-/* Returns when all is copied. From any thread, and from several at once; where there are no threads to help
- * the caller does it alone. */
+/* Returns when all is copied. Safe from several threads at once; without helper threads the caller copies alone. */
 void move_rows(const struct rows *rows);
 
-/* Ends the helpers, waiting for them until `deadline` (clock_now_ns); who moves later does it alone. */
+/* Stops the helper threads, waiting for them until `deadline` (clock_now_ns); later copies are done by their
+ * callers alone. */
 void movers_stop(uint64_t deadline);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Ranges of bytes within buffers. */
 #ifndef CLSTREAM_BASE_RANGE_H
 #define CLSTREAM_BASE_RANGE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What hardly ever happens on the path of a submission. Between two of them the driver uses the caches, so that what
- * the path costs is the lines that it takes rather than the instructions: what is rare is to stand elsewhere.
+ * Marks for rare code on the path of a submission. The driver fills the caches between two submissions, so cache
+ * misses, not instructions, cost most there: rare code is kept apart from the code that always runs.
  */
 #ifndef CLSTREAM_BASE_RARE_H
 #define CLSTREAM_BASE_RARE_H
@@ -9,11 +9,11 @@
 /* A function that is called rarely: kept out of its callers' code, and made small. */
 #define COLD __attribute__((cold))
 
-/* A condition that holds rarely, or behind which there is so much to do that how it stands is nothing. */
+/* A condition that holds rarely, or whose consequence is so long that a misprediction does not matter. */
 #define RARELY(condition) __builtin_expect(!!(condition), 0)
 
-/* A variable of the process that each submission asks and that hardly ever changes: they stand together, and not each
- * in a line with others of its file. */
+/* A global variable that every submission reads and that hardly ever changes. They stand together, away from
+ * variables that are written. */
 #ifdef __ELF__
 #define ASKED __attribute__((section("cls_asked")))
 #else

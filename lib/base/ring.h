@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Growing a ring buffer. */
 #ifndef CLSTREAM_BASE_RING_H
 #define CLSTREAM_BASE_RING_H
 

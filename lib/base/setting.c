@@ -15,7 +15,7 @@ static size_t place_of(const struct setting *setting, const char *text) {
     return i;
 }
 
-/* A word that is misspelt would pass for one that makes no difference. */
+/* Without the report a misspelt word would be taken for an option that has no effect. */
 static void tell_ignored(const struct setting *setting, const char *text) {
     if (*text)
         fprintf(stderr, "clstream: %s=%s is ignored: there are '%s' and '%s'\n", setting->variable,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Choices that environment variables make. */
+/* Options set by environment variables. */
 #ifndef CLSTREAM_BASE_SETTING_H
 #define CLSTREAM_BASE_SETTING_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* The words that a variable may have, and what they mean; none means `otherwise`, and so
- * does any other, which is told once on the standard error. It is read once: a program may change
- * its environment while another thread is in the library. */
+/* An option of two words. The variable is read once, because a program may change its environment while another
+ * thread is in the library. Unset or empty means `otherwise`, and so does an unknown word, which is reported once
+ * on the standard error. */
 struct setting {
     const char *variable;
     struct setting_word {
@@ -21,7 +21,7 @@ struct setting {
 /* `known` is -1 before the first call, and no setting's value. */
 int setting_read(const struct setting *setting, _Atomic int *known);
 
-/* A variable that has one word or none. Any other is told at the first look. */
+/* A switch: one word turns it on. An unknown word is reported once on the standard error. */
 struct setting_switch {
     const char *variable, *word;
     atomic_bool told;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small helpers for text: search without case, and a buffer that grows. */
+/* Text: a search without case, and a buffer that grows. */
 #ifndef CLSTREAM_BASE_TEXT_H
 #define CLSTREAM_BASE_TEXT_H
 
@@ -9,8 +9,8 @@
 /* Is `part` in `text`, without regard to case? The empty part is in every text. */
 bool text_contains(const char *text, const char *part);
 
-/* Text that grows. Once memory has run out `failed` is set and appending does nothing; so a caller
- * appends freely and asks once. Start with {0}; free `bytes`. */
+/* Text that grows. Once memory has run out `failed` is set and appending does nothing, so that callers check once,
+ * at the end. Start with {0}; free `bytes`. */
 struct text {
     char *bytes; /* NUL-terminated once something was appended */
     size_t length;
@@ -21,7 +21,7 @@ struct text {
 void text_append(struct text *text, const char *bytes, size_t length);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A number with so many decimals, or digits in all: with a point, whatever the program's locale has. */
+/* Appends a number with so many decimals, or significant digits. The decimal point is a point in every locale. */
 void text_fixed(struct text *text, double value, int decimals);
 void text_rounded(struct text *text, double value, int digits);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the library knows of the element types. */
+/* The table of element types. */
 #ifndef CLSTREAM_BASE_TYPES_H
 #define CLSTREAM_BASE_TYPES_H
 

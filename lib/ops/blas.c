@@ -107,8 +107,8 @@ struct blas_operand blas_operand(const struct blas_work *work, unsigned view, si
 
 enum { PLACE = 16 };
 
-/* The temporary memory is the stream's scratch: what used it before is ordered ahead of this command, and
- * who uses it next behind. A result for the host lies behind what CLBlast needs. */
+/* The temporary memory is the stream's scratch buffer: stream order separates this command from earlier and later
+ * users of it. A result for the host lies after the part that CLBlast needs. */
 static cls_status take_temporary(struct blas_work *work) {
     cl_command_queue queue;
     size_t bytes = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The checks that all calls of clstream/blas.h share, and their one way to the stream. */
+/* The checks shared by all calls of clstream/blas.h, and the submission of a CLBlast routine. */
 #ifndef CLSTREAM_OPS_BLAS_H
 #define CLSTREAM_OPS_BLAS_H
 
@@ -24,11 +24,11 @@ cls_status blas_matrix_extent(const char *name, const cls_matrix *matrix, size_t
                               cls_array *out);
 cls_status blas_vector_extent(const char *name, const cls_vector *vector, cls_array *out);
 
-/* What the last view is: an input too, an output of the inputs' type, or an index. */
+/* The role of the last view: an input too, an output of the inputs' type, or an index. */
 enum blas_last { BLAS_LAST_IN, BLAS_LAST_OUT, BLAS_LAST_INDEX };
 
-/* Takes the stream and the views, which must be of one type and not overlap the output. On failure
- * holds nothing, and blas_end must not be called. */
+/* Acquires the stream and the views, which must be of one type and not overlap the output. On failure nothing is
+ * held, and blas_end must not be called. */
 cls_status blas_begin(struct blas_work *work, enum blas_routine routine, const cls_array *views,
                       unsigned n_views, enum blas_last last, cls_stream stream, bool blocking);
 

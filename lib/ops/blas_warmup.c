@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One call of everything, so that what compiles has compiled; by the public calls themselves. */
+/* cls_blas_warmup: calls every routine once through the public functions, so that CLBlast has compiled its
+ * kernels. */
 #include <clstream/buffer.h>
 #include <clstream/stream.h>
 

@@ -9,7 +9,7 @@
 
 enum { MAX_MAP_ARGS = 2 * OP_MAX_VIEWS + 2 };
 
-/* A multiple for launches of registered kernels, so that drivers find a group size that divides. */
+/* Registered kernels are launched with a multiple of this, so that drivers find a group size that divides it. */
 enum { REGISTERED_MULTIPLE = 256 };
 
 static double clamp_to(double value, double low, double high) {
@@ -116,7 +116,7 @@ static cls_status check_device(const struct op_call *call) {
     return status;
 }
 
-/* For measurements and tests: the shape of CPUs or of GPUs on any device. */
+/* For measurements and tests: forces the launch shape of CPUs or of GPUs on any device. */
 static enum shape forced_shape(void) {
     static const struct setting setting = {
         "CLSTREAM_OP_SHAPE", {{"runs", SHAPE_RUNS}, {"vectors", SHAPE_ALIGNED}}, SHAPES};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the element-by-element operations have in common once their call has begun. */
+/* Submission of elementwise operations, after the checks of the call. */
 #ifndef CLSTREAM_OPS_MAP_H
 #define CLSTREAM_OPS_MAP_H
 
@@ -31,7 +31,7 @@ cls_status map_check_typed(const struct op_row *row, const char *role, cls_dtype
  * there are as many as its family has. */
 cls_status map_check_inputs(const struct op_row *row, const cls_dtype *types);
 
-/* The shape of launches on the call's device, for views whose starts do or do not allow vectors. */
+/* The launch shape on the call's device, for views that are or are not aligned for vectors. */
 enum shape map_shape_of(const struct op_call *call, bool aligned);
 
 #endif

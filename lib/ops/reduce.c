@@ -119,8 +119,8 @@ static cls_status check_output(const struct op_call *call, const struct reductio
     return status;
 }
 
-/* Into the view behind the inputs, or, with `result` not NULL, to the host by way of the
- * scratch, where the result's place is behind the partials. */
+/* Writes the result to the view after the inputs, or with `result` to the host: by way of the scratch buffer,
+ * where the result lies after the partials. */
 static cls_status reduce(struct op_call *call, const struct reduction *work, void *result) {
     const size_t size = cls_dtype_size(op_result_dtype(work->row, work->dtype));
     struct plan plan;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a reduction is cut up: the launches of cl/reduce.cl's two stages. */
+/* How a reduction is divided over the two kernels of cl/reduce.cl. */
 #ifndef CLSTREAM_OPS_REDUCTION_CUT_H
 #define CLSTREAM_OPS_REDUCTION_CUT_H
 
@@ -26,7 +26,7 @@ struct reduction_cut {
     uint32_t steps;
 };
 
-/* Depends on the size and the device alone, so a result is the same from run to run. */
+/* Depends only on the size and the device, so that results are the same from run to run. */
 struct reduction_cut reduction_cut_of(const struct device *device,
                                       const struct reduction_size *size);
 

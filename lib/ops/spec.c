@@ -11,8 +11,8 @@
 const char *const shape_macros[SHAPES] = {
     [SHAPE_ALIGNED] = "ALIGNED", [SHAPE_ANYWHERE] = "ANYWHERE", [SHAPE_RUNS] = "RUNS"};
 
-/* A run of a CPU: 8,192 elements are a few microseconds of work, and 512 steps far from the
- * 65,535 at which a driver stops counting. */
+/* The elements of one CPU work-item: 8,192 are a few microseconds of work, and 512 steps stay far below the 65,535
+ * at which a driver stops counting. */
 enum { RUN_VECTOR = 16, RUN_STEPS = 512 };
 
 typedef _Atomic(struct spec *) slot;
@@ -24,7 +24,7 @@ static const char *const family_names[OP_FAMILIES] = {
     "CAST", "WHERE", "UNARY", "UNARY_PARAM", "BINARY", "REDUCE", "DOT",
 };
 
-/* Publishes `made`, or, if another thread was first, takes its. */
+/* Publishes `made`, or returns the one that another thread has published first. */
 static const struct spec *publish(slot *at, struct spec *made) {
     struct spec *expected = NULL;
     if (atomic_compare_exchange_strong(at, &expected, made))
@@ -51,8 +51,7 @@ unsigned spec_aligned_vector(size_t largest, size_t out) {
     return (unsigned)(by_store < by_load ? by_store : by_load);
 }
 
-/* For arrays that start anywhere, as measured on a GPU: more than four accesses a work-item are
- * lost. */
+/* For unaligned arrays; more than four accesses per work-item were slower on a GPU. */
 static unsigned anywhere_vector(size_t largest) {
     return largest >= 4 ? (unsigned)(16 / largest) : 4;
 }
@@ -60,8 +59,8 @@ static unsigned anywhere_vector(size_t largest) {
 static void shape_map(struct spec *spec, enum shape shape, size_t a, size_t out, bool heavy) {
     const size_t largest = a > out ? a : out;
     spec->steps = shape == SHAPE_RUNS ? RUN_STEPS : 1;
-    /* Independent vectors let the long latencies of functions overlap, as far as registers go; what
-     * only moves data is better off with more, smaller work-items. */
+    /* Independent vectors per work-item hide the latency of functions, as far as registers go. Operations that
+     * only move data run faster with more, smaller work-items. */
     spec->batch = shape == SHAPE_RUNS || !heavy ? 1 : largest < 8 ? 4 : 2;
     switch (shape) {
     case SHAPE_RUNS:
@@ -100,7 +99,7 @@ cls_status spec_of_map(const struct op_row *row, cls_dtype a_dtype, cls_dtype ou
         const bool functions = row->family == OP_UNARY || row->family == OP_UNARY_PARAM;
         shape_map(spec, shape, a->size, out->size, functions && row->floats_only);
         label_map(spec, row, a, out);
-        /* What only moves bits is one program for all types of a size. */
+        /* Operations that only move bits share one program for all types of a size. */
         const bool copies = row == op_row_named(OP_UNARY, "copy");
         const char *out_name = copies || row->family == OP_WHERE ? out->bits : out->opencl;
         const char *a_name = copies ? a->bits : a->opencl;
@@ -115,7 +114,7 @@ cls_status spec_of_map(const struct op_row *row, cls_dtype a_dtype, cls_dtype ou
     return CLS_SUCCESS;
 }
 
-/* Two 16-byte loads of a work-item under way together, where the arrays allow such loads. */
+/* Two 16-byte loads per work-item in flight, where the arrays are aligned for them. */
 static void shape_reduction(struct spec *spec, enum shape shape, size_t size, bool one_by_one) {
     const unsigned two_loads = size > 1 ? (unsigned)(32 / size) : 16;
     spec->local = shape == SHAPE_RUNS ? 1 : 256;

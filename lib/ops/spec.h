@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which program serves an operation on given types, and in which shape it is launched. The strings
- * are made on first use and kept for the life of the process: a call finds them with one load.
+ * The kernel of an operation on given types, and its launch shape. The strings are made on first use and kept for the
+ * life of the process, so that a call finds them with one load.
  */
 #ifndef CLSTREAM_OPS_SPEC_H
 #define CLSTREAM_OPS_SPEC_H
@@ -11,12 +11,12 @@
 
 /* How a launch goes over the elements. */
 enum shape {
-    /* A vector a work-item, neighbours beside each other, every access aligned to 16 bytes or to
-     * the vector if that is less. */
+    /* One vector per work-item, neighbours adjacent; every access aligned to 16 bytes or to the vector if that is
+     * smaller. */
     SHAPE_ALIGNED,
     /* The same for arrays that start anywhere. */
     SHAPE_ANYWHERE,
-    /* Long runs of wide vectors, one work-item a group: what a CPU wants. */
+    /* For CPUs: long runs of wide vectors, one work-item per group. */
     SHAPE_RUNS,
     SHAPES
 };
@@ -44,13 +44,13 @@ enum reduction_stage { STAGE_PART, STAGE_FINISH, STAGES };
 cls_status spec_of_reduction(const struct op_row *row, cls_dtype a, enum shape shape,
                              enum reduction_stage stage, const struct spec **spec);
 
-/* What an aligned access of `vector` elements of `size` bytes needs the array's start to be a
- * multiple of. The kernels' ALIGN says the same. */
+/* The alignment in bytes that an array needs for accesses of `vector` elements of `size` bytes. ALIGN in the
+ * kernels says the same. */
 static inline size_t spec_alignment(unsigned vector, size_t size) {
     return vector * size < 16 ? vector * size : 16;
 }
 
-/* The vector of an aligned launch: 16-byte stores, and no more than 64 bytes of any input. */
+/* Elements per vector in an aligned launch: 16-byte stores, and at most 64 bytes of any input. */
 unsigned spec_aligned_vector(size_t largest, size_t out);
 
 #endif

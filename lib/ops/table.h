@@ -41,7 +41,7 @@ unsigned op_row_index(const struct op_row *row);
 /* The result's type for an input's; `in` is a valid dtype. Not for RESULT_VIEW. */
 cls_dtype op_result_dtype(const struct op_row *row, cls_dtype in);
 
-/* What the families' public name functions have in common. */
+/* Shared by the public name functions of the families. */
 const char *op_name_of(enum op_family family, int op);
 cls_status op_parse(enum op_family family, const char *kind, const char *name, int *out);
 

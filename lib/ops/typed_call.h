@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the typed names come to: the generic call, after a check that the views have the types that
- * the name says. Called by the generated lib/ops/typed.c only.
+ * The calls behind the typed names: the generic call, after a check that the views have the types in the name. Called
+ * by the generated lib/ops/typed.c only.
  */
 #ifndef CLSTREAM_OPS_TYPED_CALL_H
 #define CLSTREAM_OPS_TYPED_CALL_H

@@ -23,8 +23,8 @@ static void narrow(struct window *window, const struct bracket *bracket) {
     window->high = bracket->high < window->high ? bracket->high : window->high;
 }
 
-/* Brackets that exclude each other (a lying driver, a clock that jumps) leave low above high: the middle
- * of the two is wrong by no more than half of what they lie. */
+/* Brackets that exclude each other (wrong device times, a clock that jumps) leave low above high. The middle of
+ * the two is then wrong by at most half of their contradiction. */
 static struct window look_at(const struct bracket *brackets, size_t n) {
     struct window window = {INT64_MIN, INT64_MAX, brackets[0].device_ns, brackets[n - 1].device_ns,
                             0};
@@ -71,7 +71,7 @@ bool clock_map_build(struct clock_map *map, struct bracket *brackets, size_t n) 
 
 void clock_map_free(struct clock_map *map) { free(map->anchors); }
 
-/* The first anchor that is later than the time, or count. */
+/* The first anchor later than the time, or the number of anchors. */
 static size_t first_later(const struct clock_map *map, uint64_t device_ns) {
     size_t low = 0, high = map->count;
     while (low < high) {

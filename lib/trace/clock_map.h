@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a device's clock to the host's. What is known are brackets: at this device time the host's clock
- * less the device's was at least `low` and at most `high`. The brackets of a window of time are
- * intersected, and the middle of what remains is the offset there; between windows it is interpolated.
+ * Maps a device's clock to the host's. Each sample is a bracket: at this device time, the host's clock minus the
+ * device's was between `low` and `high`. The brackets of a time window are intersected; the middle of the
+ * intersection is the offset of the window, and offsets between windows are interpolated.
  */
 #ifndef CLSTREAM_TRACE_CLOCK_MAP_H
 #define CLSTREAM_TRACE_CLOCK_MAP_H
@@ -14,8 +14,8 @@
 struct bracket {
     uint64_t device_ns;
     int64_t low, high;
-    /* Of the device's timer, whose clock may be another one than that of commands: counts only where it
-     * agrees with the commands of its window. */
+    /* A sample of the device's timer, which may be a clock other than that of commands: used only where it agrees
+     * with the commands of its window. */
     bool timer;
 };
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CLSTREAM_TRACE: profiles an unmodified program from its first command to its exit. The file is written
- * when the exit handler has drained all streams, while drivers still work; for a program that never submitted
- * anything, at the end of its exit. A child that is forked before the library's first use is a process of its own,
- * with a file of its own where the name has a "%p".
+ * CLSTREAM_TRACE: profiles an unmodified program from its first command to its exit. The exit handler writes the file
+ * after all streams have drained, while drivers still work; in a program that submitted nothing, at the end of exit.
+ * A child forked before the library's first use is a process of its own, with its own file if the name has a "%p".
  */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -23,13 +22,13 @@
 const char observer_environment = 0;
 
 static cls_profiler profiler;
-static char *name_given; /* absolute; what of it is the process's own is known at the end */
+static char *name_given; /* absolute; "%p" in it is expanded at the end */
 static struct at_exit handler;
 static _Atomic bool written;
 
 static void complain(const char *what) { fprintf(stderr, "clstream: no trace: %s\n", what); }
 
-/* "%p" is the process id in the file's own name. In a folder's it is none: that was there before. */
+/* Replaces "%p" in the file's own name by the process id. A folder's name keeps it: the folder exists. */
 static char *expand(const char *name) {
     struct text text = {0};
     const char *slash = strrchr(name, '/');
@@ -62,7 +61,7 @@ static void write_trace(bool drivers) {
     free(name_given);
 }
 
-/* Not in a child of a process that had used the library: that one's work is not the child's to drain. */
+/* Not called in a child of a process that used the library: its streams are the parent's to drain. */
 static void at_drain(void) { write_trace(true); }
 
 static void at_end(void) {
@@ -70,8 +69,8 @@ static void at_end(void) {
         write_trace(false);
 }
 
-/* Where the program will be at its end is not where it was started. A folder that has gone has no name: there
- * the file's own has to do. Allocated, or NULL. */
+/* The program may change its folder before it ends. If the present folder was removed, the name stays relative.
+ * Allocated, or NULL. */
 static char *absolute(const char *name) {
     struct text path = {0};
     char *folder = *name == '/' ? NULL : getcwd(NULL, 0);

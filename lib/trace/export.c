@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile as a file, which appears once it is complete. */
+/* Writes a profile to a file, which appears under its name once it is complete. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "trace/export.h"
 
@@ -47,9 +47,9 @@ static bool write_all(const char *path, const struct text *text) {
     return fclose(file) == 0 && good;
 }
 
-/* A device or a pipe is written as it is: it cannot be replaced. Nor is what a descriptor in /dev stands for,
- * though that may be a file; files in shared memory are files as all others. A symbolic link whose file is
- * not there yet has to lead to it then. */
+/* Devices and pipes are written in place, as they cannot be replaced; so are descriptors under /dev. Files in
+ * shared memory (/dev/shm) are ordinary files. A dangling symbolic link is written through, so that it leads to
+ * the new file. */
 static bool is_special(const char *path) {
     struct stat there;
     const bool is_device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
@@ -58,7 +58,7 @@ static bool is_special(const char *path) {
     return !S_ISREG(there.st_mode);
 }
 
-/* As much of the path as leaves room in its folder for a name that ends with a suffix. */
+/* The length of the path cut so that its last component has room for a suffix. */
 static size_t length_beside(const char *path, size_t suffix) {
     const char *slash = strrchr(path, '/');
     const size_t folder = slash ? (size_t)(slash + 1 - path) : 0, length = strlen(path);
@@ -69,7 +69,7 @@ static cls_status no_name(void) {
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
 }
 
-/* Of two threads that write the same file the later one's stays. */
+/* If two threads write the same file, the later one's remains. */
 static cls_status replace(const char *path, const struct text *text) {
     static _Atomic unsigned parts;
     char suffix[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The two formats in which the library writes a profile. Writers append to a text; their caller asks it at the end
- * whether memory ran out. Times are relative to the profile's begin. */
+/* The two formats in which the library writes a profile. Writers append to a text; callers check `failed` at the
+ * end. Times are relative to the profile's begin. */
 #ifndef CLSTREAM_TRACE_EXPORT_H
 #define CLSTREAM_TRACE_EXPORT_H
 
@@ -10,7 +10,7 @@
 void export_json(struct text *text, const struct profile *profile);
 void export_html(struct text *text, const struct profile *profile);
 
-/* What both have of the reports, as members of an object: "summary", "streams", "operations", "overlaps". */
+/* The reports that both formats contain, as members of an object: "summary", "streams", "operations", "overlaps". */
 void put_report(struct text *text, const struct profile *profile);
 
 /* What is said where another format is asked for. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chrome's trace events, which Perfetto reads too: a process a device with a thread a stream, process 0
- * for the host with its threads, flows for dependencies, a counter for memory. With the reports in "otherData" it holds
- * the whole profile: `clstream trace --convert` makes the other formats of it.
+ * Writes Chrome's trace events, which Perfetto reads too: a process per device with a thread per stream, process 0
+ * for the host and its threads, flows for dependencies, a counter for memory. "otherData" holds the reports, so that
+ * `clstream trace --convert` can make the other formats.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static uint64_t process_of(const struct profile *profile, uint32_t stream) {
     return profile->streams[stream].device + 1;
 }
 
-/* A line an event, which put_end closes. */
+/* Begins an event, on a line of its own; put_end closes it. */
 static void put_event(struct text *text, const char *phase, const char *name, const char *category,
                       uint64_t process, uint64_t thread) {
     put_comma(text);
@@ -66,7 +66,7 @@ static void put_at(struct text *text, const char *name, const struct profile *pr
     put_named_us(text, name, ns - profile->summary.begin_ns);
 }
 
-/* Device times keep their bits: a driver's nonsense may be above what readers take for a whole number. */
+/* Signed, because a driver may report values above the largest integer that JSON readers accept. */
 static void put_device_times(struct text *text, const cls_profile_record *record) {
     put_begin(text, "device_ns", '[');
     for (int i = 0; i < 4; i++) {
@@ -138,7 +138,7 @@ static void put_flows(struct text *text, const struct profile *profile, uint32_t
     }
 }
 
-/* The row is where a picture has it: below what encloses it. */
+/* The row places nested and overlapping records below each other in a picture. */
 static void put_span_args(struct text *text, const cls_profile_record *record, uint32_t row) {
     put_begin(text, "args", '{');
     put_named_number(text, "bytes", record->bytes);
@@ -155,8 +155,8 @@ static void put_range(struct text *text, const struct profile *profile,
     put_end(text, '}');
 }
 
-/* A record of the caller's own. These may overlap in any way, which slices of one thread may not: viewers drop them or
- * cut them off. */
+/* A record added by the program. These may overlap, so they are async events: viewers drop or cut slices of one
+ * thread that do not nest. */
 static void put_own(struct text *text, const struct profile *profile,
                     const cls_profile_record *record, uint32_t row, size_t id) {
     put_event(text, "b", record->label, "user", HOST_PROCESS, 0);
@@ -194,7 +194,7 @@ static size_t devices_of(const struct profile *profile) {
     return devices;
 }
 
-/* A counter of each device, where it changes: by the times of submission, which are those of its values. */
+/* The memory counter of each device, where it changes, at the times of submission. */
 static void put_counters(struct text *text, const struct profile *profile) {
     struct memory *last = calloc(devices_of(profile), sizeof *last);
     for (size_t k = 0; last && k < profile->n_commands; k++)

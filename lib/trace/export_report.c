@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reports of a profile as JSON. Times are microseconds. */
+/* Writes the reports of a profile as JSON. Times are microseconds. */
 #include "trace/export.h"
 #include "trace/json.h"
 
@@ -82,7 +82,7 @@ static void put_stream(struct text *text, const cls_profile_stream *stream,
     put_end(text, '}');
 }
 
-/* Whether the two overlapped or could have; others are left out. */
+/* Whether the two overlapped or could have; only such pairs are written. */
 static bool put_overlap(struct text *text, const struct profile *profile, const struct group *a,
                         const struct group *b, const char *name_a, const char *name_b) {
     cls_profile_overlap overlap;

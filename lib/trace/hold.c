@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What held commands back; clstream/profiler.h says how a gap is cut. */
+/* Finds what held commands back; clstream/profiler.h defines how a gap is divided among causes. */
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "trace/profile.h"
 
-/* A gap that so many commands reach into is long enough to be judged by them. */
+/* At most so many overlapping commands are examined per gap: a gap with more is long enough to be judged by these. */
 enum { MAX_LOOKED_AT = 10000 };
 
-/* The moments at which a command came nearer to its start. */
+/* The times that divide a command's gap. */
 struct gap {
     uint64_t from;     /* earlier work of the stream is done */
     uint64_t released; /* dependencies too */
@@ -31,7 +31,7 @@ static bool is_held(const cls_profile_record *record) {
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* When what a command waits for was over; 0 where it waits for nothing. */
+/* The end of the last dependency of a command; 0 without one. */
 static uint64_t release_of(const struct profile *profile, uint32_t i) {
     const cls_profile_record *record = &profile->records[i];
     const struct link *link = &profile->links[i];
@@ -76,7 +76,7 @@ static void find_gaps(struct judge *judge) {
         }
         if (record->status)
             continue;
-        /* A marker has no gap to tell its wait in: the next command of the stream has waited for the same. */
+        /* A marker has no gap of its own: its wait counts for the stream's next command. */
         released = later(released, release_of(profile, i));
         if (!is_held(record))
             continue;
@@ -112,7 +112,7 @@ static size_t first_reaching(const struct judge *judge, uint64_t time) {
     return low;
 }
 
-/* How much of [from, to) other streams' work on the same driver queue covers, and on the same device. */
+/* How much of [from, to) is covered by other streams' work on the same driver queue, and on the same device. */
 static void cover(const struct judge *judge, uint32_t i, uint64_t from, uint64_t to,
                   uint64_t *on_queue, uint64_t *on_device) {
     const struct profile *profile = judge->profile;

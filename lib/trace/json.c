@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/json.h"
 
-/* The length of the UTF-8 character that `at` begins with; 0 where it begins with none. */
+/* The length of the UTF-8 character at `at`; 0 if it is invalid. */
 static size_t utf8_length(const char *at) {
     unsigned char first = (unsigned char)*at;
     size_t length = first < 0x80                    ? 1
@@ -15,7 +15,7 @@ static size_t utf8_length(const char *at) {
     unsigned char second = length > 2 ? (unsigned char)at[1] : 0;
     bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
     bool beyond = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
-    /* U+FFFE and U+FFFF: XML, to which a profile is converted, has no form for them. */
+    /* U+FFFE and U+FFFF are invalid in XML, to which a profile is converted. */
     bool none = first == 0xef && second == 0xbf && (unsigned char)at[2] >= 0xbe;
     return overlong || beyond || none ? 0 : length;
 }

@@ -6,7 +6,7 @@
 
 enum { MAX_ROWS = 8 };
 
-/* While records are placed: when the last record of each row of a lane ends. */
+/* The end of the last record in each row of a lane. */
 struct rows {
     uint64_t until[MAX_ROWS];
 };
@@ -17,7 +17,7 @@ static uint32_t add_lane(struct layout *lanes, uint32_t stream, uint64_t thread)
     return (uint32_t)lanes->count++;
 }
 
-/* The lane of a thread; those of ranges come first, and there are few. */
+/* The lane of a thread. A linear search, as few threads have ranges. */
 static uint32_t thread_lane(struct layout *lanes, const cls_profile_record *record) {
     uint32_t i = 0;
     while (i < lanes->count && lanes->items[i].thread != record->thread)
@@ -33,7 +33,7 @@ static uint32_t thread_lane(struct layout *lanes, const cls_profile_record *reco
     return i;
 }
 
-/* The first row that is free at a record's start: what encloses it lies above it. */
+/* The first free row at a record's start; enclosing records lie above. */
 static uint32_t free_row(struct lane *lane, struct rows *rows, const cls_profile_record *record) {
     uint32_t row = 0;
     while (row + 1 < MAX_ROWS && rows->until[row] > record->start_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where records lie in a picture: a lane a thread with ranges, one for the caller's own records, and one a
+/* Places records in a picture: a lane per thread with ranges, one for records added by the program, and one per
  * stream. */
 #ifndef CLSTREAM_TRACE_LAYOUT_H
 #define CLSTREAM_TRACE_LAYOUT_H
@@ -10,7 +10,7 @@ struct lane {
     char name[LABEL_BYTES];
     uint32_t stream; /* NO_INDEX: of ranges or the caller's own */
     uint64_t thread;
-    unsigned rows; /* ranges that nest, and records that overlap, lie below each other */
+    unsigned rows; /* nested and overlapping records lie below each other */
 };
 
 struct place {

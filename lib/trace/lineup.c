@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* qsort has no argument to pass: entries carry their keys. */
+/* qsort passes no context: entries carry their keys. */
 struct entry {
     uint64_t first, second;
     uint32_t index;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands among records, in an order that is searched. */
+/* The commands among records, sorted for searching. */
 #ifndef CLSTREAM_TRACE_LINEUP_H
 #define CLSTREAM_TRACE_LINEUP_H
 
@@ -19,8 +19,8 @@ bool lineup_by_place(struct lineup *lineup, const cls_profile_record *records, s
 bool lineup_by_submission(struct lineup *lineup, const cls_profile_record *records,
                           const struct lineup *from);
 
-/* In a lineup by place: the last recorded command of a stream up to a position, which is what a wait for that
- * position is for, or NO_INDEX. */
+/* In a lineup by place: the last recorded command of a stream up to a position (the command that a wait for this
+ * position waits for), or NO_INDEX. */
 uint32_t lineup_find(const struct lineup *lineup, const cls_profile_record *records,
                      uint64_t stream, uint64_t position);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the commands of a profile hang together: their streams, and what each comes after. */
+/* Links the commands of a profile: their streams, and the commands that each waits for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static void link_command(struct profile *profile, uint32_t i) {
     }
 }
 
-/* Streams in the order of their numbers; names come from what was seen. */
+/* Creates the streams, sorted by number; name_streams fills in their names. */
 static bool make_streams(struct profile *profile) {
     size_t n = 0;
     for (size_t i = 0; i < profile->n_commands; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what was seen to records on the host's clock. The times of a record may each be off by the
- * uncertainty of the mapping, so their order is restored by moving the later ones.
+ * Turns raw observations into records on the host's clock. Each mapped time may be off by the uncertainty of the
+ * mapping, so later times are moved where that restores the order within a record.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +108,7 @@ static void free_maps(struct maps *maps) {
 
 /* --- records --- */
 
-/* What the library ran itself, or had run for it, was timed on the host; a foreign call lasts until what it
+/* Work that the library ran on a thread was timed on the host; a foreign call lasts until the work that it
  * enqueued is done. */
 static void host_times(const struct trace_record *command, cls_profile_record *record,
                        const struct clock_map *map) {
@@ -188,7 +188,7 @@ static void map_span(const struct raw *raw, cls_profile_record *record) {
     record->clock = CLS_CLOCK_HOST;
 }
 
-/* Of records that start together the longer one first: ranges then nest as they were opened. */
+/* Of records that start together the longer comes first, so that ranges nest as they were opened. */
 static int by_start(const void *left, const void *right) {
     const cls_profile_record *a = left, *b = right;
     if (a->start_ns != b->start_ns)
@@ -200,8 +200,8 @@ static int by_start(const void *left, const void *right) {
     return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
 }
 
-/* Where the driver has no times, or those of the last of several commands only, work began behind its stream's
- * earlier work and what it waited for. */
+/* Without usable device times (or with those of the last of several driver commands only), work starts at the end
+ * of its stream's earlier work and its dependencies. */
 static bool begins_unseen(const cls_profile_record *record) {
     return is_command(record) &&
            (record->clock == CLS_CLOCK_NOTICED || record->kind == CLS_COMMAND_FOREIGN);
@@ -214,7 +214,7 @@ static bool any_begins_unseen(const struct profile *profile) {
     return false;
 }
 
-/* Work begins behind the last recorded command of a stream up to a position. */
+/* Work starts no earlier than the end of the last recorded command of a stream up to a position. */
 static void start_after(cls_profile_record *records, uint32_t i, const struct lineup *lineup,
                         uint64_t stream, uint64_t position) {
     cls_profile_record *record = &records[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands of one label and kind, with their percentiles. */
+/* Statistics of commands of one label and kind, with percentiles. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static int by_time(const void *left, const void *right) {
     return strcmp(a->label, b->label);
 }
 
-/* The nearest rank: of n sorted durations the least that `percent` of them do not exceed. */
+/* Nearest rank: the shortest of n sorted durations that `percent` of them do not exceed. */
 static uint64_t percentile(const cls_profile_record **sorted, size_t n, unsigned percent) {
     size_t rank = (n * percent + 99) / 100;
     return duration(sorted[rank ? rank - 1 : 0]);

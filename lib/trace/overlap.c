@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Time at which groups of commands were at work; clstream/profiler.h has the formulas. */
+/* How long groups of commands ran at once; clstream/profiler.h has the formulas. */
 #include <stdlib.h>
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile inside: records on the host's clock, how they hang together, and what follows from that. */
+/* The internals of a profile: records on the host's clock, their dependencies, and the reports computed from them. */
 #ifndef CLSTREAM_TRACE_PROFILE_H
 #define CLSTREAM_TRACE_PROFILE_H
 
@@ -11,7 +11,7 @@
 
 #define NO_INDEX UINT32_MAX
 
-/* What a command comes after, as indices of records; NO_INDEX: nothing that is recorded. */
+/* The commands that a command follows, as indices of records; NO_INDEX: not recorded. */
 struct link {
     uint32_t stream;   /* index of its stream; NO_INDEX: the record is no command */
     uint32_t previous; /* in its stream */
@@ -29,7 +29,7 @@ struct profile {
     cls_profile_record *records; /* by start */
     struct link *links;          /* of each record */
     uint32_t *commands;          /* indices of the commands, by stream and position; n_commands */
-    uint32_t *order; /* the same, by the time of submission: what one waits for comes first */
+    uint32_t *order;             /* the same, by time of submission: dependencies come first */
     size_t n_commands;
     cls_profile_stream *streams;   /* by number */
     struct operations *operations; /* n_streams of them, and those of all last */
@@ -52,7 +52,7 @@ struct evidence {
     size_t n_timers;
 };
 
-/* Fills in a zeroed profile; what was built is for profile_free in every case. Reports. */
+/* Fills in a zeroed profile, which needs profile_free also on failure. Sets the error detail. */
 cls_status profile_build(struct profile *profile, const struct evidence *evidence);
 void profile_free(struct profile *profile);
 
@@ -108,7 +108,7 @@ cls_status group_chain(const struct profile *profile, const struct group *a, con
 cls_status group_overlap(const struct profile *profile, const struct group *a,
                          const struct group *b, cls_profile_overlap *out);
 
-/* How many pairs of streams a report compares: each takes a look at every record, and a program may have
+/* How many pairs of streams a report compares. Each comparison reads every record, and a program may have
  * thousands of streams. */
 size_t pairs_compared(const struct profile *profile);
 

@@ -14,7 +14,7 @@
 
 enum { DEFAULT_CAPACITY = 65536, MAX_CAPACITY = 1 << 26 };
 
-/* A leaf, taken inside streams' locks. Guards the list and all rings. */
+/* Guards the list and all rings. A leaf: taken with streams' locks held. */
 static pthread_mutex_t trace_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct profiler *running;
 static void (*at_drain)(void);
@@ -174,7 +174,7 @@ cls_status cls_profiler_destroy(cls_profiler handle) {
     return status;
 }
 
-/* The list holds a reference, so that a profiler on it is never finalized. */
+/* The list holds a reference: a profiler on it is not finalized. */
 static void start(struct profiler *profiler) {
     pthread_mutex_lock(&trace_lock);
     if (!profiler->running) {
@@ -255,8 +255,7 @@ static cls_status build(const struct evidence *evidence, cls_profile *out) {
     return status;
 }
 
-/* The copy is made under the lock, room for it before: the ring may fill meanwhile, but not beyond its
- * capacity. */
+/* Allocates before taking the lock: the ring may fill meanwhile, but never beyond its capacity. */
 static cls_status copy_and_build(struct profiler *profiler, cls_profile *out) {
     struct timed_device timers[MAX_TIMERS];
     pthread_mutex_lock(&trace_lock);

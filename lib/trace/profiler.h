@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Profilers inside: the observer of commands, and the rings of those that run. */
+/* The internals of profilers: the observer of commands, and the rings of running profilers. */
 #ifndef CLSTREAM_TRACE_PROFILER_H
 #define CLSTREAM_TRACE_PROFILER_H
 
@@ -24,16 +24,16 @@ struct profiler {
 
 extern struct object_pool profiler_pool, profile_pool;
 
-/* As cls_profiler_snapshot; `drivers` false: they may be gone, and are not asked for anything. */
+/* As cls_profiler_snapshot. With `drivers` false no driver is called, as drivers may have been unloaded. */
 cls_status profiler_snapshot(cls_profiler handle, bool drivers, cls_profile *out);
 
 /* Whether a profiler runs. */
 bool trace_is_on(void);
 
-/* Gives a span of `thread` (0: of the caller's own) to every profiler that runs. */
+/* Adds a span of `thread` (0: added by the program) to every running profiler. */
 void trace_span(const char *label, uint64_t thread, uint64_t start, uint64_t end);
 
-/* Has `call` told when the process exits and all is drained; of the one that was set last. */
+/* Sets the function that is called at exit, once all streams have drained. */
 void trace_at_drain(void (*call)(void));
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges of the caller's: a stack of each thread's own, recorded as they are closed. */
+/* Ranges (cls_range_push, cls_range_pop): a stack per thread; a range is recorded when it is closed. */
 #include <stdatomic.h>
 #include <string.h>
 

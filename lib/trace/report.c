@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile tells: the getters. */
+/* The public getters of a profile. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static cls_status profile_get(cls_profile handle, struct profile **out) {
 
 static void profile_put(struct profile *profile) { object_release(&profile->object); }
 
-/* The i-th item of an array of structs that begin with their size. */
+/* Copies the i-th item of an array of structs that begin with their size. */
 struct items {
     const void *first;
     size_t count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of a profiler: what was seen, as it was seen. Not locked. */
+/* The ring buffer of a profiler: raw observations, not yet mapped to one clock. The caller locks. */
 #ifndef CLSTREAM_TRACE_RING_H
 #define CLSTREAM_TRACE_RING_H
 
@@ -36,7 +36,7 @@ bool raw_ring_init(struct ring *ring, size_t capacity);
 void raw_ring_free(struct ring *ring);
 void raw_ring_clear(struct ring *ring);
 
-/* A place for one more record; the oldest goes when there is none. Its contents are undefined. */
+/* A slot for one more record, in place of the oldest when the ring is full. Its contents are undefined. */
 struct raw *raw_ring_put(struct ring *ring);
 
 /* Copies the records, oldest first, to `out`, which has room for `count`. */
