@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reset: a poisoned stream begins anew, behind what it was to come after. Waits of its own outlive the failure, but an
- * order by way of a third stream ends where that one has failed, and stream-ordered memory was given in it.
+ * Reset: once all work of a poisoned stream has retired, its failure is forgotten and later work runs again, after what it
+ * was to wait for. Waits of the stream itself outlive the failure. An order by way of a third stream ends if that stream has
+ * failed; as stream-ordered memory relies on such orders, later work also waits for whoever uses the stream's memory.
  */
 #include "api/reset.h"
 
@@ -24,7 +25,7 @@ static bool is_allocated_for(const struct object *object, uint64_t stream_id) {
     return buffer->block && atomic_load(&buffer->home) == stream_id;
 }
 
-/* Be it since that stream was given it, or before. */
+/* Whether memory of the stream is used, since it was allocated there or from before. */
 static bool uses_memory_of(const struct refs *refs, const void *host, const void *stream_id) {
     (void)host;
     for (unsigned i = 0; i < refs->count; i++)
@@ -36,7 +37,7 @@ static bool uses_memory_of(const struct refs *refs, const void *host, const void
     return false;
 }
 
-/* Makes what comes after the reset wait for whoever uses memory of the stream's. */
+/* Makes later work wait for other streams' work that uses memory of this stream. */
 static cls_status wait_for_users(struct stream *stream) {
     cls_status status = CLS_SUCCESS;
     if (!atomic_load(&stream->magazines) || mutant(MUTANT_MEMORY_RESET))
@@ -50,7 +51,7 @@ static cls_status wait_for_users(struct stream *stream) {
     return status;
 }
 
-/* Fresh queues in place of the stream's, which a failure may have killed; a queue of the user's stays. */
+/* New queues, where a failure may have killed the stream's; a queue of the user's stays. */
 static cls_status replace_queues(struct stream *stream) {
     struct queue *before = stream->queue, *queue = before, *companion = stream->companion;
     cls_status status = CLS_SUCCESS;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flushing. A driver may start nothing before it is flushed, so whoever waits for work, asks about it or has
- * other queues depend on it flushes, and the engine flushes within a tick what nobody waits for.
+ * Flushing. A driver may start nothing before it is flushed. Whoever waits for work, asks about it, or has other queues wait
+ * for it, flushes; the engine flushes the rest within a tick.
  *
- * A flush that fails means nothing yet: the next of them tries again. When all have failed for a while and
- * the work has not started, the driver is taken never to start it: the stream is poisoned with the first
- * error, so that nobody waits for ever, and what the driver holds of it is abandoned (stream/abandoned.h).
+ * A flush that fails is tried again. When all have failed for a while and the work has not started, the driver is assumed
+ * never to start it: the stream is poisoned with the first error, so that nobody waits for ever, and what the driver holds
+ * of it is abandoned (stream/abandoned.h).
  */
 #include "base/clock.h"
 #include "base/error.h"
@@ -16,7 +16,7 @@
 enum { GIVE_UP_TRIES = 16 };
 static const uint64_t GIVE_UP_NS = 250 * 1000 * 1000;
 
-/* Streams with unflushed work: a host that waits for one of them wants the others to run meanwhile. */
+/* Streams with unflushed work: while the host waits for one stream, the others should run. */
 static _Atomic int unflushed_streams;
 
 bool streams_unflushed(void) {
@@ -36,7 +36,7 @@ static void note_flushed(struct stream *stream) {
     atomic_fetch_sub_explicit(&unflushed_streams, 1, memory_order_relaxed);
 }
 
-/* Flushes each queue that unflushed work is on: mostly one, more where a stream changed over. */
+/* Flushes each queue that unflushed work is on: mostly one, more when the stream has changed queues. */
 static cls_status flush_queues(const struct stream *stream) {
     const struct flights *flights = &stream->flights;
     const struct queue *flushed = NULL;
@@ -52,7 +52,7 @@ static cls_status flush_queues(const struct stream *stream) {
     return status;
 }
 
-/* The oldest unflushed flight, or NULL when all is done. */
+/* The oldest unflushed flight, or NULL when all of them have retired. */
 static const struct flight *oldest_unflushed(const struct stream *stream) {
     const struct flights *flights = &stream->flights;
     for (unsigned i = 0; i < flights->count; i++)
@@ -66,7 +66,7 @@ static bool has_started(const struct stream *stream, const struct flight *flight
     return covering && event_state(stream->context->device, covering->event) <= CL_RUNNING;
 }
 
-/* Every flush has failed for a while: gives up what is unflushed, unless it runs all the same. */
+/* Every flush has failed for a while: fails what is unflushed, unless it runs all the same. */
 static void give_up(struct stream *stream) {
     const struct flush_trouble *trouble = &stream->flush_trouble;
     const struct flight *flight = oldest_unflushed(stream);

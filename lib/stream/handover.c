@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Handing a command to the driver: its wait list, its event, the queue that it goes to, and its entry as a flight. On the
+ * path of every launch.
+ */
 #include "stream/handover.h"
 
 #include <stdatomic.h>
@@ -45,7 +49,7 @@ cl_event handover_tail(struct stream *stream, const struct queue *queue) {
     return last->event;
 }
 
-/* Gives a stream's newest flight, which has none, an event. */
+/* Gives the newest flight, which has none, an event. */
 static cls_status give_event(struct stream *stream, struct flight *last) {
     cls_status status = enqueue_marker(stream->context->device, last->queue->cl,
                                        (struct wait_list){0, NULL}, &last->event);
@@ -103,7 +107,7 @@ void handover_release_queues(struct stream *stream) {
     }
 }
 
-/* Without memory to note it, it stays in use for good. */
+/* Without memory for a note of it, the queue stays in use for good. */
 void handover_leave_queue(struct stream *stream, struct queue *queue) {
     handover_release_queues(stream);
     if (!is_on(stream, queue)) {
@@ -117,8 +121,8 @@ void handover_leave_queue(struct stream *stream, struct queue *queue) {
     stream->left = left;
 }
 
-/* Moves the stream to a queue that is profiled, or to one that is not; its work so far gets an event to wait
- * for, and is flushed. */
+/* Moves the stream to a queue that is profiled, or to one that is not. Its work so far gets an event, for the new queue to
+ * wait for, and is flushed. */
 COLD static cls_status change_queue(struct stream *stream, bool profiled) {
     struct queue_traits traits = stream->queue->traits;
     struct queue *queue;
@@ -150,15 +154,16 @@ cls_status handover_choose_queue(struct stream *stream, const struct command *co
                : CLS_SUCCESS;
 }
 
-/* Who waits for a record does not wait for what comes behind it; where the driver refuses the marker, he does. There are
- * drivers that tell of what is flushed together at its end. */
+/* Gives the flight behind which a cls_event is recorded an event, so that a wait for the record does not wait for what
+ * follows; where the driver refuses the marker, it does. Flushed by itself: some drivers report what is flushed together
+ * only when all of it has ended. */
 COLD static void mark_record(struct stream *stream, struct flight *last) {
     if (!give_event(stream, last))
         stream_flush_locked(stream);
 }
 
-/* The wait list: the dependencies that are not done, and the tail, unless one of them waits for it. `*left` is set
- * where one was left out as over. */
+/* The wait list: the dependencies that have not retired, and the stream's tail unless one of them waits for it. `*left`: one
+ * was left out because it has retired. */
 static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *events, bool *left) {
     struct dep *items = deps_items(deps);
     cl_uint count = 0;
@@ -182,8 +187,8 @@ static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *ev
     return count;
 }
 
-/* Whether the event ends a command of the stream's that is still at work and has times: then its end is when the
- * stream comes to what follows. */
+/* Whether the event is that of the stream's newest command, which has times and is still at work: then the time of a mark
+ * behind it is its end. */
 static bool ends_later(const struct stream *stream, cl_event event) {
     const struct flight *last = flight_last(&stream->flights);
     return last && last->event == event && last->queue == stream->queue &&
@@ -191,10 +196,9 @@ static bool ends_later(const struct stream *stream, cl_event event) {
            event_state(stream->context->device, event) > CL_COMPLETE;
 }
 
-/* A mark behind one event alone needs no command of its own: it shares that event, where its time is asked for if
- * the event's is the same. A marker is no cheap command on every driver: PoCL's waits for all that its queue holds, so
- * that a chain of pending ones takes time by its square, and one among commands by its cube. False where a marker
- * it must be. */
+/* A mark that waits for one event only needs no command: it shares that event, unless its time is asked for and the event's
+ * is another. Markers are not cheap on every driver: PoCL's waits for all that its queue holds, so that a chain of n pending
+ * ones takes time in n squared, and in n cubed among other commands. False where a marker is needed. */
 static bool share_event(const struct stream *stream, const struct command *command,
                         struct wait_list waits, cl_event *event) {
     const bool has_time = is_timed(command) || command->record;
@@ -231,7 +235,7 @@ static cls_status enqueue(struct stream *stream, struct command *command, struct
     struct wait_list waits = {fill_waits(stream, deps, events, &left), events};
     const bool wanted =
         event_policy_wants(&stream->events, command->type->kind, stream->queue->traits.profiled);
-    /* Again: a wait that is left out as over may have ended, and failed, since the first time. */
+    /* Again: a dependency that was left out may have failed since the first check. */
     cls_status status = RARELY(left) ? check_deps(stream, command, deps) : CLS_SUCCESS;
     bool sound = !status;
     bool shared =
@@ -253,7 +257,7 @@ COLD static void record_handing(const struct stream *stream, struct trace_record
     record->handing = clock_now_ns();
 }
 
-/* Whether the newest flight can go on to a command: neither has anything to itself. */
+/* Whether the command can become part of the newest flight: neither has a time, a record or dependencies of its own. */
 static bool extends(const struct stream *stream, const struct command *command,
                     const struct deps *deps) {
     const struct flight *last = flight_last(&stream->flights);
@@ -265,9 +269,9 @@ static bool extends(const struct stream *stream, const struct command *command,
            !command->record;
 }
 
-/* Enters a command that is with the driver into the ring. */
-static void take_off(struct stream *stream, struct command *command, struct deps *deps,
-                     cl_event event) {
+/* Enters a command that is with the driver as a flight, or as part of the newest. */
+static void enter_flight(struct stream *stream, struct command *command, struct deps *deps,
+                         cl_event event) {
     if (extends(stream, command, deps) && flights_extend(&stream->flights, command)) {
         struct flight *flight = flight_last(&stream->flights);
         if (flight->event)
@@ -308,9 +312,9 @@ cls_status handover(struct stream *stream, struct command *command, struct deps 
             atomic_store(&stream->context->lost_by, command_label(command));
         return status;
     }
-    take_off(stream, command, deps, event);
+    enter_flight(stream, command, deps, event);
     stream_note_unflushed(stream);
-    /* The host's clock is to see this mark by itself, not at the end of what is flushed with it. */
+    /* Its end is timed on the host's clock, so it is flushed by itself. */
     if (RARELY(is_timed(command)) && !stream->context->caps->marker_times_sane)
         stream_flush_locked(stream);
     if (command->type->discard)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* How long a waiting host thread spins, by policy and device, and what it takes over meanwhile. */
 #include "stream/spin_wait.h"
 
 #include <sched.h>
@@ -27,7 +28,7 @@ uint64_t spin_wait_ns(const struct stream *stream) {
     return is_beside(stream) ? SPIN_BESIDE_NS : SPIN_NS;
 }
 
-/* Who takes over may be at it for long, so a thread with a deadline does not. */
+/* `takes`: it drives the FIFO when a worker offers it. */
 static bool spin(struct stream *stream, uint64_t position, uint64_t deadline, bool takes) {
     uint64_t until = clock_now_ns() + spin_wait_ns(stream);
     if (deadline && deadline < until)

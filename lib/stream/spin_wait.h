@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for the turn of a position that is in its stream's FIFO: a host thread spins for a while, without
- * the stream's lock and without the driver, which it leaves to those who work on what is ahead.
+ * Spinning until a position leaves its stream's FIFO, without the stream's lock and without the driver: those are left to the
+ * threads that hand over what is ahead.
  *
- * Where the device leaves the host's cores alone, such a thread also takes over from a worker: what follows a
- * host function is handed to the driver by the thread that waits for it, and not by the worker that ran the
- * function. Mostly it is the thread that handed over what came before, so that the driver's state is at hand on
- * its core, and it has to see the outcome anyhow. One with a deadline does not, as that may take long.
+ * Where the device does not use the host's cores, such a thread also takes over from a worker (fifo_offer): it hands what
+ * follows a host function to the driver, in place of the worker that ran the function. Mostly it is the thread that handed
+ * over what came before, so that the driver's state is in its core's cache, and it has to see the outcome anyway. A thread
+ * with a deadline does not take over, since that may take long.
  */
 #ifndef CLSTREAM_STREAM_SPIN_WAIT_H
 #define CLSTREAM_STREAM_SPIN_WAIT_H

@@ -189,7 +189,7 @@ void wait_check_install(wait_check check) { atomic_store(&installed_check, check
 void wait_check_lock(void) { pthread_mutex_lock(&check_lock); }
 void wait_check_unlock(void) { pthread_mutex_unlock(&check_lock); }
 
-/* What has an event is with the driver and comes by itself. */
+/* Work that has an event is with the driver and ends by itself. */
 bool wait_check_wanted(const struct dep *dep) {
     return !dep->event_ref && atomic_load_explicit(&installed_check, memory_order_acquire);
 }
@@ -228,18 +228,19 @@ bool stream_marked_locked(struct stream *stream, uint64_t *position) {
     if (stream_failure_at(stream, *position))
         return false; /* the newest work failed, and the stream was reset since */
     if (race_on() && hooks.race.waits_open(stream))
-        return false; /* a wait that was over when it was taken: its order is not to depend on that */
+        return false; /* a wait that was already over when it was taken orders all the same, for the checker */
     return !stream->waits.count || mutant(MUTANT_MARK);
 }
 
-/* Submits a mark unless there is one. One for a healthy stream is refused where a failure is found meanwhile. */
+/* Submits a mark unless the newest position is one. A mark for a healthy stream is refused if a failure is found
+ * meanwhile. */
 static cls_status mark_once(struct stream *stream, uint64_t *position) {
     struct command mark;
     pthread_mutex_lock(&stream->lock);
     bool marked = stream_marked_locked(stream, position);
     command_init(&mark, stream_poison(stream) ? &type_mark : &type_marker, NULL);
     if (!marked) {
-        /* Taken all the same where what it comes after has failed: whoever asks of the mark is told. */
+        /* It may be taken and have failed with what it comes after: whoever asks for its position is told. */
         uint64_t taken = 0;
         cls_status status = stream_submit_entered(stream, &mark, NULL, &taken);
         if (taken)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Noticing and awaiting completion. A host wait polls the event of its position: spinning for a moment,
- * then asleep between looks, with the driver's callback as a hint that may cut a sleep short. It never
- * enters a driver's own blocking wait, which some drivers never leave after a failure.
+ * Polling for completion, and waiting for it. A host wait polls the event of its position, spinning at first, then with
+ * sleeps in between, which the driver's callback may cut short. It never calls the driver's blocking wait, which some drivers
+ * never leave after a failure.
  */
 #include <sched.h>
 
@@ -26,10 +26,10 @@ enum { POLL_DEPTH = 64, RETIRE_STEPS = 128 };
 
 static const uint64_t WOKEN_SLEEP_NS = 2 * 1000 * 1000;
 
-enum { LOOKS = 8 }; /* of a sleeper, from poll to poll */
+enum { SLEEPS = 8 }; /* between polls of the stream */
 
-/* Polls `stream`, and first the streams whose outcome its own depends on. Wait lists are acyclic; the
- * bound is against deep recursion only, and what it leaves is done by the next poll. */
+/* Polls `stream`, and before that the streams whose work it depends on. Wait lists have no cycles; the bound limits the
+ * recursion only, and the next poll does what it leaves. */
 static void poll_deep(struct stream *stream, unsigned depth) {
     for (unsigned round = 0; round < POLL_DEPTH; round++) {
         pthread_mutex_lock(&stream->lock);
@@ -49,7 +49,7 @@ static void poll_deep(struct stream *stream, unsigned depth) {
 
 void stream_poll(struct stream *stream) { poll_deep(stream, POLL_DEPTH); }
 
-/* One of the streams that are settled in turns: whose outcome it waits for, and whether anything retired. */
+/* Retires what is known to be done of one stream; `*moved`: something was. Returns the stream that it waits for, or NULL. */
 static struct stream *retire_one(struct stream *stream, bool *moved) {
     pthread_mutex_lock(&stream->lock);
     uint64_t before = atomic_load_explicit(&stream->retired, memory_order_relaxed);
@@ -78,8 +78,8 @@ void stream_retire_known(struct stream *stream) {
     object_release(&at->object);
 }
 
-/* Under the lock: the flight whose event covers a position, flushed. NULL when there is none: the next
- * poll retires the position as failed. */
+/* Under the lock: the flight whose event covers a position, flushed. NULL when the driver refused an event: the next poll
+ * fails the position. */
 static struct flight *covering_flight(struct stream *stream, uint64_t position) {
     struct flight *flight = flights_covering(&stream->flights, position);
     event_policy_note_ask(&stream->events);
@@ -90,7 +90,7 @@ static struct flight *covering_flight(struct stream *stream, uint64_t position) 
     return flight;
 }
 
-/* Under the lock: its event, held, or NULL; then the position is looked at again a little later. */
+/* Under the lock: that flight's event, held, or NULL: the caller tries again a little later. */
 static struct event_ref *covering_event(struct stream *stream, uint64_t position) {
     struct flight *flight = covering_flight(stream, position);
     return flight ? flight_event_ref(stream, flight) : NULL;
@@ -141,14 +141,14 @@ struct host_wait {
     uint64_t position;
     uint64_t deadline;
     uint64_t start;
-    bool turn_spun;        /* the time to spin for the turn is over */
-    bool spun;             /* that to spin for the event is */
+    bool turn_spun;        /* it has spun for the position to leave the FIFO */
+    bool spun;             /* it has spun for the event */
     struct waiter *waiter; /* NULL until needed */
-    cl_event hinted;       /* its callback is set: one of each is enough. Not retained */
-    bool woken;            /* that callback will wake the waiter, unless the work fails */
+    cl_event hinted;       /* the event whose callback was set last: once is enough. Not retained */
+    bool woken;            /* that callback wakes the waiter, unless the work fails */
 };
 
-/* Spins on the event for a while; the state that it comes to, positive while pending. */
+/* Spins on the event for a while. Returns its state, positive while pending. */
 static cl_int spin(const struct stream *stream, cl_event event, uint64_t deadline) {
     uint64_t until = clock_now_ns() + spin_wait_ns(stream);
     for (;;) {
@@ -160,8 +160,8 @@ static cl_int spin(const struct stream *stream, cl_event event, uint64_t deadlin
     }
 }
 
-/* Where a callback ends the sleep anyhow it is a long one: the scheduler takes threads of a CPU device over
- * to this core only while it rests for long. */
+/* A sleep that a callback ends may be long, and has to be: the scheduler moves a CPU device's threads to this core only
+ * while it rests for long. */
 static uint64_t next_sleep(const struct host_wait *wait) {
     uint64_t now = clock_now_ns();
     if (!wait->woken || (wait->deadline != WAIT_FOREVER && now + WOKEN_SLEEP_NS > wait->deadline))
@@ -169,7 +169,7 @@ static uint64_t next_sleep(const struct host_wait *wait) {
     return WOKEN_SLEEP_NS;
 }
 
-/* Sleeps until the event is done, or for a few looks: then the stream should be polled. */
+/* Sleeps until the event is done, or a few times: then the stream is to be polled. */
 static void sleep_until_done(const struct device *device, cl_event event, struct host_wait *wait) {
     if (!wait->waiter)
         wait->waiter = waiter_get();
@@ -178,14 +178,14 @@ static void sleep_until_done(const struct device *device, cl_event event, struct
         wait->woken = hinted && device->info.type == CLS_DEVICE_CPU;
         wait->hinted = event;
     }
-    for (int look = 0; look < LOOKS; look++) {
+    for (int i = 0; i < SLEEPS; i++) {
         if (event_state(device, event) <= 0 || expired(wait->deadline))
             return;
         waiter_sleep(wait->waiter, next_sleep(wait));
     }
 }
 
-/* The next poll need not ask again. */
+/* The next poll need not ask about the event again. */
 static void note_complete(struct stream *stream, uint64_t position, cl_event event) {
     if (stream->context->device->quirks & QUIRK_STATUS_LIES)
         return;
@@ -196,12 +196,12 @@ static void note_complete(struct stream *stream, uint64_t position, cl_event eve
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* Under the lock: sleeps until a position that is in the FIFO moves, for a while. */
+/* Under the lock, which it drops meanwhile: sleeps for a while, or until a head leaves the FIFO. */
 static void sleep_for_turn(struct stream *stream, const struct host_wait *wait) {
     fifo_sleep(stream, clock_now_ns() + waiter_span(wait->start, wait->deadline));
 }
 
-/* Spins at first, then sleeps; a policy of spinning never sleeps. */
+/* Spins at first, later sleeps; CLS_WAIT_SPIN and CLS_WAIT_YIELD never sleep. */
 static void wait_for_event(struct stream *stream, cl_event event, struct host_wait *wait) {
     const struct device *device = stream->context->device;
     bool always = spin_wait_is_endless(stream);
@@ -217,16 +217,16 @@ static void wait_for_event(struct stream *stream, cl_event event, struct host_wa
         sleep_until_done(device, event, wait);
 }
 
-/* Under the lock: the newest position that is with the driver, or was. */
+/* Under the lock: the newest position that has been handed over. */
 static uint64_t newest_handed_over(const struct stream *stream) {
     const struct command *head = fifo_head(&stream->fifo);
     return head ? head->position - 1 : stream->submitted;
 }
 
-/* One round: true when the position is retired. A position in the FIFO leaves the lock and the driver to
- * those who work on it, at first. */
+/* True when the position is retired. While it is in the FIFO this thread only spins at first: the lock and the driver are
+ * left to those who hand over what is ahead. */
 static bool wait_round(struct stream *stream, struct host_wait *wait) {
-    struct event_ref *share = NULL;
+    struct event_ref *event = NULL;
     if (!wait->turn_spun && !spin_wait(stream, wait->position, wait->deadline))
         wait->turn_spun = !spin_wait_is_endless(stream);
     stream_poll(stream);
@@ -236,16 +236,16 @@ static bool wait_round(struct stream *stream, struct host_wait *wait) {
     if (wait->position == newest_handed_over(stream))
         event_policy_note_ask(&stream->events);
     if (!done && !queued)
-        share = covering_event(stream, wait->position);
-    if (!done && !share && (!queued || wait->turn_spun))
+        event = covering_event(stream, wait->position);
+    if (!done && !event && (!queued || wait->turn_spun))
         sleep_for_turn(stream, wait);
     pthread_mutex_unlock(&stream->lock);
-    if (!share)
+    if (!event)
         return done;
     if (streams_unflushed())
         engine_kick();
-    wait_for_event(stream, share->event, wait);
-    event_ref_drop(share);
+    wait_for_event(stream, event->event, wait);
+    event_ref_drop(event);
     return false;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The pool of worker threads, and the streams that wait for one of them. */
 #include "stream/worker.h"
 
 #include <pthread.h>
@@ -16,20 +17,20 @@
 
 static const uint64_t IDLE_NS = 5 * CLOCK_SECOND;
 
-/* A thread that has just run something looks out for more this long before it sleeps: host functions come
- * in rows, and waking a thread costs more than most of them. Not for a CPU device: the cores are its own. */
-static const uint64_t LOOK_OUT_NS = 60 * 1000;
+/* A thread that has just run something spins for this long before it sleeps: host functions come in rows, and waking a thread
+ * costs more than most of them take. Not beside a CPU device, which needs the cores. */
+static const uint64_t SPIN_NS = 60 * 1000;
 
-/* Guards what follows. threads >= reserved, so a stream with a reservation always finds a thread: one
- * that is not running a stream of its own serves the queue. */
+/* Guards what follows. threads >= reserved, so that a stream with a reservation always finds a thread: those that do not run
+ * a stream serve the queue. */
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work_came, thread_went;
 static pthread_once_t conditions_made = PTHREAD_ONCE_INIT;
 static unsigned threads, reserved;
 static bool stop;
 static struct stream *first_task, *last_task;
-static _Atomic unsigned tasks; /* in the queue */
-static bool looked_out_for; /* a thread looks out: the next task needs no signal. One at a time */
+static _Atomic unsigned tasks; /* length of the queue; read by the thread that spins */
+static bool spinning;          /* one thread spins: the next task needs no signal */
 
 static _Thread_local const struct stream *user_code_of;
 
@@ -43,17 +44,17 @@ static void make_conditions(void) {
     condition_init(&thread_went);
 }
 
-/* Under the lock, which it leaves meanwhile. */
-static void look_out(void) {
-    if (looked_out_for || stop)
+/* Under the lock, which it drops meanwhile. */
+static void spin(void) {
+    if (spinning || stop)
         return;
-    looked_out_for = true;
-    uint64_t until = clock_now_ns() + LOOK_OUT_NS;
+    spinning = true;
+    uint64_t until = clock_now_ns() + SPIN_NS;
     pthread_mutex_unlock(&pool_lock);
     while (!atomic_load_explicit(&tasks, memory_order_relaxed) && clock_now_ns() < until)
         sched_yield();
     pthread_mutex_lock(&pool_lock);
-    looked_out_for = false;
+    spinning = false;
 }
 
 static struct stream *take_task(void) {
@@ -94,7 +95,7 @@ static void *serve(void *unused) {
         object_release(&stream->object);
         pthread_mutex_lock(&pool_lock);
         if (!first_task && beside)
-            look_out();
+            spin();
     }
     threads--;
     pthread_cond_broadcast(&thread_went);
@@ -140,7 +141,7 @@ void workers_run(struct stream *stream) {
     else
         first_task = stream;
     last_task = stream;
-    bool seen = looked_out_for && atomic_load(&tasks) == 0;
+    bool seen = spinning && atomic_load(&tasks) == 0;
     atomic_fetch_add(&tasks, 1);
     if (!seen)
         pthread_cond_signal(&work_came);

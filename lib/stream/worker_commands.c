@@ -49,7 +49,7 @@ static enum flight_room await_room(struct stream *stream) {
     }
 }
 
-/* Waits for what must be done before the head runs. */
+/* Waits until the head may run: for earlier work, and for room where it may leave a flight. */
 static void await_turn(struct stream *stream, struct command *head) {
     if (head->type->after_completion) {
         if (!mutant(MUTANT_HOST_TURN))
@@ -64,7 +64,7 @@ static void await_turn(struct stream *stream, struct command *head) {
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* Under the lock: the head has been run, and an event may be left to come. */
+/* Under the lock: the head, which is out of the FIFO, has run and left an event to come. */
 static void push_flight(struct stream *stream, struct command *head,
                         const struct run_result *result) {
     struct flight *flight = flights_push(&stream->flights, head, &head->deps);
@@ -78,7 +78,7 @@ static void push_flight(struct stream *stream, struct command *head,
     free(head);
 }
 
-/* Ends the head: with a failure, an event still to come, or done. True when the next is for the driver. */
+/* Ends the head, which has failed, left an event to come, or is done. True when there is a next one for the driver. */
 static bool finish(struct stream *stream, struct command *head, const struct run_result *result) {
     const char *label = command_label(head);
     pthread_mutex_lock(&stream->lock);
