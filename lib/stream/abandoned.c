@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The list of abandoned work, and of releases of host memory that wait for it. */
 #include "stream/abandoned.h"
 
 #include <pthread.h>
@@ -31,20 +32,20 @@ struct release {
     void *arg;
 };
 
-static const uint64_t FIRST_LOOK_NS = 5 * CLOCK_MS, LAST_LOOK_NS = CLOCK_SECOND;
+static const uint64_t FIRST_PAUSE_NS = 5 * CLOCK_MS, LAST_PAUSE_NS = CLOCK_SECOND;
 
 static pthread_mutex_t abandoned_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows; a leaf */
 static struct abandoned *abandoned_list;                           /* newest first */
 static unsigned n_unknown; /* of those without a record, what uses host memory */
 static struct release *releases;
-static uint64_t look_at, pause_ns; /* pauses double as long as nothing comes of looking */
+static uint64_t poll_at, pause_ns; /* the pause doubles as long as nothing has run */
 
 /* --- leaving --- */
 
 /* Under the lock. */
-static void look_soon(void) {
-    pause_ns = FIRST_LOOK_NS;
-    look_at = clock_now_ns() + pause_ns;
+static void poll_soon(void) {
+    pause_ns = FIRST_PAUSE_NS;
+    poll_at = clock_now_ns() + pause_ns;
 }
 
 /* A record without anything in it yet; NULL without memory. */
@@ -68,7 +69,7 @@ static void enter(struct abandoned *gone, const void *host) {
         gone->host = host;
         gone->next = abandoned_list;
         abandoned_list = gone;
-        look_soon();
+        poll_soon();
     } else {
         n_unknown += host != NULL;
     }
@@ -88,19 +89,19 @@ static void take(struct abandoned *gone, unsigned use, struct refs *refs) {
 
 /* Only a copy uses host memory, and it has an event to itself. */
 void abandon_flights(struct stream *stream, unsigned first, unsigned last) {
-    struct flight *telling = flight_at(&stream->flights, last);
-    struct abandoned *gone = new_abandoned(stream->context, telling->queue, last - first + 1);
+    struct flight *ending = flight_at(&stream->flights, last);
+    struct abandoned *gone = new_abandoned(stream->context, ending->queue, last - first + 1);
     for (unsigned i = first; i <= last; i++)
         take(gone, i - first, &flight_at(&stream->flights, i)->refs);
-    if (telling->event_shared)
-        event_ref_hold(&telling->event_ref);
+    if (ending->event_shared)
+        event_ref_hold(&ending->event_ref);
     if (gone) {
-        gone->event = telling->event;
-        gone->event_ref = telling->event_shared ? &telling->event_ref : NULL;
+        gone->event = ending->event;
+        gone->event_ref = ending->event_shared ? &ending->event_ref : NULL;
     }
-    enter(gone, telling->host);
-    telling->event = NULL;
-    telling->host = NULL;
+    enter(gone, ending->host);
+    ending->event = NULL;
+    ending->host = NULL;
 }
 
 void abandon_command(struct context *context, struct queue *queue, struct command *command) {
@@ -160,9 +161,9 @@ static void run_releases(struct release *list) {
     }
 }
 
-/* --- looking after them --- */
+/* --- polling them --- */
 
-/* A mark on the queue tells of all that is ahead of it, once the driver takes one. */
+/* Where the driver takes a marker now, its event covers all that is ahead of it. */
 static bool has_event(struct abandoned *gone) {
     const struct device *device = gone->context->device;
     const struct wait_list none = {0, NULL};
@@ -209,17 +210,17 @@ static struct abandoned *take_run(void) {
     return over;
 }
 
-/* Under the lock, after a look: when the next one is. */
-static void set_pause(bool came_of_it) {
-    if (came_of_it)
-        pause_ns = FIRST_LOOK_NS;
-    else if (pause_ns < LAST_LOOK_NS)
+/* Under the lock, after a poll: sets the time of the next. */
+static void set_pause(bool any_has_run) {
+    if (any_has_run)
+        pause_ns = FIRST_PAUSE_NS;
+    else if (pause_ns < LAST_PAUSE_NS)
         pause_ns *= 2;
-    look_at = clock_now_ns() + pause_ns;
+    poll_at = clock_now_ns() + pause_ns;
 }
 
-/* They stay on the list while they are looked at: only this thread takes any off. */
-static void look_at_all(struct abandoned *first) {
+/* They stay on the list meanwhile: only this thread takes any off. */
+static void poll_all(struct abandoned *first) {
     for (struct abandoned *gone = first; gone; gone = gone->next)
         gone->has_run = has_run(gone);
     pthread_mutex_lock(&abandoned_lock);
@@ -237,10 +238,10 @@ static void look_at_all(struct abandoned *first) {
 
 uint64_t abandoned_reclaim(void) {
     pthread_mutex_lock(&abandoned_lock);
-    struct abandoned *due = abandoned_list && clock_now_ns() >= look_at ? abandoned_list : NULL;
+    struct abandoned *due = abandoned_list && clock_now_ns() >= poll_at ? abandoned_list : NULL;
     pthread_mutex_unlock(&abandoned_lock);
     if (due)
-        look_at_all(due);
+        poll_all(due);
     pthread_mutex_lock(&abandoned_lock);
     uint64_t pause = abandoned_list ? pause_ns : 0;
     pthread_mutex_unlock(&abandoned_lock);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wrecks: what is left with a driver of commands that were given up, because it did not start them and
- * nothing says that it will, or because it does not tell whether it is done with them. Their outcome is told
- * already. What they use stays in use, the queue among it, whose release would flush it, until the driver is
- * seen to have run them after all; mostly for good.
+ * Abandoned work: commands that the driver still has but that were given up, because it will never start them as far as can
+ * be known, or does not tell whether it is done with them. They have retired as failed. What they use is kept, their queue
+ * too, whose release would flush it, until the driver is seen to have run them after all; mostly for good.
  */
 #ifndef CLSTREAM_STREAM_ABANDONED_H
 #define CLSTREAM_STREAM_ABANDONED_H
@@ -19,21 +18,19 @@ struct context;
 struct queue;
 struct stream;
 
-/* Takes the stream's flights from `first` to `last`, of one queue: what they refer to, and the last one's event,
- * the only one there is. NULL: the driver refused to give them one, and is asked for one again. Under the
- * stream's lock. */
+/* Takes over the references of the stream's flights from `first` to `last`, which are on one queue, and the event of the
+ * last; where the driver refused one, it is asked again. Under the stream's lock. */
 void abandon_flights(struct stream *stream, unsigned first, unsigned last) COLD;
 
-/* Takes what a command refers to, if anything, that the driver has in part perhaps, on a queue that gave no event
- * for it. */
+/* Takes over the references of a command that the driver refused, but may have in part. */
 void abandon_command(struct context *context, struct queue *queue, struct command *command) COLD;
 
-/* Host memory has no references: what is to be freed may still be in use by abandoned work. True when it is: then
- * `release` is called with `arg` once it is not, mostly never. False: nothing was done. */
+/* Host memory has no references, so abandoned work may still use what is to be freed. True when it does: `release` is
+ * called with `arg` once it does not, mostly never. False: nothing was done. */
 bool abandoned_defer(const void *host, size_t bytes, void (*release)(void *arg), void *arg);
 
-/* Releases what has run. Returns after how many nanoseconds to look again, 0 for never; for the engine's
- * thread, without a lock. */
+/* Releases what has run by now. Returns the nanoseconds until the next call, 0: none is needed. For the engine's thread,
+ * without a lock. */
 uint64_t abandoned_reclaim(void);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The launches of other contexts that a launch waits for, as dependencies on their events. */
 #include "stream/cross_context_hold.h"
 
 #include "driver/event.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Dependencies and sets of them: what they wait for, whether that is over, and its failure. */
 #include "stream/dep.h"
 
 #include <stdlib.h>

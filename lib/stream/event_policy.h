@@ -24,15 +24,13 @@ enum event_mode {
 /* Under the stream's lock. The first three are constant from stream_new on. */
 struct event_policy {
     enum event_mode mode;
-    bool
-        asks_in_batches; /* asking the driver is dear, or it tells of failures only when waited for: many
-                             flights are asked about at once (flight_state.h) */
+    /* Many flights are asked about at once (flight_state.h), as asking is dear, or the driver tells of failures only when
+     * waited for. */
+    bool asks_in_batches;
     unsigned interval;    /* commands from event to event at most */
     unsigned since_event; /* commands handed over since the newest event */
     unsigned since_ask; /* commands handed over since the newest was last waited for, or recorded */
-    unsigned
-        ask_gap; /* since_ask at that time: the host is likely to wait after as many again, so that
-                         command gets an event */
+    unsigned ask_gap;   /* since_ask at that time: the host is likely to wait after as many again */
 };
 
 void event_policy_init(struct event_policy *policy, const struct context *context,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Counting the holders of an event, and releasing it with the last. */
 #include "stream/event_ref.h"
 
 #include <stdlib.h>

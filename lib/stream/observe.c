@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Filling in trace records, and keeping spare ones. */
 #include "stream/observe.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Learning what a stream is ordered behind, and looking it up. */
 #include "stream/order_cache.h"
 
 #include "stream/stream.h"

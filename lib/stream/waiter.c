@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Waiters are semaphores, kept in a list for the next user. */
 #define _GNU_SOURCE /* sem_clockwait */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
