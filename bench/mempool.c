@@ -118,9 +118,9 @@ static void cost(const struct rig *rig) {
 
 /* --- a training loop --- */
 
-static cls_mempool_stats stats_of(cls_mempool pool) {
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
-    CLS(cls_mempool_get_stats(pool, &stats));
+static cls_mempool_statistics stats_of(cls_mempool pool) {
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
+    CLS(cls_mempool_get_statistics(pool, &stats));
     return stats;
 }
 
@@ -155,7 +155,7 @@ static void training(const struct rig *rig, unsigned layers, size_t width) {
     const double start = now_seconds();
     const size_t most = replay(&trace, pool, stream);
     double ns = 1e9 * (now_seconds() - start) / (double)(trace.count / 2);
-    const cls_mempool_stats stats = stats_of(pool);
+    const cls_mempool_statistics stats = stats_of(pool);
     double overhead = (double)stats.reserved_high / (double)most;
     CLS(cls_stream_synchronize(stream));
     CLS(cls_mempool_trim(pool, 0));

@@ -72,9 +72,9 @@ typedef struct cls_mempool_config {
 #define CLS_MEMPOOL_CONFIG_INIT \
     { sizeof(cls_mempool_config), SIZE_MAX, 0, CLS_REUSE_FOLLOW_DONE }
 
-/** Statistics of a memory pool. Start with CLS_MEMPOOL_STATS_INIT. */
-typedef struct cls_mempool_stats {
-    size_t size;            /**< sizeof(cls_mempool_stats) */
+/** Statistics of a memory pool. Start with CLS_MEMPOOL_STATISTICS_INIT. */
+typedef struct cls_mempool_statistics {
+    size_t size;            /**< sizeof(cls_mempool_statistics) */
     uint64_t used;          /**< bytes allocated and not freed, after rounding up */
     uint64_t used_high;     /**< highest `used` since cls_mempool_reset_peaks: exact with one
                                  stream; with several, memory that each freed recently may be
@@ -90,10 +90,10 @@ typedef struct cls_mempool_stats {
     uint64_t done;          /**< allocations by CLS_REUSE_DONE, or of memory that was given back
                                  to the pool */
     uint64_t inserted;      /**< allocations by CLS_REUSE_INSERT */
-} cls_mempool_stats;
+} cls_mempool_statistics;
 
-#define CLS_MEMPOOL_STATS_INIT \
-    { sizeof(cls_mempool_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define CLS_MEMPOOL_STATISTICS_INIT \
+    { sizeof(cls_mempool_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Memory allocated for one stream, over all pools. Start with CLS_STREAM_MEMORY_INIT. */
 typedef struct cls_stream_memory {
@@ -175,7 +175,7 @@ CLS_API cls_status cls_mempool_set_config(cls_mempool pool, const cls_mempool_co
 CLS_API cls_status cls_mempool_trim(cls_mempool pool, size_t keep);
 
 /** Gets the pool's statistics. */
-CLS_API cls_status cls_mempool_get_stats(cls_mempool pool, cls_mempool_stats *stats);
+CLS_API cls_status cls_mempool_get_statistics(cls_mempool pool, cls_mempool_statistics *statistics);
 
 /** Sets the high-water marks of the pool, and the peaks of its streams, to the current use. */
 CLS_API cls_status cls_mempool_reset_peaks(cls_mempool pool);

@@ -34,7 +34,7 @@ static void recount(struct magazine *magazine) {
     magazine->counted = used;
 }
 
-static void add_tally(cls_mempool_stats *stats, const struct tally *tally) {
+static void add_tally(cls_mempool_statistics *stats, const struct tally *tally) {
     for (unsigned i = 0; i < SOURCES; i++)
         stats->mallocs += tally->mallocs[i];
     stats->frees += tally->frees;
@@ -87,7 +87,7 @@ static void add_magazine(struct magazine *magazine, void *stats) {
     add_tally(stats, &magazine->tally);
 }
 
-static void read_pool(struct mempool *pool, cls_mempool_stats *stats) {
+static void read_pool(struct mempool *pool, cls_mempool_statistics *stats) {
     stats->used = atomic_load(&pool->counted);
     stats->used_high = atomic_load(&pool->counted_high);
     pthread_mutex_lock(&pool->lock);
@@ -98,12 +98,12 @@ static void read_pool(struct mempool *pool, cls_mempool_stats *stats) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-cls_status cls_mempool_get_stats(cls_mempool handle, cls_mempool_stats *stats) {
+cls_status cls_mempool_get_statistics(cls_mempool handle, cls_mempool_statistics *stats) {
     struct mempool *pool;
-    cls_mempool_stats now = CLS_MEMPOOL_STATS_INIT;
+    cls_mempool_statistics now = CLS_MEMPOOL_STATISTICS_INIT;
     if (!stats || stats->size != sizeof *stats)
         return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_mempool_get_stats: stats is null or of a wrong size");
+                         "cls_mempool_get_statistics: stats is null or of a wrong size");
     cls_status status = mempool_get(handle, &pool);
     if (status)
         return status;

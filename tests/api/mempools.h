@@ -48,9 +48,9 @@ static inline cls_mempool pool_of(cls_reuse reuse) {
     return pool;
 }
 
-static inline cls_mempool_stats stats_of(cls_mempool pool) {
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
-    OK(cls_mempool_get_stats(pool, &stats));
+static inline cls_mempool_statistics stats_of(cls_mempool pool) {
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
+    OK(cls_mempool_get_statistics(pool, &stats));
     return stats;
 }
 

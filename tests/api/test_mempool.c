@@ -107,7 +107,7 @@ static void test_bad_input(void **state) {
     config.reuse = CLS_REUSE_ALL;
     config.size--;
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_mempool_get_config(pool, &config));
-    EXPECT(CLS_ERROR_INVALID_VALUE, cls_mempool_get_stats(pool, NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_mempool_get_statistics(pool, NULL));
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_stream_free_all_async(stream, (cls_free_mode)2));
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_stream_get_memory(stream, NULL));
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_stream_frees_wait_event(stream, NULL));

@@ -256,11 +256,11 @@ static void test_free_all_leaves_what_operations_use(void **state) {
     OK(cls_fill(ones, 0, 256 * KIB, &one, sizeof one, stream));
     OK(cls_reduce(CLS_REDUCE_SUM, cls_array_at(ones, CLS_F32, 0, 64 * KIB), &sum, stream));
     OK(cls_mempool_default(rig.context, &pool));
-    const cls_mempool_stats before = stats_of(pool);
+    const cls_mempool_statistics before = stats_of(pool);
     OK(cls_stream_launch_host_async(stream, free_all_behind, stream));
     OK(cls_reduce(CLS_REDUCE_SUM, cls_array_at(ones, CLS_F32, 0, 64 * KIB), &sum, stream));
     assert_true(sum == 64 * KIB);
-    const cls_mempool_stats after = stats_of(pool);
+    const cls_mempool_statistics after = stats_of(pool);
     assert_int_equal(after.used, before.used);
     assert_int_equal(after.mallocs - before.mallocs, after.frees - before.frees);
     for (int i = 0; i < 2; i++)

@@ -116,7 +116,7 @@ static void test_small_sizes_in_turn(void **state) {
         for (size_t k = 0; k < count; k++)
             OK(cls_free_async(buffers[k], stream));
     }
-    const cls_mempool_stats stats = stats_of(pool);
+    const cls_mempool_statistics stats = stats_of(pool);
     assert_true(stats.reserved_high <= stats.used_high + stats.used_high / 4 + ROOM);
     end_pool(pool);
     OK(cls_stream_destroy(stream));
@@ -209,7 +209,7 @@ static void test_statistics(void **state) {
     cls_stream_memory memory = CLS_STREAM_MEMORY_INIT;
     cls_buffer a = take_from(pool, first, MIB), b = take_from(pool, first, 2 * MIB);
     cls_buffer c = take_from(pool, second, MIB);
-    cls_mempool_stats stats = stats_of(pool);
+    cls_mempool_statistics stats = stats_of(pool);
     assert_int_equal(stats.used, 4 * MIB);
     assert_int_equal(stats.used_high, 4 * MIB);
     assert_int_equal(stats.blocks, 3);

@@ -16,10 +16,10 @@ static uint32_t next_number(uint64_t *random, uint32_t below) {
 }
 
 static void end_pool(cls_mempool pool) {
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
     OK(cls_context_synchronize(rig.context));
     OK(cls_mempool_trim(pool, 0));
-    OK(cls_mempool_get_stats(pool, &stats));
+    OK(cls_mempool_get_statistics(pool, &stats));
     assert_int_equal(stats.used, 0);
     assert_int_equal(stats.reserved, 0);
     assert_int_equal(stats.mallocs, stats.frees);
@@ -68,12 +68,12 @@ static bool churn(void *arg, unsigned thread) {
 /* One more thread that trims and asks all the time. */
 static bool churn_or_trim(void *arg, unsigned thread) {
     struct shared *shared = arg;
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
     if (thread)
         return churn(arg, thread);
     while (atomic_load(&shared->finished) < THREADS - 1) {
         CHECK(!cls_mempool_trim(shared->pool, 0));
-        CHECK(!cls_mempool_get_stats(shared->pool, &stats));
+        CHECK(!cls_mempool_get_statistics(shared->pool, &stats));
         CHECK(stats.reserved <= stats.reserved_high);
         nap_ms(1);
     }
@@ -299,11 +299,11 @@ static bool destroy_or_ask(const struct current *current, unsigned setting) {
 }
 
 static bool look_at_current(struct current *current, unsigned setting) {
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
     cls_mempool now;
     CHECK(!cls_context_get_mempool(rig.context, &now));
     current->lost += setting != SAME_GOES && now != current->pool;
-    current->stale += cls_mempool_get_stats(now, &stats) != CLS_SUCCESS;
+    current->stale += cls_mempool_get_statistics(now, &stats) != CLS_SUCCESS;
     return true;
 }
 

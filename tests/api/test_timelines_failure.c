@@ -266,7 +266,7 @@ static void test_polling_ends_waits_that_nobody_can_meet(void **state) {
 static void test_memory_comes_back_behind_waits_that_nobody_can_meet(void **state) {
     (void)state;
     cls_mempool pool;
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
     OK(cls_mempool_create(rig.context, NULL, &pool));
     for (int i = 0; i < 4; i++) {
         cls_stream stream = rig_stream();
@@ -281,7 +281,7 @@ static void test_memory_comes_back_behind_waits_that_nobody_can_meet(void **stat
     stats.reserved = 1;
     for (int i = 0; i < 2000 && stats.reserved; i++) {
         OK(cls_mempool_trim(pool, 0));
-        OK(cls_mempool_get_stats(pool, &stats));
+        OK(cls_mempool_get_statistics(pool, &stats));
         nap_ms(1);
     }
     assert_int_equal(stats.reserved, 0);

@@ -249,10 +249,10 @@ static void end_lane(struct player *player, struct lane *lane) {
 }
 
 static void end_pool(struct world *world, struct player *player, cls_mempool pool) {
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
     well(player, cls_context_synchronize(world->context), "context_synchronize");
     well(player, cls_mempool_trim(pool, 0), "trim");
-    well(player, cls_mempool_get_stats(pool, &stats), "get_stats");
+    well(player, cls_mempool_get_statistics(pool, &stats), "get_stats");
     if (stats.used || stats.reserved || stats.mallocs != stats.frees)
         journal_wrong(player->journal, "a pool ends with %llu bytes in use, %llu reserved",
                       (unsigned long long)stats.used, (unsigned long long)stats.reserved);

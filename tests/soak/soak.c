@@ -81,8 +81,8 @@ static long resident_kib(void) {
 
 static uint64_t reserved_bytes(cls_context context) {
     cls_mempool pool;
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
-    if (cls_mempool_default(context, &pool) || cls_mempool_get_stats(pool, &stats))
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
+    if (cls_mempool_default(context, &pool) || cls_mempool_get_statistics(pool, &stats))
         exit(99);
     return stats.reserved;
 }

@@ -32,7 +32,7 @@ cls_status __wrap_stream_enter_to_return(cls_stream handle, const struct context
 }
 
 static void test_the_later_one_has_a_stale_handle(void **state) {
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
     cls_stream streams[2];
     (void)state;
     for (unsigned i = 0; i < 2; i++)
@@ -43,7 +43,7 @@ static void test_the_later_one_has_a_stale_handle(void **state) {
     before.stream = streams[0];
     before.buffer = buffer;
     assert_int_equal(cls_free_async(buffer, streams[1]), CLS_ERROR_INVALID_HANDLE);
-    assert_int_equal(cls_mempool_get_stats(before.pool, &stats), CLS_SUCCESS);
+    assert_int_equal(cls_mempool_get_statistics(before.pool, &stats), CLS_SUCCESS);
     assert_int_equal(stats.reserved, 0);
     assert_int_equal(cls_mempool_destroy(before.pool), CLS_SUCCESS);
     for (unsigned i = 0; i < 2; i++)

@@ -356,8 +356,8 @@ static void open_model(struct model *model, uint64_t seed, cls_reuse reuse) {
 }
 
 /* All work is done and all memory freed: then all of it goes back. */
-static void close_model(struct model *model, cls_mempool_stats *total) {
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+static void close_model(struct model *model, cls_mempool_statistics *total) {
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
     for (unsigned i = 0; i < STREAMS; i++) {
         pthread_mutex_lock(&model->streams[i].stream->lock);
         deps_clear(&model->streams[i].stream->waits);
@@ -367,7 +367,7 @@ static void close_model(struct model *model, cls_mempool_stats *total) {
     while (model->n_live)
         must(cls_free_async(model->live[--model->n_live], model->streams[0].handle));
     must(cls_mempool_trim(model->pool, 0));
-    must(cls_mempool_get_stats(model->pool, &stats));
+    must(cls_mempool_get_statistics(model->pool, &stats));
     assert_int_equal(stats.used, 0);
     assert_int_equal(stats.reserved, 0);
     assert_int_equal(stats.mallocs, stats.frees);
@@ -386,7 +386,7 @@ static void close_model(struct model *model, cls_mempool_stats *total) {
     must(cls_mempool_destroy(model->pool));
 }
 
-static void play(cls_reuse reuse, unsigned episodes, cls_mempool_stats *total) {
+static void play(cls_reuse reuse, unsigned episodes, cls_mempool_statistics *total) {
     memset(total, 0, sizeof *total);
     for (unsigned seed = 1; seed <= episodes; seed++) {
         struct model *model = calloc(1, sizeof *model);
@@ -401,7 +401,7 @@ static void play(cls_reuse reuse, unsigned episodes, cls_mempool_stats *total) {
 
 static void reuse_is_always_ordered(void **state) {
     (void)state;
-    cls_mempool_stats total;
+    cls_mempool_statistics total;
     play(CLS_REUSE_FOLLOW_DONE, 60, &total);
     print_message("fresh %llu, same stream %llu, followed %llu, done %llu\n",
                   (unsigned long long)total.fresh, (unsigned long long)total.same_stream,
@@ -414,7 +414,7 @@ static void reuse_is_always_ordered(void **state) {
 
 static void each_policy_alone(void **state) {
     (void)state;
-    cls_mempool_stats total;
+    cls_mempool_statistics total;
     play(CLS_REUSE_FOLLOW, 5, &total);
     assert_true(total.followed > 10);
     play(CLS_REUSE_DONE, 5, &total);

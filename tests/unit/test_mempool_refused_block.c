@@ -27,7 +27,7 @@ cl_mem __wrap_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size
 }
 
 static void test_what_the_driver_refuses_is_not_counted(void **state) {
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
     cls_context context;
     cls_stream stream;
     cls_mempool pool;
@@ -42,11 +42,11 @@ static void test_what_the_driver_refuses_is_not_counted(void **state) {
                      CLS_ERROR_OUT_OF_DEVICE_MEMORY);
     refuses = false;
     assert_null(large);
-    assert_int_equal(cls_mempool_get_stats(pool, &stats), CLS_SUCCESS);
+    assert_int_equal(cls_mempool_get_statistics(pool, &stats), CLS_SUCCESS);
     assert_int_equal(stats.reserved, SMALL);
     assert_int_equal(stats.reserved_high, SMALL);
     assert_int_equal(cls_mempool_malloc_async(pool, stream, LARGE, &large), CLS_SUCCESS);
-    assert_int_equal(cls_mempool_get_stats(pool, &stats), CLS_SUCCESS);
+    assert_int_equal(cls_mempool_get_statistics(pool, &stats), CLS_SUCCESS);
     assert_int_equal(stats.reserved_high, SMALL + LARGE);
     assert_int_equal(cls_mempool_destroy(pool), CLS_SUCCESS);
     assert_int_equal(cls_context_destroy(context), CLS_SUCCESS);

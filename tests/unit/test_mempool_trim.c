@@ -57,9 +57,9 @@ static void world_close(struct world *world) {
 }
 
 static void check_nothing_is_kept(struct world *world) {
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
     assert_int_equal(cls_mempool_trim(world->pool, 0), CLS_SUCCESS);
-    assert_int_equal(cls_mempool_get_stats(world->pool, &stats), CLS_SUCCESS);
+    assert_int_equal(cls_mempool_get_statistics(world->pool, &stats), CLS_SUCCESS);
     assert_int_equal(stats.reserved, 0);
     assert_int_equal(stats.used, 0);
     assert_int_equal(stats.mallocs, 1);

@@ -37,12 +37,12 @@ static bool all_rounds(struct run *run, const struct world *world, cls_mempool p
 
 /* All that was taken goes back, whatever failed. */
 static void give_back(struct run *run, const struct world *world, cls_mempool pool) {
-    cls_mempool_stats stats = CLS_MEMPOOL_STATS_INIT;
+    cls_mempool_statistics stats = CLS_MEMPOOL_STATISTICS_INIT;
     for (int i = 0; i < 2; i++)
         if (world->streams[i])
             ok(run, cls_stream_free_all_async(world->streams[i], CLS_FREE_WHEN_DONE));
     bool waited = !cls_context_synchronize(world->context);
-    if (ok(run, cls_mempool_trim(pool, 0)) && ok(run, cls_mempool_get_stats(pool, &stats)) &&
+    if (ok(run, cls_mempool_trim(pool, 0)) && ok(run, cls_mempool_get_statistics(pool, &stats)) &&
         waited)
         expect(run, !stats.used && !stats.reserved, "memory that was given back");
     ok(run, cls_mempool_destroy(pool));
