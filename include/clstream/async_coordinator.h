@@ -164,7 +164,7 @@ typedef struct cls_compute {
  * Queues a compute operation. Statuses as for queue_upload and cls_kernel_launch_async, and those
  * that fn returns.
  * @retval CLS_ERROR_INVALID_VALUE  also if both fn and kernel are missing, for more than 64 args,
- *                                  or a size that is not of this library
+ *                                  or a wrong size
  * @retval CLS_ERROR_INVALID_HANDLE also if one of `buffers` is not a valid buffer
  */
 CLS_API cls_status cls_async_coordinator_queue_compute(cls_async_coordinator coordinator,

@@ -68,7 +68,7 @@ CLS_API cls_status cls_device_count(size_t *count);
 
 /**
  * Gets the properties of device `index`.
- * @retval CLS_ERROR_INVALID_VALUE null, or a size field that is not this struct's
+ * @retval CLS_ERROR_INVALID_VALUE null, or a wrong size
  * @retval CLS_ERROR_NO_DEVICE     there is no device of this index
  */
 CLS_API cls_status cls_device_get_info(size_t index, cls_device_info *info);

@@ -33,7 +33,7 @@
  * its effect on devices with and without queue priorities.
  *
  * Every function may be called from any thread. Statuses common to all: CLS_ERROR_INVALID_HANDLE,
- * CLS_ERROR_INVALID_VALUE (a null argument, an unknown constant, a size field of another library),
+ * CLS_ERROR_INVALID_VALUE (a null argument, an unknown constant, a wrong size),
  * CLS_ERROR_CONTEXT_DESTROYED, CLS_ERROR_OUT_OF_MEMORY.
  */
 #ifndef CLSTREAM_POOL_H

@@ -37,8 +37,8 @@ typedef enum cls_status {
     /** The work in question is still pending (query, elapsed time, handing out a cl_event). */
     CLS_NOT_READY = 1,
     /**
-     * A null argument that must not be null, an unknown constant, or a size field that is not of
-     * this library.
+     * A null argument that must not be null, an unknown constant, or a size field that types.h
+     * does not allow.
      */
     CLS_ERROR_INVALID_VALUE = -1,
     /**

@@ -16,7 +16,7 @@
  * depend on a failed one.
  *
  * Every function may be called from any thread. Statuses common to all: CLS_ERROR_INVALID_HANDLE,
- * CLS_ERROR_INVALID_VALUE (a null argument, a size field of another library),
+ * CLS_ERROR_INVALID_VALUE (a null argument, a wrong size),
  * CLS_ERROR_OUT_OF_MEMORY. cls_task_graph_run also returns the statuses of submissions (stream.h),
  * such as CLS_ERROR_LIMIT.
  */

@@ -65,7 +65,7 @@ typedef struct cls_timeline_info {
 /**
  * Creates a timeline. NULL `config`: it starts at 0 and has no named signaller. The caller destroys
  * it.
- * @retval CLS_ERROR_INVALID_VALUE  `out` is null, or a size that is not of this library
+ * @retval CLS_ERROR_INVALID_VALUE  `out` is null, or a wrong size
  * @retval CLS_ERROR_INVALID_HANDLE the signaller is not a stream
  * @retval CLS_ERROR_OUT_OF_MEMORY
  */

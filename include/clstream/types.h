@@ -6,6 +6,13 @@
  * A handle is an opaque value that encodes type, slot and generation. The library looks it up and
  * never dereferences it: a stale, foreign or garbage handle gives CLS_ERROR_INVALID_HANDLE, never a
  * crash.
+ *
+ * **Structs with a size.** A struct of options or results begins with a field `size`, which its *_INIT
+ * sets to the sizeof that the program was built with. A library takes every size from that of the
+ * field itself up to its own sizeof, in steps of sizeof(size_t): options that are missing have the
+ * values of *_INIT, and results are written up to the given size, of which `size` itself stays as it is.
+ * So a program that was built with older headers runs with a newer library. A size above the library's
+ * own is CLS_ERROR_INVALID_VALUE, as are all others.
  */
 #ifndef CLSTREAM_TYPES_H
 #define CLSTREAM_TYPES_H

@@ -3,6 +3,7 @@
 #include "stream/context.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "check/race.h"
 #include "command/named_kernels.h"
 #include "memory/mempool.h"
@@ -15,11 +16,12 @@ cls_status cls_context_default(cls_context *out) {
     return context_default(out);
 }
 
-cls_status cls_context_create(const cls_context_config *config, cls_context *out) {
-    if (!out || (config && config->size != sizeof *config))
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_context_create: out is null or config of a wrong size");
-    return context_create(config, out);
+cls_status cls_context_create(const cls_context_config *given, cls_context *out) {
+    cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_context_create: out is null");
+    cls_status status = SIZED_IN(cls_context_config, &config, given);
+    return status ? status : context_create(&config, out);
 }
 
 /* Flushes the streams of a context whose work nobody may ask for any more. */

@@ -3,6 +3,7 @@
 #include "stream/event.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "check/explain.h"
 #include "check/race.h"
 #include "memory/mempool.h"
@@ -27,12 +28,14 @@ static cls_status event_get(cls_event handle, struct event **out) {
 
 static void event_put(struct event *event) { object_release(&event->object); }
 
-cls_status cls_event_create(cls_context handle, const cls_event_config *config, cls_event *out) {
-    if (!out || (config && config->size != sizeof *config))
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_event_create: out is null or config of a wrong size");
+cls_status cls_event_create(cls_context handle, const cls_event_config *given, cls_event *out) {
+    cls_event_config config = CLS_EVENT_CONFIG_INIT;
     struct context *context;
-    cls_status status = context_get(handle, &context);
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_event_create: out is null");
+    cls_status status = SIZED_IN(cls_event_config, &config, given);
+    if (!status)
+        status = context_get(handle, &context);
     if (status)
         return status;
     struct event *event = object_create(&event_pool);
@@ -41,7 +44,7 @@ cls_status cls_event_create(cls_context handle, const cls_event_config *config, 
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an event");
     }
     event->context = context;
-    event->timed = config && config->timed;
+    event->timed = config.timed != 0;
     *out = object_handle(&event->object);
     return CLS_SUCCESS;
 }

@@ -4,6 +4,7 @@
 
 #include "api/reset.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "check/explain.h"
 #include "check/race.h"
 #include "memory/mempool.h"
@@ -21,45 +22,45 @@ cls_status cls_stream_create(cls_context handle, const cls_stream_config *config
 cls_status cls_stream_destroy(cls_stream handle) { return stream_destroy(handle, false); }
 
 cls_status cls_stream_get_info(cls_stream handle, cls_stream_info *info) {
-    if (!info || info->size != sizeof *info)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_get_info: info is null or of a "
-                                                  "wrong size");
+    cls_stream_info now = CLS_STREAM_INFO_INIT;
     struct stream *stream;
-    cls_status status = stream_get(handle, NULL, &stream);
+    cls_status status = SIZED_CHECK(cls_stream_info, info);
+    if (!status)
+        status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
     pthread_mutex_lock(&stream->lock);
     const struct queue_traits *traits = &stream->queue->traits;
-    memcpy(info->name, stream->name, sizeof info->name);
-    info->context = object_handle(&stream->context->object);
-    info->priority = traits->priority;
-    info->held_priority = stream->priority;
-    info->order = traits->out_of_order ? CLS_ORDER_OUT_OF_ORDER : CLS_ORDER_IN_ORDER;
-    info->wait = stream->wait;
-    info->timing = traits->profiled || stream->want_profiled;
-    info->max_in_flight = stream->max_in_flight;
-    info->fifo_limit = stream->fifo.limit;
+    memcpy(now.name, stream->name, sizeof now.name);
+    now.context = object_handle(&stream->context->object);
+    now.priority = traits->priority;
+    now.held_priority = stream->priority;
+    now.order = traits->out_of_order ? CLS_ORDER_OUT_OF_ORDER : CLS_ORDER_IN_ORDER;
+    now.wait = stream->wait;
+    now.timing = traits->profiled || stream->want_profiled;
+    now.max_in_flight = stream->max_in_flight;
+    now.fifo_limit = stream->fifo.limit;
     pthread_mutex_unlock(&stream->lock);
+    SIZED_OUT(cls_stream_info, info, &now);
     stream_put(stream);
     return CLS_SUCCESS;
 }
 
 cls_status cls_stream_get_counters(cls_stream handle, cls_stream_counters *counters) {
-    if (!counters || counters->size != sizeof *counters)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_get_counters: counters is null or "
-                                                  "of a wrong size");
     struct stream *stream;
-    cls_status status = stream_get(handle, NULL, &stream);
+    cls_status status = SIZED_CHECK(cls_stream_counters, counters);
+    if (!status)
+        status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
     stream_poll(stream);
     pthread_mutex_lock(&stream->lock);
-    *counters = stream->counters;
-    counters->size = sizeof *counters;
-    counters->submitted = stream->submitted;
-    counters->in_flight = stream->flights.commands;
-    counters->queued = fifo_count(&stream->fifo);
+    cls_stream_counters now = stream->counters;
+    now.submitted = stream->submitted;
+    now.in_flight = stream->flights.commands;
+    now.queued = fifo_count(&stream->fifo);
     pthread_mutex_unlock(&stream->lock);
+    SIZED_OUT(cls_stream_counters, counters, &now);
     stream_put(stream);
     return CLS_SUCCESS;
 }

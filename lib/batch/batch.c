@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "batch/internals.h"
 #include "batch/plan.h"
 
@@ -45,20 +46,14 @@ _Static_assert(offsetof(struct batch, lock) == sizeof(struct object), "the lock 
 
 static _Atomic uint32_t last_serial;
 
-static cls_status check_config(const cls_batch_config *config, unsigned *streams) {
-    *streams = BATCH_DEFAULT_STREAMS;
-    if (!config)
-        return CLS_SUCCESS;
-    if (config->size != sizeof *config)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_batch_config of %zu bytes: start with CLS_BATCH_CONFIG_INIT",
-                         config->size);
-    if (config->streams > BATCH_STREAMS)
-        return error_set(CLS_ERROR_INVALID_VALUE, "a batch runs on at most %d streams, not %u",
-                         BATCH_STREAMS, config->streams);
-    if (config->streams)
-        *streams = config->streams;
-    return CLS_SUCCESS;
+static cls_status take_config(const cls_batch_config *given, unsigned *streams) {
+    cls_batch_config config = CLS_BATCH_CONFIG_INIT;
+    cls_status status = SIZED_IN(cls_batch_config, &config, given);
+    if (!status && config.streams > BATCH_STREAMS)
+        status = error_set(CLS_ERROR_INVALID_VALUE, "a batch runs on at most %d streams, not %u",
+                           BATCH_STREAMS, config.streams);
+    *streams = config.streams ? config.streams : BATCH_DEFAULT_STREAMS;
+    return status;
 }
 
 /* Takes over the reference to the context on success. */
@@ -82,7 +77,7 @@ cls_status cls_batch_create(cls_context handle, const cls_batch_config *config, 
     unsigned streams;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_batch_create: out is null");
-    cls_status status = check_config(config, &streams);
+    cls_status status = take_config(config, &streams);
     if (!status)
         status = context_get(handle, &context);
     if (status)

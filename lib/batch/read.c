@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "batch/internals.h"
 #include "batch/places.h"
 #include "batch/plan.h"
@@ -125,41 +126,39 @@ cls_status cls_batch_read(cls_batch handle, cls_value value, void *data) {
 cls_status cls_batch_get_value(cls_batch handle, cls_value value, cls_value_info *info) {
     struct batch *batch;
     uint32_t index;
-    if (!info || info->size != sizeof *info)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_batch_get_value: start with CLS_VALUE_INFO_INIT");
-    cls_status status = batch_enter(handle, &batch);
+    cls_status status = SIZED_CHECK(cls_value_info, info);
+    if (!status)
+        status = batch_enter(handle, &batch);
     if (status)
         return status;
     status = batch_find(batch, "cls_batch_get_value", "value", value, &index);
     if (!status) {
         const struct node *node = &batch->nodes[index];
-        info->dtype = node->dtype;
-        info->count = node->count;
-        info->is_scalar = node->scalar;
-        info->is_result = node_is_result(node);
+        const cls_value_info found = {sizeof found, node->dtype, node->count, node->scalar,
+                                      node_is_result(node)};
+        SIZED_OUT(cls_value_info, info, &found);
     }
     return batch_leave(batch, status);
 }
 
 cls_status cls_batch_get_statistics(cls_batch handle, cls_batch_statistics *statistics) {
     struct batch *batch;
-    if (!statistics || statistics->size != sizeof *statistics)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_batch_get_statistics: start with CLS_BATCH_STATISTICS_INIT");
-    cls_status status = batch_enter(handle, &batch);
+    cls_status status = SIZED_CHECK(cls_batch_statistics, statistics);
+    if (!status)
+        status = batch_enter(handle, &batch);
     if (status)
         return status;
-    *statistics = batch->totals;
+    cls_batch_statistics now = batch->totals;
     const struct plan *plan = batch->plan;
     if (plan) {
-        statistics->regions = plan->regions.count;
-        statistics->kernels_per_run = plan->n_kernels;
-        statistics->streams = plan->n_lanes;
-        statistics->arena_bytes = plan->arena_bytes;
-        statistics->arena_least_bytes = plan->arena_least;
-        statistics->storage_bytes = plan->storage_bytes;
+        now.regions = plan->regions.count;
+        now.kernels_per_run = plan->n_kernels;
+        now.streams = plan->n_lanes;
+        now.arena_bytes = plan->arena_bytes;
+        now.arena_least_bytes = plan->arena_least;
+        now.storage_bytes = plan->storage_bytes;
     }
+    SIZED_OUT(cls_batch_statistics, statistics, &now);
     return batch_leave(batch, CLS_SUCCESS);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Recording operations as nodes. All checks of arguments are made here, so that errors name the operation. */
 #include "base/error.h"
+#include "base/sized.h"
 #include "batch/batch.h"
 
 /* An operation being recorded. */
@@ -209,14 +210,12 @@ cls_status cls_batch_gemm(cls_batch handle, cls_value a, cls_value b, size_t row
     struct batch *batch;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "gemm: out is null");
-    if (config && config->size != sizeof *config)
-        return error_set(CLS_ERROR_INVALID_VALUE, "gemm: a config of a wrong size");
     struct node node = {.kind = NODE_PRODUCT,
                         .row = &product_row,
                         .n_inputs = 2,
                         .product = {rows, columns, inner, CLS_GEMM_CONFIG_INIT}};
-    if (config)
-        node.product.config = *config;
-    cls_status status = batch_enter(handle, &batch);
+    cls_status status = SIZED_IN(cls_gemm_config, &node.product.config, config);
+    if (!status)
+        status = batch_enter(handle, &batch);
     return status ? status : batch_leave(batch, record_product(batch, a, b, &node, out));
 }

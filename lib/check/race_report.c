@@ -10,6 +10,7 @@
 
 #include "base/at_exit.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "check/race.h"
 
 enum { KEPT = 256, PRINTED = 100 };
@@ -111,23 +112,23 @@ void race_report(const struct race_finding *finding) {
 /* --- the caller's questions --- */
 
 cls_status cls_check_get_counts(cls_check_counts *result) {
-    if (!result || result->size != sizeof *result)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_check_get_counts: counts is null or of a wrong size");
+    cls_status status = SIZED_CHECK(cls_check_counts, result);
+    if (status)
+        return status;
     race_lock();
-    *result = counts;
+    SIZED_OUT(cls_check_counts, result, &counts);
     race_unlock();
     return CLS_SUCCESS;
 }
 
 cls_status cls_check_get_finding(size_t index, cls_check_finding *finding) {
-    if (!finding || finding->size != sizeof *finding)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_check_get_finding: finding is null or of a wrong size");
+    cls_status status = SIZED_CHECK(cls_check_finding, finding);
+    if (status)
+        return status;
     race_lock();
     bool found = index < n_kept;
     if (found)
-        *finding = *kept[index];
+        SIZED_OUT(cls_check_finding, finding, kept[index]);
     race_unlock();
     return found ? CLS_SUCCESS : error_set(CLS_ERROR_OUT_OF_RANGE, "no finding %zu is kept", index);
 }

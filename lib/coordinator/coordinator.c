@@ -10,6 +10,7 @@
 #include <clstream/context.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 
 /* --- the object --- */
 
@@ -53,15 +54,14 @@ cls_status coordinator_leave(struct coordinator *coordinator, cls_status status)
     return status;
 }
 
-cls_status cls_coordinator_create(const cls_coordinator_config *config, cls_coordinator *out) {
-    static const cls_coordinator_config defaults = CLS_COORDINATOR_CONFIG_INIT;
-    if (!out || (config && config->size != sizeof *config))
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_coordinator_create: out is null or config of a wrong size");
-    if (!config)
-        config = &defaults;
+cls_status cls_coordinator_create(const cls_coordinator_config *given, cls_coordinator *out) {
+    cls_coordinator_config config = CLS_COORDINATOR_CONFIG_INIT;
     struct graph *graph;
-    cls_status status = graph_create(config->permissive != 0, &graph);
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_coordinator_create: out is null");
+    cls_status status = SIZED_IN(cls_coordinator_config, &config, given);
+    if (!status)
+        status = graph_create(config.permissive != 0, &graph);
     if (status)
         return status;
     struct coordinator *coordinator = object_create(&coordinator_pool);
@@ -73,7 +73,7 @@ cls_status cls_coordinator_create(const cls_coordinator_config *config, cls_coor
     }
     coordinator->graph = graph;
     snprintf(coordinator->name, sizeof coordinator->name, "%s",
-             config->name ? config->name : "coordinator");
+             config.name ? config.name : "coordinator");
     *out = object_handle(&coordinator->object);
     return CLS_SUCCESS;
 }

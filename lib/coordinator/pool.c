@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "coordinator/internals.h"
 
 enum { DEFAULT_MIN = 4, DEFAULT_GROWTH = 4, DEFAULT_BUSY = 16, MOST_STREAMS = 65536 };
@@ -69,9 +70,6 @@ cls_status pool_add_stream(struct pool *pool, int priority, struct pooled **out)
 }
 
 static cls_status check_config(const cls_pool_config *config) {
-    if (config->size != sizeof *config)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pool_config.size is %zu, not %zu",
-                         config->size, sizeof *config);
     if (config->strategy < CLS_POOL_ROUND_ROBIN || config->strategy > CLS_POOL_WORKLOAD)
         return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_pool_strategy",
                          (int)config->strategy);
@@ -124,20 +122,20 @@ static cls_status build(struct context *context, const cls_pool_config *config, 
     return CLS_SUCCESS;
 }
 
-cls_status cls_pool_create(cls_context handle, const cls_pool_config *config, cls_pool *out) {
-    static const cls_pool_config defaults = CLS_POOL_CONFIG_INIT;
+cls_status cls_pool_create(cls_context handle, const cls_pool_config *given, cls_pool *out) {
+    cls_pool_config config = CLS_POOL_CONFIG_INIT;
     struct context *context;
     struct pool *pool;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_pool_create: out is null");
-    if (!config)
-        config = &defaults;
-    cls_status status = check_config(config);
+    cls_status status = SIZED_IN(cls_pool_config, &config, given);
+    if (!status)
+        status = check_config(&config);
     if (!status)
         status = context_get(handle, &context);
     if (status)
         return status;
-    status = build(context, config, &pool);
+    status = build(context, &config, &pool);
     if (status)
         context_put(context);
     else

@@ -2,6 +2,7 @@
 /* Lends the streams of a pool, takes them back, and destroys those that are not needed. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "coordinator/internals.h"
 #include "coordinator/pool.h"
 
@@ -110,26 +111,24 @@ static void lend(struct pool *pool, const cls_pool_request *wish, struct pooled 
 }
 
 static cls_status check_request(const cls_pool_request *request) {
-    if (request->size != sizeof *request)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pool_request.size is %zu, not %zu",
-                         request->size, sizeof *request);
     if (request->workload < CLS_WORKLOAD_ANY || request->workload >= CLS_WORKLOADS)
         return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_workload", (int)request->workload);
     return CLS_SUCCESS;
 }
 
 cls_status cls_pool_get_with(cls_pool handle, const cls_pool_request *request, cls_stream *out) {
-    static const cls_pool_request any = CLS_POOL_REQUEST_INIT;
+    cls_pool_request wish = CLS_POOL_REQUEST_INIT;
     struct pool *pool;
     struct pooled *chosen;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "the place for the pool's stream is null");
-    cls_status status = request ? check_request(request) : CLS_SUCCESS;
+    cls_status status = SIZED_IN(cls_pool_request, &wish, request);
+    if (!status)
+        status = check_request(&wish);
     if (!status)
         status = pool_get(handle, &pool);
     if (status)
         return status;
-    cls_pool_request wish = request ? *request : any;
     wish.priority = priority_clamp(wish.priority);
     const uint64_t now = pool_now(pool);
     pthread_mutex_lock(&pool->lock);

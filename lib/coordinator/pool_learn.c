@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "coordinator/internals.h"
 #include "coordinator/pool.h"
 
@@ -133,10 +134,9 @@ cls_status cls_pool_record_completion(cls_pool handle, cls_workload workload,
 
 cls_status cls_pool_get_info(cls_pool handle, cls_pool_info *info) {
     struct pool *pool;
-    if (!info || info->size != sizeof *info)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_pool_get_info: info is null or of a wrong size");
-    cls_status status = pool_get(handle, &pool);
+    cls_status status = SIZED_CHECK(cls_pool_info, info);
+    if (!status)
+        status = pool_get(handle, &pool);
     if (status)
         return status;
     cls_pool_info got = CLS_POOL_INFO_INIT;
@@ -155,7 +155,7 @@ cls_status cls_pool_get_info(cls_pool handle, cls_pool_info *info) {
         got.workloads[i] = (cls_workload_figures){pool->durations[i].count, pool->durations[i].mean,
                                                   root(variance(&pool->durations[i]))};
     pthread_mutex_unlock(&pool->lock);
-    *info = got;
+    SIZED_OUT(cls_pool_info, info, &got);
     pool_put(pool);
     return CLS_SUCCESS;
 }
@@ -244,10 +244,9 @@ static cls_pool_strategy advise(const struct pool *pool, char *why, size_t room)
 cls_status cls_pool_optimize(cls_pool handle, cls_pool_advice *advice) {
     struct pool *pool;
     cls_pool_advice made = CLS_POOL_ADVICE_INIT;
-    if (advice && advice->size != sizeof *advice)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pool_advice.size is %zu, not %zu",
-                         advice->size, sizeof *advice);
-    cls_status status = pool_get(handle, &pool);
+    cls_status status = advice ? SIZED_CHECK(cls_pool_advice, advice) : CLS_SUCCESS;
+    if (!status)
+        status = pool_get(handle, &pool);
     if (status)
         return status;
     const uint64_t now = pool_now(pool);
@@ -257,7 +256,7 @@ cls_status cls_pool_optimize(cls_pool handle, cls_pool_advice *advice) {
     pthread_mutex_unlock(&pool->lock);
     pool_shrink(pool, now);
     if (advice)
-        *advice = made;
+        SIZED_OUT(cls_pool_advice, advice, &made);
     pool_put(pool);
     return CLS_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/dot.h"
 
@@ -93,9 +94,6 @@ cls_status cls_task_graph_destroy(cls_task_graph handle) {
 /* --- adding --- */
 
 static cls_status check_task(const cls_task *task) {
-    if (!task || task->size != sizeof *task)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_task_graph_add: task is null or of a wrong size");
     if (!task->fn || (task->n_prerequisites && !task->prerequisites))
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_task_graph_add: a task without %s",
                          task->fn ? "the list of its prerequisites" : "a function");
@@ -154,9 +152,12 @@ static cls_status add_task(struct task_graph *graph, const cls_task *task, uint3
     return CLS_SUCCESS;
 }
 
-cls_status cls_task_graph_add(cls_task_graph handle, const cls_task *task, uint32_t *number) {
+cls_status cls_task_graph_add(cls_task_graph handle, const cls_task *given, uint32_t *number) {
+    cls_task task = CLS_TASK_INIT;
     struct task_graph *graph;
-    cls_status status = check_task(task);
+    cls_status status = SIZED_IN(cls_task, &task, given);
+    if (!status)
+        status = check_task(&task);
     if (!status)
         status = task_graph_get(handle, &graph);
     if (status)
@@ -165,7 +166,7 @@ cls_status cls_task_graph_add(cls_task_graph handle, const cls_task *task, uint3
     if (graph->running)
         status = error_set(CLS_ERROR_INVALID_STATE, "the task graph is being run");
     else
-        status = add_task(graph, task, number);
+        status = add_task(graph, &task, number);
     pthread_mutex_unlock(&graph->lock);
     task_graph_put(graph);
     return status;

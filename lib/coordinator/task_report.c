@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "coordinator/internals.h"
 #include "coordinator/task.h"
 
@@ -214,22 +215,23 @@ cls_status cls_task_graph_query(cls_task_graph handle) {
 }
 
 cls_status cls_task_graph_get_info(cls_task_graph handle, uint32_t number, cls_task_info *info) {
+    cls_task_info now = CLS_TASK_INFO_INIT;
     struct task_graph *graph;
-    if (!info || info->size != sizeof *info)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_task_graph_get_info: info is null or of a "
-                                                  "wrong size");
-    cls_status status = task_graph_get(handle, &graph);
+    cls_status status = SIZED_CHECK(cls_task_info, info);
+    if (!status)
+        status = task_graph_get(handle, &graph);
     if (status)
         return status;
     pthread_mutex_lock(&graph->lock);
     if (number < graph->count) {
         task_graph_update(graph);
         const struct task *task = &graph->tasks[number];
-        memcpy(info->label, task->label, sizeof info->label);
-        info->stream = task->step == TASK_CALLED ? task->handle : NULL;
-        info->state = task->state;
-        info->status = task->status;
-        info->cause = task->cause;
+        memcpy(now.label, task->label, sizeof now.label);
+        now.stream = task->step == TASK_CALLED ? task->handle : NULL;
+        now.state = task->state;
+        now.status = task->status;
+        now.cause = task->cause;
+        SIZED_OUT(cls_task_info, info, &now);
     } else {
         status = error_set(CLS_ERROR_OUT_OF_RANGE, "no task %lu; the graph has %lu",
                            (unsigned long)number, (unsigned long)graph->count);

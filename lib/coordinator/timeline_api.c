@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "coordinator/deadlock.h"
 #include "coordinator/internals.h"
 #include "coordinator/timeline.h"
@@ -53,20 +54,17 @@ static cls_status build(const cls_timeline_config *config, struct stream *signal
     return CLS_SUCCESS;
 }
 
-cls_status cls_timeline_create(const cls_timeline_config *config, cls_timeline *out) {
-    static const cls_timeline_config defaults = CLS_TIMELINE_CONFIG_INIT;
+cls_status cls_timeline_create(const cls_timeline_config *given, cls_timeline *out) {
+    cls_timeline_config config = CLS_TIMELINE_CONFIG_INIT;
     struct timeline *timeline;
     struct stream *signaller = NULL;
-    cls_status status = CLS_SUCCESS;
-    if (!out || (config && config->size != sizeof *config))
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_timeline_create: out is null or config of a wrong size");
-    if (!config)
-        config = &defaults;
-    if (config->signaller)
-        status = stream_get(config->signaller, NULL, &signaller);
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_timeline_create: out is null");
+    cls_status status = SIZED_IN(cls_timeline_config, &config, given);
+    if (!status && config.signaller)
+        status = stream_get(config.signaller, NULL, &signaller);
     if (!status)
-        status = build(config, signaller, &timeline);
+        status = build(&config, signaller, &timeline);
     if (!status && timeline->value && race_on())
         race_signals(timeline, timeline->value, NULL, 0);
     if (!status)
@@ -284,22 +282,23 @@ static uint64_t highest_queued(const struct timeline *timeline) {
 }
 
 cls_status cls_timeline_get_info(cls_timeline handle, cls_timeline_info *info) {
+    cls_timeline_info now = CLS_TIMELINE_INFO_INIT;
     struct timeline *timeline;
-    if (!info || info->size != sizeof *info)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_timeline_get_info: info is null or of a wrong size");
-    cls_status status = timeline_get(handle, &timeline);
+    cls_status status = SIZED_CHECK(cls_timeline_info, info);
+    if (!status)
+        status = timeline_get(handle, &timeline);
     if (status)
         return status;
     pthread_mutex_lock(&timeline->lock);
     timeline_update(timeline);
     const struct failure *failure = gate_failure(&timeline->gate, UINT64_MAX);
-    memcpy(info->name, timeline->name, sizeof info->name);
-    info->value = timeline->value;
-    info->queued = highest_queued(timeline);
-    info->status = failure ? failure->status : CLS_SUCCESS;
-    info->signaller = timeline->signaller ? object_handle(&timeline->signaller->object) : NULL;
+    memcpy(now.name, timeline->name, sizeof now.name);
+    now.value = timeline->value;
+    now.queued = highest_queued(timeline);
+    now.status = failure ? failure->status : CLS_SUCCESS;
+    now.signaller = timeline->signaller ? object_handle(&timeline->signaller->object) : NULL;
     pthread_mutex_unlock(&timeline->lock);
+    SIZED_OUT(cls_timeline_info, info, &now);
     timeline_put(timeline);
     return CLS_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #include <clstream/device.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "driver/caps.h"
 #include "driver/quirk.h"
 
@@ -36,15 +37,12 @@ cls_status cls_device_count(size_t *count) {
 
 cls_status cls_device_get_info(size_t index, cls_device_info *info) {
     static const char call[] = "cls_device_get_info";
-    if (!info)
-        return null_argument(call, "info");
-    if (info->size != sizeof *info)
-        return error_set(CLS_ERROR_INVALID_VALUE, "%s: size is %zu, not %zu", call, info->size,
-                         sizeof *info);
     struct device *device;
-    cls_status status = at_index(call, index, &device);
+    cls_status status = SIZED_CHECK(cls_device_info, info);
     if (!status)
-        *info = device->info;
+        status = at_index(call, index, &device);
+    if (!status)
+        SIZED_OUT(cls_device_info, info, &device->info);
     return status;
 }
 

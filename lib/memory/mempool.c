@@ -4,6 +4,7 @@
 
 #include "base/condition.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "memory/magazine.h"
 #include "stream/context.h"
 
@@ -50,14 +51,13 @@ static void set_config(struct mempool *pool, const cls_mempool_config *config) {
     atomic_store(&pool->reuse, (unsigned)config->reuse);
 }
 
-static cls_status check_config(const cls_mempool_config *config) {
-    if (config->size != sizeof *config)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_mempool_config.size is %zu, not %zu",
-                         config->size, sizeof *config);
-    if ((unsigned)config->reuse & ~(unsigned)CLS_REUSE_ALL)
-        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no combination of cls_reuse",
-                         (int)config->reuse);
-    return CLS_SUCCESS;
+static cls_status take_config(const cls_mempool_config *given, cls_mempool_config *config) {
+    *config = default_config;
+    cls_status status = SIZED_IN(cls_mempool_config, config, given);
+    if (!status && (unsigned)config->reuse & ~(unsigned)CLS_REUSE_ALL)
+        status = error_set(CLS_ERROR_INVALID_VALUE, "%d is no combination of cls_reuse",
+                           (int)config->reuse);
+    return status;
 }
 
 static bool make_lock(struct mempool *pool) {
@@ -85,18 +85,19 @@ static cls_status mempool_new(struct context *context, const cls_mempool_config 
     return CLS_SUCCESS;
 }
 
-cls_status cls_mempool_create(cls_context handle, const cls_mempool_config *config,
+cls_status cls_mempool_create(cls_context handle, const cls_mempool_config *given,
                               cls_mempool *out) {
+    cls_mempool_config config;
     struct context *context;
     struct mempool *pool;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_mempool_create: out is null");
-    cls_status status = config ? check_config(config) : CLS_SUCCESS;
+    cls_status status = take_config(given, &config);
     if (!status)
         status = context_get(handle, &context);
     if (status)
         return status;
-    status = mempool_new(context, config, &pool);
+    status = mempool_new(context, &config, &pool);
     if (!status)
         *out = object_handle(&pool->object);
     context_put(context);
@@ -286,28 +287,30 @@ cls_status cls_context_get_mempool(cls_context handle, cls_mempool *out) {
 /* --- options --- */
 
 cls_status cls_mempool_get_config(cls_mempool handle, cls_mempool_config *config) {
+    cls_mempool_config now = CLS_MEMPOOL_CONFIG_INIT;
     struct mempool *pool;
-    if (!config || config->size != sizeof *config)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_mempool_get_config: config is null or of a wrong size");
-    cls_status status = mempool_get(handle, &pool);
-    if (status)
-        return status;
-    config->release_threshold = atomic_load(&pool->release_threshold);
-    config->max_bytes = atomic_load(&pool->max_bytes);
-    config->reuse = (cls_reuse)atomic_load(&pool->reuse);
-    mempool_put(pool);
-    return CLS_SUCCESS;
-}
-
-cls_status cls_mempool_set_config(cls_mempool handle, const cls_mempool_config *config) {
-    struct mempool *pool;
-    cls_status status = config ? check_config(config) : CLS_SUCCESS;
+    cls_status status = SIZED_CHECK(cls_mempool_config, config);
     if (!status)
         status = mempool_get(handle, &pool);
     if (status)
         return status;
-    set_config(pool, config ? config : &default_config);
+    now.release_threshold = atomic_load(&pool->release_threshold);
+    now.max_bytes = atomic_load(&pool->max_bytes);
+    now.reuse = (cls_reuse)atomic_load(&pool->reuse);
+    SIZED_OUT(cls_mempool_config, config, &now);
+    mempool_put(pool);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_mempool_set_config(cls_mempool handle, const cls_mempool_config *given) {
+    cls_mempool_config config;
+    struct mempool *pool;
+    cls_status status = take_config(given, &config);
+    if (!status)
+        status = mempool_get(handle, &pool);
+    if (status)
+        return status;
+    set_config(pool, &config);
     mempool_put(pool);
     return CLS_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "memory/magazine.h"
 
 void pool_count(struct mempool *pool, uint64_t more) {
@@ -101,10 +102,9 @@ static void read_pool(struct mempool *pool, cls_mempool_statistics *stats) {
 cls_status cls_mempool_get_statistics(cls_mempool handle, cls_mempool_statistics *stats) {
     struct mempool *pool;
     cls_mempool_statistics now = CLS_MEMPOOL_STATISTICS_INIT;
-    if (!stats || stats->size != sizeof *stats)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_mempool_get_statistics: stats is null or of a wrong size");
-    cls_status status = mempool_get(handle, &pool);
+    cls_status status = SIZED_CHECK(cls_mempool_statistics, stats);
+    if (!status)
+        status = mempool_get(handle, &pool);
     if (status)
         return status;
     struct visit visit;
@@ -113,7 +113,7 @@ cls_status cls_mempool_get_statistics(cls_mempool handle, cls_mempool_statistics
         visit_all(&visit, pool, add_magazine, &now);
         read_pool(pool, &now);
         visit_end(&visit);
-        *stats = now;
+        SIZED_OUT(cls_mempool_statistics, stats, &now);
     }
     mempool_put(pool);
     return status;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "memory/magazine.h"
 #include "stream/context.h"
 #include "stream/event.h"
@@ -276,10 +277,9 @@ cls_status cls_stream_query_frees(cls_stream handle) {
 cls_status cls_stream_get_memory(cls_stream handle, cls_stream_memory *memory) {
     struct stream *stream;
     cls_stream_memory now = CLS_STREAM_MEMORY_INIT;
-    if (!memory || memory->size != sizeof *memory)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_stream_get_memory: memory is null or of a wrong size");
-    cls_status status = stream_get(handle, NULL, &stream);
+    cls_status status = SIZED_CHECK(cls_stream_memory, memory);
+    if (!status)
+        status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
     pthread_mutex_lock(&stream->lock);
@@ -293,7 +293,7 @@ cls_status cls_stream_get_memory(cls_stream handle, cls_stream_memory *memory) {
             now.mallocs += magazine->tally.mallocs[i];
     }
     pthread_mutex_unlock(&stream->lock);
-    *memory = now;
+    SIZED_OUT(cls_stream_memory, memory, &now);
     stream_put(stream);
     return CLS_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Products with a matrix. */
 #include "base/error.h"
+#include "base/sized.h"
 #include "ops/blas.h"
 
 struct product {
@@ -8,12 +9,9 @@ struct product {
     size_t m, n, k;
 };
 
-static cls_status take_config(const char *name, const cls_gemm_config *config,
-                              cls_gemm_config *out) {
-    if (config && config->size != sizeof *config)
-        return error_set(CLS_ERROR_INVALID_VALUE, "%s: a config of a wrong size", name);
-    *out = config ? *config : (cls_gemm_config)CLS_GEMM_CONFIG_INIT;
-    return CLS_SUCCESS;
+static cls_status take_config(const cls_gemm_config *config, cls_gemm_config *out) {
+    *out = (cls_gemm_config)CLS_GEMM_CONFIG_INIT;
+    return SIZED_IN(cls_gemm_config, out, config);
 }
 
 /* --- matrix by matrix --- */
@@ -78,7 +76,7 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
     struct product product;
     struct blas_work work = {.name = "gemm", .kept = kept};
     cls_array views[3];
-    cls_status status = take_config("gemm", config, &product.config);
+    cls_status status = take_config(config, &product.config);
     if (!status)
         status = gemm_shape(a, b, c, &product);
     if (!status)
@@ -141,7 +139,7 @@ static cls_status gemv(const cls_matrix *a, const cls_vector *x, const cls_vecto
     struct blas_work work = {.name = "gemv"};
     cls_gemm_config config;
     cls_array views[3];
-    cls_status status = take_config("gemv", given, &config);
+    cls_status status = take_config(given, &config);
     if (!status)
         status = gemv_check(a, x, y, &config);
     if (!status)

@@ -8,6 +8,7 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
 
@@ -83,17 +84,20 @@ static cls_status open_streams(struct async *async) {
 }
 
 cls_status cls_async_coordinator_create(cls_context context,
-                                        const cls_async_coordinator_config *config,
+                                        const cls_async_coordinator_config *given,
                                         cls_async_coordinator *out) {
-    if (!out || (config && config->size != sizeof *config))
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_async_coordinator_create: out is null or "
-                                                  "config of a wrong size");
+    cls_async_coordinator_config config = CLS_ASYNC_COORDINATOR_CONFIG_INIT;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_async_coordinator_create: out is null");
+    cls_status status = SIZED_IN(cls_async_coordinator_config, &config, given);
+    if (status)
+        return status;
     struct async *async = object_create(&async_pool);
     if (!async)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an async coordinator");
     async->context = context;
-    async->reports.limit = config && config->reports ? config->reports : REPORTS;
-    cls_status status = open_streams(async);
+    async->reports.limit = config.reports ? config.reports : REPORTS;
+    status = open_streams(async);
     if (status)
         return async_put(async, status);
     *out = object_handle(&async->object);

@@ -121,8 +121,8 @@ void async_free(struct async *async);
 
 /* --- the object --- */
 
-/* CLS_ERROR_INVALID_VALUE for an incomplete or wrong description. */
-cls_status async_check_compute(const cls_compute *compute);
+/* A copy of a description; CLS_ERROR_INVALID_VALUE for an incomplete or wrong one. */
+cls_status async_take_compute(const cls_compute *given, cls_compute *out);
 
 cls_status async_get(cls_async_coordinator handle, struct async **out);
 

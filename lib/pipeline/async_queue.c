@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/range.h"
 #include "base/rare.h"
+#include "base/sized.h"
 #include "pipeline/async.h"
 #include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
@@ -290,10 +291,8 @@ static cls_status check_buffers(const cls_compute *compute) {
     return status;
 }
 
-cls_status async_check_compute(const cls_compute *compute) {
-    const char *wrong = !compute                                  ? "null"
-                        : compute->size != sizeof *compute        ? "of a wrong size"
-                        : !compute->fn && !compute->kernel        ? "without fn and kernel"
+static cls_status check_compute(const cls_compute *compute) {
+    const char *wrong = !compute->fn && !compute->kernel          ? "without fn and kernel"
                         : !compute->buffers && compute->n_buffers ? "with null buffers"
                         : !compute->args && compute->n_args       ? "with null args"
                                                                   : NULL;
@@ -305,23 +304,30 @@ cls_status async_check_compute(const cls_compute *compute) {
     return compute->fn ? check_buffers(compute) : CLS_SUCCESS;
 }
 
+cls_status async_take_compute(const cls_compute *given, cls_compute *out) {
+    *out = (cls_compute)CLS_COMPUTE_INIT;
+    cls_status status = SIZED_IN(cls_compute, out, given);
+    return status ? status : check_compute(out);
+}
+
 cls_status cls_async_coordinator_queue_compute(cls_async_coordinator coordinator,
-                                               const cls_compute *compute, const cls_op *deps,
+                                               const cls_compute *given, const cls_op *deps,
                                                unsigned n_deps, cls_op *op) {
     cls_buffer buffers[MOST_COMPUTE_ARGS];
-    cls_status status = async_check_compute(compute);
+    cls_compute compute;
+    cls_status status = async_take_compute(given, &compute);
     if (status)
         return status;
-    const bool is_fn = compute->fn != NULL;
+    const bool is_fn = compute.fn != NULL;
     const struct request request = {.kind = CLS_OP_COMPUTE,
                                     .deps = deps,
                                     .n_deps = n_deps,
-                                    .slots = compute->slots,
-                                    .buffers = is_fn ? compute->buffers : buffers,
-                                    .n_buffers = is_fn ? compute->n_buffers
-                                                       : kernel_buffers(compute, buffers),
-                                    .unknown = is_fn && !compute->n_buffers && !compute->slots,
-                                    .compute = compute,
+                                    .slots = compute.slots,
+                                    .buffers = is_fn ? compute.buffers : buffers,
+                                    .n_buffers = is_fn ? compute.n_buffers
+                                                       : kernel_buffers(&compute, buffers),
+                                    .unknown = is_fn && !compute.n_buffers && !compute.slots,
+                                    .compute = &compute,
                                     .place = NULL,
                                     .host = NULL,
                                     .bytes = 0};

@@ -7,6 +7,7 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
 
@@ -121,26 +122,26 @@ static cls_status open_all(struct group *group, const cls_context *contexts, uns
     return status;
 }
 
-static cls_status check_config(const cls_device_group_config *config) {
-    if (config && config->size != sizeof *config)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_device_group_create: config of a wrong size");
-    if (config && config->chunks > MOST_CHUNKS)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "a device group has at most %d chunks a device, not %u", MOST_CHUNKS,
-                         config->chunks);
-    return CLS_SUCCESS;
+static cls_status take_config(const cls_device_group_config *given,
+                              cls_device_group_config *config) {
+    cls_status status = SIZED_IN(cls_device_group_config, config, given);
+    if (!status && config->chunks > MOST_CHUNKS)
+        status = error_set(CLS_ERROR_INVALID_VALUE,
+                           "a device group has at most %d chunks a device, not %u", MOST_CHUNKS,
+                           config->chunks);
+    return status;
 }
 
 cls_status cls_device_group_create(const cls_context *contexts, unsigned n,
-                                   const cls_device_group_config *config, cls_device_group *out) {
+                                   const cls_device_group_config *given, cls_device_group *out) {
+    cls_device_group_config config = CLS_DEVICE_GROUP_CONFIG_INIT;
     if (!contexts || !out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_device_group_create: %s is null",
                          contexts ? "out" : "contexts");
     if (!n || n > CLS_DEVICE_GROUP_MAX)
         return error_set(CLS_ERROR_INVALID_VALUE, "a device group has 1 to %d contexts, not %u",
                          CLS_DEVICE_GROUP_MAX, n);
-    cls_status status = check_config(config);
+    cls_status status = take_config(given, &config);
     if (!status)
         status = pipeline_may_block(); /* taking it back may free pinned memory */
     if (status)
@@ -151,8 +152,8 @@ cls_status cls_device_group_create(const cls_context *contexts, unsigned n,
             object_abandon(&group->object);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a device group");
     }
-    group->chunk_bytes = config && config->chunk_bytes ? config->chunk_bytes : CHUNK_BYTES;
-    group->n_chunks = config && config->chunks ? config->chunks : CHUNKS;
+    group->chunk_bytes = config.chunk_bytes ? config.chunk_bytes : CHUNK_BYTES;
+    group->n_chunks = config.chunks ? config.chunks : CHUNKS;
     status = open_all(group, contexts, n);
     if (status)
         return group_put(group, status);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/handle.h"
+#include "base/sized.h"
 #include "pipeline/async.h"
 #include "pipeline/pipeline.h"
 
@@ -428,29 +429,36 @@ static cls_status run_step(struct managed *managed, const cls_buffered_step *ste
     return status;
 }
 
-static bool is_step(const cls_buffered_step *step) {
-    return step && step->size == sizeof *step && step->in && step->in_bytes && step->out &&
-           step->out_bytes;
+static cls_status take_step(const cls_buffered_step *given, cls_buffered_step *step,
+                            cls_compute *compute) {
+    cls_status status = SIZED_IN(cls_buffered_step, step, given);
+    if (!status && (!step->in || !step->in_bytes || !step->out || !step->out_bytes))
+        status = error_set(CLS_ERROR_INVALID_VALUE, "a step that is null or incomplete");
+    if (!status)
+        status = async_take_compute(step->compute, compute);
+    step->compute = compute;
+    return status;
 }
 
 cls_status cls_managed_context_triple_buffered_step(cls_managed_context handle,
-                                                    const cls_buffered_step *step,
+                                                    const cls_buffered_step *given,
                                                     cls_step_telemetry *out) {
     struct managed *managed;
+    cls_compute compute;
+    cls_buffered_step step = CLS_BUFFERED_STEP_INIT;
     cls_step_telemetry found = CLS_STEP_TELEMETRY_INIT;
     const uint64_t start = clock_now_ns();
-    if (!out || out->size != sizeof *out || !is_step(step))
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "a step or telemetry that is null, of a wrong size or incomplete");
-    cls_status status = async_check_compute(step->compute);
+    cls_status status = SIZED_CHECK(cls_step_telemetry, out);
+    if (!status)
+        status = take_step(given, &step, &compute);
     if (!status)
         status = managed_get(handle, &managed);
     if (status)
         return status;
-    status = run_step(managed, step, &found);
+    status = run_step(managed, &step, &found);
     if (!status) {
         found.submit_ms = ms_since(start);
-        *out = found;
+        SIZED_OUT(cls_step_telemetry, out, &found);
     }
     return managed_put(managed, status);
 }

@@ -17,6 +17,7 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "pipeline/internals.h"
 #include "pipeline/loaders.h"
 #include "pipeline/pipeline.h"
@@ -234,10 +235,6 @@ static cls_status start(struct prefetcher *prefetcher, const cls_prefetcher_conf
 }
 
 static cls_status check_config(const cls_prefetcher_config *config) {
-    if (!config)
-        return CLS_SUCCESS;
-    if (config->size != sizeof *config)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_prefetcher_create: config of a wrong size");
     if (config->workers > CLS_PREFETCHER_MAX_WORKERS)
         return error_set(CLS_ERROR_INVALID_VALUE, "a prefetcher has at most %d workers, not %u",
                          CLS_PREFETCHER_MAX_WORKERS, config->workers);
@@ -248,14 +245,16 @@ static cls_status check_config(const cls_prefetcher_config *config) {
 }
 
 cls_status cls_prefetcher_create(cls_context context, size_t capacity, cls_load_fn load, void *arg,
-                                 const cls_prefetcher_config *config, cls_prefetcher *out) {
-    const cls_prefetcher_config standard = CLS_PREFETCHER_CONFIG_INIT;
+                                 const cls_prefetcher_config *given, cls_prefetcher *out) {
+    cls_prefetcher_config config = CLS_PREFETCHER_CONFIG_INIT;
     if (!out || !load || !capacity)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_prefetcher_create: %s",
                          !out    ? "out is null"
                          : !load ? "load is null"
                                  : "0 bytes");
-    cls_status status = check_config(config);
+    cls_status status = SIZED_IN(cls_prefetcher_config, &config, given);
+    if (!status)
+        status = check_config(&config);
     if (!status)
         status = pipeline_may_block(); /* taking it back may free pinned memory */
     struct prefetcher *prefetcher = status ? NULL : object_create(&prefetcher_pool);
@@ -271,7 +270,7 @@ cls_status cls_prefetcher_create(cls_context context, size_t capacity, cls_load_
     prefetcher->capacity = capacity;
     prefetcher->load = load;
     prefetcher->arg = arg;
-    status = start(prefetcher, config ? config : &standard);
+    status = start(prefetcher, &config);
     if (status)
         return prefetcher_put(prefetcher, status);
     *out = object_handle(&prefetcher->loaders.object);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "pipeline/stages.h"
 
 bool times_mark(struct pipeline *pipeline, cls_event *event, cls_stream stream) {
@@ -168,16 +169,17 @@ static void summarize(const struct pipeline *pipeline, cls_pipeline_statistics *
 }
 
 cls_status cls_pipeline_get_statistics(cls_pipeline handle, cls_pipeline_statistics *out) {
+    cls_pipeline_statistics now;
     struct pipeline *pipeline;
-    if (!out || out->size != sizeof *out)
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_pipeline_get_statistics: out is null or of a wrong size");
-    cls_status status = pipeline_get(handle, &pipeline);
+    cls_status status = SIZED_CHECK(cls_pipeline_statistics, out);
+    if (!status)
+        status = pipeline_get(handle, &pipeline);
     if (status)
         return status;
     pthread_mutex_lock(&pipeline->lock);
     times_harvest(pipeline);
-    summarize(pipeline, out);
+    summarize(pipeline, &now);
+    SIZED_OUT(cls_pipeline_statistics, out, &now);
     pthread_mutex_unlock(&pipeline->lock);
     return pipeline_put(pipeline, CLS_SUCCESS);
 }
@@ -192,11 +194,13 @@ static void summarize_stage(const struct stage *stage, cls_stage_statistics *out
 
 cls_status cls_pipeline_get_stage_statistics(cls_pipeline handle, const char *name,
                                              cls_stage_statistics *out) {
+    cls_stage_statistics now;
     struct pipeline *pipeline;
-    if (!name || !out || out->size != sizeof *out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_get_stage_statistics: a null "
-                                                  "pointer, or out of a wrong size");
-    cls_status status = pipeline_get(handle, &pipeline);
+    if (!name)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_get_stage_statistics: a null name");
+    cls_status status = SIZED_CHECK(cls_stage_statistics, out);
+    if (!status)
+        status = pipeline_get(handle, &pipeline);
     if (status)
         return status;
     pthread_mutex_lock(&pipeline->lock);
@@ -204,8 +208,10 @@ cls_status cls_pipeline_get_stage_statistics(cls_pipeline handle, const char *na
     const int found = pipeline_find_stage(pipeline, name);
     if (found < 0)
         status = error_set(CLS_ERROR_NOT_FOUND, "the pipeline has no stage '%s'", name);
-    else
-        summarize_stage(pipeline->stages[found], out);
+    if (!status) {
+        summarize_stage(pipeline->stages[found], &now);
+        SIZED_OUT(cls_stage_statistics, out, &now);
+    }
     pthread_mutex_unlock(&pipeline->lock);
     return pipeline_put(pipeline, status);
 }

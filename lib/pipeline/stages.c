@@ -8,6 +8,7 @@
 #include <clstream/buffer.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
 
@@ -71,25 +72,28 @@ cls_status pipeline_put(struct pipeline *pipeline, cls_status status) {
     return status;
 }
 
-static cls_status create(cls_context context, const cls_pipeline_config *config, bool in_place,
+static cls_status create(cls_context context, const cls_pipeline_config *given, bool in_place,
                          cls_pipeline *out) {
-    if (!out || (config && config->size != sizeof *config))
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_create: %s",
-                         out ? "config of a wrong size" : "out is null");
-    if (config && config->depth > CLS_PIPELINE_MAX_DEPTH)
+    cls_pipeline_config config = CLS_PIPELINE_CONFIG_INIT;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_create: out is null");
+    cls_status status = SIZED_IN(cls_pipeline_config, &config, given);
+    if (status)
+        return status;
+    if (config.depth > CLS_PIPELINE_MAX_DEPTH)
         return error_set(CLS_ERROR_INVALID_VALUE, "a pipeline's depth is at most %d, not %u",
-                         CLS_PIPELINE_MAX_DEPTH, config->depth);
+                         CLS_PIPELINE_MAX_DEPTH, config.depth);
     struct pipeline *pipeline = object_create(&pipeline_pool);
     if (!pipeline || pthread_mutex_init(&pipeline->lock, NULL)) {
         if (pipeline)
             object_abandon(&pipeline->object);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a pipeline");
     }
-    pipeline->depth = config && config->depth ? config->depth : 2;
-    pipeline->timed = !config || !config->untimed;
+    pipeline->depth = config.depth ? config.depth : 2;
+    pipeline->timed = !config.untimed;
     pipeline->in_place = in_place;
     cls_stream ignored;
-    cls_status status = pipeline_context(context, &pipeline->context, &ignored);
+    status = pipeline_context(context, &pipeline->context, &ignored);
     if (!status)
         status = cls_event_create(pipeline->context, NULL, &pipeline->alive);
     if (status)
@@ -306,9 +310,6 @@ static cls_status check_list(const char *what, const void *list, unsigned n) {
 }
 
 static cls_status check_stage(const cls_stage *stage) {
-    if (!stage || stage->size != sizeof *stage)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_add_stage: stage is %s",
-                         stage ? "of a wrong size" : "null");
     cls_status status = check_name("cls_pipeline_add_stage", stage->name);
     if (!status && !stage->fn && !stage->kernel)
         status = error_set(CLS_ERROR_INVALID_VALUE,
@@ -320,15 +321,18 @@ static cls_status check_stage(const cls_stage *stage) {
     return status ? status : check_list("args", stage->args, stage->n_args);
 }
 
-cls_status cls_pipeline_add_stage(cls_pipeline handle, const cls_stage *stage) {
+cls_status cls_pipeline_add_stage(cls_pipeline handle, const cls_stage *given) {
+    cls_stage stage = CLS_STAGE_INIT;
     struct pipeline *pipeline;
-    cls_status status = check_stage(stage);
+    cls_status status = SIZED_IN(cls_stage, &stage, given);
+    if (!status)
+        status = check_stage(&stage);
     if (!status)
         status = pipeline_get(handle, &pipeline);
     if (status)
         return status;
     pthread_mutex_lock(&pipeline->lock);
-    status = add_stage(pipeline, stage);
+    status = add_stage(pipeline, &stage);
     pthread_mutex_unlock(&pipeline->lock);
     return pipeline_put(pipeline, status);
 }

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/handle.h"
+#include "base/sized.h"
 #include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
 
@@ -121,18 +122,16 @@ static cls_status ring_new(cls_context context, size_t bytes,
 }
 
 cls_status cls_triple_buffer_create(cls_context context, size_t bytes,
-                                    const cls_triple_buffer_config *config,
-                                    cls_triple_buffer *out) {
-    const cls_triple_buffer_config standard = CLS_TRIPLE_BUFFER_CONFIG_INIT;
-    if (!out || !bytes || (config && config->size != sizeof *config))
+                                    const cls_triple_buffer_config *given, cls_triple_buffer *out) {
+    cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
+    if (!out || !bytes)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_triple_buffer_create: %s",
-                         !out     ? "out is null"
-                         : !bytes ? "slots of 0 bytes"
-                                  : "config of a wrong size");
-    if (config && config->slots > CLS_TRIPLE_BUFFER_MAX_SLOTS)
-        return error_set(CLS_ERROR_INVALID_VALUE, "a triple buffer has at most %d slots, not %u",
-                         CLS_TRIPLE_BUFFER_MAX_SLOTS, config->slots);
-    return ring_new(context, bytes, config ? config : &standard, out);
+                         out ? "slots of 0 bytes" : "out is null");
+    cls_status status = SIZED_IN(cls_triple_buffer_config, &config, given);
+    if (!status && config.slots > CLS_TRIPLE_BUFFER_MAX_SLOTS)
+        status = error_set(CLS_ERROR_INVALID_VALUE, "a triple buffer has at most %d slots, not %u",
+                           CLS_TRIPLE_BUFFER_MAX_SLOTS, config.slots);
+    return status ? status : ring_new(context, bytes, &config, out);
 }
 
 cls_status cls_triple_buffer_destroy(cls_triple_buffer handle) {

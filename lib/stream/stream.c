@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/setting.h"
+#include "base/sized.h"
 #include "stream/context.h"
 #include "stream/engine.h"
 #include "stream/handover.h"
@@ -196,9 +197,6 @@ static cls_status choose_order(const struct caps *caps, cls_order wish, bool *ou
 }
 
 static cls_status check_config(const cls_stream_config *config) {
-    if (config->size != sizeof *config)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_stream_config.size is %zu, not %zu",
-                         config->size, sizeof *config);
     if (config->order < CLS_ORDER_AUTO || config->order > CLS_ORDER_IN_ORDER)
         return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_order", (int)config->order);
     if (config->wait < CLS_WAIT_AUTO || config->wait > CLS_WAIT_BLOCK)
@@ -249,21 +247,21 @@ static cls_status find_queue(struct context *context, const cls_stream_config *c
     return status ? status : queue_acquire(context, &traits, out);
 }
 
-cls_status stream_new(struct context *context, const cls_stream_config *config, struct queue *queue,
+cls_status stream_new(struct context *context, const cls_stream_config *given, struct queue *queue,
                       struct stream **out) {
-    static const cls_stream_config defaults = CLS_STREAM_CONFIG_INIT;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     struct queue *own = queue;
-    if (!config)
-        config = &defaults;
-    cls_status status = check_config(config);
+    cls_status status = SIZED_IN(cls_stream_config, &config, given);
+    if (!status)
+        status = check_config(&config);
     if (!status)
         status = engine_start();
     if (!status && !queue)
-        status = find_queue(context, config, &own);
+        status = find_queue(context, &config, &own);
     if (status)
         return status;
     struct failure *spare = calloc(1, sizeof *spare);
-    status = spare ? build(context, config, own, spare, out)
+    status = spare ? build(context, &config, own, spare, out)
                    : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream");
     if (status) {
         free(spare);

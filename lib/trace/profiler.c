@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "stream/context.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
@@ -141,11 +142,14 @@ static void look_at_devices(struct profiler *profiler) {
 
 /* --- profilers --- */
 
-cls_status cls_profiler_create(const cls_profiler_config *config, cls_profiler *out) {
-    if (!out || (config && config->size != sizeof *config))
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "cls_profiler_create: out is null or config of a wrong size");
-    size_t capacity = config && config->capacity ? config->capacity : DEFAULT_CAPACITY;
+cls_status cls_profiler_create(const cls_profiler_config *given, cls_profiler *out) {
+    cls_profiler_config config = CLS_PROFILER_CONFIG_INIT;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_profiler_create: out is null");
+    cls_status status = SIZED_IN(cls_profiler_config, &config, given);
+    if (status)
+        return status;
+    size_t capacity = config.capacity ? config.capacity : DEFAULT_CAPACITY;
     if (capacity > MAX_CAPACITY)
         return error_set(CLS_ERROR_INVALID_VALUE, "a capacity of %zu is above %d", capacity,
                          MAX_CAPACITY);

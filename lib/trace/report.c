@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "stream/stream.h"
 #include "trace/profiler.h"
 
@@ -25,26 +26,20 @@ static cls_status copy_item(const char *call, struct items items, size_t i, void
     if (i >= items.count)
         return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: no index %zu; there are %zu", call, i,
                          items.count);
-    memcpy(out, (const char *)items.first + i * items.size, items.size);
+    sized_out(out, (const char *)items.first + i * items.size);
     return CLS_SUCCESS;
 }
 
-static cls_status check_size(const char *call, const size_t *size, size_t wanted) {
-    if (size && *size == wanted)
-        return CLS_SUCCESS;
-    return error_set(CLS_ERROR_INVALID_VALUE, "%s: out is null or of a wrong size", call);
-}
+/* The profile, for a call that fills a caller's struct. */
+#define OPEN_FOR(type, out, handle, profile) open_for(SIZED_CHECK(type, out), handle, profile)
 
-/* The profile, for a call that fills a struct of `wanted` bytes; its size is null when the struct is. */
-static cls_status open_for(const char *call, const size_t *size, size_t wanted, cls_profile handle,
-                           struct profile **out) {
-    cls_status status = check_size(call, size, wanted);
-    return status ? status : profile_get(handle, out);
+static cls_status open_for(cls_status checked, cls_profile handle, struct profile **out) {
+    return checked ? checked : profile_get(handle, out);
 }
 
 cls_status cls_profile_get_record(cls_profile handle, size_t i, cls_profile_record *out) {
     struct profile *profile;
-    cls_status status = open_for(__func__, out ? &out->size : NULL, sizeof *out, handle, &profile);
+    cls_status status = OPEN_FOR(cls_profile_record, out, handle, &profile);
     if (status)
         return status;
     status =
@@ -55,17 +50,17 @@ cls_status cls_profile_get_record(cls_profile handle, size_t i, cls_profile_reco
 
 cls_status cls_profile_get_summary(cls_profile handle, cls_profile_summary *out) {
     struct profile *profile;
-    cls_status status = open_for(__func__, out ? &out->size : NULL, sizeof *out, handle, &profile);
+    cls_status status = OPEN_FOR(cls_profile_summary, out, handle, &profile);
     if (status)
         return status;
-    *out = profile->summary;
+    SIZED_OUT(cls_profile_summary, out, &profile->summary);
     profile_put(profile);
     return CLS_SUCCESS;
 }
 
 cls_status cls_profile_get_stream(cls_profile handle, size_t i, cls_profile_stream *out) {
     struct profile *profile;
-    cls_status status = open_for(__func__, out ? &out->size : NULL, sizeof *out, handle, &profile);
+    cls_status status = OPEN_FOR(cls_profile_stream, out, handle, &profile);
     if (status)
         return status;
     status = copy_item(__func__, (struct items){profile->streams, profile->n_streams, sizeof *out},
@@ -107,7 +102,7 @@ static cls_status check_stream(const struct profile *profile, size_t stream) {
 cls_status cls_profile_get_operation(cls_profile handle, size_t stream, size_t i,
                                      cls_profile_operation *out) {
     struct profile *profile;
-    cls_status status = open_for(__func__, out ? &out->size : NULL, sizeof *out, handle, &profile);
+    cls_status status = OPEN_FOR(cls_profile_operation, out, handle, &profile);
     if (status)
         return status;
     size_t row = stream == CLS_PROFILE_ALL ? profile->n_streams : stream;
@@ -127,14 +122,14 @@ static cls_status overlap(struct profile *profile, const struct group *a, const 
     cls_profile_overlap found = CLS_PROFILE_OVERLAP_INIT;
     cls_status status = group_overlap(profile, a, b, &found);
     if (!status)
-        *out = found;
+        SIZED_OUT(cls_profile_overlap, out, &found);
     return status;
 }
 
 cls_status cls_profile_get_stream_overlap(cls_profile handle, size_t a, size_t b,
                                           cls_profile_overlap *out) {
     struct profile *profile;
-    cls_status status = open_for(__func__, out ? &out->size : NULL, sizeof *out, handle, &profile);
+    cls_status status = OPEN_FOR(cls_profile_overlap, out, handle, &profile);
     if (status)
         return status;
     status = check_stream(profile, a > b ? a : b);
@@ -148,7 +143,7 @@ cls_status cls_profile_get_stream_overlap(cls_profile handle, size_t a, size_t b
 cls_status cls_profile_get_kind_overlap(cls_profile handle, cls_command_kind a, cls_command_kind b,
                                         cls_profile_overlap *out) {
     struct profile *profile;
-    cls_status status = check_size(__func__, out ? &out->size : NULL, sizeof *out);
+    cls_status status = SIZED_CHECK(cls_profile_overlap, out);
     if (!status && (!is_work_kind(a) || !is_work_kind(b)))
         status =
             error_set(CLS_ERROR_INVALID_VALUE, "%s and %s: one of them is not work of a device",

@@ -74,9 +74,9 @@ static void bad_place(const struct arg *arg, unsigned slot, struct bad_list *lis
 
 /* --- what to compute, stages and steps: null, of a wrong size, and incomplete --- */
 
-static void bad_structs(struct bad_list *list, const void *short_one, const void *empty) {
+static void bad_structs(struct bad_list *list, const void *longer, const void *empty) {
     add_bad(list, "null", CLS_ERROR_INVALID_VALUE, of_pointer(NULL));
-    add_bad(list, "of a wrong size", CLS_ERROR_INVALID_VALUE, of_pointer(short_one));
+    add_bad(list, "of a wrong size", CLS_ERROR_INVALID_VALUE, of_pointer(longer));
     add_bad(list, "incomplete", CLS_ERROR_INVALID_VALUE, of_pointer(empty));
 }
 
@@ -89,11 +89,11 @@ static union value good_compute(const struct arg *arg, unsigned slot) {
 }
 
 static void bad_compute(const struct arg *arg, unsigned slot, struct bad_list *list) {
-    static const cls_compute small = {.size = 8, .fn = compute_nothing};
+    static const cls_compute large = {.size = sizeof large + sizeof(size_t), .fn = compute_nothing};
     static const cls_compute empty = CLS_COMPUTE_INIT;
     (void)arg;
     (void)slot;
-    bad_structs(list, &small, &empty);
+    bad_structs(list, &large, &empty);
 }
 
 static union value good_stage(const struct arg *arg, unsigned slot) {
@@ -104,14 +104,15 @@ static union value good_stage(const struct arg *arg, unsigned slot) {
 }
 
 static void bad_stage(const struct arg *arg, unsigned slot, struct bad_list *list) {
-    static const cls_stage small = {.size = 8, .name = "b", .fn = stage_nothing};
+    static const cls_stage large = {
+        .size = sizeof large + sizeof(size_t), .name = "b", .fn = stage_nothing};
     static const cls_stage empty = CLS_STAGE_INIT;
     static const char *const lost = "lost";
     static const cls_stage nowhere = {
         .size = sizeof nowhere, .name = "c", .fn = stage_nothing, .inputs = &lost, .n_inputs = 1};
     (void)arg;
     (void)slot;
-    bad_structs(list, &small, &empty);
+    bad_structs(list, &large, &empty);
     add_bad(list, "of a lost buffer", CLS_ERROR_NOT_FOUND, of_pointer(&nowhere));
 }
 
@@ -135,7 +136,8 @@ static union value good_step(const struct arg *arg, unsigned slot) {
 }
 
 static void bad_step(const struct arg *arg, unsigned slot, struct bad_list *list) {
-    static const cls_buffered_step empty = CLS_BUFFERED_STEP_INIT, small = {.size = 8};
+    static const cls_buffered_step empty = CLS_BUFFERED_STEP_INIT,
+                                   large = {.size = sizeof large + sizeof(size_t)};
     static cls_buffered_step stale, orphan, foreign, idle;
     (void)arg;
     (void)slot;
@@ -143,7 +145,7 @@ static void bad_step(const struct arg *arg, unsigned slot, struct bad_list *list
     orphan = step_with(stock.handles[TRIPLE_BUFFER].orphan, &good_computing);
     foreign = step_with(stock.handles[TRIPLE_BUFFER].live, &good_computing);
     idle = step_with(stock.ring, NULL);
-    bad_structs(list, &small, &empty);
+    bad_structs(list, &large, &empty);
     add_bad(list, "a stale ring", CLS_ERROR_INVALID_HANDLE, of_pointer(&stale));
     add_bad(list, "an orphaned ring", CLS_ERROR_CONTEXT_DESTROYED, of_pointer(&orphan));
     add_bad(list, "another context's ring", CLS_ERROR_WRONG_CONTEXT, of_pointer(&foreign));

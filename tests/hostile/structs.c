@@ -6,11 +6,12 @@
 
 /* --- structs that begin with their size --- */
 
-enum { BAD_SIZES = 6 };
+enum { BAD_SIZES = 7 };
 
 static size_t bad_struct_size(const struct arg *arg, unsigned i) {
     const size_t good = arg->struct_size;
-    const size_t sizes[BAD_SIZES] = {0, 1, good - 1, good + 1, good * 2, SIZE_MAX};
+    const size_t sizes[BAD_SIZES] = {
+        0, 1, sizeof good - 1, good - 1, good + 1, good + sizeof good, SIZE_MAX};
     return sizes[i];
 }
 

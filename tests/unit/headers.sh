@@ -47,6 +47,17 @@ for header in $HEADERS; do
     fi
 done
 
+sized_structs() {
+    (cd "$srcdir" && cat $(for header in $HEADERS; do [ ! -e "$header" ] || echo "$header"; done)) |
+        sed -n 's/^ *size_t size; .*sizeof(\(cls_[a-z_]*\)).*/\1/p'
+}
+not_tried=$(sized_structs | while read -r type; do
+    grep -qw "$type" "$srcdir/tests/api/test_struct_sizes.c" || echo "$type"
+done)
+few=$(sized_structs | awk 'END {if (NR < 30) print "only " NR " found"}')
+check "the structs that begin with their size are found" "$few"
+check "tests/api/test_struct_sizes tries each of them" "$not_tried"
+
 # What the macros stand for is no cast of C's either, and neither is what an inline function does; g++ does not
 # look into these.
 values() {
