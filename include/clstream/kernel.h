@@ -53,9 +53,10 @@ CLS_API cls_status cls_kernel_destroy(cls_kernel kernel);
 
 /** Kinds of kernel arguments. */
 typedef enum cls_arg_kind {
-    CLS_ARG_BUFFER = 0, /**< a __global or __constant pointer */
-    CLS_ARG_VALUE = 1,  /**< a value, passed by copy */
-    CLS_ARG_LOCAL = 2   /**< __local memory, by its size */
+    CLS_ARG_BUFFER = 0,     /**< a __global or __constant pointer */
+    CLS_ARG_VALUE = 1,      /**< a value, passed by copy */
+    CLS_ARG_LOCAL = 2,      /**< __local memory, by its size */
+    CLS_ARG_BUFFER_PART = 3 /**< a __global or __constant pointer to a part of a buffer */
 } cls_arg_kind;
 
 /** How a kernel accesses a buffer. Only the race checker (clstream/check.h) uses it. */
@@ -71,8 +72,8 @@ typedef struct cls_arg {
     cls_arg_kind kind; /**< says which of the other fields apply */
     cls_access access; /**< of a buffer; if not UNKNOWN, applies to the `size` bytes from
                             `part.offset` */
-    size_t size;       /**< size in bytes of a value, of __local memory or of the declared
-                            part */
+    size_t size;       /**< size in bytes of a value, of __local memory or of the declared or
+                            passed part */
     union {
         cls_buffer buffer;
         struct {
@@ -104,6 +105,21 @@ static inline cls_arg cls_arg_declared(cls_buffer buffer, cls_access access, siz
     cls_arg arg;
     arg.kind = CLS_ARG_BUFFER;
     arg.access = access;
+    arg.size = bytes;
+    arg.u.part.buffer = buffer;
+    arg.u.part.offset = offset;
+    return arg;
+}
+
+/**
+ * A part of a buffer: the kernel gets a pointer to byte `offset`, and accesses nothing but the `bytes`
+ * bytes from there on. `offset` is a multiple of cls_device_info.base_align, and `bytes` is not 0. For
+ * the race checker, set `access` of the result.
+ */
+static inline cls_arg cls_arg_buffer_at(cls_buffer buffer, size_t offset, size_t bytes) {
+    cls_arg arg;
+    arg.kind = CLS_ARG_BUFFER_PART;
+    arg.access = CLS_ACCESS_UNKNOWN;
     arg.size = bytes;
     arg.u.part.buffer = buffer;
     arg.u.part.offset = offset;
@@ -200,11 +216,12 @@ static inline cls_launch cls_launch_3d(size_t x, size_t y, size_t z) {
  * @retval CLS_ERROR_INVALID_VALUE  wrong dims or sizes, a local size above the kernel's or the
  *                                  device's limit, more __local memory than the device has, a wrong
  *                                  number of arguments, a value of another size than the
- *                                  parameter's (as far as the driver checks it), or a parameter
- *                                  that is an image
+ *                                  parameter's (as far as the driver checks it), a parameter
+ *                                  that is an image, or a part of a buffer that is of 0 bytes or
+ *                                  not aligned; the detail has the alignment
  * @retval CLS_ERROR_INVALID_HANDLE the kernel, the stream or a buffer argument
  * @retval CLS_ERROR_WRONG_CONTEXT  a buffer or the stream belongs to another context
- * @retval CLS_ERROR_OUT_OF_RANGE   a declared part ends past the end of its buffer
+ * @retval CLS_ERROR_OUT_OF_RANGE   a declared or passed part ends past the end of its buffer
  */
 CLS_API cls_status cls_kernel_launch_async(cls_kernel kernel, const cls_launch *launch,
                                            const cls_arg *args, unsigned n_args, cls_stream stream);

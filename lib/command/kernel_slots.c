@@ -92,7 +92,7 @@ bool kernel_slot_knows(const struct kernel_slot *slot, unsigned i, const cls_arg
            (arg->kind == CLS_ARG_LOCAL || same_bytes(known->u.bytes, arg->u.bytes, arg->size));
 }
 
-/* Of a value of more bytes nothing is kept. */
+/* Of a value of more bytes, and of a part of a buffer, nothing is kept. */
 static struct arg_cache arg_cache_of(const cls_arg *arg, cl_mem memory) {
     struct arg_cache cached = {.kind = arg->kind, .size = arg->size};
     if (arg->kind == CLS_ARG_BUFFER) {
@@ -102,13 +102,15 @@ static struct arg_cache arg_cache_of(const cls_arg *arg, cl_mem memory) {
     } else if (arg->kind == CLS_ARG_VALUE) {
         memcpy(cached.u.bytes, arg->u.bytes, sizeof cached.u.bytes);
         cached.size = arg->size <= sizeof cached.u.bytes ? arg->size : 0;
+    } else if (arg->kind == CLS_ARG_BUFFER_PART) {
+        cached.size = 0;
     }
     return cached;
 }
 
 cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
                             cl_mem memory) {
-    const bool is_buffer = arg->kind == CLS_ARG_BUFFER;
+    const bool is_buffer = arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART;
     const void *value = arg->size > sizeof arg->u.bytes ? arg->u.pointer : arg->u.bytes;
     if (arg->kind == CLS_ARG_LOCAL)
         value = NULL;

@@ -7,6 +7,7 @@
 #include "command/kernel.h"
 #include "command/kernel_slots.h"
 #include "memory/buffer.h"
+#include "memory/part.h"
 #include "stream/context.h"
 #include "stream/stream.h"
 
@@ -96,15 +97,18 @@ static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_
     static const char *const names[] = {"", "a buffer", "a value", "__local memory",
                                         "an image, which cannot be passed"};
     enum parameter_kind has = kernel->parameters[i];
-    if (RARELY((unsigned)arg->kind > CLS_ARG_LOCAL))
+    const bool is_buffer = arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART;
+    const enum parameter_kind wants =
+        is_buffer ? PARAMETER_BUFFER : (enum parameter_kind)(arg->kind + 1);
+    if (RARELY((unsigned)arg->kind > CLS_ARG_BUFFER_PART))
         return error_set(CLS_ERROR_INVALID_VALUE,
                          "argument %u is of an unknown kind; make it with cls_arg_*", i);
     if (RARELY((unsigned)arg->access > CLS_ACCESS_READ_WRITE))
         return error_set(CLS_ERROR_INVALID_VALUE, "argument %u has an unknown cls_access", i);
-    if (RARELY(has != PARAMETER_UNKNOWN && has != (enum parameter_kind)(arg->kind + 1)))
+    if (RARELY(has != PARAMETER_UNKNOWN && has != wants))
         return error_set(CLS_ERROR_INVALID_VALUE, "'%s': parameter %u is %s", kernel->label, i,
                          names[has]);
-    if (arg->kind == CLS_ARG_BUFFER)
+    if (is_buffer)
         return CLS_SUCCESS;
     if (!arg->size)
         return error_set(CLS_ERROR_INVALID_VALUE, "argument %u has 0 bytes", i);
@@ -162,19 +166,46 @@ static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg
     return kernel_slot_tell(slot, i, arg, memory);
 }
 
+/* The command keeps the buffer, which those look for who ask who uses it, and the part. */
+COLD static cls_status set_part(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
+                                struct command *command) {
+    struct buffer *buffer;
+    struct buffer_part *part;
+    cls_status status = take_buffer(slot->kernel, i, arg->u.part.buffer, NULL, command, &buffer);
+    if (!status)
+        status = buffer_part_new(buffer, arg->u.part.offset, arg->size, &part);
+    if (status)
+        return status;
+    status = command_keep(command, &part->object);
+    if (status)
+        object_release(&part->object);
+    return status ? status : kernel_slot_tell(slot, i, arg, part->memory);
+}
+
 static cls_status set_one(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
                           const struct refs *lender, struct command *command) {
     const bool known = kernel_slot_knows(slot, i, arg);
     cls_status status = known && !arg->access ? CLS_SUCCESS : check_kind(slot->kernel, i, arg);
     if (!status && arg->kind == CLS_ARG_BUFFER)
         return set_buffer(slot, i, arg, known, lender, command);
+    if (!status && RARELY(arg->kind == CLS_ARG_BUFFER_PART))
+        return set_part(slot, i, arg, command);
     return status || known ? status : kernel_slot_tell(slot, i, arg, NULL);
+}
+
+/* With one the command keeps more than its arguments are, and there is no room for what it borrows. */
+static bool has_part(const cls_arg *args, unsigned n_args) {
+    bool found = false;
+    for (unsigned i = 0; i < n_args; i++)
+        found |= args[i].kind == CLS_ARG_BUFFER_PART;
+    return found;
 }
 
 static cls_status set_all(struct stream *stream, struct kernel_slot *slot, const cls_arg *args,
                           unsigned n_args, struct command *command) {
-    const struct refs *lender =
-        n_args <= COMMAND_REFS ? flights_lender(&stream->flights, stream->max_in_flight) : NULL;
+    const struct refs *lender = n_args <= COMMAND_REFS && !has_part(args, n_args)
+                                    ? flights_lender(&stream->flights, stream->max_in_flight)
+                                    : NULL;
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < n_args && !status; i++)
         status = set_one(slot, i, &args[i], lender, command);

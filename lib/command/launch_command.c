@@ -48,12 +48,13 @@ static void add_arg(struct touches *touches, const struct device *device, const 
     struct buffer *buffer = object_acquire(&buffer_pool, arg->u.buffer);
     if (!buffer)
         return;
-    struct byte_span span = byte_span_1d(arg->u.part.offset, arg->size);
-    if (arg->access == CLS_ACCESS_UNKNOWN)
+    const struct byte_span span = byte_span_1d(arg->u.part.offset, arg->size);
+    const bool unknown = arg->access == CLS_ACCESS_UNKNOWN;
+    if (unknown && arg->kind == CLS_ARG_BUFFER)
         touches_add_whole(touches, device, buffer->memory, writable, true);
     else
-        touches_add_buffer(touches, device, buffer->memory, &span, arg->access != CLS_ACCESS_READ,
-                           false);
+        touches_add_buffer(touches, device, buffer->memory, &span,
+                           unknown ? writable : arg->access != CLS_ACCESS_READ, unknown);
     buffer_put(buffer);
 }
 
@@ -67,7 +68,9 @@ void touch_args(struct touches *touches, const struct device *device, const stru
             touches_add_buffer(touches, device, own->u.part.buffer->memory, &span, own->writes,
                                false);
         }
-        if (arg && arg->kind == CLS_ARG_BUFFER && arg->u.buffer)
+        const bool is_buffer =
+            arg && (arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART);
+        if (is_buffer && arg->u.buffer)
             add_arg(touches, device, arg,
                     !kernel_parameter_is_const(device, command->u.launch.instance, i));
     }

@@ -273,9 +273,11 @@ cls_status cls_async_coordinator_queue_download(cls_async_coordinator coordinato
 
 static unsigned kernel_buffers(const cls_compute *compute, cls_buffer *buffers) {
     unsigned n = 0;
-    for (unsigned i = 0; i < compute->n_args; i++)
-        if (compute->args[i].kind == CLS_ARG_BUFFER && compute->args[i].u.buffer)
-            buffers[n++] = compute->args[i].u.buffer;
+    for (unsigned i = 0; i < compute->n_args; i++) {
+        const cls_arg *arg = &compute->args[i];
+        if ((arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART) && arg->u.buffer)
+            buffers[n++] = arg->u.buffer;
+    }
     return n;
 }
 

@@ -147,7 +147,7 @@ static void bad_launch(const struct arg *arg, unsigned slot, struct bad_list *li
         add_bad(list, "a shape that is none", CLS_ERROR_INVALID_VALUE, of_pointer(&shapes[i]));
 }
 
-enum { LAUNCH_ARGS = 2, LAUNCHES = 9 };
+enum { LAUNCH_ARGS = 2, LAUNCHES = 14 };
 
 static union value good_args(const struct arg *arg, unsigned slot) {
     static cls_arg args[LAUNCH_ARGS];
@@ -170,6 +170,11 @@ static void bad_args(const struct arg *arg, unsigned slot, struct bad_list *list
         {cls_arg_buffer((cls_buffer)(uintptr_t)8), cls_arg_u32(7), CLS_ERROR_INVALID_HANDLE},
         {cls_arg_buffer(of->orphan), cls_arg_u32(7), CLS_ERROR_CONTEXT_DESTROYED},
         {cls_arg_buffer(of->foreign), cls_arg_u32(7), CLS_ERROR_WRONG_CONTEXT},
+        {cls_arg_buffer_at(of->stale, 0, 4), cls_arg_u32(7), CLS_ERROR_INVALID_HANDLE},
+        {cls_arg_buffer_at(of->orphan, 0, 4), cls_arg_u32(7), CLS_ERROR_CONTEXT_DESTROYED},
+        {cls_arg_buffer_at(of->foreign, 0, 4), cls_arg_u32(7), CLS_ERROR_WRONG_CONTEXT},
+        {cls_arg_buffer_at(of->live, 0, 0), cls_arg_u32(7), CLS_ERROR_INVALID_VALUE},
+        {cls_arg_buffer_at(of->live, 0, BUFFER_BYTES + 1), cls_arg_u32(7), CLS_ERROR_OUT_OF_RANGE},
         {cls_arg_buffer(of->live), cls_arg_u8(7), CLS_ERROR_INVALID_VALUE},
         {cls_arg_buffer(of->live), cls_arg_u64(7), CLS_ERROR_INVALID_VALUE},
         {cls_arg_buffer(of->live), cls_arg_value(NULL, 4), CLS_ERROR_INVALID_VALUE},

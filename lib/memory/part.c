@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "memory/part.h"
+
+#include "base/error.h"
+#include "base/range.h"
+#include "driver/memory.h"
+#include "memory/buffer.h"
+#include "stream/context.h"
+
+static void part_finalize(struct object *object) {
+    const struct buffer_part *part = (const struct buffer_part *)(const void *)object;
+    memory_release(part->device, part->memory);
+}
+
+static struct object_pool part_pool =
+    OBJECT_POOL(27, sizeof(struct buffer_part), "part of a buffer", part_finalize);
+
+static cls_status check(const struct buffer *buffer, size_t offset, size_t bytes) {
+    const size_t align = buffer->context->device->info.base_align;
+    if (!bytes)
+        return error_set(CLS_ERROR_INVALID_VALUE, "a part of 0 bytes of a buffer");
+    if (offset % align)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "a part at byte %zu of its buffer: this device takes multiples of %zu",
+                         offset, align);
+    return range_check(offset, bytes, buffer->bytes);
+}
+
+/* OpenCL has no parts of parts: a slot of a memory pool and a caller's sub-buffer lie in their root. */
+cls_status buffer_part_new(const struct buffer *buffer, size_t offset, size_t bytes,
+                           struct buffer_part **out) {
+    const struct device *device = buffer->context->device;
+    struct memory_place place;
+    cl_mem memory;
+    cls_status status = check(buffer, offset, bytes);
+    if (status)
+        return status;
+    memory_find(device, buffer->memory, &place);
+    status = memory_create_part(device, place.root, place.origin + offset, bytes, &memory);
+    if (status)
+        return status;
+    struct buffer_part *part = object_create(&part_pool);
+    if (!part) {
+        memory_release(device, memory);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a part of a buffer");
+    }
+    part->device = device;
+    part->memory = memory;
+    *out = part;
+    return CLS_SUCCESS;
+}
