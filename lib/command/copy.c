@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of one dimension. */
+/* Copies of contiguous bytes: host to device, device to host, and buffer to buffer. */
 #include "base/error.h"
 #include "command/copy_call.h"
 #include "memory/staging.h"
@@ -31,7 +31,7 @@ const struct command_type type_read = {
 static const struct command_type type_copy = {
     .kind = CLS_COMMAND_COPY_D2D, .label = "copy_d2d", .enqueue = copy, .touch = touch_copy};
 
-/* A copy from or to host memory, which one to a device only reads. */
+/* A copy between a buffer and host memory; a copy to the device only reads the host memory. */
 struct host_copy {
     bool to_device;
     size_t offset; /* in the buffer */

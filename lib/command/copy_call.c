@@ -32,7 +32,7 @@ static cls_status take_stream(struct copy_call *call, cls_stream stream) {
     return status ? copy_call_end(call, status) : CLS_SUCCESS;
 }
 
-/* Nothing is held, and the command without its type and arguments. */
+/* Sets up a call that holds nothing yet; the command's type and arguments are the caller's to fill in. */
 static void copy_call_init(struct copy_call *call) {
     call->stream = NULL;
     call->to = call->from = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the copies, fills and prefetches share: a call looks up its stream and buffers, checks its ranges,
+ * The steps common to all copies, fills and prefetches: a call looks up its stream and buffers, checks its ranges,
  * fills in a command and submits it; the blocking form then waits for its position.
  *
  *     cls_status status = copy_call_begin(&t, ...);
@@ -20,12 +20,11 @@ struct copy_call {
     struct command command;
 };
 
-/* Looks up the handles that are asked for (NULL: none) and checks that they go together. On failure
- * nothing is held. */
+/* Looks up the handles (NULL: none of that role) and checks that they are of one context. On failure nothing is held. */
 cls_status copy_call_begin(struct copy_call *call, cls_stream stream, const cls_buffer *to,
                            const cls_buffer *from);
 
-/* The same for one buffer that is only moved: whoever's turn it is to use it. */
+/* The same for a prefetch of one buffer, whether the host or the device owns it (memory/svm_owner.h). */
 cls_status copy_call_begin_moving(struct copy_call *call, cls_stream stream, cls_buffer buffer);
 
 /* The same on a stream that the caller keeps: ends with copy_call_submit_entered or copy_call_drop. */
@@ -36,22 +35,22 @@ void copy_call_drop(struct copy_call *call);
 /* Submits with the stream entered (stream/stream.h), and leaves it; nothing is held any more. */
 cls_status copy_call_submit_entered(struct copy_call *call, uint64_t *position);
 
-/* cls_copy_h2d_async (`to_device`) and cls_copy_d2h_async of at least one byte up to the submission: all that can be
- * known to be wrong is found (command/copy.c). */
+/* Does all of cls_copy_h2d_async (`to_device`) or cls_copy_d2h_async, of at least one byte, but the submission: every
+ * error of the arguments is reported here (command/copy.c). */
 cls_status copy_call_prepare(struct copy_call *call, struct stream *stream, bool to_device,
                              cls_buffer buffer, size_t offset, void *host, size_t bytes);
 
-/* cls_copy_d2h_async from a buffer that the caller keeps, with a handle or without. */
+/* cls_copy_d2h_async from a buffer that the caller keeps, whether or not it has a handle. */
 cls_status copy_call_read_kept(struct stream *stream, struct buffer *src, size_t offset, void *dst,
                                size_t bytes);
 
 /* Releases what is held; returns `status`. */
 cls_status copy_call_end(struct copy_call *call, cls_status status);
 
-/* Submits the command; only the stream is held then. */
+/* Submits the command, which takes the buffers' references; the call then holds the stream only. */
 cls_status copy_call_hand_in(struct copy_call *call, uint64_t *position);
 
-/* Submits the command, waits for it where the call blocks, and ends the transfer. */
+/* Submits the command, waits for it if the call blocks, and ends the call. */
 cls_status copy_call_submit(struct copy_call *call, bool blocking);
 
 /* Whether a copy goes through pinned chunks: pageable memory, on a device whose driver would block in the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of 2-D rectangles. */
+/* Copies of 2-D rectangles: host to device, device to host, and buffer to buffer. */
 #include "base/error.h"
 #include "command/copy_call.h"
 #include "command/op.h"
@@ -40,7 +40,7 @@ static const struct command_type type_copy_rect = {.kind = CLS_COMMAND_COPY_D2D,
                                                    .enqueue = copy_rect,
                                                    .touch = touch_rect};
 
-/* Work-items of the kernel at most; of more bytes each takes several, as far apart as there are items. */
+/* Most work-items of the copy kernel. For more bytes than that, each copies several, a stride of all items apart. */
 enum { MOST_ITEMS = 1 << 20 };
 
 /* The bytes from the first to the last of one side of a rectangle; false when that overflows. */
@@ -68,8 +68,8 @@ static cls_status check_rect(const struct copy_call *t, const cls_rect *rect) {
     return status ? status : check_side(t->from, rect->src_offset, rect->src_pitch, rect);
 }
 
-/* Begins a rectangle transfer with the checks that all three share. With an empty rectangle the transfer
- * is already ended and `*done` set. */
+/* Begins a rectangle copy with the checks common to all three. For an empty rectangle it ends the call and sets
+ * `*done`. */
 static cls_status rect_begin(struct copy_call *t, cls_stream stream, const cls_buffer *to,
                              const cls_buffer *from, const cls_rect *rect, bool *done) {
     if (!rect)
@@ -139,7 +139,7 @@ static cls_status rect_d2h(void *dst, cls_buffer src, const cls_rect *rect, cls_
     return copy_call_submit(&t, blocking);
 }
 
-/* Rectangles of one buffer: refused where their spans meet, unless rows of one pitch pass each other. */
+/* Whether two rectangles of one buffer overlap: their spans meet, unless rows of equal pitch pass each other. */
 static bool rects_overlap(const cls_rect *rect) {
     size_t dst_end = host_span(rect->dst_offset, rect->dst_pitch, rect);
     size_t src_end = host_span(rect->src_offset, rect->src_pitch, rect);
@@ -160,7 +160,7 @@ static bool is_part(const struct device *device, const struct buffer *buffer) {
     return place.root != buffer->memory;
 }
 
-/* Whether its rows begin in one row of the pitch and end in the next. */
+/* Whether the rectangle's rows begin in one row of the pitch and end in the next. */
 static bool is_split(size_t offset, size_t pitch, size_t width) {
     return offset % pitch > pitch - width;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills. */
+/* Fills of a buffer with a repeated pattern. */
 #include <string.h>
 
 #include "base/error.h"

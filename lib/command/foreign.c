@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Foreign code as a command: what knows no wait lists (CLBlast) or is the user's own enqueues on an
- * in-order queue, the stream's companion, entered behind one merged wait and left with one event. It runs
- * on a worker, for it may take long: a library compiles its kernels at the first call. A library's call
- * whose kernels are known to be compiled needs neither where the stream's own queue is in order.
+ * Foreign code as a command: a call of CLBlast, which takes no wait lists, or the user's own enqueues. Both enqueue on
+ * the stream's companion, an in-order queue: a marker first makes it wait for all that is ahead, and one event marks the
+ * end. The command runs on a worker, because a library compiles its kernels at the first call, which takes long. Where
+ * the stream's own queue is in order, a library call with its kernels compiled needs neither companion nor worker.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static cls_status find_companion(struct stream *stream) {
     return CLS_SUCCESS;
 }
 
-/* Enters the companion behind one merged wait for all that is ahead. */
+/* Makes the companion wait for all that is ahead, by one merged wait. */
 static cls_status enter(struct stream *stream, struct command *command) {
     cls_status status = handover_choose_queue(stream, command);
     if (!status)
@@ -84,7 +84,8 @@ static cls_status enter(struct stream *stream, struct command *command) {
     return status;
 }
 
-/* Without an event nothing is to be known of what was enqueued. Returns why there is none. */
+/* Ends the enqueued work with a marker, whose event says when it is done. If the driver refuses the marker, the end
+ * cannot be known and the command is abandoned. */
 static cls_status leave(struct stream *stream, struct command *command, cl_event *event) {
     const struct device *device = stream->context->device;
     struct queue *queue = stream->companion; /* only this worker, now, would change it */
@@ -100,7 +101,7 @@ static cls_status leave(struct stream *stream, struct command *command, cl_event
     return status;
 }
 
-/* What is called between entering and leaving; returns a cl_int. */
+/* The foreign function, called between entering and leaving the companion; returns a cl_int. */
 typedef int (*body)(struct stream *stream, cl_command_queue queue, const struct command *command);
 
 static struct run_result run_on_companion(struct stream *stream, struct command *command,
@@ -157,7 +158,7 @@ static struct run_result run_library(struct stream *stream, struct command *comm
     return run_on_companion(stream, command, call_library);
 }
 
-/* Only on an in-order queue, where a marker holds back what comes behind it. */
+/* For in-order queues only, where a marker holds back the commands behind it. */
 static cls_status enqueue_library(struct target target, const struct command *command,
                                   struct wait_list waits, cl_event *event) {
     cls_status status =
@@ -186,8 +187,8 @@ static const struct command_type type_library_inline = {.kind = CLS_COMMAND_FORE
                                                         .touch = touch_args,
                                                         .discard = discard_library};
 
-/* Whether the call can be enqueued by whoever submits it: nothing is left to compile, and the stream's
- * queue orders what the library does not. */
+/* Whether the submitting thread may enqueue the call itself: nothing is left to compile, and the stream's own queue
+ * is in order, so that the library needs no wait lists. */
 static bool may_go_inline(struct stream *stream, uint32_t compiled) {
     if ((atomic_load(&stream->context->compiled_calls) & compiled) != compiled)
         return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The user's own enqueues as a command of a stream (cls_stream_foreign_async). */
+/* The type of the command that calls the user's function to enqueue OpenCL work itself (cls_stream_foreign_async). */
 #ifndef CLSTREAM_COMMAND_FOREIGN_H
 #define CLSTREAM_COMMAND_FOREIGN_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels inside. A kernel keeps a few cl_kernel instances; a launch takes one, sets its arguments,
- * enqueues it and gives it back, so that no argument state is ever shared.
+ * struct kernel and struct program, the objects behind cls_kernel and cls_program. A kernel keeps a few cl_kernel
+ * instances; a launch takes one, sets its arguments, enqueues it and gives it back, so that threads never share argument
+ * state.
  */
 #ifndef CLSTREAM_COMMAND_KERNEL_H
 #define CLSTREAM_COMMAND_KERNEL_H
@@ -18,22 +19,22 @@ struct program;
 
 enum { KERNEL_INSTANCES = 8 };
 
-/* What each launch looks at comes first, in one cache line. */
+/* The members that each launch reads come first, in one cache line. */
 struct kernel {
     struct object object;
-    struct context *context; /* retained, but by one of the library's own, which the context owns */
+    struct context *context; /* retained, except by the library's own, which it owns */
     const char *label;       /* interned */
     enum parameter_kind *parameters;
     unsigned n_parameters;
-    bool takes_local; /* it has __local memory, or may have, so that each launch adds it up */
-    bool has_group;   /* its source allows one group only */
-    size_t group[3];  /* that one; all 0: any */
+    bool takes_local; /* has or may have __local memory: each launch adds up its bytes */
+    bool has_group;   /* the source fixes the group size (reqd_work_group_size) */
+    size_t group[3];  /* the fixed group size; all 0: any */
     size_t max_group;
-    size_t max_line;         /* the same of a group in one dimension */
-    size_t local_bytes;      /* of __local memory, but for its arguments */
-    struct program *program; /* retained; NULL for one of the library's own */
+    size_t max_line;         /* max_group for a group in one dimension */
+    size_t local_bytes;      /* of __local memory, without that of __local arguments */
+    struct program *program; /* retained; NULL for the library's own kernels */
     cl_program cl;
-    char name[64]; /* the function's */
+    char name[64]; /* of the kernel function */
     _Atomic(cl_kernel) instances[KERNEL_INSTANCES];
 };
 
@@ -59,16 +60,16 @@ struct command;
 struct kernel_slot;
 struct stream;
 
-/* cls_kernel_launch_async with the stream entered (stream/stream.h), which it leaves in every case. `position`
- * may be NULL, and stays as it is where there are no work-items. */
+/* cls_kernel_launch_async on a stream that the caller has entered (stream/stream.h); leaves it in every case.
+ * `position` may be NULL; a launch of no work-items does not set it. */
 cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_launch *how,
                           const cls_arg *args, unsigned n_args, uint64_t *position);
 
-/* Makes a launch of a slot's kernel, which it borrows, but for its shape: the arguments are to be set, and the
- * launch is to be submitted, before the stream's lock is left. */
+/* Makes a launch command without a shape that borrows the slot's kernel. The caller sets the arguments and submits the
+ * launch before it drops the stream's lock. */
 void kernel_command(struct kernel_slot *slot, struct command *out);
 
 extern const struct command_type type_launch;
-touch_fn touch_args; /* of launches, and of calls that name their arguments alike */
+touch_fn touch_args; /* for launches, and for other commands with a struct launch_args */
 
 #endif

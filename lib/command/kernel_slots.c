@@ -9,9 +9,9 @@
 #include "stream/context.h"
 #include "stream/stream.h"
 
-/* The kernel stays until the commands that were launched from the slot have retired: its reference goes to
- * the newest flight. Where that cannot be kept, OpenCL's own rule that a queued command keeps its kernel
- * has to do. */
+/* Frees a slot. The kernel's reference moves to the stream's newest flight, so that the kernel stays until the commands
+ * launched from the slot have retired. Where there is no memory for that, OpenCL's rule that a queued command keeps its
+ * kernel has to be enough. */
 COLD static void free_slot(struct stream *stream, struct kernel_slot *slot) {
     struct flight *last = flight_last(&stream->flights);
     struct kernel *kernel = slot->kernel;

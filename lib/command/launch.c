@@ -19,7 +19,7 @@ void kernel_command(struct kernel_slot *slot, struct command *out) {
 
 /* --- shape --- */
 
-/* Sizes of groups are mostly powers of two, for which it takes no division. */
+/* Group sizes are mostly powers of two, which need no division. */
 static bool is_multiple(size_t n, size_t of) {
     return (of & (of - 1)) == 0 ? (n & (of - 1)) == 0 : n % of == 0;
 }
@@ -62,7 +62,7 @@ COLD static cls_status take_group(const struct kernel *kernel, struct launch_sha
                      kernel->label, group[0], group[1], group[2]);
 }
 
-/* 0 items in one dimension are none in all, however many there are in the others. */
+/* A launch with 0 items in one dimension is empty, whatever the others are. */
 static cls_status read_shape(const struct kernel *kernel, const cls_launch *launch,
                              struct launch_shape *out) {
     bool empty = false, overflows = false;
@@ -117,7 +117,7 @@ static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_
     return CLS_SUCCESS;
 }
 
-/* The buffer, when it is among what the stream's newest flight can lend to the command; else NULL. */
+/* Returns the buffer if the stream's newest flight holds it and can lend its reference to the command; else NULL. */
 static struct buffer *borrow(const struct refs *lender, cls_buffer handle,
                              struct command *command) {
     for (unsigned i = 0; lender && i < lender->count; i++)
@@ -128,7 +128,7 @@ static struct buffer *borrow(const struct refs *lender, cls_buffer handle,
     return NULL;
 }
 
-/* Borrowed, or with a reference that goes into the command. */
+/* Finds an argument's buffer: borrowed from the newest flight, or with a reference that goes into the command. */
 static cls_status take_buffer(const struct kernel *kernel, unsigned i, cls_buffer handle,
                               const struct refs *lender, struct command *command,
                               struct buffer **out) {
@@ -212,7 +212,7 @@ static cls_status set_all(struct stream *stream, struct kernel_slot *slot, const
     return status;
 }
 
-/* PoCL does not look, and aborts the process. */
+/* PoCL does not check this itself, and aborts the process. */
 COLD static cls_status check_local_memory(const struct kernel *kernel, const cls_arg *args,
                                           unsigned n_args) {
     const uint64_t most = kernel->context->device->info.local_memory;
@@ -259,7 +259,7 @@ cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_la
     return status;
 }
 
-/* The stream, retained; for NULL the default stream of the kernel's context. */
+/* Finds the stream, retained; for NULL the default stream of the kernel's context. */
 static cls_status stream_for(cls_kernel kernel_handle, cls_stream handle, struct stream **out) {
     struct kernel *kernel;
     if (handle)

@@ -21,8 +21,8 @@ static void launch_discard(struct command *command) {
         kernel_give_instance(command->u.launch.kernel, command->u.launch.instance);
 }
 
-/* With references of its own to what the stream's newest flight lends it, for which it has room: nothing is
- * lent to a launch of more arguments. */
+/* Gives a launch its own references to the buffers that the stream's newest flight lends it. There is room: a launch of
+ * more arguments borrows nothing. */
 static void own_lent(struct stream *stream, struct command *command) {
     const struct flight *lender = flight_last(&stream->flights);
     for (unsigned i = 0; command->lent >> i; i++)
@@ -42,7 +42,7 @@ static cls_status launch_own(struct stream *stream, struct command *command) {
     return status;
 }
 
-/* The buffer of a handle that another thread may be destroying: then its last use is that thread's. */
+/* Adds what an argument's buffer is used for; nothing where another thread has destroyed the handle meanwhile. */
 static void add_arg(struct touches *touches, const struct device *device, const cls_arg *arg,
                     bool writable) {
     struct buffer *buffer = object_acquire(&buffer_pool, arg->u.buffer);

@@ -96,7 +96,7 @@ cls_status cls_kernel_register(cls_kernel handle, const char *name) {
     if (status)
         return status;
     status = register_kernel(kernel, name);
-    if (status) /* on success the registry keeps the reference */
+    if (status) /* on success the table keeps the reference */
         object_release(&kernel->object);
     return status;
 }

@@ -240,7 +240,7 @@ static cls_status check_count(const struct kernel *kernel, unsigned n_args) {
                      kernel->label, kernel->n_parameters, n_args);
 }
 
-/* With the stream entered, which it leaves. */
+/* Called with the stream entered; leaves it. */
 static cls_status submit(struct stream *stream, cls_status status, struct command *command,
                          const struct op_arg *args, unsigned n_args, uint64_t *position) {
     const struct launch_args known = {.op_args = args, .count = n_args};
@@ -275,7 +275,7 @@ cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct o
 
 /* --- repeated launches --- */
 
-/* Tells an instance the arguments that it has not been told. */
+/* Sets the arguments of an instance: all for a new instance, else the fresh ones only. */
 static cls_status set_repeat(struct op_repeat *repeat, cl_kernel instance, struct buffer *fresh) {
     const struct device *device = repeat->kernel->context->device;
     const bool all = repeat->instance != instance;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a typed operation needs of the layers below: views checked and resolved, a kernel of the library's own,
- * and one launch through the stream's door. An op knows nothing of queues, order or failure.
+ * The interface through which typed operations (lib/ops) use streams: it checks and resolves the views of a call,
+ * provides the library's own kernels, and submits their launches. Queues, order and failures are handled below it.
  *
  *     struct op_call call;
  *     cls_status status = op_begin(&call, stream, views, n, blocking);
@@ -24,13 +24,13 @@ struct buffer;
 
 enum { OP_MAX_VIEWS = 4, OP_MAX_ARGS = 16 };
 
-/* A checked view: dtype valid, offset + count within the buffer, its buffer kept alive by the call. */
+/* A checked view: its dtype is valid, offset + count lies within the buffer, and the call keeps the buffer alive. */
 struct op_view {
     struct buffer *buffer;
     cls_dtype dtype;
     size_t offset;  /* elements */
     size_t count;   /* elements */
-    size_t address; /* offset in bytes; its alignment is the view's, buffers start aligned */
+    size_t address; /* offset in bytes; has the view's alignment, since buffers start aligned */
 };
 
 struct op_call {
@@ -41,7 +41,7 @@ struct op_call {
     struct op_view views[OP_MAX_VIEWS];
     unsigned n_views;
     uint64_t last_position; /* of the call's last launch; 0: none */
-    size_t copies;          /* bytes that each launch copies, for the counters; 0: it is no copy */
+    size_t copies;          /* bytes that each launch copies, for the counters; 0: not a copy */
     struct buffer *scratch;
     struct kernel *registered;
 };
@@ -55,8 +55,7 @@ cls_status op_check_range(const cls_array *array, const struct buffer *buffer);
 cls_status op_begin(struct op_call *call, cls_stream stream, const cls_array *const *views,
                     unsigned n_views, bool blocking);
 
-/* The same of buffers that the caller keeps: the handles of the views, which may have been destroyed, are
- * not looked at. */
+/* The same with buffers that the caller keeps alive: the handles in the views are ignored and may be stale. */
 cls_status op_begin_kept(struct op_call *call, cls_stream stream, const cls_array *const *views,
                          struct buffer *const *buffers, unsigned n_views, bool blocking);
 
@@ -86,7 +85,8 @@ struct kernel *op_registered(struct op_call *call, const char *name);
 /* The most work-items of one group, in one dimension, that the compiled kernel may have on this device. */
 size_t op_max_group(const struct op_call *call, struct kernel *kernel);
 
-/* The group that a kernel's source fixes, for a launch in one dimension; 0: any. Refuses a group of more. */
+/* The group size that a kernel's source fixes, for a launch in one dimension; 0: any. Refuses a kernel with a group of
+ * more dimensions. */
 cls_status op_fixed_group(const struct kernel *kernel, size_t *out);
 
 /* Temporary device memory for one op, from the context's default pool: op_end frees it in the stream's
@@ -97,21 +97,21 @@ cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out);
 struct op_arg {
     enum { OP_ARG_BUFFER, OP_ARG_VALUE, OP_ARG_LOCAL } kind;
     bool writes; /* for a buffer */
-    bool fresh;  /* of a repeated launch: each one's buffer is another */
+    bool fresh;  /* of a repeated launch: a buffer that differs from launch to launch */
     size_t size; /* of a value (at most 16), of local memory, or of the part of a buffer */
     union {
         struct {
             struct buffer *buffer;
-            size_t offset; /* in bytes, where the part begins that alone is used */
+            size_t offset; /* in bytes: where the part begins that the command uses */
         } part;
         unsigned char bytes[16];
     } u;
 };
 
-/* A buffer, passed as it is; which part of it the command uses is for the race checker. */
+/* Passes the whole buffer; offset and bytes tell the race checker which part the command uses. */
 struct op_arg op_arg_part(struct buffer *buffer, bool writes, size_t offset, size_t bytes);
 struct op_arg op_arg_view(const struct op_view *view, bool writes);
-struct op_arg op_arg_in(struct buffer *buffer); /* all of it */
+struct op_arg op_arg_in(struct buffer *buffer); /* uses all of the buffer */
 struct op_arg op_arg_out(struct buffer *buffer);
 struct op_arg op_arg_value(const void *value, size_t size);
 struct op_arg op_arg_u64(uint64_t value);
@@ -128,31 +128,31 @@ struct op_library_call {
     const void *arguments;        /* copied */
     size_t bytes;
     uint32_t
-        compiled; /* a bit that is this call's: once it has succeeded nothing is left to compile */
+        compiled; /* this call's bit, noted on its first success: no kernels are left to compile */
     const char *label; /* static */
 };
 
-/* Submits it as one command that keeps the call's views and scratch. Runs on a worker unless it is known
- * not to compile anything. */
+/* Submits the call as one command that keeps the views and scratch of `call`. It runs on a worker unless its kernels
+ * are known to be compiled. */
 cls_status op_library(struct op_call *call, const struct op_library_call *library);
 
-/* A queue to ask the device's properties with; nothing may be enqueued on it. */
+/* A queue for libraries that take one to query the device; nothing may be enqueued on it. */
 cls_status op_any_queue(const struct op_call *call, cl_command_queue *out);
 
-/* A launch that is made again and again; all zero but for what the caller fills in. Its kernel is launched
- * in no other way, and the caller serializes its use. */
+/* A launch that is repeated. The caller fills in members, leaves the rest zero, launches the kernel in no other way, and
+ * serializes the use. */
 struct op_repeat {
     struct kernel *kernel;
     struct op_arg *args;
     unsigned n_args;
-    unsigned n_fresh; /* of the arguments */
+    unsigned n_fresh; /* number of arguments with `fresh` */
     size_t global, local;
     struct object *keeper; /* keeps the buffers of the arguments that are not fresh */
-    cl_kernel instance;    /* that has been told the arguments; NULL: none */
+    cl_kernel instance;    /* the instance whose arguments are set; NULL: none */
 };
 
-/* As op_launch; `fresh` is the buffer of the arguments that are so marked. What has not changed since the
- * last time is not told again. */
+/* Like op_launch, with `fresh` as the buffer of the arguments so marked. Sets only the arguments that changed since the
+ * last launch. */
 cls_status op_launch_repeat(struct stream *stream, struct op_repeat *repeat, struct buffer *fresh,
                             uint64_t *position);
 

@@ -41,7 +41,7 @@ static cls_status build(struct context *context, const struct op_kernel_spec *sp
     return status ? status : op_kernel_generate(context, text, spec, out);
 }
 
-/* Enters a kernel, unless another thread was first: then that one counts. */
+/* Enters a kernel into the table. Returns the kernel that another thread entered first, if there is one. */
 static struct kernel *enter(struct context *context, struct op_kernels *entry) {
     struct kernel *first = look_up(context, entry->spec);
     if (first)

@@ -9,8 +9,8 @@ struct op_kernels;
 
 cls_status op_kernel_find(struct context *context, const struct op_kernel_spec *spec,
                           struct kernel **out);
-/* A kernel of generated source, for the caller to release before the context. The program is built once
- * for a text and kept with the context. */
+/* Makes a kernel of generated source, which the caller releases before the context. The program is built once for each
+ * text and kept with the context. */
 cls_status op_kernel_generate(struct context *context, const char *text,
                               const struct op_kernel_spec *spec, struct kernel **out);
 void op_kernels_free(struct op_kernels *kernels);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prefetches: hints, but for coarse unified memory, which they hand over. */
+/* Prefetches: a hint to the driver, except for coarse-grained unified memory, whose owner they change. */
 #include "base/error.h"
 #include "command/copy_call.h"
 #include "driver/quirk.h"
@@ -35,7 +35,7 @@ static cls_status migrate(struct target target, const struct command *command,
     return command_migrate(target, &command->u.migrate, waits, event);
 }
 
-/* A migration whose enqueueing would wait for the work ahead: a worker waits for that instead. */
+/* Runs on a worker, for drivers whose enqueue of a migration blocks until the work ahead is done. */
 static struct run_result run_migrate(struct stream *stream, struct command *command,
                                      cls_status so_far) {
     struct run_result result = {.status = CLS_SUCCESS};
@@ -88,7 +88,7 @@ static cls_status prepare(struct copy_call *t, bool to_host) {
     return svm_owner_pass(buffer->svm_owner, t->stream, to_host, &t->command.u.migrate.prefetch);
 }
 
-/* The command keeps the buffer, but one that is refused does not. */
+/* A refused command drops its reference to the buffer; svm_owner_submitted still needs it. */
 static cls_status submit(struct copy_call *t, uint64_t *position) {
     struct svm_owner *svm_owner = t->to->svm_owner;
     if (!svm_owner)

@@ -6,8 +6,8 @@
 struct command;
 struct stream;
 
-/* Around the user's code of a command, on a worker: blocking calls inside are refused, and the race checker
- * takes what the thread does for the command's. */
+/* Called before and after a command's user code, on a worker: in between, blocking calls are refused, and the race
+ * checker counts the thread's accesses as the command's. */
 void user_code_enter(struct stream *stream, const struct command *command);
 void user_code_leave(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Buffers inside. */
+/* struct buffer, the object behind a cls_buffer: one cl_mem with its context, size and owner. */
 #ifndef CLSTREAM_MEMORY_BUFFER_H
 #define CLSTREAM_MEMORY_BUFFER_H
 
@@ -14,39 +14,39 @@ struct context;
 struct block;
 struct fence;
 
-/* A buffer of its own, or a slot of a memory pool: then it has many lives, one an allocation, and the
- * members behind `block` are the pool's. */
+/* Either a buffer with memory of its own, or a slot of a memory pool. A slot is reused by many allocations; the members
+ * from `block` on belong to the pool. */
 struct buffer {
     struct object object;
     struct context *context; /* retained */
     cl_mem memory;
-    size_t bytes;                /* as asked for */
-    struct svm_owner *svm_owner; /* it is the host's and the device's by turns; NULL: it is not */
-    void *host;                  /* unified memory's; NULL: the buffer is none */
-    const char *owner;           /* an object that it belongs to, by what it is; NULL: the user's */
+    size_t bytes;                /* as requested */
+    struct svm_owner *svm_owner; /* of coarse-grained unified memory; NULL for all other buffers */
+    void *host;                  /* host address of unified memory; NULL: not unified memory */
+    const char *owner;           /* the kind of library object that owns it; NULL: the user does */
 
-    struct block *block; /* NULL: a buffer of its own */
+    struct block *block; /* NULL: not a slot of a pool */
     size_t capacity;     /* bytes of the slot */
     unsigned size_class;
-    _Atomic uint64_t home;    /* id of the stream that it is allocated for; 0: free */
-    _Atomic bool is_librarys; /* and for the library itself: no call of the user's frees it */
+    _Atomic uint64_t home;    /* id of the stream that the slot is allocated for; 0: free */
+    _Atomic bool is_librarys; /* allocated by the library itself: the user's calls do not free it */
     _Atomic bool
-        use_abandoned; /* a reference may be abandoned work's, and nothing is ordered behind that */
-    /* while it is free, and guarded by the lock of the list that it is in */
+        use_abandoned; /* abandoned work may hold a reference; no later work is ordered behind it */
+    /* Used while the slot is free; guarded by the lock of the list that it is in. */
     struct buffer *newer, *older;
     uint64_t freed_at;   /* position of the stream that freed it */
-    struct fence *fence; /* what the free waits for besides; NULL mostly */
+    struct fence *fence; /* further waits of the free; mostly NULL */
 };
 
 extern struct object_pool buffer_pool;
 
 /* Checks a handle, its context included, and takes a reference. */
 cls_status buffer_find(cls_buffer handle, struct buffer **out);
-/* The same for a command: CLS_ERROR_INVALID_STATE while it is the host's turn to use it. */
+/* The same for use by a command: CLS_ERROR_INVALID_STATE while the host owns the unified memory (svm_owner). */
 cls_status buffer_get(cls_buffer handle, struct buffer **out);
-/* Reports that. */
+/* Reports CLS_ERROR_INVALID_STATE: the host owns the memory. */
 cls_status buffer_is_the_hosts(void) COLD;
-/* The same without a look-up: whether it is the device's turn. */
+/* The ownership check of buffer_get, for a buffer that the caller has already. */
 static inline cls_status buffer_check(const struct buffer *buffer) {
     const struct svm_owner *svm_owner = buffer->svm_owner;
     return RARELY(svm_owner) && atomic_load_explicit(&svm_owner->is_hosts, memory_order_relaxed)
@@ -59,8 +59,8 @@ static inline void buffer_put(struct buffer *buffer) { object_release(&buffer->o
 cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, struct buffer **out);
 cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer **out);
 
-/* The same as cls_buffer_create and cls_buffer_destroy for a buffer that belongs to an object, of which `owner` says
- * in words what it is: who is handed it cannot destroy it. */
+/* The same as cls_buffer_create and cls_buffer_destroy for a buffer that belongs to another object; `owner` names that
+ * object's kind for messages. cls_buffer_destroy refuses such a buffer. */
 cls_status buffer_create_owned(cls_context context, size_t bytes, const char *owner,
                                cls_buffer *out);
 void buffer_destroy_owned(cls_buffer handle);
@@ -71,10 +71,10 @@ void managed_free(struct buffer *buffer);
 /* Whether [memory, memory + bytes) lies within one block of cls_host_alloc. */
 bool host_is_pinned(const void *memory, size_t bytes);
 
-/* Checks the arguments of a call that makes a buffer. Reports. */
+/* Checks the arguments of a call that makes a buffer, and reports what is wrong with them. */
 cls_status buffer_check_create(size_t bytes, const void *out, const char *call);
 
-/* Marks what a command holds, if it is a buffer, as in use for ever (stream/abandoned.h). */
+/* If the object is a buffer, marks it as held by an abandoned command (stream/abandoned.h). */
 void buffer_abandon(struct object *object);
 
 #endif

@@ -20,7 +20,7 @@ void fence_drop(struct fence *fence) {
 
 /* --- positions --- */
 
-/* Waits that no command has taken along yet count as one that is to come (memory/malloc.c). */
+/* Pending waits that no command carries yet count as the stream's next position (memory/malloc.c). */
 bool magazine_is_past(struct stream *stream, uint64_t position) {
     uint64_t retired = atomic_load_explicit(&stream->retired, memory_order_acquire);
     if (retired >= position)
@@ -30,9 +30,9 @@ bool magazine_is_past(struct stream *stream, uint64_t position) {
 
 /* --- taking out --- */
 
-/* Whether the order that the slot was freed in may have been broken by a failure: what was to come before
- * the free was dropped, and what it waited for may go on; or what uses it was given up, and may go on. Then
- * only an unused slot may be given again. */
+/* A failure breaks the order of a free in two ways: commands before the free were dropped while the work they waited for
+ * may still run, or commands that use the slot were abandoned and may still run. The slot then counts as unused only
+ * when the magazine's own reference is the last. */
 bool slot_is_doubtful(const struct stream *stream, const struct buffer *slot) {
     const struct failure *failure = atomic_load_explicit(&stream->failures, memory_order_relaxed);
     if (atomic_load_explicit(&slot->use_abandoned, memory_order_relaxed))
@@ -50,7 +50,7 @@ static void move_to_chain(struct magazine *magazine, struct freed *list, struct 
     *chain = slot;
 }
 
-/* Where to begin: however many are behind closed fences, not all of them are looked at each time. */
+/* Where a search of `held` begins: skips the slots known to be behind closed fences (magazine->shut). */
 static struct buffer *first_of_held(struct magazine *magazine) {
     if (magazine->shut && !fence_is_open(magazine->held.oldest->fence))
         return magazine->shut->newer;
@@ -192,7 +192,7 @@ struct magazine *magazine_need(struct stream *stream, struct mempool *pool) {
     return made;
 }
 
-/* The stream is gone, and all its work with it: what else still uses a slot has a reference. */
+/* The stream and all its work are gone; other users of a slot hold references. */
 static struct buffer *take_all(struct magazine *magazine) {
     struct buffer *chain = NULL;
     while (magazine->held.oldest) {
@@ -247,7 +247,7 @@ bool stream_memory_is_owed(struct stream *stream) {
     return magazine != NULL;
 }
 
-/* One magazine's at a time, as a chain; NULL: there is nothing more. */
+/* Takes the unused slots of one magazine whose pool is closed, as a chain; NULL: there are no more. */
 static struct buffer *take_owed(struct stream *stream) {
     struct buffer *chain = NULL;
     pthread_mutex_lock(&stream->lock);
@@ -275,7 +275,7 @@ void stream_memory_shed(struct stream *stream) {
     free_dead(stream);
 }
 
-/* By their addresses: whoever takes magazines from the list meanwhile ends no walk. */
+/* Walks the pools in the order of their addresses, so that magazines may leave the list between two calls. */
 static struct mempool *next_pool(struct stream *stream, struct mempool *previous,
                                  bool (*wanted)(const struct mempool *pool)) {
     struct mempool *next = NULL;
@@ -363,7 +363,7 @@ void pool_await_leaving(struct mempool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* What stays of a pool that is destroyed is the engine's to see to: nobody may ever ask for it. */
+/* What remains of a destroyed pool is returned by the engine later: no further call may ever come for it. */
 static void give_back_unused(struct stream *stream, struct mempool *pool) {
     struct buffer *chain = NULL;
     stream_poll(stream);

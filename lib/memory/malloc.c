@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stream-ordered malloc and free. Both are points in a stream's order, not commands: a free is stamped
- * with the position of the stream's latest command (or of the next one, when that has waits to take
- * along), and whoever comes after that position may have the memory. The fast path is one lookup and one
- * lock, the stream's; the detour, to memory that others freed or to fresh memory, is memory/reuse.c.
+ * with the position of the stream's latest command (or of the next one, when waits are pending for it), and work that
+ * comes after that position may use the memory. The fast path is one lookup and one lock, the stream's; memory that
+ * other streams freed, and fresh memory, come from memory/reuse.c.
  */
 #include <string.h>
 
@@ -14,8 +14,8 @@
 
 /* --- malloc --- */
 
-/* Under the stream's lock: the slot is the user's from now on, or the library's (`handle` NULL). Whoever frees all
- * of the stream's sees whose it is where it sees the stream. */
+/* Under the stream's lock: makes the slot live, for the user or (`handle` NULL) for the library. `home` is stored last,
+ * so that a thread that frees all of the stream's memory sees is_librarys where it sees `home`. */
 static void begin(struct magazine *magazine, struct buffer *slot, size_t bytes, enum source source,
                   cls_buffer *handle) {
     if (race_on())
@@ -36,7 +36,7 @@ static void begin(struct magazine *magazine, struct buffer *slot, size_t bytes, 
     }
 }
 
-/* Puts the slot found on the stream's books. */
+/* Accounts a slot found elsewhere to the stream, and makes it live. */
 static cls_status begin_found(struct stream *stream, struct mempool *pool, struct buffer *slot,
                               size_t bytes, enum source source, cls_buffer *handle) {
     pthread_mutex_lock(&stream->lock);
@@ -168,7 +168,7 @@ cls_status cls_mempool_malloc_async(cls_mempool handle, cls_stream stream, size_
 
 /* --- free --- */
 
-/* Under the lock: whether what is freed now is to be held. */
+/* Under the lock: whether a free has to wait for the stream's fence. */
 static bool is_fenced(struct stream *stream) {
     if (!stream->fence)
         return false;
@@ -205,7 +205,7 @@ void magazine_free(struct magazine *magazine, struct buffer *slot, cls_free_mode
         freed_push(&magazine->lists[slot->size_class], slot);
 }
 
-/* With the stream's lock held, which is left. The stream is known to stay only as long as it is held. */
+/* Called with the stream's lock held; drops it. The caller has no reference: the lock alone keeps the stream. */
 static cls_status free_ended(struct stream *stream, struct mempool *pool, struct buffer *slot) {
     object_retain(&stream->object);
     struct magazine *magazine = magazine_need(stream, pool);
@@ -222,7 +222,7 @@ static cls_status free_ended(struct stream *stream, struct mempool *pool, struct
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream's part of a pool");
 }
 
-/* Why a buffer is not freed. Where the handle is stale by now, what was seen of the slot says nothing. */
+/* Reports why a buffer is not freed. A handle that is stale by now comes first: the slot may have a new life. */
 static cls_status refuse_free(const struct buffer *slot, cls_buffer handle, bool is_pools) {
     if (!object_is(&slot->object, handle))
         return object_invalid(&buffer_pool, handle);
@@ -232,8 +232,8 @@ static cls_status refuse_free(const struct buffer *slot, cls_buffer handle, bool
                                               "use cls_buffer_destroy");
 }
 
-/* With the stream's lock held, which is left. What is known of the slot is known only once the life that
- * the handle names is ended. */
+/* Called with the stream's lock held; drops it. Another thread may free the slot too: its fields count only once this
+ * call has ended the life that the handle names. */
 static cls_status free_entered(struct stream *stream, struct buffer *slot, cls_buffer handle) {
     const bool is_pools = slot->block != NULL;
     if (!is_pools || slot->context != stream->context ||

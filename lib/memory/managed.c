@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unified memory: a buffer on top of shared virtual memory. Kernels and copies use it as any other, the
- * host its pointer. Where sharing is coarse-grained the host's turn is a mapping of the buffer, which
- * prefetches make and end in the order of a stream.
+ * Unified memory: a buffer on top of shared virtual memory. Kernels and copies use it as any other buffer, the host uses
+ * its pointer. Where sharing is coarse-grained, host and device own it in turns (memory/svm_owner.h): the host owns it
+ * while the buffer is mapped, and prefetches map and unmap it in the order of a stream.
  */
 #include <clstream/managed.h>
 
@@ -119,8 +119,8 @@ cls_status cls_managed_get_host(cls_buffer handle, void **host) {
     return status;
 }
 
-/* Perhaps under a stream's lock, as every last reference: the memory itself, whose freeing a driver takes its time
- * for, is left to the engine's thread. */
+/* Called for the last reference, perhaps under a stream's lock. Freeing the memory itself can take a driver long and is
+ * left to the engine's thread. */
 void managed_free(struct buffer *buffer) {
     struct context *context = buffer->context;
     cl_command_queue queue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pools: their options, figures and end. */
+/* Memory pools: creation, the pools of a context, options, trimming and destruction. */
 #include "memory/mempool.h"
 
 #include "base/condition.h"
@@ -178,7 +178,7 @@ cls_status context_mempool(struct context *context, struct mempool **out) {
     return CLS_SUCCESS;
 }
 
-/* What is unused goes at once, the rest when it is freed and seen to be done. */
+/* Unused memory is returned at once, the rest when it is freed and its work is known to be done. */
 static void close_pool(struct mempool *pool) {
     atomic_store(&pool->closed, true);
     pool_trim(pool, 0);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory pools inside. A pool takes blocks from the driver and carves each into slots of one size class;
- * a slot is a struct buffer with one cl_mem, made once, that lives through many allocations. A slot is
+ * Memory pools. A pool takes blocks from the driver and carves each into slots of one size class; a slot is a struct
+ * buffer with one cl_mem, made once and reused by many allocations. A slot is
  *
  *   live      the user's, from malloc to free
  *   cached    in the magazine of the stream that freed it (memory/magazine.h), stamped with its position
- *   idle      in its block: no submitted command uses it, and anybody may have it
+ *   idle      in its block: no submitted command uses it, and any stream may take it
  *
- * A reference is held by the user, the magazine or the block, and one by every submitted command; where
- * only the last of them is left to say when a slot is unused, its holder drops its own, and the last
- * reference reclaims the slot as an idle one.
+ * One reference is held by the user, the magazine or the block, in turn, and one by every submitted command that uses
+ * the slot. A magazine that gives a slot up drops its reference; the last reference, its own or a command's, makes the
+ * slot idle.
  *
  * Locks: a pool's lock is taken inside a stream's, never the other way round. Blocks are made and given
  * back without it. A block keeps its pool, a pool and each slot their context; a context keeps its
@@ -32,7 +32,7 @@ struct magazine;
 struct stream;
 struct deps;
 
-/* From here on a slot is a block of its own. */
+/* Slots of this many bytes or more are a block each. */
 enum { LARGE_SLOT = 256 << 10 };
 
 /* Where the memory of an allocation came from. */
@@ -50,17 +50,17 @@ struct tally {
     uint64_t frees;
 };
 
-/* What blocks of a class may have to give: slots that were used before, and slots yet to be carved. */
+/* Lists of the blocks of a class that have free slots: slots used before, and slots yet to be carved. */
 enum shelf { SHELF_IDLE, SHELF_FRESH, SHELVES };
 
 struct block {
     struct mempool *pool;      /* retained */
-    struct block *next, *prev; /* of all of the pool */
+    struct block *next, *prev; /* list of all blocks of the pool */
     struct {
         bool on;
         struct block *next, *prev;
     } shelf[SHELVES];
-    cl_mem memory; /* NULL: the one slot is the whole block */
+    cl_mem memory; /* NULL: the block is one slot, which has the cl_mem */
     unsigned size_class;
     size_t slot_bytes;
     unsigned n_slots, n_carved, n_idle;
@@ -71,28 +71,28 @@ struct block {
 struct mempool {
     struct object object;
     struct context *context; /* retained */
-    unsigned unit_shift;     /* of the alignment of slots */
+    unsigned unit_shift;     /* log2 of the slots' alignment */
     bool is_default;
-    _Atomic bool closed; /* the handle is destroyed: nothing is kept that need not be */
+    _Atomic bool closed; /* the handle is destroyed: unused memory is not kept */
     _Atomic size_t release_threshold;
     _Atomic size_t max_bytes;
     _Atomic unsigned reuse;
-    _Atomic uint64_t reserved; /* what is being asked for included */
+    _Atomic uint64_t reserved; /* bytes taken from the driver, those being requested included */
 
-    /* The sum of what the magazines have counted as used (struct magazine), and its high water. */
+    /* Sum of `counted` over the magazines (struct magazine), and its high-water mark. */
     _Atomic uint64_t counted, counted_high;
 
     pthread_mutex_t lock;   /* guards what follows */
-    uint64_t asked;         /* of what is reserved: the driver has not answered yet */
-    uint64_t reserved_high; /* of what it has given */
+    uint64_t asked;         /* part of `reserved` being requested from the driver right now */
+    uint64_t reserved_high; /* high-water mark of `reserved` - `asked` */
     uint64_t n_blocks;
     struct block *blocks;
     struct block *shelves[SHELVES][SIZE_CLASSES];
     unsigned n_slots[SIZE_CLASSES];
-    pthread_cond_t left;           /* a magazine has left the list, with its stream */
-    struct magazine *first, *last; /* of all streams */
+    pthread_cond_t left;           /* a magazine has left the list */
+    struct magazine *first, *last; /* the magazines of all streams */
     unsigned n_magazines;
-    struct tally tally; /* of streams that are gone */
+    struct tally tally; /* of magazines that have left */
 };
 
 extern struct object_pool mempool_objects;
@@ -108,76 +108,77 @@ cls_status context_default_mempool(struct context *context, struct mempool **out
 /* The context is being destroyed: its pools close. */
 void context_close_mempools(struct context *context);
 
-/* The driver has no more memory: what its pools keep and nothing uses goes back; false: nothing. Takes
- * streams' locks. */
+/* Called when the driver is out of memory: gives the unused memory of the context's pools back to the driver. False:
+ * there was none. Takes streams' locks. */
 bool context_trim_mempools(struct context *context);
 
 /* --- allocation (memory/malloc.c) --- */
 
-/* A buffer for work submitted to `stream` from now on; its one reference is the caller's. NULL pool: the
- * context's current one. `handle` is what the user is told: known here alone, since another thread may free all of
- * the stream's at once. NULL: the memory is the library's own, which cls_stream_free_all_async leaves alone. */
+/* Allocates a buffer for work submitted to `stream` from now on; its one reference is the caller's. NULL pool: the
+ * context's current one. `handle` receives the user's handle; it is taken inside this call, since another thread may
+ * free all of the stream's memory right afterwards. NULL handle: the memory is the library's own, which
+ * cls_stream_free_all_async leaves alone. */
 cls_status stream_malloc(struct stream *stream, struct mempool *pool, size_t bytes,
                          cls_buffer *handle, struct buffer **out);
 
 /* Frees it at this point of the stream; never fails. */
 void stream_free(struct stream *stream, struct buffer *buffer);
 
-/* A slot that the stream has not freed itself (memory/reuse.c). */
+/* Finds a slot where the stream's own magazine has none of the class (memory/reuse.c). */
 cls_status find_slot(struct stream *stream, struct mempool *pool, unsigned size_class,
                      struct buffer **out, enum source *source);
 
 /* --- blocks (memory/block.c) --- */
 
-/* A slot of the class from a shelf, or NULL where nothing is on it. */
+/* Takes a slot of the class from a shelf; NULL where the shelf is empty. */
 cls_status pool_take(struct mempool *pool, unsigned size_class, enum shelf shelf,
                      struct buffer **out);
 
 /* What a new block of the class would take from the driver, in bytes. */
 uint64_t pool_growth(struct mempool *pool, unsigned size_class);
 
-/* A slot of a new block. */
+/* Takes a slot of a new block. */
 cls_status pool_grow(struct mempool *pool, unsigned size_class, struct buffer **out);
 
-/* The last reference to a slot is gone: it is idle from now on. False for one whose block is going. */
+/* Called when the last reference to a slot is gone: makes it idle. False: its block is being destroyed. */
 bool slot_reclaim(struct buffer *slot);
 
-/* Gives wholly idle blocks back to the driver while more than `keep` bytes are reserved; false: none. */
+/* Gives wholly idle blocks back to the driver while more than `keep` bytes are reserved. False: none was given. */
 bool pool_release_idle(struct mempool *pool, size_t keep);
 
-/* Gives back what the streams' magazines hold and no work needs, then pool_release_idle. */
+/* Returns the slots in the streams' magazines that no work needs to their blocks, then does pool_release_idle. */
 bool pool_trim(struct mempool *pool, size_t keep);
 
 /* --- figures (memory/mempool_stats.c) --- */
 
-/* Notes that `bytes` that were allocated for a stream were freed elsewhere. */
+/* Notes that `bytes` allocated for one stream were freed by another. */
 void pool_credit(struct mempool *pool, uint64_t stream_id, size_t bytes);
 
-/* Adds to what is counted as used. */
+/* Adds to the pool's counter of used bytes. */
 void pool_count(struct mempool *pool, uint64_t more);
 
 /* --- streams --- */
 
-/* The host has seen the stream's work done: unused memory beyond the threshold goes back. */
+/* Called when the host has waited for the stream: returns unused memory beyond the release threshold. */
 void stream_memory_waited(struct stream *stream);
 
-/* Under the lock, before waits are dropped that come behind the position `since`: what was freed behind them is held
- * until all is over that they are for. Without memory for that it is not. */
+/* Called under the lock before the stream drops `waits`, which come behind position `since`. Holds the slots that were
+ * freed behind them until the awaited work is over; without memory for a fence they are not held. */
 void stream_memory_hold(struct stream *stream, struct deps *waits, uint64_t since);
 
-/* Under the lock: whether the stream has freed what is for nobody yet. */
+/* Under the lock: whether the stream has freed slots that are still held (struct magazine). */
 bool stream_memory_is_held(struct stream *stream);
 
-/* Gives back what of that is for anybody by now. Without the lock. */
+/* Returns the held slots whose waits are over. Without the lock. */
 void stream_memory_settle(struct stream *stream);
 
-/* Under the lock: whether the stream still has what it freed to pools that are destroyed by now. */
+/* Under the lock: whether the stream still caches slots of pools that were destroyed since. */
 bool stream_memory_is_owed(struct stream *stream);
 
-/* Gives back what of that no work needs any more. Without the lock. */
+/* Returns those of them that no work needs any more. Without the lock. */
 void stream_memory_shed(struct stream *stream);
 
-/* The stream is going: what it has freed is given back. */
+/* Called when the stream is destroyed: returns all that it has freed. */
 void stream_memory_leave(struct stream *stream);
 
 #endif

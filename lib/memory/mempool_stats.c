@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What pools and streams count. Each magazine counts for itself under its stream's lock; the pool's own
- * counter of what is in use hears of it only when a stream passes what it was last counted with.
+ * Statistics of pools and streams. Each magazine counts for itself under its stream's lock; it adds to the pool's
+ * counter of used bytes when its own figure exceeds what it added before, and when statistics are read.
  */
 #include <stdlib.h>
 

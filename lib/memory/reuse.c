@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory for a stream that has freed none of the size itself: what is idle, what other streams freed and
- * the pool's policy lets it have, what was never used, and a new block at last.
+ * Finds memory for a stream whose own magazine has none of the size. In this order: a larger slot of its own; an idle
+ * slot, the stream's held ones whose waits are over among them; a slot that another stream freed, as far as the pool's
+ * reuse policy allows; a slot never used; a new block.
  */
 #include "base/error.h"
 #include "memory/magazine.h"
@@ -23,7 +24,7 @@ struct search {
 
 enum pass { PASS_LOOK, PASS_POLL, PASS_INSERT };
 
-/* How a slot that `other` freed may be given to the searching stream now; SOURCES: it may not. */
+/* By which rule the searching stream may reuse a slot that `other` freed; SOURCES: by none. */
 static enum source way_to(const struct search *search, struct stream *other,
                           const struct buffer *slot, enum pass pass) {
     uint64_t behind = order_cache_position(&search->order_cache, other->id);
@@ -63,7 +64,7 @@ static cls_status wait_for_free(struct stream *stream, struct stream *other, uin
     return stream_wait_for(stream, other, position);
 }
 
-/* Gives a slot back to the stream it was taken from: for nobody before its work is done. */
+/* Returns a slot to the stream it was taken from, as held: not reusable before its work is done. */
 static void put_back(const struct search *search, struct stream *other, struct buffer *slot) {
     pthread_mutex_lock(&other->lock);
     struct magazine *magazine = magazine_find(other, search->pool);
@@ -104,8 +105,7 @@ static struct buffer *search_others(struct search *search, enum source *source) 
     return slot;
 }
 
-/* Large memory may be given for less than it was made for, up to half: sizes that change from step to step
- * then share what there is. */
+/* A large slot may serve a request of down to half its size, so that sizes that change from step to step share slots. */
 static unsigned last_class(const struct search *search) {
     unsigned last = search->size_class + SIZE_CLASS_STEPS;
     bool large = size_class_bytes(search->size_class, search->pool->unit_shift) >= LARGE_SLOT;
@@ -114,7 +114,7 @@ static unsigned last_class(const struct search *search) {
     return last < SIZE_CLASSES ? last : SIZE_CLASSES - 1;
 }
 
-/* Under the lock: the smallest that fits of what the stream has freed itself. */
+/* Under the lock: the smallest slot of a larger class that the stream has freed itself and that may serve. */
 static struct buffer *take_larger(const struct search *search, struct magazine *magazine) {
     struct buffer *slot = NULL;
     for (unsigned i = search->size_class + 1; !slot && i <= last_class(search); i++)
@@ -122,7 +122,7 @@ static struct buffer *take_larger(const struct search *search, struct magazine *
     return slot;
 }
 
-/* The same of what is idle. */
+/* The smallest idle slot that may serve. */
 static struct buffer *take_idle(const struct search *search) {
     struct buffer *slot = NULL;
     for (unsigned i = search->size_class; !slot && i <= last_class(search); i++)
@@ -130,7 +130,7 @@ static struct buffer *take_idle(const struct search *search) {
     return slot;
 }
 
-/* What the stream itself has held long enough goes back to the pool. */
+/* Returns the stream's held slots whose waits are over to the pool, and looks for a larger slot of its own. */
 static struct buffer *settle_own(struct search *search) {
     struct stream *stream = search->stream;
     struct buffer *chain = NULL, *slot = NULL;
@@ -147,11 +147,11 @@ static struct buffer *settle_own(struct search *search) {
     return slot;
 }
 
-/* What small sizes may leave unused besides: about a block for each of their classes. */
+/* Further bytes that small sizes may leave unused: about a block for each of their classes. */
 enum { SMALL_ROOM = 16 << 20 };
 
-/* Sizes that come once leave memory behind that nothing fits: rather than reserve a quarter more than was
- * ever in use, what is unused goes back to the driver first. */
+/* Sizes that are used once leave memory behind that no later request fits. Before more than 5/4 of the bytes ever in use
+ * are reserved, unused blocks are given back to the driver. */
 static void make_room(struct mempool *pool, unsigned size_class) {
     const bool small = size_class_bytes(size_class, pool->unit_shift) < LARGE_SLOT;
     const uint64_t more = pool_growth(pool, size_class);

@@ -16,7 +16,7 @@
 #include "stream/touch.h"
 #include "stream/waiter.h"
 
-/* Chunks of 4 MiB reach the bus's speed (PLATFORMS: copies); a copy keeps up to four in flight. */
+/* Chunks of 4 MiB reach the bus's speed; a copy keeps up to four in flight. */
 enum { CHUNK_BYTES = 4 << 20, DEPTH = 4, MAX_SPARE = 8 };
 
 static const uint64_t LOOK_NS = 20 * 1000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Staged copies: where a driver blocks in a pageable copy, a worker moves it in chunks through pinned
- * memory instead. A chunk is busy until the transfer that uses it is done.
+ * Staged copies: where a driver's copy from or to pageable memory blocks the caller, a worker moves the data in chunks
+ * through pinned memory instead. A chunk is in use until its transfer is done.
  */
 #ifndef CLSTREAM_MEMORY_STAGING_H
 #define CLSTREAM_MEMORY_STAGING_H

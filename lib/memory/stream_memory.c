@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory by the stream: freeing all of it, frees that wait for an event, and what a stream has. */
+/* A stream's memory as a whole: freeing all of it, frees that wait for an event, and queries of what a stream holds. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -73,8 +73,8 @@ cls_status cls_stream_free_all_async(cls_stream handle, cls_free_mode mode) {
 
 /* --- frees that wait --- */
 
-/* A fence of one thing to wait for, and of what the fence before it still waits for. Takes over the reference in
- * every case. */
+/* Makes a fence of one wait and of those that the old fence still has. Takes over the reference of `dep` in every
+ * case. */
 static struct fence *fence_new(const struct dep *dep, struct fence *old) {
     struct fence *fence = calloc(1, sizeof *fence);
     bool good = fence && !deps_add(&fence->deps, dep);
@@ -99,7 +99,7 @@ static struct fence *fence_new(const struct dep *dep, struct fence *old) {
     return NULL;
 }
 
-/* The same of all that is waited for and not over; NULL where there is nothing. */
+/* Makes a fence of all waits that are not over; NULL where there are none, or no memory. */
 static struct fence *fence_of(struct deps *waits, struct fence *old) {
     struct dep *items = deps_items(waits);
     struct fence *fence = NULL;
@@ -124,7 +124,7 @@ static void put_behind(struct fence *fence, struct buffer *slot) {
     fence->users++;
 }
 
-/* What was freed behind a position. */
+/* Puts the slots that were freed behind a position behind the fence. */
 static void hold_latest(struct magazine *magazine, uint64_t since, struct fence *fence) {
     struct buffer *slot = atomic_load(&magazine->held.newest);
     magazine->shut = NULL;
@@ -139,7 +139,7 @@ static void hold_latest(struct magazine *magazine, uint64_t since, struct fence 
         }
 }
 
-/* Under the lock: the stream's fence from now on, made from the one that it has. NULL: that stays. */
+/* Under the lock: replaces the stream's fence by one that was made from it. NULL: keeps the present one. */
 static void set_fence(struct stream *stream, struct fence *fence) {
     if (!fence)
         return;
@@ -156,7 +156,7 @@ static bool has_freed(struct stream *stream, uint64_t since) {
     return magazine != NULL;
 }
 
-/* The stream's own fence is what the slots come behind: the next of them, made from it, has all that theirs had. */
+/* The new fence is made from the stream's own and so has all the waits of the fences that the slots had before. */
 void stream_memory_hold(struct stream *stream, struct deps *waits, uint64_t since) {
     struct fence *fence = has_freed(stream, since) ? fence_of(waits, stream->fence) : NULL;
     set_fence(stream, fence);
@@ -209,8 +209,8 @@ static uint64_t last_free(struct stream *stream) {
     return latest;
 }
 
-/* A position for frees that are still to come. Where fifo_limit leaves no room for a mark, what is there is first to be
- * done. */
+/* Gives frees stamped with a position not yet submitted a position to wait for, by a mark. Where fifo_limit leaves no
+ * room for a mark, progress is made with the queued work first. */
 static cls_status mark_frees(struct stream *stream, uint64_t *position) {
     struct detail held;
     error_hold(&held);
@@ -223,8 +223,8 @@ static cls_status mark_frees(struct stream *stream, uint64_t *position) {
     return progress ? progress : CLS_NOT_READY;
 }
 
-/* Brings that nearer. One that is still to come, because waits were pending, is made to come; a poisoned stream
- * leaves it so until its reset. */
+/* Makes progress towards the latest free's position. If that is not submitted yet because waits were pending, submits a
+ * mark; a poisoned stream does so only after its reset. */
 static cls_status progress_to_frees(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
     const uint64_t latest = last_free(stream);
@@ -242,7 +242,7 @@ static cls_status progress_to_frees(struct stream *stream) {
     return past ? CLS_SUCCESS : CLS_NOT_READY;
 }
 
-/* What some held slot's fence waits for, to be released; false when all are open. */
+/* Finds a wait of a held slot's fence that is not over, for the caller to release; false when all fences are open. */
 static bool closed_fence(struct stream *stream, struct dep *out) {
     bool found = false;
     pthread_mutex_lock(&stream->lock);

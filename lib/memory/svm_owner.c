@@ -42,7 +42,7 @@ void svm_owner_free(struct svm_owner *owner) {
     free(owner);
 }
 
-/* Under the lock. */
+/* Under the lock: sets is_hosts from the newest pending prefetch, or from what the driver was given. */
 static void settle(struct svm_owner *owner) {
     const bool is_hosts =
         owner->pending ? owner->pending->prev->to_host : atomic_load(&owner->is_mapped);
