@@ -24,7 +24,7 @@ cls_status cls_context_create(const cls_context_config *given, cls_context *out)
     return status ? status : context_create(&config, out);
 }
 
-/* Flushes the streams of a context whose work nobody may ask for any more. */
+/* Removes the kernel names, closes the default stream and wakes the engine: no further call may ask for the work. */
 static void close_streams(struct context *context) {
     pthread_mutex_lock(&context->lock);
     struct stream *stream = context->default_stream;
@@ -86,7 +86,7 @@ cls_status cls_context_get_device(cls_context handle, size_t *index) {
     return CLS_SUCCESS;
 }
 
-/* Waits for one stream; keeps the first error, and its words. */
+/* Waits for one stream; keeps the first error and its message. */
 static cls_status synchronize_one(struct stream *stream, cls_status so_far) {
     uint64_t position;
     cls_status status = stream_mark_to_wait(stream, &position, WAIT_FOREVER);

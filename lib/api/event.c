@@ -84,7 +84,7 @@ static void set_record(struct event *event, struct stream *stream, uint64_t posi
         stream_put(out);
 }
 
-/* A timed record is a marker on a profiled queue, whose end is the time. */
+/* A timed record is a marker on a profiled queue; its end time is the event's. */
 static cls_status submit_timed(struct event *event, struct stream *stream, uint64_t serial,
                                uint64_t *position) {
     struct command marker;
@@ -94,7 +94,7 @@ static cls_status submit_timed(struct event *event, struct stream *stream, uint6
     object_retain(&event->object);
     command_keep(&marker, &event->object);
     cls_status status = stream_submit(stream, &marker, position);
-    if (!*position) /* not taken, as stream_mark has it */
+    if (!*position) /* refused; see stream_mark */
         return status;
     pthread_mutex_lock(&stream->lock);
     stream->want_profiled = true;
@@ -102,7 +102,7 @@ static cls_status submit_timed(struct event *event, struct stream *stream, uint6
     return CLS_SUCCESS;
 }
 
-/* A timed record without a time was for a poisoned stream: where a reset came between, it is made anew. */
+/* A timed record gets no time on a poisoned stream. If a reset came in between, the record has to be repeated. */
 static bool lacks_time(const struct event *event, const struct stream *stream, uint64_t position) {
     return event->timed && !stream_failure_at(stream, position);
 }
@@ -129,8 +129,8 @@ static cls_status record(struct event *event, struct stream *stream) {
     return status;
 }
 
-/* With the stream entered: records, unless something is to be submitted for it. `*before` is the stream of
- * the record that this one replaces, to be put without locks, or NULL. */
+/* Called with the stream entered: records, unless a command has to be submitted for it. `*before` is the stream of the
+ * replaced record, for the caller to release without locks, or NULL. */
 static cls_status record_here(struct stream *stream, cls_event handle, bool *recorded,
                               struct stream **before) {
     struct event *event;
@@ -154,7 +154,7 @@ static cls_status record_here(struct stream *stream, cls_event handle, bool *rec
     return CLS_SUCCESS;
 }
 
-/* Under the stream's lock, which is left: the same. */
+/* The same under the stream's lock, which it drops. */
 static cls_status record_leaving(struct stream *stream, cls_event handle, bool *recorded) {
     struct stream *before = NULL;
     cls_status status = record_here(stream, handle, recorded, &before);
@@ -164,7 +164,7 @@ static cls_status record_leaving(struct stream *stream, cls_event handle, bool *
     return status;
 }
 
-/* On a default stream, or, with a handle, where something is to be submitted. */
+/* Records on a default stream, or on a given one where a command has to be submitted. */
 static cls_status record_slowly(cls_event handle, cls_stream stream_handle) {
     struct event *event;
     struct stream *stream;
@@ -249,7 +249,7 @@ cls_status cls_event_wait(cls_event handle, uint64_t timeout_ns) {
     return event_await(handle, deadline_after(timeout_ns));
 }
 
-/* Asks the check for a stream that is not entered yet. */
+/* Runs the check of waits for a stream that is not entered yet. */
 static cls_status ask(cls_stream handle, struct stream *default_stream, const struct dep *dep) {
     struct stream *stream;
     if (!handle)
@@ -264,7 +264,7 @@ static cls_status ask(cls_stream handle, struct stream *default_stream, const st
 
 cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
     struct stream *stream = NULL, *other;
-    struct learned learned; /* not cleared: it is four cache lines, most of them for nothing */
+    struct learned learned; /* not cleared: four cache lines, mostly unused */
     struct dep dep;
     uint64_t position;
     bool done = true, is_default = !handle;

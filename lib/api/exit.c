@@ -15,7 +15,7 @@ static const uint64_t DRAIN_NS = 5 * CLOCK_SECOND;
 
 static _Atomic bool ran;
 
-/* A host function that ends the process does not end itself. */
+/* The last position to drain. A host function that calls exit() cannot be waited for: drain up to its predecessor. */
 static uint64_t last_to_end(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
     const bool here = worker_is_in_code_of(stream);
@@ -29,7 +29,7 @@ static void drain(uint64_t deadline) {
         stream_await(stream, last_to_end(stream), deadline);
 }
 
-/* Nothing of the FIFOs is handed over any more; callbacks still come, with a status. */
+/* Fails the commands that are still queued; their callbacks are called with that status. */
 static void drop_queued(void) {
     for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream)) {
         pthread_mutex_lock(&stream->lock);

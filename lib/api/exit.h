@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The exit handler: see stream/exit.h, which registers it. */
+/* The handler that runs at process exit; stream/exit.h registers it and says why. */
 #ifndef CLSTREAM_API_EXIT_H
 #define CLSTREAM_API_EXIT_H
 
-/* Stops what is queued, drains what the drivers hold, joins the library's threads; the first call does. */
+/* Drops queued commands, drains the work that drivers hold, and joins the library's threads. Further calls do
+ * nothing. */
 void exit_run(void);
 
 #endif

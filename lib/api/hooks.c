@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The one place that knows all rooms: which of them the rooms below call, and what begins with the library. */
+/* The table of hooks (stream/hooks.h): the functions of higher folders that lib/stream calls. The only file that knows
+ * all folders; it also links the parts that start by themselves. */
 #include "stream/hooks.h"
 
 #include "api/exit.h"
@@ -13,7 +14,8 @@
 #include "stream/context.h"
 #include "trace/environment.h"
 
-/* Nothing calls trace/environment.c, which begins by itself: programs of a static library get it by this name. */
+/* trace/environment.c starts by itself and nothing calls it: this reference links it into programs that use the static
+ * library. */
 __attribute__((used)) static const char *const linked = &observer_environment;
 
 static void context_ends(struct context *context) {

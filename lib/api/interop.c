@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects of the user's OpenCL code, wrapped and handed out (clstream/opencl.h). */
+/* Exchange of objects with the user's own OpenCL code: wrapping its objects and handing out the library's
+ * (clstream/opencl.h). */
 #include <clstream/opencl.h>
 
 #include "base/clock.h"
@@ -101,8 +102,8 @@ cls_status cls_buffer_get_cl(cls_buffer handle, cl_mem *out) {
 
 /* --- events --- */
 
-/* An event that is complete, or soon is, for work that is done: a marker on a queue that holds nothing but
- * the mapping of pinned memory. */
+/* Makes an event for work that is done: a marker on a queue with no work but the mapping of pinned memory, so that it
+ * completes soon. */
 static cls_status completed_event(struct context *context, cl_event *out) {
     cl_command_queue queue;
     cl_event event;
@@ -149,7 +150,7 @@ cls_status cls_event_get_cl(cls_event handle, cl_event *out) {
     return status;
 }
 
-/* The time of a wait for the event's work is over. */
+/* Reports the time-out of a wait until the event's work is with the driver. */
 static cls_status not_handed_over(cls_event handle) {
     struct stream *stream;
     uint64_t position;
@@ -175,7 +176,7 @@ cls_status cls_event_wait_cl(cls_event handle, uint64_t timeout_ns, cl_event *ou
     return status;
 }
 
-/* The user's own event, with a reference of ours. */
+/* Wraps the user's own event, with a reference of the library's. */
 static cls_status foreign_event(const struct device *device, cl_event event,
                                 struct event_ref **out) {
     if (!event_retain(device, event))

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Resetting a poisoned stream from inside the library. */
 #ifndef CLSTREAM_API_RESET_H
 #define CLSTREAM_API_RESET_H
 

@@ -109,7 +109,7 @@ cls_status cls_stream_wait(cls_stream handle, uint64_t timeout_ns) {
     return status;
 }
 
-/* As of an event: positive while pending, negative when failed. */
+/* The state of a wait, like an event's: positive while pending, 0 when over, negative when failed. */
 static cl_int wait_state(const struct dep *dep) {
     if (!dep->stream && !dep->gate)
         return dep_event_outcome(dep);
@@ -118,7 +118,7 @@ static cl_int wait_state(const struct dep *dep) {
     return dep_failure(dep) ? -1 : CL_COMPLETE;
 }
 
-/* Whether waits that nothing follows yet are over too; sets `*failed` when one of them failed. */
+/* Whether the pending waits of the next command are over; sets `*failed` if one of them failed. */
 static bool waits_are_over(struct stream *stream, bool *failed) {
     bool over = true;
     pthread_mutex_lock(&stream->lock);
@@ -132,7 +132,7 @@ static bool waits_are_over(struct stream *stream, bool *failed) {
     return over;
 }
 
-/* A wait that nothing follows has failed: a marker behind it takes the failure over. */
+/* A pending wait has failed and no command carries it yet: submits a marker, which takes the failure over. */
 static cls_status take_failure_over(struct stream *stream) {
     uint64_t position;
     cls_status status = stream_mark(stream, &position);

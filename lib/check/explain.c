@@ -35,7 +35,7 @@ void explain_free(struct explanation *explanation) {
 
 /* --- what a stream is doing --- */
 
-/* Under the lock. */
+/* Called under the stream's lock. */
 static void say_progress(struct text *text, const struct stream *stream) {
     const struct failure *poison = stream_poison(stream);
     const struct flights *flights = &stream->flights;
@@ -99,7 +99,7 @@ static void say_running(struct text *text, const struct stream *stream,
                     (unsigned long long)((clock_now_ns() - since) / CLOCK_MS));
 }
 
-/* The first of the FIFO is what holds the stream up; where there is none, the waits for what comes. */
+/* Explains the first queued command, which holds the stream up, or without one the waits of the next command. */
 static bool say_queued(const struct queued *queued, void *arg) {
     const struct look *look = arg;
     struct text *text = &look->explanation->text;
@@ -165,7 +165,7 @@ static cls_status explain(struct context *context, char *text, size_t size, size
     explain_all(&explanation);
     if (explanation.text.failed)
         status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to explain");
-    else /* a context that is destroyed meanwhile may have no stream any more */
+    else /* another thread may have destroyed the context, which then has no streams */
         text_copy_out(explanation.count ? explanation.text.bytes : "", text, size, length);
     explain_free(&explanation);
     return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who waits for whom, and why, in words. A snapshot, stream by stream. */
+/* Explains in words what streams are doing and what they wait for: a snapshot, one paragraph a stream. Used for the
+ * message of a wait that timed out, and by cls_context_explain. */
 #ifndef CLSTREAM_CHECK_EXPLAIN_H
 #define CLSTREAM_CHECK_EXPLAIN_H
 
@@ -12,28 +13,28 @@
 
 struct stream;
 
-/* Streams to tell of; those that they wait for come behind. All zero is none. */
+/* The streams to explain; the streams that they wait for are appended. All zero is the empty list. */
 struct explanation {
     struct text text;
     struct stream **streams; /* retained */
     size_t count, room;
 };
 
-/* Adds a stream that is not among them yet. Without memory `text.failed`. */
+/* Adds a stream unless it is in the list. Sets `text.failed` without memory. */
 void explain_also(struct explanation *explanation, struct stream *stream);
 
-/* Writes a paragraph for each stream, and for those that turn up. */
+/* Writes a paragraph for each stream, those added meanwhile included. */
 void explain_all(struct explanation *explanation);
 
 void explain_free(struct explanation *explanation);
 
-/* Reports CLS_ERROR_TIMEOUT for a wait for the stream, with what it waits for. */
+/* Reports CLS_ERROR_TIMEOUT for a wait for the stream; the message explains what the stream waits for. */
 cls_status explain_timeout(struct stream *stream);
 
-/* The same for a wait for `what`, a sentence, which is work of the streams. */
+/* The same for a wait for other work of the streams; the sentence `what` begins the message. */
 cls_status explain_timeout_of(const char *what, struct stream *const *streams, size_t count);
 
-/* The same for a wait for the first of the streams. */
+/* The same for a wait until any one of the streams is done. */
 cls_status explain_timeout_all(struct stream *const *streams, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a stream's FIFO holds, for those who look on. */
+/* Read access to the commands queued in a stream's FIFO, for explanations and the deadlock check. */
 #ifndef CLSTREAM_CHECK_QUEUED_H
 #define CLSTREAM_CHECK_QUEUED_H
 
@@ -12,15 +12,15 @@ struct stream;
 
 struct queued {
     uint64_t position;
-    const struct command *command; /* NULL: the waits that nothing follows yet */
-    struct deps *deps;             /* only to be looked at */
+    const struct command *command; /* NULL: the pending waits of the next command */
+    struct deps *deps;             /* to be read only */
 };
 
-/* Calls `visit`, oldest first, under the stream's lock, until it returns false. */
+/* Calls `visit` for each queued command, oldest first, under the stream's lock, until it returns false. */
 void queued_visit(struct stream *stream, bool (*visit)(const struct queued *queued, void *arg),
                   void *arg);
 
-/* Whether the command runs code of the user, which may call into the library. */
+/* Whether the command runs the user's code, which may call into the library. */
 bool queued_runs_user_code(const struct queued *queued);
 
 #endif

@@ -10,12 +10,12 @@
 #include "stream/context.h"
 #include "stream/stream.h"
 
-/* All is guarded by the lock. */
+/* The race checker's entry points, the records of streams, and the clock of the host. `lock` guards all of it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 struct race_clock race_known;
 static struct race_stream *streams;
 static unsigned living; /* streams of the process, known here or not */
-static bool lost;       /* an order, for want of memory */
+static bool lost;       /* an order was lost for want of memory */
 
 /* The command whose user code this thread runs. */
 static _Thread_local struct actor {
@@ -26,7 +26,7 @@ static _Thread_local struct actor {
 
 void race_lock(void) { pthread_mutex_lock(&lock); }
 
-/* What an order is lost of must not be compared: all accesses go, here, where nothing looks at them. */
+/* Once an order is lost, accesses must not be compared. They are dropped here, where no loop over them is running. */
 void race_unlock(void) {
     if (lost)
         race_forget_all();
@@ -186,8 +186,8 @@ void race_ends(struct stream *stream, cl_mem memory) {
     tell_life(stream, memory, "free", RACE_END);
 }
 
-/* What a thread of the program does comes before every call that it makes later, and so before all that is
- * kept: it is compared, and not remembered. */
+/* An access by a thread of the program comes before every later call of that thread, so it is compared with the
+ * recorded accesses and not recorded itself. An access inside a host function is recorded as the command's. */
 void race_declared(struct touches *touches) {
     struct race_visitor visitor = {.known = &race_known};
     race_lock();

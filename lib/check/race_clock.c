@@ -8,7 +8,7 @@
 
 enum { FIRST_TICKS = 4, FIRST_MARKS = 16 };
 
-/* The first tick of this stream or a later one. */
+/* Binary search: the first tick whose stream is this one or has a higher id. */
 static size_t find(const struct race_clock *clock, uint64_t stream) {
     size_t low = 0, high = clock->count;
     while (low < high) {
@@ -92,7 +92,7 @@ const struct race_clock *race_history_at(const struct race_history *history, uin
     return low ? &history->marks[low - 1].clock : NULL;
 }
 
-/* The last mark up to `settled` stays: it is in force for what follows it. */
+/* Drops the marks before the last one up to `settled`, which is in force for the positions behind it. */
 static void drop_settled(struct race_history *history, uint64_t settled) {
     size_t gone = 0;
     while (gone + 1 < history->count && history->marks[gone + 1].position <= settled)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Vector clocks of the race checker. The epoch of an event is (stream, position): a clock says for each
- * stream up to which position its work is known to come before. What the stream's own order says is not
- * in its clock. Pure data: no locks, no OpenCL.
+ * Vector clocks of the race checker. The epoch of an event is (stream, position); a clock gives for each
+ * stream the position up to which its work is known to come before. A stream's clock leaves out the
+ * stream's own order. Pure data: no locks, no OpenCL.
  */
 #ifndef CLSTREAM_CHECK_RACE_CLOCK_H
 #define CLSTREAM_CHECK_RACE_CLOCK_H
@@ -33,7 +33,7 @@ void race_clock_filter(struct race_clock *clock,
                        bool (*keep)(void *context, const struct tick *tick), void *context);
 void race_clock_clear(struct race_clock *clock);
 
-/* How a stream's clock came about: what it was from each position on at which it changed. */
+/* The history of a stream's clock: its value from each position on at which it changed. */
 struct race_history {
     struct race_mark {
         uint64_t position;
@@ -45,9 +45,9 @@ struct race_history {
 /* The clock in force at a position, or NULL for the empty one. */
 const struct race_clock *race_history_at(const struct race_history *history, uint64_t position);
 
-/* Adds the clock from `position` on, which is past all known ones; copies it. Nobody asks for a position
- * up to `settled` any more. At most HISTORY_MARKS are kept: beyond, two neighbours become one, and what
- * lies between is taken to know as much as the later one: an order too many, never one too few. */
+/* Appends a copy of the clock, in force from `position` on, which is past all earlier marks. Positions up to
+ * `settled` are not asked for any more. At most HISTORY_MARKS are kept: beyond that two neighbours are merged
+ * into the later clock, which may hide a race and never invents one. */
 enum { HISTORY_MARKS = 4096 };
 bool race_history_push(struct race_history *history, uint64_t position,
                        const struct race_clock *clock, uint64_t settled);

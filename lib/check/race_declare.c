@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Accesses that the caller declares (clstream/check.h). */
+/* The public calls by which a program declares its own accesses to the race checker (clstream/check.h). */
 #include <clstream/check.h>
 
 #include "base/error.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows what the streams are told of, and keeps what cannot be followed yet (check/race.h has the model).
- * A wait is ready when what it is for has been followed; all else is as soon as nothing is ahead of it in
- * its stream. What is kept is bounded by what the streams themselves hold back.
+ * Follows the operations reported for streams, and keeps those that cannot be followed yet (check/race.h has the
+ * model). A wait is ready when the awaited work has been followed; any other operation is ready as soon as nothing is
+ * ahead of it in its stream. Kept operations belong to work that the streams themselves hold back, which bounds them.
  */
 #include <stdlib.h>
 
@@ -10,15 +10,15 @@
 
 #include "check/race_state.h"
 
-/* What the host knew at a time. */
+/* The host's clock at some time; shared by the operations reported while it did not change. */
 struct race_known {
     unsigned users;
     struct race_clock clock;
 };
 
 static struct race_op *kept;         /* oldest first */
-static struct race_stream *behind;   /* the streams that have some */
-static struct race_known *last_kept; /* of those in use */
+static struct race_stream *behind;   /* the streams with kept operations */
+static struct race_known *last_kept; /* the newest one in use */
 
 bool race_keeps(void) { return kept != NULL; }
 
@@ -52,7 +52,8 @@ static bool signal_has_come(const struct race_op *op) {
     return race_source_reaches(op->u.signal.source, op->u.signal.value);
 }
 
-/* What the host knew is kept for code that runs later, and for all others looked up when it is needed. */
+/* Advances the stream to the command. The host's clock becomes part of the stored clock only for a command that runs
+ * user code, whose accesses are declared later; all others are compared now. */
 static void go_on(const struct race_op *op) {
     struct race_stream *by = op->by;
     bool keep = op->u.command.runs_user_code;
@@ -100,10 +101,10 @@ static void follow_signal(const struct race_op *op) {
     race_source_raise(op->u.signal.source, op->u.signal.value, op->by, op->position, known_of(op));
 }
 
-/* A write to all of the memory, behind the stream's latest command. */
+/* An allocation counts as a write to all of the memory, behind the stream's latest command. */
 static void follow_begin(const struct race_op *op) { visit(op, op->by->followed, &op->by->clock); }
 
-/* What the stream's frees wait for besides; false when that cannot be said yet. */
+/* Raises the clock by the further waits of the stream's frees; false if one of them has not been followed yet. */
 static bool learn_frees(const struct race_stream *by, struct race_clock *clock) {
     for (size_t i = 0; i < by->frees.count; i++) {
         const struct tick *tick = &by->frees.ticks[i];
@@ -159,7 +160,7 @@ static bool are_equal(const struct race_clock *a, const struct race_clock *b) {
     return equal;
 }
 
-/* What the host knows now; the same one for as long as it learns nothing. */
+/* The host's present clock, with a reference; the same object as long as the clock does not change. */
 static struct race_known *know_now(void) {
     struct race_known *known = last_kept;
     if (!known || !are_equal(&known->clock, &race_known)) {
@@ -197,8 +198,8 @@ static void hold_all(const struct race_op *op, int more) {
         race_source_drop(op->u.signal.source);
 }
 
-/* Behind what the stream had been told of its position. Others may have gone on meanwhile where it is a
- * signal, which might be what they wait for. */
+/* Inserts by position. A signal may be reported late: it goes behind the operations up to its position and ahead of
+ * later ones, which might wait for it. */
 static void put_in_order(struct race_op *op) {
     struct race_stream *by = op->by;
     struct race_op *last = by->kept ? by->kept->prev : NULL;
@@ -227,7 +228,7 @@ static bool keep(const struct race_op *op) {
     return true;
 }
 
-/* Takes the stream's first one out; the stream stays as long as its caller holds it. */
+/* Removes the stream's first kept operation; the caller holds the stream's record. */
 static void end_first(struct race_stream *by) {
     struct race_op *op = by->kept;
     DL_DELETE(by->kept, op);
@@ -262,7 +263,7 @@ void race_follow_all(void) {
     }
 }
 
-/* A signal of what has been followed does not stand behind what came later. */
+/* A signal at a position already followed need not wait for operations kept behind that position. */
 static bool nothing_ahead(const struct race_op *op) {
     return !op->by->kept || (op->kind == RACE_SIGNAL && op->by->followed >= op->position);
 }
@@ -280,9 +281,10 @@ void race_tell(const struct race_op *op) {
     }
 }
 
-/* --- what did not come as it was told --- */
+/* --- waits whose signal was never reported --- */
 
-/* Gives up a wait for what did not come: what is behind it comes after something that is not known. */
+/* Gives up the first kept wait. What it waited for is unknown, so the work behind it is taken to come after all work
+ * reported so far. */
 static void give_up_first(struct race_stream *by) {
     race_learn_all(&by->clock);
     by->changed = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The shadows of all memory, and how an access meets what is known there. */
+/* The shadows of all buffers and of host memory, and the rules by which a new access is compared with those recorded. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 #include "check/race_state.h"
 #include "driver/memory.h"
 
-/* More is forgotten: that many pieces of one buffer with different pasts, and none of them settled. */
+/* MAX_SEGMENTS: a buffer in more pieces with different accesses, none settled, is forgotten. MAX_PAIRS: most
+ * races reported for one command. */
 enum { MAX_SEGMENTS = 1 << 16, MAX_PAIRS = 16 };
 
 /* The shadow of a driver's buffer. */
@@ -20,7 +21,7 @@ struct memory {
 static struct memory *memories;
 static struct race_shadow host_memory;
 
-/* An access on its way through a shadow. */
+/* The comparison of one access with a shadow. */
 struct visit {
     const struct race_visitor *visitor;
     const struct touch *touch;
@@ -40,7 +41,8 @@ static bool has(const struct race_clock *clock, const struct race_access *access
     return clock && race_clock_at(clock, access->by->id) >= access->position;
 }
 
-/* What the host has learned since a function was submitted does not make the function later. */
+/* For a late access the host's clock is ignored: the host may have learned of work since the host function was
+ * submitted, which does not order that work before the function. */
 static enum race_order order_of(void *context, const struct race_access *other) {
     const struct visit *visit = context;
     const struct race_access *access = &visit->access;
@@ -55,7 +57,7 @@ static enum race_order order_of(void *context, const struct race_access *other) 
     return after ? RACE_AFTER : RACE_UNORDERED;
 }
 
-/* One finding for a pair of commands, however many bytes they share; a certain one if there is any. */
+/* Notes one finding for each pair of commands, however many bytes they share; a certain race replaces a possible one. */
 static void note_pair(void *context, const struct race_access *other, size_t start, size_t end) {
     struct visit *visit = context;
     const struct race_access *access = &visit->access;

@@ -21,7 +21,7 @@ static size_t n_kept;
 static FILE *out;
 static struct at_exit handler;
 
-/* A file is for whoever runs many programs and wants to know that each was checked. */
+/* Without a race, a summary goes to a log file only: it shows that each of many programs was checked. */
 static void summarize(void) {
     if (!at_exit_is_due(&handler))
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the race checker has found: kept for the caller, and written where CLSTREAM_CHECK_LOG says. */
+/* The findings of the race checker: kept for the program to read, and written to where CLSTREAM_CHECK_LOG says. */
 #ifndef CLSTREAM_CHECK_RACE_REPORT_H
 #define CLSTREAM_CHECK_RACE_REPORT_H
 
@@ -17,9 +17,9 @@ struct race_side {
 
 struct race_finding {
     struct race_side first, second; /* the second may be the host's */
-    bool possible;
-    bool host;    /* host memory, else a buffer */
-    size_t bytes; /* of the buffer */
+    bool possible;                  /* one access is known by its buffer only */
+    bool host;                      /* host memory, else a buffer */
+    size_t bytes;                   /* size of the buffer */
     size_t start, end;
 };
 

@@ -91,7 +91,8 @@ static struct race_segment cut(struct builder *builder, struct race_segment *seg
     return part;
 }
 
-/* Whatever races with `other` and not with `access` is found out by `other` as well. */
+/* Whether `access`, which comes after `other`, may stand in its place: it conflicts with whatever `other` conflicts
+ * with, and no less certainly. */
 static bool stands_for(const struct race_access *access, const struct race_access *other) {
     return (access->write || !other->write) && (!access->possible || other->possible);
 }
@@ -186,7 +187,7 @@ bool race_shadow_touch(struct race_shadow *shadow, const struct byte_span *span,
     return !builder.failed;
 }
 
-/* Passes a segment on, without what lies between start and end. */
+/* Copies a segment to the new list, without the bytes from start to end. */
 static void emit_outside(struct builder *builder, struct race_segment *segment, size_t start,
                          size_t end) {
     if (segment->start < start && start < segment->end)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shadow of a piece of memory: for each of its bytes the accesses that later ones may race with, as
- * a list of segments of bytes that have the same ones. What comes before what, the caller says. Pure data:
- * no locks, no OpenCL.
+ * The shadow of a piece of memory: for each byte the earlier accesses that later ones may race with, as a
+ * list of segments of bytes with equal accesses. The caller decides the order of accesses (struct race_rules).
+ * Pure data: no locks, no OpenCL.
  */
 #ifndef CLSTREAM_CHECK_RACE_SHADOW_H
 #define CLSTREAM_CHECK_RACE_SHADOW_H
@@ -26,7 +26,7 @@ struct race_access {
 struct race_segment {
     size_t start, end;
     size_t count;
-    struct race_access *accesses; /* at least one; of one stream at most one of each sort */
+    struct race_access *accesses; /* at least one; at most one of each sort a stream */
 };
 
 /* Sorted by start; segments do not overlap. All zero is the empty one. */
@@ -49,12 +49,12 @@ struct race_rules {
     void (*hold)(struct race_stream *by, int more);
 };
 
-/* Compares the access with what is known of these bytes, and enters it, unless it is a thread's, or
- * another one stands for it; drops what is settled. False, and the shadow empty, without memory. */
+/* Compares the access with the recorded ones of these bytes, and records it, unless a thread made it or another
+ * record finds all its races; drops settled accesses. Without memory: false, and the shadow is emptied. */
 bool race_shadow_touch(struct race_shadow *shadow, const struct byte_span *span,
                        const struct race_access *access, const struct race_rules *rules);
 
-/* Forgets the bytes from start to end; more, without memory. */
+/* Forgets the accesses to the bytes from start to end; without memory, possibly to further bytes. */
 void race_shadow_forget(struct race_shadow *shadow, size_t start, size_t end,
                         const struct race_rules *rules);
 

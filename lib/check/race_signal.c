@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Order that is not a stream's, nor an event's: what the caller tells, and values that are signalled. */
+/* Order that comes neither from a stream nor from an event: cls_check_release and cls_check_acquire, and signalled
+ * values. */
 #include <stdlib.h>
 
 #include <clstream/check.h>
@@ -7,7 +8,7 @@
 #include "check/race_state.h"
 #include "stream/stream.h"
 
-/* What cls_check_release has told. */
+/* The work that cls_check_release has reported for an address. */
 struct tag {
     UT_hash_handle hh;
     const void *address;
@@ -68,22 +69,22 @@ cls_status cls_check_acquire(const void *address) {
 
 /* --- signalled values --- */
 
-/* More signals that the host has not learned of are not remembered. */
+/* Signals kept of one source; beyond that the oldest is dropped. */
 enum { MAX_SIGNALS = 1024 };
 
 struct signal {
     uint64_t value;
-    uint64_t stream;         /* id; 0: the host's, at once */
-    uint64_t position;       /* in the stream; the host's: 0 */
-    struct race_clock clock; /* what comes before it, the position included */
+    uint64_t stream;         /* id; 0: signalled by the host, at once */
+    uint64_t position;       /* in the stream; 0 for the host's */
+    struct race_clock clock; /* the work before the signal, its own position included */
 };
 
 struct race_source {
     UT_hash_handle hh; /* while its address is in use */
     const void *address;
-    unsigned users;   /* the address, and what is kept (check/race_follow.c) */
-    uint64_t known;   /* the highest value that nothing needs to be learned of any more */
-    uint64_t dropped; /* the highest value whose signal was dropped all the same */
+    unsigned users;   /* references: the address, and kept operations (check/race_follow.c) */
+    uint64_t known;   /* the highest value whose signal was dropped as settled: known to the host */
+    uint64_t dropped; /* the highest value whose signal was dropped for want of room */
     size_t count;
     struct signal signals[MAX_SIGNALS]; /* oldest first */
 };
@@ -133,7 +134,7 @@ static bool is_settled(const struct race_clock *clock) {
     return true;
 }
 
-/* Drops the signals that nothing needs to be learned of, and the oldest where there is no room. */
+/* Drops the settled signals, and the oldest one if there is no room. */
 static void make_room(struct race_source *source) {
     size_t kept = 0;
     bool full = source->count == MAX_SIGNALS;
@@ -159,7 +160,7 @@ void race_source_raise(struct race_source *source, uint64_t value, const struct 
     *signal = (struct signal){.value = value, .stream = by ? by->id : 0, .position = position};
     if (by)
         race_learn(&signal->clock, by, position);
-    if (race_keeps()) /* else whoever waits for it is told of that by a host that knows more */
+    if (race_keeps()) /* else every wait is followed with the host's present clock, which has more */
         race_note(race_clock_join(&signal->clock, known));
     race_clock_filter(&signal->clock, race_is_news, NULL);
 }
@@ -171,8 +172,8 @@ bool race_source_reaches(const struct race_source *source, uint64_t value) {
     return reaches;
 }
 
-/* Of several signals that reach the value any may have been the first, but for one that comes after another:
- * that was followed earlier. The host's comes before all that is followed later. */
+/* Whether the signal may be the first to reach the value: it does reach it, and comes after no other signal that does.
+ * Such another one was followed earlier. A signal by the host comes before all signals followed later. */
 static bool may_be_first(const struct race_source *source, const struct signal *signal,
                          uint64_t value) {
     const struct signal *other = source->signals;
@@ -192,7 +193,7 @@ void race_source_learn(struct race_clock *clock, const struct race_source *sourc
             race_note(race_clock_join(clock, &source->signals[i].clock));
 }
 
-/* --- what the coordinator tells --- */
+/* --- reports by the coordinator --- */
 
 void race_signals(const void *address, uint64_t value, struct stream *stream, uint64_t position) {
     struct race_stream *by = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the race checker share; all of it under its lock. */
+/* Data and functions common to the files of the race checker; all of it under the checker's lock. */
 #ifndef CLSTREAM_CHECK_RACE_STATE_H
 #define CLSTREAM_CHECK_RACE_STATE_H
 
@@ -15,38 +15,38 @@ struct race_op;
 struct race_known;
 struct race_source;
 
-/* A stream as the checker knows it; it outlives the stream while accesses of it are remembered, or things
- * that it was told of are kept. */
+/* The checker's record of a stream. It outlives the stream while accesses of the stream are recorded, or operations of
+ * it are kept. */
 struct race_stream {
     UT_hash_handle hh;
     uint64_t id;
     char name[64];
     const struct context *context; /* compared only: it may be gone */
-    unsigned holds;    /* the stream's own, one for each access, thing kept and running function */
-    uint64_t told;     /* the last position that was told of */
-    uint64_t followed; /* and the last one followed */
+    unsigned holds; /* references: the stream, each access, kept operation and running function */
+    uint64_t told;  /* the last position reported */
+    uint64_t followed;       /* the last position followed */
     struct race_clock clock; /* for the next command to be followed */
-    struct race_clock frees; /* the positions that its frees wait for besides */
-    bool changed;            /* `clock`, since the last command */
-    bool waits;              /* a wait was told of since the last command */
+    struct race_clock frees; /* further positions that its frees wait for */
+    bool changed;            /* `clock` has changed since the last command */
+    bool waits;              /* a wait was reported since the last command */
     struct race_history history;
-    struct race_op *kept;                /* told and not followed yet, in the stream's order */
-    struct race_stream *previous, *next; /* of those that have some */
+    struct race_op *kept;                /* reported and not followed yet, in the stream's order */
+    struct race_stream *previous, *next; /* list of the streams with kept operations */
 };
 
-/* --- what a stream is told of (check/race_follow.c) --- */
+/* --- operations reported for a stream (check/race_follow.c) --- */
 
 enum race_kind { RACE_COMMAND, RACE_WAIT, RACE_WAIT_SIGNAL, RACE_SIGNAL, RACE_BEGIN, RACE_END };
 
 struct race_op {
-    struct race_op *prev, *next;   /* of the stream's */
-    struct race_op *older, *newer; /* of all that are kept */
-    struct race_stream *by;        /* held while it is kept */
-    struct race_known *known;      /* what the host knew; NULL: what it knows now */
+    struct race_op *prev, *next;   /* in the stream's list */
+    struct race_op *older, *newer; /* in the list of all kept operations */
+    struct race_stream *by;        /* held while the operation is kept */
+    struct race_known *known;      /* the host's clock at the report; NULL: the present one */
     enum race_kind kind;
-    uint64_t position; /* a wait's is the one of the command to come */
+    uint64_t position; /* a wait's is that of the next command */
     union {
-        struct { /* of memory that begins or ends: the label, and its bytes */
+        struct { /* for RACE_BEGIN and RACE_END too: `touches` is the memory's bytes */
             const char *label;
             bool runs_user_code;
             struct touches touches; /* the op's own */
@@ -62,32 +62,32 @@ struct race_op {
     } u;
 };
 
-/* Follows it at once, or keeps it; takes over what a command touches. */
+/* Follows the operation at once, or keeps it; takes over its touches. */
 void race_tell(const struct race_op *op);
 
-/* Follows what a signal was kept for. */
+/* Follows all kept operations that are ready, after a signal. */
 void race_follow_all(void);
 
-/* The stream's position is reached, whatever was ahead of it. */
+/* The host has seen the stream's position reached: kept waits up to it are given up. */
 void race_reach(struct race_stream *by, uint64_t position);
 void race_reach_context(const struct context *context);
 
-/* What is kept touches these bytes no more: their memory goes. NULL: host memory, by its addresses. */
+/* The memory of these bytes is released: kept operations drop their touches of it. NULL: host memory, by address. */
 void race_forget_kept(cl_mem root, size_t start, size_t end);
 
-/* What the host knew when the oldest thing that is kept was told; what it knows now where none is. */
+/* The host's clock when the oldest kept operation was reported; its present clock if none is kept. */
 const struct race_clock *race_floor(void);
 bool race_keeps(void);
 
-/* The ticks that say more than the floor, of streams that there still are. */
+/* A filter: keeps ticks that are beyond the floor and whose stream still has a record. */
 bool race_is_news(void *unused, const struct tick *tick);
 
 /* --- streams (check/race.c) --- */
 
-/* What any thread has learned to be done. */
+/* The host's clock: the work that any thread has learned to be done. */
 extern struct race_clock race_known;
 
-/* The record of a stream, or NULL without memory: then nothing is known of it, and nothing found. */
+/* Finds or makes the record of a stream. NULL without memory: the stream is then not checked. */
 struct race_stream *race_know(struct stream *stream);
 
 /* The record by its id, or NULL. */
@@ -96,7 +96,7 @@ struct race_stream *race_find(uint64_t id);
 /* Raises a clock to all that comes before the end of (by, position). */
 void race_learn(struct race_clock *clock, const struct race_stream *by, uint64_t position);
 
-/* Raises it to all that was told so far: for what comes after something that is not known. */
+/* Raises a clock to all positions reported so far: for work whose predecessors are not known. */
 void race_learn_all(struct race_clock *clock);
 
 /* The command whose user code this thread runs; false: none. */
@@ -105,8 +105,8 @@ bool race_actor(struct race_stream **by, uint64_t *position);
 /* A reference more or less; the last one frees the record. */
 void race_hold(struct race_stream *by, int more);
 
-/* Not well: what orders accesses could not be remembered for want of memory. What it ordered is not known, so
- * that nothing is compared, and no access remembered, until every stream that there is now is gone. */
+/* `well` false: an order was lost for want of memory. Since races would be reported that are none, nothing is compared
+ * and no access recorded until no stream is left. */
 void race_note(bool well);
 bool race_has_lost(void);
 
@@ -115,33 +115,34 @@ bool race_has_lost(void);
 struct race_source *race_source_hold(struct race_source *source);
 void race_source_drop(struct race_source *source);
 
-/* Whether the value has been signalled; and raises the clock to what comes before that. */
+/* race_source_reaches: whether the value has been signalled. race_source_learn: raises the clock to all that comes
+ * before the value's signal. */
 bool race_source_reaches(const struct race_source *source, uint64_t value);
 void race_source_learn(struct race_clock *clock, const struct race_source *source, uint64_t value);
 
-/* The value is signalled behind (by, position), or at once where `by` is NULL, by a call of a host that knew
- * that much. */
+/* The value is signalled behind (by, position), or at once where `by` is NULL; `known` is the host's clock at the
+ * call. */
 void race_source_raise(struct race_source *source, uint64_t value, const struct race_stream *by,
                        uint64_t position, const struct race_clock *known);
 
 /* --- accesses (check/race_memory.c) --- */
 
-/* Who accesses, and what it comes after. */
+/* The origin of an access, and what it comes after. */
 struct race_visitor {
     struct race_stream *by; /* NULL: a thread of the program */
     uint64_t position;
     const char *label;
     const struct race_clock *clock; /* may be NULL */
-    const struct race_clock *known; /* what the host knew; not asked when it is late */
-    bool late;                      /* what was submitted before may come after it */
+    const struct race_clock *known; /* the host's clock; ignored if `late` */
+    bool late; /* declared while the command runs: accesses recorded before may come after it */
 };
 
-/* Compares all that is touched with what is known, enters it, and reports. */
+/* Compares all touches with the recorded accesses, records them, and reports races. */
 void race_visit(const struct race_visitor *visitor, const struct touches *touches);
 
 void race_forget_bytes(cl_mem root, size_t start, size_t end);
 
-/* Of all memory. */
+/* Forgets the accesses to all memory. */
 void race_forget_all(void);
 
 #endif
