@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CLBlast, and the only file that knows it: one call a routine, on an in-order queue, since it takes no
- * wait list and its first kernels wait for nothing. Matrices are row-major. Without CLBlast in the build
- * every call is CLS_ERROR_UNSUPPORTED.
+ * The interface to CLBlast, the BLAS library for OpenCL; driver/blas.c alone calls it. Each call runs one routine on an
+ * in-order queue, since CLBlast takes no wait lists and its first kernels wait for nothing. Matrices are row-major.
+ * Without CLBlast in the build every call is CLS_ERROR_UNSUPPORTED.
  */
 #ifndef CLSTREAM_DRIVER_BLAS_H
 #define CLSTREAM_DRIVER_BLAS_H
@@ -29,7 +29,7 @@ struct blas_operand {
     size_t offset, step, stride;
 };
 
-/* What a routine does not use is zero. */
+/* The arguments of a routine; members that it does not use are zero. */
 struct blas_call {
     enum blas_routine routine;
     bool f64;
@@ -39,26 +39,26 @@ struct blas_call {
     double alpha, beta;
     struct blas_operand a, b,
         c;            /* gemm; a, x, y of gemv; x, y of the others; out of dot and amax is c */
-    cl_mem temporary; /* of blas_temporary's bytes; NULL: it needs none */
+    cl_mem temporary; /* temporary memory of blas_temporary's size; NULL: none needed */
 };
 
 bool blas_available(void);
 
-/* Reports why there is no BLAS. */
+/* Reports CLS_ERROR_UNSUPPORTED and the reason why there is no BLAS. */
 cls_status blas_missing(void);
 
-/* CLBlast keeps the programs of every cl_context, and so the cl_context, until it is told to forget all
- * of them: that is done when the last one that used it ends. `used` is the context's, false at first; to be
- * called before anything of CLBlast's, and blas_unuse once, if `used`, at the context's end. */
+/* CLBlast keeps the programs of every cl_context, and so the cl_context, until its cache is cleared as a whole: that
+ * happens when the last context that used it ends. Call blas_use before any other call of CLBlast, with the context's
+ * own flag, false at first; call blas_unuse once, if the flag is set, at the context's end. */
 void blas_use(_Atomic bool *used);
 void blas_unuse(void);
 
-/* The bytes of temporary memory that a call needs; 0: none. `queue` is any of the device. */
+/* The bytes of temporary memory that a call needs; 0: none. `queue` is any queue of the device. */
 cls_status blas_temporary(const struct device *device, cl_command_queue queue,
                           const struct blas_call *call, size_t *bytes);
 
-/* Enqueues; may compile for seconds the first time. `arguments` is a struct blas_call; `event`, which may
- * be NULL, gets that of the last command. Returns CL_SUCCESS or a code of OpenCL's or CLBlast's. */
+/* Enqueues the routine; may compile for seconds the first time. `arguments` is a struct blas_call; `event`, which may
+ * be NULL, receives the event of the last command. Returns CL_SUCCESS, or a code of OpenCL or CLBlast. */
 int blas_enqueue(const struct device *device, cl_command_queue queue, const void *arguments,
                  cl_event *event);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making compilers' messages name the caller's file and line. */
+/* Rewrites a compiler's messages so that they name the caller's file and line. */
 #ifndef CLSTREAM_DRIVER_BUILD_LOG_H
 #define CLSTREAM_DRIVER_BUILD_LOG_H
 

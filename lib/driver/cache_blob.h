@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a cache file holds: a header, the whole key and the payload, under one checksum. Packing and
- * parsing are pure functions over bytes. Fields are in the host's byte order: a file from a host of
- * the other order does not parse, which is as well.
+ * The format of a cache file: a header, the whole key and the payload, under one checksum. Packing and
+ * parsing are pure functions over bytes. Fields are in the host's byte order; a file from a host of the
+ * other order does not parse and counts as a miss, as it should.
  */
 #ifndef CLSTREAM_DRIVER_CACHE_BLOB_H
 #define CLSTREAM_DRIVER_CACHE_BLOB_H
@@ -13,7 +13,7 @@
 
 enum cache_kind { CACHE_PROGRAM = 1, CACHE_CAPS = 2 };
 
-/* Bytes that somebody else owns. */
+/* Bytes that the holder of this struct does not own. */
 struct cache_bytes {
     const void *bytes;
     size_t size;
@@ -23,8 +23,8 @@ struct cache_bytes {
 void *cache_blob_pack(enum cache_kind kind, struct cache_bytes key, struct cache_bytes payload,
                       size_t *size);
 
-/* Is this a file of this kind for exactly this key, of this format, whole and unaltered? Then
- * `*payload` is set to its part of `blob`. */
+/* True if this is a whole and unaltered file of this format, of this kind and for exactly this key; sets
+ * `*payload` to its part of `blob` then. */
 bool cache_blob_parse(struct cache_bytes blob, enum cache_kind kind, struct cache_bytes key,
                       struct cache_bytes *payload);
 

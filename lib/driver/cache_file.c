@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/setting.h"
 
-/* No entry is larger; whatever is, is none of ours. */
+/* No entry is larger: a larger file was not written by this cache. */
 enum { MAX_FILE = 64 << 20 };
 
 static bool switched_off(void) {

@@ -5,7 +5,7 @@
  * nothing. Neither reports an error, and errno means nothing afterwards.
  *
  * Environment:
- *   CLSTREAM_CACHE=off    no disk cache ("0" and "no" serve too)
+ *   CLSTREAM_CACHE=off    no disk cache ("0" and "no" do the same)
  *   CLSTREAM_CACHE_DIR    the folder; made when missing
  *   XDG_CACHE_HOME, HOME  else $XDG_CACHE_HOME/clstream, else $HOME/.cache/clstream, else none
  */
@@ -16,17 +16,17 @@
 
 enum { CACHE_PATH = 1024 };
 
-/* All entries together are kept below this; the longest unused go first. */
+/* Limit on the bytes of all entries together; the longest unused entries are removed first. */
 #define CACHE_LIMIT_BYTES ((uint64_t)256 << 20)
 
 /* The folder for the environment of this moment; false: no disk cache. */
 bool cache_folder(char path[CACHE_PATH]);
 
-/* Makes the folder, and those above it, where they are missing. */
+/* Makes the folder and its parents where they are missing. */
 bool cache_make_folders(char *path);
 
-/* Takes a file for this process, which lets go of it when it closes the file or ends; false, with errno: another has
- * it, or it cannot be had. */
+/* Locks a file for this process, until it closes the file or ends. False, with errno: another process has the lock, or
+ * the file cannot be locked. */
 bool cache_lock_file(int file);
 
 /* The file of an entry: the folder, and a hash of kind and key. False: no disk cache. */
@@ -40,22 +40,22 @@ bool cache_load(enum cache_kind kind, struct cache_bytes key, struct cache_bytes
 /* Writes the entry aside and renames it into place, then trims the folder. */
 void cache_store(enum cache_kind kind, struct cache_bytes key, struct cache_bytes payload);
 
-/* Removes the longest unused entries until at most `limit` bytes are left, and what crashed
- * processes left behind. Touches only files that this cache has named. */
+/* Removes the longest unused entries until at most `limit` bytes are left, and the leftovers of
+ * crashed processes. Touches only files named by this cache. */
 void cache_trim(const char *folder, uint64_t limit);
 
 /*
- * A crash mark stands beside an entry while the driver reads it. One that is found without its
- * owner tells of a process that died in there: the entry is not used again until the mark is a day
- * old.
+ * A crash mark is a file beside an entry while the driver loads it. A mark without a living owner
+ * means that a process died loading the entry: it is not used again until the mark is a day old.
  */
 struct cache_mark {
     int file; /* -1: no mark was made */
     char path[CACHE_PATH];
 };
 
-/* False: an earlier process died on this entry; do not load it, and end no mark. True: load it,
- * then call cache_mark_end, whatever came of it. At most one mark per process at a time. */
+/* False: an earlier process died on this entry; do not load it, and do not call cache_mark_end.
+ * True: load it, then call cache_mark_end, whether or not the load succeeded. At most one mark per
+ * process at a time. */
 bool cache_mark_begin(enum cache_kind kind, struct cache_bytes key, struct cache_mark *mark);
 void cache_mark_end(struct cache_mark *mark);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Trimming of the disk cache's folder: removes the longest unused entries, and old leftovers of crashed processes. */
 #include "base/array.h"
 #include "driver/cache_file.h"
 
@@ -23,7 +24,7 @@ struct entries {
     uint64_t bytes;
 };
 
-/* Files of the cache by the end of their names; leftovers go once they are this old. */
+/* The kinds of files by their suffixes; files other than entries are removed once they are this old. */
 static const struct {
     const char *suffix;
     time_t max_age; /* seconds; 0: an entry */

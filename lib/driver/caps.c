@@ -31,7 +31,7 @@ static bool in_order_is_better(const struct caps *caps) {
     return !caps->out_of_order || caps->out_of_order_serial || caps->chain_cost_ratio > CAPS_DEAR;
 }
 
-/* For a driver that the probe is wrong about. */
+/* CLSTREAM_FLUSH=always is for a driver that the probe judges wrongly. */
 static bool must_flush(const struct caps *caps) {
     static struct setting_switch always = {.variable = "CLSTREAM_FLUSH", .word = "always"};
     return setting_is_on(&always) || !caps->unflushed_runs;
@@ -63,7 +63,7 @@ void caps_choose(const struct device *device, struct caps *caps) {
     caps->stage_reads = staged || (separate && caps->pageable_read_blocks > 0.5);
 }
 
-/* A record as it lies on disk. */
+/* A record in its form on disk. */
 struct record {
     double numbers[CAPS_FIGURES];
     double made; /* seconds since 1970 */
@@ -101,7 +101,7 @@ static void store(struct cache_bytes key, const struct caps *caps) {
     cache_store(CACHE_CAPS, key, (struct cache_bytes){&record, sizeof record});
 }
 
-/* For a record of a time when the machine was busy with something else. */
+/* CLSTREAM_PROBE=again replaces a record that was made while the machine was busy with something else. */
 static bool is_wanted_anew(void) {
     static struct setting_switch again = {.variable = "CLSTREAM_PROBE", .word = "again"};
     return setting_is_on(&again);

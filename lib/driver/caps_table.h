@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A record as a row of numbers, in the order of the table of figures: the form it has on disk. */
+/* Conversion of a capability record to and from a row of numbers, its form on disk. The table in caps_table.c gives
+ * their order, and the name, unit and meaning that `clstream info` prints. */
 #ifndef CLSTREAM_DRIVER_CAPS_TABLE_H
 #define CLSTREAM_DRIVER_CAPS_TABLE_H
 

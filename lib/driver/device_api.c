@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The public device calls. */
+/* The functions of clstream/device.h. */
 #include <clstream/device.h>
 
 #include "base/error.h"

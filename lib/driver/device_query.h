@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the entry of one device. Private to device.c. */
+/* Queries the driver for one device and makes its entry. Private to device.c. */
 #ifndef CLSTREAM_DRIVER_DEVICE_QUERY_H
 #define CLSTREAM_DRIVER_DEVICE_QUERY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a device entry makes on first use. Private to device.c and caps.c. */
+/* The part of a device entry that is made on first use: the capability record. Private to device.c and caps.c. */
 #ifndef CLSTREAM_DRIVER_DEVICE_STATE_H
 #define CLSTREAM_DRIVER_DEVICE_STATE_H
 

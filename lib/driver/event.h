@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Driver events: how a command handed over is doing. */
+/* Driver events (cl_event): the state, outcome and times of a command that the driver has. */
 #ifndef CLSTREAM_DRIVER_EVENT_H
 #define CLSTREAM_DRIVER_EVENT_H
 
@@ -9,23 +9,23 @@
  * cannot be read. Never blocks. */
 cl_int event_state(const struct device *device, cl_event event);
 
-/* The same with the two told apart: what the question itself came to; the state, when that is CL_SUCCESS. */
+/* The same, with failures of the query apart: returns the query's own code, and sets `*state` if that is CL_SUCCESS. */
 cl_int event_ask(const struct device *device, cl_event event, cl_int *state);
 
-/* What waiting says of events whose state is CL_COMPLETE already: CL_SUCCESS or the failure. Some
- * drivers tell the truth here only (PLATFORMS: status CL_COMPLETE, wait -14). */
+/* The result of clWaitForEvents for events whose state is CL_COMPLETE already: CL_SUCCESS or the failure. Some
+ * drivers report a failure only here: status CL_COMPLETE, wait -14. */
 cl_int event_verdict(const struct device *device, cl_uint count, const cl_event *events);
 
-/* The event's state, and where the driver's are not to be trusted what waiting says of CL_COMPLETE. */
+/* Corrects a state: on drivers whose CL_COMPLETE cannot be trusted, returns event_verdict for it. */
 cl_int event_confirm(const struct device *device, cl_event event, cl_int state);
 
-/* event_state, confirmed. */
+/* event_confirm of event_state. */
 cl_int event_outcome(const struct device *device, cl_event event);
 
-/* Flushes the queue of an event that is not over yet; one of the user's setting has none. */
+/* Flushes the queue of an event that is not complete; a user event has no queue. */
 cls_status event_flush(const struct device *device, cl_event event);
 
-/* False when the driver refuses: there is nothing to release then. */
+/* False when the driver refuses: the caller then has no reference to release. */
 bool event_retain(const struct device *device, cl_event event);
 void event_release(const struct device *device, cl_event event);
 
@@ -38,15 +38,15 @@ void event_times(const struct device *device, cl_event event, struct event_times
 /* The device time at which the command ended, in ns; false where the driver has none. */
 bool event_end_time(const struct device *device, cl_event event, uint64_t *ns);
 
-/* Something to be called at completion. In memory that is never given back, since nobody knows when a
- * driver is done with it. */
+/* A function to be called at completion. The struct lies in memory that is never freed, since a driver does not say
+ * when it is done with it. */
 struct hint {
     void (*call)(void *);
     void *arg;
 };
 
-/* Asks for it. Only a hint: it may come late, never, more than once or inline, and it must take no lock.
- * False when the driver refuses. */
+/* Sets a completion callback. It is only a hint: the call may come late, never, more than once or inside this function,
+ * and it must take no lock. False when the driver refuses. */
 bool event_hint(const struct device *device, cl_event event, const struct hint *hint);
 
 #endif

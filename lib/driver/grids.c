@@ -28,7 +28,7 @@ struct pending {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static struct pending *pending;
 static size_t n_pending, room;
-static size_t next_look; /* where the look for launches that are done goes on */
+static size_t next_look; /* where the next search for finished launches begins */
 
 static bool is_done(cl_event event) {
     cl_int state;
@@ -42,7 +42,7 @@ static void drop(size_t i) {
     pending[i] = pending[--n_pending];
 }
 
-/* A few at each launch, so that the list stays as long as what is with the driver. */
+/* Checks a few launches at each new one, so that the list is about as long as the driver's work. */
 static void settle_some(void) {
     for (int i = 0; i < SETTLED_AT_ONCE && n_pending; i++) {
         if (next_look >= n_pending)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two ways of doing the same, measured in turns on a machine that may do something else meanwhile: each round
- * gives a ratio of times of the same moments, and what counts is what nearly all rounds say. This is the sign
- * test: it asks nothing of the noise but that it favours neither way. Of 40 rounds of two equal ways 32 lie on a
- * given side once in ten thousand times.
+ * Paired comparison of two ways of doing the same, measured in turns on a machine that may be busy with other work.
+ * Each round gives the ratio of two times taken at about the same moment, and the result is what nearly all rounds
+ * agree on. This is the sign test; it assumes only that the noise favours neither way. For two equal ways 32 of 40
+ * rounds lie on a given side once in ten thousand times.
  */
 #ifndef CLSTREAM_DRIVER_PAIRED_H
 #define CLSTREAM_DRIVER_PAIRED_H
@@ -16,7 +16,7 @@ struct paired {
     bool agreed;  /* four rounds of five lie on the same side of the margin */
 };
 
-/* Sorts `ratios`. */
+/* Judges the rounds' ratios; sorts `ratios` in place. */
 struct paired paired_judge(double *ratios, size_t rounds, double margin);
 
 #endif

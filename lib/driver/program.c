@@ -106,13 +106,13 @@ static bool tells_parameters(cl_program program) {
     return tells;
 }
 
-/* A cached program that no longer has what its options ask to keep is of no use. */
+/* Rejects a cached program that lost the argument information which its options ask to keep. */
 static bool keeps_promise(cl_program program, const struct program_spec *spec) {
     bool asked = spec->options && strstr(spec->options, "-cl-kernel-arg-info");
     return !asked || tells_parameters(program);
 }
 
-/* From the disk; `*cached` comes down to false where what is there is of no use, and would be again. */
+/* Loads a program from the disk. Sets `*cached` to false if it is of no use, as it would be if stored again. */
 static cl_program load(const struct device *device, cl_context context,
                        const struct program_spec *spec, struct cache_bytes key, bool *cached) {
     cl_program program =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs: built once per key across threads, kept in memory per cl_context, and on disk across
- * processes. The disk key is platform, device, driver, source, options and library version; a file
- * is checksummed before the driver sees it, written by atomic rename, and rebuilt on any doubt.
+ * Driver programs (cl_program): built once per key across threads, cached in memory per cl_context, and on disk
+ * across processes. The disk key is platform, device, driver, source, options and library version. A cache
+ * file is checksummed before the driver sees it, written by atomic rename, and rebuilt on any doubt.
  */
 #ifndef CLSTREAM_DRIVER_PROGRAM_H
 #define CLSTREAM_DRIVER_PROGRAM_H

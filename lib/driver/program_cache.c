@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The cache in memory of one cl_context's programs (program_cache_*); concurrent requests for a key share one build. */
 #include "driver/program.h"
 
 #include <pthread.h>
@@ -104,7 +105,7 @@ static bool insert(struct program_cache *cache, struct cached_program *entry) {
 }
 
 /* Builds without the lock; `entry` is in the table, so everybody else waits for it. On failure the
- * entry is out of the table, and freed by the last who looks at it. */
+ * entry is out of the table, and the last thread that waits for it frees it. */
 static cls_status build(struct program_cache *cache, const struct program_spec *spec,
                         struct cached_program *entry, cl_program *out) {
     cl_program program = NULL;
@@ -124,7 +125,7 @@ static cls_status build(struct program_cache *cache, const struct program_spec *
     return status;
 }
 
-/* False: the build failed, and the caller tries for itself. */
+/* False: the other thread's build failed, and the caller builds itself. */
 static bool wait_for(struct program_cache *cache, struct cached_program *entry, cl_program *out) {
     entry->waiters++;
     while (!entry->program && !entry->failed)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs on disk. Private to program.c. The caller has entered the driver. */
+/* Loading and storing program binaries in the disk cache. Private to program.c. The caller holds the device's serial
+ * section (driver/serial.h). */
 #ifndef CLSTREAM_DRIVER_PROGRAM_DISK_H
 #define CLSTREAM_DRIVER_PROGRAM_DISK_H
 

@@ -67,7 +67,7 @@ static struct {
 } resting[RESTING_QUEUES];
 static unsigned n_resting;
 
-/* Takes out the oldest one, if it has rested long enough, or room is needed. */
+/* Removes the oldest queue if it has rested long enough or its place is needed. */
 static cl_command_queue take_rested(void) {
     cl_command_queue queue = NULL;
     pthread_mutex_lock(&resting_lock);
@@ -80,7 +80,7 @@ static cl_command_queue take_rested(void) {
     return queue;
 }
 
-/* Where many threads fill the room that was made, a queue is never released. */
+/* A queue that finds no place because many threads release queues at once is never released. */
 static void rest(cl_command_queue queue) {
     cl_command_queue rested;
     while ((rested = take_rested()) != NULL)

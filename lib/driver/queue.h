@@ -22,12 +22,12 @@ struct wait_list {
 
 cls_status queue_create(const struct device *device, cl_context context,
                         const struct queue_traits *traits, cl_command_queue *out);
-/* `hurt`: a command on it failed, so the driver may never finish it. The queue is idle or hurt. */
+/* Releases a queue that is idle or `hurt`: a command on it failed, so that the driver may never finish it. */
 void queue_release(const struct device *device, cl_command_queue queue, bool hurt);
 /* The same inside the device's serial section (driver/serial.h). */
 void queue_drop(const struct device *device, cl_command_queue queue, bool hurt);
 
-/* The traits of a queue that somebody else made; it must be of `context` and of the device. */
+/* The traits of a queue of the user's; it must be of `context` and of the device. */
 cls_status queue_traits_of(const struct device *device, cl_context context, cl_command_queue queue,
                            struct queue_traits *out);
 cls_status queue_retain(const struct device *device, cl_command_queue queue);
@@ -49,9 +49,9 @@ struct rect_2d {
 cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, cl_kernel kernel,
                           cl_uint dims, const size_t *global, const size_t *local,
                           struct wait_list waits, cl_event *event);
-/* Up to `most` events of launches that are to be over before this one is enqueued, since they may not overlap and
- * are of other cl_contexts; each with a reference for the caller. It is asked again afterwards. Nothing on nearly
- * all drivers. */
+/* Returns up to `most` events of launches in other cl_contexts that must not overlap this one, each with a reference for
+ * the caller, who waits for them before the enqueue and then asks again. Returns 0 on nearly all drivers
+ * (driver/grids.h). */
 cl_uint kernel_turns(const struct device *device, cl_command_queue queue, cl_kernel kernel,
                      cl_uint dims, const size_t *global, const size_t *local, cl_event *events,
                      cl_uint most);
@@ -83,7 +83,7 @@ cls_status enqueue_migrate(const struct device *device, cl_command_queue queue,
                            const cl_mem *memory, bool to_host, struct wait_list waits,
                            cl_event *event);
 
-/* Maps all of a buffer, for the host to use at the address that it was made with; and the end of that. */
+/* Map the whole buffer, for the host to use at the address of its shared virtual memory; unmap it. */
 cls_status enqueue_map(const struct device *device, cl_command_queue queue, cl_mem memory,
                        size_t bytes, struct wait_list waits, cl_event *event);
 cls_status enqueue_unmap(const struct device *device, cl_command_queue queue, cl_mem memory,

@@ -14,23 +14,22 @@
 static const struct quirk_row rows[] = {
     {.bit = QUIRK_SERIALIZE_CALLS,
      .platform = OCLGRIND,
-     .text =
-         {"aborts_on_concurrent_calls",
-          "The driver aborts when two host threads call it at once; the library makes its "
-          "driver calls one at a time. Those of the program's own, as in a foreign function, are "
-          "not among them."}},
+     .text = {"aborts_on_concurrent_calls",
+              "The driver aborts when two host threads call it at once; the library makes its "
+              "driver calls one at a time. It cannot serialize the program's own OpenCL calls, for "
+              "example in a foreign function."}},
     {.bit = QUIRK_NO_CALLBACKS,
      .platform = OCLGRIND,
      .text = {"callback_on_completed_never_comes",
-              "A callback set on an event that has completed never comes; the library polls and "
-              "sets no callbacks on this driver."}},
+              "A callback set on an event that has completed is never called; the library polls "
+              "and sets no callbacks on this driver."}},
     {.bit = QUIRK_COVERED,
      .platform = OCLGRIND,
      .text =
          {"flush_runs_commands",
-          "clFlush runs the queued commands in the caller and hangs on one that waits for a "
-          "user event; the library creates no user events and hands over a command only when it "
-          "can run."}},
+          "clFlush runs the queued commands in the calling thread and hangs on a command that "
+          "waits for a user event; the library creates no user events and submits a command only "
+          "when it can run."}},
     {.bit = QUIRK_COVERED,
      .platform = OCLGRIND,
      .text = {"saturating_cast_of_nan",
@@ -42,7 +41,7 @@ static const struct quirk_row rows[] = {
      .text =
          {"wait_on_failed_event_hangs",
           "A command enqueued to wait for an event that has already failed never completes; the "
-          "library knows the outcome of its events and hands the driver no such wait."}},
+          "library tracks the outcome of its events and never passes a failed one in a wait list."}},
     {.bit = QUIRK_BINARY_ABORTS,
      .platform = POCL,
      .text = {"malformed_binary_aborts",
@@ -51,40 +50,41 @@ static const struct quirk_row rows[] = {
     {.bit = QUIRK_COVERED,
      .platform = POCL,
      .driver = "3.",
-     .text = {"binary_beside_a_build_aborts",
-              "A binary taken while another process compiles the same program may end the process "
-              "that loads it; of the processes that share the library's cache one at a time "
-              "builds what it lacks."}},
+     .text =
+         {"binary_beside_a_build_aborts",
+          "A binary that the driver gives out while another process compiles the same program "
+          "may abort the process that loads it; processes that share the library's cache build a "
+          "missing program one at a time."}},
     {.bit = QUIRK_COVERED,
      .platform = POCL,
      .text = {"barrier_loses_wait",
-              "Of two barriers with wait lists in a row the first one's wait is lost; the library "
-              "orders by wait lists and never by barriers."}},
+              "Of two successive barriers with wait lists, the first one's wait is lost; the "
+              "library orders commands by wait lists and never by barriers."}},
     {.bit = QUIRK_FAILED_RELEASE_ABORTS,
      .platform = POCL,
      .driver = "3.",
      .text = {"early_release_aborts",
-              "A failing chain of commands ends the process when the handle of an inner event was "
-              "released, even after that one failed; the library keeps every event until its "
-              "command is retired, and those of failed commands for good."}},
+              "A failing chain of commands aborts the process if an inner command's event was "
+              "released, even after that command failed; the library keeps every event until its "
+              "command is retired, and never releases the events of failed commands."}},
     {.bit = QUIRK_COVERED,
      .platform = POCL,
      .text = {"no_callback_on_failure",
-              "The completion callback of a failed command never comes; callbacks are hints only "
-              "and a timed poll stands behind them."}},
+              "The completion callback of a failed command is never called; the library uses "
+              "callbacks as hints only, and polls at intervals besides."}},
     {.bit = QUIRK_PART_RECT_CRASHES,
      .platform = POCL,
      .text = {"copy_rect_of_sub_buffer_crashes",
-              "Copying a rectangle from or to a sub-buffer ends the process; memory of "
-              "cls_malloc_async is sub-buffers, whose rectangles are copied by a kernel of the "
-              "library's."}},
+              "Copying a rectangle from or to a sub-buffer crashes the process; memory of "
+              "cls_malloc_async consists of sub-buffers, so a kernel of the library copies their "
+              "rectangles."}},
     {.bit = QUIRK_UNLIKE_GRIDS_ABORT,
      .platform = POCL,
      .driver = "5.",
      .text =
          {"unlike_grids_abort",
-          "Two launches of one kernel with a narrow and a wider grid end the process where they "
-          "overlap; the library has launches of one kernel with unlike grids wait for each "
+          "Two launches of one kernel, with a narrow and a wider grid, abort the process if they "
+          "overlap; the library makes launches of one kernel with unlike grids wait for each "
           "other."}},
     {.bit = QUIRK_COVERED,
      .platform = POCL,
@@ -103,13 +103,14 @@ static const struct quirk_row rows[] = {
      .platform = RUSTICL,
      .driver = "22.",
      .text = {"callback_can_deadlock",
-              "Callbacks of failed commands never come, and one that opens a gate of its own queue "
-              "deadlocks; the library polls and sets no callbacks on this driver."}},
+              "Callbacks of failed commands are never called, and a callback that releases work "
+              "held back on its own queue deadlocks; the library polls and sets no callbacks on "
+              "this driver."}},
     {.bit = QUIRK_LATE_EXIT_HANDLER,
      .platform = RUSTICL,
      .text = {"early_exit_handler_hangs",
-              "Draining at exit hangs when the handler was registered before the driver ran its "
-              "first kernel; the library registers it afterwards only."}},
+              "Draining work in an exit handler hangs if the handler was registered before the "
+              "driver ran its first kernel; the library registers its handler afterwards."}},
     {.bit = QUIRK_SHORT_LOOPS,
      .platform = RUSTICL,
      .device = "llvmpipe",
@@ -120,7 +121,7 @@ static const struct quirk_row rows[] = {
      .platform = RUSTICL,
      .driver = "25.",
      .text = {"failure_kills_queue",
-              "After one failed command every later one on the queue fails; cls_stream_reset "
+              "After one failed command, every later command on the queue fails; cls_stream_reset "
               "replaces the queue."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
@@ -132,28 +133,26 @@ static const struct quirk_row rows[] = {
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
      .driver = "25.",
-     .text =
-         {"released_queues_stay",
-          "Released queues leave memory behind: 12,800 that a plain loop made, used and released "
-          "left 440 MiB, most of it with the first thousand; streams that come and go leave as "
-          "much."}},
+     .text = {"released_queues_stay",
+              "Released queues leak memory: a loop that created, used and released 12,800 queues "
+              "leaked 440 MiB, most of it with the first thousand; streams that are created and "
+              "destroyed leak as much."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
-     .text =
-         {"query_waits",
-          "Asking for the state of a command while it runs is answered when it ends; queries of "
-          "streams and events may wait as long."}},
+     .text = {"query_waits",
+              "A status query of a running command returns only when the command ends; queries of "
+              "streams and events may block as long."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
      .text = {"unflushed_work_hangs",
-              "Work that nobody flushed never completes, nor does what waits for it in another "
-              "queue; the library flushes the producer before every wait and query, and fails what "
+              "Unflushed work never completes, nor does work in another queue that waits for it; "
+              "the library flushes the producer before every wait and query, and fails work that "
               "cannot be flushed."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
      .text = {"misaligned_sub_buffer_accepted",
-              "A sub-buffer off the device's alignment is accepted; the library checks alignment "
-              "itself."}},
+              "A sub-buffer that violates the device's alignment is accepted; the library checks "
+              "the alignment itself."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
      .driver = "22.",
@@ -168,14 +167,14 @@ static const struct quirk_row rows[] = {
          {"queue_release_hangs",
           "Releasing a queue whose last command has just completed can hang every thread of the "
           "driver; the library finishes a queue, releases it a second later at the earliest, and "
-          "keeps one that a failure may have killed."}},
+          "never releases a queue that a failure may have killed."}},
     {.bit = QUIRK_STATUS_LIES,
      .platform = INTEL,
      .type = CLS_DEVICE_CPU,
      .text =
          {"failed_status_says_complete",
-          "The status query of a command that failed because a dependency did says CL_COMPLETE, "
-          "and on an in-order queue the dependent runs; the library carries failures along its "
+          "A command that failed because a dependency failed has the status CL_COMPLETE, and on "
+          "an in-order queue the dependent command runs; the library passes failures on along its "
           "own record of dependencies."}},
     {.bit = QUIRK_FAILED_WAIT_HANGS,
      .platform = INTEL,
@@ -183,7 +182,8 @@ static const struct quirk_row rows[] = {
      .text =
          {"wait_on_failed_event_crashes",
           "A command enqueued to wait for an event that has already failed crashes the process; "
-          "the library knows the outcome of its events and hands the driver no such wait."}},
+          "the library tracks the outcome of its events and never passes a failed one in a wait "
+          "list."}},
     {.bit = QUIRK_COVERED,
      .platform = INTEL,
      .type = CLS_DEVICE_CPU,
@@ -207,21 +207,21 @@ static const struct quirk_row rows[] = {
     {.bit = QUIRK_ARG_INFO_BREAKS_BUILD,
      .platform = NVIDIA,
      .text = {"arg_info_breaks_build",
-              "A program with a kernel without parameters does not build with "
-              "-cl-kernel-arg-info; the library builds it without, and finds out how parameters "
-              "are passed by trying."}},
+              "A program that has a kernel without parameters does not build with "
+              "-cl-kernel-arg-info; the library builds it without that option and finds out how "
+              "parameters are passed by trying."}},
     {.bit = QUIRK_HOST_MIGRATION_CORRUPTS,
      .platform = NVIDIA,
      .text = {"migration_to_host_corrupts",
               "Migrating a buffer to the host among writes, reads or fills of it, while another "
-              "thread looks at their events, ends the process in the driver; a prefetch to the "
-              "host, a hint, moves nothing there."}},
+              "thread queries their events, crashes the process in the driver; a prefetch to the "
+              "host is only a hint and moves nothing on this driver."}},
     {.bit = QUIRK_COVERED,
      .platform = NVIDIA,
      .text = {"completions_told_in_order",
               "Commands of different queues are reported complete in the order of their "
-              "submission: one that is done is reported late behind a longer one that was "
-              "enqueued before."}},
+              "submission: a finished command is reported late, behind a longer one that was "
+              "enqueued before it."}},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };

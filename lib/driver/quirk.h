@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Workarounds are rows of one table: what a driver does wrong, who does it, and what the library
- * does about it. Code asks device->quirks for a bit, never for a name.
+ * Driver defects and their workarounds, as rows of one table: the drivers that have the defect, what they do
+ * wrong, and what the library does about it. Code tests a bit of device->quirks and never a driver's name.
  */
 #ifndef CLSTREAM_DRIVER_QUIRK_H
 #define CLSTREAM_DRIVER_QUIRK_H
@@ -9,44 +9,44 @@
 #include "driver/device.h"
 
 enum quirk {
-    /* No code asks for it: a general rule of the library covers it, and the row is there to be
-     * seen. */
+    /* No code tests it: a general rule of the library covers the defect, and the row documents it. */
     QUIRK_COVERED = 0,
     /* Calls from several host threads abort: the driver layer serialises them (Oclgrind). */
     QUIRK_SERIALIZE_CALLS = 1u << 0,
-    /* A callback set on a completed event never comes, or failed commands' callbacks never come:
-     * callbacks are not used even as hints where this makes them useless. */
+    /* Callbacks set on completed events, or those of failed commands, are never called: callbacks are
+     * not used, not even as hints, on drivers where this makes them useless. */
     QUIRK_NO_CALLBACKS = 1u << 1,
     /* A malformed program binary kills the process: binaries are loaded only with a checksum of the
      * library's own, as everywhere, and never after a crash mark was left. */
     QUIRK_BINARY_ABORTS = 1u << 2,
-    /* A loop stops silently after 65,535 iterations of one work-item: kernels use more of those. */
+    /* A loop stops silently after 65,535 iterations of one work-item: kernels use more work-items. */
     QUIRK_SHORT_LOOPS = 1u << 3,
     /* A failure kills the queue: reset replaces it. */
     QUIRK_FAILURE_KILLS_QUEUE = 1u << 4,
     /* An enqueue that waits for an already failed event never completes. */
     QUIRK_FAILED_WAIT_HANGS = 1u << 5,
-    /* The status query of a command that failed because a dependency did says CL_COMPLETE. Waiting for it
-     * tells, and so does waiting for a command whose wait list leads to it; the order of an in-order queue
-     * passes nothing on. */
+    /* A command that failed because a dependency did has the status CL_COMPLETE. A wait for the command reports
+     * the failure, and so does a wait for a command whose wait list leads to it; in-order execution on a queue does
+     * not pass the failure on. */
     QUIRK_STATUS_LIES = 1u << 6,
     /* An exit handler that was registered before the first kernel ran hangs in the driver. */
     QUIRK_LATE_EXIT_HANDLER = 1u << 7,
-    /* Releasing an idle queue can hang the whole driver, where a thread of its own still holds the last
-     * command and ends the queue from within. A queue is finished and released a second later, when such a
-     * thread is long done; after a failure it is left alone. */
+    /* Releasing an idle queue can hang the whole driver, if one of the driver's threads still holds the last
+     * command and so releases the queue itself. A queue is finished, and released a second later, when that thread
+     * is done; after a failure it is not released. */
     QUIRK_REST_BEFORE_RELEASE = 1u << 8,
-    /* The driver still works on an event that it already reports failed: releasing it then aborts the
-     * process, so the events of failed commands are never given back. */
+    /* The driver still works on an event that it already reports failed, and releasing the event aborts the
+     * process: the events of failed commands are never released. */
     QUIRK_FAILED_RELEASE_ABORTS = 1u << 9,
     /* Programs with a kernel without parameters do not build with -cl-kernel-arg-info. */
     QUIRK_ARG_INFO_BREAKS_BUILD = 1u << 10,
-    /* Migrating a buffer to the host among other commands corrupts the driver's own memory: a prefetch there
-     * is a marker. */
+    /* Migrating a buffer to the host among other commands corrupts the driver's own memory: a prefetch to the
+     * host is a marker. */
     QUIRK_HOST_MIGRATION_CORRUPTS = 1u << 11,
-    /* Copying a rectangle from or to a sub-buffer ends the process: a kernel of the library's does it. */
+    /* Copying a rectangle from or to a sub-buffer crashes the process: a kernel of the library copies it. */
     QUIRK_PART_RECT_CRASHES = 1u << 12,
-    /* Launches of one kernel with grids of unlike width end the process where they overlap: they take turns. */
+    /* Launches of one kernel with grids of unlike width abort the process if they overlap: they run one at a time
+     * (driver/grids.h). */
     QUIRK_UNLIKE_GRIDS_ABORT = 1u << 13
 };
 

@@ -3,8 +3,8 @@
  * One lock around driver calls, for drivers that abort when two host threads call them at once
  * (QUIRK_SERIALIZE_CALLS). For every other device both calls are a test of one bit.
  *
- * The lock is not recursive and is never held while user code runs. But for the probes, which wait
- * for about a tenth of a second at first use of a device, nobody waits for work with it.
+ * The lock is not recursive and is never held while user code runs. Only the probes, which take about a
+ * tenth of a second at first use of a device, wait for device work with the lock held.
  */
 #ifndef CLSTREAM_DRIVER_SERIAL_H
 #define CLSTREAM_DRIVER_SERIAL_H
@@ -15,7 +15,7 @@
 void driver_serial_lock(void) COLD;
 void driver_serial_unlock(void) COLD;
 
-/* Says that some device of the process has the quirk; for calls that cannot tell their device. */
+/* Notes that some device of the process has the quirk, and tells it to calls that do not know their device. */
 void driver_serial_require(void);
 bool driver_serial_required(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared virtual memory. Nothing here is called on a device below OpenCL 2.0. */
+/* Allocation, mapping and freeing of shared virtual memory; only called for devices of OpenCL 2.0 and later. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,13 +12,13 @@
 struct allocation {
     struct allocation *next;
     const struct device *device;
-    cl_context context; /* the buffer keeps it; after that, retained */
+    cl_context context; /* kept by the buffer; retained once the buffer is gone */
     void *host;
     const struct hint *hint;
 };
 
-/* NVIDIA's clSVMAlloc gives no memory while another thread is in clSVMFree. The callback that tells of a
- * buffer's end comes on a thread of the driver's, where no lock is to be taken: it leaves the memory here. */
+/* svm_lock: NVIDIA's clSVMAlloc returns NULL while another thread is in clSVMFree. `ended`: the callback for a destroyed
+ * buffer runs on a thread of the driver's, which must take no lock, and leaves the memory here to be freed. */
 static pthread_mutex_t svm_lock = PTHREAD_MUTEX_INITIALIZER; /* around the driver's lock */
 static _Atomic(struct allocation *) ended;
 

@@ -107,7 +107,7 @@ cls_status source_expand(const char *raw, const char *name, struct text *to) {
 
 /* --- all that were asked for --- */
 
-/* Enters a source, unless another thread was first: then that one counts. Takes over path and text. */
+/* Enters a source into the list, or returns the one that another thread entered first. Takes over path and text. */
 static cls_status keep(char *path, char *text, const char **out) {
     struct loaded *entry = malloc(sizeof *entry);
     if (!entry) {

@@ -19,10 +19,9 @@ struct embedded_source {
 /* All embedded sources; ends with a NULL name. Defined by the generated cl/sources.c. */
 extern const struct embedded_source embedded_sources[];
 
-/* The text for a name with all it includes, good for the life of the process. With
- * CLSTREAM_KERNEL_PATH set, the files of that folder, each read once; CLS_ERROR_NOT_FOUND when one
- * is not there, CLS_ERROR_IO when one cannot be read, CLS_ERROR_INVALID_VALUE when one includes
- * itself. */
+/* The text of a source with its includes, valid for the life of the process. With CLSTREAM_KERNEL_PATH
+ * set, sources are the files of that folder, each read once; CLS_ERROR_NOT_FOUND when a file is missing,
+ * CLS_ERROR_IO when it cannot be read, CLS_ERROR_INVALID_VALUE when it includes itself. */
 cls_status source_get(const char *name, const char **text);
 
 /* Appends `raw`, the text of a file called `name`, with the sources in place of its #include lines;

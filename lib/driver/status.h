@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From the driver's codes to the library's statuses. */
+/* Converts OpenCL error codes to the library's statuses, and reports failed driver calls. */
 #ifndef CLSTREAM_DRIVER_STATUS_H
 #define CLSTREAM_DRIVER_STATUS_H
 
@@ -8,7 +8,7 @@
 #include "base/rare.h"
 #include "driver/cl.h"
 
-/* The status for a code, by table; CLS_ERROR_DRIVER for one without a status of its own. */
+/* The status for a code, by table; CLS_ERROR_DRIVER for a code that the table lacks. */
 cls_status status_of_cl(cl_int code);
 
 /* The symbolic name of a code, as "CL_OUT_OF_RESOURCES". */

@@ -5,14 +5,15 @@
 
 #include "driver/device.h"
 
-/* One reading of a device's clock, which was taken between two of the host's. */
+/* One reading of a device's clock, taken between two readings of the host's clock. */
 struct timer_reading {
     uint64_t device_ns;
     uint64_t before_ns, after_ns; /* clock_now_ns */
 };
 
-/* The closest of a few readings. False where the device has no such timer (before OpenCL 2.1, or
- * optional and absent). Whether the times of commands are of this clock is for the caller to see. */
+/* Reads a few times and returns the reading with the shortest interval. False where the device has no such
+ * timer (before OpenCL 2.1, or optional and absent). The caller checks whether the times of commands are
+ * of this clock. */
 bool timer_read(const struct device *device, struct timer_reading *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Running one trivial kernel, for drivers that finish their own set-up only then. */
+/* Runs one trivial kernel, for drivers that complete their own set-up only with the first kernel. */
 #ifndef CLSTREAM_DRIVER_WARM_H
 #define CLSTREAM_DRIVER_WARM_H
 

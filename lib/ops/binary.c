@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Elementwise operations on two arrays: the functions of clstream/binary.h. */
 #include <clstream/binary.h>
 
 #include "ops/map.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products with a matrix. */
+/* BLAS products with a matrix: gemm, batched gemm and gemv (clstream/blas.h). */
 #include "base/error.h"
 #include "base/sized.h"
 #include "ops/blas.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations on vectors. */
+/* BLAS operations on vectors: axpy, scal, dot and amax (clstream/blas.h). */
 #include "base/error.h"
 #include "memory/buffer.h"
 #include "ops/blas.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Conversion between element types: the functions of clstream/cast.h. */
 #include <clstream/cast.h>
 
 #include "ops/map.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reductions and dot products: the functions of clstream/reduce.h, each by one or two kernels of cl/reduce.cl. */
 #include <clstream/reduce.h>
 
 #include <string.h>

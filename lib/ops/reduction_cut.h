@@ -14,9 +14,9 @@ struct reduction_size {
     size_t count;
     unsigned vector;     /* elements that a work-item takes in a step */
     size_t local;        /* wanted work-items of a group of the first stage; 1: one does all */
-    size_t part_limit;   /* on the work-items of a group, of the first stage's kernel */
-    size_t finish_limit; /* of the second's */
-    bool in_turn; /* groups are dealt rows of vectors in turn, instead of a run of them each */
+    size_t part_limit;   /* most work-items of a group of the first stage's kernel */
+    size_t finish_limit; /* most work-items of a group of the second stage's kernel */
+    bool in_turn; /* groups take rows of vectors in turn, instead of one run of vectors each */
 };
 
 struct reduction_cut {

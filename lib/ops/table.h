@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of operations, made of ops.def. */
+/* The table of operations, generated from ops.def by the preprocessor: family, name, and rule for the result's type. */
 #ifndef CLSTREAM_OPS_TABLE_H
 #define CLSTREAM_OPS_TABLE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Elementwise operations on one array, with or without a parameter: the functions of clstream/unary.h. */
 #include <clstream/unary.h>
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Elementwise selection by a condition: the functions of clstream/where.h. */
 #include <clstream/where.h>
 
 #include "ops/map.h"
