@@ -96,7 +96,7 @@ static int dot(const struct blas_call *x, cl_command_queue *queue, cl_event *eve
                                                 x->b.step, queue, event);
 }
 
-/* CLBlast 1.5 finds the index in the buffer and not in the vector, so the vector is made a buffer. */
+/* CLBlast 1.5 returns the index within the buffer instead of the vector, so the vector is copied to its own buffer. */
 static int amax(const struct blas_call *x, cl_command_queue *queue, cl_event *event) {
     const bool is_buffer = x->a.offset == 0 && x->a.step == 1;
     const cl_mem dense = is_buffer ? x->a.memory : x->temporary;
@@ -132,7 +132,7 @@ void blas_use(_Atomic bool *used) {
     pthread_mutex_unlock(&users_lock);
 }
 
-/* Under the lock: who begins to use CLBlast meanwhile compiles behind this. */
+/* The cache is cleared under the lock, so that a context that begins to use CLBlast meanwhile compiles afterwards. */
 void blas_unuse(void) {
     pthread_mutex_lock(&users_lock);
     if (--users == 0) {

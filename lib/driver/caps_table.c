@@ -43,7 +43,7 @@ static const struct figure {
            "out-of-order chained launches, relative to in-order (lower bound)"),
     FLAG(rounds_agreed, "the rounds of both ratios agreed; if not, all is probed again later"),
     FIGURE(flush_ns, "ns", "clFlush of an idle queue"),
-    FIGURE(event_query_ns, "ns", "asking an event for its state"),
+    FIGURE(event_query_ns, "ns", "query of an event's state"),
     FLAG(prefer_in_order, "chosen: streams run on in-order queues unless told otherwise"),
     FLAG(event_less, "chosen: in-order streams take no event per command"),
     FLAG(chain_shares, "chosen: launches in a row share an event on out-of-order streams"),

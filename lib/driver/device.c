@@ -22,7 +22,7 @@ struct draft {
     struct text skipped; /* why platforms and devices were left out; for the message */
 };
 
-/* If and only if `made` is set are the others final. A failed attempt leaves everything as it was,
+/* The other members are final once `made` is set, and not before. A failed attempt changes nothing,
  * so that the next call tries again. */
 static struct {
     pthread_mutex_t lock;
@@ -186,8 +186,8 @@ static struct device *first_of_type(cls_device_type type) {
     return NULL;
 }
 
-/* Digits count as a part where they are a whole number of the name, as "3090" is: an index past the last device
- * would otherwise be found in "avx512". */
+/* Digits match only a whole number in the name, like "3090": otherwise an index past the last device would match a part
+ * of "avx512". */
 static bool has_number(const char *name, const char *digits, size_t length) {
     for (const char *at = name; (at = strstr(at, digits)); at++)
         if ((at == name || !isdigit((unsigned char)at[-1])) && !isdigit((unsigned char)at[length]))

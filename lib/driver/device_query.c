@@ -17,7 +17,7 @@
 
 enum { MAX_DIMENSIONS = 16 };
 
-/* What the driver answers, before it is judged. Zero where a query fails. */
+/* The driver's answers before any check; zero where a query fails. */
 struct answers {
     cl_device_type type;
     cl_bool available;
@@ -73,7 +73,7 @@ static cl_int ask_platform(const void *id, cl_uint param, size_t size, void *to,
 
 typedef cl_int (*ask_fn)(const void *id, cl_uint param, size_t size, void *to, size_t *used);
 
-/* Blanks at either end go: some drivers pad their names. */
+/* Removes blanks at both ends: some drivers pad their names. */
 static void copy_trimmed(char *to, size_t room, const char *text) {
     while (*text == ' ')
         text++;
@@ -86,7 +86,7 @@ static void copy_trimmed(char *to, size_t room, const char *text) {
     to[length] = '\0';
 }
 
-/* A name that is longer than any driver's fails, as a query that fails. */
+/* A name longer than any driver's counts as a failed query. */
 static bool ask_name(ask_fn ask, const void *id, cl_uint param, char *to, size_t room) {
     char text[4096];
     size_t used = 0;
@@ -97,7 +97,7 @@ static bool ask_name(ask_fn ask, const void *id, cl_uint param, char *to, size_t
     return true;
 }
 
-/* A driver that does not tell has no such limit. */
+/* Without an answer from the driver there is no limit. */
 static void ask_max_local(cl_device_id id, size_t out[3]) {
     size_t sizes[MAX_DIMENSIONS] = {0}, used = 0;
     if (clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, &used) !=
@@ -177,7 +177,7 @@ static cls_status no_memory(void) {
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a device entry");
 }
 
-/* A driver that does not tell has no extensions; only lack of memory is a failure. */
+/* Without an answer from the driver there are no extensions; only lack of memory is a failure. */
 static cls_status ask_extension(cl_device_id id, const char *name, bool *has) {
     size_t size = 0;
     *has = false;

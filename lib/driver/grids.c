@@ -78,7 +78,8 @@ static size_t width(const struct shape *shape) {
     return shape->global[0] > shape->global[1] ? shape->global[0] : shape->global[1];
 }
 
-/* The driver compiles a kernel for a group and for a widest grid, and finds what to give back by the group alone. */
+/* Whether two launches may overlap. The driver compiles a kernel for a group size and a widest grid, but finds the
+ * compiled kernel that it releases by the group size alone. */
 static bool get_along(const struct shape *a, const struct shape *b) {
     if (a->name != b->name)
         return true;
@@ -87,7 +88,7 @@ static bool get_along(const struct shape *a, const struct shape *b) {
     return a->has_local == b->has_local && same(a->global, b->global);
 }
 
-/* Longer names are taken for one. */
+/* The hash of the kernel's name; all names that are too long count as equal. */
 static uint64_t name_of(cl_kernel kernel) {
     char name[LONGEST_NAME];
     size_t bytes = 0;
@@ -105,7 +106,7 @@ static cl_int shape_of(cl_command_queue queue, cl_kernel kernel, const struct gr
     return clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof out->context, &out->context, NULL);
 }
 
-/* Under the lock: what a launch must wait for; `events` has room for all. */
+/* Under the lock: collects the events that a launch must wait for; `events` has room for all. */
 static cl_uint gather(const struct shape *shape, struct wait_list waits, cl_event *events) {
     cl_uint count = 0;
     while (count < waits.count) {
@@ -123,7 +124,7 @@ static cl_uint gather(const struct shape *shape, struct wait_list waits, cl_even
     return count;
 }
 
-/* Under the lock. The launch's event is the list's, and with a reference more the caller's. */
+/* Under the lock: enqueues the launch. Its event belongs to the list; the caller's is a further reference. */
 static cl_int enqueue(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,
                       const struct shape *shape, struct wait_list waits, cl_event *event) {
     cl_event here[WAITS_ON_STACK], *events = here, own = NULL;

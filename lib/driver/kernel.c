@@ -17,7 +17,7 @@ cls_status kernel_parameter_count(const struct device *device, cl_kernel kernel,
     return status;
 }
 
-/* By what the parameter takes: only pointers take NULL, and only one to global memory a cl_mem. */
+/* Finds the kind by trying: only pointer parameters accept NULL, and only those to global memory accept a cl_mem. */
 static enum parameter_kind parameter_by_trial(cl_kernel kernel, unsigned i) {
     cl_context context;
     cl_int code;
@@ -34,8 +34,8 @@ static enum parameter_kind parameter_by_trial(cl_kernel kernel, unsigned i) {
     return code == CL_SUCCESS ? PARAMETER_BUFFER : PARAMETER_LOCAL;
 }
 
-/* An image is __global, too, but what says how it is accessed goes with images and pipes only. Some drivers crash
- * on a buffer, or a null one, in its place. */
+/* An image is __global like a buffer, but only images and pipes have an access qualifier. Some drivers crash when a
+ * buffer, or a null one, is passed for an image. */
 static bool is_image(cl_kernel kernel, unsigned i) {
     cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_NONE;
     return clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access,

@@ -10,17 +10,17 @@
 #include "driver/cache_file.h"
 #include "driver/quirk.h"
 
-/* Crash marks belong to a process, so one thread at a time loads under one. */
+/* A crash mark belongs to the process, so only one thread at a time loads a binary under a mark. */
 static pthread_mutex_t mark_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The end of what joins the line to the next one, where `at` begins that; else NULL. */
+/* If `at` begins a line continuation (a backslash or its trigraph before the line's end), its end; else NULL. */
 static const char *line_join(const char *at) {
     const size_t length = *at == '\\' ? 1 : !strncmp(at, "?\?/", 3) ? 3 : 0;
     const char *end = at + length + strspn(at + length, " \t\v\f\r");
     return length && *end == '\n' ? end + 1 : NULL;
 }
 
-/* Joins may cut a word. */
+/* Appends the source with continued lines joined, since a continuation may split a word. */
 static void append_joined(struct text *text, const char *source) {
     const char *from = source;
     for (const char *at = source; *at; at++) {
@@ -39,8 +39,8 @@ static bool comes_before(const char *part, const char *line, const char *at) {
     return found && found < at;
 }
 
-/* Whether `at` may be in a directive: it begins its line, which may go on with one, or has the # of one (or
- * what stands for it), or the end of a comment, before it in the line. */
+/* Whether `at` may be in a preprocessor directive: it begins its line, which may continue a directive, or a # (or a
+ * digraph or trigraph for it) or the end of a comment comes before it in the line. */
 static bool is_in_directive(const char *source, const char *at) {
     const char *line = at;
     while (line > source && line[-1] != '\n')
@@ -51,8 +51,8 @@ static bool is_in_directive(const char *source, const char *at) {
            comes_before("*/", line, at);
 }
 
-/* What an included file holds, and whether there is one, is not in the key. The source's own name, in its first
- * line, may be anything. */
+/* A source that may include files is not cached, since the key has neither their contents nor their existence. The
+ * first line is skipped: it may contain the source's own name, which may be anything. */
 static bool includes_files(const char *source) {
     static const char *const words[] = {"include", "import", "embed"};
     if (!strncmp(source, "#line", 5))

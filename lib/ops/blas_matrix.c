@@ -36,9 +36,9 @@ static cls_status gemm_shape(const cls_matrix *a, const cls_matrix *b, const cls
 }
 
 /* Whether no two of the output's matrices have an element in common: they may lie behind one another, or
- * beside one another in the same rows. Of those that begin in one row the first and the last are looked at, so that
- * there are 46,341 looks at most: the last element is known to be within the range of int, and with a stride of no more
- * than ld as many rows on, or else as many matrices, one begins where the first one does. */
+ * beside one another in the same rows. Of the matrices that begin in one row only the first and the last are checked,
+ * which limits the loop to 46,341 steps: the last element is known to be within the range of int, and with a stride of
+ * no more than ld as many rows on, or else as many matrices, one begins where the first one does. */
 static bool lie_apart(const cls_matrix *c, size_t batches) {
     for (size_t i = 1, last; i < batches; i = last + 1) {
         const size_t down = i * c->stride / c->ld;

@@ -34,7 +34,7 @@ static cls_status small_calls(cls_buffer memory, cls_dtype dtype, cls_stream str
     return status;
 }
 
-/* Twice, for what only the second call finds in place. */
+/* Multiplies twice, to warm up also the path of a second call, which finds in place what the first one made. */
 static cls_status product(cls_buffer memory, cls_dtype dtype, const size_t shape[3],
                           cls_stream stream) {
     const size_t m = shape[0], n = shape[1], k = shape[2];
