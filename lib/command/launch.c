@@ -129,9 +129,9 @@ static struct buffer *borrow(const struct refs *lender, cls_buffer handle,
 }
 
 /* Finds an argument's buffer: borrowed from the newest flight, or with a reference that goes into the command. */
-static cls_status take_buffer(const struct kernel *kernel, unsigned i, cls_buffer handle,
-                              const struct refs *lender, struct command *command,
-                              struct buffer **out) {
+static inline cls_status take_buffer(const struct kernel *kernel, unsigned i, cls_buffer handle,
+                                     const struct refs *lender, struct command *command,
+                                     struct buffer **out) {
     struct buffer *buffer = borrow(lender, handle, command);
     if (buffer) {
         *out = buffer;
