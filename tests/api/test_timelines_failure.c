@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines: failure goes from signal to wait; what is destroyed fails what waits for it. */
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include <clstream/mempool.h>
 
@@ -150,10 +151,12 @@ static void test_waits_behind_a_reset_are_free_of_the_failure_before(void **stat
 struct host {
     cls_timeline timeline;
     cls_status status;
+    _Atomic bool begun;
 };
 
 static void *wait_for_two(void *arg) {
     struct host *host = arg;
+    atomic_store(&host->begun, true);
     host->status = cls_timeline_wait(host->timeline, 2, 2000000000);
     return arg;
 }
@@ -162,10 +165,12 @@ static void test_a_reset_takes_no_failure_from_a_host_that_waits(void **state) {
     (void)state;
     for (int round = 0; round < 10; round++) {
         struct victims v = open_victims();
-        struct host host = {v.timeline, CLS_SUCCESS};
+        struct host host = {.timeline = v.timeline};
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, wait_for_two, &host), 0);
-        nap_ms(5);
+        while (!atomic_load(&host.begun))
+            nap_ms(1);
+        nap_ms(20); /* from its last step to the wait */
         OK(rig_fail(v.failing, "the culprit", -5));
         OK(cls_stream_signal_timeline(v.failing, v.timeline, 1));
         EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.failing));

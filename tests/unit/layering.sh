@@ -78,9 +78,11 @@ upward_includes() {
 calls() {
     for layer in $layers; do
         for object in "$top_builddir/lib/$layer"/*.o "$top_builddir/lib/$layer"/.libs/*.o; do
-            [ -e "$object" ] || continue
             name=$(basename "$object" .o)
-            nm "$object" 2>/dev/null | sed "s,^,$layer/${name#*libinternal_la-} ,"
+            name=$layer/${name#*libinternal_la-}
+            # An object may outlive its source, which has moved.
+            [ -e "$srcdir/lib/$name.c" ] || [ -e "$top_builddir/lib/$name.c" ] || continue
+            nm "$object" 2>/dev/null | sed "s,^,$name ,"
         done
     done | awk '
         NF == 4 && $3 ~ /[A-TV-Z]/ { home[$4] = $1 }
