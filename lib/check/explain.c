@@ -9,7 +9,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "check/queued.h"
 #include "stream/context.h"
 #include "stream/gate.h"
 #include "stream/stream.h"
@@ -123,7 +122,7 @@ static void explain_one(struct explanation *explanation, struct stream *stream) 
     pthread_mutex_lock(&stream->lock);
     say_progress(&explanation->text, stream);
     pthread_mutex_unlock(&stream->lock);
-    queued_visit(stream, say_queued, &look);
+    fifo_visit(stream, say_queued, &look);
 }
 
 void explain_all(struct explanation *explanation) {

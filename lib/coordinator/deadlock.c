@@ -79,7 +79,7 @@ static void add_needs(struct search *search, const struct dep *items, unsigned n
 static bool visit(const struct queued *queued, void *arg) {
     struct search *search = arg;
     struct stall_stream *stream = &search->stall.streams[search->visited];
-    bool user_code = queued_runs_user_code(queued);
+    bool user_code = queued->command && queued->command->type->user_code;
     if (queued->position <= ((const struct stream *)stream->key)->firm_until)
         stream->user_code_known = stream->user_code_known || user_code;
     if (queued->position <= stream->known)
@@ -109,7 +109,7 @@ static void visit_stream(struct search *search, uint32_t number) {
     uint64_t wanted = search->stall.streams[number].wanted;
     search->visited = number;
     if (!stream_poison(stream)) /* a poisoned stream drops its queue */
-        queued_visit(stream, visit, search);
+        fifo_visit(stream, visit, search);
     if (stream == search->caller && search->dep && wanted == UINT64_MAX)
         add_call(search, number);
     search->stall.streams[number].known = wanted;

@@ -4,7 +4,6 @@
  * a header of these rooms.
  *
  *   check/explain.h       says what a wait that timed out waits for
- *   check/queued.h        visits what a stream has queued, for the deadlock check
  *   check/race.h          tells the race checker of signals of timelines
  *   memory/mempool.h      tells a stream's memory that the host has waited
  *   stream/context.h      contexts of pools
@@ -13,7 +12,7 @@
  *   stream/follow.h       makes work of one stream wait for another's
  *   stream/gate.h         timelines are gates
  *   stream/mutant.h       places at which tests leave out a wait
- *   stream/stream.h       positions of streams, their failures, and waits for them
+ *   stream/stream.h       positions of streams, their queued commands and failures, and waits
  *   stream/wait_check.h   installs the deadlock check
  *   stream/worker.h       whether this thread runs code of a stream
  */
@@ -21,7 +20,6 @@
 #define CLSTREAM_COORDINATOR_INTERNALS_H
 
 #include "check/explain.h"
-#include "check/queued.h"
 #include "check/race.h"
 #include "memory/mempool.h"
 #include "stream/context.h"

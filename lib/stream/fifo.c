@@ -191,3 +191,18 @@ void fifo_fail_skipped(struct stream *stream, const struct command *command) {
     else
         stream_fail_locked(stream, command->position, CLS_ERROR_SHUTDOWN, 0, "process exit");
 }
+
+void fifo_visit(struct stream *stream, bool (*visit)(const struct queued *queued, void *arg),
+                void *arg) {
+    bool going = true;
+    pthread_mutex_lock(&stream->lock);
+    for (struct command *command = stream->fifo.head; command && going; command = command->next) {
+        struct queued queued = {command->position, command, &command->deps};
+        going = visit(&queued, arg);
+    }
+    if (stream->waits.count && going) {
+        struct queued queued = {stream->submitted + 1, NULL, &stream->waits};
+        visit(&queued, arg);
+    }
+    pthread_mutex_unlock(&stream->lock);
+}

@@ -121,6 +121,21 @@ void fifo_fail_skipped(struct stream *stream, const struct command *command);
  * somebody owns the head. */
 bool fifo_drain(struct stream *stream);
 
+/* --- reading what is queued, for explanations and the deadlock check --- */
+
+struct deps;
+
+struct queued {
+    uint64_t position;
+    const struct command *command; /* NULL: the pending waits of the next command */
+    struct deps *deps;             /* to be read only */
+};
+
+/* Calls `visit` for each command in the FIFO, oldest first, and for pending waits that no command takes along yet, under
+ * the stream's lock, until it returns false. */
+void fifo_visit(struct stream *stream, bool (*visit)(const struct queued *queued, void *arg),
+                void *arg);
+
 /* --- the owner: fifo.c and fifo_drain.c only --- */
 
 /* Under the lock: the owner changes; keeps count of the blocked FIFOs. */

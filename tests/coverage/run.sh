@@ -21,8 +21,8 @@ for name in fault_sweep resource_sweep late_faults late_faults_hidden lost_conte
     faults="$faults tests/layers/faults/$name"
 done
 looked_at='abandoned|block|buffer|command|context|copy|copy_call|copy_rect|dep|engine|event|exit'
-looked_at="$looked_at|failure|fifo|fill|flight|flight_state|flush|foreign|handover|host|host_function|interop"
-looked_at="$looked_at|magazine|malloc|managed|mempool|mempool_stats|observe|order_cache|queue|queued|reset"
+looked_at="$looked_at|failure|fifo|fifo_drain|fill|flight|flight_state|flush|foreign|handover|host|host_function|interop"
+looked_at="$looked_at|magazine|malloc|managed|mempool|mempool_stats|observe|order_cache|queue|reset"
 looked_at="$looked_at|reuse|staging|stream|stream_memory|submit|wait|wait_any|waiter|worker|worker_commands"
 looked_at="^lib/(stream|memory|command|check|api)/($looked_at)[.]c\$"
 looked_at="$looked_at|^lib/driver/(event|memory|queue|shared)[.]c\$"
