@@ -74,19 +74,19 @@ upward_includes() {
     done
 }
 
-# "room/file room/file symbol": each use in one object file of lib/ of what another one defines.
+# "room/file room/file symbol": each use in one object file of lib/ of what another one defines. An object may outlive
+# its source, which has moved: those are left out.
 calls() {
-    for layer in $layers; do
-        for object in "$top_builddir/lib/$layer"/*.o "$top_builddir/lib/$layer"/.libs/*.o; do
-            name=$(basename "$object" .o)
-            name=$layer/${name#*libinternal_la-}
-            # An object may outlive its source, which has moved.
-            [ -e "$srcdir/lib/$name.c" ] || [ -e "$top_builddir/lib/$name.c" ] || continue
-            nm "$object" 2>/dev/null | sed "s,^,$name ,"
-        done
-    done | awk '
-        NF == 4 && $3 ~ /[A-TV-Z]/ { home[$4] = $1 }
-        NF == 3 && $2 == "U" { uses[$1 " " $3] = 1 }
+    sources=$(for layer in $layers; do files_of "$layer"; done | sed -n 's,.*/lib/\([a-z]*/[a-z_0-9]*\)\.c$,\1,p')
+    (cd "$top_builddir/lib" && find . -name '*.o' -exec nm -A {} + 2>/dev/null) | awk -v sources="$sources" '
+        BEGIN { n = split(sources, list, "\n"); for (i = 1; i <= n; i++) has[list[i]] = 1 }
+        {
+            file = substr($1, 3)
+            sub(/\.o:.*/, "", file); sub(/\.libs\//, "", file); sub(/\/[a-z_]*-/, "/", file)
+            if (!(file in has)) next
+        }
+        NF == 3 && $2 ~ /[A-TV-Z]/ { home[$3] = file }
+        NF == 3 && $2 == "U" { uses[file " " $3] = 1 }
         END {
             for (use in uses) {
                 split(use, part, " ")
