@@ -10,6 +10,10 @@ on_purpose() {
     case $1 in
     tests/api/test_host_functions)
         echo '1: a cell is read while a gate, opened afterwards, holds back the kernel that writes it' ;;
+    tests/api/test_buffer_parts)
+        echo '1: one part of a buffer is written by two streams, to be found' ;;
+    tests/api/test_struct_sizes)
+        echo '1: two fills race for cls_check_get_finding to have a finding' ;;
     *)
         echo '0: nothing' ;;
     esac
