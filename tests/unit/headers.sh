@@ -48,7 +48,7 @@ for header in $HEADERS; do
 done
 
 sized_structs() {
-    (cd "$srcdir" && cat $(for header in $HEADERS; do [ ! -e "$header" ] || echo "$header"; done)) |
+    for header in $(header_paths); do cat "$header"; done |
         sed -n 's/^ *size_t size; .*sizeof(\(cls_[a-z_]*\)).*/\1/p'
 }
 not_tried=$(sized_structs | while read -r type; do
