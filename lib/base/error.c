@@ -71,7 +71,7 @@ static void store(int code, const char *format, va_list args) {
 
 unsigned long error_count(void) { return detail.count; }
 
-void error_hold(struct detail *held) {
+void error_save(struct detail *held) {
     memcpy(held->text, detail.text, strlen(detail.text) + 1);
     held->long_text = detail.long_text;
     held->code = detail.code;
@@ -83,7 +83,7 @@ void error_hold(struct detail *held) {
     detail.code = 0;
 }
 
-cls_status error_settle(struct detail *held, cls_status status) {
+cls_status error_restore(struct detail *held, cls_status status) {
     if (status && detail.count != held->count) {
         free(held->long_text);
         return status;

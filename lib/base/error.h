@@ -31,12 +31,12 @@ cls_status error_set_code(cls_status status, int code, const char *format, ...)
 unsigned long error_count(void);
 
 /*
- * For work of which parts may fail while the whole succeeds: error_hold saves the detail of the caller's last error
- * (and the string handed out for it), error_settle restores it unless the whole fails with a detail of its own. In
- * between the thread has no detail. error_settle takes and returns the status of the whole. Both are called once, on
+ * For work of which parts may fail while the whole succeeds: error_save saves the detail of the caller's last error
+ * (and the string handed out for it), error_restore restores it unless the whole fails with a detail of its own. In
+ * between the thread has no detail. error_restore takes and returns the status of the whole. Both are called once, on
  * the same thread.
  */
-void error_hold(struct detail *held);
-cls_status error_settle(struct detail *held, cls_status status);
+void error_save(struct detail *held);
+cls_status error_restore(struct detail *held, cls_status status);
 
 #endif

@@ -360,7 +360,7 @@ static cls_status execute_on(cls_batch handle, cls_stream stream_handle, bool bl
     if (status)
         return batch_leave(batch, status);
     blocking_hold();
-    status = blocking_settle(batch_leave(batch, execute(batch, stream, &position)));
+    status = blocking_release(batch_leave(batch, execute(batch, stream, &position)));
     if (!status && blocking)
         status = stream_wait(stream, position, WAIT_FOREVER);
     if (held)

@@ -82,7 +82,7 @@ cls_status cls_batch_read_async(cls_batch handle, cls_value value, void *data,
         return batch_leave(batch, status);
     blocking_hold();
     status =
-        blocking_settle(batch_leave(batch, submit(batch, node, data, stream, false, &position)));
+        blocking_release(batch_leave(batch, submit(batch, node, data, stream, false, &position)));
     stream_put(stream);
     return status;
 }
@@ -114,7 +114,7 @@ cls_status cls_batch_read(cls_batch handle, cls_value value, void *data) {
         return batch_leave(batch, status);
     blocking_hold();
     status =
-        blocking_settle(batch_leave(batch, submit(batch, node, data, stream, true, &position)));
+        blocking_release(batch_leave(batch, submit(batch, node, data, stream, true, &position)));
     if (!status)
         status = stream_wait(stream, position, WAIT_FOREVER);
     stream_put(stream);

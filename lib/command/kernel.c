@@ -70,14 +70,14 @@ static cls_status build_user_program(struct context *context, const char *source
     snprintf(all, length, "%s %s", ARG_INFO_OPTION, options);
     struct program_spec spec = {name, source, all};
     struct detail held;
-    error_hold(&held);
+    error_save(&held);
     cls_status status = program_new(context, &spec, out);
     if (status == CLS_ERROR_BUILD_FAILED) {
         spec.options = options;
         status = program_new(context, &spec, out);
     }
     free(all);
-    return error_settle(&held, status);
+    return error_restore(&held, status);
 }
 
 cls_status cls_program_from_source(cls_context handle, const char *source, const char *name,

@@ -43,7 +43,7 @@ static void drop(size_t i) {
 }
 
 /* Checks a few launches at each new one, so that the list is about as long as the driver's work. */
-static void settle_some(void) {
+static void forget_some(void) {
     for (int i = 0; i < SETTLED_AT_ONCE && n_pending; i++) {
         if (next_look >= n_pending)
             next_look = 0;
@@ -64,7 +64,7 @@ void grids_forget(cl_event event) {
     pthread_mutex_unlock(&lock);
 }
 
-void grids_settle(void) {
+void grids_forget_done(void) {
     pthread_mutex_lock(&lock);
     for (size_t i = n_pending; i-- > 0;)
         if (is_done(pending[i].event))
@@ -80,7 +80,7 @@ static size_t width(const struct shape *shape) {
 
 /* Whether two launches may overlap. The driver compiles a kernel for a group size and a widest grid, but finds the
  * compiled kernel that it releases by the group size alone. */
-static bool get_along(const struct shape *a, const struct shape *b) {
+static bool may_overlap(const struct shape *a, const struct shape *b) {
     if (a->name != b->name)
         return true;
     if (a->has_local && b->has_local)
@@ -114,7 +114,7 @@ static cl_uint gather(const struct shape *shape, struct wait_list waits, cl_even
         count++;
     }
     for (size_t i = 0; i < n_pending; i++) {
-        if (get_along(shape, &pending[i].shape) || is_done(pending[i].event))
+        if (may_overlap(shape, &pending[i].shape) || is_done(pending[i].event))
             continue;
         if (pending[i].shape.context == shape->context)
             events[count++] = pending[i].event;
@@ -159,7 +159,7 @@ cl_uint grids_turns(cl_command_queue queue, cl_kernel kernel, const struct grid 
         return 0;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < n_pending && count < most; i++)
-        if (pending[i].shape.context != shape.context && !get_along(&shape, &pending[i].shape) &&
+        if (pending[i].shape.context != shape.context && !may_overlap(&shape, &pending[i].shape) &&
             !is_done(pending[i].event) && clRetainEvent(pending[i].event) == CL_SUCCESS)
             events[count++] = pending[i].event;
     pthread_mutex_unlock(&lock);
@@ -173,7 +173,7 @@ cl_int grids_enqueue(cl_command_queue queue, cl_kernel kernel, const struct grid
     if (code != CL_SUCCESS)
         return code;
     pthread_mutex_lock(&lock);
-    settle_some();
+    forget_some();
     code = enqueue(queue, kernel, grid, &shape, waits, event);
     pthread_mutex_unlock(&lock);
     return code;

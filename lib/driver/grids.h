@@ -30,9 +30,9 @@ cl_uint grids_turns(cl_command_queue queue, cl_kernel kernel, const struct grid 
 cl_int grids_enqueue(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,
                      struct wait_list waits, cl_event *event);
 
-/* grids_forget: forgets the launch of an event that is about to be released, if the launch is done. grids_settle:
+/* grids_forget: forgets the launch of an event that is about to be released, if the launch is done. grids_forget_done:
  * forgets all launches that are done, before their cl_context is released. */
 void grids_forget(cl_event event);
-void grids_settle(void);
+void grids_forget_done(void);
 
 #endif

@@ -59,7 +59,7 @@ cls_status context_adopt(cl_context context, const struct device *device) {
 void context_close(const struct device *device, cl_context context) {
     driver_enter(device);
     if (device->quirks & QUIRK_UNLIKE_GRIDS_ABORT)
-        grids_settle();
+        grids_forget_done();
     clReleaseContext(context);
     driver_leave(device);
 }

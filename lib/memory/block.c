@@ -41,7 +41,7 @@ static void set_on_shelf(struct block *block, enum shelf which, bool on) {
 }
 
 /* Puts the block on its class's shelves, or takes it off, by what it has to give. */
-static void settle(struct block *block) {
+static void put_on_shelves(struct block *block) {
     set_on_shelf(block, SHELF_IDLE, block->idle != NULL);
     set_on_shelf(block, SHELF_FRESH, block->n_carved < block->n_slots);
 }
@@ -114,7 +114,7 @@ static cls_status take_from(struct mempool *pool, struct block *block, enum shel
         block->idle = block->idle->older;
         block->n_idle--;
     }
-    settle(block);
+    put_on_shelves(block);
     return status;
 }
 
@@ -266,7 +266,7 @@ bool slot_reclaim(struct buffer *slot) {
     if (unneeded)
         remove_block(pool, block);
     else
-        settle(block);
+        put_on_shelves(block);
     pthread_mutex_unlock(&pool->lock);
     if (unneeded)
         destroy_block(block);

@@ -80,11 +80,11 @@ cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer 
         return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
                          "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
                          (unsigned long long)device->info.max_allocation);
-    error_hold(&held);
+    error_save(&held);
     cls_status status = memory_create(device, context->cl, bytes, &memory);
     if (status == CLS_ERROR_OUT_OF_DEVICE_MEMORY && context_trim_mempools(context))
         status = memory_create(device, context->cl, bytes, &memory);
-    if (error_settle(&held, status))
+    if (error_restore(&held, status))
         return status;
     status = buffer_new(context, memory, bytes, out);
     if (status)

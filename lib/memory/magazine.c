@@ -223,7 +223,7 @@ bool stream_memory_is_held(struct stream *stream) {
     return magazine != NULL;
 }
 
-void stream_memory_settle(struct stream *stream) {
+void stream_memory_return_held(struct stream *stream) {
     struct buffer *chain;
     do {
         chain = NULL;

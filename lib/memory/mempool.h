@@ -170,7 +170,7 @@ void stream_memory_hold(struct stream *stream, struct deps *waits, uint64_t sinc
 bool stream_memory_is_held(struct stream *stream);
 
 /* Returns the held slots whose waits are over. Without the lock. */
-void stream_memory_settle(struct stream *stream);
+void stream_memory_return_held(struct stream *stream);
 
 /* Under the lock: whether the stream still caches slots of pools that were destroyed since. */
 bool stream_memory_is_owed(struct stream *stream);

@@ -131,7 +131,7 @@ static struct buffer *take_idle(const struct search *search) {
 }
 
 /* Returns the stream's held slots whose waits are over to the pool, and looks for a larger slot of its own. */
-static struct buffer *settle_own(struct search *search) {
+static struct buffer *take_larger_own(struct search *search) {
     struct stream *stream = search->stream;
     struct buffer *chain = NULL, *slot = NULL;
     pthread_mutex_lock(&stream->lock);
@@ -165,7 +165,7 @@ static cls_status search_all(struct search *search, struct buffer **out, enum so
     struct mempool *pool = search->pool;
     unsigned size_class = search->size_class;
     *source = SOURCE_SAME_STREAM;
-    *out = settle_own(search);
+    *out = take_larger_own(search);
     if (*out)
         return CLS_SUCCESS;
     *source = SOURCE_DONE;
@@ -194,6 +194,6 @@ cls_status find_slot(struct stream *stream, struct mempool *pool, unsigned size_
     struct search search = {.stream = stream, .pool = pool, .size_class = size_class};
     struct detail held;
     search.reuse = atomic_load(&pool->reuse);
-    error_hold(&held);
-    return error_settle(&held, search_all(&search, out, source));
+    error_save(&held);
+    return error_restore(&held, search_all(&search, out, source));
 }

@@ -213,10 +213,10 @@ static uint64_t last_free(struct stream *stream) {
  * room for a mark, progress is made with the queued work first. */
 static cls_status mark_frees(struct stream *stream, uint64_t *position) {
     struct detail held;
-    error_hold(&held);
+    error_save(&held);
     const cls_status status = stream_mark(stream, position);
     const bool full = status == CLS_ERROR_LIMIT;
-    error_settle(&held, full ? CLS_SUCCESS : status);
+    error_restore(&held, full ? CLS_SUCCESS : status);
     if (!full)
         return status;
     const cls_status progress = stream_progress(stream, stream_newest(stream));

@@ -43,7 +43,7 @@ void svm_owner_free(struct svm_owner *owner) {
 }
 
 /* Under the lock: sets is_hosts from the newest pending prefetch, or from what the driver was given. */
-static void settle(struct svm_owner *owner) {
+static void update_owner(struct svm_owner *owner) {
     const bool is_hosts =
         owner->pending ? owner->pending->prev->to_host : atomic_load(&owner->is_mapped);
     atomic_store(&owner->is_hosts, is_hosts);
@@ -56,7 +56,7 @@ static cls_status append(struct svm_owner *owner, bool to_host, struct pending_p
     *prefetch = (struct pending_prefetch){.owner = owner, .to_host = to_host};
     pthread_mutex_lock(&owner->lock);
     DL_APPEND(owner->pending, prefetch);
-    settle(owner);
+    update_owner(owner);
     pthread_mutex_unlock(&owner->lock);
     *out = prefetch;
     return CLS_SUCCESS;
@@ -91,7 +91,7 @@ void pending_prefetch_end(struct pending_prefetch *prefetch) {
     struct svm_owner *owner = prefetch->owner;
     pthread_mutex_lock(&owner->lock);
     DL_DELETE(owner->pending, prefetch);
-    settle(owner);
+    update_owner(owner);
     pthread_mutex_unlock(&owner->lock);
     free(prefetch);
 }

@@ -125,7 +125,7 @@ static cls_status submit_fn(struct async *async, const struct request *request,
         return status;
     pthread_mutex_unlock(&lane->stream->lock);
     pthread_mutex_unlock(&async->lock);
-    status = blocking_settle(CLS_SUCCESS);
+    status = blocking_release(CLS_SUCCESS);
     const unsigned long before = error_count();
     const bool called = !status;
     if (called)
@@ -221,7 +221,7 @@ static cls_status queue(cls_async_coordinator handle, const struct request *requ
         *out = id;
     if (RARELY(held))
         object_release(&async->object);
-    return blocking_settle(status);
+    return blocking_release(status);
 }
 
 /* --- copies --- */

@@ -123,7 +123,7 @@ cls_status blocking_wait(struct stream *stream, uint64_t position, bool reports)
     return wait_for(stream, position, reports);
 }
 
-cls_status blocking_settle_waits(cls_status status) {
+cls_status blocking_release_waits(cls_status status) {
     if (--waits.depth)
         return status;
     for (size_t i = 0; i < waits.last.count; i++) {

@@ -27,22 +27,22 @@ static inline bool blocking_launches(void) {
     return (mode ? mode : launch_mode_read()) == LAUNCH_BLOCKING;
 }
 
-/* Waits for a command of this thread's, or leaves that to blocking_settle; without locks of streams. Its failure
+/* Waits for a command of this thread's, or leaves that to blocking_release; without locks of streams. Its failure
  * is returned where it `reports`. What is behind a gate is not waited for, nor is anything in a host function. */
 cls_status blocking_wait(struct stream *stream, uint64_t position, bool reports) COLD;
 
 void blocking_hold_waits(void) COLD;
-cls_status blocking_settle_waits(cls_status status) COLD;
+cls_status blocking_release_waits(cls_status status) COLD;
 
-/* This thread's commands are waited for by the blocking_settle that belongs to it; pairs nest. */
+/* This thread's commands are waited for by the blocking_release that belongs to it; pairs nest. */
 static inline void blocking_hold(void) {
     if (blocking_launches())
         blocking_hold_waits();
 }
 
 /* Returns the call's status, or the first failure of what was waited for where that is success. */
-static inline cls_status blocking_settle(cls_status status) {
-    return blocking_launches() ? blocking_settle_waits(status) : status;
+static inline cls_status blocking_release(cls_status status) {
+    return blocking_launches() ? blocking_release_waits(status) : status;
 }
 
 /* The same around a lock. */
@@ -53,7 +53,7 @@ static inline void blocking_lock(pthread_mutex_t *lock) {
 
 static inline cls_status blocking_unlock(pthread_mutex_t *lock, cls_status status) {
     pthread_mutex_unlock(lock);
-    return blocking_settle(status);
+    return blocking_release(status);
 }
 
 #endif

@@ -123,7 +123,7 @@ static enum need visit(struct stream *stream, bool urgent) {
  * nobody can ask for memory any more, stays until the memory that it has freed is anybody's. */
 static bool let_go(struct stream *stream) {
     if (atomic_load(&stream->destroyed))
-        hooks.memory.settle(stream);
+        hooks.memory.return_held(stream);
     pthread_mutex_lock(&stream->lock);
     bool holds = hooks.memory.is_owed(stream) ||
                  (atomic_load(&stream->destroyed) && hooks.memory.is_held(stream));

@@ -131,14 +131,14 @@ static bool is_done_already(const struct stream *stream, const struct command *h
  */
 static bool hand_over_or_fail(struct stream *stream, struct command *head, enum flight_room room) {
     struct detail held;
-    error_hold(&held);
+    error_save(&held);
     cls_status status = CLS_ERROR_OUT_OF_MEMORY;
     if (room == FLIGHT_ROOM)
         status = handover(stream, head, &head->deps);
     if (status)
         stream_fail_locked(stream, head->position, stream_poison_status(status),
                            cls_last_error_code(), command_label(head));
-    error_settle(&held, CLS_SUCCESS);
+    error_restore(&held, CLS_SUCCESS);
     return !status;
 }
 

@@ -29,7 +29,7 @@ struct memory_hooks {
     void (*drop_fence)(struct fence *fence);
     bool (*is_held)(struct stream *stream);
     bool (*is_owed)(struct stream *stream);
-    void (*settle)(struct stream *stream);
+    void (*return_held)(struct stream *stream);
     void (*shed)(struct stream *stream);
     void (*leave)(struct stream *stream); /* the stream ends */
     /* Whether an object that a command holds is a buffer; then its use may never end. Under no lock. */

@@ -130,13 +130,13 @@ static void held_words_stand_again(void **state) {
                 error_set_code(CLS_ERROR_IO, -7, "%s", before[i]);
                 const char *handed_out = cls_last_error_detail();
                 const unsigned long count = error_count();
-                error_hold(&held);
+                error_save(&held);
                 assert_string_equal(cls_last_error_detail(), "");
                 assert_int_equal(cls_last_error_code(), 0);
                 if (between[k])
                     error_set_code(CLS_ERROR_IO, -8, "%s", between[k]);
                 const cls_status status = fails ? CLS_ERROR_IO : CLS_SUCCESS;
-                assert_int_equal(error_settle(&held, status), status);
+                assert_int_equal(error_restore(&held, status), status);
                 const bool theirs = fails && between[k];
                 assert_string_equal(cls_last_error_detail(), theirs ? between[k] : before[i]);
                 assert_int_equal(cls_last_error_code(), theirs ? -8 : -7);
