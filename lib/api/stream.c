@@ -67,8 +67,6 @@ cls_status cls_stream_get_counters(cls_stream handle, cls_stream_counters *count
 
 /* --- waiting and asking --- */
 
-/* --- the public waits --- */
-
 static cls_status poisoned_status(struct stream *stream) {
     const struct failure *failure = stream_poison(stream);
     return failure ? failure_report(stream, failure) : CLS_SUCCESS;

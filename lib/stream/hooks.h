@@ -22,9 +22,9 @@ struct fence;
 struct stream;
 struct touches;
 
-/* Stream-ordered memory (memory/mempool.h). All but `leave` under the stream's lock. */
+/* Stream-ordered memory (memory/mempool.h). Under the stream's lock, but for `return_held` and `leave`. */
 struct memory_hooks {
-    /* Frees of the stream from position `since` on wait for these, of which nothing is taken. */
+    /* The stream drops `waits`, which come behind position `since`: frees behind them wait on. Takes none of them. */
     void (*hold)(struct stream *stream, struct deps *waits, uint64_t since);
     void (*drop_fence)(struct fence *fence);
     bool (*is_held)(struct stream *stream);
@@ -32,7 +32,7 @@ struct memory_hooks {
     void (*return_held)(struct stream *stream);
     void (*shed)(struct stream *stream);
     void (*leave)(struct stream *stream); /* the stream ends */
-    /* Whether an object that a command holds is a buffer; then its use may never end. Under no lock. */
+    /* Marks an object that abandoned work holds, if it is a buffer: that use may never end. */
     void (*abandon)(struct object *object);
 };
 
