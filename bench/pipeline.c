@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Overlap: three stages with pinned memory against the same by hand and against the longest of them, rings
- * against one batch after the other and against the model, stages that wait as a disk would, and what the
- * async coordinator adds to the same queues and events by hand. Fill and drain count.
+ * against one batch after the other and against the model, a host that waits for a ring's slots against
+ * streams that do, stages that wait as a disk would, and what the async coordinator adds to the same queues
+ * and events by hand. Fill and drain count.
  *
  * In a pipeline a bus carries both directions at once, which takes longer than either alone: on an H200 1.09
  * times. So a stage's length is the one with the other direction at work, and the bar holds against that;
@@ -29,7 +30,7 @@ struct task {
     unsigned rounds;      /* of the kernel */
     cls_kernel kernel;
     cls_stream stream[STAGES];
-    cls_triple_buffer ring;
+    cls_triple_buffer ring, waiting; /* with async_reuse, as by hand; the host waits for slots */
     cls_buffer alone, beside; /* for stages by themselves, and for a download at the same time */
     void *in, *out;
     cl_command_queue queues[STAGES]; /* by hand */
@@ -70,25 +71,32 @@ static double both_ways(const struct task *task) {
     return 1e3 * (now_seconds() - start) / ITERATIONS;
 }
 
-static double overlapped(const struct task *task) {
+static double overlapped(const struct task *task, cls_triple_buffer ring) {
     cls_slot slot;
     const double start = now_seconds();
     for (int i = 0; i < ITERATIONS; i++) {
-        CLS(cls_triple_buffer_upload_slot(task->ring, task->stream[UPLOAD], &slot));
+        CLS(cls_triple_buffer_upload_slot(ring, task->stream[UPLOAD], &slot));
         submit(task, UPLOAD, slot.buffer);
-        CLS(cls_triple_buffer_process_slot(task->ring, task->stream[COMPUTE], &slot));
+        CLS(cls_triple_buffer_process_slot(ring, task->stream[COMPUTE], &slot));
         submit(task, COMPUTE, slot.buffer);
-        CLS(cls_triple_buffer_download_slot(task->ring, task->stream[DOWNLOAD], &slot));
+        CLS(cls_triple_buffer_download_slot(ring, task->stream[DOWNLOAD], &slot));
         submit(task, DOWNLOAD, slot.buffer);
-        CLS(cls_triple_buffer_advance(task->ring));
+        CLS(cls_triple_buffer_advance(ring));
     }
     CLS(cls_stream_synchronize(task->stream[DOWNLOAD]));
     return 1e3 * (now_seconds() - start) / ITERATIONS;
 }
 
 static double ring_run(void *arg, double *also) {
+    const struct task *task = arg;
     *also = 0;
-    return overlapped(arg);
+    return overlapped(task, task->ring);
+}
+
+static double waiting_run(void *arg, double *also) {
+    const struct task *task = arg;
+    *also = 0;
+    return overlapped(task, task->waiting);
 }
 
 static void enqueue(const struct task *task, int stage, cl_mem memory, cl_uint n,
@@ -159,6 +167,8 @@ static void task_open(struct task *task, const struct rig *rig, const size_t byt
     task->kernel = rig_kernel(rig, "work");
     CLS(cls_buffer_create(rig->context, most, &task->alone));
     CLS(cls_buffer_create(rig->context, most, &task->beside));
+    CLS(cls_triple_buffer_create(rig->context, most, &config, &task->waiting));
+    config.async_reuse = 1;
     CLS(cls_triple_buffer_create(rig->context, most, &config, &task->ring));
     CLS(cls_host_alloc(rig->context, most, &task->in));
     CLS(cls_host_alloc(rig->context, most, &task->out));
@@ -177,6 +187,7 @@ static void task_close(struct task *task) {
     CLS(cls_buffer_destroy(task->alone));
     CLS(cls_buffer_destroy(task->beside));
     CLS(cls_triple_buffer_destroy(task->ring));
+    CLS(cls_triple_buffer_destroy(task->waiting));
     CLS(cls_host_free(task->in));
     CLS(cls_host_free(task->out));
 }
@@ -206,7 +217,7 @@ static void against_stages(const struct task *task, const char *name) {
             most = larger(most, t[stage]);
         }
         const double busy = larger(both_ways(task), t[COMPUTE]);
-        const double time = overlapped(task), one_by_one = sequential(task);
+        const double time = overlapped(task, task->ring), one_by_one = sequential(task);
         const double model = sum * ITERATIONS / ((ITERATIONS - 1) * busy + sum);
         over_alone[i] = time / most;
         over_busy[i] = time / busy;
@@ -236,6 +247,23 @@ static void three_stages(const struct rig *rig, const char *name, size_t up, siz
                                     .rounds = bench_options()->quick ? 5 : 11,
                                     .bar = rig->vendor == VENDOR_NVIDIA ? 1.05 : 0});
     against_stages(&task, name);
+    task_close(&task);
+}
+
+/* What it costs that the host waits for each slot: three equal stages of some bytes. */
+static void waiting_host(const struct rig *rig, const char *name, size_t bytes) {
+    struct task task;
+    if (!bench_wants(name))
+        return;
+    task_open(&task, rig, (size_t[]){bytes, bytes, bytes});
+    calibrate(&task, alone(&task, UPLOAD));
+    const struct way streams = {"only the stream waits", ring_run, &task};
+    bench_contest(&(struct contest){.name = name,
+                                    .unit = "ms",
+                                    .ours = {"the host waits", waiting_run, &task},
+                                    .rivals = &streams,
+                                    .n_rivals = 1,
+                                    .rounds = bench_options()->quick ? 5 : 21});
     task_close(&task);
 }
 
@@ -363,6 +391,9 @@ int main(int argc, char **argv) {
     three_stages(&rig, "alike", one, one, 1);
     three_stages(&rig, "long upload", 2 * one, one, 0.3);
     three_stages(&rig, "long compute", one, one, 3);
+    bench_section("a ring's slots: the host waits, against its stream alone");
+    waiting_host(&rig, "slot: small", 4 << 10);
+    waiting_host(&rig, "slot: large", one);
     bench_section("stages that wait, ms an iteration");
     waiting_stages(&rig, "50 / 10 / 100 / 5 (165 in sequence)", four, 4, 103);
     waiting_stages(&rig, "2 / 5 / 2 (9 in sequence)", three, 3, 5.3);

@@ -33,6 +33,7 @@ static cls_triple_buffer make_ring(size_t bytes, unsigned slots) {
     cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
     cls_triple_buffer ring;
     config.slots = slots;
+    config.async_reuse = 1; /* the host memory is not used again: only the streams have to wait */
     must(cls_triple_buffer_create(NULL, bytes, &config, &ring));
     return ring;
 }

@@ -6,14 +6,19 @@
  * (coordinator.h) is the general form: any set of the caller's streams, with dependencies between
  * streams.
  *
- * All queue calls only submit. One exception: an upload to a triple buffer with `host_wait` waits
- * as cls_triple_buffer_upload_slot does; it does not delay other calls. An operation runs after
+ * All queue calls only submit. One exception: an upload to a triple buffer without `async_reuse`
+ * waits as cls_triple_buffer_upload_slot does; it does not delay other calls. An operation runs after
  *   - the earlier operations on its own stream;
  *   - the operations named as its dependencies. Several may name the same one (fork), and one may
  *     name several (join);
  *   - every earlier operation on a buffer that it uses. An upload does not overwrite data that is
  *     still being computed with, and a download waits for the compute that wrote its buffer,
  *     whether it is named or not.
+ *
+ * **Host memory.** The source of an upload must stay unchanged, and the target of a download must not
+ * be touched, until the operation is done: cls_async_coordinator_wait or
+ * cls_async_coordinator_poll says so. Memory that a compute's function keeps for each slot is free
+ * when the function gets the slot, unless the triple buffer has `async_reuse` (triple_buffer.h).
  *
  * **Numbers.** A coordinator never issues the number 0, and no number twice. It forgets operations
  * that succeeded, so memory use stays constant over millions of them. A forgotten operation counts

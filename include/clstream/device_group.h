@@ -92,15 +92,19 @@ CLS_API cls_status cls_device_group_copy_async(cls_device_group group, cls_devic
 
 /**
  * Uploads `bytes` bytes to the start of each device's buffer: device i gets those from host + i *
- * bytes. The host memory must stay unchanged until the copies are done. Statuses as for
- * cls_device_group_copy_async, and CLS_ERROR_INVALID_VALUE for null pointers.
+ * bytes. The host memory must stay unchanged until the copies are done: until
+ * cls_device_group_synchronize has returned, or an event that was recorded on each device's `upload`
+ * stream after this call. Statuses as for cls_device_group_copy_async, and CLS_ERROR_INVALID_VALUE for
+ * null pointers.
  */
 CLS_API cls_status cls_device_group_scatter_async(cls_device_group group, const void *host,
                                                   size_t bytes, const cls_buffer *buffers);
 
 /**
  * Downloads `bytes` bytes from the start of each device's buffer: those of device i go to host + i
- * * bytes. Statuses as for cls_device_group_scatter_async.
+ * * bytes. The host must not touch that memory until the copies are done, as for
+ * cls_device_group_scatter_async, on the `download` streams. Statuses as for
+ * cls_device_group_scatter_async.
  */
 CLS_API cls_status cls_device_group_gather_async(cls_device_group group, const cls_buffer *buffers,
                                                  size_t bytes, void *host);

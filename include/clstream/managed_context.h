@@ -6,6 +6,12 @@
  * no coordinator, and each step completes inside its call. Unified memory is something else:
  * managed.h.
  *
+ * **Host memory.** A step's `in` must stay unchanged, and its `out` must not be touched, until its
+ * operations are done (cls_async_coordinator_wait). With a triple buffer of n slots without
+ * `async_reuse`, a step that succeeds returns once the step n before it is done. So n + 1 pairs of
+ * `in` and `out` that are used in turn need no other wait: before a step, the pair that it will use
+ * holds the results of n + 1 steps ago.
+ *
  * Every function may be called from any thread. Statuses common to all: CLS_ERROR_INVALID_HANDLE,
  * CLS_ERROR_CONTEXT_DESTROYED.
  */

@@ -6,6 +6,12 @@
  * wait for the data that the stage reads, and for earlier readers of the copies that it writes. The
  * host does not wait.
  *
+ * **Host memory.** Since the host does not wait, nothing guards host memory that the work of a stage
+ * reads or writes: it is in use until the iteration's work is done. To use it again for a later
+ * iteration, record an event behind the work in the stage's function, and wait for it
+ * (cls_event_synchronize) before touching the memory; cls_pipeline_synchronize waits for all
+ * iterations. The values of kernel arguments are copied, up to 16 bytes each.
+ *
  * Statuses common to all calls: CLS_ERROR_INVALID_HANDLE, CLS_ERROR_CONTEXT_DESTROYED. Every
  * function may be called from any thread, but only one thread at a time may submit iterations.
  */
@@ -72,7 +78,9 @@ CLS_API cls_status cls_pipeline_add_buffer(cls_pipeline pipeline, const char *na
 
 /**
  * Gets the copy of a buffer that an iteration uses, to fill it or to read it. The pipeline keeps
- * its ownership.
+ * its ownership. It does not order the caller's accesses: fill a copy before the first iteration that
+ * uses it is submitted, with a call that waits, and read it after cls_pipeline_synchronize; or submit
+ * the access in a stage's function.
  * @retval CLS_ERROR_NOT_FOUND there is no such buffer
  */
 CLS_API cls_status cls_pipeline_get_buffer(cls_pipeline pipeline, const char *name,
@@ -226,13 +234,16 @@ typedef struct cls_step {
 /**
  * Runs the inputs 0 to n_inputs - 1 through the steps. For each input, a step runs after the step
  * before it; steps on different streams overlap for successive inputs. If steps share memory
- * between inputs, their functions must order those accesses themselves. Waits for all work.
+ * between inputs, on the device or the host, their functions must order those accesses themselves.
+ * Waits for all work.
  * @retval CLS_ERROR_INVALID_VALUE `steps` is null, there is no step, or a function is null
  * @return the first error of a function, which ends the run, or of a stream
  */
 CLS_API cls_status cls_pipeline_run(const cls_step *steps, unsigned n_steps, uint64_t n_inputs);
 
-/** Like cls_pipeline_run; only submits. */
+/**
+ * Like cls_pipeline_run; only submits. Host memory of the steps is in use until their streams are done.
+ */
 CLS_API cls_status cls_pipeline_run_async(const cls_step *steps, unsigned n_steps,
                                           uint64_t n_inputs);
 

@@ -11,6 +11,9 @@
  *         cls_prefetcher_release(data, &batch, stream);
  *     }
  *
+ * **Host memory.** A loader may write the memory that it is given during its call only. The library
+ * uploads it from then on, and gives it to a loader again once the upload is done.
+ *
  * **Failure.** If work on a batch has failed by the time its memory is reused, the prefetcher
  * continues with the next data. If it fails later, the upload queued behind it fails too; that ends
  * the data, with its error.

@@ -16,6 +16,14 @@
  * Slots go through every stage in the order in which they were uploaded. If a stage has no slot to
  * take, the call returns CLS_NOT_READY, which is not an error, and changes nothing.
  *
+ * **Host memory.** When upload_slot returns a slot, the slot's last round is done: memory that the
+ * program keeps for each slot, such as its source and target of copies or what a host function
+ * reads, holds that round's results and may be filled again. The calling thread waits for that. The
+ * last round is the work that the streams of its stages held when cls_triple_buffer_advance, or
+ * before it cls_triple_buffer_submitted, was called. With the option `async_reuse` only the stream
+ * waits. Host memory of a slot may then still be in use: keep memory for each batch, or wait for an
+ * event (event.h) before touching it.
+ *
  * **Threads.** Every function may be called from any thread. A slot can be taken over once its work
  * is submitted, and only its holder knows when that is. If another thread is to take it over, the
  * holder calls cls_triple_buffer_submitted first. A thread that takes a slot through all stages
@@ -56,9 +64,11 @@ enum {
 
 /** Options of cls_triple_buffer_create. Start with CLS_TRIPLE_BUFFER_CONFIG_INIT. */
 typedef struct cls_triple_buffer_config {
-    size_t size;    /**< sizeof(cls_triple_buffer_config) */
-    unsigned slots; /**< 1 to CLS_TRIPLE_BUFFER_MAX_SLOTS; 2 is double buffering; 0: 3 */
-    int host_wait;  /**< nonzero: upload_slot waits until the device is done with the slot */
+    size_t size;     /**< sizeof(cls_triple_buffer_config) */
+    unsigned slots;  /**< 1 to CLS_TRIPLE_BUFFER_MAX_SLOTS; 2 is double buffering; 0: 3 */
+    int async_reuse; /**< 0: upload_slot waits on the host until the slot's last round is done;
+                          nonzero: only the stream waits, and host memory kept for each slot is not
+                          guarded */
 } cls_triple_buffer_config;
 
 #define CLS_TRIPLE_BUFFER_CONFIG_INIT \
@@ -79,13 +89,14 @@ CLS_API cls_status cls_triple_buffer_create(cls_context context, size_t bytes,
 CLS_API cls_status cls_triple_buffer_destroy(cls_triple_buffer ring);
 
 /**
- * Takes the next free slot for an upload on `stream`. The stream waits for the download of the
- * slot's last round; with `host_wait` the calling thread waits for it instead.
+ * Takes the next free slot for an upload on `stream`. The calling thread waits until the slot's last
+ * round is done; with `async_reuse` only the stream waits. The round must not wait for what the
+ * calling thread does later, such as a signal: the call would never return.
  * @retval CLS_NOT_READY            no slot is free
  * @retval CLS_ERROR_INVALID_VALUE  `out` is null
  * @retval CLS_ERROR_WRONG_CONTEXT  the stream belongs to another context
- * @retval CLS_ERROR_WOULD_DEADLOCK with `host_wait`, inside a host function
- * @return with `host_wait`, also the error of the download
+ * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function, unless the ring has `async_reuse`
+ * @return without `async_reuse`, also the error of the slot's last round
  */
 CLS_API cls_status cls_triple_buffer_upload_slot(cls_triple_buffer ring, cls_stream stream,
                                                  cls_slot *out);

@@ -38,7 +38,7 @@ struct held_slot {
 };
 
 /* Taking a slot for an operation, in two steps, because the caller holds a lock during the second. For
- * uploads only, ring_await_upload waits on the host for a slot, if the ring has `host_wait`; it takes none.
+ * uploads only, ring_await_upload waits on the host for a slot, unless the ring has `async_reuse`; it takes none.
  * ring_take never blocks. */
 cls_status ring_await_upload(cls_triple_buffer ring);
 cls_status ring_take(cls_triple_buffer ring, cls_op_kind kind, cls_stream stream,

@@ -45,7 +45,7 @@ struct ring {
     cls_stream default_stream;
     size_t bytes;
     unsigned n_slots;
-    bool host_wait;
+    bool async_reuse;
     pthread_mutex_t lock; /* guards what follows */
     unsigned resetting;   /* resets in progress: no slot can be taken */
     uint64_t resets;      /* resets done: the counts began anew */
@@ -109,7 +109,7 @@ static cls_status ring_new(cls_context context, size_t bytes,
     }
     ring->context = context;
     ring->bytes = bytes;
-    ring->host_wait = config->host_wait != 0;
+    ring->async_reuse = config->async_reuse != 0;
     cls_status status = pipeline_context(context, &ring->context, &ring->default_stream);
     if (!status)
         status = fill_slots(ring, config->slots ? config->slots : 3);
@@ -235,7 +235,7 @@ static cls_status take_held(cls_triple_buffer handle, enum stage stage, bool may
     stream = stream ? stream : ring->default_stream;
     status = pipeline_check_stream(stream, ring->context);
     if (!status)
-        status = enter(ring, may_wait && ring->host_wait);
+        status = enter(ring, may_wait && !ring->async_reuse);
     if (status)
         return ring_put(ring, status);
     out->resets = ring->resets;
@@ -269,7 +269,7 @@ cls_status ring_await_upload(cls_triple_buffer handle) {
     cls_status status = ring_get(handle, &ring);
     if (status)
         return status;
-    if (ring->host_wait) {
+    if (!ring->async_reuse) {
         status = enter_free(ring);
         if (!status)
             status = blocking_unlock(&ring->lock, CLS_SUCCESS);

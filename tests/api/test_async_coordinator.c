@@ -216,7 +216,6 @@ static void a_ring_that_waits_holds_nobody_up(void **state) {
     cls_stream down;
     uint32_t in[2] = {5, 6}, out[2] = {0};
     one.slots = 1;
-    one.host_wait = 1;
     OK(cls_triple_buffer_create(rig.context, 4, &one, &ring));
     OK(cls_async_coordinator_get_stream(c, CLS_OP_DOWNLOAD, &down));
     what.fn = run_step;

@@ -96,7 +96,7 @@ static void illegal_moves_are_not_ready(void **state) {
 
 /* A slow step on every stream, every slot written by each stage: without its waits, a stage would find the
  * wrong value. */
-static void rounds(unsigned slots, bool host_wait) {
+static void rounds(unsigned slots, bool async_reuse) {
     enum { ROUNDS = 24 };
     static uint32_t in[ROUNDS], out[ROUNDS];
     cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
@@ -104,7 +104,7 @@ static void rounds(unsigned slots, bool host_wait) {
     cls_triple_buffer ring;
     cls_slot slot;
     config.slots = slots;
-    config.host_wait = host_wait;
+    config.async_reuse = async_reuse;
     OK(cls_triple_buffer_create(rig.context, BYTES, &config, &ring));
     memset(out, 0, sizeof out);
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -131,26 +131,30 @@ static void rounds(unsigned slots, bool host_wait) {
 
 static void stages_follow_on_the_device(void **state) {
     (void)state;
-    rounds(3, false);
-    rounds(1, false);
-    rounds(2, false);
-    rounds(5, false);
+    rounds(3, true);
+    rounds(1, true);
+    rounds(2, true);
+    rounds(5, true);
 }
 
-static void the_host_can_wait_instead(void **state) {
+static void the_host_waits_for_slots_by_default(void **state) {
     (void)state;
-    rounds(2, true);
+    rounds(2, false);
 }
 
 /* With the download held back, the slot is handed out at once, but not written to. */
-static void a_slot_is_handed_out_before_the_device_is_done(void **state) {
+static void async_reuse_hands_a_slot_out_before_the_device_is_done(void **state) {
     (void)state;
     cls_stream up = rig_stream(), down = rig_stream();
-    cls_triple_buffer ring = ring_of(1);
+    cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
+    cls_triple_buffer ring;
     struct gate gate;
     cls_slot slot;
     uint32_t old = 7, new = 8, got = 0;
     gate_init(&gate);
+    config.slots = 1;
+    config.async_reuse = 1;
+    OK(cls_triple_buffer_create(rig.context, BYTES, &config, &ring));
     OK(cls_triple_buffer_upload_slot(ring, up, &slot));
     OK(cls_copy_h2d_async(slot.buffer, 0, &old, sizeof old, up));
     OK(cls_triple_buffer_process_slot(ring, down, &slot));
@@ -223,15 +227,6 @@ static void failure_spreads_and_reset_ends_it(void **state) {
     OK(cls_stream_destroy(work));
 }
 
-static cls_triple_buffer waiting_ring(void) {
-    cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
-    cls_triple_buffer ring;
-    config.slots = 2;
-    config.host_wait = 1;
-    OK(cls_triple_buffer_create(rig.context, BYTES, &config, &ring));
-    return ring;
-}
-
 /* Nothing but the slots' ways round, on the stream. */
 static void go_round(cls_triple_buffer ring, cls_stream stream) {
     cls_slot slot;
@@ -255,7 +250,7 @@ static void wait_inside(void *arg) {
 
 static void no_waiting_in_a_host_function(void **state) {
     (void)state;
-    struct inside inside = {.ring = waiting_ring()};
+    struct inside inside = {.ring = ring_of(2)};
     cls_stream stream = rig_stream();
     for (int i = 0; i < 2; i++)
         go_round(inside.ring, stream);
@@ -270,7 +265,7 @@ static void no_waiting_in_a_host_function(void **state) {
 
 static void the_host_is_told_of_the_download_that_failed(void **state) {
     (void)state;
-    cls_triple_buffer ring = waiting_ring();
+    cls_triple_buffer ring = ring_of(2);
     cls_stream up = rig_stream(), down = rig_stream();
     cls_slot slot;
     OK(cls_triple_buffer_upload_slot(ring, up, &slot));
@@ -367,7 +362,7 @@ static bool upload_or_open(void *arg, unsigned i) {
 
 static void the_host_waits_for_the_slot_that_it_gets(void **state) {
     (void)state;
-    struct uploaders all = {.ring = waiting_ring(), .opened = {false, false}};
+    struct uploaders all = {.ring = ring_of(2), .opened = {false, false}};
     cls_stream down[2];
     cls_slot slot;
     for (unsigned k = 0; k < 2; k++) {
@@ -512,8 +507,8 @@ int main(void) {
         cmocka_unit_test(slots_go_round),
         cmocka_unit_test(illegal_moves_are_not_ready),
         cmocka_unit_test(stages_follow_on_the_device),
-        cmocka_unit_test(the_host_can_wait_instead),
-        cmocka_unit_test(a_slot_is_handed_out_before_the_device_is_done),
+        cmocka_unit_test(the_host_waits_for_slots_by_default),
+        cmocka_unit_test(async_reuse_hands_a_slot_out_before_the_device_is_done),
         cmocka_unit_test(destroy_with_work_pending),
         cmocka_unit_test(failure_spreads_and_reset_ends_it),
         cmocka_unit_test(no_waiting_in_a_host_function),

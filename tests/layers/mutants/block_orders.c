@@ -361,9 +361,11 @@ static void steps(struct desk *desk) {
 }
 
 static void ring(struct desk *desk) {
+    cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
     cls_triple_buffer slots;
     cls_slot slot;
-    if (!ok(desk, cls_triple_buffer_create(desk->context, SMALL, NULL, &slots)))
+    config.async_reuse = 1; /* so that the streams' waits are all that orders the rounds */
+    if (!ok(desk, cls_triple_buffer_create(desk->context, SMALL, &config, &slots)))
         return;
     for (unsigned i = 0; i < ROUNDS; i++) {
         cls_stream up = desk->streams[0], work = desk->streams[1], down = desk->streams[2];
