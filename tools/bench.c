@@ -18,10 +18,11 @@ static const char bench_help[] =
     "\n"
     "      --device DEV   index, cpu, gpu, or part of a name (default $CLSTREAM_DEVICE)\n"
     "      --quick        4 MiB and 3 rounds instead of 64 MiB and 7\n"
-    "      --svg FILE     draw the result as bars too\n"
+    "      --svg FILE     draw the result as bars too; - is the standard output, and the table\n"
+    "                     goes to the standard error\n"
     "      --json         print JSON, to be kept and compared\n"
     "      --compare      print results that were kept beside each other; above 1 x is better\n"
-    "                     than the first\n"
+    "                     than the first; - is the standard input\n"
     "  -h, --help         print this\n"
     "\n"
     "Every figure is the median of its rounds. A busy machine gives other figures.\n";
@@ -61,13 +62,33 @@ static int bench_option(int option, struct bench_options *options) {
     }
 }
 
-static int check_files(const struct bench_options *options) {
-    if (!options->compare && options->n_files)
+static int check_compared(const struct bench_options *options) {
+    unsigned standard = 0;
+    if (options->n_files < 2 || options->n_files > BENCH_MOST)
+        return usage_error("bench", "--compare takes 2 to %d results, not %u", BENCH_MOST,
+                           options->n_files);
+    if (options->json || options->quick || options->device)
+        return usage_error("bench", "--compare measures nothing and prints a table: leave out %s",
+                           options->json    ? "--json"
+                           : options->quick ? "--quick"
+                                            : "--device");
+    for (unsigned i = 0; i < options->n_files; i++) {
+        standard += is_standard_stream(options->files[i]);
+        if (options->svg && are_one_file(options->files[i], options->svg))
+            return usage_error("bench", "--svg: '%s' is a result to be compared", options->svg);
+    }
+    if (standard > 1)
+        return usage_error("bench", "--compare: only one result can be the standard input");
+    return OPTIONS_GO_ON;
+}
+
+static int check_options(const struct bench_options *options) {
+    if (options->json && options->svg && is_standard_stream(options->svg))
+        return usage_error("bench", "--json and --svg - both take the standard output");
+    if (options->compare)
+        return check_compared(options);
+    if (options->n_files)
         return usage_error("bench", "unexpected '%s'", options->files[0]);
-    if (options->compare && (options->n_files < 2 || options->n_files > BENCH_MOST))
-        return usage_error("bench", "--compare takes 2 to %d results", BENCH_MOST);
-    if (options->compare && options->json)
-        return usage_error("bench", "--compare prints a table only");
     return OPTIONS_GO_ON;
 }
 
@@ -92,7 +113,7 @@ static int bench_options_parse(int argc, char **argv, struct bench_options *opti
     }
     options->files = argv + optind;
     options->n_files = (unsigned)(argc - optind);
-    return check_files(options);
+    return check_options(options);
 }
 
 static bool read_files(const struct bench_options *options, struct bench_result *results,
@@ -136,7 +157,7 @@ int command_bench(int argc, char **argv) {
     if (code != OPTIONS_GO_ON)
         return code;
     if (options.svg)
-        output_open(&picture, options.svg, NULL, &unopened);
+        output_open(&picture, options.svg, NULL, false, &unopened);
     const bool good = options.compare
                           ? read_files(&options, results, &failure)
                           : bench_measure(options.device, options.quick, &results[0], &failure);

@@ -13,6 +13,18 @@
 
 _Static_assert(sizeof(off_t) == sizeof(uint64_t), "files of more than 2 GiB");
 
+bool is_standard_stream(const char *path) { return strcmp(path, "-") == 0; }
+
+static bool is_same_file(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool are_one_file(const char *path, const char *other) {
+    struct stat a, b;
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
+           is_same_file(&a, &b);
+}
+
 /* Reads or writes all of it; false with errno set, 0 for an end of file. */
 static bool transfer(int fd, void *memory, size_t bytes, uint64_t at, bool writing) {
     char *from = memory;
@@ -27,6 +39,20 @@ static bool transfer(int fd, void *memory, size_t bytes, uint64_t at, bool writi
         }
         from += moved;
         at += (uint64_t)moved;
+        bytes -= (size_t)moved;
+    }
+    return true;
+}
+
+/* Writes all of it at the file's own position; false with errno set. */
+static bool append(int fd, const char *from, size_t bytes) {
+    while (bytes > 0) {
+        const ssize_t moved = write(fd, from, bytes);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved < 0)
+            return false;
+        from += moved;
         bytes -= (size_t)moved;
     }
     return true;
@@ -85,9 +111,9 @@ static bool describe_raw(struct input *input, cls_dtype raw, uint64_t file_bytes
                          struct failure *failure) {
     const size_t size = cls_dtype_size(raw);
     struct npy_array array = {.dtype = raw, .n_dims = 1, .count = file_bytes / size};
-    char byte;
-    if (file_bytes == 0 && pread(input->fd, &byte, 1, 0) > 0) /* as those of /proc */
-        return fail(failure, "%s: it has no size but bytes to read; make a copy of it",
+    char start[NPY_MAGIC];
+    if (pread(input->fd, start, sizeof start, 0) == sizeof start && npy_is_magic(start))
+        return fail(failure, "%s: it is a .npy file, which states its type; leave out --dtype",
                     input->path);
     if (file_bytes % size)
         return fail(failure, "%s: %llu bytes are no whole number of %s elements", input->path,
@@ -97,20 +123,76 @@ static bool describe_raw(struct input *input, cls_dtype raw, uint64_t file_bytes
     return true;
 }
 
+/* Whether the file is read in turn only: a pipe, a file of /proc, which has a size of 0, or a standard input that
+ * somebody has read a part of. */
+static bool is_read_in_turn(const struct input *input, const struct stat *facts) {
+    char byte;
+    if (!S_ISREG(facts->st_mode))
+        return true;
+    return facts->st_size == 0 ? pread(input->fd, &byte, 1, 0) > 0
+                               : lseek(input->fd, 0, SEEK_CUR) > 0;
+}
+
+static bool copy_to(int copy, const struct input *input, struct failure *failure) {
+    static char block[1 << 16];
+    ssize_t got;
+    while ((got = read(input->fd, block, sizeof block)) != 0) {
+        if (got < 0 && errno != EINTR)
+            return fail_errno(failure, "%s: cannot read", input->path);
+        if (got > 0 && !append(copy, block, (size_t)got))
+            return fail_errno(failure, "%s: cannot copy it to %s", input->path, temporary_folder());
+    }
+    return true;
+}
+
+/* Replaces the file by a copy that has no name, since a run has to know the size. */
+static bool copy_input(struct input *input, struct stat *facts, struct failure *failure) {
+    char name[4096];
+    if ((size_t)snprintf(name, sizeof name, "%s/clstream-XXXXXX", temporary_folder()) >=
+        sizeof name)
+        return fail(failure, "TMPDIR: the name is too long");
+    const int copy = mkstemp(name);
+    if (copy < 0)
+        return fail_errno(failure, "%s: no temporary file in %s", input->path, temporary_folder());
+    unlink(name);
+    fcntl(copy, F_SETFD, FD_CLOEXEC);
+    if (!copy_to(copy, input, failure) || fstat(copy, facts) != 0) {
+        close(copy);
+        return fail_errno(failure, "%s: cannot stat", input->path);
+    }
+    close(input->fd);
+    input->fd = copy;
+    return true;
+}
+
+static bool can_be_read(const struct input *input, const struct stat *facts,
+                        struct failure *failure) {
+    if (S_ISDIR(facts->st_mode))
+        return fail(failure, "%s: it is a folder", input->path);
+    if (isatty(input->fd))
+        return fail(failure, "%s: it is a terminal", input->path);
+    return true;
+}
+
+static bool open_input(struct input *input, const char *path, struct failure *failure) {
+    const bool standard = is_standard_stream(path);
+    input->path = standard ? "standard input" : path;
+    input->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                         : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    return input->fd >= 0 || fail_errno(failure, "%s: cannot open", input->path);
+}
+
 bool input_open(struct input *input, const char *path, cls_dtype raw, struct failure *failure) {
     struct stat facts;
-    input->path = path;
-    /* A FIFO is refused, not waited for. */
-    input->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (input->fd < 0)
-        return fail_errno(failure, "%s: cannot open", path);
+    if (!open_input(input, path, failure))
+        return false;
     if (fstat(input->fd, &facts) != 0)
-        fail_errno(failure, "%s: cannot stat", path);
-    else if (!S_ISREG(facts.st_mode))
-        fail(failure, "%s: not a regular file", path);
-    else if (raw ? describe_raw(input, raw, (uint64_t)facts.st_size, failure)
-                 : read_header(input, (uint64_t)facts.st_size, failure) &&
-                       check_length(input, (uint64_t)facts.st_size, failure)) {
+        fail_errno(failure, "%s: cannot stat", input->path);
+    else if (can_be_read(input, &facts, failure) &&
+             (!is_read_in_turn(input, &facts) || copy_input(input, &facts, failure)) &&
+             (raw ? describe_raw(input, raw, (uint64_t)facts.st_size, failure)
+                  : read_header(input, (uint64_t)facts.st_size, failure) &&
+                        check_length(input, (uint64_t)facts.st_size, failure))) {
         posix_fadvise(input->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
         return true;
     }
@@ -130,8 +212,10 @@ bool input_read(const struct input *input, uint64_t first, size_t count, void *t
 
 /* ---- Output */
 
-bool is_npy_name(const char *path) {
+bool is_npy_output(const char *path, bool standard) {
     const size_t length = strlen(path);
+    if (is_standard_stream(path))
+        return standard;
     return length >= 4 && strcmp(path + length - 4, ".npy") == 0;
 }
 
@@ -162,24 +246,20 @@ static char *end_of_links(const char *path) {
     return at;
 }
 
-/* Whether it can be written; an array is written at any place. */
-static bool is_writable(mode_t mode, bool is_array) {
-    return S_ISREG(mode) || S_ISCHR(mode) || (!is_array && !S_ISDIR(mode));
-}
-
 /* Devices and pipes are opened by their own name, and no other file takes their place. */
 static bool is_in_place(const struct stat *facts, bool exists) {
     return exists && !S_ISREG(facts->st_mode);
 }
 
 /* What `path` leads to, so that a symbolic link goes on leading there. */
-static bool find_target(struct output *output, bool is_array, struct stat *facts, bool *exists,
+static bool find_target(struct output *output, struct stat *facts, bool *exists,
                         struct failure *failure) {
     *exists = stat(output->path, facts) == 0;
     if (!*exists && errno != ENOENT)
         return fail_errno(failure, "%s: cannot write", output->path);
-    if (*exists && !is_writable(facts->st_mode, is_array))
-        return fail(failure, "%s: not a regular file", output->path);
+    if (*exists && (S_ISDIR(facts->st_mode) || S_ISBLK(facts->st_mode)))
+        return fail(failure, "%s: it is %s", output->path,
+                    S_ISDIR(facts->st_mode) ? "a folder" : "a disk");
     output->target = is_in_place(facts, *exists) ? strdup(output->path)
                      : *exists                   ? realpath(output->path, NULL)
                                                  : end_of_links(output->path);
@@ -188,9 +268,32 @@ static bool find_target(struct output *output, bool is_array, struct stat *facts
     return true;
 }
 
-static bool open_device(struct output *output, struct failure *failure) {
-    output->fd = open(output->target, O_WRONLY | O_CLOEXEC);
-    return output->fd >= 0 || fail_errno(failure, "%s: cannot write", output->path);
+/* Whether it is the file that the standard output leads to. */
+static bool is_standard_output(const struct stat *file) {
+    struct stat facts;
+    return fstat(STDOUT_FILENO, &facts) == 0 && is_same_file(file, &facts);
+}
+
+bool input_is_output(const struct input *input, const char *path) {
+    struct stat facts;
+    return is_standard_stream(path) && fstat(input->fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
+           is_standard_output(&facts);
+}
+
+/* From here on messages, and what drivers print, go to the standard error. */
+static void keep_messages_out(void) { dup2(STDERR_FILENO, STDOUT_FILENO); }
+
+static bool open_in_place(struct output *output, const char *path, struct failure *failure) {
+    struct stat facts;
+    const bool standard = is_standard_stream(path);
+    output->fd = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                          : open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    if (output->fd < 0 || fstat(output->fd, &facts) != 0)
+        return fail_errno(failure, "%s: cannot write", output->path);
+    /* Or by another name, as /dev/stdout. */
+    if (standard || (!S_ISCHR(facts.st_mode) && is_standard_output(&facts)))
+        keep_messages_out();
+    return true;
 }
 
 /* The file's mode: that of the one it replaces, or what the umask leaves. */
@@ -209,27 +312,46 @@ static bool open_temporary(struct output *output, mode_t mode, struct failure *f
     return fchmod(output->fd, mode) == 0 || fail_errno(failure, "%s: cannot write", output->path);
 }
 
-static bool write_header(struct output *output, struct failure *failure) {
-    unsigned char header[NPY_MAX_WRITTEN];
-    output->array.header_bytes = 0;
-    if (!is_npy_name(output->path))
-        return true;
-    output->array.header_bytes = npy_write(&output->array, header, sizeof header);
-    return transfer(output->fd, header, output->array.header_bytes, 0, true) ||
+static bool put_bytes(const struct output *output, const void *from, size_t bytes, uint64_t at,
+                      struct failure *failure) {
+    void *memory = (void *)(uintptr_t)from; /* only read: `writing` is true */
+    return (output->temporary ? transfer(output->fd, memory, bytes, at, true)
+                              : append(output->fd, from, bytes)) ||
            fail_errno(failure, "%s: cannot write", output->path);
 }
 
-bool output_open(struct output *output, const char *path, const struct npy_array *array,
-                 struct failure *failure) {
+static bool write_header(struct output *output, struct failure *failure) {
+    unsigned char header[NPY_MAX_WRITTEN];
+    output->array.header_bytes = npy_write(&output->array, header, sizeof header);
+    return put_bytes(output, header, output->array.header_bytes, 0, failure);
+}
+
+static bool open_output(struct output *output, const char *path, struct failure *failure) {
     struct stat facts;
     bool exists;
-    *output = (struct output){.path = path, .fd = -1};
+    if (is_standard_stream(path))
+        return open_in_place(output, path, failure);
+    if (!find_target(output, &facts, &exists, failure))
+        return false;
+    return is_in_place(&facts, exists) ? open_in_place(output, output->target, failure)
+                                       : open_temporary(output, mode_of(&facts, exists), failure);
+}
+
+/* Elements are no text, and would change what a terminal does. */
+static bool takes_elements(const struct output *output, struct failure *failure) {
+    return !isatty(output->fd) ||
+           fail(failure, "%s: it is a terminal, and elements are no text", output->path);
+}
+
+bool output_open(struct output *output, const char *path, const struct npy_array *array, bool npy,
+                 struct failure *failure) {
+    *output =
+        (struct output){.path = is_standard_stream(path) ? "standard output" : path, .fd = -1};
     if (array)
         output->array = *array;
-    if (find_target(output, array != NULL, &facts, &exists, failure) &&
-        (is_in_place(&facts, exists) ? open_device(output, failure)
-                                     : open_temporary(output, mode_of(&facts, exists), failure)) &&
-        (!array || write_header(output, failure)))
+    output->array.header_bytes = 0;
+    if (open_output(output, path, failure) && (!array || takes_elements(output, failure)) &&
+        (!npy || write_header(output, failure)))
         return true;
     output_abandon(output);
     return false;
@@ -238,10 +360,8 @@ bool output_open(struct output *output, const char *path, const struct npy_array
 bool output_write(const struct output *output, uint64_t first, size_t count, const void *from,
                   struct failure *failure) {
     const size_t size = cls_dtype_size(output->array.dtype);
-    void *memory = (void *)(uintptr_t)from; /* only read: `writing` is true */
-    return transfer(output->fd, memory, count * size, output->array.header_bytes + first * size,
-                    true) ||
-           fail_errno(failure, "%s: cannot write", output->path);
+    return put_bytes(output, from, count * size, output->array.header_bytes + first * size,
+                     failure);
 }
 
 bool output_read(const struct output *output, uint64_t first, size_t count, void *to,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The input file of a run, which is read at any position, and its output file, which appears under its name only once
- * it is complete.
+ * it is complete. The name "-" means the standard input and the standard output.
  */
 #ifndef CLSTREAM_TOOLS_FILE_H
 #define CLSTREAM_TOOLS_FILE_H
@@ -14,15 +14,21 @@
 #include "failure.h"
 #include "npy.h"
 
+/* Whether the name is "-". */
+bool is_standard_stream(const char *path);
+
+/* Whether both names lead to one file that is there. */
+bool are_one_file(const char *path, const char *other);
+
 struct input {
-    const char *path;
+    const char *path; /* as given, or "standard input" */
     int fd;
     struct npy_array array; /* of a raw file: one dimension, header_bytes 0 */
 };
 
 /*
- * Opens an array. `raw` is 0 for a .npy file, or the type of a raw one. The file must be a regular
- * one and hold exactly what its header promises.
+ * Opens an array. `raw` is 0 for a .npy file, or the type of a raw one. The file must hold exactly what its header
+ * promises. What can be read in turn only, such as a pipe, is copied to a temporary file first.
  */
 bool input_open(struct input *input, const char *path, cls_dtype raw, struct failure *failure);
 
@@ -32,26 +38,31 @@ void input_close(struct input *input);
 bool input_read(const struct input *input, uint64_t first, size_t count, void *to,
                 struct failure *failure);
 
+/* Whether the output of this name is the file that is read, and would be written before all of it is read. */
+bool input_is_output(const struct input *input, const char *path);
+
 struct output {
-    const char *path; /* as given */
+    const char *path; /* as given, or "standard output" */
     char *target;     /* where the name leads: the same, or the end of its symbolic links */
-    bool temporary;   /* false for a device, which is written in place */
+    bool
+        temporary; /* false for a pipe, a device or the standard output, which are written in place and in turn */
     int fd;
     struct npy_array array;
 };
 
-/* Whether a file of this name is written as .npy. */
-bool is_npy_name(const char *path);
+/* Whether an array of this name is written as .npy; `standard` says it for the standard output. */
+bool is_npy_output(const char *path, bool standard);
 
 /*
- * Opens a temporary file next to `path` (temporary.h: once in a process, before it has other
- * threads) and writes the header when `path` ends in ".npy". `array` gives type and shape; its
- * header_bytes is not read. NULL: it is no array, and written through `fd`, to a pipe too.
+ * Opens a temporary file next to `path` (temporary.h: once in a process, before it has other threads) and writes the
+ * header if `npy` says so. `array` gives type and shape; its header_bytes is not read. NULL: it is no array, and
+ * written through output_put. If it is the standard output, what else the process prints there goes to the standard
+ * error from here on.
  */
-bool output_open(struct output *output, const char *path, const struct npy_array *array,
+bool output_open(struct output *output, const char *path, const struct npy_array *array, bool npy,
                  struct failure *failure);
 
-/* Writes elements [first, first + count). */
+/* Writes elements [first, first + count): in turn, if the output is not temporary. */
 bool output_write(const struct output *output, uint64_t first, size_t count, const void *from,
                   struct failure *failure);
 

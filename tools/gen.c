@@ -63,7 +63,8 @@ int command_gen(int argc, char **argv) {
     void *block = malloc(BLOCK * sizeof(uint64_t));
     if (!block)
         fail(&failure, "out of memory");
-    else if (output_open(&output, options.output, &array, &failure)) {
+    else if (output_open(&output, options.output, &array, is_npy_output(options.output, true),
+                         &failure)) {
         if (generate(&options, block, &output, &failure))
             output_commit(&output, &failure);
         else

@@ -61,19 +61,11 @@ static bool read_result(json_t *top, struct bench_result *result, struct failure
 
 bool json_read_bench(const char *path, struct bench_result *result, struct failure *failure) {
     struct failure inner = {.set = false};
-    json_error_t error;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return fail_errno(failure, "%s: cannot read", path);
-    json_t *top = json_loadf(file, 0, &error);
-    if (!top && ferror(file)) /* a folder, for one, of which nothing can be read */
-        fail_errno(failure, "%s: cannot read", path);
-    else if (!top)
-        fail(failure, "%s: %s", path, error.text);
-    fclose(file);
+    json_t *top = json_read(path, failure);
     if (!top)
         return false;
     const bool good = read_result(top, result, &inner);
     json_decref(top);
-    return good || fail(failure, "%s is no result of clstream bench: %s", path, inner.text);
+    return good ||
+           fail(failure, "%s is no result of clstream bench: %s", json_file_name(path), inner.text);
 }

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "failure.h"
+#include "file.h"
+
 json_t *json_text(const char *text) {
     json_t *string = json_string(text);
     if (string)
@@ -24,6 +27,25 @@ json_t *json_text(const char *text) {
 
 json_t *json_number(double number) {
     return json_real(isinf(number) ? copysign(DBL_MAX, number) : number);
+}
+
+const char *json_file_name(const char *path) {
+    return is_standard_stream(path) ? "standard input" : path;
+}
+
+json_t *json_read(const char *path, struct failure *failure) {
+    const bool standard = is_standard_stream(path);
+    const char *name = json_file_name(path);
+    json_error_t error;
+    json_t *top = NULL;
+    FILE *file = standard ? stdin : fopen(path, "r");
+    if (file && !(top = json_loadf(file, 0, &error)) && !ferror(file))
+        fail(failure, "%s: line %d: %s", name, error.line, error.text);
+    if (!top) /* also of a folder, from which nothing can be read */
+        fail_errno(failure, "%s: cannot read", name);
+    if (file && !standard)
+        fclose(file);
+    return top;
 }
 
 bool json_print(json_t *top) {

@@ -6,6 +6,7 @@
 #include "failure.h"
 #include "file.h"
 #include "json.h"
+#include "json_text.h"
 #include "json_trace.h"
 
 uint64_t trace_number(const json_t *object, const char *name) {
@@ -128,19 +129,19 @@ static bool read_events(struct trace *trace, const json_t *events) {
 }
 
 static bool read_trace(struct trace *trace, const char *path, struct failure *failure) {
-    json_error_t error;
-    trace->top = json_load_file(path, 0, &error);
+    const char *name = json_file_name(path);
+    trace->top = json_read(path, failure);
     const json_t *events = json_object_get(trace->top, "traceEvents");
     trace->report = json_object_get(trace->top, "otherData");
     trace->begin_ns = trace_number(trace->report, "begin_ns");
     trace->span = trace_ns(json_object_get(trace->report, "summary"), "span");
     if (!trace->top)
-        return fail(failure, "%s: %s", path, error.text);
+        return false;
     if (!json_is_array(events) || !json_object_get(trace->report, "summary"))
-        return fail(failure, "%s is no trace that libclstream wrote", path);
+        return fail(failure, "%s is no trace that libclstream wrote", name);
     if (!reserve(trace, json_array_size(events)))
-        return fail(failure, "%s: no memory to read it", path);
-    return read_events(trace, events) || fail(failure, "%s is no whole trace", path);
+        return fail(failure, "%s: no memory to read it", name);
+    return read_events(trace, events) || fail(failure, "%s is no whole trace", name);
 }
 
 static void free_trace(struct trace *trace) {
@@ -177,7 +178,7 @@ bool json_convert_trace(const char *from, const char *to, struct failure *failur
            strcmp(suffix, conversion.format->suffix) != 0)
         conversion.format++;
     const bool good = read_trace(&conversion.trace, from, failure) &&
-                      output_open(&output, to, NULL, failure) &&
+                      output_open(&output, to, NULL, false, failure) &&
                       output_put(&output, convert, &conversion, failure);
     free_trace(&conversion.trace);
     return good;

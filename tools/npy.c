@@ -26,7 +26,7 @@ enum { NATIVE = '<', FOREIGN = '>' };
 #define FOREIGN_NAME "big-endian"
 #endif
 
-static const char magic[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+static const char magic[NPY_MAGIC] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
 /* What is left of the header's text, a Python dictionary. `failed` is sticky: once it is set the
  * reason stands and every later step fails too. */
@@ -248,6 +248,8 @@ static bool locate_text(const unsigned char *bytes, size_t size, size_t *start, 
         *length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
     return true;
 }
+
+bool npy_is_magic(const void *bytes) { return memcmp(bytes, magic, sizeof magic) == 0; }
 
 enum npy_result npy_parse(const void *bytes, size_t size, struct npy_array *array, size_t *needed,
                           char reason[NPY_REASON]) {

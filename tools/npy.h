@@ -6,6 +6,7 @@
 #ifndef CLSTREAM_TOOLS_NPY_H
 #define CLSTREAM_TOOLS_NPY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@
 
 enum {
     NPY_MAX_DIMS = 64,        /* NumPy's, since 2.0 */
+    NPY_MAGIC = 6,            /* bytes that every file begins with */
     NPY_PREFIX = 12,          /* this many bytes always suffice to learn a header's size */
     NPY_MAX_HEADER = 1 << 20, /* a header that claims more is refused, not allocated */
     NPY_MAX_WRITTEN = 2048,   /* what npy_write needs at most */
@@ -32,6 +34,9 @@ enum npy_result {
     NPY_MORE, /* `*needed` bytes of the file's start are needed */
     NPY_BAD   /* `reason` says what is wrong, as a phrase without a full stop */
 };
+
+/* Whether the first NPY_MAGIC bytes of a file are those of a .npy file. */
+bool npy_is_magic(const void *bytes);
 
 /*
  * Parses the header in the first `size` bytes of a file. Reads only bytes[0 .. size). `*array` is

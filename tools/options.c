@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "failure.h"
+#include "file.h"
 #include "json.h"
 #include "operation.h"
 #include "pipeline.h"
@@ -15,9 +16,10 @@ static const char run_help[] =
     "Usage: clstream run -i IN -o OUT [OPTION]... 'STAGE | STAGE | ...'\n"
     "Stream the elements of IN through a chain of operations on the device into OUT.\n"
     "\n"
-    "  -i, --input IN     a .npy file, or a raw one with --dtype\n"
+    "  -i, --input IN     a .npy file, or a raw one with --dtype; - is the standard input\n"
     "  -o, --output OUT   written as .npy when the name ends so, raw otherwise; it appears\n"
-    "                     only once it is complete\n"
+    "                     only once it is complete; - is the standard output, raw with --dtype\n"
+    "                     and else as .npy, and the summary goes to the standard error\n"
     "      --dtype T      IN is raw elements of T: f32 f64 i32 i64 u8 u32\n"
     "      --chunk SIZE   device memory of one chunk, as 512K or 8M (default 8M)\n"
     "      --streams N    compute streams, 1 to 64 (default 3)\n"
@@ -33,7 +35,7 @@ static const char gen_help[] =
     "Usage: clstream gen -o OUT [OPTION]...\n"
     "Write a file of reproducible random elements, .npy when the name ends so, raw otherwise.\n"
     "\n"
-    "  -o, --output OUT   the file\n"
+    "  -o, --output OUT   the file; - is the standard output, as .npy\n"
     "      --dtype T      f32 f64 i32 i64 u8 u32 (default f32)\n"
     "      --bytes SIZE   size of the data, as 256M (default 1M)\n"
     "      --seed N       another number gives other elements (default 0)\n"
@@ -178,6 +180,10 @@ int run_options_parse(int argc, char **argv, struct run_options *options) {
     }
     if (!options->input || !options->output || !*options->output)
         return usage_error("run", "-i IN and -o OUT are needed");
+    if (is_standard_stream(options->output) && (options->json || options->verify))
+        return usage_error("run", "%s with -o -",
+                           options->verify ? "--verify reads the output back, which it cannot"
+                                           : "--json takes the standard output, and cannot");
     if (argc - optind != 1)
         return usage_error("run", argc == optind ? "the stages are missing"
                                                  : "the stages must be one argument: quote them");

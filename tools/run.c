@@ -45,12 +45,17 @@ static bool open_output(struct run *run, struct failure *failure) {
     array.dtype = run->plan.to;
     if (array.count > INT64_MAX / cls_dtype_size(array.dtype))
         return fail(failure, "%s: the result would be too large", run->options.output);
-    if (!output_open(&run->output, run->options.output, &array, failure))
+    if (input_is_output(&run->input, run->options.output))
+        return fail(failure, "%s: it is also the standard output; name it with -o",
+                    run->input.path);
+    if (!output_open(&run->output, run->options.output, &array,
+                     is_npy_output(run->options.output, !run->options.raw), failure))
         return false;
     if (!run->options.verify || run->output.temporary)
         return true;
+    fail(failure, "%s: --verify needs a file that can be read back", run->output.path);
     output_abandon(&run->output);
-    return fail(failure, "%s: --verify needs a file that can be read back", run->options.output);
+    return false;
 }
 
 static bool open_device(struct run *run, struct failure *failure) {

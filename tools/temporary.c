@@ -91,6 +91,11 @@ static int guard(char *name) {
     return code;
 }
 
+const char *temporary_folder(void) {
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
 /* The target's name with a suffix, and so much less of it that a folder takes the whole. Allocated, or NULL. */
 static char *name_beside(const char *target) {
     static const char suffix[] = ".part-XXXXXX";

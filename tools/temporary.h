@@ -6,6 +6,9 @@
 #ifndef CLSTREAM_TOOLS_TEMPORARY_H
 #define CLSTREAM_TOOLS_TEMPORARY_H
 
+/* Where files of no other place go: $TMPDIR, or /tmp. */
+const char *temporary_folder(void);
+
 /* Creates a file next to `target`, open for reading and writing. One after another, and the first before
  * the process has other threads: a signal that they take in the meantime would leave the file behind.
  * Returns its name, which stays valid, or NULL with errno set. */

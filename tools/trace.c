@@ -19,9 +19,11 @@
 #include <unistd.h>
 
 #include "failure.h"
+#include "file.h"
 #include "json.h"
 #include "options.h"
 #include "size.h"
+#include "temporary.h"
 
 static const char trace_help[] =
     "Usage: clstream trace [OPTION]... -- PROGRAM [ARGUMENT]...\n"
@@ -36,7 +38,8 @@ static const char trace_help[] =
     "                        .csv   one record a line\n"
     "                        .txt   the reports\n"
     "                      %p in the name becomes the process id of PROGRAM\n"
-    "      --convert FILE  a profile as .json, to be written as .svg, .csv or .txt\n"
+    "      --convert FILE  a profile as .json, to be written as .svg, .csv or .txt; - is the\n"
+    "                      standard input\n"
     "      --records N     keep the latest N records (default 65536)\n"
     "  -h, --help          print this\n"
     "\n"
@@ -100,8 +103,20 @@ static int check_output(struct trace_options *options) {
                            options->output);
     if (ends_in_one_of(options->output, written, 2))
         return OPTIONS_GO_ON;
-    return usage_error("trace", "'%s' does not end in .html, .json, .svg, .csv or .txt",
+    return usage_error("trace", "-o: '%s' does not end in .html, .json, .svg, .csv or .txt",
                        options->output);
+}
+
+static int check_conversion(const struct trace_options *options, int words) {
+    if (words)
+        return usage_error("trace", "--convert runs no program");
+    if (options->records)
+        return usage_error("trace", "--records is for a program, and --convert runs none");
+    if (!options->output)
+        return usage_error("trace", "--convert needs -o FILE");
+    if (are_one_file(options->convert, options->output))
+        return usage_error("trace", "-o: '%s' is the trace to be converted", options->output);
+    return OPTIONS_GO_ON;
 }
 
 static int trace_options_parse(int argc, char **argv, struct trace_options *options) {
@@ -113,19 +128,21 @@ static int trace_options_parse(int argc, char **argv, struct trace_options *opti
         {NULL, 0, NULL, 0},
     };
     static char name[] = "clstream trace";
-    int option;
+    int option, code;
     argv[0] = name;
-    *options = (struct trace_options){.output = "trace.html"};
+    *options = (struct trace_options){.output = NULL};
     while ((option = getopt_long(argc, argv, "+o:h", longs, NULL)) != -1) {
-        const int code = trace_option(option, options);
+        code = trace_option(option, options);
         if (code != OPTIONS_GO_ON)
             return code;
     }
     if (argc == optind && !options->convert)
         return usage_error("trace", "the program to run is missing");
-    if (argc != optind && options->convert)
-        return usage_error("trace", "--convert runs no program");
+    if (options->convert && (code = check_conversion(options, argc - optind)) != OPTIONS_GO_ON)
+        return code;
     options->program = argv + optind;
+    if (!options->output)
+        options->output = "trace.html";
     return check_output(options);
 }
 
@@ -271,9 +288,8 @@ static unsigned convert_all(const char *folder, const char *output, struct failu
 
 /* Where the name has a "%p", each process leaves a trace of its own; else the last one's stays. */
 static int trace_converted(const struct trace_options *options, struct failure *failure) {
-    const char *place = getenv("TMPDIR");
     char folder[PATH_BYTES / 2], path[PATH_BYTES];
-    snprintf(folder, sizeof folder, "%s/clstream-trace-XXXXXX", place && *place ? place : "/tmp");
+    snprintf(folder, sizeof folder, "%s/clstream-trace-XXXXXX", temporary_folder());
     if (!mkdtemp(folder))
         return fail_errno(failure, "%s: a folder for the trace", folder), TOOL_FAILED;
     name_of(options->output, "1", path);

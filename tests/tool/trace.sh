@@ -8,7 +8,7 @@ check "no program" "$(fails 2 'the program to run is missing' "$clstream" trace 
 check "a program and a conversion" \
     "$(fails 2 'runs no program' "$clstream" trace --convert "$work/t.json" -o "$work/t.csv" -- true)"
 check "a conversion to what the library writes" \
-    "$(fails 2 'does not end in .svg, .csv or .txt' "$clstream" trace --convert "$work/t.json")"
+    "$(fails 2 'does not end in .svg, .csv or .txt' "$clstream" trace --convert "$work/t.json" -o t.html)"
 check "an unknown suffix" "$(fails 2 'does not end in' "$clstream" trace -o t.png -- true)"
 check "a bad --records" "$(fails 2 'is no number' "$clstream" trace --records 0 -- true)"
 check "a program that is not there" \
