@@ -8,7 +8,9 @@
  * stream and is ordered like any other, although CLBlast has no wait lists. The `_async` forms only
  * submit. The first call of a kind compiles kernels, for up to 10 s, on a thread of the library;
  * cls_blas_warmup does that ahead of time. A NULL stream means the default stream of the views'
- * context. An empty output is a no-op. Every function may be called from any thread.
+ * context. An empty output is a no-op. Every function may be called from any thread. A program that
+ * calls CLBlast itself too does so after one of these functions has succeeded: CLBlast 1.5 must not
+ * be called by two threads at once the first time.
  *
  * Sums are accumulated in the type of the views, in an order that depends on the device and the
  * shape. An element of a product with inner length k has an error of at most about k u times the

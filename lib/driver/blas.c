@@ -152,17 +152,9 @@ int blas_enqueue(const struct device *device, cl_command_queue queue, const void
     return code;
 }
 
-cls_status blas_temporary(const struct device *device, cl_command_queue queue,
-                          const struct blas_call *x, size_t *bytes) {
+static cls_status gemm_temporary(const struct device *device, cl_command_queue queue,
+                                 const struct blas_call *x, size_t *bytes) {
     size_t size = 0;
-    if (x->routine == BLAS_AMAX && (x->a.offset || x->a.step != 1))
-        size = x->n * element_size(x);
-    if (x->routine == BLAS_GEMV && x->beta == 0 && x->c.step != 1)
-        size = gemv_length(x) * element_size(x);
-    if (x->routine != BLAS_GEMM) {
-        *bytes = size;
-        return CLS_SUCCESS;
-    }
     driver_enter(device);
     const int code = (x->f64 ? CLBlastDGemmTempBufferSize : CLBlastSGemmTempBufferSize)(
         CLBlastLayoutRowMajor, transpose(x->a_transposed), transpose(x->b_transposed), x->m, x->n,
@@ -173,6 +165,42 @@ cls_status blas_temporary(const struct device *device, cl_command_queue queue,
         return driver_status(code, "CLBlast's GemmTempBufferSize");
     *bytes = size;
     return CLS_SUCCESS;
+}
+
+static pthread_mutex_t first_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool first_done;
+
+/* The first call of a process, which runs alone: CLBlast 1.5 fills its table of all routines, types and devices in the
+ * first call of any of them, without a lock. This call only asks for a size; it compiles nothing and takes 2 ms, and
+ * everybody else waits for it. If it fails, the next call is the first. */
+static cls_status first_call(const struct device *device, cl_command_queue queue) {
+    const struct blas_call one = {.m = 1, .n = 1, .k = 1, .a.step = 1, .b.step = 1, .c.step = 1};
+    size_t bytes;
+    if (atomic_load_explicit(&first_done, memory_order_acquire))
+        return CLS_SUCCESS;
+    pthread_mutex_lock(&first_lock);
+    cls_status status = CLS_SUCCESS;
+    if (!atomic_load(&first_done))
+        status = gemm_temporary(device, queue, &one, &bytes);
+    if (!status)
+        atomic_store(&first_done, true);
+    pthread_mutex_unlock(&first_lock);
+    return status;
+}
+
+cls_status blas_temporary(const struct device *device, cl_command_queue queue,
+                          const struct blas_call *x, size_t *bytes) {
+    size_t size = 0;
+    cls_status status = first_call(device, queue);
+    if (!status && x->routine == BLAS_GEMM)
+        status = gemm_temporary(device, queue, x, &size);
+    if (x->routine == BLAS_AMAX && (x->a.offset || x->a.step != 1))
+        size = x->n * element_size(x);
+    if (x->routine == BLAS_GEMV && x->beta == 0 && x->c.step != 1)
+        size = gemv_length(x) * element_size(x);
+    if (!status)
+        *bytes = size;
+    return status;
 }
 
 #else

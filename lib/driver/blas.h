@@ -53,7 +53,8 @@ cls_status blas_missing(void);
 void blas_use(_Atomic bool *used);
 void blas_unuse(void);
 
-/* The bytes of temporary memory that a call needs; 0: none. `queue` is any queue of the device. */
+/* The bytes of temporary memory that a call needs; 0: none. `queue` is any queue of the device. It must succeed once
+ * before the first blas_enqueue of the process. */
 cls_status blas_temporary(const struct device *device, cl_command_queue queue,
                           const struct blas_call *call, size_t *bytes);
 
