@@ -229,6 +229,14 @@ CLS_API cls_status cls_stream_wait_event(cls_stream stream, cls_event event);
  */
 typedef void (*cls_host_fn)(void *arg);
 
+/**
+ * Makes the host function, callback or foreign call (opencl.h) that calls it fail: when it has
+ * returned, its stream is poisoned with CLS_ERROR_COMMAND_FAILED, and the error detail has
+ * `message`. The message is copied and cut to 127 bytes; the first one counts.
+ * @retval CLS_ERROR_INVALID_STATE called elsewhere
+ */
+CLS_API cls_status cls_host_function_fail(const char *message);
+
 /** Submits a host function. A long-running function delays only its own stream. */
 CLS_API cls_status cls_stream_launch_host_async(cls_stream stream, cls_host_fn fn, void *arg);
 

@@ -117,8 +117,8 @@ static struct run_result run_on_companion(struct stream *stream, struct command 
     }
     user_code_enter(stream, command);
     result.code = call(stream, queue, command);
-    user_code_leave();
-    result.status = result.code ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS;
+    result.message = user_code_leave();
+    result.status = result.code || result.message ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS;
     cls_status left = leave(stream, command, &result.event);
     if (!result.status && left) {
         result.status = left;

@@ -6,13 +6,18 @@
 #include "stream/engine.h"
 #include "stream/stream.h"
 
+static struct run_result leave(void) {
+    const char *message = user_code_leave();
+    return (struct run_result){.status = message ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS,
+                               .message = message};
+}
+
 static struct run_result run_host(struct stream *stream, struct command *command,
                                   cls_status so_far) {
     (void)so_far;
     user_code_enter(stream, command);
     command->u.host.fn(command->u.host.arg);
-    user_code_leave();
-    return (struct run_result){.status = CLS_SUCCESS};
+    return leave();
 }
 
 static struct run_result run_callback(struct stream *stream, struct command *command,
@@ -21,8 +26,7 @@ static struct run_result run_callback(struct stream *stream, struct command *com
         so_far = CLS_ERROR_SHUTDOWN;
     user_code_enter(stream, command);
     command->u.host.callback(command->u.host.stream, so_far, command->u.host.arg);
-    user_code_leave();
-    return (struct run_result){.status = CLS_SUCCESS};
+    return leave();
 }
 
 static const struct command_type type_host = {.kind = CLS_COMMAND_HOST,

@@ -7,8 +7,9 @@ struct command;
 struct stream;
 
 /* Called before and after a command's user code, on a worker: in between, blocking calls are refused, and the race
- * checker counts the thread's accesses as the command's. */
+ * checker counts the thread's accesses as the command's. Returns the message of cls_host_function_fail, valid until the
+ * thread's next user code; NULL if it was not called. */
 void user_code_enter(struct stream *stream, const struct command *command);
-void user_code_leave(void);
+const char *user_code_leave(void);
 
 #endif

@@ -34,11 +34,12 @@ struct target {
 /* What a command run by the library left behind. */
 struct run_result {
     cls_status status;
-    int code;       /* the driver's, behind a failure */
-    bool hurt;      /* a command of it failed with the driver: the queue may be dead */
-    cl_event event; /* still to come before the command is done, or NULL */
-    bool companion; /* the event is of the stream's companion queue */
-    bool skipped;   /* it did not run: the stream is poisoned, or the process exits */
+    int code;            /* the driver's, behind a failure */
+    const char *message; /* the user's code's, behind a failure; NULL: none */
+    bool hurt;           /* a command of it failed with the driver: the queue may be dead */
+    cl_event event;      /* still to come before the command is done, or NULL */
+    bool companion;      /* the event is of the stream's companion queue */
+    bool skipped;        /* it did not run: the stream is poisoned, or the process exits */
 };
 
 struct command_type {

@@ -5,6 +5,7 @@
  * whoever depends on one of those fails too.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "driver/status.h"
@@ -69,6 +70,7 @@ bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare
     failure->status = what->status;
     failure->code = what->code;
     failure->label = what->label;
+    memcpy(failure->message, what->message, sizeof failure->message);
     failure->origin = what->origin;
     failure->at = what->at;
     failure->older = known;
@@ -83,21 +85,27 @@ void stream_fail_by_locked(struct stream *stream, uint64_t first, const struct f
         stream->fresh_failure = true;
 }
 
-void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
-                        const char *label) {
-    const struct failure own = {
+void stream_fail_saying_locked(struct stream *stream, uint64_t first, cls_status status, int code,
+                               const char *label, const char *message) {
+    struct failure own = {
         .status = status, .code = code, .label = label, .origin = stream->id, .at = first};
+    strncpy(own.message, message, sizeof own.message - 1);
     const bool poisoned = stream_poison(stream) != NULL;
     stream_fail_by_locked(stream, first, &own);
     if (!poisoned && status == CLS_ERROR_CONTEXT_LOST)
         atomic_store(&stream->context->lost_by, label);
 }
 
+void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
+                        const char *label) {
+    stream_fail_saying_locked(stream, first, status, code, label, "");
+}
+
 cls_status failure_report(const struct stream *stream, const struct failure *failure) {
-    return error_set_code(failure->status, failure->code, "command '%s' failed; stream '%s' is %s",
-                          failure->label, stream->name,
-                          stream_poison(stream)
-                              ? "poisoned until cls_stream_reset"
+    return error_set_code(
+        failure->status, failure->code, "command '%s' failed%s%s; stream '%s' is %s",
+        failure->label, failure->message[0] ? ": " : "", failure->message, stream->name,
+        stream_poison(stream) ? "poisoned until cls_stream_reset"
                               : "reset since, but this work is from before the reset");
 }
 

@@ -73,6 +73,7 @@ struct failure {
     cls_status status;
     int code;
     const char *label;
+    char message[128]; /* from the user's code (user_code.h), cut; "": none */
     uint64_t origin,
         at; /* the command that failed: its stream's id, its position; 0: there is none */
     struct failure *older;
@@ -340,6 +341,10 @@ bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare
 /* Records that the positions from `first` on are failed; under the lock. Keeps the first error. */
 void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status, int code,
                         const char *label) COLD;
+
+/* The same with a message of the user's code, which may be "". */
+void stream_fail_saying_locked(struct stream *stream, uint64_t first, cls_status status, int code,
+                               const char *label, const char *message) COLD;
 
 /* The same by what they depend on. */
 void stream_fail_by_locked(struct stream *stream, uint64_t first,

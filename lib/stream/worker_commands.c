@@ -85,8 +85,8 @@ static bool finish(struct stream *stream, struct command *head, const struct run
     if (result->hurt)
         stream_note_hurt(stream);
     if (result->status)
-        stream_fail_locked(stream, head->position, stream_poison_status(result->status),
-                           result->code, label);
+        stream_fail_saying_locked(stream, head->position, stream_poison_status(result->status),
+                                  result->code, label, result->message ? result->message : "");
     if (result->skipped)
         fifo_fail_skipped(stream, head);
     if (result->event)

@@ -381,6 +381,53 @@ static void test_later_work_waits_for_the_function(void **state) {
     gate_destroy(&gate);
 }
 
+static void fail_twice(void *arg) {
+    (void)arg;
+    OK(cls_host_function_fail("the disk is full"));
+    OK(cls_host_function_fail("and this is too late"));
+}
+
+static void fail_callback(cls_stream stream, cls_status status, void *arg) {
+    (void)stream;
+    (void)status;
+    (void)arg;
+    char long_text[300];
+    memset(long_text, 'x', sizeof long_text - 1);
+    long_text[sizeof long_text - 1] = 0;
+    OK(cls_host_function_fail(long_text));
+}
+
+static void test_a_host_function_may_fail(void **state) {
+    (void)state;
+    struct roll roll = {0, 0};
+    struct call call = {&roll, 0};
+    cls_stream stream = rig_stream(), other = rig_stream();
+    cls_event event;
+    OK(cls_event_create(rig.context, NULL, &event));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_host_function_fail("outside"));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_host_function_fail(NULL));
+    OK(cls_stream_launch_host_async(stream, fail_twice, NULL));
+    OK(cls_event_record(event, stream));
+    OK(cls_stream_wait_event(other, event));
+    cls_stream_launch_host_async(other, answer,
+                                 &call); /* refused if the failure is known already */
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(other));
+    assert_non_null(strstr(cls_last_error_detail(), "the disk is full"));
+    assert_null(strstr(cls_last_error_detail(), "too late"));
+    assert_int_equal(roll.next, 0);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+    OK(cls_stream_reset(stream));
+    OK(cls_stream_launch_host_async(stream, answer, &call));
+    OK(cls_stream_synchronize(stream)); /* the failure was that call's alone */
+    assert_int_equal(roll.next, 1);
+    OK(cls_stream_add_callback(stream, fail_callback, NULL));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+    assert_non_null(strstr(cls_last_error_detail(), "xxxxxxxx"));
+    OK(cls_event_destroy(event));
+    OK(cls_stream_destroy(other));
+    OK(cls_stream_destroy(stream));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_runs_once_and_in_order),
@@ -393,6 +440,7 @@ int main(void) {
         cmocka_unit_test(test_a_host_function_may_destroy_its_stream),
         cmocka_unit_test(test_a_long_host_function_delays_nobody_else),
         cmocka_unit_test(test_later_work_waits_for_the_function),
+        cmocka_unit_test(test_a_host_function_may_fail),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
