@@ -1,0 +1,729 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file clstream.hpp
+ * clStream for C++17: owners, exceptions, spans, lambdas. Header only, over the C functions of
+ * clstream.h, which it includes.
+ *
+ *     auto stream = cls::stream::create();
+ *     auto x = cls::array<float>::create(n);
+ *     x.upload_async(host, stream);
+ *     cls::check(cls_sqr_f32_async(x, x, stream.get()));
+ *     x.download_async(host, stream);
+ *     stream.synchronize();
+ *
+ * **Owners and references.** `cls::stream` owns a `cls_stream`: it is move-only and destroys the
+ * handle. `cls::stream_ref` is a plain copy of a handle with the same member functions; an owner
+ * converts to it, and so does a C handle. Parameters are references. A default-constructed
+ * reference stands for what NULL means to the C function: the default stream, the default context.
+ * context, stream, event, buffer, program, kernel and timeline have member functions; all other
+ * handles are owned too (`cls::batch`, `cls::pool` ...), are made by `cls::make`, and are passed to
+ * the C functions by `get()`:
+ *
+ *     auto pool = cls::make<cls_pool_create>(context.get(), nullptr);
+ *     cls::check(cls_pool_get(pool.get(), &stream));
+ *
+ * **Errors.** A call that fails throws cls::error. If exceptions are off, or CLS_NO_EXCEPTIONS is
+ * defined before the header is included, it returns its status instead: `cls::result<T>` is then a
+ * class with status() and the value, and T itself otherwise. Destructors ignore errors.
+ *
+ * **Threads.** As for the C functions. An owner itself, like std::unique_ptr, may not be changed by
+ * one thread while another uses it.
+ */
+#ifndef CLSTREAM_HPP
+#define CLSTREAM_HPP
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <clstream.h>
+
+#if !defined(__cpp_exceptions) && !defined(CLS_NO_EXCEPTIONS)
+#define CLS_NO_EXCEPTIONS /**< results are statuses: see the top */
+#endif
+#ifndef CLS_NO_EXCEPTIONS
+#include <stdexcept>
+#endif
+
+namespace cls {
+
+#ifdef CLS_NO_EXCEPTIONS
+
+inline namespace statuses {
+
+/** The value of a call, or the status that says why there is none. */
+template <class T> class [[nodiscard]] result {
+  public:
+    result(cls_status status, T &&value) : status_(status), value_(std::move(value)) {}
+    /** CLS_SUCCESS if there is a value. */
+    cls_status status() const { return status_; }
+    explicit operator bool() const { return !status_; }
+    T &operator*() { return value_; }
+    const T &operator*() const { return value_; }
+    T *operator->() { return &value_; }
+    const T *operator->() const { return &value_; }
+
+  private:
+    cls_status status_;
+    T value_;
+};
+
+/** The status of a call without a value. */
+template <> class [[nodiscard]] result<void> {
+  public:
+    result(cls_status status) : status_(status) {}
+    cls_status status() const { return status_; }
+    explicit operator bool() const { return !status_; }
+
+  private:
+    cls_status status_;
+};
+
+/** Passes on the status of a C function. */
+inline result<void> check(cls_status status) { return status; }
+
+namespace detail {
+template <class T> result<T> finish(cls_status status, T value) {
+    return {status, std::move(value)};
+}
+} // namespace detail
+
+#else
+
+inline namespace exceptions {
+
+/** A call that failed, with the thread's error detail at that time (status.h). */
+class error : public std::runtime_error {
+  public:
+    explicit error(cls_status status)
+        : runtime_error(std::string(cls_status_string(status)) + ": " + cls_last_error_detail()),
+          status_(status), code_(cls_last_error_code()) {}
+    cls_status status() const { return status_; }
+    /** The driver's error code, or 0. */
+    int code() const { return code_; }
+    /** What what() says behind the name of the status. */
+    const char *detail() const {
+        return what() + std::char_traits<char>::length(cls_status_string(status_)) + 2;
+    }
+
+  private:
+    cls_status status_;
+    int code_;
+};
+
+template <class T> using result = T;
+
+/** Throws cls::error unless the status of a C function is CLS_SUCCESS. */
+inline void check(cls_status status) {
+    if (status)
+        throw error(status);
+}
+
+namespace detail {
+template <class T> T finish(cls_status status, T value) {
+    check(status);
+    return value;
+}
+} // namespace detail
+
+#endif
+
+/**
+ * Contiguous host memory, by pointer and count. Made from an lvalue with data() and size(), such as
+ * std::vector and std::array, from an array, or from a std::span.
+ */
+template <class T> class span {
+  public:
+    span(T *data, std::size_t size) : data_(data), size_(size) {}
+    template <std::size_t N> span(T (&array)[N]) : data_(array), size_(N) {}
+    /* A temporary is taken only if it does not own its memory, as far as that can be told. */
+    template <class C, class D = std::remove_reference_t<C>,
+              class = decltype(static_cast<T *>(std::declval<D &>().data())),
+              class = std::enable_if_t<std::is_lvalue_reference<C>::value ||
+                                       std::is_trivially_copyable<D>::value>>
+    span(C &&container) : data_(container.data()), size_(container.size()) {}
+    T *data() const { return data_; }
+    std::size_t size() const { return size_; }
+    std::size_t bytes() const { return size_ * sizeof(T); }
+    T *begin() const { return data_; }
+    T *end() const { return data_ + size_; }
+    T &operator[](std::size_t i) const { return data_[i]; }
+
+  private:
+    T *data_;
+    std::size_t size_;
+};
+
+namespace detail {
+
+/** Nanoseconds of a timeout: at least 0, and CLS_FOREVER where they do not fit. */
+template <class Rep, class Period>
+std::uint64_t nanoseconds(std::chrono::duration<Rep, Period> timeout) {
+    using exact = std::chrono::duration<long double, std::nano>;
+    const long double count = exact(timeout).count();
+    if (!(count > 0))
+        return 0;
+    return count < 18446744073709551615.0L ? static_cast<std::uint64_t>(count) : CLS_FOREVER;
+}
+
+/** A query: whether it is done. */
+inline result<bool> done_unless(cls_status pending, cls_status status) {
+    return finish(status == pending ? CLS_SUCCESS : status, status != pending);
+}
+
+template <class> struct last_parameter;
+template <class... P> struct last_parameter<cls_status (*)(P...)> {
+    using type = std::tuple_element_t<sizeof...(P) - 1, std::tuple<P...>>;
+};
+
+} // namespace detail
+
+/** A copy of a handle; it owns nothing. */
+template <class Handle> class ref {
+  public:
+    using handle_type = Handle;
+    constexpr ref(Handle handle = nullptr) : handle_(handle) {}
+    constexpr Handle get() const { return handle_; }
+    constexpr explicit operator bool() const { return handle_; }
+
+  protected:
+    Handle handle_;
+};
+
+/** How a handle is destroyed; specialised below for each type of handle. */
+template <class Handle> struct destroyer;
+
+/**
+ * The owner of a handle, with the member functions of `Ref`. Move-only. Assigning an empty one (`stream = {}`)
+ * destroys the handle early.
+ */
+template <class Ref> class [[nodiscard]] owner : public Ref {
+  public:
+    using handle_type = typename Ref::handle_type;
+    constexpr owner() = default;
+    /** Takes a handle over. */
+    constexpr explicit owner(handle_type handle) : Ref(handle) {}
+    owner(owner &&other) noexcept : Ref(other.release()) {}
+    owner &operator=(owner &&other) noexcept {
+        destroy(std::exchange(this->handle_, other.release()));
+        return *this;
+    }
+    ~owner() { destroy(this->handle_); }
+    /** Gives the handle to the caller, who destroys it. */
+    handle_type release() { return std::exchange(this->handle_, nullptr); }
+
+  private:
+    static void destroy(handle_type handle) {
+        if (handle)
+            destroyer<handle_type>::destroy(handle);
+    }
+};
+
+namespace detail {
+/** Finishes a C function that made a handle. */
+template <class Owner> result<Owner> own(cls_status status, typename Owner::handle_type handle) {
+    return finish(status, Owner(status ? nullptr : handle));
+}
+} // namespace detail
+
+/** Declares how `handle` is destroyed. */
+#define CLS_HPP_DESTROYER(handle)                                              \
+    template <> struct destroyer<handle> {                                     \
+        static void destroy(handle object) { (void)handle##_destroy(object); } \
+    }
+
+CLS_HPP_DESTROYER(cls_context);
+CLS_HPP_DESTROYER(cls_stream);
+CLS_HPP_DESTROYER(cls_event);
+CLS_HPP_DESTROYER(cls_buffer);
+CLS_HPP_DESTROYER(cls_program);
+CLS_HPP_DESTROYER(cls_kernel);
+CLS_HPP_DESTROYER(cls_timeline);
+
+/** The owner of a handle that has no member functions here. */
+#define CLS_HPP_OWNER(name)        \
+    CLS_HPP_DESTROYER(cls_##name); \
+    using name = owner<ref<cls_##name>>
+
+CLS_HPP_OWNER(async_coordinator);
+CLS_HPP_OWNER(batch);
+CLS_HPP_OWNER(coordinator);
+CLS_HPP_OWNER(device_group);
+CLS_HPP_OWNER(managed_context);
+CLS_HPP_OWNER(mempool);
+CLS_HPP_OWNER(pipeline);
+CLS_HPP_OWNER(pool);
+CLS_HPP_OWNER(prefetcher);
+CLS_HPP_OWNER(profile);
+CLS_HPP_OWNER(profiler);
+CLS_HPP_OWNER(task_graph);
+CLS_HPP_OWNER(triple_buffer);
+
+#undef CLS_HPP_OWNER
+#undef CLS_HPP_DESTROYER
+
+class stream_ref;
+
+class context_ref : public ref<cls_context> {
+  public:
+    using ref::ref;
+    /** The context's default stream, which it owns. */
+    result<stream_ref> default_stream() const;
+    /** Waits for all work submitted to the context's streams so far. */
+    result<void> synchronize() const { return check(cls_context_synchronize(get())); }
+    /** What the streams are doing and wait for, as text. */
+    result<std::string> explain() const {
+        std::string text;
+        std::size_t length = 0;
+        cls_status status = cls_context_explain(get(), nullptr, 0, &length);
+        /* The work goes on between two calls, and its text grows. */
+        while (!status && length > text.size()) {
+            text.resize(length);
+            status = cls_context_explain(get(), &text[0], length + 1, &length);
+        }
+        text.resize(length < text.size() ? length : text.size());
+        return detail::finish(status, std::move(text));
+    }
+};
+
+class context : public owner<context_ref> {
+  public:
+    using owner::owner;
+    /** Creates a context; `device` as in cls_device_find. */
+    static result<context> create(const char *device = nullptr) {
+        cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
+        cls_context handle = nullptr;
+        config.device = device;
+        const cls_status status = cls_context_create(&config, &handle);
+        return detail::own<context>(status, handle);
+    }
+};
+
+class buffer_ref : public ref<cls_buffer> {
+  public:
+    using ref::ref;
+    /** Size in bytes. */
+    result<std::size_t> size() const {
+        std::size_t bytes = 0;
+        const cls_status status = cls_buffer_get_size(get(), &bytes);
+        return detail::finish(status, bytes);
+    }
+};
+
+class buffer : public owner<buffer_ref> {
+  public:
+    using owner::owner;
+    /** Allocates device memory with undefined contents. */
+    static result<buffer> create(std::size_t bytes, context_ref context = {}) {
+        cls_buffer handle = nullptr;
+        const cls_status status = cls_buffer_create(context.get(), bytes, &handle);
+        return detail::own<buffer>(status, handle);
+    }
+};
+
+class event_ref : public ref<cls_event> {
+  public:
+    using ref::ref;
+    /** Makes the event stand for the work submitted to `stream` so far. */
+    result<void> record(stream_ref stream) const;
+    /** Whether the recorded work is done. */
+    result<bool> query() const {
+        return detail::done_unless(CLS_NOT_READY, cls_event_query(get()));
+    }
+    result<void> synchronize() const { return check(cls_event_synchronize(get())); }
+    /** Waits for the recorded work; false: the timeout came first. */
+    template <class Rep, class Period>
+    result<bool> wait_for(std::chrono::duration<Rep, Period> timeout) const {
+        return detail::done_unless(CLS_ERROR_TIMEOUT,
+                                   cls_event_wait(get(), detail::nanoseconds(timeout)));
+    }
+};
+
+class event : public owner<event_ref> {
+  public:
+    using owner::owner;
+    static result<event> create(context_ref context = {}) { return make(context, 0); }
+    /** Creates an event that takes the time of its records. */
+    static result<event> create_timed(context_ref context = {}) { return make(context, 1); }
+
+  private:
+    static result<event> make(context_ref context, int timed) {
+        cls_event_config config = CLS_EVENT_CONFIG_INIT;
+        cls_event handle = nullptr;
+        config.timed = timed;
+        const cls_status status = cls_event_create(context.get(), &config, &handle);
+        return detail::own<event>(status, handle);
+    }
+};
+
+/** Device time from `start` to `end`; CLS_NOT_READY, while one is pending, is an error here. */
+inline result<std::chrono::duration<double, std::milli>> elapsed(event_ref start, event_ref end) {
+    double milliseconds = 0;
+    const cls_status status = cls_event_elapsed(start.get(), end.get(), &milliseconds);
+    return detail::finish(status, std::chrono::duration<double, std::milli>(milliseconds));
+}
+
+class timeline_ref : public ref<cls_timeline> {
+  public:
+    using ref::ref;
+    /** Signals from the host. */
+    result<void> signal(std::uint64_t value) const {
+        return check(cls_timeline_signal(get(), value));
+    }
+    /** Whether `value` is reached. */
+    result<bool> query(std::uint64_t value) const {
+        return detail::done_unless(CLS_NOT_READY, cls_timeline_query(get(), value));
+    }
+    result<void> wait(std::uint64_t value) const {
+        return check(cls_timeline_wait(get(), value, CLS_FOREVER));
+    }
+    /** Waits until `value` is reached; false: the timeout came first. */
+    template <class Rep, class Period>
+    result<bool> wait_for(std::uint64_t value, std::chrono::duration<Rep, Period> timeout) const {
+        return detail::done_unless(CLS_ERROR_TIMEOUT,
+                                   cls_timeline_wait(get(), value, detail::nanoseconds(timeout)));
+    }
+};
+
+class timeline : public owner<timeline_ref> {
+  public:
+    using owner::owner;
+    static result<timeline> create(const cls_timeline_config &config = CLS_TIMELINE_CONFIG_INIT) {
+        cls_timeline handle = nullptr;
+        const cls_status status = cls_timeline_create(&config, &handle);
+        return detail::own<timeline>(status, handle);
+    }
+};
+
+namespace detail {
+
+/** Runs a host function; what it throws makes it fail, and so poisons its stream. */
+template <class F> void run(F &&function) {
+#ifdef CLS_NO_EXCEPTIONS
+    function();
+#else
+    try {
+        function();
+    } catch (const std::exception &thrown) { cls_host_function_fail(thrown.what()); } catch (...) {
+        cls_host_function_fail("an exception that is no std::exception");
+    }
+#endif
+}
+
+/** Submits `function`, which takes a cls_status, as a callback that owns it. */
+template <class F> cls_status submit(cls_stream stream, F &&function) {
+    using closure = std::decay_t<F>;
+    std::unique_ptr<closure> owned(new (std::nothrow) closure(std::forward<F>(function)));
+    if (!owned)
+        return CLS_ERROR_OUT_OF_MEMORY;
+    const auto call = [](cls_stream, cls_status status, void *arg) {
+        const std::unique_ptr<closure> mine(static_cast<closure *>(arg));
+        run([&] { (*mine)(status); });
+    };
+    const cls_status status = cls_stream_add_callback(stream, call, owned.get());
+    if (!status)
+        (void)owned.release();
+    return status;
+}
+
+} // namespace detail
+
+class stream_ref : public ref<cls_stream> {
+  public:
+    using ref::ref;
+    /** Whether all work submitted so far is done. */
+    result<bool> query() const {
+        return detail::done_unless(CLS_NOT_READY, cls_stream_query(get()));
+    }
+    result<void> synchronize() const { return check(cls_stream_synchronize(get())); }
+    /** Waits for all work submitted so far; false: the timeout came first. */
+    template <class Rep, class Period>
+    result<bool> wait_for(std::chrono::duration<Rep, Period> timeout) const {
+        return detail::done_unless(CLS_ERROR_TIMEOUT,
+                                   cls_stream_wait(get(), detail::nanoseconds(timeout)));
+    }
+    /** Makes a poisoned stream usable again. */
+    result<void> reset() const { return check(cls_stream_reset(get())); }
+    /** Makes later work wait for the event's latest record. */
+    result<void> wait_event(event_ref event) const {
+        return check(cls_stream_wait_event(get(), event.get()));
+    }
+    result<void> wait_timeline(timeline_ref timeline, std::uint64_t value) const {
+        return check(cls_stream_wait_timeline(get(), timeline.get(), value));
+    }
+    result<void> signal_timeline(timeline_ref timeline, std::uint64_t value) const {
+        return check(cls_stream_signal_timeline(get(), timeline.get(), value));
+    }
+
+    /**
+     * Runs `function()` in the stream's order on a thread of the library, as
+     * cls_stream_launch_host_async does, and destroys it there. If earlier work failed, it is
+     * destroyed without being run; a poisoned stream accepts it too. What it throws poisons the
+     * stream, with the text of what(). Counters and profiles count it as a callback.
+     */
+    template <class F> result<void> launch_host_async(F &&function) const {
+        return check(detail::submit(
+            get(), [f = std::decay_t<F>(std::forward<F>(function))](cls_status status) mutable {
+                if (!status)
+                    f();
+            }));
+    }
+
+    /** Calls `function(status)` when the work so far is done or has failed. As launch_host_async. */
+    template <class F> result<void> add_callback(F &&function) const {
+        return check(detail::submit(get(), std::forward<F>(function)));
+    }
+
+    /** Allocates stream-ordered memory (mempool.h). The buffer's destructor frees it too. */
+    result<buffer> malloc_async(std::size_t bytes) const {
+        cls_buffer handle = nullptr;
+        const cls_status status = cls_malloc_async(get(), bytes, &handle);
+        return detail::own<buffer>(status, handle);
+    }
+    /** Frees stream-ordered memory at this point of the stream. */
+    result<void> free_async(buffer &&memory) const {
+        const cls_status status = cls_free_async(memory.get(), get());
+        if (!status)
+            (void)memory.release();
+        return check(status);
+    }
+};
+
+class stream : public owner<stream_ref> {
+  public:
+    using owner::owner;
+    static result<stream> create(context_ref context = {},
+                                 const cls_stream_config &config = CLS_STREAM_CONFIG_INIT) {
+        cls_stream handle = nullptr;
+        const cls_status status = cls_stream_create(context.get(), &config, &handle);
+        return detail::own<stream>(status, handle);
+    }
+};
+
+inline result<stream_ref> context_ref::default_stream() const {
+    cls_stream handle = nullptr;
+    const cls_status status = cls_context_default_stream(get(), &handle);
+    return detail::finish(status, stream_ref(handle));
+}
+
+inline result<void> event_ref::record(stream_ref stream) const {
+    return check(cls_event_record(get(), stream.get()));
+}
+
+/** The dtype of a C++ type: of float, double, int32_t, int64_t, uint8_t and uint32_t. */
+template <class T> constexpr cls_dtype dtype_of() {
+    using type = std::remove_cv_t<T>;
+    constexpr bool integer = std::is_integral<type>::value && !std::is_same<type, bool>::value;
+    constexpr bool sign = std::is_signed<type>::value;
+    if constexpr (std::is_same<type, float>::value)
+        return CLS_F32;
+    else if constexpr (std::is_same<type, double>::value)
+        return CLS_F64;
+    else if constexpr (integer && sign && sizeof(type) == 4)
+        return CLS_I32;
+    else if constexpr (integer && sign && sizeof(type) == 8)
+        return CLS_I64;
+    else if constexpr (integer && !sign && sizeof(type) == 1)
+        return CLS_U8;
+    else {
+        static_assert(integer && !sign && sizeof(type) == 4, "not an element type of the library");
+        return CLS_U32;
+    }
+}
+
+/** `count` elements of device memory. Offsets and sizes are in elements. */
+template <class T> class array {
+  public:
+    array() = default;
+    /** Allocates memory with undefined contents. */
+    static result<array> create(std::size_t count, context_ref context = {}) {
+        cls_buffer handle = nullptr;
+        const cls_status status =
+            count > SIZE_MAX / sizeof(T)
+                ? CLS_ERROR_OUT_OF_RANGE
+                : cls_buffer_create(context.get(), count * sizeof(T), &handle);
+        return detail::finish(status, array(handle, count));
+    }
+    /** Allocates memory and uploads `data`. Both are done on return. */
+    static result<array> from_host(span<const T> data, context_ref context = {}) {
+        cls_buffer handle = nullptr;
+        const cls_status status =
+            cls_buffer_from_host(context.get(), data.data(), data.bytes(), &handle);
+        return detail::finish(status, array(handle, data.size()));
+    }
+
+    std::size_t size() const { return count_; }
+    cls_buffer get() const { return buffer_.get(); }
+    operator buffer_ref() const { return buffer_; }
+    /** A view of all elements, as the typed operations take it. */
+    operator cls_array() const { return view(0, count_); }
+    cls_array view(std::size_t offset, std::size_t count) const {
+        return cls_array_at(get(), dtype_of<T>(), offset, count);
+    }
+
+    /** Copies from the host. `data` must stay valid and unchanged until the copy is done. */
+    result<void> upload_async(span<const T> data, stream_ref stream = {},
+                              std::size_t offset = 0) const {
+        return check(
+            cls_copy_h2d_async(get(), offset * sizeof(T), data.data(), data.bytes(), stream.get()));
+    }
+    result<void> upload(span<const T> data, stream_ref stream = {}, std::size_t offset = 0) const {
+        return check(
+            cls_copy_h2d(get(), offset * sizeof(T), data.data(), data.bytes(), stream.get()));
+    }
+    /** Copies to the host. `data` must stay valid, and is not read, until the copy is done. */
+    result<void> download_async(span<T> data, stream_ref stream = {},
+                                std::size_t offset = 0) const {
+        return check(
+            cls_copy_d2h_async(data.data(), get(), offset * sizeof(T), data.bytes(), stream.get()));
+    }
+    result<void> download(span<T> data, stream_ref stream = {}, std::size_t offset = 0) const {
+        return check(
+            cls_copy_d2h(data.data(), get(), offset * sizeof(T), data.bytes(), stream.get()));
+    }
+    /** Sets all elements. */
+    result<void> fill_async(T value, stream_ref stream = {}) const {
+        return check(
+            cls_fill_async(get(), 0, count_ * sizeof(T), &value, sizeof value, stream.get()));
+    }
+
+  private:
+    array(cls_buffer handle, std::size_t count) : buffer_(handle), count_(count) {}
+    buffer buffer_;
+    std::size_t count_ = 0;
+};
+
+/** `count` elements of pinned host memory, uninitialized. */
+template <class T> class pinned {
+    static_assert(std::is_trivially_copyable<T>::value, "copied to the device byte by byte");
+
+  public:
+    pinned() = default;
+    static result<pinned> create(std::size_t count, context_ref context = {}) {
+        void *memory = nullptr;
+        const cls_status status = count > SIZE_MAX / sizeof(T)
+                                      ? CLS_ERROR_OUT_OF_RANGE
+                                      : cls_host_alloc(context.get(), count * sizeof(T), &memory);
+        return detail::finish(status, pinned(static_cast<T *>(memory), count));
+    }
+    T *data() const { return memory_.get(); }
+    T *get() const { return data(); }
+    std::size_t size() const { return count_; }
+    T *begin() const { return data(); }
+    T *end() const { return data() + count_; }
+    T &operator[](std::size_t i) const { return data()[i]; }
+
+  private:
+    struct host_free {
+        void operator()(T *memory) const { (void)cls_host_free(memory); }
+    };
+    pinned(T *memory, std::size_t count) : memory_(memory), count_(count) {}
+    std::unique_ptr<T, host_free> memory_;
+    std::size_t count_ = 0;
+};
+
+namespace detail {
+
+inline cls_arg argument(const cls_arg &arg) { return arg; }
+inline cls_arg argument(buffer_ref buffer) { return cls_arg_buffer(buffer.get()); }
+template <class T> cls_arg argument_of(const T &value) {
+    if constexpr (std::is_same<T, cls_arg>::value || std::is_convertible<T, buffer_ref>::value) {
+        return argument(value);
+    } else {
+        static_assert(!std::is_pointer<T>::value, "a kernel takes no host pointer");
+        static_assert(!std::is_same<T, bool>::value, "a kernel takes no bool: pass an int");
+        static_assert(std::is_trivially_copyable<T>::value, "passed to the kernel byte by byte");
+        return cls_arg_value(&value, sizeof value);
+    }
+}
+
+} // namespace detail
+
+class kernel_ref : public ref<cls_kernel> {
+  public:
+    using ref::ref;
+    /**
+     * Launches the kernel. An argument is a buffer (owner, reference, array or C handle), a value
+     * that has the size of the parameter, or a cls_arg (cls_arg_local, cls_arg_reads ...).
+     */
+    template <class... Args>
+    result<void> launch_async(const cls_launch &shape, stream_ref stream,
+                              const Args &...args) const {
+        const cls_arg list[] = {detail::argument_of(args)..., cls_arg()};
+        return check(cls_kernel_launch_async(get(), &shape, list, sizeof...(args), stream.get()));
+    }
+    /** Like launch_async, and waits for the launch. */
+    template <class... Args>
+    result<void> launch(const cls_launch &shape, stream_ref stream, const Args &...args) const {
+        const cls_arg list[] = {detail::argument_of(args)..., cls_arg()};
+        return check(cls_kernel_launch(get(), &shape, list, sizeof...(args), stream.get()));
+    }
+};
+
+class kernel : public owner<kernel_ref> {
+  public:
+    using owner::owner;
+};
+
+class program_ref : public ref<cls_program> {
+  public:
+    using ref::ref;
+    /** Gets a kernel by the name of its function. */
+    result<kernel> create_kernel(const char *name) const {
+        cls_kernel handle = nullptr;
+        const cls_status status = cls_kernel_create(get(), name, &handle);
+        return detail::own<kernel>(status, handle);
+    }
+};
+
+class program : public owner<program_ref> {
+  public:
+    using owner::owner;
+    /** Builds OpenCL C. `name` and `options` as in cls_program_from_source. */
+    static result<program> from_source(const char *source, const char *name = nullptr,
+                                       const char *options = nullptr, context_ref context = {}) {
+        cls_program handle = nullptr;
+        const cls_status status =
+            cls_program_from_source(context.get(), source, name, options, &handle);
+        return detail::own<program>(status, handle);
+    }
+    static result<program> load(const char *path, const char *options = nullptr,
+                                context_ref context = {}) {
+        cls_program handle = nullptr;
+        const cls_status status = cls_program_load(context.get(), path, options, &handle);
+        return detail::own<program>(status, handle);
+    }
+};
+
+namespace detail {
+template <class Handle> struct owner_of { using type = owner<ref<Handle>>; };
+template <> struct owner_of<cls_context> { using type = context; };
+template <> struct owner_of<cls_stream> { using type = stream; };
+template <> struct owner_of<cls_event> { using type = event; };
+template <> struct owner_of<cls_buffer> { using type = buffer; };
+template <> struct owner_of<cls_program> { using type = program; };
+template <> struct owner_of<cls_kernel> { using type = kernel; };
+template <> struct owner_of<cls_timeline> { using type = timeline; };
+} // namespace detail
+
+/**
+ * Calls a C function whose last parameter receives a new handle, and gives its owner:
+ * `cls::make<cls_batch_create>(context.get(), nullptr)`.
+ */
+template <auto Function, class... Args> auto make(const Args &...args) {
+    using handle = std::remove_pointer_t<typename detail::last_parameter<decltype(Function)>::type>;
+    handle made = nullptr;
+    const cls_status status = Function(args..., &made);
+    return detail::own<typename detail::owner_of<handle>::type>(status, made);
+}
+
+} // inline namespace
+} // namespace cls
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* clstream.hpp with exceptions. Prints what does not hold, and exits with 1 then. */
+#include <array>
+#include <chrono>
+#include <clstream.hpp>
+#include <cmath>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
+
+using namespace std::chrono_literals;
+
+static int failures;
+
+#define EXPECT(condition)                                                     \
+    do                                                                        \
+        if (!(condition)) {                                                   \
+            std::printf("line %d does not hold: %s\n", __LINE__, #condition); \
+            failures++;                                                       \
+        }                                                                     \
+    while (0)
+
+/* What `call` throws. */
+template <class F> static cls_status thrown_by(F call) {
+    try {
+        call();
+    } catch (const cls::error &error) { return error.status(); }
+    return CLS_SUCCESS;
+}
+
+template <class T>
+constexpr bool move_only =
+    std::is_nothrow_move_constructible<T>::value &&std::is_nothrow_move_assignable<T>::value &&
+    !std::is_copy_constructible<T>::value && !std::is_copy_assignable<T>::value;
+static_assert(move_only<cls::context> && move_only<cls::stream> && move_only<cls::event> &&
+                  move_only<cls::buffer> && move_only<cls::program> && move_only<cls::kernel> &&
+                  move_only<cls::timeline> && move_only<cls::pool> && move_only<cls::batch>,
+              "owners are move-only");
+static_assert(sizeof(cls::stream) == sizeof(cls_stream), "an owner is its handle");
+static_assert(!std::is_constructible<cls::span<const int>, std::vector<int>>::value,
+              "a temporary that owns its memory is no span");
+static_assert(std::is_constructible<cls::span<const int>, std::vector<int> &>::value &&
+                  std::is_constructible<cls::span<const int>, const std::array<int, 3> &>::value &&
+                  !std::is_constructible<cls::span<int>, const std::vector<int> &>::value,
+              "a span keeps const");
+
+static void test_owners() {
+    auto stream = cls::stream::create();
+    const cls_stream handle = stream.get();
+    cls::stream other = std::move(stream);
+    EXPECT(!stream && other.get() == handle);
+    stream = std::move(other);
+    EXPECT(stream.get() == handle && !other);
+    stream = {};
+    EXPECT(!stream && cls_stream_query(handle) == CLS_ERROR_INVALID_HANDLE);
+    const cls_stream released = cls::stream::create().release();
+    EXPECT(cls_stream_query(released) == CLS_SUCCESS);
+    const cls::stream again(released);
+    const auto pool = cls::make<cls_pool_create>(nullptr, nullptr);
+    static_assert(std::is_same<decltype(pool), const cls::pool>::value, "");
+    EXPECT(pool.get());
+    static_assert(
+        std::is_same<decltype(cls::make<cls_stream_create>(nullptr, nullptr)), cls::stream>::value,
+        "");
+    EXPECT(thrown_by([] { cls::context::create("no such device"); }) == CLS_ERROR_NO_DEVICE);
+}
+
+static void test_errors() {
+    const auto small = cls::array<float>::create(4);
+    const std::vector<float> many(5);
+    try {
+        small.upload(many);
+        EXPECT(false);
+    } catch (const cls::error &error) {
+        EXPECT(error.status() == CLS_ERROR_OUT_OF_RANGE);
+        EXPECT(std::strstr(error.what(), "CLS_ERROR_OUT_OF_RANGE: ") == error.what());
+        EXPECT(error.detail()[0] && std::strstr(error.what(), error.detail()) == error.detail());
+    }
+    EXPECT(thrown_by([] { cls::program::from_source("no program"); }) == CLS_ERROR_BUILD_FAILED);
+    EXPECT(thrown_by([] { cls::array<float>::create(SIZE_MAX); }) == CLS_ERROR_OUT_OF_RANGE);
+    EXPECT(thrown_by([] { cls::pinned<double>::create(SIZE_MAX / 4); }) == CLS_ERROR_OUT_OF_RANGE);
+}
+
+static void test_arrays() {
+    const auto stream = cls::stream::create();
+    std::vector<float> host{1, 4, 9, 16};
+    std::array<float, 2> part{};
+    const auto x = cls::array<float>::from_host(host);
+    EXPECT(x.size() == 4 && cls::buffer_ref(x).size() == 16);
+    cls::check(cls_sqrt_f32_async(x, x, stream.get()));
+    x.download_async(part, stream, 2);
+    x.download_async(host, stream);
+    stream.synchronize();
+    EXPECT(part[0] == 3 && part[1] == 4 && host[0] == 1 && host[3] == 4);
+    x.fill_async(7, stream);
+    x.upload_async(part, stream, 1);
+    x.download(host, stream);
+    EXPECT(host[0] == 7 && host[1] == 3 && host[2] == 4 && host[3] == 7);
+#if __cplusplus >= 202002L
+    x.download(std::span(host).first(1), stream);
+    EXPECT(host[0] == 7);
+#endif
+    const auto pinned = cls::pinned<float>::create(4);
+    x.download_async(pinned, stream);
+    stream.synchronize();
+    EXPECT(pinned[1] == 3 && pinned.end() - pinned.begin() == 4);
+    auto memory = stream.malloc_async(64);
+    EXPECT(memory.size() == 64);
+    const cls_buffer was = memory.get();
+    stream.free_async(std::move(memory));
+    EXPECT(!memory &&
+           thrown_by([&] { (void)cls::buffer_ref(was).size(); }) == CLS_ERROR_INVALID_HANDLE);
+}
+
+struct pair {
+    float scale;
+    int add;
+    double unused[2];
+};
+
+static void test_kernels() {
+    constexpr char source[] =
+        "typedef struct { float scale; int add; double unused[2]; } pair;\n"
+        "kernel void f(global float *x, float a, int b, pair p, local float *s) {\n"
+        "    size_t i = get_global_id(0);\n"
+        "    s[0] = a; x[i] = x[i] * s[0] + b + p.scale * p.add;\n"
+        "}\n";
+    const auto stream = cls::stream::create();
+    std::vector<float> host{1, 2, 3};
+    const auto x = cls::array<float>::from_host(host);
+    cls::kernel kernel;
+    try {
+        kernel = cls::program::from_source(source).create_kernel("f");
+    } catch (const cls::error &) { /* a device without double */
+        return;
+    }
+    cls_launch shape = cls_launch_1d(3);
+    shape.local[0] = 1;
+    const pair both = {2, 5, {}};
+    kernel.launch_async(shape, stream, x, 10.0f, 1, both, cls_arg_local(4));
+    kernel.launch(shape, stream, cls::buffer_ref(x), 1.0f, 0, pair{}, cls_arg_local(4));
+    kernel.launch(shape, stream, cls_arg_updates(x.get(), 0, 12), 1.0f, 0, pair{},
+                  cls_arg_local(4));
+    kernel.launch(shape, stream, x.get(), 1.0f, 0, pair{}, cls_arg_local(4));
+    x.download(host, stream);
+    EXPECT(host[0] == 21 && host[1] == 31 && host[2] == 41);
+    EXPECT(thrown_by([&] { kernel.launch(shape, stream, x); }) == CLS_ERROR_INVALID_VALUE);
+}
+
+static void test_waits() {
+    const auto stream = cls::stream::create(), other = cls::stream::create();
+    const auto timeline = cls::timeline::create();
+    const auto event = cls::event::create();
+    stream.wait_timeline(timeline, 1);
+    int order = 0;
+    stream.launch_host_async([&] { order = 1; });
+    event.record(stream);
+    other.wait_event(event);
+    other.launch_host_async([&] { order *= 2; });
+    other.signal_timeline(timeline, 2);
+    EXPECT(!stream.query() && !event.query() && !timeline.query(1));
+    EXPECT(!stream.wait_for(1ms) && !event.wait_for(std::chrono::duration<double>(1e-4)));
+    EXPECT(!timeline.wait_for(1, -1s) && !timeline.wait_for(1, 0ns));
+    timeline.signal(1);
+    EXPECT(timeline.wait_for(2, std::chrono::hours::max()));
+    other.synchronize();
+    EXPECT(order == 2 && stream.query() && event.query() && timeline.query(2));
+    const auto start = cls::event::create_timed(), end = cls::event::create_timed();
+    start.record(stream);
+    end.record(stream);
+    stream.synchronize();
+    EXPECT(cls::elapsed(start, end) >= 0ms && cls::elapsed(start, end) < 1h);
+    EXPECT(thrown_by([&] { cls::elapsed(event, end); }) == CLS_ERROR_NOT_TIMED);
+    const cls::context_ref standard;
+    EXPECT(standard.default_stream().query());
+    standard.synchronize();
+    EXPECT(!standard.explain().empty());
+}
+
+static void test_host_functions() {
+    const auto stream = cls::stream::create();
+    auto alive = std::make_shared<int>(0);
+    auto only = std::make_unique<int>(3);
+    stream.launch_host_async([alive, only = std::move(only)] { *alive = *only; });
+    cls_status seen = CLS_NOT_READY;
+    stream.add_callback([alive, &seen](cls_status status) { seen = status; });
+    stream.synchronize();
+    EXPECT(*alive == 3 && seen == CLS_SUCCESS && alive.use_count() == 1);
+
+    stream.launch_host_async([] { throw std::runtime_error("the disk is full"); });
+    bool ran = false;
+    stream.launch_host_async([alive, &ran] { ran = true; });
+    stream.add_callback([alive, &seen](cls_status status) { seen = status; });
+    try {
+        stream.synchronize();
+        EXPECT(false);
+    } catch (const cls::error &error) {
+        EXPECT(error.status() == CLS_ERROR_COMMAND_FAILED);
+        EXPECT(std::strstr(error.what(), "the disk is full"));
+    }
+    EXPECT(!ran && seen == CLS_ERROR_COMMAND_FAILED && alive.use_count() == 1);
+    stream.launch_host_async([alive, &ran] { ran = true; });
+    EXPECT(thrown_by([&] { stream.synchronize(); }) == CLS_ERROR_COMMAND_FAILED);
+    EXPECT(!ran && alive.use_count() == 1);
+    stream.reset();
+    stream.add_callback([](cls_status) { throw 5; });
+    EXPECT(thrown_by([&] { stream.synchronize(); }) == CLS_ERROR_COMMAND_FAILED);
+    stream.reset();
+    cls_status inside = CLS_SUCCESS;
+    stream.launch_host_async([&] { inside = thrown_by([&] { stream.synchronize(); }); });
+    stream.synchronize();
+    EXPECT(inside == CLS_ERROR_WOULD_DEADLOCK);
+}
+
+int main() try {
+    test_owners();
+    test_errors();
+    test_arrays();
+    test_kernels();
+    test_waits();
+    test_host_functions();
+    return failures ? 1 : 0;
+} catch (const std::exception &error) {
+    std::printf("thrown: %s\n", error.what());
+    return 1;
+}
