@@ -76,6 +76,10 @@ static void put_operations(FILE *file, const json_t *operations) {
         put_span(file, 11, trace_ns(operation, "p99"));
         put_bytes(file, 11, trace_number(operation, "bytes"));
         fputc('\n', file);
+        const uint64_t small = trace_number(operation, "small_groups");
+        if (small)
+            fprintf(file, "    slow: %llu of them in small groups, as no group suits their size\n",
+                    (unsigned long long)small);
     }
 }
 

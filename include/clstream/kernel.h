@@ -183,6 +183,17 @@ static inline cls_arg cls_arg_u64(uint64_t value) { return cls_arg_value(&value,
  * The shape of a launch, in work-items. CUDA's <<<grid, block>>> is global = grid * block and local
  * = block. A local size that does not divide its global size is CLS_ERROR_INVALID_VALUE: round the
  * global size up, and test the index in the kernel.
+ *
+ * Without a local size the groups suit every size, also one without divisors, if either
+ *
+ * - the kernel asks for its place by get_global_id alone, and its program includes no files: a
+ *   launch of such a size is given to the driver in two parts, of which a profile has the greater
+ *   one's time; or
+ * - the device allows groups of unequal sizes (OpenCL 2, optional in 3.0), and the program is built
+ *   with -cl-std=CL2.0 or later and without -cl-uniform-work-group-size: the last groups are smaller.
+ *
+ * Else drivers run a size without divisors in groups of one work-item, which takes 3 to 100 times as
+ * long; a profile says so (cls_profile_record.small_groups). Round such a size up.
  */
 typedef struct cls_launch {
     unsigned dims;    /**< number of dimensions, 1 to 3 */

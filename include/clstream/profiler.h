@@ -207,14 +207,14 @@ typedef struct cls_profile_record {
                                   first 4 are listed */
     cls_profile_dependency
         dependencies[CLS_PROFILE_DEPENDENCIES]; /**< these waits, in no particular order */
+    int small_groups;                           /**< of a launch: nonzero if no group suits its size
+                                  (cls_launch), which makes it slow */
 } cls_profile_record;
 
 #define CLS_PROFILE_RECORD_INIT                                                                   \
     {                                                                                             \
         sizeof(cls_profile_record), CLS_RECORD_COMMAND, CLS_COMMAND_KERNEL, "", 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, {0}, CLS_CLOCK_DEVICE, CLS_SUCCESS, CLS_HOLD_NONE, 0, 0, 0, {                \
-            { 0, 0 }                                                                              \
-        }                                                                                         \
+            0, 0, 0, {0}, CLS_CLOCK_DEVICE, CLS_SUCCESS, CLS_HOLD_NONE, 0, 0, 0, {{0, 0}}, 0      \
     }
 
 /** Gets record `i`, in the order of the start times. */
@@ -312,10 +312,12 @@ typedef struct cls_profile_operation {
     uint64_t max_ns;       /**< longest duration */
     uint64_t p50_ns;       /**< least duration that 50% of them do not exceed */
     uint64_t p99_ns;       /**< the least duration that 99% of them do not exceed */
+    uint64_t small_groups; /**< how many of them were launches in small groups, as in
+                                cls_profile_record */
 } cls_profile_operation;
 
 #define CLS_PROFILE_OPERATION_INIT \
-    { sizeof(cls_profile_operation), "", CLS_COMMAND_KERNEL, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(cls_profile_operation), "", CLS_COMMAND_KERNEL, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** All streams, in place of a stream's index. */
 #define CLS_PROFILE_ALL SIZE_MAX

@@ -40,8 +40,9 @@ static const struct command_type type_copy_rect = {.kind = CLS_COMMAND_COPY_D2D,
                                                    .enqueue = copy_rect,
                                                    .touch = touch_rect};
 
-/* Most work-items of the copy kernel. For more bytes than that, each copies several, a stride of all items apart. */
-enum { MOST_ITEMS = 1 << 20 };
+/* The work-items of the copy kernel are a multiple of GROUP, so that a group divides them. For more bytes than the most,
+ * each copies several, a stride of all items apart. */
+enum { MOST_ITEMS = 1 << 20, GROUP = 256 };
 
 /* The bytes from the first to the last of one side of a rectangle; false when that overflows. */
 static bool rect_span(size_t offset, size_t pitch, size_t width, size_t height, size_t *end) {
@@ -200,8 +201,8 @@ static cls_status launch_copy(struct op_call *call, const cls_rect *rect) {
     if (status)
         return status;
     call->copies = bytes;
-    return op_launch(call, kernel, args, sizeof args / sizeof *args,
-                     bytes < MOST_ITEMS ? bytes : MOST_ITEMS, 0);
+    const size_t items = bytes < MOST_ITEMS ? (bytes + GROUP - 1) / GROUP * GROUP : MOST_ITEMS;
+    return op_launch(call, kernel, args, sizeof args / sizeof *args, items, 0);
 }
 
 static cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const cls_rect *rect,

@@ -9,6 +9,7 @@
 #include "base/intern.h"
 #include "base/text_file.h"
 #include "driver/program.h"
+#include "driver/source_words.h"
 #include "stream/command.h"
 #include "stream/context.h"
 
@@ -55,6 +56,8 @@ static cls_status program_new(struct context *context, const struct program_spec
     object_retain(&context->object);
     program->context = context;
     program->cl = cl;
+    program->odd_groups = context->device->odd_groups && options_allow_odd_groups(spec->options);
+    program->ignores_grid = source_ignores_grid(spec->source, spec->options);
     *out = program;
     return CLS_SUCCESS;
 }
@@ -162,6 +165,8 @@ cls_status kernel_new(struct context *context, struct program *program, cl_progr
     if (program) {
         object_retain(&context->object);
         object_retain(&program->object);
+        kernel->takes_odd_groups = program->odd_groups;
+        kernel->may_be_cut = program->ignores_grid;
     }
     kernel->context = context;
     kernel->program = program;

@@ -26,9 +26,11 @@ struct kernel {
     const char *label;       /* interned */
     enum parameter_kind *parameters;
     unsigned n_parameters;
-    bool takes_local; /* has or may have __local memory: each launch adds up its bytes */
-    bool has_group;   /* the source fixes the group size (reqd_work_group_size) */
-    size_t group[3];  /* the fixed group size; all 0: any */
+    bool takes_local;      /* has or may have __local memory: each launch adds up its bytes */
+    bool has_group;        /* the source fixes the group size (reqd_work_group_size) */
+    bool takes_odd_groups; /* the last groups of a launch may be smaller than the others */
+    bool may_be_cut; /* it cannot tell a launch in two parts from one (driver/source_words.h) */
+    size_t group[3]; /* the fixed group size; all 0: any */
     size_t max_group;
     size_t max_line;         /* max_group for a group in one dimension */
     size_t local_bytes;      /* of __local memory, without that of __local arguments */
@@ -42,6 +44,7 @@ struct program {
     struct object object;
     struct context *context; /* retained */
     cl_program cl;
+    bool odd_groups, ignores_grid; /* of its kernels: takes_odd_groups, may_be_cut */
 };
 
 extern struct object_pool program_pool, kernel_pool;
@@ -69,7 +72,7 @@ cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_la
  * launch before it drops the stream's lock. */
 void kernel_command(struct kernel_slot *slot, struct command *out);
 
-extern const struct command_type type_launch;
+extern const struct command_type type_launch, type_launch_in_two;
 touch_fn touch_args; /* for launches, and for other commands with a struct launch_args */
 
 #endif

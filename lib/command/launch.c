@@ -6,6 +6,7 @@
 #include "command/copy_call.h"
 #include "command/kernel.h"
 #include "command/kernel_slots.h"
+#include "command/launch_groups.h"
 #include "memory/buffer.h"
 #include "memory/part.h"
 #include "stream/context.h"
@@ -71,6 +72,7 @@ static cls_status read_shape(const struct kernel *kernel, const cls_launch *laun
                          launch ? launch->dims : 0);
     out->dims = launch->dims;
     out->has_local = false;
+    out->cut = CUT_NONE;
     out->items = 1;
     memcpy(out->global, launch->global, sizeof out->global);
     memcpy(out->local, launch->local, sizeof out->local);
@@ -84,7 +86,11 @@ static cls_status read_shape(const struct kernel *kernel, const cls_launch *laun
     if (empty)
         return CLS_SUCCESS;
     cls_status status = RARELY(kernel->has_group) ? take_group(kernel, out) : CLS_SUCCESS;
-    return !status && out->has_local ? check_local(kernel, out) : status;
+    if (!status && out->has_local)
+        return check_local(kernel, out);
+    if (!status)
+        launch_groups_choose(kernel, out);
+    return status;
 }
 
 /* --- arguments --- */
@@ -203,7 +209,8 @@ static bool has_part(const cls_arg *args, unsigned n_args) {
 
 static cls_status set_all(struct stream *stream, struct kernel_slot *slot, const cls_arg *args,
                           unsigned n_args, struct command *command) {
-    const struct refs *lender = n_args <= COMMAND_REFS && !has_part(args, n_args)
+    const bool keeps_more = command->u.launch.shape.cut == CUT_IN_TWO || has_part(args, n_args);
+    const struct refs *lender = n_args <= COMMAND_REFS && !keeps_more
                                     ? flights_lender(&stream->flights, stream->max_in_flight)
                                     : NULL;
     cls_status status = CLS_SUCCESS;
@@ -251,6 +258,10 @@ cls_status launch_entered(struct stream *stream, cls_kernel kernel, const cls_la
         return status;
     }
     status = set_all(stream, slot, args, n_args, &command);
+    if (!status && RARELY(command.u.launch.shape.cut == CUT_IN_TWO)) {
+        command.type = &type_launch_in_two;
+        status = launch_rest_keep(slot->kernel, &command);
+    }
     const struct launch_args known = {.args = args, .count = n_args};
     if (!RARELY(status))
         return stream_submit_entered(stream, &command, &known, position);

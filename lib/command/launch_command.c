@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "command/kernel.h"
 #include "command/kernel_slots.h"
+#include "command/launch_groups.h"
 #include "command/op.h"
 #include "memory/buffer.h"
 #include "stream/flight.h"
@@ -11,9 +12,9 @@
 
 static cls_status launch(struct target target, const struct command *command,
                          struct wait_list waits, cl_event *event) {
-    const struct launch_shape *shape = &command->u.launch.shape;
-    return enqueue_kernel(target.device, target.queue, command->u.launch.instance, shape->dims,
-                          shape->global, shape->has_local ? shape->local : NULL, waits, event);
+    const struct grid grid = launch_grid(&command->u.launch.shape);
+    return enqueue_kernel(target.device, target.queue, command->u.launch.instance, &grid, waits,
+                          event);
 }
 
 static void launch_discard(struct command *command) {
@@ -82,3 +83,10 @@ const struct command_type type_launch = {.kind = CLS_COMMAND_KERNEL,
                                          .touch = touch_args,
                                          .discard = launch_discard,
                                          .own = launch_own};
+const struct command_type type_launch_in_two = {.kind = CLS_COMMAND_KERNEL,
+                                                .label = "kernel",
+                                                .enqueue = launch_enqueue_in_two,
+                                                .in_parts = true,
+                                                .touch = touch_args,
+                                                .discard = launch_discard,
+                                                .own = launch_own};

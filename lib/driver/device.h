@@ -23,6 +23,7 @@ struct device {
     unsigned cl_version; /* 120, 200, 210, 300: the lower of the device's and the platform's */
     bool out_of_order;   /* the device's queue properties allow out-of-order queues */
     bool priority_hints; /* cl_khr_priority_hints */
+    bool odd_groups;     /* the last groups of a launch may be smaller, in programs that allow it */
     size_t max_local[3]; /* most work-items of a group, by dimension; SIZE_MAX: no limit */
     bool shares_coarsely, shares_finely; /* shared virtual memory for buffers */
     unsigned quirks;                     /* enum quirk bits in force */

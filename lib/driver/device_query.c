@@ -31,6 +31,7 @@ struct answers {
     cl_ulong max_allocation;
     cl_ulong local_memory;
     size_t max_group;
+    cl_bool non_uniform;
     cl_device_svm_capabilities sharing;
     char platform_version[128];
     char name[128];
@@ -60,6 +61,7 @@ static const struct {
     NUMBER(CL_DEVICE_MAX_MEM_ALLOC_SIZE, max_allocation),
     NUMBER(CL_DEVICE_LOCAL_MEM_SIZE, local_memory),
     NUMBER(CL_DEVICE_MAX_WORK_GROUP_SIZE, max_group),
+    NUMBER(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, non_uniform),
     NUMBER(CL_DEVICE_SVM_CAPABILITIES, sharing),
 };
 
@@ -259,6 +261,9 @@ cls_status device_query(cl_platform_id platform, cl_device_id id, struct device 
     memcpy(device->platform_version, a.platform_version, sizeof device->platform_version);
     device->cl_version = lower_version(&a);
     device->out_of_order = (a.queue & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
+    /* Every device of OpenCL 2 has it; the query came with 3.0, where it is optional. */
+    device->odd_groups =
+        device->cl_version >= 300 ? a.non_uniform != CL_FALSE : device->cl_version >= 200;
     if (device->cl_version >= 200) {
         device->shares_coarsely = (a.sharing & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
         device->shares_finely = (a.sharing & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;

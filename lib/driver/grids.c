@@ -136,8 +136,9 @@ static cl_int enqueue(cl_command_queue queue, cl_kernel kernel, const struct gri
         return CL_OUT_OF_HOST_MEMORY;
     }
     const cl_uint count = gather(shape, waits, events);
-    const cl_int code = clEnqueueNDRangeKernel(queue, kernel, grid->dims, NULL, grid->global,
-                                               grid->local, count, count ? events : NULL, &own);
+    const cl_int code =
+        clEnqueueNDRangeKernel(queue, kernel, grid->dims, grid->offset, grid->global, grid->local,
+                               count, count ? events : NULL, &own);
     if (events != here)
         free(events);
     if (code != CL_SUCCESS)

@@ -16,11 +16,6 @@
 
 #include "driver/queue.h"
 
-struct grid {
-    cl_uint dims;
-    const size_t *global, *local; /* local: NULL where the driver chooses */
-};
-
 /* Returns up to `most` events of launches of other contexts that must not overlap this one and that the driver still
  * has, each with a reference for the caller. */
 cl_uint grids_turns(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,

@@ -9,73 +9,15 @@
 
 #include "driver/cache_file.h"
 #include "driver/quirk.h"
+#include "driver/source_words.h"
 
 /* A crash mark belongs to the process, so only one thread at a time loads a binary under a mark. */
 static pthread_mutex_t mark_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* If `at` begins a line continuation (a backslash or its trigraph before the line's end), its end; else NULL. */
-static const char *line_join(const char *at) {
-    const size_t length = *at == '\\' ? 1 : !strncmp(at, "?\?/", 3) ? 3 : 0;
-    const char *end = at + length + strspn(at + length, " \t\v\f\r");
-    return length && *end == '\n' ? end + 1 : NULL;
-}
-
-/* Appends the source with continued lines joined, since a continuation may split a word. */
-static void append_joined(struct text *text, const char *source) {
-    const char *from = source;
-    for (const char *at = source; *at; at++) {
-        const char *next = line_join(at);
-        if (!next)
-            continue;
-        text_append(text, from, (size_t)(at - from));
-        from = next;
-        at = next - 1;
-    }
-    text_append(text, from, strlen(from));
-}
-
-static bool comes_before(const char *part, const char *line, const char *at) {
-    const char *found = strstr(line, part);
-    return found && found < at;
-}
-
-/* Whether `at` may be in a preprocessor directive: it begins its line, which may continue a directive, or a # (or a
- * digraph or trigraph for it) or the end of a comment comes before it in the line. */
-static bool is_in_directive(const char *source, const char *at) {
-    const char *line = at;
-    while (line > source && line[-1] != '\n')
-        line--;
-    const size_t before = (size_t)(at - line);
-    return (line > source && strspn(line, " \t") >= before) || memchr(line, '#', before) ||
-           memchr(line, ':', before) || comes_before("?\?=", line, at) ||
-           comes_before("*/", line, at);
-}
-
-/* A source that may include files is not cached, since the key has neither their contents nor their existence. The
- * first line is skipped: it may contain the source's own name, which may be anything. */
-static bool includes_files(const char *source) {
-    static const char *const words[] = {"include", "import", "embed"};
-    if (!strncmp(source, "#line", 5))
-        source += strcspn(source, "\n");
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        for (const char *at = source; (at = strstr(at, words[i])) != NULL; at++)
-            if (is_in_directive(source, at))
-                return true;
-    return false;
-}
-
-static bool is_self_contained(const char *source, const char *options) {
-    struct text joined = {0};
-    append_joined(&joined, source);
-    const bool includes = joined.failed || includes_files(joined.bytes ? joined.bytes : "");
-    free(joined.bytes);
-    return !includes && !strstr(options, "-include") && !strstr(options, "-imacros");
-}
-
 bool program_disk_key(const struct device *device, const struct program_spec *spec,
                       const char *source, struct text *key) {
     const char *options = spec->options ? spec->options : "";
-    if (!is_self_contained(source, options))
+    if (!source_is_self_contained(source, options))
         return false;
     text_printf(key, "%slibrary %s\noptions %s\n", device->identity, cls_version_string(), options);
     text_append(key, source, strlen(source));

@@ -155,26 +155,22 @@ cls_status queue_flush(const struct device *device, cl_command_queue queue) {
 }
 
 cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, cl_kernel kernel,
-                          cl_uint dims, const size_t *global, const size_t *local,
-                          struct wait_list waits, cl_event *event) {
+                          const struct grid *grid, struct wait_list waits, cl_event *event) {
     const bool takes_turns = device->quirks & QUIRK_UNLIKE_GRIDS_ABORT;
     driver_enter(device);
     const cl_int code =
-        takes_turns
-            ? grids_enqueue(queue, kernel, &(struct grid){dims, global, local}, waits, event)
-            : clEnqueueNDRangeKernel(queue, kernel, dims, NULL, global, local, waits.count,
-                                     events_of(waits), event);
+        takes_turns ? grids_enqueue(queue, kernel, grid, waits, event)
+                    : clEnqueueNDRangeKernel(queue, kernel, grid->dims, grid->offset, grid->global,
+                                             grid->local, waits.count, events_of(waits), event);
     return left(device, code, "clEnqueueNDRangeKernel");
 }
 
 cl_uint kernel_turns(const struct device *device, cl_command_queue queue, cl_kernel kernel,
-                     cl_uint dims, const size_t *global, const size_t *local, cl_event *events,
-                     cl_uint most) {
+                     const struct grid *grid, cl_event *events, cl_uint most) {
     if (!(device->quirks & QUIRK_UNLIKE_GRIDS_ABORT))
         return 0;
     driver_enter(device);
-    const cl_uint count =
-        grids_turns(queue, kernel, &(struct grid){dims, global, local}, events, most);
+    const cl_uint count = grids_turns(queue, kernel, grid, events, most);
     driver_leave(device);
     return count;
 }

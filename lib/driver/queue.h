@@ -45,16 +45,21 @@ struct rect_2d {
     size_t other_offset, other_pitch;
 };
 
+/* The work-items of a launch. */
+struct grid {
+    cl_uint dims;
+    const size_t *global, *local; /* local: NULL where the driver chooses */
+    const size_t *offset;         /* of the first work-item; NULL: 0 */
+};
+
 /* `event` may be NULL: then the command has none. */
 cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, cl_kernel kernel,
-                          cl_uint dims, const size_t *global, const size_t *local,
-                          struct wait_list waits, cl_event *event);
+                          const struct grid *grid, struct wait_list waits, cl_event *event);
 /* Returns up to `most` events of launches in other cl_contexts that must not overlap this one, each with a reference for
  * the caller, who waits for them before the enqueue and then asks again. Returns 0 on nearly all drivers
  * (driver/grids.h). */
 cl_uint kernel_turns(const struct device *device, cl_command_queue queue, cl_kernel kernel,
-                     cl_uint dims, const size_t *global, const size_t *local, cl_event *events,
-                     cl_uint most);
+                     const struct grid *grid, cl_event *events, cl_uint most);
 cls_status enqueue_write(const struct device *device, cl_command_queue queue, cl_mem to,
                          struct range_1d range, const void *from, struct wait_list waits,
                          cl_event *event);

@@ -30,8 +30,8 @@ static cls_status run(const struct device *device, cl_context context, cl_kernel
     cls_status status = queue_create(device, context, &traits, &queue);
     if (status)
         return status;
-    status =
-        enqueue_kernel(device, queue, kernel, 1, &one, NULL, (struct wait_list){0, NULL}, &event);
+    status = enqueue_kernel(device, queue, kernel, &(struct grid){1, &one, NULL, NULL},
+                            (struct wait_list){0, NULL}, &event);
     if (!status) {
         status = finish(device, queue, event);
         event_release(device, event);

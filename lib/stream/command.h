@@ -69,17 +69,32 @@ struct command_type {
     cls_status (*own)(struct stream *stream, struct command *command);
 };
 
+/* What is done about a size that has no divisor for a group (command/launch_groups.h). */
+enum launch_cut {
+    CUT_NONE,   /* nothing: it has one, or a group size is given */
+    CUT_IN_TWO, /* a part of a round size is launched, and the rest */
+    CUT_SMALL   /* nothing can be done: the groups are small */
+};
+
 /* A launch's work-items; `local` counts where there is one. */
 struct launch_shape {
     cl_uint dims;
     bool has_local;
-    size_t items; /* in all */
+    unsigned char cut;   /* enum launch_cut */
+    unsigned char pivot; /* of a launch that is cut in two: the dimension, */
+    size_t round;        /* and its work-items in the round part */
+    size_t items;        /* in all */
     size_t global[3], local[3];
 };
 
 /* `local` 0: chosen by the driver. */
 static inline struct launch_shape launch_shape_1d(size_t global, size_t local) {
-    return (struct launch_shape){1, local != 0, global, {global}, {local}};
+    return (struct launch_shape){
+        .dims = 1, .has_local = local != 0, .items = global, .global = {global}, .local = {local}};
+}
+
+static inline struct grid launch_grid(const struct launch_shape *shape) {
+    return (struct grid){shape->dims, shape->global, shape->has_local ? shape->local : NULL, NULL};
 }
 
 /* Whether the event of a command, or of a flight's last command, can be done without (stream/event_policy.h). */
@@ -117,6 +132,7 @@ struct command {
             struct kernel_slot *slot; /* where the instance is borrowed from; NULL: it is owned */
             struct kernel *kernel; /* in refs, and given the instance back by discard; if owned */
             cl_kernel instance;    /* with its arguments set */
+            struct launch_rest *rest; /* of a launch that is cut in two; in refs */
             struct launch_shape shape;
         } launch;
         struct copy_arguments {

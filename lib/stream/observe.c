@@ -62,6 +62,8 @@ void observe_submit(struct stream *stream, struct command *command) {
         .bytes = command->bytes,
         .memory = atomic_load_explicit(&stream->context->memory_alive, memory_order_relaxed),
         .submitted = clock_now_ns(),
+        .small_groups =
+            command->type->kind == CLS_COMMAND_KERNEL && command->u.launch.shape.cut == CUT_SMALL,
     };
     record_waits(stream, trace_record);
     command->record = trace_record;

@@ -40,6 +40,7 @@ struct trace_record {
     uint64_t handing, handed; /* before and after the driver's enqueue */
     uint64_t began, ended;    /* of what the library ran itself */
     uint64_t retired;         /* noticed to be done */
+    bool small_groups;        /* a launch of a size that no group suits */
     bool at_end; /* the event is that of the command before it, with whose end it comes */
     struct event_times device; /* all 0 where there is no event or no time */
     unsigned n_deps;           /* those beyond TRACE_RECORD_DEPS are counted only */

@@ -60,6 +60,8 @@ static void put_operations(struct text *text, const struct operations *operation
         put_named_us(text, "mean", (uint64_t)operation->mean_ns);
         put_named_us(text, "p50", operation->p50_ns);
         put_named_us(text, "p99", operation->p99_ns);
+        if (operation->small_groups)
+            put_named_number(text, "small_groups", operation->small_groups);
         put_end(text, '}');
     }
     put_end(text, ']');

@@ -161,6 +161,7 @@ static void map_command(const struct raw *raw, const struct maps *maps,
     record->queued_ns = command->submitted;
     record->status = command->outcome;
     record->queue = command->queue;
+    record->small_groups = command->small_groups;
     record->n_dependencies = command->n_deps;
     for (unsigned i = 0; i < TRACE_RECORD_DEPS && i < command->n_deps; i++)
         record->dependencies[i] =

@@ -36,6 +36,7 @@ static cls_profile_operation operation_of(const cls_profile_record **sorted, siz
     for (size_t i = 0; i < n; i++) {
         operation.bytes += sorted[i]->bytes;
         operation.total_ns += duration(sorted[i]);
+        operation.small_groups += sorted[i]->small_groups != 0;
     }
     operation.mean_ns = (double)operation.total_ns / (double)n;
     operation.min_ns = duration(sorted[0]);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver/source_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* If `at` begins a line continuation (a backslash or its trigraph before the line's end), its end; else NULL. */
+static const char *line_join(const char *at) {
+    const size_t length = *at == '\\' ? 1 : !strncmp(at, "?\?/", 3) ? 3 : 0;
+    const char *end = at + length + strspn(at + length, " \t\v\f\r");
+    return length && *end == '\n' ? end + 1 : NULL;
+}
+
+/* Appends the source with continued lines joined, since a continuation may split a word. */
+static void append_joined(struct text *text, const char *source) {
+    const char *from = source;
+    for (const char *at = source; *at; at++) {
+        const char *next = line_join(at);
+        if (!next)
+            continue;
+        text_append(text, from, (size_t)(at - from));
+        from = next;
+        at = next - 1;
+    }
+    text_append(text, from, strlen(from));
+}
+
+static bool comes_before(const char *part, const char *line, const char *at) {
+    const char *found = strstr(line, part);
+    return found && found < at;
+}
+
+/* Whether `at` may be in a preprocessor directive: it begins its line, which may continue a directive, or a # (or a
+ * digraph or trigraph for it) or the end of a comment comes before it in the line. */
+static bool is_in_directive(const char *source, const char *at) {
+    const char *line = at;
+    while (line > source && line[-1] != '\n')
+        line--;
+    const size_t before = (size_t)(at - line);
+    return (line > source && strspn(line, " \t") >= before) || memchr(line, '#', before) ||
+           memchr(line, ':', before) || comes_before("?\?=", line, at) ||
+           comes_before("*/", line, at);
+}
+
+/* The first line is skipped: it may contain the source's own name, which may be anything. */
+static bool includes_files(const char *source) {
+    static const char *const words[] = {"include", "import", "embed"};
+    if (!strncmp(source, "#line", 5))
+        source += strcspn(source, "\n");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (const char *at = source; (at = strstr(at, words[i])) != NULL; at++)
+            if (is_in_directive(source, at))
+                return true;
+    return false;
+}
+
+bool source_is_self_contained(const char *source, const char *options) {
+    struct text joined = {0};
+    append_joined(&joined, source);
+    const bool includes = joined.failed || includes_files(joined.bytes ? joined.bytes : "");
+    free(joined.bytes);
+    return !includes && !strstr(options, "-include") && !strstr(options, "-imacros");
+}
+
+/* Parts of the words by which a kernel asks for more than its global index: for the size and the groups of its launch,
+ * in ways that are the compiler's own, or by a name that is put together. */
+bool source_ignores_grid(const char *source, const char *options) {
+    static const char *const words[] = {
+        "get_global_size",
+        "get_global_offset",
+        "get_global_linear",
+        "get_num_",
+        "get_group_id",
+        "get_local_",
+        "get_enqueued_",
+        "get_sub_group_",
+        "get_max_",
+        "_group_",
+        "enqueue_kernel",
+        "__builtin",
+        "__spirv",
+        "asm",
+        "##",
+        "%:%:",
+        "?\?=?\?=",
+    };
+    struct text joined = {0};
+    if (!source_is_self_contained(source, options))
+        return false;
+    append_joined(&joined, source);
+    text_append(&joined, options, strlen(options));
+    bool found = joined.failed;
+    for (size_t i = 0; i < sizeof words / sizeof *words && !found; i++)
+        found = strstr(joined.bytes, words[i]) != NULL;
+    free(joined.bytes);
+    return !found;
+}
+
+bool options_allow_odd_groups(const char *options) {
+    static const char standard[] = "-cl-std=CL";
+    bool allowed = false;
+    for (const char *at = options; (at = strstr(at, standard)) != NULL;) {
+        at += sizeof standard - 1;
+        allowed = *at != '1';
+    }
+    return allowed && !strstr(options, "-cl-uniform-work-group-size");
+}

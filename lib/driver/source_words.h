@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a program's source may do, told from its words alone. A word that might have the effect counts as one that has:
+ * a comment counts too.
+ */
+#ifndef CLSTREAM_DRIVER_SOURCE_WORDS_H
+#define CLSTREAM_DRIVER_SOURCE_WORDS_H
+
+#include <stdbool.h>
+
+/* Whether the source includes no files. Its first line does not count if it is a #line. */
+bool source_is_self_contained(const char *source, const char *options);
+
+/* Whether its kernels cannot tell a launch from several launches of parts of it, at their offsets: of what they can ask
+ * about their place they ask for the global index alone. */
+bool source_ignores_grid(const char *source, const char *options);
+
+/* Whether the options choose OpenCL C 2.0 or later, in which the last groups of a launch may be smaller. */
+bool options_allow_odd_groups(const char *options);
+
+#endif
