@@ -8,9 +8,14 @@
  * stream and is ordered like any other, although CLBlast has no wait lists. The `_async` forms only
  * submit. The first call of a kind compiles kernels, for up to 10 s, on a thread of the library;
  * cls_blas_warmup does that ahead of time. A NULL stream means the default stream of the views'
- * context. An empty output is a no-op. Every function may be called from any thread. A program that
+ * context. Every function may be called from any thread. A program that
  * calls CLBlast itself too does so after one of these functions has succeeded: CLBlast 1.5 must not
  * be called by two threads at once the first time.
+ *
+ * A factor of 0, in the type of the views, leaves its operand unread, as in BLAS: what undefined
+ * memory holds, NaN too, does not reach the result. So with `alpha` 0, or an inner length of 0, a
+ * product is beta times the output, and with `beta` 0 the output is only written. A call with no
+ * element of output, or nothing to change, submits nothing.
  *
  * Sums are accumulated in the type of the views, in an order that depends on the device and the
  * shape. An element of a product with inner length k has an error of at most about k u times the
@@ -24,8 +29,7 @@
  * @retval CLS_ERROR_WRONG_CONTEXT
  * @retval CLS_ERROR_TYPE_MISMATCH the types are not all f32 or all f64
  * @retval CLS_ERROR_SIZE_MISMATCH the shapes do not fit together
- * @retval CLS_ERROR_INVALID_VALUE a step of 0, an `ld` below the number of columns, an inner length
- *                                 of 0, or 0 batches
+ * @retval CLS_ERROR_INVALID_VALUE a step of 0, an `ld` below the number of columns, or 0 batches
  * @retval CLS_ERROR_OUT_OF_RANGE  past the end of a buffer, or an element beyond 2^31 - 1, the
  *                                 limit of CLBlast
  * @retval CLS_ERROR_OVERLAP       the bytes from the first to the last element of the output
@@ -96,7 +100,7 @@ typedef struct cls_gemm_config {
     size_t size;     /**< sizeof(cls_gemm_config) */
     int transpose_a; /**< nonzero: op(a) is the transpose of a */
     int transpose_b; /**< nonzero: op(b) is the transpose of b; cls_gemm only */
-    double alpha;    /**< factor of the product */
+    double alpha;    /**< factor of the product; 0: the inputs are not read */
     double beta;     /**< factor of the old output; 0: the output is only written, whatever it
                           held */
     size_t batches;  /**< number of matrices; above 1, their `stride` applies; cls_gemm only */
@@ -122,20 +126,20 @@ CLS_API cls_status cls_gemv(cls_matrix a, cls_vector x, cls_vector y, const cls_
 CLS_API cls_status cls_gemv_async(cls_matrix a, cls_vector x, cls_vector y,
                                   const cls_gemm_config *config, cls_stream stream);
 
-/** y = alpha x + y. Waits. */
+/** y = alpha x + y. With `alpha` 0, nothing. Waits. */
 CLS_API cls_status cls_axpy(double alpha, cls_vector x, cls_vector y, cls_stream stream);
 /** Like cls_axpy; only submits. */
 CLS_API cls_status cls_axpy_async(double alpha, cls_vector x, cls_vector y, cls_stream stream);
 
-/** x = alpha x. Waits. */
+/** x = alpha x. With `alpha` 0, x is only written, whatever it held. Waits. */
 CLS_API cls_status cls_scal(double alpha, cls_vector x, cls_stream stream);
 /** Like cls_scal; only submits. */
 CLS_API cls_status cls_scal_async(double alpha, cls_vector x, cls_stream stream);
 
 /**
  * The sum of x[i] y[i] of vectors with steps, written to one element of their type on the host.
- * Waits. For dense vectors, cls_dot (reduce.h) is more exact and needs no CLBlast. No elements:
- * CLS_ERROR_INVALID_VALUE.
+ * Waits. For dense vectors, cls_dot (reduce.h) is more exact and needs no CLBlast. The sum of no
+ * elements is 0.
  */
 CLS_API cls_status cls_blas_dot(cls_vector x, cls_vector y, void *result, cls_stream stream);
 /** Like cls_blas_dot, into a view of one element; only submits. */

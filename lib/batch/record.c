@@ -171,9 +171,8 @@ static cls_status check_product(const struct batch *batch, const struct node *no
                          cls_dtype_name(a->dtype));
     if (b->dtype != a->dtype)
         return map_check_typed(&product_row, "b", b->dtype, a->dtype);
-    if (sizes->config.beta != 0 || sizes->config.batches != 1 || !sizes->inner)
-        return error_set(CLS_ERROR_INVALID_VALUE, "gemm: %s",
-                         sizes->inner ? "beta must be 0 and batches 1" : "an inner length of 0");
+    if (sizes->config.beta != 0 || sizes->config.batches != 1)
+        return error_set(CLS_ERROR_INVALID_VALUE, "gemm: beta must be 0 and batches 1");
     if (__builtin_mul_overflow(sizes->rows, sizes->inner, &a_count) ||
         __builtin_mul_overflow(sizes->inner, sizes->columns, &b_count) ||
         __builtin_mul_overflow(sizes->rows, sizes->columns, &count) || a->scalar || b->scalar ||

@@ -95,7 +95,8 @@ cls_status blas_begin(struct blas_work *work, enum blas_routine routine, const c
     status = check(work, last);
     if (status)
         return op_end(&work->op, status, blocking);
-    work->call = (struct blas_call){.routine = routine, .f64 = work->op.views[0].dtype == CLS_F64};
+    work->call = (struct blas_call){
+        .routine = routine, .f64 = work->op.views[0].dtype == CLS_F64, .batches = 1};
     return CLS_SUCCESS;
 }
 
@@ -103,6 +104,10 @@ struct blas_operand blas_operand(const struct blas_work *work, unsigned view, si
                                  size_t stride) {
     const struct op_view *v = &work->op.views[view];
     return (struct blas_operand){v->buffer->memory, v->offset, step, stride};
+}
+
+double blas_factor(const struct blas_work *work, double factor) {
+    return work->call.f64 ? factor : (double)(float)factor;
 }
 
 enum { PLACE = 16 };

@@ -40,7 +40,15 @@ struct blas_operand blas_operand(const struct blas_work *work, unsigned view, si
 cls_status blas_gemm_kept(const cls_matrix matrices[3], struct buffer *const buffers[3],
                           const cls_gemm_config *config, cls_stream stream);
 
+/* A factor as the routine takes it: rounded to the type of the views. */
+double blas_factor(const struct blas_work *work, double factor);
+
 cls_status blas_submit(struct blas_work *work);
+
+/* Submits c = factor c instead, of as many matrices as the call has batches, whose rows are `c.step` apart. A factor of
+ * 1 submits nothing. */
+cls_status blas_scale(struct blas_work *work, size_t rows, size_t columns, double factor);
+
 cls_status blas_end(struct blas_work *work, cls_status status, bool blocking);
 
 #endif

@@ -30,8 +30,6 @@ static cls_status gemm_shape(const cls_matrix *a, const cls_matrix *b, const cls
     product->m = a_rows;
     product->n = b_columns;
     product->k = a_columns;
-    if (!product->k && product->m && product->n)
-        return error_set(CLS_ERROR_INVALID_VALUE, "gemm: an inner length of 0");
     return CLS_SUCCESS;
 }
 
@@ -70,6 +68,19 @@ static cls_status gemm_views(const cls_matrix *a, const cls_matrix *b, const cls
     return status ? status : check_batch(c, batches);
 }
 
+/* Sets the factors, and submits c = alpha op(a) op(b) + beta c, of `rows` by `columns` elements and an inner length of
+ * `inner`. */
+static cls_status submit(struct blas_work *work, const cls_gemm_config *config, size_t rows,
+                         size_t columns, size_t inner) {
+    work->call.alpha = blas_factor(work, config->alpha);
+    work->call.beta = blas_factor(work, config->beta);
+    if (!rows || !columns)
+        return CLS_SUCCESS;
+    if (!inner || work->call.alpha == 0)
+        return blas_scale(work, rows, columns, work->call.beta);
+    return blas_submit(work);
+}
+
 static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
                        struct buffer *const *kept, const cls_gemm_config *config, cls_stream stream,
                        bool blocking) {
@@ -93,13 +104,10 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
     work.call.n = product.n;
     work.call.k = product.k;
     work.call.batches = product.config.batches;
-    work.call.alpha = product.config.alpha;
-    work.call.beta = product.config.beta;
     work.call.a = blas_operand(&work, 0, a->ld, a->stride);
     work.call.b = blas_operand(&work, 1, b->ld, b->stride);
     work.call.c = blas_operand(&work, 2, c->ld, c->stride);
-    if (product.m && product.n)
-        status = blas_submit(&work);
+    status = submit(&work, &product.config, product.m, product.n, product.k);
     return blas_end(&work, status, blocking);
 }
 
@@ -129,8 +137,6 @@ static cls_status gemv_check(const cls_matrix *a, const cls_vector *x, const cls
     if (x->count != in || y->count != out)
         return error_set(CLS_ERROR_SIZE_MISMATCH, "gemv: %zu x %zu by %zu does not give %zu", out,
                          in, x->count, y->count);
-    if (!in && out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "gemv: an inner length of 0");
     return CLS_SUCCESS;
 }
 
@@ -155,13 +161,10 @@ static cls_status gemv(const cls_matrix *a, const cls_vector *x, const cls_vecto
     work.call.a_transposed = config.transpose_a != 0;
     work.call.m = a->rows;
     work.call.n = a->columns;
-    work.call.alpha = config.alpha;
-    work.call.beta = config.beta;
     work.call.a = blas_operand(&work, 0, a->ld, 0);
     work.call.b = blas_operand(&work, 1, x->step, 0);
     work.call.c = blas_operand(&work, 2, y->step, 0);
-    if (y->count)
-        status = blas_submit(&work);
+    status = submit(&work, &config, y->count, 1, x->count);
     return blas_end(&work, status, blocking);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* BLAS operations on vectors: axpy, scal, dot and amax (clstream/blas.h). */
+#include <string.h>
+
 #include "base/error.h"
 #include "memory/buffer.h"
 #include "ops/blas.h"
@@ -25,10 +27,12 @@ static cls_status axpy(double alpha, const cls_vector *x, const cls_vector *y, c
     if (status)
         return status;
     work.call.n = x->count;
-    work.call.alpha = alpha;
+    work.call.alpha = blas_factor(&work, alpha);
     work.call.a = blas_operand(&work, 0, x->step, 0);
     work.call.c = blas_operand(&work, 1, y->step, 0);
-    return blas_end(&work, x->count ? blas_submit(&work) : CLS_SUCCESS, blocking);
+    if (x->count && work.call.alpha != 0)
+        status = blas_submit(&work);
+    return blas_end(&work, status, blocking);
 }
 
 cls_status cls_axpy(double alpha, cls_vector x, cls_vector y, cls_stream stream) {
@@ -48,9 +52,11 @@ static cls_status scal(double alpha, const cls_vector *x, cls_stream stream, boo
     if (status)
         return status;
     work.call.n = x->count;
-    work.call.alpha = alpha;
+    work.call.alpha = blas_factor(&work, alpha);
     work.call.c = blas_operand(&work, 0, x->step, 0);
-    return blas_end(&work, x->count ? blas_submit(&work) : CLS_SUCCESS, blocking);
+    if (x->count)
+        status = work.call.alpha == 0 ? blas_scale(&work, x->count, 1, 0) : blas_submit(&work);
+    return blas_end(&work, status, blocking);
 }
 
 cls_status cls_scal(double alpha, cls_vector x, cls_stream stream) {
@@ -77,7 +83,7 @@ static cls_status folding_views(const struct folding *folding, cls_array *views,
         status = same_count(folding->name, folding->x, folding->y);
     if (!status && folding->y)
         status = blas_vector_extent(folding->name, folding->y, &views[(*n)++]);
-    if (!status && !folding->x->count)
+    if (!status && folding->routine == BLAS_AMAX && !folding->x->count)
         status = error_set(CLS_ERROR_INVALID_VALUE, "%s of no elements", folding->name);
     if (!status && folding->out)
         views[(*n)++] = *folding->out;
@@ -97,6 +103,14 @@ static cls_status check_output(const struct blas_work *work, const struct foldin
     return CLS_SUCCESS;
 }
 
+/* The sum of no elements. */
+static cls_status fold_nothing(struct blas_work *work, const struct folding *folding, size_t size) {
+    if (folding->out)
+        return blas_scale(work, 1, 1, 0);
+    memset(folding->result, 0, size);
+    return CLS_SUCCESS;
+}
+
 static cls_status fold_into(struct blas_work *work, const struct folding *folding, size_t size) {
     work->call.n = folding->x->count;
     work->call.a = blas_operand(work, 0, folding->x->step, 0);
@@ -106,6 +120,8 @@ static cls_status fold_into(struct blas_work *work, const struct folding *foldin
         work->call.c = blas_operand(work, work->op.n_views - 1, 1, 0);
     else
         work->result_bytes = size;
+    if (!folding->x->count)
+        return fold_nothing(work, folding, size);
     cls_status status = blas_submit(work);
     if (status || folding->out)
         return status;

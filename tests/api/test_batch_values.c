@@ -113,22 +113,25 @@ static void test_no_elements(void **state) {
     OK(cls_batch_destroy(batch));
 }
 
-/* Also one of matrices that have elements: nothing is launched for a result without any. */
+/* Also one of matrices that have elements: nothing is launched for a result without any. The sum of no products is 0. */
 static void test_matrix_products_of_no_elements(void **state) {
     (void)state;
-    static const size_t shapes[][2] = {{0, 3}, {2, 0}, {2, 3}};
+    static const size_t shapes[][3] = {{0, 3, 4}, {2, 0, 4}, {2, 3, 4}, {2, 3, 0}, {0, 3, 0}};
     if (!cls_blas_available())
         SKIP_BECAUSE("this build has no CLBlast");
-    for (int i = 0; i < 3; i++) {
-        const size_t rows = shapes[i][0], columns = shapes[i][1];
+    for (int i = 0; i < 5; i++) {
+        const size_t rows = shapes[i][0], columns = shapes[i][1], inner = shapes[i][2];
         cls_batch batch = make_batch();
-        cls_value a = upload(batch, ramp, rows * 4), b = upload(batch, ramp, 4 * columns), c;
-        float out[6];
-        OK(cls_batch_gemm(batch, a, b, rows, columns, 4, NULL, &c));
+        cls_value a = upload(batch, ramp, rows * inner), b = upload(batch, ramp, inner * columns);
+        cls_value c;
+        float out[6] = {1, 1, 1, 1, 1, 1};
+        OK(cls_batch_gemm(batch, a, scaled(batch, b, 1), rows, columns, inner, NULL, &c));
         OK(cls_batch_execute(batch, NULL));
         OK(cls_batch_read(batch, c, out));
+        for (size_t j = 0; j < rows * columns && !inner; j++)
+            assert_true(out[j] == 0);
         const cls_batch_statistics facts = statistics_of(batch);
-        assert_int_equal(facts.kernels, rows * columns != 0);
+        assert_int_equal(facts.kernels, (rows * columns != 0) + (inner * columns != 0));
         assert_int_equal(facts.kernels_per_run, facts.kernels);
         OK(cls_batch_destroy(batch));
     }
@@ -151,7 +154,7 @@ static void test_matrix_products_stand_between_regions(void **state) {
     config.transpose_b = 1;
     EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_batch_gemm(batch, a, few, 3, 5, 4, NULL, &c));
     expect_detail("gemm: arrays of 12 and 5 elements");
-    EXPECT(CLS_ERROR_INVALID_VALUE, cls_batch_gemm(batch, a, b, 3, 5, 0, NULL, &c));
+    EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_batch_gemm(batch, a, b, 3, 5, 0, NULL, &c));
     config.beta = 1;
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_batch_gemm(batch, a, b, 3, 5, 4, &config, &c));
     config.beta = 0;

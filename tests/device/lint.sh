@@ -41,7 +41,7 @@ programs() {
             result == "INDEX" ? 1 : 4, is_float[t] ? " -DFLOATS" : "",
             opencl[t] out ~ /double/ ? " -DDOUBLES" : ""
     }
-    BEGIN { print "copy.cl" }
+    BEGIN { print "copy.cl"; print "scale.cl -DTYPE=float"; print "scale.cl -DTYPE=double -DDOUBLES" }
     /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[7] == "FLOAT" }
     /^OP\(/ {
         fields($0)
@@ -76,4 +76,5 @@ check "there are programs to compile" "$([ "$count" -gt 200 ] || echo "only $cou
 check "copy.cl compiles without warnings" "$(lint copy.cl)"
 check "map.cl compiles without warnings" "$(lint map.cl)"
 check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
+check "scale.cl compiles without warnings" "$(lint scale.cl)"
 finish

@@ -3,6 +3,7 @@
  * The operations one by one as batches: each of the tables' rows, on the types that pair_is_chosen names, from
  * host array to host array against the host reference. What several of them make together is test_batch_graphs.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,6 +232,14 @@ static void test_gemm(void **state) {
     }
     OK(cls_host_gemm(CLS_F32, a, b, out, 2, 2, 3, NULL, NULL));
     assert_true(out[0] == 5 && out[1] == 11 && out[2] == 14 && out[3] == 23);
+    OK(cls_host_gemm(CLS_F32, NULL, NULL, out, 2, 2, 0, NULL, NULL));
+    assert_true(out[0] == 0 && out[1] == 0 && out[2] == 0 && out[3] == 0);
+    const float nans[6] = {NAN, NAN, NAN, NAN, NAN, NAN};
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    config.alpha = 0;
+    out[3] = 1;
+    OK(cls_host_gemm(CLS_F32, nans, b, out, 2, 2, 3, &config, NULL));
+    assert_true(out[0] == 0 && out[1] == 0 && out[2] == 0 && out[3] == 0);
     EXPECT(CLS_ERROR_OUT_OF_RANGE,
            cls_host_gemm(CLS_F32, a, b, out, SIZE_MAX, 2, SIZE_MAX, NULL, NULL));
 }
