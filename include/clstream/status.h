@@ -7,8 +7,8 @@
  * success.
  *
  * Any function may return CLS_ERROR_INVALID_VALUE, CLS_ERROR_INVALID_HANDLE,
- * CLS_ERROR_CONTEXT_DESTROYED and CLS_ERROR_OUT_OF_MEMORY for the reasons given below, and any
- * function that waits may return CLS_ERROR_WOULD_DEADLOCK. The other headers repeat these only to
+ * CLS_ERROR_CONTEXT_DESTROYED, CLS_ERROR_OUT_OF_MEMORY and CLS_ERROR_FORKED for the reasons given
+ * below, and any function that waits may return CLS_ERROR_WOULD_DEADLOCK. The other headers repeat these only to
  * add to them, and list every other status.
  */
 #ifndef CLSTREAM_STATUS_H
@@ -94,7 +94,9 @@ typedef enum cls_status {
     /** The object's state does not allow the call (enter without leave ...). */
     CLS_ERROR_INVALID_STATE = -24,
     /** The driver returned an error code that has no status here; see cls_last_error_code. */
-    CLS_ERROR_DRIVER = -25
+    CLS_ERROR_DRIVER = -25,
+    /** The process was forked after its parent had used the library: only the parent may use it. */
+    CLS_ERROR_FORKED = -26
 } cls_status;
 
 /**

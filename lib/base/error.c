@@ -159,6 +159,7 @@ static const struct {
     ROW(CLS_ERROR_SHUTDOWN),
     ROW(CLS_ERROR_INVALID_STATE),
     ROW(CLS_ERROR_DRIVER),
+    ROW(CLS_ERROR_FORKED),
 };
 
 const char *cls_status_string(cls_status status) {

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/process.h"
 
 /* Layout of a handle, from the lowest bit: a 1 (no aligned pointer has it), type, slot, generation. */
 enum {
     TYPE_SHIFT = 1,
     TYPE_BITS = 5,
+    NO_TYPE = 1 << TYPE_BITS, /* that no handle has */
     SLOT_SHIFT = TYPE_SHIFT + TYPE_BITS,
 #if UINTPTR_MAX > 0xffffffffu
     SLOT_BITS = 26,
@@ -42,6 +44,21 @@ static inline struct object *object_at(struct object_pool *pool, uint32_t slot) 
     return base ? (struct object *)(void *)(base + index * pool->stride) : NULL;
 }
 
+/* Pools with chunks, the newest first. */
+static _Atomic(struct object_pool *) pools;
+
+static void refuse_handles(void) {
+    for (struct object_pool *pool = atomic_load(&pools); pool; pool = pool->next)
+        pool->type = NO_TYPE;
+}
+
+static void enlist(struct object_pool *pool) {
+    pool->next = atomic_load(&pools);
+    while (!atomic_compare_exchange_weak(&pools, &pool->next, pool))
+        continue;
+    process_at_fork(refuse_handles);
+}
+
 /* A chunk is never given back, so only its aligned start is kept. */
 static void *new_chunk(const struct object_pool *pool, unsigned chunk) {
     size_t bytes = ((size_t)POOL_FIRST_CHUNK << chunk) * pool->stride;
@@ -60,6 +77,8 @@ static struct object *new_slot(struct object_pool *pool) {
         if (!memory)
             return NULL;
         atomic_store_explicit(&pool->chunks[chunk], memory, memory_order_release);
+        if (!chunk)
+            enlist(pool);
     }
     struct object *object = object_at(pool, slot);
     if (pool->prepare && !pool->prepare(object))
@@ -216,6 +235,8 @@ void object_revive(struct object *object) {
 
 cls_status object_invalid(const struct object_pool *pool, const void *handle) {
     uint32_t generation;
+    if (process_check())
+        return CLS_ERROR_FORKED;
     if (!handle)
         return error_set(CLS_ERROR_INVALID_HANDLE, "the %s handle is null", pool->name);
     if (decode((struct object_pool *)(uintptr_t)pool, handle, &generation))

@@ -38,7 +38,7 @@ enum { POOL_CHUNKS = 20, POOL_FIRST_CHUNK = 64 };
 
 /* A pool of one type; define it with OBJECT_POOL. Chunk i holds POOL_FIRST_CHUNK << i objects. */
 struct object_pool {
-    unsigned type; /* 1 to 31, of no other pool: tests/unit/layering.sh */
+    unsigned type; /* 1 to 31, of no other pool: tests/unit/layering.sh; 32 in a forked child */
     size_t object_size, stride;
     const char *name;                   /* as "stream", for messages */
     void (*finalize)(struct object *o); /* undoes what was built behind the object */
@@ -52,6 +52,7 @@ struct object_pool {
     /* Asked, where there is one, about an object whose last reference is gone, before it is finalized:
      * true when it lives on, revived (object_revive) and somebody else's from then on. */
     bool (*reclaim)(struct object *o);
+    struct object_pool *next; /* in the list of pools that have chunks */
 };
 
 /* Objects of different threads share no cache line: each call changes its object's references. */
@@ -62,12 +63,12 @@ struct object_pool {
 #define OBJECT_POOL_LASTING(type, size, name, finalize, lasting, prepare)  \
     {                                                                      \
         type, size, OBJECT_STRIDE(size), name, finalize, lasting, prepare, \
-            PTHREAD_MUTEX_INITIALIZER, {NULL}, 0, NULL, 0, NULL            \
+            PTHREAD_MUTEX_INITIALIZER, {NULL}, 0, NULL, 0, NULL, NULL      \
     }
 #define OBJECT_POOL_RECLAIMED(type, size, name, finalize, reclaim)                           \
     {                                                                                        \
         type, size, OBJECT_STRIDE(size), name, finalize, 0, NULL, PTHREAD_MUTEX_INITIALIZER, \
-            {NULL}, 0, NULL, 0, reclaim                                                      \
+            {NULL}, 0, NULL, 0, reclaim, NULL                                                \
     }
 
 /* A zeroed object (but for its header) with one reference, the owner's; NULL without memory. */
@@ -151,7 +152,8 @@ static inline uint32_t object_references(const struct object *object) {
 /* For reclaim: the object has its owner's reference again, and the handle of its next life. */
 void object_revive(struct object *object);
 
-/* Reports CLS_ERROR_INVALID_HANDLE for a handle, saying which kind was wanted and what is wrong. */
+/* Reports CLS_ERROR_INVALID_HANDLE for a handle, saying which kind was wanted and what is wrong; in a forked child,
+ * where no handle is found, CLS_ERROR_FORKED. */
 cls_status object_invalid(const struct object_pool *pool, const void *handle) COLD;
 
 #endif

@@ -3,6 +3,7 @@
 #include <clstream/check.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "check/race.h"
 #include "command/copy_call.h"
 #include "memory/buffer.h"
@@ -19,7 +20,9 @@ static bool writes(cls_access access) { return access != CLS_ACCESS_READ; }
 cls_status cls_check_host_access(const void *memory, size_t bytes, cls_access access) {
     struct touches touches = {0};
     struct byte_span span = {0, bytes, bytes, 1};
-    cls_status status = check_access(access);
+    cls_status status = process_check();
+    if (!status)
+        status = check_access(access);
     if (!status)
         status = copy_check_host(memory, bytes);
     if (status || !race_on())

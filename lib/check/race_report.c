@@ -10,6 +10,7 @@
 
 #include "base/at_exit.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "base/sized.h"
 #include "check/race.h"
 
@@ -113,6 +114,8 @@ void race_report(const struct race_finding *finding) {
 
 cls_status cls_check_get_counts(cls_check_counts *result) {
     cls_status status = SIZED_CHECK(cls_check_counts, result);
+    if (!status)
+        status = process_check();
     if (status)
         return status;
     race_lock();
@@ -123,6 +126,8 @@ cls_status cls_check_get_counts(cls_check_counts *result) {
 
 cls_status cls_check_get_finding(size_t index, cls_check_finding *finding) {
     cls_status status = SIZED_CHECK(cls_check_finding, finding);
+    if (!status)
+        status = process_check();
     if (status)
         return status;
     race_lock();
@@ -134,6 +139,9 @@ cls_status cls_check_get_finding(size_t index, cls_check_finding *finding) {
 }
 
 cls_status cls_check_clear(void) {
+    cls_status status = process_check();
+    if (status)
+        return status;
     race_lock();
     while (n_kept)
         free(kept[--n_kept]);

@@ -5,6 +5,7 @@
 
 #include <clstream/check.h>
 
+#include "base/process.h"
 #include "check/race_state.h"
 #include "stream/stream.h"
 
@@ -41,8 +42,9 @@ static struct tag *make_tag(const void *address) {
 cls_status cls_check_release(const void *address) {
     struct race_stream *by;
     uint64_t position;
-    if (!race_actor(&by, &position))
-        return CLS_SUCCESS;
+    cls_status status = process_check();
+    if (status || !race_actor(&by, &position))
+        return status;
     race_lock();
     struct tag *tag = make_tag(address);
     if (tag)
@@ -53,8 +55,9 @@ cls_status cls_check_release(const void *address) {
 }
 
 cls_status cls_check_acquire(const void *address) {
-    if (!race_on())
-        return CLS_SUCCESS;
+    cls_status status = process_check();
+    if (status || !race_on())
+        return status;
     race_lock();
     struct tag *tag = find_tag(address);
     if (tag) {

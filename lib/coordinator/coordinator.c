@@ -10,6 +10,7 @@
 #include <clstream/context.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "base/sized.h"
 
 /* --- the object --- */
@@ -60,6 +61,8 @@ cls_status cls_coordinator_create(const cls_coordinator_config *given, cls_coord
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_coordinator_create: out is null");
     cls_status status = SIZED_IN(cls_coordinator_config, &config, given);
+    if (!status)
+        status = process_enter();
     if (!status)
         status = graph_create(config.permissive != 0, &graph);
     if (status)

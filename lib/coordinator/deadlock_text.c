@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "coordinator/dot.h"
 #include "coordinator/graph.h"
@@ -160,7 +161,9 @@ static void keep_picture(const struct stall *stall, uint32_t first) {
 cls_status cls_timeline_export_cycle(char *text, size_t size, size_t *length) {
     if (size && !text)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_timeline_export_cycle: text is null");
-    cls_status status = CLS_SUCCESS;
+    cls_status status = process_check();
+    if (status)
+        return status;
     pthread_mutex_lock(&picture_lock);
     if (picture)
         text_copy_out(picture, text, size, length);

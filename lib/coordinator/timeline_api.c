@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "base/sized.h"
 #include "coordinator/deadlock.h"
 #include "coordinator/internals.h"
@@ -61,6 +62,8 @@ cls_status cls_timeline_create(const cls_timeline_config *given, cls_timeline *o
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_timeline_create: out is null");
     cls_status status = SIZED_IN(cls_timeline_config, &config, given);
+    if (!status)
+        status = process_enter();
     if (!status && config.signaller)
         status = stream_get(config.signaller, NULL, &signaller);
     if (!status)

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "driver/device_query.h"
 #include "driver/serial.h"
@@ -145,8 +146,8 @@ static cls_status make_list(void) {
 }
 
 cls_status device_list(struct device *const **devices, size_t *count) {
-    cls_status status = CLS_SUCCESS;
-    if (!known.made) {
+    cls_status status = process_enter();
+    if (!status && !known.made) {
         pthread_mutex_lock(&known.lock);
         if (!known.made)
             status = make_list();

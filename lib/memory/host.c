@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "driver/memory.h"
 #include "memory/buffer.h"
 #include "stream/abandoned.h"
@@ -177,7 +178,9 @@ cls_status cls_host_free(void *memory) {
     struct block block;
     if (!memory)
         return CLS_SUCCESS;
-    cls_status status = check_may_block();
+    cls_status status = process_check();
+    if (!status)
+        status = check_may_block();
     if (status)
         return status;
     if (!forget(memory, &block))

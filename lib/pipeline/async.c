@@ -8,6 +8,7 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "base/sized.h"
 #include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
@@ -90,6 +91,8 @@ cls_status cls_async_coordinator_create(cls_context context,
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_async_coordinator_create: out is null");
     cls_status status = SIZED_IN(cls_async_coordinator_config, &config, given);
+    if (!status)
+        status = process_enter();
     if (status)
         return status;
     struct async *async = object_create(&async_pool);

@@ -7,6 +7,7 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "base/sized.h"
 #include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
@@ -142,6 +143,8 @@ cls_status cls_device_group_create(const cls_context *contexts, unsigned n,
         return error_set(CLS_ERROR_INVALID_VALUE, "a device group has 1 to %d contexts, not %u",
                          CLS_DEVICE_GROUP_MAX, n);
     cls_status status = take_config(given, &config);
+    if (!status)
+        status = process_check();
     if (!status)
         status = pipeline_may_block(); /* taking it back may free pinned memory */
     if (status)

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/handle.h"
+#include "base/process.h"
 #include "base/sized.h"
 #include "pipeline/async.h"
 #include "pipeline/pipeline.h"
@@ -115,13 +116,16 @@ cls_status cls_managed_context_create(const char *device, int with_streams,
                                       cls_managed_context *out) {
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_managed_context_create: out is null");
+    cls_status status = process_enter();
+    if (status)
+        return status;
     struct managed *managed = object_create(&managed_pool);
     if (!managed || pthread_mutex_init(&managed->lock, NULL)) {
         if (managed)
             object_abandon(&managed->object);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a managed context");
     }
-    cls_status status = managed_open(managed, device, with_streams != 0);
+    status = managed_open(managed, device, with_streams != 0);
     if (status)
         return managed_put(managed, status);
     *out = object_handle(&managed->object);

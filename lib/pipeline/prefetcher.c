@@ -17,6 +17,7 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "base/sized.h"
 #include "pipeline/internals.h"
 #include "pipeline/loaders.h"
@@ -255,6 +256,8 @@ cls_status cls_prefetcher_create(cls_context context, size_t capacity, cls_load_
     cls_status status = SIZED_IN(cls_prefetcher_config, &config, given);
     if (!status)
         status = check_config(&config);
+    if (!status)
+        status = process_enter();
     if (!status)
         status = pipeline_may_block(); /* taking it back may free pinned memory */
     struct prefetcher *prefetcher = status ? NULL : object_create(&prefetcher_pool);

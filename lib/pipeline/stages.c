@@ -8,6 +8,7 @@
 #include <clstream/buffer.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "base/sized.h"
 #include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
@@ -78,6 +79,8 @@ static cls_status create(cls_context context, const cls_pipeline_config *given, 
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_pipeline_create: out is null");
     cls_status status = SIZED_IN(cls_pipeline_config, &config, given);
+    if (!status)
+        status = process_enter();
     if (status)
         return status;
     if (config.depth > CLS_PIPELINE_MAX_DEPTH)

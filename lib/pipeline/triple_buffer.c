@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/handle.h"
+#include "base/process.h"
 #include "base/sized.h"
 #include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
@@ -101,6 +102,9 @@ static cls_status fill_slots(struct ring *ring, unsigned n_slots) {
 
 static cls_status ring_new(cls_context context, size_t bytes,
                            const cls_triple_buffer_config *config, cls_triple_buffer *out) {
+    cls_status status = process_enter();
+    if (status)
+        return status;
     struct ring *ring = object_create(&ring_pool);
     if (!ring || pthread_mutex_init(&ring->lock, NULL)) {
         if (ring)
@@ -110,7 +114,7 @@ static cls_status ring_new(cls_context context, size_t bytes,
     ring->context = context;
     ring->bytes = bytes;
     ring->async_reuse = config->async_reuse != 0;
-    cls_status status = pipeline_context(context, &ring->context, &ring->default_stream);
+    status = pipeline_context(context, &ring->context, &ring->default_stream);
     if (!status)
         status = fill_slots(ring, config->slots ? config->slots : 3);
     if (status) {

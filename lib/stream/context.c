@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "driver/blas.h"
 #include "driver/memory.h"
 #include "driver/program.h"
@@ -42,7 +43,9 @@ static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
 static cls_context default_handle;
 
 cls_status context_default(cls_context *out) {
-    cls_status status = CLS_SUCCESS;
+    cls_status status = process_enter();
+    if (status)
+        return status;
     pthread_mutex_lock(&default_lock);
     if (!default_handle)
         status = context_create(NULL, &default_handle);

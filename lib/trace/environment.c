@@ -97,8 +97,8 @@ static cls_status read_records(size_t *out) {
 }
 
 static cls_status begin(const char *name) {
-    cls_profiler_config config = CLS_PROFILER_CONFIG_INIT;
-    cls_status status = read_records(&config.capacity);
+    size_t capacity = 0;
+    cls_status status = read_records(&capacity);
     if (status)
         return status;
     if (!export_knows(name))
@@ -107,7 +107,7 @@ static cls_status begin(const char *name) {
     name_given = absolute(name);
     if (!name_given)
         return CLS_ERROR_OUT_OF_MEMORY;
-    status = cls_profiler_create(&config, &profiler);
+    status = profiler_create(capacity, &profiler);
     return status ? status : cls_profiler_start(profiler);
 }
 

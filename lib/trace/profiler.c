@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "base/sized.h"
 #include "stream/context.h"
 #include "stream/observe.h"
@@ -142,14 +143,8 @@ static void look_at_devices(struct profiler *profiler) {
 
 /* --- profilers --- */
 
-cls_status cls_profiler_create(const cls_profiler_config *given, cls_profiler *out) {
-    cls_profiler_config config = CLS_PROFILER_CONFIG_INIT;
-    if (!out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_profiler_create: out is null");
-    cls_status status = SIZED_IN(cls_profiler_config, &config, given);
-    if (status)
-        return status;
-    size_t capacity = config.capacity ? config.capacity : DEFAULT_CAPACITY;
+cls_status profiler_create(size_t wanted, cls_profiler *out) {
+    size_t capacity = wanted ? wanted : DEFAULT_CAPACITY;
     if (capacity > MAX_CAPACITY)
         return error_set(CLS_ERROR_INVALID_VALUE, "a capacity of %zu is above %d", capacity,
                          MAX_CAPACITY);
@@ -163,6 +158,16 @@ cls_status cls_profiler_create(const cls_profiler_config *given, cls_profiler *o
                          capacity);
     *out = object_handle(&profiler->object);
     return CLS_SUCCESS;
+}
+
+cls_status cls_profiler_create(const cls_profiler_config *given, cls_profiler *out) {
+    cls_profiler_config config = CLS_PROFILER_CONFIG_INIT;
+    if (!out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_profiler_create: out is null");
+    cls_status status = SIZED_IN(cls_profiler_config, &config, given);
+    if (!status)
+        status = process_enter();
+    return status ? status : profiler_create(config.capacity, out);
 }
 
 cls_status cls_profiler_destroy(cls_profiler handle) {

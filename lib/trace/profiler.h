@@ -24,6 +24,9 @@ struct profiler {
 
 extern struct object_pool profiler_pool, profile_pool;
 
+/* As cls_profiler_create, with its capacity, but the process does not use the library yet (base/process.h). */
+cls_status profiler_create(size_t capacity, cls_profiler *out);
+
 /* As cls_profiler_snapshot. With `drivers` false no driver is called, as drivers may have been unloaded. */
 cls_status profiler_snapshot(cls_profiler handle, bool drivers, cls_profile *out);
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "trace/profiler.h"
 
 enum { MAX_DEPTH = 32 };
@@ -30,6 +31,9 @@ static uint64_t thread_number(void) {
 cls_status cls_range_push(const char *name) {
     if (!name)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_range_push: name is null");
+    cls_status status = process_check();
+    if (status)
+        return status;
     unsigned depth = own.depth++;
     if (depth >= MAX_DEPTH)
         return CLS_SUCCESS;
@@ -45,6 +49,9 @@ cls_status cls_range_push(const char *name) {
 }
 
 cls_status cls_range_pop(void) {
+    cls_status status = process_check();
+    if (status)
+        return status;
     if (!own.depth)
         return error_set(CLS_ERROR_INVALID_STATE, "cls_range_pop: this thread has no open range");
     unsigned depth = --own.depth;

@@ -40,7 +40,7 @@ function asks_for_success(condition) {
 }
 
 function checks_arguments(text) {
-    return text ~ /CLS_ERROR_(INVALID|WRONG|WOULD|NOT_TIMED|OUT_OF_RANGE|UNSUPPORTED|LIMIT|SHUTDOWN|TIMEOUT|DEADLOCK|OVERLAP)/ ||
+    return text ~ /CLS_ERROR_(INVALID|WRONG|WOULD|NOT_TIMED|OUT_OF_RANGE|UNSUPPORTED|LIMIT|SHUTDOWN|FORKED|TIMEOUT|DEADLOCK|OVERLAP)/ ||
            text ~ /object_invalid\(/
 }
 

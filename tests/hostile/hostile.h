@@ -43,6 +43,8 @@ struct call_row {
     cls_status (*call)(const union value *values);
     bool blocks;
     bool not_tried; /* with good values alone */
+    bool is_pure;   /* takes no lock and calls no driver: answers in a forked child too */
+    bool is_typed;  /* a typed name of an operation that has a row of its own */
     bool has_detail;
     unsigned n_args;
     struct arg args[MAX_ARGS];
@@ -59,6 +61,10 @@ struct bad_list {
     struct bad bad[MAX_BAD];
     unsigned n;
 };
+
+/* What a child that is forked for the call answers, or one of these. */
+enum { FORKED_LOCKED = 1000, FORKED_DIED, FORKED_WROTE };
+int forked_answer(const struct call_row *row, const union value *values);
 
 /* A kind of argument. `slot` is its place in the call. */
 struct kind {

@@ -242,6 +242,38 @@ static void test_blocking_calls_are_refused_inside_host_functions(void **state) 
     assert_int_equal(complaints, 0);
 }
 
+/* `with_default` passes NULL for each handle that may be NULL. Values that are not good together may be found first. */
+static void check_forked(const struct call_row *row, bool with_default) {
+    union value values[MAX_ARGS];
+    good_values(row, values);
+    for (unsigned i = 0; i < row->n_args && with_default; i++)
+        if (has_flag(&row->args[i], "default"))
+            values[i] = of_pointer(NULL);
+    const int got = forked_answer(row, values);
+    const bool may_be_bad = row->not_tried || with_default;
+    const bool right =
+        row->is_pure ? got == CLS_SUCCESS
+                     : got == CLS_ERROR_FORKED || (may_be_bad && got == CLS_ERROR_INVALID_VALUE);
+    if (!right && complaints++ < SHOWN)
+        print_error("%s in a forked child %s\n", row->name,
+                    got == FORKED_LOCKED  ? "takes a lock"
+                    : got == FORKED_DIED  ? "died"
+                    : got == FORKED_WROTE ? "writes to an output"
+                                          : cls_status_string((cls_status)got));
+}
+
+static void test_calls_in_a_forked_child_are_refused(void **state) {
+    (void)state;
+    complaints = 0;
+    for (unsigned r = 0; r < ROWS; r++) {
+        if (call_rows[r].is_typed)
+            continue;
+        check_forked(&call_rows[r], false);
+        check_forked(&call_rows[r], true);
+    }
+    assert_int_equal(complaints, 0);
+}
+
 /* All of it left the objects as they were. */
 static void test_nothing_of_it_reached_the_streams(void **state) {
     cls_stream_counters home = CLS_STREAM_COUNTERS_INIT;
@@ -269,6 +301,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_good_values_are_good),
         cmocka_unit_test(test_bad_values_are_refused),
         cmocka_unit_test(test_blocking_calls_are_refused_inside_host_functions),
+        cmocka_unit_test(test_calls_in_a_forked_child_are_refused),
         cmocka_unit_test(test_nothing_of_it_reached_the_streams),
     };
     if (argc > 1 && !strcmp(argv[1], "--names")) {
