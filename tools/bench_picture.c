@@ -8,13 +8,15 @@
 
 enum { WIDTH = 860, LEFT = 220, BARS = 480, BAR = 13, SPACE = 7, TITLE = 30, TOP = 18 };
 
+/* The colours are those of lib/trace/timeline.html. */
 static const char style[] =
-    "svg{--bg:#fff;--fg:#1f2328;--dim:#656d76;--rail:#f0f3f6;background:var(--bg);"
-    "font:12.5px system-ui,sans-serif}"
-    "@media(prefers-color-scheme:dark){svg{--bg:#0d1117;--fg:#e6edf3;--dim:#8d96a0;--rail:#1c2128}}"
+    "svg{--bg:#fff;--fg:#1f2328;--dim:#59636e;--lane:#f5f7f9;--k0:#0072b2;--k1:#04a170;--k2:#d07b00;"
+    "--k3:#496400;--k4:#5789ff;--k5:#a25173;background:var(--bg);font:12.5px system-ui,sans-serif}"
+    "@media(prefers-color-scheme:dark){svg{--bg:#0d1117;--fg:#e6edf3;--dim:#8d96a0;--lane:#151b23;"
+    "--k0:#4b52e6;--k1:#098d62;--k2:#cb9a0c;--k3:#ffef59;--k4:#69c9ff;--k5:#8d7f9b}}"
     "text{fill:var(--fg)}.d{fill:var(--dim);font-size:11.5px}.s{font-weight:600;font-size:14px}"
-    ".r{fill:var(--rail)}.b0{fill:#2f6fdb}.b1{fill:#1a8a5a}.b2{fill:#b8620a}.b3{fill:#7a52c7}"
-    ".b4{fill:#c02670}.b5{fill:#0e8686}";
+    ".r{fill:var(--lane)}.b0{fill:var(--k0)}.b1{fill:var(--k2)}.b2{fill:var(--k1)}.b3{fill:var(--k5)}"
+    ".b4{fill:var(--k4)}.b5{fill:var(--k3)}";
 
 /* The largest value of a row's section and unit, over all results. */
 static double scale_of(const struct bench_result *results, unsigned n,

@@ -19,19 +19,22 @@ enum { PLOT = WIDTH - LEFT - RIGHT, MAX_ARROWS = 2000, CHARACTER = 7, NAME = 20 
 /* Pixels below which a command is not told from its neighbour. */
 static const double NARROW = 0.75;
 
+/* The colours are those of lib/trace/timeline.html; what is written on light ones is black. */
 static const char style[] =
-    "svg{--bg:#fff;--fg:#1f2328;--dim:#656d76;--grid:#e3e7eb;--lane:#f5f7f9;--line:#57606a;"
-    "background:var(--bg);font:12px system-ui,sans-serif}"
-    "@media(prefers-color-scheme:dark){svg{--bg:#0d1117;--fg:#e6edf3;--dim:#8d96a0;--grid:#21262d;"
-    "--lane:#151b23;--line:#9da7b1}}"
+    "svg{--bg:#fff;--fg:#1f2328;--dim:#59636e;--grid:#e3e7eb;--lane:#f5f7f9;--line:#57606a;"
+    "--k0:#0072b2;--k1:#04a170;--k2:#d07b00;--k3:#496400;--k4:#5789ff;--k5:#a25173;--k9:#1f2328;"
+    "--r:#838ca4;--x:#d12f3f;background:var(--bg);font:12px system-ui,sans-serif}"
     "text{fill:var(--fg)}.d{fill:var(--dim)}.t{font-size:15px;font-weight:600}"
     ".l{fill:var(--lane)}.g{stroke:var(--grid)}.a{fill:none;stroke:var(--line);stroke-width:1.2}"
     ".in{fill:#fff;font-size:11px;pointer-events:none}"
     ".k:hover{stroke:var(--fg);stroke-width:1.5}"
-    ".k0{fill:#2f6fdb}.k1{fill:#1a8a5a}.k2{fill:#b8620a}.k3{fill:#7a52c7}.k4{fill:#0e8686}"
-    ".k5{fill:#64748b}.k6{fill:#8b96a5}.k7{fill:#c02670}.k8{fill:#9d3a8f}.k9{fill:#5b5bd6}"
-    ".r{fill:#7c8798}.x{fill:#d1242f}"
-    ".h1{fill:#d1242f}.h2{fill:#9a6700}.h3{fill:#8250df}.h4{fill:#bf3989}.h5{fill:#9aa4b0}";
+    ".k0{fill:var(--k0)}.k1{fill:var(--k1)}.k2{fill:var(--k2)}.k3{fill:var(--k3)}.k4{fill:var(--k4)}"
+    ".k5{fill:var(--k5)}.k9{fill:var(--k9)}.k6,.k7,.k8,.r{fill:var(--r)}.x{fill:var(--x)}"
+    ".h1{fill:var(--x)}.h2{fill:var(--k2)}.h3{fill:var(--k4)}.h4{fill:var(--k3)}.h5{fill:var(--r)}"
+    ".k1+.in,.k2+.in,.k4+.in,.k6+.in,.k7+.in,.k8+.in,.r+.in{fill:#000}"
+    "@media(prefers-color-scheme:dark){svg{--bg:#0d1117;--fg:#e6edf3;--dim:#8d96a0;--grid:#21262d;"
+    "--lane:#151b23;--line:#9da7b1;--k0:#4b52e6;--k1:#098d62;--k2:#cb9a0c;--k3:#ffef59;--k4:#69c9ff;"
+    "--k5:#8d7f9b;--k9:#e6edf3;--r:#9cb1a6;--x:#bf3806}.k3+.in,.k5+.in,.k9+.in{fill:#000}}";
 
 /* A picture in the making. */
 struct picture {

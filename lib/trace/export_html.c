@@ -22,11 +22,16 @@ static void put_names(struct text *text) {
     put_end(text, ']');
 }
 
-static void put_lanes(struct text *text, const struct layout *lanes) {
+/* The host's lanes have no device. */
+static void put_lanes(struct text *text, const struct profile *profile,
+                      const struct layout *lanes) {
     put_begin(text, "lanes", '[');
     for (size_t i = 0; i < lanes->count; i++) {
+        const uint32_t stream = lanes->items[i].stream;
         put_begin(text, NULL, '{');
         put_named_string(text, "name", lanes->items[i].name);
+        if (stream != NO_INDEX)
+            put_named_number(text, "device", profile->streams[stream].device);
         put_named_number(text, "rows", lanes->items[i].rows);
         put_end(text, '}');
     }
@@ -65,7 +70,7 @@ static void put_data(struct text *text, const struct profile *profile, const str
     text_append(text, "{", 1);
     put_report(text, profile);
     put_names(text);
-    put_lanes(text, lanes);
+    put_lanes(text, profile, lanes);
     put_begin(text, "records", '[');
     for (uint32_t i = 0; i < profile->count; i++)
         put_record(text, profile, lanes, i);

@@ -14,13 +14,13 @@
 "use strict";
 const checks = (() => { /* the page has names of its own */
 
-const KERNEL = "#2f6fdb", UPLOAD = "#1a8a5a", DOWNLOAD = "#b8620a", FAILED = "#d1242f", LANE = "#f5f7f9";
+const KERNEL = "#0072b2", UPLOAD = "#04a170", DOWNLOAD = "#d07b00", FAILED = "#d12f3f", LANE = "#f5f7f9";
 const COLOURS = [KERNEL, UPLOAD, DOWNLOAD, FAILED];
 const SPAN = 1000;
 
 /* lane, start, end in microseconds, colour, and what the pointer finds out */
 const COMMANDS = [
-  ["upload", 100, 300, UPLOAD, ["write a", "1.0 MiB", "copy_h2d"]],
+  ["upload", 100, 300, UPLOAD, ["write a", "1 MiB", "copy_h2d"]],
   ["upload", 300, 500, UPLOAD, ["write b"]],
   ["compute <2>", 300, 600, KERNEL, ["gelu", "kernel", "held back 300 us, by dependency"]],
   ["compute <2>", 600, 800, KERNEL, ["exp & more"]],
@@ -125,14 +125,17 @@ function record() {
   }
 }
 
+/* The last drawing begins with the background over everything. */
+function lastDrawing(width) {
+  return calls.slice(calls.findLastIndex(c => c.name === "fillRect" && c.args[2] === width && !c.args[0]) + 1);
+}
+
 function readCanvas(canvas, tip) {
   const { left: dx, top: dy, width } = canvas.getBoundingClientRect();
-  /* The last drawing begins with the background over everything. */
-  const first = calls.findLastIndex(c => c.name === "fillRect" && c.args[2] === width && !c.args[0]);
-  const last = calls.slice(first + 1);
+  const last = lastDrawing(width);
   const rectangles = last.filter(c => c.name === "fillRect").map(({ args: [x, y, w, h], fill }) =>
     ({ left: dx + x, right: dx + x + w, top: dy + y, bottom: dy + y + h, colour: fill }));
-  const texts = last.filter(c => c.name === "fillText").map(c => c.args);
+  const names = [...document.querySelectorAll("#names div")].map(n => [n.getBoundingClientRect(), n.textContent]);
   const strips = rectangles.filter(r => r.colour === LANE);
   const curves = last.map((c, i) => c.name === "bezierCurveTo" ? [last[i - 1].args, c.args] : null)
     .filter(c => c);
@@ -141,13 +144,93 @@ function readCanvas(canvas, tip) {
     return getComputedStyle(tip).display === "none" ? "" : tip.textContent;
   };
   return {
-    lanes: strips.map(lane => ({ ...lane, name: texts.filter(([, x, y]) => dx + x < lane.left &&
-      dy + y > lane.top && dy + y < lane.bottom).map(([text]) => text).join(" ") })),
+    lanes: strips.map(lane => ({ ...lane, name: names.filter(([b]) => b.right <= lane.left &&
+      b.top > lane.top - 2 && b.bottom < lane.bottom + 2).map(([, text]) => text).join(" ") })),
     boxes: rectangles.filter(r => COLOURS.includes(r.colour) && r.bottom - r.top > 10),
     arrows: curves.map(([a, b]) => ({ from: [dx + a[0], dy + a[1]], to: [dx + b[4], dy + b[5]] })),
     hover,
   };
 }
 
-return { record, report, checkPicture, readSvg, readCanvas };
+/* --- what the page does --- */
+
+function checkPage(canvas, tip) {
+  const element = id => document.getElementById(id), time = element("time");
+  const { left: dx, top: dy, width } = canvas.getBoundingClientRect();
+  canvas.setPointerCapture = () => {}; /* there is no pointer */
+  const press = (key, target = document.body) =>
+    target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  const wheel = options => {
+    const event = new WheelEvent("wheel", { clientX: dx + width / 2, clientY: dy + 40, cancelable: true, ...options });
+    canvas.dispatchEvent(event);
+    return event.defaultPrevented;
+  };
+  const point = (type, x, y, options) => canvas.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: y, ...options }));
+  const ticks = () => lastDrawing(width).filter(c => c.name === "fillText" && c.args[2] < 20).map(c => c.args[0]);
+  const shownRows = id => element(id).closest("section").hidden ? [] :
+    [...element(id).rows].slice(1).map(row => [...row.cells].map(cell => cell.textContent));
+  const whole = ticks().join();
+
+  expect("the wheel scrolls the page", !wheel({ deltaY: -300 }) && ticks().join() === whole, ticks());
+  expect("Ctrl and the wheel zoom", wheel({ deltaY: -300, ctrlKey: true }) && ticks().join() !== whole, ticks());
+  for (let i = 0; i < 60; i++) press("w");
+  expect("ticks differ from each other, zoomed in as far as it goes",
+    ticks().length > 2 && new Set(ticks()).size === ticks().length, ticks());
+  const before = ticks().join();
+  press("d");
+  expect("D moves on", ticks().join() !== before && new Set(ticks()).size === ticks().length, ticks());
+  press("0");
+  expect("0 shows all again", ticks().join() === whole, ticks());
+  expect("ticks begin at 0 and end within the trace", /^0(\.0*)? /.test(ticks()[0]), ticks());
+
+  element("find").value = "GELU";
+  element("find").dispatchEvent(new Event("input"));
+  expect("a search counts what it finds", element("found").textContent === "1 of 6", element("found").textContent);
+  press("Enter", element("find"));
+  expect("Enter goes to it", tip.textContent.startsWith("gelu\n300 us from 300 us"), tip.textContent);
+  press("f");
+  expect("F zooms to it", ticks().join() !== whole, ticks());
+  press("ArrowRight", time);
+  expect("an arrow key goes to the next command", tip.textContent.startsWith("exp & more"), tip.textContent);
+  press("ArrowDown", time);
+  expect("and to the row below", tip.textContent.startsWith("read"), tip.textContent);
+  press("m");
+  expect("M adds up its range", shownRows("sums").some(row => row.join() === "read,copy_d2h,1,100 us,100.0%"),
+    shownRows("sums"));
+  press("Escape");
+  element("find").value = "";
+  element("find").dispatchEvent(new Event("input"));
+  press("0");
+  expect("Escape leaves nothing chosen", !shownRows("sums").length && getComputedStyle(tip).display === "none", tip);
+
+  const at = us => lanesLeft + us / SPAN * (dx + width - lanesLeft);
+  const lanesLeft = dx + element("names").offsetWidth, bottom = dy + canvas.clientHeight;
+  point("pointerdown", at(350), dy + 25);
+  point("pointermove", at(450), bottom - 1);
+  point("pointerup", at(450), bottom - 1);
+  const sums = shownRows("sums");
+  expect("a drag adds up what ran in a range", sums.length === 2 && ["gelu", "write b"].every(label =>
+    sums.some(row => row[0] === label && row[2] === "1" && Math.abs(parseFloat(row[3]) - 100) < 3)), sums);
+  point("pointerdown", at(350), dy + 25);
+  point("pointermove", at(450), dy + 40);
+  point("pointerup", at(450), dy + 40);
+  expect("in the rows that it covers", shownRows("sums").length === 1 && shownRows("sums")[0][0] === "write b",
+    shownRows("sums"));
+  press("Escape");
+
+  put("overlap", ["a", "b"], []);
+  expect("an empty table shows no head", element("overlap").closest("section").hidden, "shown");
+  expect("there is nothing to fold in one device", !document.querySelector("#names button"), "a button");
+  data.lanes[2].device = 1;
+  groups.push({ device: 1, top: 0, folded: false });
+  layOut();
+  draw();
+  const fold = document.querySelectorAll("#names button")[0], lanes = () => document.querySelectorAll("#names div").length;
+  expect("lanes stand below their device", fold.textContent.includes("device 0 (2)") && lanes() === 3, lanes());
+  fold.click();
+  expect("a device folds into one row", lanes() === 1 && lastDrawing(width).filter(c => c.name === "fillRect" &&
+    c.fill === LANE).length === 2, lanes());
+}
+
+return { record, report, checkPicture, checkPage, readSvg, readCanvas };
 })();

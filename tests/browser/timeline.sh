@@ -11,6 +11,9 @@ if ! have_browser; then
     exit 0
 fi
 work=$(mktemp -d)
+check "the colours differ from each other and from what is behind them, and are the same in each form" \
+    "$(cd "$srcdir" && python3 tests/browser/colours.py lib/trace/timeline.html tools/trace_svg.c doc/timeline.svg \
+        tools/bench_picture.c 2>&1)"
 trap 'rm -rf "$work"' EXIT
 "$top_builddir/tests/browser/made_up" "$work"
 forms=html
@@ -36,13 +39,15 @@ awk -v checks="$checks" '
     /^<head>/ { print; print "<script>"; while ((getline line <checks) > 0) print line
         print "checks.record();</script>"; next }
     /^<\/body>/ {
-        print "<script>checks.report(() => checks.checkPicture(checks.readCanvas(" \
-            "document.getElementById(\"view\"), document.getElementById(\"tip\"))));</script>"
+        print "<script>checks.report(() => {" \
+            "const parts = [document.getElementById(\"view\"), document.getElementById(\"tip\")];" \
+            "checks.checkPicture(checks.readCanvas(...parts));" \
+            "if (location.hash) checks.checkPage(...parts); });</script>"
     }
     { print }' "$work/made_up.html" >"$work/html.html"
 
 for form in $forms; do
-    browse --dump-dom "file://$work/$form.html" >"$work/$form.dom" 2>"$work/said" || true
+    browse --dump-dom "file://$work/$form.html#use" >"$work/$form.dom" 2>"$work/said" || true
     sed -n '/<pre id="found"/,/<\/pre>/p' "$work/$form.dom" | sed 's/.*<pre id="found"[^>]*>//' |
         sed 's/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g' >"$work/$form.found"
     grep '^ok \|^not ok ' "$work/$form.found" >"$work/$form.checks" || true
