@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/at_exit.h"
 #include "base/clock.h"
 #include "base/mover.h"
 #include "stream/engine.h"
@@ -54,4 +55,5 @@ void exit_run(void) {
     engine_stop();
     if (observer())
         observer()->drained();
+    at_exit_close(deadline);
 }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/at_exit.h"
 #include "base/error.h"
 #include "base/rare.h"
 
@@ -30,6 +31,8 @@ cls_status process_check(void) {
                      "the parent may go on using it");
 }
 
+bool process_uses(void) { return atomic_load(&use) == USE_HERE; }
+
 /* Two first uses at once may both register the handler, which may run twice. */
 COLD static cls_status begin(void) {
     cls_status status = process_check();
@@ -37,6 +40,7 @@ COLD static cls_status begin(void) {
         return status;
     if (pthread_atfork(NULL, NULL, in_child))
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a fork handler");
+    at_exit_watch_thread();
     atomic_store(&use, USE_HERE);
     return CLS_SUCCESS;
 }

@@ -8,6 +8,8 @@
 #ifndef CLSTREAM_BASE_PROCESS_H
 #define CLSTREAM_BASE_PROCESS_H
 
+#include <stdbool.h>
+
 #include <clstream/status.h>
 
 /* Called first by calls without a handle that make an object or reach a driver: CLS_ERROR_FORKED in a forked child.
@@ -16,6 +18,9 @@ cls_status process_enter(void);
 
 /* CLS_ERROR_FORKED in a child that was forked after its parent's first use. For other calls without a handle. */
 cls_status process_check(void);
+
+/* Whether this process uses the library, and is no such child. */
+bool process_uses(void);
 
 /* Sets the function that makes lookups of handles fail. It is called in such a child, which has one thread. */
 void process_at_fork(void (*in_child)(void));

@@ -2,7 +2,11 @@
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "base/thread.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+
+#include "base/at_exit.h"
 
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
@@ -14,17 +18,38 @@ static void set_name(pthread_t thread, const char *name) {
 #endif
 }
 
+struct start {
+    void *(*run)(void *);
+    void *arg;
+};
+
+/* User code on the thread may call exit(). */
+static void *watched(void *arg) {
+    const struct start start = *(struct start *)arg;
+    free(arg);
+    at_exit_watch_thread();
+    void *result = start.run(start.arg);
+    at_exit_unwatch_thread();
+    return result;
+}
+
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg) {
     pthread_t made;
     sigset_t blocked, before;
+    struct start *start = malloc(sizeof *start);
+    if (!start)
+        return ENOMEM;
+    *start = (struct start){run, arg};
     sigfillset(&blocked);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&blocked, faults[i]);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    int error = pthread_create(&made, NULL, run, arg);
+    int error = pthread_create(&made, NULL, watched, start);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error)
+    if (error) {
+        free(start);
         return error;
+    }
     set_name(made, name);
     if (thread)
         *thread = made;

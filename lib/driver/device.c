@@ -133,7 +133,10 @@ static cls_status add_all(struct draft *draft) {
 
 static cls_status make_list(void) {
     struct draft draft = {0};
+    if (!at_exit_hold())
+        return driver_gone();
     cls_status status = add_all(&draft);
+    at_exit_unhold();
     if (!status && draft.skipped.failed)
         status = no_memory();
     if (status) {

@@ -131,7 +131,8 @@ cls_status kernel_set_arg(const struct device *device, cl_kernel kernel, unsigne
 }
 
 void kernel_release(const struct device *device, cl_kernel kernel) {
-    driver_enter(device);
+    if (!driver_begin(device))
+        return;
     clReleaseKernel(kernel);
-    driver_leave(device);
+    driver_end(device);
 }

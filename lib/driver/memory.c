@@ -12,9 +12,10 @@ cls_status context_open(const struct device *device, cl_context *out) {
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 (cl_context_properties)device->platform, 0};
     cl_int code;
-    driver_enter(device);
+    if (!driver_begin(device))
+        return driver_gone();
     cl_context context = clCreateContext(properties, 1, &device->id, NULL, NULL, &code);
-    driver_leave(device);
+    driver_end(device);
     cls_status status = driver_status(code, "clCreateContext");
     if (!status)
         *out = context;
@@ -57,19 +58,21 @@ cls_status context_adopt(cl_context context, const struct device *device) {
 }
 
 void context_close(const struct device *device, cl_context context) {
-    driver_enter(device);
+    if (!driver_begin(device))
+        return;
     if (device->quirks & QUIRK_UNLIKE_GRIDS_ABORT)
         grids_forget_done();
     clReleaseContext(context);
-    driver_leave(device);
+    driver_end(device);
 }
 
 cls_status memory_create(const struct device *device, cl_context context, size_t bytes,
                          cl_mem *out) {
     cl_int code;
-    driver_enter(device);
+    if (!driver_begin(device))
+        return driver_gone();
     cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-    driver_leave(device);
+    driver_end(device);
     cls_status status = driver_status(code, "clCreateBuffer");
     if (!status)
         *out = memory;
@@ -80,9 +83,10 @@ cls_status memory_create_part(const struct device *device, cl_mem parent, size_t
                               size_t bytes, cl_mem *out) {
     const cl_buffer_region region = {offset, bytes};
     cl_int code;
-    driver_enter(device);
+    if (!driver_begin(device))
+        return driver_gone();
     cl_mem memory = clCreateSubBuffer(parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
-    driver_leave(device);
+    driver_end(device);
     cls_status status = driver_status(code, "clCreateSubBuffer");
     if (!status)
         *out = memory;
@@ -104,9 +108,10 @@ cls_status memory_adopt(const struct device *device, cl_context context, cl_mem 
     cl_mem_object_type type;
     cl_context owner;
     size_t size;
-    driver_enter(device);
+    if (!driver_begin(device))
+        return driver_gone();
     cl_int code = memory_facts(memory, &type, &owner, &size);
-    driver_leave(device);
+    driver_end(device);
     cls_status status = driver_status(code, "clGetMemObjectInfo");
     if (status)
         return status;
@@ -115,9 +120,10 @@ cls_status memory_adopt(const struct device *device, cl_context context, cl_mem 
                          type);
     if (owner != context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "the cl_mem is of another cl_context");
-    driver_enter(device);
+    if (!driver_begin(device))
+        return driver_gone();
     code = clRetainMemObject(memory);
-    driver_leave(device);
+    driver_end(device);
     status = driver_status(code, "clRetainMemObject");
     if (!status)
         *bytes = size;
@@ -139,9 +145,10 @@ void memory_find(const struct device *device, cl_mem memory, struct memory_place
 }
 
 void memory_release(const struct device *device, cl_mem memory) {
-    driver_enter(device);
+    if (!driver_begin(device))
+        return;
     clReleaseMemObject(memory);
-    driver_leave(device);
+    driver_end(device);
 }
 
 cls_status pinned_create(const struct device *device, cl_context context, cl_command_queue queue,
@@ -150,17 +157,19 @@ cls_status pinned_create(const struct device *device, cl_context context, cl_com
     size_t room;
     if (__builtin_add_overflow(bytes, align - 1, &room))
         room = SIZE_MAX; /* which the driver refuses */
-    driver_enter(device);
+    if (!driver_begin(device))
+        return driver_gone();
     cl_mem memory =
         clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, room, NULL, &code);
-    driver_leave(device);
+    driver_end(device);
     cls_status status = driver_status(code, "clCreateBuffer(CL_MEM_ALLOC_HOST_PTR)");
     if (status)
         return status;
-    driver_enter(device);
+    if (!driver_begin(device))
+        return driver_gone();
     char *mapped = clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, room,
                                       0, NULL, NULL, &code);
-    driver_leave(device);
+    driver_end(device);
     status = driver_status(code, "clEnqueueMapBuffer");
     if (status) {
         memory_release(device, memory);
@@ -172,9 +181,10 @@ cls_status pinned_create(const struct device *device, cl_context context, cl_com
 
 void pinned_release(const struct device *device, cl_command_queue queue,
                     const struct pinned *pinned) {
-    driver_enter(device);
+    if (!driver_begin(device))
+        return;
     if (clEnqueueUnmapMemObject(queue, pinned->memory, pinned->mapped, 0, NULL, NULL) == CL_SUCCESS)
         clFlush(queue);
     clReleaseMemObject(pinned->memory);
-    driver_leave(device);
+    driver_end(device);
 }

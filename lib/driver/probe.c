@@ -206,11 +206,15 @@ static bool run_all(struct probe *probe, struct caps *caps) {
 bool probe_device(struct device *device, struct caps *caps) {
     struct probe probe = {.device = device};
     caps->fp64 = device->info.has_fp64 != 0;
-    if (!probe_open(&probe))
+    if (!at_exit_hold())
         return false;
-    driver_enter(device);
-    bool complete = run_all(&probe, caps);
-    probe_close(&probe);
-    driver_leave(device);
+    bool complete = probe_open(&probe);
+    if (complete) {
+        driver_enter(device);
+        complete = run_all(&probe, caps);
+        probe_close(&probe);
+        driver_leave(device);
+    }
+    at_exit_unhold();
     return complete;
 }

@@ -157,24 +157,30 @@ cls_status program_build(struct device *device, cl_context context, const struct
         free(source.bytes);
         return no_memory();
     }
-    driver_enter(device);
-    cls_status status = load_or_build(device, context, spec, source.bytes, out);
-    driver_leave(device);
+    cls_status status = CLS_ERROR_SHUTDOWN;
+    if (driver_begin(device)) {
+        status = load_or_build(device, context, spec, source.bytes, out);
+        driver_end(device);
+    } else {
+        driver_gone();
+    }
     free(source.bytes);
     return status;
 }
 
 void program_release(cl_program program) {
-    driver_enter(NULL);
+    if (!driver_begin(NULL))
+        return;
     clReleaseProgram(program);
-    driver_leave(NULL);
+    driver_end(NULL);
 }
 
 cls_status program_create_kernel(cl_program program, const char *name, cl_kernel *out) {
     cl_int code;
-    driver_enter(NULL);
+    if (!driver_begin(NULL))
+        return driver_gone();
     cl_kernel kernel = clCreateKernel(program, name, &code);
-    driver_leave(NULL);
+    driver_end(NULL);
     if (code == CL_INVALID_KERNEL_NAME)
         return error_set_code(CLS_ERROR_NOT_FOUND, code, "the program has no kernel \"%s\"", name);
     if (code != CL_SUCCESS)

@@ -47,11 +47,13 @@ cls_status queue_create(const struct device *device, cl_context context,
     bool hint = traits->priority != CLS_PRIORITY_NORMAL && device->priority_hints &&
                 device->cl_version >= 200;
     cl_int code = CL_SUCCESS;
-    driver_enter(device);
+    if (!driver_begin(device))
+        return driver_gone();
     cl_command_queue queue =
         hint ? create_with_properties(device, context, bits, traits->priority, &code)
              : clCreateCommandQueue(context, device->id, bits, &code);
-    cls_status status = left(device, code, "clCreateCommandQueue");
+    driver_end(device);
+    cls_status status = driver_status(code, "clCreateCommandQueue");
     if (!status)
         *out = queue;
     return status;
@@ -103,9 +105,10 @@ void queue_drop(const struct device *device, cl_command_queue queue, bool hurt) 
 }
 
 void queue_release(const struct device *device, cl_command_queue queue, bool hurt) {
-    driver_enter(device);
+    if (!driver_begin(device))
+        return;
     queue_drop(device, queue, hurt);
-    driver_leave(device);
+    driver_end(device);
 }
 
 cls_status queue_retain(const struct device *device, cl_command_queue queue) {

@@ -9,6 +9,7 @@
 #ifndef CLSTREAM_DRIVER_SERIAL_H
 #define CLSTREAM_DRIVER_SERIAL_H
 
+#include "base/at_exit.h"
 #include "base/rare.h"
 #include "driver/quirk.h"
 
@@ -33,5 +34,22 @@ static inline void driver_leave(const struct device *device) {
     if (driver_serial_wanted(device))
         driver_serial_unlock();
 }
+
+/* The same around a call without a stream's lock, which threads of the program make at any time. False, and nothing to
+ * leave, when the process exits (base/at_exit.h). */
+static inline bool driver_begin(const struct device *device) {
+    if (!at_exit_hold())
+        return false;
+    driver_enter(device);
+    return true;
+}
+
+static inline void driver_end(const struct device *device) {
+    driver_leave(device);
+    at_exit_unhold();
+}
+
+/* Reports that driver_begin was false: CLS_ERROR_SHUTDOWN. */
+cls_status driver_gone(void) COLD;
 
 #endif

@@ -2,23 +2,31 @@
 #include "stream/exit.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "base/at_exit.h"
+#include "base/process.h"
 #include "driver/quirk.h"
 #include "driver/warm.h"
 #include "stream/hooks.h"
 
-/* Handlers run in the reverse of their registration, and drivers register theirs as late as when the
- * first kernel runs. So this one is registered twice: with the first work, for a process that exits
- * early, and after the first kernel has run; the run that comes first counts. */
+/* Handlers run in the reverse of their registration, and drivers register theirs as late as when the first kernel is
+ * compiled. For a thread that at_exit_first does not watch, this one is registered twice: with the first work, for a
+ * process that exits early, and after the first kernel has run; the run that comes first counts. */
 enum { REGISTERED_EARLY = 1, REGISTERED_LATE = 2 };
 ASKED static _Atomic int registered;
 
-static struct at_exit handler;
-
 static void at_exit(void) {
-    if (at_exit_is_due(&handler))
+    if (process_uses())
         hooks.at_exit();
+    else
+        at_exit_close(0); /* threads may be about to use it */
+}
+
+/* Nothing else calls it, but this file is linked wherever streams are. */
+__attribute__((constructor)) static void watch_first_thread(void) {
+    at_exit_first(at_exit);
+    at_exit_watch_thread();
 }
 
 COLD static void register_early(const struct device *device) {
@@ -26,7 +34,7 @@ COLD static void register_early(const struct device *device) {
     if (device->quirks & QUIRK_LATE_EXIT_HANDLER)
         return;
     if (atomic_compare_exchange_strong(&registered, &none, REGISTERED_EARLY))
-        at_exit_register(&handler, at_exit);
+        atexit(at_exit);
 }
 
 void exit_note_work(const struct device *device) {
@@ -36,7 +44,7 @@ void exit_note_work(const struct device *device) {
 
 COLD static void register_late(void) {
     if (atomic_exchange(&registered, REGISTERED_LATE) != REGISTERED_LATE)
-        at_exit_register(&handler, at_exit);
+        atexit(at_exit);
 }
 
 void exit_note_done(cls_command_kind kind) {

@@ -2,7 +2,7 @@
 /*
  * Process exit. With work pending at exit PoCL crashes, and with a library thread inside a driver every
  * driver may: a handler stops what is queued, drains what the drivers hold within a time, and joins the
- * threads. It must run before the driver's own handlers, so it is registered after the driver's.
+ * threads. It must run before the driver's own handlers (at_exit_first).
  */
 #ifndef CLSTREAM_STREAM_EXIT_H
 #define CLSTREAM_STREAM_EXIT_H
