@@ -639,7 +639,10 @@ template <class T> cls_arg argument_of(const T &value) {
         static_assert(!std::is_pointer<T>::value, "a kernel takes no host pointer");
         static_assert(!std::is_same<T, bool>::value, "a kernel takes no bool: pass an int");
         static_assert(std::is_trivially_copyable<T>::value, "passed to the kernel byte by byte");
-        return cls_arg_value(&value, sizeof value);
+        return cls_arg_typed(&value, sizeof value,
+                             std::is_integral<T>::value         ? CLS_ARG_INTEGER
+                             : std::is_floating_point<T>::value ? CLS_ARG_FLOAT
+                                                                : CLS_ARG_ANY);
     }
 }
 

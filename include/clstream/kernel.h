@@ -67,11 +67,22 @@ typedef enum cls_access {
     CLS_ACCESS_READ_WRITE = 3 /**< reads and writes */
 } cls_access;
 
+/**
+ * Type of a value. A launch compares it, and the value's size, with the parameter's as far as the
+ * driver tells: it refuses an integer for a float, but not an int for a uint.
+ */
+typedef enum cls_arg_type {
+    CLS_ARG_ANY = 0,     /**< any type of its size: cls_arg_value */
+    CLS_ARG_INTEGER = 1, /**< an integer, signed or not */
+    CLS_ARG_FLOAT = 2    /**< a floating-point number */
+} cls_arg_type;
+
 /** One argument of a launch, made by one of the cls_arg_* functions. The launch copies values. */
 typedef struct cls_arg {
     cls_arg_kind kind; /**< says which of the other fields apply */
     cls_access access; /**< of a buffer; if not UNKNOWN, applies to the `size` bytes from
                             `part.offset` */
+    cls_arg_type type; /**< of a value */
     size_t size;       /**< size in bytes of a value, of __local memory or of the declared or
                             passed part */
     union {
@@ -90,6 +101,7 @@ static inline cls_arg cls_arg_buffer(cls_buffer buffer) {
     cls_arg arg;
     arg.kind = CLS_ARG_BUFFER;
     arg.access = CLS_ACCESS_UNKNOWN;
+    arg.type = CLS_ARG_ANY;
     arg.size = 0;
     arg.u.buffer = buffer;
     return arg;
@@ -105,6 +117,7 @@ static inline cls_arg cls_arg_declared(cls_buffer buffer, cls_access access, siz
     cls_arg arg;
     arg.kind = CLS_ARG_BUFFER;
     arg.access = access;
+    arg.type = CLS_ARG_ANY;
     arg.size = bytes;
     arg.u.part.buffer = buffer;
     arg.u.part.offset = offset;
@@ -120,6 +133,7 @@ static inline cls_arg cls_arg_buffer_at(cls_buffer buffer, size_t offset, size_t
     cls_arg arg;
     arg.kind = CLS_ARG_BUFFER_PART;
     arg.access = CLS_ACCESS_UNKNOWN;
+    arg.type = CLS_ARG_ANY;
     arg.size = bytes;
     arg.u.part.buffer = buffer;
     arg.u.part.offset = offset;
@@ -144,6 +158,7 @@ static inline cls_arg cls_arg_local(size_t bytes) {
     cls_arg arg;
     arg.kind = CLS_ARG_LOCAL;
     arg.access = CLS_ACCESS_UNKNOWN;
+    arg.type = CLS_ARG_ANY;
     arg.size = bytes;
     arg.u.pointer = 0;
     return arg;
@@ -157,6 +172,7 @@ static inline cls_arg cls_arg_value(const void *value, size_t size) {
     cls_arg arg;
     arg.kind = CLS_ARG_VALUE;
     arg.access = CLS_ACCESS_UNKNOWN;
+    arg.type = CLS_ARG_ANY;
     arg.size = value ? size : 0;
     arg.u.pointer = value;
     if (value && size <= sizeof arg.u.bytes)
@@ -164,20 +180,41 @@ static inline cls_arg cls_arg_value(const void *value, size_t size) {
     return arg;
 }
 
+/** A value of a type that is compared with the parameter's. */
+static inline cls_arg cls_arg_typed(const void *value, size_t size, cls_arg_type type) {
+    cls_arg arg = cls_arg_value(value, size);
+    arg.type = type;
+    return arg;
+}
+
 /** A float argument. */
-static inline cls_arg cls_arg_f32(float value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_f32(float value) {
+    return cls_arg_typed(&value, sizeof value, CLS_ARG_FLOAT);
+}
 /** A double argument. */
-static inline cls_arg cls_arg_f64(double value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_f64(double value) {
+    return cls_arg_typed(&value, sizeof value, CLS_ARG_FLOAT);
+}
 /** An int argument. */
-static inline cls_arg cls_arg_i32(int32_t value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_i32(int32_t value) {
+    return cls_arg_typed(&value, sizeof value, CLS_ARG_INTEGER);
+}
 /** A long argument. */
-static inline cls_arg cls_arg_i64(int64_t value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_i64(int64_t value) {
+    return cls_arg_typed(&value, sizeof value, CLS_ARG_INTEGER);
+}
 /** A uchar argument. */
-static inline cls_arg cls_arg_u8(uint8_t value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_u8(uint8_t value) {
+    return cls_arg_typed(&value, sizeof value, CLS_ARG_INTEGER);
+}
 /** A uint argument. */
-static inline cls_arg cls_arg_u32(uint32_t value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_u32(uint32_t value) {
+    return cls_arg_typed(&value, sizeof value, CLS_ARG_INTEGER);
+}
 /** A ulong argument. */
-static inline cls_arg cls_arg_u64(uint64_t value) { return cls_arg_value(&value, sizeof value); }
+static inline cls_arg cls_arg_u64(uint64_t value) {
+    return cls_arg_typed(&value, sizeof value, CLS_ARG_INTEGER);
+}
 
 /**
  * The shape of a launch, in work-items. CUDA's <<<grid, block>>> is global = grid * block and local
@@ -226,8 +263,8 @@ static inline cls_launch cls_launch_3d(size_t x, size_t y, size_t z) {
  * context.
  * @retval CLS_ERROR_INVALID_VALUE  wrong dims or sizes, a local size above the kernel's or the
  *                                  device's limit, more __local memory than the device has, a wrong
- *                                  number of arguments, a value of another size than the
- *                                  parameter's (as far as the driver checks it), a parameter
+ *                                  number of arguments, a value of another type or size than the
+ *                                  parameter's (as far as the driver tells them), a parameter
  *                                  that is an image, or a part of a buffer that is of 0 bytes or
  *                                  not aligned; the detail has the alignment
  * @retval CLS_ERROR_INVALID_HANDLE the kernel, the stream or a buffer argument

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/text_file.h"
+#include "command/parameters.h"
 #include "driver/program.h"
 #include "driver/source_words.h"
 #include "stream/command.h"
@@ -19,6 +20,9 @@
 static void program_finalize(struct object *object) {
     struct program *program = (struct program *)(void *)object;
     program_release(program->cl);
+    free(program->source);
+    free(program->name);
+    free(program->options);
     context_put(program->context);
 }
 
@@ -56,6 +60,13 @@ static cls_status program_new(struct context *context, const struct program_spec
     object_retain(&context->object);
     program->context = context;
     program->cl = cl;
+    program->source = strdup(spec->source);
+    program->name = strdup(spec->name);
+    program->options = strdup(spec->options);
+    if (!program->source || !program->name || !program->options) {
+        object_release(&program->object);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a program");
+    }
     program->odd_groups = context->device->odd_groups && options_allow_odd_groups(spec->options);
     program->ignores_grid = source_ignores_grid(spec->source, spec->options);
     *out = program;
@@ -122,7 +133,7 @@ cls_status cls_program_destroy(cls_program handle) {
 
 /* --- kernels --- */
 
-static cls_status read_parameters(struct kernel *kernel, cl_kernel instance) {
+static cls_status read_kernel(struct kernel *kernel, cl_kernel instance) {
     const struct device *device = kernel->context->device;
     cls_status status = kernel_parameter_count(device, instance, &kernel->n_parameters);
     if (!status)
@@ -136,16 +147,13 @@ static cls_status read_parameters(struct kernel *kernel, cl_kernel instance) {
     kernel->has_group = kernel->group[0] != 0;
     const size_t line = device->max_local[0];
     kernel->max_line = kernel->max_group < line ? kernel->max_group : line;
-    kernel->parameters = calloc(kernel->n_parameters + 1, sizeof *kernel->parameters);
-    if (!kernel->parameters)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a kernel");
+    status = parameters_read(kernel, instance);
     kernel->takes_local = kernel->local_bytes != 0;
-    for (unsigned i = 0; i < kernel->n_parameters; i++) {
-        const enum parameter_kind kind = kernel_parameter(device, instance, i);
-        kernel->parameters[i] = kind;
+    for (unsigned i = 0; i < kernel->n_parameters && !status; i++) {
+        const unsigned kind = kernel->parameters[i].kind;
         kernel->takes_local |= kind == PARAMETER_UNKNOWN || kind == PARAMETER_LOCAL;
     }
-    return CLS_SUCCESS;
+    return status;
 }
 
 cls_status kernel_new(struct context *context, struct program *program, cl_program cl,
@@ -174,7 +182,7 @@ cls_status kernel_new(struct context *context, struct program *program, cl_progr
     kernel->label = interned;
     snprintf(kernel->name, sizeof kernel->name, "%s", function);
     atomic_store(&kernel->instances[0], instance);
-    status = read_parameters(kernel, instance);
+    status = read_kernel(kernel, instance);
     if (status)
         object_release(&kernel->object);
     else

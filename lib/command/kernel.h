@@ -15,6 +15,7 @@
 #include "stream/touch.h"
 
 struct context;
+struct parameter;
 struct program;
 
 enum { KERNEL_INSTANCES = 8 };
@@ -24,7 +25,7 @@ struct kernel {
     struct object object;
     struct context *context; /* retained, except by the library's own, which it owns */
     const char *label;       /* interned */
-    enum parameter_kind *parameters;
+    struct parameter *parameters;
     unsigned n_parameters;
     bool takes_local;      /* has or may have __local memory: each launch adds up its bytes */
     bool has_group;        /* the source fixes the group size (reqd_work_group_size) */
@@ -45,6 +46,7 @@ struct program {
     struct context *context; /* retained */
     cl_program cl;
     bool odd_groups, ignores_grid; /* of its kernels: takes_odd_groups, may_be_cut */
+    char *source, *name, *options; /* what it was built from */
 };
 
 extern struct object_pool program_pool, kernel_pool;

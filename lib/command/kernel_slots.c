@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "command/kernel.h"
+#include "command/parameters.h"
 #include "driver/kernel.h"
 #include "stream/context.h"
 #include "stream/stream.h"
@@ -119,6 +120,8 @@ cls_status kernel_slot_tell(struct kernel_slot *slot, unsigned i, const cls_arg 
     cls_status status = kernel_set_arg(slot->kernel->context->device, slot->instance, i,
                                        is_buffer ? sizeof memory : arg->size,
                                        is_buffer ? (const void *)&memory : value);
+    if (RARELY(status == CLS_ERROR_INVALID_VALUE))
+        return parameter_refused(slot, i, arg, cls_last_error_code());
     if (RARELY(status || i >= CACHED_ARGS || i > slot->n_cached))
         return status;
     slot->cached[i] = arg_cache_of(arg, memory);

@@ -7,6 +7,7 @@
 #include "command/kernel.h"
 #include "command/kernel_slots.h"
 #include "command/launch_groups.h"
+#include "command/parameters.h"
 #include "memory/buffer.h"
 #include "memory/part.h"
 #include "stream/context.h"
@@ -32,12 +33,13 @@ static cls_status check_local(const struct kernel *kernel, const struct launch_s
         size_t local = shape->local[i];
         if (!local || !is_multiple(shape->global[i], local))
             return error_set(CLS_ERROR_INVALID_VALUE,
-                             "local size %zu does not divide global size %zu in dimension %u",
-                             local, shape->global[i], i);
+                             "'%s': local size %zu does not divide global size %zu in dimension %u",
+                             kernel->label, local, shape->global[i], i);
         if (local > most[i])
-            return error_set(CLS_ERROR_INVALID_VALUE,
-                             "the device allows at most %zu work-items per group in dimension %u",
-                             most[i], i);
+            return error_set(
+                CLS_ERROR_INVALID_VALUE,
+                "'%s': a group of %zu work-items in dimension %u; the device allows %zu",
+                kernel->label, local, i, most[i]);
         if (__builtin_mul_overflow(group, local, &group) || group > kernel->max_group)
             return error_set(CLS_ERROR_INVALID_VALUE,
                              "'%s' allows at most %zu work-items per group", kernel->label,
@@ -67,9 +69,11 @@ COLD static cls_status take_group(const struct kernel *kernel, struct launch_sha
 static cls_status read_shape(const struct kernel *kernel, const cls_launch *launch,
                              struct launch_shape *out) {
     bool empty = false, overflows = false;
-    if (RARELY(!launch || launch->dims < 1 || launch->dims > 3))
-        return error_set(CLS_ERROR_INVALID_VALUE, "a launch has 1 to 3 dimensions, not %u",
-                         launch ? launch->dims : 0);
+    if (RARELY(!launch))
+        return error_set(CLS_ERROR_INVALID_VALUE, "'%s': the launch is null", kernel->label);
+    if (RARELY(launch->dims < 1 || launch->dims > 3))
+        return error_set(CLS_ERROR_INVALID_VALUE, "'%s': a launch has 1 to 3 dimensions, not %u",
+                         kernel->label, launch->dims);
     out->dims = launch->dims;
     out->has_local = false;
     out->cut = CUT_NONE;
@@ -82,7 +86,8 @@ static cls_status read_shape(const struct kernel *kernel, const cls_launch *laun
         overflows |= __builtin_mul_overflow(out->items, launch->global[i], &out->items);
     }
     if (!empty && overflows)
-        return error_set(CLS_ERROR_INVALID_VALUE, "the number of work-items overflows");
+        return error_set(CLS_ERROR_INVALID_VALUE, "'%s': the number of work-items overflows",
+                         kernel->label);
     if (empty)
         return CLS_SUCCESS;
     cls_status status = RARELY(kernel->has_group) ? take_group(kernel, out) : CLS_SUCCESS;
@@ -94,34 +99,6 @@ static cls_status read_shape(const struct kernel *kernel, const cls_launch *laun
 }
 
 /* --- arguments --- */
-
-_Static_assert(PARAMETER_BUFFER == CLS_ARG_BUFFER + 1 && PARAMETER_VALUE == CLS_ARG_VALUE + 1 &&
-                   PARAMETER_LOCAL == CLS_ARG_LOCAL + 1,
-               "a parameter's kind is that of its argument, from 1 on");
-
-static cls_status check_kind(const struct kernel *kernel, unsigned i, const cls_arg *arg) {
-    static const char *const names[] = {"", "a buffer", "a value", "__local memory",
-                                        "an image, which cannot be passed"};
-    enum parameter_kind has = kernel->parameters[i];
-    const bool is_buffer = arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART;
-    const enum parameter_kind wants =
-        is_buffer ? PARAMETER_BUFFER : (enum parameter_kind)(arg->kind + 1);
-    if (RARELY((unsigned)arg->kind > CLS_ARG_BUFFER_PART))
-        return error_set(CLS_ERROR_INVALID_VALUE,
-                         "argument %u is of an unknown kind; make it with cls_arg_*", i);
-    if (RARELY((unsigned)arg->access > CLS_ACCESS_READ_WRITE))
-        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u has an unknown cls_access", i);
-    if (RARELY(has != PARAMETER_UNKNOWN && has != wants))
-        return error_set(CLS_ERROR_INVALID_VALUE, "'%s': parameter %u is %s", kernel->label, i,
-                         names[has]);
-    if (is_buffer)
-        return CLS_SUCCESS;
-    if (!arg->size)
-        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u has 0 bytes", i);
-    if (arg->kind == CLS_ARG_VALUE && arg->size > sizeof arg->u.bytes && !arg->u.pointer)
-        return error_set(CLS_ERROR_INVALID_VALUE, "argument %u is a null pointer to a value", i);
-    return CLS_SUCCESS;
-}
 
 /* Returns the buffer if the stream's newest flight holds it and can lend its reference to the command; else NULL. */
 static struct buffer *borrow(const struct refs *lender, cls_buffer handle,
@@ -191,7 +168,7 @@ COLD static cls_status set_part(struct kernel_slot *slot, unsigned i, const cls_
 static cls_status set_one(struct kernel_slot *slot, unsigned i, const cls_arg *arg,
                           const struct refs *lender, struct command *command) {
     const bool known = kernel_slot_knows(slot, i, arg);
-    cls_status status = known && !arg->access ? CLS_SUCCESS : check_kind(slot->kernel, i, arg);
+    cls_status status = known && !arg->access ? CLS_SUCCESS : parameter_check(slot, i, arg);
     if (!status && arg->kind == CLS_ARG_BUFFER)
         return set_buffer(slot, i, arg, known, lender, command);
     if (!status && RARELY(arg->kind == CLS_ARG_BUFFER_PART))
@@ -236,9 +213,12 @@ COLD static cls_status check_local_memory(const struct kernel *kernel, const cls
 
 static cls_status check_call(const struct kernel *kernel, const cls_launch *launch,
                              const cls_arg *args, unsigned n_args, struct launch_shape *shape) {
-    if (RARELY(n_args != kernel->n_parameters || (n_args && !args)))
+    if (RARELY(n_args != kernel->n_parameters))
         return error_set(CLS_ERROR_INVALID_VALUE, "'%s' has %u parameters, not %u", kernel->label,
-                         kernel->n_parameters, args ? n_args : 0);
+                         kernel->n_parameters, n_args);
+    if (RARELY(n_args && !args))
+        return error_set(CLS_ERROR_INVALID_VALUE, "'%s': the list of %u arguments is null",
+                         kernel->label, n_args);
     cls_status status =
         RARELY(kernel->takes_local) ? check_local_memory(kernel, args, n_args) : CLS_SUCCESS;
     return status ? status : read_shape(kernel, launch, shape);

@@ -9,6 +9,7 @@
 #include "command/kernel_slots.h"
 #include "command/named_kernels.h"
 #include "command/op_kernel.h"
+#include "command/parameters.h"
 #include "memory/buffer.h"
 #include "memory/mempool.h"
 #include "stream/context.h"
@@ -209,11 +210,26 @@ static cls_status set_arg(const struct device *device, cl_kernel instance, unsig
     return kernel_set_arg(device, instance, i, sizeof memory, &memory);
 }
 
-static cls_status set_args(const struct device *device, cl_kernel instance,
-                           const struct op_arg *args, unsigned n_args) {
+/* Of a kernel that the user registered. */
+static cls_status check_parameter(const struct kernel_slot *slot, unsigned i,
+                                  const struct op_arg *arg) {
+    static const cls_arg_kind kinds[] = {[OP_ARG_BUFFER] = CLS_ARG_BUFFER,
+                                         [OP_ARG_VALUE] = CLS_ARG_VALUE,
+                                         [OP_ARG_LOCAL] = CLS_ARG_LOCAL};
+    const cls_arg given = {.kind = kinds[arg->kind], .size = arg->size};
+    return parameter_check(slot, i, &given);
+}
+
+static cls_status set_args(const struct kernel_slot *slot, const struct op_arg *args,
+                           unsigned n_args) {
+    const struct device *device = slot->kernel->context->device;
     cls_status status = CLS_SUCCESS;
-    for (unsigned i = 0; i < n_args && !status; i++)
-        status = set_arg(device, instance, i, &args[i]);
+    for (unsigned i = 0; i < n_args && !status; i++) {
+        if (slot->kernel->program)
+            status = check_parameter(slot, i, &args[i]);
+        if (!status)
+            status = set_arg(device, slot->instance, i, &args[i]);
+    }
     return status;
 }
 
@@ -267,7 +283,7 @@ cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct o
     kernel_command(slot, &command);
     command.u.launch.shape = launch_shape_1d(global, local);
     command.bytes = call->copies;
-    status = set_args(call->device, slot->instance, args, n_args);
+    status = set_args(slot, args, n_args);
     if (!status)
         status = keep_buffers(&command, args, n_args);
     return submit(call->stream, status, &command, args, n_args, &call->last_position);

@@ -70,6 +70,22 @@ enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kern
     }
 }
 
+bool kernel_parameter_text(const struct device *device, cl_kernel kernel, unsigned i,
+                           cl_kernel_arg_info what, char *text, size_t room) {
+    driver_enter(device);
+    cl_int code = clGetKernelArgInfo(kernel, i, what, room, text, NULL);
+    driver_leave(device);
+    return code == CL_SUCCESS;
+}
+
+bool kernel_takes_any_size(const struct device *device, cl_kernel kernel, unsigned i) {
+    static const char bytes[4093];
+    driver_enter(device);
+    cl_int code = clSetKernelArg(kernel, i, sizeof bytes, bytes);
+    driver_leave(device);
+    return code == CL_SUCCESS;
+}
+
 bool kernel_parameter_is_const(const struct device *device, cl_kernel kernel, unsigned i) {
     cl_kernel_arg_type_qualifier type = 0;
     cl_kernel_arg_address_qualifier space = 0;

@@ -18,6 +18,13 @@ enum parameter_kind {
 cls_status kernel_parameter_count(const struct device *device, cl_kernel kernel, unsigned *out);
 enum parameter_kind kernel_parameter(const struct device *device, cl_kernel kernel, unsigned i);
 
+/* The name or the type's name of a parameter; false where the driver does not tell it or `room` is too small. */
+bool kernel_parameter_text(const struct device *device, cl_kernel kernel, unsigned i,
+                           cl_kernel_arg_info what, char *text, size_t room);
+
+/* Whether the driver takes a value of a size that hardly any type has; argument `i` is to be set anew then. */
+bool kernel_takes_any_size(const struct device *device, cl_kernel kernel, unsigned i);
+
 /* Whether a pointer parameter points to const; false also where the driver does not say. */
 bool kernel_parameter_is_const(const struct device *device, cl_kernel kernel, unsigned i);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/rare.h"
 #include "base/text.h"
 #include "driver/build_log.h"
 #include "driver/cache_claim.h"
@@ -175,6 +176,25 @@ void program_release(cl_program program) {
     driver_end(NULL);
 }
 
+/* "f;g" as "f g"; false where the driver does not tell. */
+static bool list_kernels(cl_program program, char *text, size_t room) {
+    if (clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, room, text, NULL) != CL_SUCCESS)
+        return false;
+    for (char *at = text; (at = strchr(at, ';')) != NULL; at++)
+        *at = ' ';
+    return *text != '\0';
+}
+
+COLD static cls_status no_kernel(cl_program program, const char *name) {
+    char names[1024];
+    driver_enter(NULL);
+    const bool listed = list_kernels(program, names, sizeof names);
+    driver_leave(NULL);
+    return error_set_code(CLS_ERROR_NOT_FOUND, CL_INVALID_KERNEL_NAME,
+                          "the program has no kernel \"%s\"%s%s", name,
+                          listed ? "; its kernels: " : "", listed ? names : "");
+}
+
 cls_status program_create_kernel(cl_program program, const char *name, cl_kernel *out) {
     cl_int code;
     if (!driver_begin(NULL))
@@ -182,7 +202,7 @@ cls_status program_create_kernel(cl_program program, const char *name, cl_kernel
     cl_kernel kernel = clCreateKernel(program, name, &code);
     driver_end(NULL);
     if (code == CL_INVALID_KERNEL_NAME)
-        return error_set_code(CLS_ERROR_NOT_FOUND, code, "the program has no kernel \"%s\"", name);
+        return no_kernel(program, name);
     if (code != CL_SUCCESS)
         return driver_status(code, "clCreateKernel");
     *out = kernel;

@@ -2,6 +2,8 @@
 /* Kernels of the user's that are registered under a name, for the calls that take one. */
 #include "../support/rig.h"
 
+#include <string.h>
+
 #include <clstream/cast.h>
 #include <clstream/unary.h>
 #include <clstream/where.h>
@@ -49,6 +51,32 @@ static void test_a_registered_kernel_serves_by_its_name(void **state) {
     OK(cls_kernel_unregister(rig.context, "negative"));
     OK(cls_buffer_destroy(a));
     OK(cls_buffer_destroy(b));
+}
+
+/* Its parameters are compared with what a named call passes: some drivers would read past a value. */
+static void test_a_registered_kernel_of_other_parameters_is_refused(void **state) {
+    (void)state;
+    static const char wrong[] =
+        "typedef struct { ulong a, b; } two;\n"
+        "kernel void wide(global const float *in, ulong from, global float *out, ulong to, two n) {\n"
+        "    out[to] = in[from] + n.b;\n"
+        "}\n"
+        "kernel void value(global const float *in, ulong from, ulong out, ulong to, ulong n) {}\n";
+    cls_program own;
+    cls_kernel kernel;
+    cls_buffer cells = rig_cells(10);
+    const cls_array from = cls_array_of(cells, CLS_F32, 5), to = cls_array_at(cells, CLS_F32, 5, 5);
+    OK(cls_program_from_source(rig.context, wrong, "wrong.cl", NULL, &own));
+    for (int i = 0; i < 2; i++) {
+        OK(cls_kernel_create(own, i ? "value" : "wide", &kernel));
+        OK(cls_kernel_register(kernel, "wrong"));
+        OK(cls_kernel_destroy(kernel));
+        EXPECT(CLS_ERROR_INVALID_VALUE, cls_unary_named("wrong", from, to, NULL));
+        assert_non_null(strstr(cls_last_error_detail(), i ? "argument 2" : "argument 4"));
+    }
+    OK(cls_kernel_unregister(rig.context, "wrong"));
+    OK(cls_program_destroy(own));
+    OK(cls_buffer_destroy(cells));
 }
 
 static void test_a_registered_kernel_may_fix_its_group(void **state) {
@@ -148,6 +176,7 @@ static void test_a_registered_kernel_comes_before_the_librarys(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_registered_kernel_serves_by_its_name),
+        cmocka_unit_test(test_a_registered_kernel_of_other_parameters_is_refused),
         cmocka_unit_test(test_a_registered_kernel_may_fix_its_group),
         cmocka_unit_test(test_a_registered_kernel_is_launched_by_its_user_too),
         cmocka_unit_test(test_a_registered_kernel_comes_before_the_librarys),

@@ -410,11 +410,8 @@ static void test_an_image_cannot_be_passed(void **state) {
     OK(cls_program_destroy(of_images));
 }
 
-/* The size of a struct is known to the driver alone. */
 static void test_structs_of_a_wrong_size_are_refused(void **state) {
     (void)state;
-    if (rig_platform_is("Portable Computing Language"))
-        SKIP_BECAUSE("this driver does not check the size of a struct argument");
     cls_kernel by_value = kernel_of("by_value");
     cls_buffer cells = rig_cells(64);
     cls_launch one = cls_launch_1d(1);
@@ -427,6 +424,94 @@ static void test_structs_of_a_wrong_size_are_refused(void **state) {
     }
     OK(cls_buffer_destroy(cells));
     OK(cls_kernel_destroy(by_value));
+}
+
+/* Of each type that there is a function for, each is passed for each. */
+static void test_values_of_a_wrong_type_are_refused(void **state) {
+    (void)state;
+    static const char typed[] =
+        "typedef float real; typedef struct { int a; float b; } pair;\n"
+        "kernel void f32(global int *o, float n) { o[0] = (int)n; }\n"
+        "kernel void i32(global int *o, int n) { o[0] = n; }\n"
+        "kernel void i64(global int *o, long n) { o[0] = (int)n; }\n"
+        "kernel void u8(global int *o, uchar n) { o[0] = n; }\n"
+        "kernel void u32(global int *o, unsigned int n) { o[0] = (int)n; }\n"
+        "kernel void u64(global int *o, ulong n) { o[0] = (int)n; }\n"
+        "kernel void own(global int *o, real n) { o[0] = (int)n; }\n"
+        "kernel void structure(global int *o, pair n) { o[0] = n.a; }\n"
+        "kernel void vector3(global int *o, int3 n) { o[0] = n.x; }\n";
+    static const struct {
+        const char *name;
+        size_t size;
+        int floating; /* -1: the kernel's type is its own, and any is taken */
+    } kernels[] = {{"f32", 4, 1},  {"i32", 4, 0},        {"i64", 8, 0},
+                   {"u8", 1, 0},   {"u32", 4, 0},        {"u64", 8, 0},
+                   {"own", 4, -1}, {"structure", 8, -1}, {"vector3", 16, -1}};
+    const struct {
+        cls_arg arg;
+        int floating;
+    } given[] = {{cls_arg_f32(7), 1}, {cls_arg_f64(7), 1},
+                 {cls_arg_i32(7), 0}, {cls_arg_i64(7), 0},
+                 {cls_arg_u8(7), 0},  {cls_arg_u32(7), 0},
+                 {cls_arg_u64(7), 0}, {cls_arg_value("seven of sixteen", 16), -1}};
+    cls_program of_types;
+    cls_buffer cells = rig_cells(1);
+    const cls_launch one = cls_launch_1d(1);
+    OK(cls_program_from_source(rig.context, typed, "typed.cl", NULL, &of_types));
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        cls_kernel kernel;
+        OK(cls_kernel_create(of_types, kernels[k].name, &kernel));
+        for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+            const bool same = kernels[k].floating < 0 || given[i].floating < 0 ||
+                              kernels[k].floating == given[i].floating;
+            const bool fits = given[i].arg.size == kernels[k].size && same;
+            const cls_arg args[] = {cls_arg_buffer(cells), given[i].arg};
+            EXPECT(fits ? CLS_SUCCESS : CLS_ERROR_INVALID_VALUE,
+                   cls_kernel_launch(kernel, &one, args, 2, NULL));
+            if (fits)
+                continue;
+            char bytes[32];
+            snprintf(bytes, sizeof bytes, "of %zu bytes was given", given[i].arg.size);
+            assert_non_null(strstr(cls_last_error_detail(), kernels[k].name));
+            assert_non_null(strstr(cls_last_error_detail(), "argument 1"));
+            assert_non_null(strstr(cls_last_error_detail(), bytes));
+        }
+        OK(cls_kernel_destroy(kernel));
+    }
+    OK(cls_program_destroy(of_types));
+    OK(cls_buffer_destroy(cells));
+}
+
+/* What is wrong, of which kernel and argument, and what there is instead. */
+static void test_messages_name_what_they_are_about(void **state) {
+    (void)state;
+    cls_kernel reverse = kernel_of("reverse"), none;
+    cls_buffer cells = rig_cells(64);
+    const cls_launch four = {1, {4, 0, 0}, {4, 0, 0}};
+    const cls_arg good[] = {cls_arg_buffer(cells), cls_arg_local(16)};
+    const cls_arg empty[] = {good[0], cls_arg_local(0)}, value[] = {good[0], cls_arg_i32(1)};
+    const struct {
+        const cls_launch *launch;
+        const cls_arg *args;
+        unsigned n;
+        const char *part;
+    } bad[] = {
+        {&four, NULL, 2, "'reverse': the list of 2 arguments is null"},
+        {&four, good, 1, "'reverse' has 2 parameters, not 1"},
+        {NULL, good, 2, "'reverse': the launch is null"},
+        {&four, empty, 2, "'reverse': argument 1 is 0 bytes of __local memory"},
+        {&four, value, 2, "takes __local memory; an integer of 4 bytes was given"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        EXPECT(CLS_ERROR_INVALID_VALUE,
+               cls_kernel_launch(reverse, bad[i].launch, bad[i].args, bad[i].n, NULL));
+        if (!strstr(cls_last_error_detail(), bad[i].part))
+            fail_msg("\"%s\" has no \"%s\"", cls_last_error_detail(), bad[i].part);
+    }
+    EXPECT(CLS_ERROR_NOT_FOUND, cls_kernel_create(program, "revers", &none));
+    assert_non_null(strstr(cls_last_error_detail(), "by_eights"));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_kernel_destroy(reverse));
 }
 
 static void test_wrong_shapes_are_refused(void **state) {
@@ -556,6 +641,8 @@ int main(void) {
         cmocka_unit_test(test_wrong_arguments_are_refused),
         cmocka_unit_test(test_an_image_cannot_be_passed),
         cmocka_unit_test(test_structs_of_a_wrong_size_are_refused),
+        cmocka_unit_test(test_values_of_a_wrong_type_are_refused),
+        cmocka_unit_test(test_messages_name_what_they_are_about),
         cmocka_unit_test(test_wrong_shapes_are_refused),
         cmocka_unit_test(test_build_errors_show_file_line_and_log),
         cmocka_unit_test(test_programs_load_from_files),

@@ -147,7 +147,7 @@ static void bad_launch(const struct arg *arg, unsigned slot, struct bad_list *li
         add_bad(list, "a shape that is none", CLS_ERROR_INVALID_VALUE, of_pointer(&shapes[i]));
 }
 
-enum { LAUNCH_ARGS = 2, LAUNCHES = 14 };
+enum { LAUNCH_ARGS = 2, LAUNCHES = 15 };
 
 static union value good_args(const struct arg *arg, unsigned slot) {
     static cls_arg args[LAUNCH_ARGS];
@@ -179,7 +179,10 @@ static void bad_args(const struct arg *arg, unsigned slot, struct bad_list *list
         {cls_arg_buffer(of->live), cls_arg_u64(7), CLS_ERROR_INVALID_VALUE},
         {cls_arg_buffer(of->live), cls_arg_value(NULL, 4), CLS_ERROR_INVALID_VALUE},
         {cls_arg_buffer(of->live),
-         {(cls_arg_kind)9, CLS_ACCESS_UNKNOWN, 4, {NULL}},
+         {(cls_arg_kind)9, CLS_ACCESS_UNKNOWN, CLS_ARG_ANY, 4, {NULL}},
+         CLS_ERROR_INVALID_VALUE},
+        {cls_arg_buffer(of->live),
+         {CLS_ARG_VALUE, CLS_ACCESS_UNKNOWN, (cls_arg_type)9, 4, {NULL}},
          CLS_ERROR_INVALID_VALUE},
     };
     bad_pointer(arg, slot, list);
