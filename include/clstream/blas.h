@@ -8,9 +8,13 @@
  * stream and is ordered like any other, although CLBlast has no wait lists. The `_async` forms only
  * submit. The first call of a kind compiles kernels, for up to 10 s, on a thread of the library;
  * cls_blas_warmup does that ahead of time. A NULL stream means the default stream of the views'
- * context. Every function may be called from any thread. A program that
- * calls CLBlast itself too does so after one of these functions has succeeded: CLBlast 1.5 must not
- * be called by two threads at once the first time.
+ * context. Every function may be called from any thread.
+ *
+ * CLBlast keeps kernels, and by them the cl_context, until it is told to forget those of all
+ * contexts. The library does so at the end of each context that used these functions: the next
+ * calls in other contexts compile again. A program that calls CLBlast itself too does so after one
+ * of these functions has succeeded: CLBlast 1.5 must not be called by two threads at once the first
+ * time.
  *
  * A factor of 0, in the type of the views, leaves its operand unread, as in BLAS: what undefined
  * memory holds, NaN too, does not reach the result. So with `alpha` 0, or an inner length of 0, a

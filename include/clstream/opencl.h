@@ -4,8 +4,9 @@
  * Interoperation with OpenCL code. This is the only header that names cl_* types, and clstream.h
  * does not include it.
  *
- * The library retains the OpenCL objects that it wraps, and releases them when it no longer needs
- * them; the caller keeps its own reference. Objects that the library hands out are borrowed unless
+ * The library retains the OpenCL objects that it wraps, and releases them once the handle is
+ * destroyed and the work is done, a cl_context once all objects of the context are destroyed too;
+ * the caller keeps its own reference. Objects that the library hands out are borrowed unless
  * stated otherwise: the caller does not release them. The library cannot check an OpenCL object
  * before the driver reads it. A null object is CLS_ERROR_INVALID_VALUE, and a buffer or queue of
  * another context than the call's is CLS_ERROR_WRONG_CONTEXT; passing a released object is an error

@@ -145,11 +145,8 @@ const struct command_type type_foreign = {
 
 static int call_library(struct stream *stream, cl_command_queue queue,
                         const struct command *command) {
-    const int code =
-        command->u.library.call(stream->context->device, queue, command->u.library.arguments, NULL);
-    if (!code)
-        atomic_fetch_or(&stream->context->compiled_calls, command->u.library.compiled);
-    return code;
+    return command->u.library.call(stream->context->device, queue, command->u.library.arguments,
+                                   NULL);
 }
 
 static struct run_result run_library(struct stream *stream, struct command *command,
@@ -189,8 +186,8 @@ static const struct command_type type_library_inline = {.kind = CLS_COMMAND_FORE
 
 /* Whether the submitting thread may enqueue the call itself: nothing is left to compile, and the stream's own queue
  * is in order, so that the library needs no wait lists. */
-static bool may_go_inline(struct stream *stream, uint32_t compiled) {
-    if ((atomic_load(&stream->context->compiled_calls) & compiled) != compiled)
+static bool may_go_inline(struct stream *stream, bool compiled) {
+    if (!compiled)
         return false;
     pthread_mutex_lock(&stream->lock);
     const bool in_order = !stream->queue->traits.out_of_order;
@@ -228,7 +225,6 @@ cls_status op_library(struct op_call *call, const struct op_library_call *librar
     const bool in_place = may_go_inline(call->stream, library->compiled);
     command_init(&command, in_place ? &type_library_inline : &type_library, library->label);
     command.u.library.call = library->call;
-    command.u.library.compiled = library->compiled;
     command.u.library.arguments = malloc(library->bytes);
     if (!command.u.library.arguments)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a library's call");

@@ -127,8 +127,7 @@ struct op_library_call {
                 cl_event *event); /* returns a cl_int; `event` may be NULL */
     const void *arguments;        /* copied */
     size_t bytes;
-    uint32_t
-        compiled; /* this call's bit, noted on its first success: no kernels are left to compile */
+    bool compiled;     /* no kernels are left to compile */
     const char *label; /* static */
 };
 

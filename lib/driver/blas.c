@@ -120,35 +120,51 @@ static int (*const routines[BLAS_ROUTINES])(const struct blas_call *, cl_command
 
 bool blas_available(void) { return true; }
 
-static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned users;
+/* How often the cache has begun to be cleared or has been: a call that saw another number than there is now may have had
+ * its kernels taken away since. */
+static _Atomic uint32_t clearings;
 
-void blas_use(_Atomic bool *used) {
-    if (atomic_load(used))
-        return;
-    pthread_mutex_lock(&users_lock);
-    users += !atomic_load(used);
-    atomic_store(used, true);
-    pthread_mutex_unlock(&users_lock);
+/* `compiled` is a bit for each routine and type, below the number of clearings when the bits were set. */
+static uint64_t bit_of(const struct blas_call *call) {
+    _Static_assert(2 * BLAS_ROUTINES <= 32, "no bit for each routine and type");
+    return UINT64_C(1) << ((unsigned)call->routine * 2 + call->f64);
 }
 
-/* The cache is cleared under the lock, so that a context that begins to use CLBlast meanwhile compiles afterwards. */
-void blas_unuse(void) {
-    pthread_mutex_lock(&users_lock);
-    if (--users == 0) {
-        driver_enter(NULL);
-        CLBlastClearCache();
-        driver_leave(NULL);
-    }
-    pthread_mutex_unlock(&users_lock);
+static void note_compiled(const struct blas_call *call, uint32_t seen) {
+    const uint64_t none = (uint64_t)seen << 32;
+    uint64_t before = atomic_load(&call->user->compiled), after;
+    do {
+        if (before >> 32 > seen)
+            return;
+        after = (before >> 32 == seen ? before : none) | bit_of(call);
+    } while (!atomic_compare_exchange_weak(&call->user->compiled, &before, after));
+}
+
+bool blas_is_compiled(const struct blas_call *call) {
+    const uint64_t compiled = atomic_load(&call->user->compiled);
+    return compiled >> 32 == atomic_load(&clearings) && (compiled & bit_of(call));
+}
+
+void blas_forget(const struct blas_user *user) {
+    if (!atomic_load(&user->seen))
+        return;
+    clearings++;
+    driver_enter(NULL);
+    CLBlastClearCache();
+    driver_leave(NULL);
+    clearings++;
 }
 
 int blas_enqueue(const struct device *device, cl_command_queue queue, const void *arguments,
                  cl_event *event) {
     const struct blas_call *call = arguments;
+    const uint32_t seen = atomic_load(&clearings);
+    atomic_store(&call->user->seen, true);
     driver_enter(device);
     const int code = routines[call->routine](call, &queue, event);
     driver_leave(device);
+    if (!code)
+        note_compiled(call, seen);
     return code;
 }
 
@@ -207,9 +223,12 @@ cls_status blas_temporary(const struct device *device, cl_command_queue queue,
 
 bool blas_available(void) { return false; }
 
-void blas_use(_Atomic bool *used) { (void)used; }
+void blas_forget(const struct blas_user *user) { (void)user; }
 
-void blas_unuse(void) {}
+bool blas_is_compiled(const struct blas_call *call) {
+    (void)call;
+    return false;
+}
 
 int blas_enqueue(const struct device *device, cl_command_queue queue, const void *arguments,
                  cl_event *event) {

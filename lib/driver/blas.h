@@ -29,8 +29,15 @@ struct blas_operand {
     size_t offset, step, stride;
 };
 
+/* A context as CLBlast sees it. All zero at first. */
+struct blas_user {
+    _Atomic bool seen;         /* by CLBlast, which may hold programs of the cl_context */
+    _Atomic uint64_t compiled; /* private: routines whose kernels it has */
+};
+
 /* The arguments of a routine; members that it does not use are zero. */
 struct blas_call {
+    struct blas_user *user;
     enum blas_routine routine;
     bool f64;
     bool a_transposed, b_transposed;
@@ -47,18 +54,19 @@ bool blas_available(void);
 /* Reports CLS_ERROR_UNSUPPORTED and the reason why there is no BLAS. */
 cls_status blas_missing(void);
 
-/* CLBlast keeps the programs of every cl_context, and so the cl_context, until its cache is cleared as a whole: that
- * happens when the last context that used it ends. Call blas_use before any other call of CLBlast, with the context's
- * own flag, false at first; call blas_unuse once, if the flag is set, at the context's end. */
-void blas_use(_Atomic bool *used);
-void blas_unuse(void);
+/* Called at the end of a context: CLBlast gives up its programs, by which it keeps the cl_context. They cannot be told
+ * from those of other contexts, whose next calls compile again. */
+void blas_forget(const struct blas_user *user);
+
+/* Whether the routine runs without compiling anything. */
+bool blas_is_compiled(const struct blas_call *call);
 
 /* The bytes of temporary memory that a call needs; 0: none. `queue` is any queue of the device. It must succeed once
  * before the first blas_enqueue of the process. */
 cls_status blas_temporary(const struct device *device, cl_command_queue queue,
                           const struct blas_call *call, size_t *bytes);
 
-/* Enqueues the routine; may compile for seconds the first time. `arguments` is a struct blas_call; `event`, which may
+/* Enqueues the routine; may compile for seconds where blas_is_compiled is false. `arguments` is a struct blas_call; `event`, which may
  * be NULL, receives the event of the last command. Returns CL_SUCCESS, or a code of OpenCL or CLBlast. */
 int blas_enqueue(const struct device *device, cl_command_queue queue, const void *arguments,
                  cl_event *event);

@@ -91,12 +91,13 @@ cls_status blas_begin(struct blas_work *work, enum blas_routine routine, const c
     cls_status status = op_begin_kept(&work->op, stream, list, work->kept, n_views, blocking);
     if (status)
         return status;
-    blas_use(&work->op.context->uses_blas);
     status = check(work, last);
     if (status)
         return op_end(&work->op, status, blocking);
-    work->call = (struct blas_call){
-        .routine = routine, .f64 = work->op.views[0].dtype == CLS_F64, .batches = 1};
+    work->call = (struct blas_call){.user = &work->op.context->blas,
+                                    .routine = routine,
+                                    .f64 = work->op.views[0].dtype == CLS_F64,
+                                    .batches = 1};
     return CLS_SUCCESS;
 }
 
@@ -141,7 +142,7 @@ cls_status blas_submit(struct blas_work *work) {
         .call = blas_enqueue,
         .arguments = &work->call,
         .bytes = sizeof work->call,
-        .compiled = UINT32_C(1) << ((unsigned)routine * 2 + work->call.f64),
+        .compiled = blas_is_compiled(&work->call),
         .label = labels[routine][work->call.f64],
     };
     return status ? status : op_library(&work->op, &library);

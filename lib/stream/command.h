@@ -173,8 +173,7 @@ struct command {
             /* Enqueues, in order, on the queue; `event`, where not NULL, gets its last command's. */
             int (*call)(const struct device *device, cl_command_queue queue, const void *arguments,
                         cl_event *event);
-            void *arguments;   /* heap, freed by discard */
-            uint32_t compiled; /* bit of context.compiled_calls set by success */
+            void *arguments; /* heap, freed by discard */
         } library;
     } u;
 };

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "driver/blas.h"
 #include "driver/memory.h"
 #include "driver/program.h"
 #include "stream/engine.h"
@@ -23,8 +22,7 @@ static void context_finalize(struct object *object) {
     hooks.context_ends(context);
     queues_free(context);
     program_cache_destroy(context->programs);
-    if (atomic_load(&context->uses_blas))
-        blas_unuse();
+    blas_forget(&context->blas);
     context_close(context->device, context->cl);
     pthread_mutex_destroy(&context->lock);
 }

@@ -10,6 +10,7 @@
 
 #include "base/handle.h"
 #include "base/rare.h"
+#include "driver/blas.h"
 #include "driver/caps.h"
 #include "driver/device.h"
 #include "driver/queue.h"
@@ -44,14 +45,13 @@ struct context {
         lost_by;         /* the command whose failure lost the driver's context; NULL: well */
     _Atomic bool closed; /* destroyed by the user; streams and buffers may still hold it */
     cl_context cl;
-    _Atomic uint32_t compiled_calls; /* of foreign libraries: a bit for each that has its kernels */
-    _Atomic bool uses_blas;
     _Atomic unsigned holding[PRIORITIES]; /* streams with commands in their FIFO, by priority */
     _Atomic uint64_t memory_alive; /* bytes of buffers and of pools' blocks, for whoever observes */
     _Atomic bool
         hurt; /* a command failed in the driver: what it is still at work on is not known */
     _Atomic bool gave_up; /* work of some stream that could not be flushed */
     struct program_cache *programs;
+    struct blas_user blas;
     _Atomic(struct mempool *) mempool; /* the current one, retained; set under the lock; NULL: the
                                           default one, when it is needed */
 

@@ -10,20 +10,21 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
+#include <time.h>
 
 #include <clstream.h>
 
 #include "../support/patience.h"
+#include "stream/context.h"
 
 #ifdef HAVE_CLBLAST
 
-#define CL_TARGET_OPENCL_VERSION 120
 #include <clblast_c.h>
 
 enum { N = 16, WATCHDOG_S = 280 };
 
 static struct {
-    _Atomic int calls;
+    _Atomic int calls, clearings;
     pthread_t thread; /* of the last call */
     bool slow;        /* a call waits for `go` */
     sem_t entered, go;
@@ -50,6 +51,24 @@ CLBlastStatusCode __wrap_CLBlastSgemmWithTempBuffer(
     return __real_CLBlastSgemmWithTempBuffer(layout, ta, tb, m, n, k, alpha, a, a_offset, a_ld, b,
                                              b_offset, b_ld, beta, c, c_offset, c_ld, queue, event,
                                              temporary);
+}
+
+CLBlastStatusCode __real_CLBlastClearCache(void);
+CLBlastStatusCode __wrap_CLBlastClearCache(void);
+
+CLBlastStatusCode __wrap_CLBlastClearCache(void) {
+    const CLBlastStatusCode code = __real_CLBlastClearCache();
+    spy.clearings++;
+    return code;
+}
+
+/* Destroys a context, and waits for its end. */
+static void end(cls_context context) {
+    const struct timespec moment = {0, 1000 * 1000};
+    const long before = atomic_load(&context_pool.live);
+    OK(cls_context_destroy(context));
+    while (atomic_load(&context_pool.live) >= before)
+        nanosleep(&moment, NULL);
 }
 
 /* --- one context with what a product needs --- */
@@ -85,7 +104,7 @@ static int teardown(void **state) {
     OK(cls_stream_destroy(rig->other));
     OK(cls_buffer_destroy(rig->a));
     OK(cls_buffer_destroy(rig->c));
-    OK(cls_context_destroy(rig->context));
+    end(rig->context);
     return 0;
 }
 
@@ -138,6 +157,30 @@ static void warm_up_compiles(void **state) {
     OK(product(rig, rig->in_order));
     assert_int_equal(spy.calls, before + 1);
     assert_true(pthread_equal(spy.thread, pthread_self()));
+}
+
+/* Where the end of another context had CLBlast's kernels thrown away, they are compiled as if for the first time. */
+static void another_contexts_end_takes_the_kernels_away(void **state) {
+    const struct rig *rig = *state;
+    for (int round = 0; round < 2; round++) {
+        cls_context context;
+        cls_buffer x;
+        OK(product(rig, rig->in_order));
+        OK(cls_stream_synchronize(rig->in_order));
+        OK(product(rig, rig->in_order));
+        assert_true(pthread_equal(spy.thread, pthread_self()));
+        const int before = spy.clearings;
+        OK(cls_context_create(NULL, &context));
+        OK(cls_buffer_create(context, N * sizeof(float), &x));
+        if (round)
+            OK(cls_scal(2, cls_vector_of(x, CLS_F32, N), NULL));
+        OK(cls_buffer_destroy(x));
+        end(context);
+        assert_int_equal(spy.clearings, before + round);
+        OK(product(rig, rig->in_order));
+        expect_c(rig, N, rig->in_order);
+        assert_int_equal(pthread_equal(spy.thread, pthread_self()) != 0, !round);
+    }
 }
 
 static const char slow_source[] =
@@ -222,6 +265,7 @@ int main(void) {
         TEST(a_call_that_takes_long_holds_nobody_back),
         TEST(only_what_may_compile_needs_a_thread),
         TEST(warm_up_compiles),
+        TEST(another_contexts_end_takes_the_kernels_away),
         TEST(a_call_without_a_thread_waits_for_events),
         TEST(a_failed_call_poisons_its_stream_by_name),
         TEST(a_call_refused_at_once_changes_nothing),
