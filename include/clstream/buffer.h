@@ -70,14 +70,18 @@ CLS_API cls_status cls_host_alloc(cls_context context, size_t bytes, void **out)
  */
 CLS_API cls_status cls_host_free(void *memory);
 
-/** Copies `bytes` bytes of host memory to a buffer. */
+/**
+ * Copies `bytes` bytes of host memory to a buffer. The memory must stay unchanged until the copy is
+ * done, except by work that the copy comes after: unlike cudaMemcpyAsync, the call copies no pageable
+ * memory before it returns. CLSTREAM_CHECK=race finds changes (check.h).
+ */
 CLS_API cls_status cls_copy_h2d_async(cls_buffer dst, size_t dst_offset, const void *src,
                                       size_t bytes, cls_stream stream);
 /** Like cls_copy_h2d_async, and waits for the copy. */
 CLS_API cls_status cls_copy_h2d(cls_buffer dst, size_t dst_offset, const void *src, size_t bytes,
                                 cls_stream stream);
 
-/** Copies `bytes` bytes of a buffer to host memory. */
+/** Copies `bytes` bytes of a buffer to host memory, which holds them once the copy is done. */
 CLS_API cls_status cls_copy_d2h_async(void *dst, cls_buffer src, size_t src_offset, size_t bytes,
                                       cls_stream stream);
 /** Like cls_copy_d2h_async, and waits for the copy. */

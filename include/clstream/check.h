@@ -37,6 +37,20 @@
  *
  * While the checker is off, the calls below check their arguments and do nothing else. Every
  * function may be called from any thread, and from host functions.
+ *
+ * **Host memory of uploads.** Stores of plain C code are not seen, but their effect is: the checker
+ * sums up the source of an upload when it is submitted and again when it has been read, and reports
+ * a difference, with the name of the copy. An upload has been read when its copy is done; a pageable
+ * copy that the library stages, when its last byte is in the staging memory. Downloads into the
+ * memory that were submitted earlier, and host functions, callbacks and foreign calls that the upload
+ * comes after, may change it. The finding is a possible one if the upload still waited for the
+ * program when it was submitted: for a signal, a cl_event or such a function, before which the
+ * program may have made the change on purpose. Then it declares the change with
+ * cls_check_host_access. Not seen are: a change that is undone; a change while a function that the
+ * upload comes after runs, or after a download into the memory was submitted; changes after
+ * cls_event_get_cl, by whose result the program may know that the copy is done; uploads on queues of
+ * the program's (cls_stream_wrap). A thread that reads the target of a download too early is not
+ * seen, unless it declares that access.
  */
 #ifndef CLSTREAM_CHECK_H
 #define CLSTREAM_CHECK_H
@@ -81,8 +95,8 @@ typedef struct cls_check_counts {
     size_t size;       /**< sizeof(cls_check_counts) */
     int on;            /**< nonzero: the checker is on */
     uint64_t commands; /**< commands that were checked */
-    uint64_t races;    /**< pairs of commands, or of a command and a declared access */
-    uint64_t possible; /**< pairs in which one access is known by its buffer only */
+    uint64_t races;    /**< pairs of commands, or of a command and an access of the host */
+    uint64_t possible; /**< such pairs where one access may not be made, or may be in order */
     /**
      * Times that accesses were forgotten unchecked to limit memory. If memory is too short even to
      * remember an order, the checker compares nothing until the streams of that time are gone.
@@ -102,9 +116,9 @@ CLS_API cls_status cls_check_get_counts(cls_check_counts *counts);
 /** One finding. Start with CLS_CHECK_FINDING_INIT. */
 typedef struct cls_check_finding {
     size_t size;    /**< sizeof(cls_check_finding) */
-    int possible;   /**< nonzero: one access is known by its buffer only */
-    char text[768]; /**< both commands with their streams, the bytes, and the missing
-                         synchronization */
+    int possible;   /**< nonzero: one access is known by its buffer only, or is a change that the
+                         upload may wait for */
+    char text[768]; /**< both commands with their streams, the bytes, and what would order them */
 } cls_check_finding;
 
 #define CLS_CHECK_FINDING_INIT \

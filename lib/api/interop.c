@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "check/explain.h"
+#include "check/race.h"
 #include "command/foreign.h"
 #include "driver/event.h"
 #include "driver/memory.h"
@@ -69,6 +70,8 @@ cls_status cls_stream_wrap(cls_context handle, cl_command_queue cl, cls_stream *
         if (status)
             queue_unuse(context, queue);
     }
+    if (!status && race_on())
+        race_waits_outside();
     if (!status)
         *out = object_handle(&stream->object);
     context_put(context);
@@ -146,6 +149,8 @@ cls_status cls_event_get_cl(cls_event handle, cl_event *out) {
     if (!stream)
         return error_set(CLS_ERROR_INVALID_STATE, "the event was never recorded");
     status = position_event(stream, position, out);
+    if (!status && race_on())
+        race_event_exported();
     stream_put(stream);
     return status;
 }
@@ -195,6 +200,8 @@ cls_status cls_stream_wait_cl(cls_stream handle, cl_event event) {
     cls_status status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
+    if (race_on())
+        race_waits_outside();
     struct dep dep = {.event_ref = NULL};
     status = foreign_event(stream->context->device, event, &dep.event_ref);
     if (!status)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/race_host.h"
 #include "check/race_report.h"
 #include "check/race_state.h"
 #include "stream/command.h"
@@ -122,7 +123,7 @@ bool race_actor(struct race_stream **by, uint64_t *position) {
 
 /* --- commands --- */
 
-static bool runs_user_code(const struct command *command) {
+bool race_runs_user_code(const struct command *command) {
     cls_command_kind kind = command->type->kind;
     return kind == CLS_COMMAND_HOST || kind == CLS_COMMAND_CALLBACK || kind == CLS_COMMAND_FOREIGN;
 }
@@ -136,7 +137,28 @@ static void tell_wait(struct race_stream *by, struct race_stream *other, uint64_
     by->waits = by->waits || by->changed || by->kept;
 }
 
+/* The host memory of a copy: false, it has none. */
+static bool find_host(const struct touches *touches, struct touch *host) {
+    for (size_t i = 0; i < touches->count; i++)
+        if (!touches->items[i].root) {
+            *host = touches->items[i];
+            return true;
+        }
+    return false;
+}
+
+void race_submits(const struct touches *touches) {
+    struct touch host;
+    if (!find_host(touches, &host) || !host.write)
+        return;
+    race_lock();
+    race_host_overwrites(&host.span);
+    race_unlock();
+}
+
 void race_submitted(struct stream *stream, const struct command *command, struct touches *touches) {
+    struct touch host;
+    const bool has_host = find_host(touches, &host);
     race_lock();
     struct race_stream *by = race_know(stream);
     if (by) {
@@ -144,12 +166,13 @@ void race_submitted(struct stream *stream, const struct command *command, struct
             .by = by,
             .kind = RACE_COMMAND,
             .position = command->position,
-            .u.command = {command_label(command), runs_user_code(command), *touches}};
+            .u.command = {command_label(command), race_runs_user_code(command), *touches}};
         if (actor.by)
             tell_wait(by, actor.by, actor.position);
         race_tell(&op);
         by->told = command->position;
         by->waits = false;
+        race_host_submitted(by, stream, command, has_host ? &host : NULL);
         race_count_command();
     } else {
         touches_free(touches);
@@ -199,8 +222,33 @@ void race_declared(struct touches *touches) {
                                   .clock = race_history_at(&actor.by->history, actor.position),
                                   .late = true};
     race_visit(&visitor, touches);
+    for (size_t i = 0; i < touches->count && !actor.by; i++) {
+        const struct touch *touch = &touches->items[i];
+        if (!touch->root && touch->write)
+            race_host_forget(touch->span.start, touch->span.start + touch->span.width);
+    }
     race_unlock();
     touches_free(touches);
+}
+
+void race_retired(struct stream *stream, uint64_t position) {
+    race_lock();
+    if (stream->race)
+        race_host_retired(stream->race, stream, position);
+    race_unlock();
+}
+
+void race_was_read(struct stream *stream, uint64_t position, uint64_t sum) {
+    race_lock();
+    if (stream->race)
+        race_host_was_read(stream->race, position, sum);
+    race_unlock();
+}
+
+void race_event_exported(void) {
+    race_lock();
+    race_host_forget_all();
+    race_unlock();
 }
 
 /* --- order --- */
@@ -255,6 +303,7 @@ void race_enter(struct stream *stream, const struct command *command) {
     if (actor.by) {
         race_hold(actor.by, 1);
         race_reach(actor.by, actor.position);
+        race_host_enter(actor.by, actor.position);
     }
     race_unlock();
 }
@@ -264,6 +313,12 @@ void race_leave(void) {
     if (actor.by)
         race_hold(actor.by, -1);
     actor = (struct actor){0};
+    race_unlock();
+}
+
+void race_waits_outside(void) {
+    race_lock();
+    race_host_waits_outside();
     race_unlock();
 }
 
@@ -277,6 +332,7 @@ void race_forget_stream(struct stream *stream) {
     race_lock();
     if (stream->race) {
         race_reach(stream->race, RACE_ALL);
+        race_host_forget_stream(stream->race);
         race_hold(stream->race, -1);
     }
     stream->race = NULL;

@@ -50,6 +50,9 @@ void race_unlock(void);
 
 /* --- what happens; all only while the checker is on --- */
 
+/* A command is about to be submitted, and may run before race_submitted is called. Under the stream's lock. */
+void race_submits(const struct touches *touches) COLD;
+
 /* A command was submitted and has its position; takes over `touches`. Under the stream's lock. */
 void race_submitted(struct stream *stream, const struct command *command,
                     struct touches *touches) COLD;
@@ -74,6 +77,18 @@ void race_signals(const void *source, uint64_t value, struct stream *stream, uin
 void race_waits_signal(struct stream *stream, const void *source, uint64_t value);
 void race_observed_signal(const void *source, uint64_t value);
 void race_forget_signals(const void *source);
+
+/* Positions up to this one are about to be retired, under the stream's lock. */
+void race_retired(struct stream *stream, uint64_t position) COLD;
+
+/* A staged upload has read its host memory, with this checksum (base/checksum.h), and will not do so again. */
+void race_was_read(struct stream *stream, uint64_t position, uint64_t sum) COLD;
+
+/* The program gets a cl_event of a stream's work, and may learn by it that the work is done. */
+void race_event_exported(void);
+
+/* A stream is to wait for a cl_event of the program's, or work on its queue. */
+void race_waits_outside(void);
 
 /* The thread runs the user's code for a command of the stream, until race_leave. */
 void race_enter(struct stream *stream, const struct command *command);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/race_host.h"
 #include "check/race_report.h"
 #include "check/race_state.h"
 #include "driver/memory.h"
@@ -66,16 +67,15 @@ static void note_pair(void *context, const struct race_access *other, size_t sta
     while (i < visit->n_pairs && (visit->streams[i] != other->by->id ||
                                   visit->pairs[i].first.position != other->position))
         i++;
-    if (i == MAX_PAIRS || (i < visit->n_pairs && (possible || !visit->pairs[i].possible)))
+    if (i == MAX_PAIRS || (i < visit->n_pairs && (possible || !race_is_possible(&visit->pairs[i]))))
         return;
     visit->n_pairs += i == visit->n_pairs;
     visit->streams[i] = other->by->id;
     memcpy(visit->names[i], other->by->name, sizeof visit->names[i]);
     visit->pairs[i] = (struct race_finding){
-        .first = {visit->names[i], other->label, other->position, other->write},
+        .first = {visit->names[i], other->label, other->position, other->write, other->possible},
         .second = {access->by ? access->by->name : NULL, access->label, access->position,
-                   access->write},
-        .possible = possible,
+                   access->write, access->possible},
         .host = !visit->touch->root,
         .bytes = visit->touch->bytes,
         .start = start - visit->touch->origin,
@@ -133,6 +133,7 @@ static const struct race_rules forgetting = {.settled = settled, .hold = race_ho
 
 void race_forget_all(void) {
     struct memory *memory, *next;
+    race_host_forget_all();
     race_shadow_forget(&host_memory, 0, SIZE_MAX, &forgetting);
     HASH_ITER(hh, memories, memory, next) {
         race_shadow_forget(&memory->shadow, 0, SIZE_MAX, &forgetting);
@@ -169,5 +170,6 @@ void race_forget_host(const void *memory, size_t bytes) {
     race_lock();
     race_forget_kept(NULL, start, start + bytes);
     race_shadow_forget(&host_memory, start, start + bytes, &forgetting);
+    race_host_forget(start, start + bytes);
     race_unlock();
 }

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/sized.h"
+#include "base/text.h"
 #include "check/race.h"
 
 enum { KEPT = 256, PRINTED = 100 };
@@ -49,65 +50,126 @@ void race_report_start(void) {
 void race_count_command(void) { counts.commands++; }
 void race_count_forgotten(void) { counts.forgotten++; }
 
-static void describe_side(char *text, size_t room, const struct race_side *side) {
-    const char *does = side->write ? "writes" : "reads";
-    if (!side->stream)
-        snprintf(text, room, "the host %s", does);
+/* --- texts --- */
+
+static void describe_side(struct text *text, const struct race_side *side) {
+    static const char *const verbs[2][2] = {{"reads", "writes"}, {"may read", "may write"}};
+    const char *verb = verbs[side->possible][side->write];
+    if (side->stream)
+        text_printf(text, "command %" PRIu64 " of stream '%s' ('%s') %s", side->position,
+                    side->stream, side->label, verb);
     else
-        snprintf(text, room, "'%s' (stream '%s', command %" PRIu64 ") %s", side->label,
-                 side->stream, side->position, does);
+        text_printf(text, "the host %s", verb);
 }
 
-static void describe_bytes(char *text, size_t room, const struct race_finding *finding) {
+static void describe_bytes(struct text *text, const struct race_finding *finding) {
+    const size_t n = finding->end - finding->start;
     if (finding->host)
-        snprintf(text, room, "%zu bytes of host memory at %p", finding->end - finding->start,
-                 (void *)(uintptr_t)finding->start);
+        text_printf(text, "%zu byte%s of host memory at %p", n, n == 1 ? "" : "s",
+                    (void *)(uintptr_t)finding->start);
+    else if (n == 1)
+        text_printf(text, "byte %zu of a buffer of %zu bytes", finding->start, finding->bytes);
     else
-        snprintf(text, room, "bytes [%zu, %zu) of a buffer of %zu", finding->start, finding->end,
-                 finding->bytes);
+        text_printf(text, "bytes %zu to %zu of a buffer of %zu bytes", finding->start,
+                    finding->end - 1, finding->bytes);
 }
 
-static void describe_edge(char *text, size_t room, const struct race_finding *finding) {
+/* How to put the second access behind the first one. */
+static void describe_remedy(struct text *text, const struct race_finding *finding) {
     const struct race_side *first = &finding->first, *second = &finding->second;
     if (second->stream)
-        snprintf(text, room,
-                 "record an event on '%s' after command %" PRIu64
-                 " and let '%s' wait for it before command %" PRIu64,
-                 first->stream, first->position, second->stream, second->position);
+        text_printf(
+            text,
+            "Neither waits for the other: record an event on '%s' after its command %" PRIu64
+            ", and make '%s' wait for it before its command %" PRIu64 ".",
+            first->stream, first->position, second->stream, second->position);
     else
-        snprintf(text, room,
-                 "synchronize '%s', or an event recorded on it after command %" PRIu64
-                 ", before the access",
-                 first->stream, first->position);
+        text_printf(text,
+                    "The host does not wait for the command: before the access, synchronize with "
+                    "'%s', or with an event recorded on it after command %" PRIu64 ".",
+                    first->stream, first->position);
 }
 
-static void describe(char *text, size_t room, const struct race_finding *finding) {
-    char first[192], second[192], bytes[96], edge[224];
-    describe_side(first, sizeof first, &finding->first);
-    describe_side(second, sizeof second, &finding->second);
-    describe_bytes(bytes, sizeof bytes, finding);
-    describe_edge(edge, sizeof edge, finding);
-    snprintf(text, room, "%srace: %s and %s %s; nothing orders them: %s",
-             finding->possible ? "possible " : "", first, second, bytes, edge);
+/* How to say exactly what is accessed. */
+static void describe_declaration(struct text *text, const struct race_side *side) {
+    if (side->possible && side->stream)
+        text_printf(text,
+                    " If '%s' only reads, or only writes, or does neither there, pass its buffers "
+                    "by cls_arg_reads or cls_arg_writes.",
+                    side->label);
+    else if (side->possible)
+        text_printf(text, " If the host only reads or only writes, declare that instead.");
 }
 
-void race_report(const struct race_finding *finding) {
-    cls_check_finding said = {.size = sizeof said, .possible = finding->possible};
-    uint64_t number = counts.races + counts.possible;
-    ++*(finding->possible ? &counts.possible : &counts.races);
-    if (number >= PRINTED && n_kept == KEPT)
-        return;
-    describe(said.text, sizeof said.text, finding);
-    if (number < PRINTED)
-        fprintf(out, "clstream: %s\n", said.text);
+static void describe(struct text *text, const struct race_finding *finding) {
+    text_printf(text, "%srace: ", race_is_possible(finding) ? "possible " : "");
+    describe_side(text, &finding->first);
+    text_printf(text, " and ");
+    describe_side(text, &finding->second);
+    text_printf(text, " ");
+    describe_bytes(text, finding);
+    text_printf(text, ". ");
+    describe_remedy(text, finding);
+    describe_declaration(text, finding->first.possible ? &finding->first : &finding->second);
+}
+
+static void describe_change(struct text *text, const struct race_change *change) {
+    const struct race_side *copy = &change->copy;
+    text_printf(text,
+                "%srace: %zu bytes of host memory at %p were %s before command %" PRIu64
+                " of stream '%s' ('%s') had read them. The host does not wait for the copy: before "
+                "the %s, synchronize with '%s', or with an event recorded on it after command "
+                "%" PRIu64 ".",
+                change->possible ? "possible " : "", change->bytes,
+                (void *)(uintptr_t)change->start, change->gone ? "unmapped" : "changed",
+                copy->position, copy->stream, copy->label, change->gone ? "free" : "change",
+                copy->stream, copy->position);
+    if (change->possible)
+        text_printf(text, " If the copy waits for the change, by a signal or a host function, "
+                          "declare it with cls_check_host_access.");
+}
+
+/* --- publishing --- */
+
+/* Counts a finding; whether it is to be described. */
+static bool count(bool possible) {
+    const uint64_t number = counts.races + counts.possible;
+    ++*(possible ? &counts.possible : &counts.races);
     if (number == PRINTED)
         fprintf(out, "clstream: further races are only counted\n");
+    return number < PRINTED || n_kept < KEPT;
+}
+
+/* Takes over the text. */
+static void publish(bool possible, struct text *text) {
+    cls_check_finding finding = {.size = sizeof finding, .possible = possible};
+    snprintf(finding.text, sizeof finding.text, "%s",
+             text->failed ? "race: no memory to describe it" : text->bytes);
+    free(text->bytes);
+    if (counts.races + counts.possible <= PRINTED)
+        fprintf(out, "clstream: %s\n", finding.text);
     fflush(out);
     cls_check_finding *copy = n_kept < KEPT ? malloc(sizeof *copy) : NULL;
     if (!copy)
         return;
-    *copy = said;
+    *copy = finding;
     kept[n_kept++] = copy;
+}
+
+void race_report(const struct race_finding *finding) {
+    struct text text = {0};
+    if (!count(race_is_possible(finding)))
+        return;
+    describe(&text, finding);
+    publish(race_is_possible(finding), &text);
+}
+
+void race_report_change(const struct race_change *change) {
+    struct text text = {0};
+    if (!count(change->possible))
+        return;
+    describe_change(&text, change);
+    publish(change->possible, &text);
 }
 
 /* --- the caller's questions --- */

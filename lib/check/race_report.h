@@ -13,21 +13,34 @@ struct race_side {
     const char *label;
     uint64_t position;
     bool write;
+    bool possible; /* known by its buffer only */
 };
 
 struct race_finding {
     struct race_side first, second; /* the second may be the host's */
-    bool possible;                  /* one access is known by its buffer only */
     bool host;                      /* host memory, else a buffer */
     size_t bytes;                   /* size of the buffer */
     size_t start, end;
 };
+
+/* Host memory that changed before an upload had read it. */
+struct race_change {
+    struct race_side copy;
+    bool possible; /* the upload waits for the program, which may have made the change before */
+    bool gone;     /* the memory is not mapped any more */
+    size_t start, bytes; /* what is uploaded */
+};
+
+static inline bool race_is_possible(const struct race_finding *finding) {
+    return finding->first.possible || finding->second.possible;
+}
 
 /* Opens the report. */
 void race_report_start(void);
 
 /* All but race_report_start are called under the checker's lock. */
 void race_report(const struct race_finding *finding);
+void race_report_change(const struct race_change *change);
 void race_count_command(void);
 void race_count_forgotten(void);
 

@@ -12,8 +12,12 @@
 
 struct context;
 struct race_op;
+struct race_pending;
 struct race_known;
 struct race_source;
+
+/* Pending commands that use host memory, or may. The downloads and the user code may write it. */
+enum { RACE_UPLOADS, RACE_DOWNLOADS, RACE_USER_CODE, RACE_PENDING_KINDS };
 
 /* The checker's record of a stream. It outlives the stream while accesses of the stream are recorded, or operations of
  * it are kept. */
@@ -32,6 +36,7 @@ struct race_stream {
     struct race_history history;
     struct race_op *kept;                /* reported and not followed yet, in the stream's order */
     struct race_stream *previous, *next; /* list of the streams with kept operations */
+    struct race_pending *pending[RACE_PENDING_KINDS]; /* by position (check/race_host.c) */
 };
 
 /* --- operations reported for a stream (check/race_follow.c) --- */
@@ -101,6 +106,9 @@ void race_learn_all(struct race_clock *clock);
 
 /* The command whose user code this thread runs; false: none. */
 bool race_actor(struct race_stream **by, uint64_t *position);
+
+/* Whether the command is a host function, a callback or a foreign call. */
+bool race_runs_user_code(const struct command *command);
 
 /* A reference more or less; the last one frees the record. */
 void race_hold(struct race_stream *by, int more);

@@ -5,6 +5,7 @@
 
 #include <utlist.h>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/mover.h"
 #include "driver/event.h"
@@ -12,6 +13,7 @@
 #include "memory/buffer.h"
 #include "stream/context.h"
 #include "stream/handover.h"
+#include "stream/hooks.h"
 #include "stream/stream.h"
 #include "stream/touch.h"
 #include "stream/waiter.h"
@@ -158,6 +160,7 @@ struct staged {
     char *host;
     bool to_device;
     bool unflushed;           /* the last flush failed */
+    struct checksum packed;   /* under the race checker: of what an upload has read */
     struct slot slots[DEPTH]; /* a ring, oldest at `first` */
     unsigned first, count;
 };
@@ -244,6 +247,8 @@ static cls_status start_piece(struct staged *staged, const struct rect_2d *piece
     slot->piece = *piece;
     if (staged->to_device)
         pack(slot->chunk->pinned.host, staged->host, piece);
+    if (staged->to_device && race_on())
+        checksum_add(&staged->packed, slot->chunk->pinned.host, piece->width * piece->height);
     slot->event = NULL;
     status = enqueue_piece(staged, slot, previous);
     if (slot->event)
@@ -253,7 +258,8 @@ static cls_status start_piece(struct staged *staged, const struct rect_2d *piece
     return status;
 }
 
-static struct run_result copy_call(struct staged *staged, const struct rect_2d *rect) {
+static struct run_result copy_call(struct staged *staged, const struct rect_2d *rect,
+                                   uint64_t position) {
     struct run_result result = {.status = CLS_SUCCESS};
     struct cut cut = {rect, 0, 0};
     struct rect_2d piece;
@@ -266,13 +272,15 @@ static struct run_result copy_call(struct staged *staged, const struct rect_2d *
         if (result.status)
             result.code = cls_last_error_code();
     }
+    if (!result.status && staged->to_device && race_on())
+        hooks.race.was_read(staged->stream, position, checksum_value(&staged->packed));
     while (staged->count)
         end_oldest(staged, &result);
     return result;
 }
 
-static struct run_result run_staged(struct stream *stream, cl_mem memory, void *host,
-                                    bool to_device, const struct rect_2d *rect) {
+static struct run_result run_staged(struct stream *stream, uint64_t position, cl_mem memory,
+                                    void *host, bool to_device, const struct rect_2d *rect) {
     struct staged staged = {.stream = stream,
                             .device = stream->context->device,
                             .memory = memory,
@@ -282,7 +290,7 @@ static struct run_result run_staged(struct stream *stream, cl_mem memory, void *
     staged.queue = stream->queue->cl;
     staged.out_of_order = stream->queue->traits.out_of_order;
     pthread_mutex_unlock(&stream->lock);
-    return copy_call(&staged, rect);
+    return copy_call(&staged, rect, position);
 }
 
 static struct rect_2d as_rect(struct range_1d range) {
@@ -293,27 +301,29 @@ static struct run_result staged_write(struct stream *stream, struct command *com
                                       cls_status so_far) {
     struct rect_2d rect = as_rect(command->u.copy.range);
     (void)so_far;
-    return run_staged(stream, command->u.copy.to, command->u.copy.host, true, &rect);
+    return run_staged(stream, command->position, command->u.copy.to, command->u.copy.host, true,
+                      &rect);
 }
 
 static struct run_result staged_read(struct stream *stream, struct command *command,
                                      cls_status so_far) {
     struct rect_2d rect = as_rect(command->u.copy.range);
     (void)so_far;
-    return run_staged(stream, command->u.copy.from, command->u.copy.host, false, &rect);
+    return run_staged(stream, command->position, command->u.copy.from, command->u.copy.host, false,
+                      &rect);
 }
 
 static struct run_result staged_write_rect(struct stream *stream, struct command *command,
                                            cls_status so_far) {
     (void)so_far;
-    return run_staged(stream, command->u.rect.to, command->u.rect.host, true,
+    return run_staged(stream, command->position, command->u.rect.to, command->u.rect.host, true,
                       &command->u.rect.rect);
 }
 
 static struct run_result staged_read_rect(struct stream *stream, struct command *command,
                                           cls_status so_far) {
     (void)so_far;
-    return run_staged(stream, command->u.rect.from, command->u.rect.host, false,
+    return run_staged(stream, command->position, command->u.rect.from, command->u.rect.host, false,
                       &command->u.rect.rect);
 }
 

@@ -180,6 +180,8 @@ void fifo_finish_head(struct stream *stream) {
         observe_retired(stream, head->record, head->position, NULL);
     /* References are released before `retired` is published: whoever sees that may rely on it. */
     command_drop(head);
+    if (race_on())
+        hooks.race.retired(stream, head->position);
     atomic_store_explicit(&stream->retired, head->position, memory_order_release);
     free(head);
 }

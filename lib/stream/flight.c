@@ -18,6 +18,7 @@
 #include "stream/event_ref.h"
 #include "stream/exit.h"
 #include "stream/flight_state.h"
+#include "stream/hooks.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
 
@@ -255,6 +256,8 @@ static void retire_oldest(struct stream *stream) {
     if (!--flights->count)
         flights->newest = NULL;
     leave_flight(flights, flight);
+    if (race_on())
+        hooks.race.retired(stream, position);
     atomic_store_explicit(&stream->retired, position, memory_order_release);
 }
 

@@ -41,11 +41,14 @@ struct race_hooks {
     void (*prepare)(void);
     void (*meet_stream)(void);
     void (*forget_stream)(struct stream *stream);
+    void (*submits)(const struct touches *touches);
     void (*submitted)(struct stream *stream, const struct command *command,
                       struct touches *touches);
     void (*waits)(struct stream *stream, struct stream *other, uint64_t position);
     bool (*waits_open)(const struct stream *stream);
     void (*observed)(struct stream *stream, uint64_t position);
+    void (*retired)(struct stream *stream, uint64_t position);
+    void (*was_read)(struct stream *stream, uint64_t position, uint64_t sum);
     void (*enter)(struct stream *stream, const struct command *command);
     void (*leave)(void);
     void (*begins)(struct stream *stream, cl_mem memory);

@@ -149,6 +149,8 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     if (checked)
         touches_collect(&touches, stream, command, args);
     cls_status status = prepare(stream, command, &route, &held);
+    if (checked && !status)
+        hooks.race.submits(&touches);
     if (!RARELY(status))
         status = commit(stream, command, route);
     if (checked && status)

@@ -89,7 +89,7 @@ static void timeline(bool clean) {
 
 static const struct CMUnitTest tests[] = {
     PAIR("re-recorded event", re_recorded_event, false,
-         {"record an event on 'first' after command 1"}),
+         {"record an event on 'first' after its command 1"}),
     PAIR("wrong event", wrong_event, false, {NULL}),
     PAIR("wait before the record", wait_before_the_record, false, {NULL}),
     PAIR("wait after the command", wait_after_the_command, false, {NULL}),

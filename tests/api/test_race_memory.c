@@ -142,15 +142,16 @@ static void test_prefetches_order_each_other(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    PAIR("one memory, two buffers", one_memory_two_buffers, false, {"[0, 4) of a buffer of 256"}),
-    PAIR("parts of one buffer", parts_of_one_buffer, false, {"[1023, 1024) of a buffer of"}),
+    PAIR("one memory, two buffers", one_memory_two_buffers, false,
+         {"bytes 0 to 3 of a buffer of 256"}),
+    PAIR("parts of one buffer", parts_of_one_buffer, false, {"byte 1023 of a buffer of"}),
     PAIR("destroyed stream", destroyed_stream, false, {"stream 'gone'"}),
     PAIR("destroyed buffer", destroyed_buffer, false, {NULL}),
     PAIR("freed host memory", freed_host_memory, false, {"bytes of host memory"}),
     PAIR("free and use", free_and_use, false,
-         {"'fill' (stream 'second'", "'free' (stream 'first', command 1) writes"}),
+         {"of stream 'second' ('fill')", "command 1 of stream 'first' ('free') writes"}),
     PAIR("use before the malloc", use_before_the_malloc, false,
-         {"'malloc' (stream 'first', command 2) writes"}),
+         {"command 2 of stream 'first' ('malloc') writes"}),
     PAIR("reused memory", reused_memory, false, {"fill"}),
     cmocka_unit_test(test_prefetches_order_each_other),
 };
