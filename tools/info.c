@@ -43,6 +43,11 @@ static void print_value(const cls_capability *figure) {
     char text[VALUE_WIDTH * 4];
     if (strcmp(figure->unit, "bool") == 0)
         snprintf(text, sizeof text, "%s", figure->value != 0 ? "yes" : "no");
+    else if (strcmp(figure->unit, "trust") == 0)
+        snprintf(text, sizeof text, "%s",
+                 figure->value > 0    ? "right"
+                 : figure->value == 0 ? "wrong"
+                                      : "not tried");
     else
         snprintf(text, sizeof text, "%.6g %s", figure->value, figure->unit);
     printf("    %-*s %-*s ", NAME_WIDTH, figure->name, VALUE_WIDTH, text);

@@ -88,7 +88,11 @@ CLS_API cls_status cls_copy_d2h_async(void *dst, cls_buffer src, size_t src_offs
 CLS_API cls_status cls_copy_d2h(void *dst, cls_buffer src, size_t src_offset, size_t bytes,
                                 cls_stream stream);
 
-/** Copies `bytes` bytes from buffer to buffer, or within one buffer, on the device. */
+/**
+ * Copies `bytes` bytes from buffer to buffer, or within one buffer, on the device. A kernel of the
+ * library does it, and counts as a kernel, on drivers whose own copies cannot be used (`clstream
+ * info` lists that among the quirks); the same holds for fills.
+ */
 CLS_API cls_status cls_copy_d2d_async(cls_buffer dst, size_t dst_offset, cls_buffer src,
                                       size_t src_offset, size_t bytes, cls_stream stream);
 /** Like cls_copy_d2d_async, and waits for the copy. */

@@ -28,6 +28,8 @@ typedef struct cls_context_config {
 /**
  * Creates a context. NULL `config`: the default device. The caller destroys the context.
  * @retval CLS_ERROR_NO_DEVICE no device matches
+ * @retval CLS_ERROR_UNSUPPORTED the probes found the driver's reads, writes or order of commands
+ *                               wrong; the detail has the reason
  * @retval CLS_ERROR_OUT_OF_MEMORY
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
  * @retval CLS_ERROR_SHUTDOWN  the process is exiting

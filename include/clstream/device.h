@@ -50,8 +50,10 @@ typedef struct cls_device_info {
 typedef struct cls_capability {
     const char *name;    /**< for example "out_of_order_concurrent" */
     const char *meaning; /**< description, one line */
-    const char *unit;    /**< "bool", "ns", "GB/s" ... */
-    double value;        /**< 0 or 1 for a bool */
+    const char *unit;    /**< "bool", "ns", "GB/s" ...; "trust": a mechanism that the library relies
+                              on was tried, and its results compared */
+    double value;        /**< 0 or 1 for a bool; for a trust 1 right, 0 wrong (the quirk of the same
+                              meaning has what the library does about it), -1 not tried */
 } cls_capability;
 
 /**
@@ -91,7 +93,8 @@ CLS_API cls_status cls_device_find(const char *spec, size_t *index);
 CLS_API cls_status cls_device_get_capability(size_t index, size_t i, cls_capability *out);
 
 /**
- * Gets quirk `i` in force for device `index`.
+ * Gets quirk `i` in force for device `index`: the faults known of its driver, then those that the
+ * probes found, which run as in cls_device_get_capability.
  * @retval CLS_ERROR_NO_DEVICE    there is no device of this index
  * @retval CLS_ERROR_OUT_OF_RANGE `i` is past the last quirk
  */

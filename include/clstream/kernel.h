@@ -267,6 +267,8 @@ static inline cls_launch cls_launch_3d(size_t x, size_t y, size_t z) {
  *                                  parameter's (as far as the driver tells them), a parameter
  *                                  that is an image, or a part of a buffer that is of 0 bytes or
  *                                  not aligned; the detail has the alignment
+ * @retval CLS_ERROR_UNSUPPORTED    __local memory, or a part of a buffer, as an argument on a device
+ *                                  where the probes found that wrong (cls_device_get_quirk)
  * @retval CLS_ERROR_INVALID_HANDLE the kernel, the stream or a buffer argument
  * @retval CLS_ERROR_WRONG_CONTEXT  a buffer or the stream belongs to another context
  * @retval CLS_ERROR_OUT_OF_RANGE   a declared or passed part ends past the end of its buffer

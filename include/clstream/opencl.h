@@ -38,7 +38,8 @@ CLS_API cls_status cls_context_wrap(cl_context context, cl_device_id device, cls
  * Creates a buffer from the caller's cl_mem, which must be a buffer of the context's cl_context.
  * Sub-buffers of one memory object become separate buffers of the library: it does not know that
  * they overlap, and may not report CLS_ERROR_OVERLAP.
- * @retval CLS_ERROR_UNSUPPORTED the cl_mem is an image or a pipe
+ * @retval CLS_ERROR_UNSUPPORTED the cl_mem is an image or a pipe, or a sub-buffer on a device where
+ *                               the probes found these wrong
  */
 CLS_API cls_status cls_buffer_wrap(cls_context context, cl_mem memory, cls_buffer *out);
 
@@ -48,6 +49,8 @@ CLS_API cls_status cls_buffer_wrap(cls_context context, cl_mem memory, cls_buffe
  * the same queue. The library does not replace the queue: if it has no profiling, a timed event
  * gets the host time at which the library noticed that the work was done, which may be milliseconds
  * late.
+ * @retval CLS_ERROR_UNSUPPORTED an out-of-order queue on a device where the probes found that wait
+ *                               lists do not keep their order
  * @retval CLS_ERROR_WRONG_CONTEXT also a queue of another device of the context's cl_context
  */
 CLS_API cls_status cls_stream_wrap(cls_context context, cl_command_queue queue, cls_stream *out);

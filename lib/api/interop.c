@@ -34,6 +34,20 @@ cls_status cls_context_wrap(cl_context cl, cl_device_id id, cls_context *out) {
     return context_new(device, cl, out);
 }
 
+/* Refuses a sub-buffer where the driver does not find it. */
+static cls_status check_part(const struct context *context, cl_mem memory) {
+    static const enum trust relied_on[] = {TRUST_SUB_BUFFER_ARGUMENTS, TRUST_SUB_BUFFER_COPIES};
+    struct memory_place place;
+    for (unsigned i = 0; i < sizeof relied_on / sizeof relied_on[0]; i++) {
+        if (caps_trusts(context->caps, relied_on[i]))
+            continue;
+        memory_find(context->device, memory, &place);
+        if (place.root != memory)
+            return trust_refuse(context->device, relied_on[i]);
+    }
+    return CLS_SUCCESS;
+}
+
 cls_status cls_buffer_wrap(cls_context handle, cl_mem memory, cls_buffer *out) {
     struct context *context;
     struct buffer *buffer;
@@ -43,7 +57,9 @@ cls_status cls_buffer_wrap(cls_context handle, cl_mem memory, cls_buffer *out) {
     cls_status status = context_get(handle, &context);
     if (status)
         return status;
-    status = memory_adopt(context->device, context->cl, memory, &bytes);
+    status = check_part(context, memory);
+    if (!status)
+        status = memory_adopt(context->device, context->cl, memory, &bytes);
     if (!status) {
         status = buffer_new(context, memory, bytes, &buffer);
         if (status)

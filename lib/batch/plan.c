@@ -66,9 +66,14 @@ static cls_status build_kernels(struct batch *batch, const struct region *region
 
 static void cut_reduction(const struct batch *batch, const struct region *region,
                           struct step *step) {
-    const struct reduction_size size = {region->count,          step->shape.vector,
-                                        step->shape.local,      step->kernel->max_line,
-                                        step->finish->max_line, step->shape.shape != SHAPE_RUNS};
+    const struct reduction_size size = {
+        .count = region->count,
+        .vector = step->shape.vector,
+        .local = step->shape.local,
+        .part_limit = step->kernel->max_line,
+        .finish_limit = step->finish->max_line,
+        .alone = !caps_trusts(batch->context->caps, TRUST_LOCAL_ARGUMENTS),
+        .in_turn = step->shape.shape != SHAPE_RUNS};
     step->cut = reduction_cut_of(batch->context->device, &size);
 }
 

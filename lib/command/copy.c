@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of contiguous bytes: host to device, device to host, and buffer to buffer. */
 #include "base/error.h"
+#include "command/by_kernel.h"
 #include "command/copy_call.h"
 #include "memory/staging.h"
 #include "stream/context.h"
@@ -12,12 +13,6 @@ static cls_status write(struct target target, const struct command *command, str
                          command->u.copy.host, waits, event);
 }
 
-static cls_status read(struct target target, const struct command *command, struct wait_list waits,
-                       cl_event *event) {
-    return enqueue_read(target.device, target.queue, command->u.copy.from, command->u.copy.range,
-                        command->u.copy.host, waits, event);
-}
-
 static cls_status copy(struct target target, const struct command *command, struct wait_list waits,
                        cl_event *event) {
     return enqueue_copy(target.device, target.queue, command->u.copy.to, command->u.copy.to_offset,
@@ -26,8 +21,6 @@ static cls_status copy(struct target target, const struct command *command, stru
 
 static const struct command_type type_write = {
     .kind = CLS_COMMAND_COPY_H2D, .label = "copy_h2d", .enqueue = write, .touch = touch_copy};
-const struct command_type type_read = {
-    .kind = CLS_COMMAND_COPY_D2H, .label = "copy_d2h", .enqueue = read, .touch = touch_copy};
 static const struct command_type type_copy = {
     .kind = CLS_COMMAND_COPY_D2D, .label = "copy_d2d", .enqueue = copy, .touch = touch_copy};
 
@@ -119,8 +112,12 @@ static cls_status d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t 
         status = error_set(CLS_ERROR_OVERLAP, "source and destination overlap in one buffer");
     if (status)
         return copy_call_end(&t, status);
-    if (!bytes)
-        return copy_call_end(&t, CLS_SUCCESS);
+    const bool by_kernel = !caps_trusts(t.stream->context->caps, TRUST_ODD_COPIES);
+    if (!bytes || by_kernel) {
+        copy_call_end(&t, CLS_SUCCESS);
+        return bytes ? copy_by_kernel(dst, dst_offset, src, src_offset, bytes, stream, blocking)
+                     : CLS_SUCCESS;
+    }
     t.command.type = &type_copy;
     t.command.bytes = bytes;
     t.command.u.copy = (struct copy_arguments){.to = t.to->memory,

@@ -3,6 +3,7 @@
 
 #include "base/range.h"
 #include "stream/context.h"
+#include "stream/touch.h"
 
 enum { SMALL_COPY = 64 << 10 };
 
@@ -126,3 +127,14 @@ cls_status copy_call_submit(struct copy_call *call, bool blocking) {
         status = stream_wait(call->stream, position, WAIT_FOREVER);
     return copy_call_end(call, status);
 }
+
+/* --- the read that operations use too --- */
+
+static cls_status read(struct target target, const struct command *command, struct wait_list waits,
+                       cl_event *event) {
+    return enqueue_read(target.device, target.queue, command->u.copy.from, command->u.copy.range,
+                        command->u.copy.host, waits, event);
+}
+
+const struct command_type type_read = {
+    .kind = CLS_COMMAND_COPY_D2H, .label = "copy_d2h", .enqueue = read, .touch = touch_copy};

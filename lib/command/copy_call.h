@@ -64,6 +64,6 @@ cls_status copy_check_range(const struct buffer *buffer, size_t offset, size_t b
 /* CLS_ERROR_INVALID_VALUE for null memory, CLS_ERROR_OUT_OF_RANGE past the end of memory. */
 cls_status copy_check_host(const void *host, size_t bytes);
 
-extern const struct command_type type_read; /* command/copy.c */
+extern const struct command_type type_read;
 
 #endif

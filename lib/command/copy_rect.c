@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of 2-D rectangles: host to device, device to host, and buffer to buffer. */
 #include "base/error.h"
+#include "command/by_kernel.h"
 #include "command/copy_call.h"
-#include "command/op.h"
 #include "driver/memory.h"
-#include "driver/quirk.h"
 #include "memory/staging.h"
 #include "stream/context.h"
 #include "stream/touch.h"
@@ -39,10 +38,6 @@ static const struct command_type type_copy_rect = {.kind = CLS_COMMAND_COPY_D2D,
                                                    .label = "copy_rect_d2d",
                                                    .enqueue = copy_rect,
                                                    .touch = touch_rect};
-
-/* The work-items of the copy kernel are a multiple of GROUP, so that a group divides them. For more bytes than the most,
- * each copies several, a stride of all items apart. */
-enum { MOST_ITEMS = 1 << 20, GROUP = 256 };
 
 /* The bytes from the first to the last of one side of a rectangle; false when that overflows. */
 static bool rect_span(size_t offset, size_t pitch, size_t width, size_t height, size_t *end) {
@@ -104,6 +99,12 @@ static struct rect_2d from_buffer(const cls_rect *r) {
                             r->src_pitch, r->dst_offset, r->dst_pitch};
 }
 
+/* Staged copies do without the driver's rectangles where those are wrong. */
+static bool is_staged(const struct copy_call *t, bool to_device, const void *host, size_t span) {
+    return !caps_trusts(t->stream->context->caps, TRUST_PADDED_ROWS) ||
+           copy_call_is_staged(t, to_device, host, span);
+}
+
 static cls_status rect_h2d(cls_buffer dst, const void *src, const cls_rect *rect, cls_stream stream,
                            bool blocking) {
     struct copy_call t;
@@ -115,7 +116,7 @@ static cls_status rect_h2d(cls_buffer dst, const void *src, const cls_rect *rect
     status = copy_check_host(src, span);
     if (status)
         return copy_call_end(&t, status);
-    bool stage = copy_call_is_staged(&t, true, src, span);
+    bool stage = is_staged(&t, true, src, span);
     t.command.type = stage ? &type_staged_write_rect : &type_write_rect;
     t.command.u.rect = (struct rect_arguments){
         .to = t.to->memory, .host = (void *)(uintptr_t)src, .rect = to_buffer(rect)};
@@ -133,7 +134,7 @@ static cls_status rect_d2h(void *dst, cls_buffer src, const cls_rect *rect, cls_
     status = copy_check_host(dst, span);
     if (status)
         return copy_call_end(&t, status);
-    bool stage = copy_call_is_staged(&t, false, dst, span);
+    bool stage = is_staged(&t, false, dst, span);
     t.command.type = stage ? &type_staged_read_rect : &type_read_rect;
     t.command.u.rect =
         (struct rect_arguments){.from = t.from->memory, .host = dst, .rect = from_buffer(rect)};
@@ -169,50 +170,16 @@ static bool is_split(size_t offset, size_t pitch, size_t width) {
 /* OpenCL copies within one buffer between rows of one pitch only, and PoCL takes some of those that are split
  * for ones that overlap. */
 static bool driver_can_copy(const struct copy_call *t, const cls_rect *rect) {
-    const struct device *device = t->stream->context->device;
+    const struct context *context = t->stream->context;
+    if (!caps_trusts(context->caps, TRUST_RECTANGLES))
+        return false;
     if (t->to->memory == t->from->memory &&
         (rect->dst_pitch != rect->src_pitch ||
          is_split(rect->dst_offset, rect->dst_pitch, rect->width) ||
          is_split(rect->src_offset, rect->src_pitch, rect->width)))
         return false;
-    return !(device->quirks & QUIRK_PART_RECT_CRASHES) ||
-           (!is_part(device, t->to) && !is_part(device, t->from));
-}
-
-static cls_array bytes_of(cls_buffer buffer, size_t offset, size_t pitch, const cls_rect *rect) {
-    return cls_array_at(buffer, CLS_U8, offset, host_span(offset, pitch, rect) - offset);
-}
-
-static cls_status launch_copy(struct op_call *call, const cls_rect *rect) {
-    static const struct op_kernel_spec spec = {"copy.cl", "copy_rect", "", "copy_rect"};
-    const size_t bytes = rect->width * rect->height;
-    const struct op_arg args[] = {
-        op_arg_view(&call->views[0], false),
-        op_arg_u64(rect->src_offset),
-        op_arg_u64(rect->src_pitch),
-        op_arg_view(&call->views[1], true),
-        op_arg_u64(rect->dst_offset),
-        op_arg_u64(rect->dst_pitch),
-        op_arg_u64(rect->width),
-        op_arg_u64(bytes),
-    };
-    struct kernel *kernel;
-    cls_status status = op_kernel(call, &spec, &kernel);
-    if (status)
-        return status;
-    call->copies = bytes;
-    const size_t items = bytes < MOST_ITEMS ? (bytes + GROUP - 1) / GROUP * GROUP : MOST_ITEMS;
-    return op_launch(call, kernel, args, sizeof args / sizeof *args, items, 0);
-}
-
-static cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const cls_rect *rect,
-                                 cls_stream stream, bool blocking) {
-    const cls_array from = bytes_of(src, rect->src_offset, rect->src_pitch, rect);
-    const cls_array to = bytes_of(dst, rect->dst_offset, rect->dst_pitch, rect);
-    const cls_array *const views[] = {&from, &to};
-    struct op_call call;
-    cls_status status = op_begin(&call, stream, views, 2, blocking);
-    return status ? status : op_end(&call, launch_copy(&call, rect), blocking);
+    return caps_trusts(context->caps, TRUST_SUB_BUFFER_RECTANGLES) ||
+           (!is_part(context->device, t->to) && !is_part(context->device, t->from));
 }
 
 static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *rect, cls_stream stream,

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "command/by_kernel.h"
 #include "command/copy_call.h"
+#include "stream/context.h"
 #include "stream/touch.h"
 
 static cls_status enqueue(struct target target, const struct command *command,
@@ -41,8 +43,12 @@ static cls_status fill(cls_buffer dst, size_t offset, size_t bytes, const void *
         status = copy_check_range(t.to, offset, bytes);
     if (status)
         return copy_call_end(&t, status);
-    if (!bytes)
-        return copy_call_end(&t, CLS_SUCCESS);
+    const bool by_kernel = !caps_trusts(t.stream->context->caps, TRUST_ODD_FILLS);
+    if (!bytes || by_kernel) {
+        copy_call_end(&t, CLS_SUCCESS);
+        return bytes ? fill_by_kernel(dst, offset, bytes, pattern, pattern_bytes, stream, blocking)
+                     : CLS_SUCCESS;
+    }
     t.command.type = &type_fill;
     t.command.bytes = bytes;
     t.command.u.fill = (struct fill_arguments){

@@ -120,6 +120,8 @@ static struct run_result run_on_companion(struct stream *stream, struct command 
     result.message = user_code_leave();
     result.status = result.code || result.message ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS;
     cls_status left = leave(stream, command, &result.event);
+    if (!left && !caps_trusts(stream->context->caps, TRUST_EVENTS_ACROSS_QUEUES))
+        event_verdict(stream->context->device, 1, &result.event);
     if (!result.status && left) {
         result.status = left;
         result.code = cls_last_error_code();

@@ -204,7 +204,8 @@ cls_status kernel_take_instance(struct kernel *kernel, cl_kernel *out) {
 }
 
 void kernel_give_instance(struct kernel *kernel, cl_kernel instance) {
-    for (int i = 0; i < KERNEL_INSTANCES; i++) {
+    const bool reusable = caps_trusts(kernel->context->caps, TRUST_ARGUMENTS_SET_AGAIN);
+    for (int i = 0; i < KERNEL_INSTANCES && reusable; i++) {
         cl_kernel none = NULL;
         if (atomic_compare_exchange_strong(&kernel->instances[i], &none, instance))
             return;

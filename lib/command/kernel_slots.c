@@ -7,6 +7,7 @@
 #include "command/kernel.h"
 #include "command/parameters.h"
 #include "driver/kernel.h"
+#include "driver/program.h"
 #include "stream/context.h"
 #include "stream/stream.h"
 
@@ -35,13 +36,28 @@ static struct kernel_slot *choose(struct kernel_slots *slots) {
     return &slots->slot[slots->next++ % KERNEL_SLOTS];
 }
 
+/* Gives the slot an instance for the launch ahead if the driver cannot set arguments of one again. OpenCL keeps the
+ * former while its launch is queued; it goes last, so that no two in a row have the same address. */
+static cls_status renew(struct kernel_slot *slot) {
+    struct kernel *kernel = slot->kernel;
+    cl_kernel former = slot->instance;
+    if (caps_trusts(kernel->context->caps, TRUST_ARGUMENTS_SET_AGAIN))
+        return CLS_SUCCESS;
+    cls_status status = program_create_kernel(kernel->cl, kernel->name, &slot->instance);
+    if (status)
+        return status;
+    kernel_release(kernel->context->device, former);
+    slot->n_cached = 0;
+    return CLS_SUCCESS;
+}
+
 cls_status kernel_slots_of(struct stream *stream, struct kernel *kernel, struct kernel_slot **out) {
     cl_kernel instance;
     for (unsigned i = 0; i < KERNEL_SLOTS; i++)
         if (stream->kernels.slot[i].kernel == kernel) {
             *out = &stream->kernels.slot[i];
             (*out)->n_cached = 0;
-            return CLS_SUCCESS;
+            return renew(*out);
         }
     if (stream->context != kernel->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "kernel and stream are of different contexts");
@@ -65,7 +81,7 @@ cls_status kernel_slots_get(struct stream *stream, cls_kernel handle, struct ker
         struct kernel_slot *slot = &stream->kernels.slot[i];
         if (slot->handle == handle && slot->kernel && object_is(&slot->kernel->object, handle)) {
             *out = slot;
-            return CLS_SUCCESS;
+            return renew(slot);
         }
     }
     cls_status status = kernel_get(handle, &kernel);

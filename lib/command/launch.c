@@ -173,6 +173,9 @@ static cls_status set_one(struct kernel_slot *slot, unsigned i, const cls_arg *a
         return set_buffer(slot, i, arg, known, lender, command);
     if (!status && RARELY(arg->kind == CLS_ARG_BUFFER_PART))
         return set_part(slot, i, arg, command);
+    if (!status && RARELY(arg->kind == CLS_ARG_LOCAL) &&
+        !caps_trusts(slot->kernel->context->caps, TRUST_LOCAL_ARGUMENTS))
+        return trust_refuse(slot->kernel->context->device, TRUST_LOCAL_ARGUMENTS);
     return status || known ? status : kernel_slot_tell(slot, i, arg, NULL);
 }
 

@@ -294,7 +294,8 @@ cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct o
 /* Sets the arguments of an instance: all for a new instance, else the fresh ones only. */
 static cls_status set_repeat(struct op_repeat *repeat, cl_kernel instance, struct buffer *fresh) {
     const struct device *device = repeat->kernel->context->device;
-    const bool all = repeat->instance != instance;
+    const bool all = repeat->instance != instance ||
+                     !caps_trusts(repeat->kernel->context->caps, TRUST_ARGUMENTS_SET_AGAIN);
     cls_status status = CLS_SUCCESS;
     repeat->instance = NULL;
     for (unsigned i = 0; i < repeat->n_args && !status; i++) {
@@ -331,7 +332,8 @@ cls_status op_launch_repeat(struct stream *stream, struct op_repeat *repeat, str
     }
     kernel_command(slot, &command);
     command.u.launch.shape = launch_shape_1d(repeat->global, repeat->local);
-    if (repeat->n_fresh || repeat->instance != slot->instance)
+    if (repeat->n_fresh || repeat->instance != slot->instance ||
+        !caps_trusts(repeat->kernel->context->caps, TRUST_ARGUMENTS_SET_AGAIN))
         status = set_repeat(repeat, slot->instance, fresh);
     if (!status)
         keep_repeat(&command, repeat, fresh);

@@ -17,7 +17,7 @@
 #include "driver/quirk.h"
 
 /* Counts up with every change of a figure's meaning or of a probe. */
-enum { CAPS_FORMAT = 14 };
+enum { CAPS_FORMAT = 15 };
 
 /* Pinned against pageable copies. */
 #define MUCH_FASTER 1.5
@@ -67,6 +67,7 @@ void caps_choose(const struct device *device, struct caps *caps) {
 struct record {
     double numbers[CAPS_FIGURES];
     double made; /* seconds since 1970 */
+    unsigned char verdicts[TRUSTS];
 };
 
 /* A record from the future was made before the clock was set back: nobody knows how old it is. */
@@ -89,6 +90,8 @@ static bool load(struct cache_bytes key, struct caps *caps) {
         return false;
     struct caps kept = {0};
     caps_from_numbers(record.numbers, &kept);
+    for (size_t i = 0; i < TRUSTS; i++)
+        kept.verdicts[i] = (enum trial_verdict)record.verdicts[i];
     if (is_due(&kept, record.made))
         return false;
     *caps = kept;
@@ -96,8 +99,12 @@ static bool load(struct cache_bytes key, struct caps *caps) {
 }
 
 static void store(struct cache_bytes key, const struct caps *caps) {
-    struct record record = {.made = (double)time(NULL)};
+    struct record record;
+    memset(&record, 0, sizeof record);
+    record.made = (double)time(NULL);
     caps_to_numbers(caps, record.numbers);
+    for (size_t i = 0; i < TRUSTS; i++)
+        record.verdicts[i] = (unsigned char)caps->verdicts[i];
     cache_store(CACHE_CAPS, key, (struct cache_bytes){&record, sizeof record});
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The capability record of a device: measured by probes at first use, which take about a tenth of a second, and
- * cached on disk for each driver version. Probes run in a cl_context of their own, which is released afterwards.
+ * cached on disk for each driver version. It has the verdicts on what the library relies on (driver/trust.h), too. Probes run in a cl_context of their own, which is released afterwards.
  * If the machine was so busy that the rounds of a comparison disagree, the record is valid for ten minutes and is
  * then made anew.
  */
@@ -9,6 +9,7 @@
 #define CLSTREAM_DRIVER_CAPS_H
 
 #include "driver/device.h"
+#include "driver/trust.h"
 
 /* Threshold of "dear": an event per command, or a chained launch on an out-of-order queue, that costs more than this
  * times the cheaper alternative. */
@@ -40,6 +41,7 @@ struct caps {
     bool rounds_agreed;      /* four rounds of five agreed, for both ratios */
     double flush_ns;         /* clFlush of an idle queue */
     double event_query_ns;   /* clGetEventInfo of the status */
+    enum trial_verdict verdicts[TRUSTS]; /* of the trials (driver/trust.h) */
     /* chosen from the above, and read by streams */
     bool prefer_in_order; /* CLS_ORDER_AUTO means in-order */
     bool event_less;      /* in-order streams take no event per command: events are dear */
@@ -53,6 +55,11 @@ struct caps {
  * A probe that fails gives its figure the value that asks least of the driver; the record is still
  * made. */
 cls_status device_caps(struct device *device, const struct caps **out);
+
+/* Whether the library may rely on a mechanism of the driver's: its trial did not fail. */
+static inline bool caps_trusts(const struct caps *caps, enum trust which) {
+    return caps->verdicts[which] != TRIAL_WRONG;
+}
 
 /* Sets the chosen part of a record from its measured part. */
 void caps_choose(const struct device *device, struct caps *caps);

@@ -54,7 +54,7 @@ static const struct figure {
 
 _Static_assert(sizeof figures / sizeof *figures == CAPS_FIGURES, "one row for each figure");
 
-const size_t caps_figures = CAPS_FIGURES;
+const size_t caps_figures = CAPS_FIGURES + TRUSTS;
 
 static double number(const struct caps *caps, const struct figure *figure) {
     const char *at = (const char *)caps + figure->offset;
@@ -69,6 +69,8 @@ static double number(const struct caps *caps, const struct figure *figure) {
 }
 
 cls_capability caps_figure(const struct caps *caps, size_t i) {
+    if (i >= CAPS_FIGURES)
+        return trust_figure(caps, i - CAPS_FIGURES);
     const struct figure *figure = &figures[i];
     return (cls_capability){figure->name, figure->meaning, figure->unit, number(caps, figure)};
 }

@@ -6,6 +6,7 @@
 
 #include "driver/caps.h"
 
+/* The verdicts of the trials are further figures, but not among these numbers. */
 enum { CAPS_FIGURES = 29 };
 
 void caps_to_numbers(const struct caps *caps, double numbers[CAPS_FIGURES]);

@@ -75,12 +75,19 @@ cls_status cls_device_get_capability(size_t index, size_t i, cls_capability *out
 cls_status cls_device_get_quirk(size_t index, size_t i, cls_quirk *out) {
     static const char call[] = "cls_device_get_quirk";
     struct device *device;
+    const struct caps *caps;
     cls_status status = out ? at_index(call, index, &device) : null_argument(call, "out");
+    if (!status)
+        status = device_caps(device, &caps);
     if (status)
         return status;
-    const struct quirk_row *row = quirk_at(device, i);
-    if (!row)
+    size_t known = 0;
+    for (; known <= i && quirk_at(device, known); known++)
+        ;
+    const cls_quirk *quirk =
+        known > i ? &quirk_at(device, i)->text : trust_fault_at(device, caps, i - known);
+    if (!quirk)
         return error_set(CLS_ERROR_OUT_OF_RANGE, "%s: no quirk %zu", call, i);
-    *out = row->text;
+    *out = *quirk;
     return CLS_SUCCESS;
 }

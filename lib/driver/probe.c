@@ -6,6 +6,7 @@
 #include "driver/queue.h"
 #include "driver/quirk.h"
 #include "driver/serial.h"
+#include "driver/trust.h"
 
 enum {
     /* Some drivers stop a loop after 65,535 iterations. */
@@ -67,8 +68,8 @@ static bool may_be_profiled(const struct probe *probe) {
 }
 
 static void probe_out_of_order(struct probe *probe, struct caps *caps) {
-    caps->out_of_order = probe->out_of_order && time_one(probe, probe->out_of_order, 0) >= 0 &&
-                         may_be_profiled(probe);
+    caps->out_of_order = probe->out_of_order && caps_trusts(caps, TRUST_EVENTS_IN_QUEUE) &&
+                         time_one(probe, probe->out_of_order, 0) >= 0 && may_be_profiled(probe);
 }
 
 static void probe_unflushed(struct probe *probe, struct caps *caps) {
@@ -193,6 +194,7 @@ static bool run_all(struct probe *probe, struct caps *caps) {
     probe_priorities(probe, caps);
     if (!calibrate(probe))
         return false;
+    const bool all_tried = trust_try_all(probe, caps);
     probe_out_of_order(probe, caps);
     probe_unflushed(probe, caps);
     probe_unflushed_runs(probe, caps);
@@ -200,7 +202,7 @@ static bool run_all(struct probe *probe, struct caps *caps) {
     probe_migration(probe, caps);
     probe_launches(probe, caps);
     probe_kernel_overlap(probe, caps);
-    return probe_copies(probe, caps) && !probe->stuck;
+    return probe_copies(probe, caps) && all_tried && !probe->stuck;
 }
 
 bool probe_device(struct device *device, struct caps *caps) {

@@ -18,6 +18,18 @@ static const char source[] =
     "    uint x = rounds | 1u;\n"
     "    for (uint i = 0; i < rounds; i++) { STEP STEP STEP STEP STEP STEP STEP STEP }\n"
     "    word[0] = x;\n"
+    "}\n"
+    /* for the trials (driver/trial.h) */
+    "__kernel void probe_bytes(__global const uchar *from, __global uchar *to, uint n, uint value) {\n"
+    "    for (uint i = 0; i < n; i++)\n"
+    "        to[i] = from[i] ^ (uchar)value;\n"
+    "}\n"
+    "__kernel void probe_local(__global uint *to, __local uint *a, __local uint *b) {\n"
+    "    uint me = (uint)get_local_id(0), n = (uint)get_local_size(0);\n"
+    "    a[me] = 3 * me + 1;\n"
+    "    b[me] = 5 * me + 2;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    to[get_global_id(0)] = a[n - 1 - me] + (b[(me + 1) % n] << 16);\n"
     "}\n";
 
 /* --- commands --- */

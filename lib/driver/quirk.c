@@ -75,9 +75,9 @@ static const struct quirk_row rows[] = {
     {.bit = QUIRK_PART_RECT_CRASHES,
      .platform = POCL,
      .text = {"copy_rect_of_sub_buffer_crashes",
-              "Copying a rectangle from or to a sub-buffer crashes the process; memory of "
-              "cls_malloc_async consists of sub-buffers, so a kernel of the library copies their "
-              "rectangles."}},
+              "Copying a rectangle from or to a sub-buffer crashes the process, so this is not "
+              "tried; memory of cls_malloc_async consists of sub-buffers, and a kernel of the "
+              "library copies their rectangles."}},
     {.bit = QUIRK_UNLIKE_GRIDS_ABORT,
      .platform = POCL,
      .driver = "5.",

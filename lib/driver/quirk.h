@@ -43,7 +43,8 @@ enum quirk {
     /* Migrating a buffer to the host among other commands corrupts the driver's own memory: a prefetch to the
      * host is a marker. */
     QUIRK_HOST_MIGRATION_CORRUPTS = 1u << 11,
-    /* Copying a rectangle from or to a sub-buffer crashes the process: a kernel of the library copies it. */
+    /* Copying a rectangle from or to a sub-buffer crashes the process: TRUST_SUB_BUFFER_RECTANGLES is not tried, and
+     * counts as wrong. */
     QUIRK_PART_RECT_CRASHES = 1u << 12,
     /* Launches of one kernel with grids of unlike width abort the process if they overlap: they run one at a time
      * (driver/grids.h). */

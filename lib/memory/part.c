@@ -33,6 +33,8 @@ cls_status buffer_part_new(const struct buffer *buffer, size_t offset, size_t by
     struct memory_place place;
     cl_mem memory;
     cls_status status = check(buffer, offset, bytes);
+    if (!status && !caps_trusts(buffer->context->caps, TRUST_SUB_BUFFER_ARGUMENTS))
+        status = trust_refuse(device, TRUST_SUB_BUFFER_ARGUMENTS);
     if (status)
         return status;
     memory_find(device, buffer->memory, &place);

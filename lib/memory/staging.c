@@ -101,6 +101,7 @@ static void give_chunk(struct context *context, struct chunk *chunk) {
 
 struct cut {
     const struct rect_2d *rect;
+    bool row_by_row;    /* the driver's rectangles are wrong: no piece is one */
     size_t row, column; /* of the next piece */
 };
 
@@ -108,7 +109,9 @@ static bool next_piece(struct cut *cut, struct rect_2d *piece) {
     const struct rect_2d *rect = cut->rect;
     if (cut->row >= rect->height)
         return false;
-    size_t rows = rect->width <= CHUNK_BYTES ? CHUNK_BYTES / rect->width : 1;
+    const bool one =
+        rect->width > CHUNK_BYTES || (cut->row_by_row && rect->buffer_pitch != rect->width);
+    size_t rows = one ? 1 : CHUNK_BYTES / rect->width;
     size_t left = rect->height - cut->row;
     *piece = *rect;
     piece->height = rows < left ? rows : left;
@@ -261,7 +264,8 @@ static cls_status start_piece(struct staged *staged, const struct rect_2d *piece
 static struct run_result copy_call(struct staged *staged, const struct rect_2d *rect,
                                    uint64_t position) {
     struct run_result result = {.status = CLS_SUCCESS};
-    struct cut cut = {rect, 0, 0};
+    struct cut cut = {.rect = rect,
+                      .row_by_row = !caps_trusts(staged->stream->context->caps, TRUST_PADDED_ROWS)};
     struct rect_2d piece;
     while (!result.status && next_piece(&cut, &piece)) {
         if (staged->count == DEPTH)

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/types.h"
+#include "driver/caps.h"
 #include "ops/map.h"
 #include "ops/reduction_cut.h"
 #include "ops/typed_call.h"
@@ -52,12 +53,12 @@ static cls_status plan_make(struct op_call *call, const struct reduction *work, 
     cls_status status = plan_kernels(call, work, plan);
     if (status)
         return status;
-    const struct reduction_size size = {work->count,
-                                        plan->part->vector,
-                                        plan->part->local,
-                                        op_max_group(call, plan->part_kernel),
-                                        op_max_group(call, plan->finish_kernel),
-                                        false};
+    const struct reduction_size size = {.count = work->count,
+                                        .vector = plan->part->vector,
+                                        .local = plan->part->local,
+                                        .part_limit = op_max_group(call, plan->part_kernel),
+                                        .finish_limit = op_max_group(call, plan->finish_kernel),
+                                        .alone = !caps_trusts(call->caps, TRUST_LOCAL_ARGUMENTS)};
     plan->cut = reduction_cut_of(call->device, &size);
     return CLS_SUCCESS;
 }

@@ -37,7 +37,8 @@ static size_t wanted_groups(const struct device *device, const struct reduction_
 struct reduction_cut reduction_cut_of(const struct device *device,
                                       const struct reduction_size *size) {
     struct reduction_cut cut;
-    cut.local = power_of_two_below(lesser(size->part_limit, size->local));
+    const size_t most = size->alone ? 1 : size->local;
+    cut.local = power_of_two_below(lesser(size->part_limit, most));
     const size_t rows = divide_up(size->count, cut.local * size->vector);
     const size_t target = wanted_groups(device, size, cut.local);
     const size_t least = size->local == 1 ? CPU_MIN_STEPS : GPU_MIN_STEPS;
@@ -46,7 +47,7 @@ struct reduction_cut reduction_cut_of(const struct device *device,
     if (size->in_turn && steps > least && cut.groups < target)
         cut.groups = target; /* so none has a step more than another */
     cut.steps = (uint32_t)steps;
-    const size_t finish = lesser(size->finish_limit, size->local);
+    const size_t finish = lesser(size->finish_limit, most);
     cut.finish_local = power_of_two_below(lesser(finish, cut.groups));
     return cut;
 }

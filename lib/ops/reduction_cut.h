@@ -16,6 +16,7 @@ struct reduction_size {
     size_t local;        /* wanted work-items of a group of the first stage; 1: one does all */
     size_t part_limit;   /* most work-items of a group of the first stage's kernel */
     size_t finish_limit; /* most work-items of a group of the second stage's kernel */
+    bool alone;          /* groups of one work-item: local memory cannot be relied on */
     bool in_turn; /* groups take rows of vectors in turn, instead of one run of vectors each */
 };
 

@@ -96,6 +96,8 @@ static cls_status build(struct device *device, cl_context cl, struct context **o
     hooks.race.prepare();
     cls_status status = device_caps(device, &caps);
     if (!status)
+        status = trust_check(device, caps);
+    if (!status)
         status = exit_prepare(device, cl);
     if (!status)
         status = program_cache_create(device, cl, &programs);

@@ -24,6 +24,7 @@ enum { WAITS_ON_STACK = 16 };
 
 bool dep_is_native(const struct stream *stream, const struct dep *dep) {
     return dep->stream && dep->event_ref && !dep->order_only &&
+           caps_trusts(stream->context->caps, TRUST_EVENTS_ACROSS_QUEUES) &&
            (dep->stream->context == stream->context ||
             dep->stream->context->cl == stream->context->cl);
 }
@@ -145,7 +146,8 @@ static bool is_timed(const struct command *command) {
 
 static inline bool wants_other_queue(const struct stream *stream, const struct command *command) {
     bool profiled = stream->want_profiled || command->record || is_timed(command);
-    return profiled != stream->queue->traits.profiled && !stream->queue->adopted;
+    return profiled != stream->queue->traits.profiled && !stream->queue->adopted &&
+           caps_trusts(stream->context->caps, TRUST_EVENTS_ACROSS_QUEUES);
 }
 
 cls_status handover_choose_queue(struct stream *stream, const struct command *command) {

@@ -158,6 +158,8 @@ cls_status queue_adopt(struct context *context, cl_command_queue cl, struct queu
     if (!queue)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a queue");
     cls_status status = queue_traits_of(context->device, context->cl, cl, &queue->traits);
+    if (!status && queue->traits.out_of_order && !caps_trusts(context->caps, TRUST_EVENTS_IN_QUEUE))
+        status = trust_refuse(context->device, TRUST_EVENTS_IN_QUEUE);
     if (!status)
         status = queue_retain(context->device, cl);
     if (status) {

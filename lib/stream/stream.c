@@ -239,7 +239,9 @@ static cls_status build(struct context *context, const cls_stream_config *config
 
 static cls_status find_queue(struct context *context, const cls_stream_config *config,
                              struct queue **out) {
-    struct queue_traits traits = {.profiled = config->timing != 0,
+    /* a stream that could not be ordered behind its work on another queue stays on a profiled one */
+    const bool stays = !caps_trusts(context->caps, TRUST_EVENTS_ACROSS_QUEUES);
+    struct queue_traits traits = {.profiled = config->timing != 0 || stays,
                                   .priority = priority_clamp(config->priority)};
     if (!context->caps->priorities)
         traits.priority = CLS_PRIORITY_NORMAL;

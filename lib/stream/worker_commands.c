@@ -51,12 +51,13 @@ static enum flight_room await_room(struct stream *stream) {
 
 /* Waits until the head may run: for earlier work, and for room where it may leave a flight. */
 static void await_turn(struct stream *stream, struct command *head) {
-    if (head->type->after_completion) {
-        if (!mutant(MUTANT_HOST_TURN))
-            stream_await(stream, head->position - 1, WAIT_FOREVER);
-        if (!head->type->leaves_event)
-            return;
-    }
+    const bool after_completion =
+        head->type->after_completion ||
+        !caps_trusts(stream->context->caps, TRUST_EVENTS_ACROSS_QUEUES); /* it may use another */
+    if (after_completion && !mutant(MUTANT_HOST_TURN))
+        stream_await(stream, head->position - 1, WAIT_FOREVER);
+    if (head->type->after_completion && !head->type->leaves_event)
+        return;
     if (await_room(stream) == FLIGHT_ROOM)
         return;
     pthread_mutex_lock(&stream->lock);

@@ -166,6 +166,9 @@ static void table_names_every_figure_once(void **state) {
     double numbers[CAPS_FIGURES], again[CAPS_FIGURES];
     struct caps caps = {0};
     (void)state;
+    for (size_t i = CAPS_FIGURES; i < caps_figures; i++)
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(caps_figure(&caps, i).name, caps_figure(&caps, j).name);
     for (size_t i = 0; i < CAPS_FIGURES; i++) {
         cls_capability figure = caps_figure(&caps, i);
         numbers[i] = strcmp(figure.unit, "bool") ? 1.5 + (double)i : (double)(i % 2);
@@ -177,7 +180,7 @@ static void table_names_every_figure_once(void **state) {
     assert_memory_equal(numbers, again, sizeof numbers);
     for (size_t i = 0; i < CAPS_FIGURES; i++)
         assert_true(caps_figure(&caps, i).value == numbers[i]);
-    assert_int_equal(caps_figures, CAPS_FIGURES);
+    assert_int_equal(caps_figures, CAPS_FIGURES + TRUSTS);
 }
 
 /* With a driver, in processes of their own. */

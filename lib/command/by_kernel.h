@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies and fills by kernels of the library, where OpenCL or the driver cannot do them (driver/trust.h). The arguments
+ * are checked already: not empty, in range, and without overlap.
+ */
+#ifndef CLSTREAM_COMMAND_BY_KERNEL_H
+#define CLSTREAM_COMMAND_BY_KERNEL_H
+
+#include <stdbool.h>
+
+#include <clstream/buffer.h>
+
+cls_status copy_by_kernel(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t src_offset,
+                          size_t bytes, cls_stream stream, bool blocking);
+cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const cls_rect *rect, cls_stream stream,
+                          bool blocking);
+cls_status fill_by_kernel(cls_buffer dst, size_t offset, size_t bytes, const void *pattern,
+                          size_t pattern_bytes, cls_stream stream, bool blocking);
+
+#endif

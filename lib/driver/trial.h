@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Trials of what a driver does, by values (driver/trust.h): two buffers, what the host expects in them, and commands
+ * that are waited for as the probes wait. A trial sets the buffers' contents, has the driver change them, changes what
+ * is expected in the same way, and compares every byte.
+ *
+ * trial.c has the buffers and the trials of transfers, copies, fills and rectangles; trial_kernel.c those that launch
+ * kernels.
+ */
+#ifndef CLSTREAM_DRIVER_TRIAL_H
+#define CLSTREAM_DRIVER_TRIAL_H
+
+#include "driver/probe.h"
+
+struct trial {
+    struct probe *probe;
+    size_t unit;  /* a multiple of the base alignment; the sub-buffers begin at one of these */
+    size_t bytes; /* of each buffer */
+    cl_mem memory[2];
+    unsigned char *wanted[2]; /* what the buffers should hold */
+    unsigned char *read;
+    cl_int code; /* of the first call that failed */
+};
+
+/* False: there is no memory for it. trial_close is called in any case. */
+bool trial_open(struct trial *trial, struct probe *probe);
+void trial_close(struct trial *trial);
+
+/* The trials, one for each row of the table. True: all values were as wanted. */
+bool trial_of_transfers(struct trial *trial);
+bool trial_of_odd_copies(struct trial *trial);
+bool trial_of_odd_fills(struct trial *trial);
+bool trial_of_rectangles(struct trial *trial);
+bool trial_of_padded_rows(struct trial *trial);
+bool trial_of_sub_buffer_copies(struct trial *trial);
+bool trial_of_sub_buffer_rectangles(struct trial *trial);
+/* trial_kernel.c */
+bool trial_of_queue_order(struct trial *trial);
+bool trial_of_events_in_queue(struct trial *trial);
+bool trial_of_events_across_queues(struct trial *trial);
+bool trial_of_arguments_set_again(struct trial *trial);
+bool trial_of_local_arguments(struct trial *trial);
+bool trial_of_sub_buffer_arguments(struct trial *trial);
+
+/* --- steps of a trial --- */
+
+/* Writes both buffers, and expects them so. `salt` tells the contents of trials apart. */
+bool trial_reset(struct trial *trial, unsigned salt);
+
+/* Notes the code of a call; true when it succeeded. */
+bool trial_did(struct trial *trial, cl_int code);
+
+/* The same for a command on the probe's first queue, which is waited for. */
+bool trial_done(struct trial *trial, cl_int code, cl_event event);
+
+/* A write or read on that queue, which is waited for. */
+bool trial_write(struct trial *trial, cl_mem memory, size_t offset, size_t bytes, const void *from);
+bool trial_read(struct trial *trial, cl_mem memory, size_t offset, size_t bytes, void *to);
+
+/* Whether both buffers hold what is expected. */
+bool trial_compare(struct trial *trial);
+
+/* A sub-buffer of `memory[which]` of one unit, at unit `at`; NULL when it cannot be made. */
+cl_mem trial_part(struct trial *trial, unsigned which, size_t at);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* Trials that launch kernels: what arguments they see, and when they run. */
+#include <string.h>
+
+#include "driver/trial.h"
+
+/* An order that is not kept shows only if the driver makes use of that. */
+enum { ORDER_TRIES = 3, ITEMS = 4, LAUNCHES = 3 };
+
+static cl_kernel open_kernel(struct trial *trial, const char *name) {
+    cl_int code;
+    cl_kernel kernel = clCreateKernel(trial->probe->program, name, &code);
+    return trial_did(trial, code) ? kernel : NULL;
+}
+
+static void close_kernel(const struct trial *trial, cl_kernel kernel) {
+    if (kernel && !trial->probe->stuck)
+        clReleaseKernel(kernel);
+}
+
+static bool set_arg(struct trial *trial, cl_kernel kernel, cl_uint i, size_t size,
+                    const void *value) {
+    return trial_did(trial, clSetKernelArg(kernel, i, size, value));
+}
+
+/* --- arguments --- */
+
+/* probe_bytes: `n` bytes of `to` become those of `from`, each with `value` in an exclusive or. */
+static bool set_bytes(struct trial *trial, cl_kernel kernel, cl_mem from, cl_mem to, cl_uint n,
+                      cl_uint value) {
+    return set_arg(trial, kernel, 0, sizeof from, &from) &&
+           set_arg(trial, kernel, 1, sizeof to, &to) && set_arg(trial, kernel, 2, sizeof n, &n) &&
+           set_arg(trial, kernel, 3, sizeof value, &value);
+}
+
+static void expect_bytes(const struct trial *trial, size_t to, size_t from, cl_uint n,
+                         cl_uint value) {
+    for (cl_uint i = 0; i < n; i++)
+        trial->wanted[0][to + i] = (unsigned char)(trial->wanted[1][from + i] ^ value);
+}
+
+static cl_int launch_one(cl_command_queue queue, cl_kernel kernel, cl_uint count,
+                         const cl_event *waits, cl_event *event) {
+    static const size_t one = 1;
+    return clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, count, waits, event);
+}
+
+static bool launch_alone(struct trial *trial, cl_kernel kernel) {
+    cl_event event = NULL;
+    const cl_int code = launch_one(trial->probe->queues[0], kernel, 0, NULL, &event);
+    return trial_done(trial, code, event);
+}
+
+bool trial_of_sub_buffer_arguments(struct trial *trial) {
+    enum { BYTES = 100, VALUE = 0x5a, TO = 4, FROM = 2 };
+    cl_kernel kernel = open_kernel(trial, "probe_bytes");
+    cl_mem to = trial_part(trial, 0, TO), from = trial_part(trial, 1, FROM);
+    const bool ran = kernel && to && from && trial_reset(trial, 10) &&
+                     set_bytes(trial, kernel, from, to, BYTES, VALUE) &&
+                     launch_alone(trial, kernel);
+    if (trial->probe->stuck)
+        return false;
+    expect_bytes(trial, TO * trial->unit, FROM * trial->unit, BYTES, VALUE);
+    const bool right = ran && trial_compare(trial);
+    if (to)
+        clReleaseMemObject(to);
+    if (from)
+        clReleaseMemObject(from);
+    close_kernel(trial, kernel);
+    return right;
+}
+
+/* Launches in a row of one kernel behind one that runs long, with other arguments each. */
+static bool launch_in_a_row(struct trial *trial, cl_kernel kernel) {
+    struct probe *probe = trial->probe;
+    cl_event last = NULL;
+    if (!probe_enqueue(probe, probe->queues[0], 0, probe->rounds / 4, NULL, NULL))
+        return false;
+    for (cl_uint i = 0; i < LAUNCHES; i++) {
+        const bool ends = i == LAUNCHES - 1;
+        if (!set_bytes(trial, kernel, trial->memory[1], trial->memory[0], LAUNCHES - i, i + 1) ||
+            !trial_did(trial, launch_one(probe->queues[0], kernel, 0, NULL, ends ? &last : NULL)))
+            return false;
+        expect_bytes(trial, 0, 0, LAUNCHES - i, i + 1);
+    }
+    return probe_finish(probe, probe->queues[0], last);
+}
+
+/* Sets only the value again, as a launch does whose other arguments are the last one's. */
+static bool launch_with_one_changed(struct trial *trial, cl_kernel kernel) {
+    const cl_uint value = 0x77;
+    if (!set_arg(trial, kernel, 3, sizeof value, &value) || !launch_alone(trial, kernel))
+        return false;
+    expect_bytes(trial, 0, 0, 1, value);
+    return true;
+}
+
+bool trial_of_arguments_set_again(struct trial *trial) {
+    cl_kernel kernel = open_kernel(trial, "probe_bytes");
+    const bool right = kernel && trial_reset(trial, 11) && launch_in_a_row(trial, kernel) &&
+                       launch_with_one_changed(trial, kernel) && trial_compare(trial);
+    close_kernel(trial, kernel);
+    return right;
+}
+
+/* probe_local, as in probe_context.c. */
+static void expect_local(const struct trial *trial, cl_uint items) {
+    for (cl_uint i = 0; i < 2 * items; i++) {
+        const cl_uint me = i % items;
+        const cl_uint word = 3 * (items - 1 - me) + 1 + ((5 * ((me + 1) % items) + 2) << 16);
+        memcpy(trial->wanted[0] + i * sizeof word, &word, sizeof word);
+    }
+}
+
+static bool launch_local(struct trial *trial, cl_kernel kernel, size_t items) {
+    const size_t global = 2 * items;
+    cl_event event = NULL;
+    if (!set_arg(trial, kernel, 0, sizeof(cl_mem), &trial->memory[0]) ||
+        !set_arg(trial, kernel, 1, items * sizeof(cl_uint), NULL) ||
+        !set_arg(trial, kernel, 2, items * sizeof(cl_uint), NULL))
+        return false;
+    const cl_int code = clEnqueueNDRangeKernel(trial->probe->queues[0], kernel, 1, NULL, &global,
+                                               &items, 0, NULL, &event);
+    if (!trial_done(trial, code, event))
+        return false;
+    expect_local(trial, (cl_uint)items);
+    return trial_compare(trial);
+}
+
+/* The device's kernels may have groups of fewer work-items: of one, which tells less. */
+bool trial_of_local_arguments(struct trial *trial) {
+    const struct device *device = trial->probe->device;
+    const size_t most = device->max_local[0] < device->info.max_work_group
+                            ? device->max_local[0]
+                            : device->info.max_work_group;
+    cl_kernel kernel = open_kernel(trial, "probe_local");
+    const bool right =
+        kernel && trial_reset(trial, 12) && launch_local(trial, kernel, most < ITEMS ? 1 : ITEMS);
+    close_kernel(trial, kernel);
+    return right;
+}
+
+/* --- order --- */
+
+/* A kernel on `first` that runs long and then writes a word, and one on `second` that copies the word. */
+static bool runs_after(struct trial *trial, cl_kernel kernel, cl_command_queue first,
+                       cl_command_queue second, bool waits) {
+    struct probe *probe = trial->probe;
+    cl_event written = NULL, copied = NULL;
+    const cl_uint none = 0; /* a number that the kernel never writes */
+    if (!trial_reset(trial, 13) ||
+        !set_bytes(trial, kernel, probe->words[0], trial->memory[0], sizeof none, 0) ||
+        !trial_write(trial, probe->words[0], 0, sizeof none, &none) ||
+        !probe_enqueue(probe, first, 0, probe->rounds / 3, NULL, &written))
+        return false;
+    const bool enqueued = trial_did(
+        trial, launch_one(second, kernel, waits ? 1 : 0, waits ? &written : NULL, &copied));
+    const bool first_done = probe_finish(probe, first, written);
+    return enqueued && probe_finish(probe, second, copied) && first_done;
+}
+
+static bool compare_word(struct trial *trial) {
+    cl_uint word = 0;
+    if (!trial_read(trial, trial->probe->words[0], 0, sizeof word, trial->read))
+        return false;
+    memcpy(&word, trial->read, sizeof word);
+    memcpy(trial->wanted[0], &word, sizeof word);
+    return word != 0 && trial_compare(trial);
+}
+
+static bool keeps_order(struct trial *trial, cl_command_queue first, cl_command_queue second,
+                        bool waits) {
+    cl_kernel kernel = open_kernel(trial, "probe_bytes");
+    bool right = kernel != NULL;
+    for (unsigned i = 0; i < ORDER_TRIES && right; i++)
+        right = runs_after(trial, kernel, first, second, waits) && compare_word(trial);
+    close_kernel(trial, kernel);
+    return right;
+}
+
+bool trial_of_queue_order(struct trial *trial) {
+    return keeps_order(trial, trial->probe->queues[0], trial->probe->queues[0], false);
+}
+
+/* A device without such queues cannot break their promise. */
+bool trial_of_events_in_queue(struct trial *trial) {
+    cl_command_queue queue = trial->probe->out_of_order;
+    return !queue || keeps_order(trial, queue, queue, true);
+}
+
+bool trial_of_events_across_queues(struct trial *trial) {
+    return keeps_order(trial, trial->probe->queues[0], trial->probe->queues[1], true);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of trusts, and what is read from it. */
+#include "driver/trust.h"
+
+#include "base/error.h"
+#include "driver/caps.h"
+#include "driver/quirk.h"
+#include "driver/trial.h"
+
+/* After a failed trial of transfers nothing else can be told from values. */
+#define READS_NOTHING TRUST_TRANSFERS
+
+static const struct trust_row {
+    const char *meaning; /* of a right verdict */
+    bool (*is_right)(
+        struct trial *); /* the values are as wanted; failed calls are in trial->code */
+    cls_quirk fault;     /* its name is the mechanism's */
+    bool refused;        /* the library does not work without it */
+    unsigned
+        ends_process; /* a quirk with which the trial would crash; it then counts as wrong, and the quirk's
+                                       own row tells the reason */
+} rows[TRUSTS] = {
+    [TRUST_TRANSFERS] = {"reads and writes at any offset move those bytes and no others",
+                         trial_of_transfers,
+                         {"transfers",
+                          "Reads or writes of a buffer move other bytes than those asked for; the "
+                          "library makes no context on this device."},
+                         .refused = true},
+    [TRUST_QUEUE_ORDER] =
+        {"a command on an in-order queue sees what those before it wrote",
+         trial_of_queue_order,
+         {"queue_order", "Commands of an in-order queue run before those ahead of them are done; "
+                         "the library makes no context on this device."},
+         .refused = true},
+    [TRUST_EVENTS_IN_QUEUE] = {"a wait list holds a command back on an out-of-order queue",
+                               trial_of_events_in_queue,
+                               {"events_in_queue",
+                                "Commands of an out-of-order queue do not wait for the events of "
+                                "their wait list; the library uses in-order queues only."}},
+    [TRUST_EVENTS_ACROSS_QUEUES] =
+        {"a wait list holds a command back for one of another queue",
+         trial_of_events_across_queues,
+         {"events_across_queues",
+          "Commands do not wait for events of another queue; the library hands such a command to "
+          "the driver once the others are done."}},
+    [TRUST_ARGUMENTS_SET_AGAIN] =
+        {"each launch sees the arguments as they were when it was enqueued",
+         trial_of_arguments_set_again,
+         {"arguments_set_again", "Launches of one kernel do not each see the arguments that were "
+                                 "set for them; the library launches each from a kernel object of "
+                                 "its own."}},
+    [TRUST_LOCAL_ARGUMENTS] =
+        {"local memory that is an argument is shared by the group",
+         trial_of_local_arguments,
+         {"local_arguments",
+          "Local memory that is passed as an argument does not work; the library's reductions use "
+          "groups of one work-item, and launches with local arguments are refused."}},
+    [TRUST_ODD_COPIES] = {"copies at odd offsets copy those bytes and no others",
+                          trial_of_odd_copies,
+                          {"odd_copies",
+                           "Copies between buffers at odd offsets or of odd sizes copy other bytes "
+                           "than those asked for; a kernel of the library copies."}},
+    [TRUST_ODD_FILLS] = {"fills at odd offsets fill those bytes and no others",
+                         trial_of_odd_fills,
+                         {"odd_fills",
+                          "Fills at odd offsets or of odd sizes fill other bytes than those asked "
+                          "for; a kernel of the library fills."}},
+    [TRUST_RECTANGLES] = {"copies of rectangles between buffers copy the rows asked for",
+                          trial_of_rectangles,
+                          {"rectangles",
+                           "Copies of rectangles between buffers copy other rows than those asked "
+                           "for; a kernel of the library copies them."}},
+    [TRUST_PADDED_ROWS] =
+        {"reads and writes of rectangles leave the bytes between rows alone",
+         trial_of_padded_rows,
+         {"padded_rows",
+          "Reads or writes of rectangles move other rows than those asked for, or overwrite the "
+          "bytes between them; the library moves such rectangles row by row through pinned "
+          "memory."}},
+    [TRUST_SUB_BUFFER_ARGUMENTS] =
+        {"a kernel sees a sub-buffer at its origin",
+         trial_of_sub_buffer_arguments,
+         {"sub_buffer_arguments",
+          "Kernels see a sub-buffer elsewhere than at its origin; memory of cls_malloc_async "
+          "consists of buffers of their own, and parts of buffers are refused as arguments."}},
+    [TRUST_SUB_BUFFER_COPIES] =
+        {"reads, writes, fills and copies of a sub-buffer are at its origin",
+         trial_of_sub_buffer_copies,
+         {"sub_buffer_copies",
+          "Reads, writes, fills or copies of a sub-buffer are elsewhere than at its origin; memory "
+          "of cls_malloc_async consists of buffers of their own."}},
+    [TRUST_SUB_BUFFER_RECTANGLES] =
+        {"copies of rectangles from or to a sub-buffer copy the rows asked for",
+         trial_of_sub_buffer_rectangles,
+         {"sub_buffer_rectangles",
+          "Copies of rectangles from or to a sub-buffer copy other rows than those asked for; a "
+          "kernel of the library copies them."},
+         .ends_process = QUIRK_PART_RECT_CRASHES},
+};
+
+/* --- the trials --- */
+
+static bool lacks_memory(cl_int code) {
+    return code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES ||
+           code == CL_MEM_OBJECT_ALLOCATION_FAILURE;
+}
+
+static enum trial_verdict judge(struct trial *trial, const struct trust_row *row) {
+    if (trial->probe->device->quirks & row->ends_process)
+        return TRIAL_WRONG;
+    trial->code = CL_SUCCESS;
+    const bool right = row->is_right(trial);
+    if (trial->probe->stuck || lacks_memory(trial->code))
+        return TRIAL_UNTRIED;
+    return right && trial->code == CL_SUCCESS ? TRIAL_RIGHT : TRIAL_WRONG;
+}
+
+bool trust_try_all(struct probe *probe, struct caps *caps) {
+    struct trial trial;
+    bool complete = trial_open(&trial, probe);
+    for (unsigned i = 0; i < TRUSTS && complete; i++) {
+        caps->verdicts[i] = judge(&trial, &rows[i]);
+        complete = caps->verdicts[i] != TRIAL_UNTRIED;
+        if (i == READS_NOTHING && caps->verdicts[i] == TRIAL_WRONG)
+            break;
+    }
+    trial_close(&trial);
+    return complete;
+}
+
+/* --- what they found --- */
+
+cls_capability trust_figure(const struct caps *caps, size_t i) {
+    static const double values[] = {[TRIAL_UNTRIED] = -1, [TRIAL_RIGHT] = 1, [TRIAL_WRONG] = 0};
+    return (cls_capability){rows[i].fault.name, rows[i].meaning, "trust",
+                            values[caps->verdicts[i]]};
+}
+
+const cls_quirk *trust_fault_at(const struct device *device, const struct caps *caps, size_t i) {
+    for (size_t r = 0; r < TRUSTS; r++)
+        if (caps->verdicts[r] == TRIAL_WRONG && !(device->quirks & rows[r].ends_process) &&
+            i-- == 0)
+            return &rows[r].fault;
+    return NULL;
+}
+
+cls_status trust_refuse(const struct device *device, enum trust which) {
+    return error_set(CLS_ERROR_UNSUPPORTED, "%s, %s: %s", device->info.name, rows[which].fault.name,
+                     rows[which].fault.reason);
+}
+
+cls_status trust_check(const struct device *device, const struct caps *caps) {
+    for (enum trust t = 0; t < TRUSTS; t++)
+        if (rows[t].refused && !caps_trusts(caps, t))
+            return trust_refuse(device, t);
+    return CLS_SUCCESS;
+}
