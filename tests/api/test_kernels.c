@@ -130,6 +130,7 @@ static void test_a_group_that_the_source_fixes_need_not_be_told(void **state) {
 
 static void test_local_memory(void **state) {
     (void)state;
+    rig_need("local_arguments");
     cls_kernel reverse = kernel_of("reverse");
     uint32_t data[64], seen[64];
     cls_buffer cells;
@@ -168,6 +169,7 @@ static cl_ulong told_local_memory(const char *text, const char *options, const c
 /* Drivers differ: one refuses, one aborts the process. */
 static void test_more_local_memory_than_there_is(void **state) {
     (void)state;
+    rig_need("local_arguments");
     static const char greedy[] =
         "kernel void greedy(global uint *data, local uint *scratch) {\n"
         "    local uint own[CELLS];\n"

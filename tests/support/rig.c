@@ -206,6 +206,13 @@ bool rig_has_capability(const char *name) {
     return false;
 }
 
+void rig_need(const char *mechanism) {
+    if (rig_has_capability(mechanism))
+        return;
+    print_message("the driver is wrong about %s\n", mechanism);
+    skip();
+}
+
 bool rig_platform_is(const char *part) {
     cls_device_info info = CLS_DEVICE_INFO_INIT;
     size_t device;

@@ -38,6 +38,9 @@ void rig_pass_on_pace(void);
 bool rig_has_quirk(const char *name);
 bool rig_has_capability(const char *name);
 
+/* Skips the test where the probes found a mechanism wrong (a capability of the unit "trust"), which the library refuses. */
+void rig_need(const char *mechanism);
+
 /* Whether the platform's name contains `part`; for what a driver does and the library cannot help. */
 bool rig_platform_is(const char *part);
 

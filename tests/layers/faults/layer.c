@@ -56,8 +56,10 @@ static void layer_object(enum layer_object kind, int change) {
 #include "device.h"
 #include "hold.h"
 #include "late.h"
+#include "lies.h"
 
 static cl_int layer_before_enqueue(struct layer_enqueue *e) {
+    lie_before_enqueue(e);
     cl_int code = late_before_enqueue(e);
     return code ? code : hold_before_enqueue(e);
 }
@@ -75,6 +77,7 @@ static void layer_after_enqueue(struct layer_enqueue *e, cl_int code) {
 
 #include "device_calls.h"
 #include "least.h"
+#include "lies_calls.h"
 
 /* A driver that is known by its name: the library looks for its quirks. */
 static cl_int CL_API_CALL named_clGetPlatformInfo(cl_platform_id platform, cl_platform_info what,
@@ -132,6 +135,7 @@ static void layer_override(cl_icd_dispatch *table) {
     table->clReleaseCommandQueue = held_clReleaseCommandQueue;
     device_override(table);
     least_override(table);
+    lies_override(table);
 }
 
 static const char *layer_name(void) { return "clstream fault layer"; }
@@ -240,6 +244,7 @@ __attribute__((constructor)) static void read_environment(void) {
     const char *device = getenv("CLS_FAULT_DEVICE");
     device_is_discrete = device && !strcmp(device, "discrete");
     device_is_least = device && !strcmp(device, "least");
+    lie = getenv("CLS_FAULT_LIE") ? getenv("CLS_FAULT_LIE") : "";
     hold_set(getenv("CLS_FAULT_HOLD") != NULL, NULL, CL_SUCCESS);
     if (plan.function && find(plan.function) == ANY) {
         fprintf(stderr, "# %s: no such function: %s\n", layer_name(), plan.function);

@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A driver that gives wrong data in silence (lies.h): the probes find each lie, and programs of tests/api get right
+# results all the same, or the reason why not. Under the lies about order the schedule layer runs every command as
+# late as its waits allow, so that a wait that is ignored shows.
+set -u
+# shellcheck source=tests/tap.sh
+. "$srcdir/tests/tap.sh"
+
+layers=$top_builddir/tests/layers/.libs
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Runs a command under a lie. PoCL is not tried for what would crash it, so it bears another name there.
+lying() {
+    lie=$1
+    shift
+    below=
+    case $lie in
+    queue_order | events_*) below=$layers/schedule_layer.so: ;;
+    sub_buffer_rectangles | none) set -- CLS_FAULT_PLATFORM='a made-up platform' "$@" ;;
+    esac
+    env OPENCL_LAYERS="$below$layers/fault_layer.so" CLS_FAULT_LIE="$lie" CLSTREAM_CACHE_DIR="$work/cache-$lie" \
+        CMOCKA_MESSAGE_OUTPUT=TAP "$@"
+}
+
+# The trial of the lie must fail; others may, which use the same calls. Without a lie all are right.
+verdicts() {
+    lying "$1" "$top_builddir/tools/clstream" info >"$work/info" 2>"$work/said" || cat "$work/said"
+    grep -q '^# clstream fault layer' "$work/said" || echo 'no layer'
+    if [ "$1" = none ]; then
+        grep -E '^ *[a-z_]+ +(wrong|not tried) ' "$work/info"
+    else
+        grep -q -E "^ *$1 +wrong " "$work/info" || cat "$work/info"
+        grep -q "^    $1\$" "$work/info" || echo "no quirk $1"
+    fi
+}
+
+# What is wrong with the run of a program.
+findings() {
+    lying "$1" "$top_builddir/tests/api/$2" >"$work/out" 2>&1 || echo "it ends with $?"
+    grep -A4 -e '^not ok [0-9]* -' -e '^# crashed' -e '^# hung' "$work/out"
+}
+
+# A device that cannot be used says why.
+refusal() {
+    lying "$1" "$top_builddir/examples/first" >"$work/out" 2>&1 && echo 'it is used'
+    grep -q "$1: " "$work/out" || cat "$work/out"
+}
+
+if [ -n "${OCL_ICD_VENDORS:-}" ]; then
+    skip 'a lying driver' 'the lies are made up for the default driver'
+    finish
+    exit 0
+fi
+check 'a driver that does not lie is believed' "$(verdicts none)"
+for lie in transfers queue_order; do
+    check "$lie: the probes find it" "$(verdicts $lie)"
+    check "$lie: the device is refused with the reason" "$(refusal $lie)"
+done
+copies='test_copies test_memory'
+waits='test_order test_events test_interop'
+more="test_async test_batch test_kernels test_managed test_mempool test_pipeline_run test_profiler"
+while read -r lie programs; do
+    check "$lie: the probes find it" "$(verdicts "$lie")"
+    [ "${TEST_EFFORT:-}" != long ] || programs="$copies $waits $more"
+    for program in $programs; do
+        check "$lie: $program" "$(findings "$lie" "$program")"
+    done
+done <<END
+events_in_queue test_order
+events_across_queues test_order test_interop
+arguments_set_again test_kernels test_batch
+local_arguments test_kernels
+odd_copies $copies
+odd_fills $copies
+rectangles test_copies
+padded_rows test_copies
+sub_buffer_arguments test_mempool test_buffer_parts
+sub_buffer_copies test_mempool
+sub_buffer_rectangles test_copies
+END
+finish

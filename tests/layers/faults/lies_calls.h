@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of the lying driver (lies.h), over the wrappers and what else is played. */
+
+static cl_icd_dispatch told; /* what the calls would do without the lie */
+
+static size_t lie_multiple_of_4(size_t bytes) { return bytes > 4 ? bytes & ~(size_t)3 : bytes; }
+
+static cl_int CL_API_CALL lie_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory,
+                                                   cl_bool blocking, size_t offset, size_t bytes,
+                                                   const void *host, cl_uint count,
+                                                   const cl_event *waits, cl_event *event) {
+    return told.clEnqueueWriteBuffer(
+        queue, lie_memory(memory, "sub_buffer_copies"), blocking, offset,
+        lies_about("transfers") ? lie_multiple_of_4(bytes) : bytes, host, count, waits, event);
+}
+
+static cl_int CL_API_CALL lie_clEnqueueReadBuffer(cl_command_queue queue, cl_mem memory,
+                                                  cl_bool blocking, size_t offset, size_t bytes,
+                                                  void *host, cl_uint count, const cl_event *waits,
+                                                  cl_event *event) {
+    return told.clEnqueueReadBuffer(queue, lie_memory(memory, "sub_buffer_copies"), blocking,
+                                    offset, bytes, host, count, waits, event);
+}
+
+static cl_int CL_API_CALL lie_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
+                                                  size_t from_offset, size_t to_offset,
+                                                  size_t bytes, cl_uint count,
+                                                  const cl_event *waits, cl_event *event) {
+    return told.clEnqueueCopyBuffer(queue, lie_memory(from, "sub_buffer_copies"),
+                                    lie_memory(to, "sub_buffer_copies"), from_offset, to_offset,
+                                    lies_about("odd_copies") ? lie_multiple_of_4(bytes) : bytes,
+                                    count, waits, event);
+}
+
+static cl_int CL_API_CALL lie_clEnqueueFillBuffer(cl_command_queue queue, cl_mem memory,
+                                                  const void *pattern, size_t size, size_t offset,
+                                                  size_t bytes, cl_uint count,
+                                                  const cl_event *waits, cl_event *event) {
+    return told.clEnqueueFillBuffer(queue, lie_memory(memory, "sub_buffer_copies"), pattern, size,
+                                    lies_about("odd_fills") ? offset & ~(size_t)3 : offset, bytes,
+                                    count, waits, event);
+}
+
+static cl_int CL_API_CALL lie_clEnqueueCopyBufferRect(
+    cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
+    const size_t *to_origin, const size_t *region, size_t from_pitch, size_t from_slice,
+    size_t to_pitch, size_t to_slice, cl_uint count, const cl_event *waits, cl_event *event) {
+    const size_t rows = lies_about("rectangles") && region[1] > 1 ? region[1] - 1 : region[1];
+    const size_t copied[3] = {region[0], rows, region[2]};
+    return told.clEnqueueCopyBufferRect(queue, lie_memory(from, "sub_buffer_rectangles"),
+                                        lie_memory(to, "sub_buffer_rectangles"), from_origin,
+                                        to_origin, copied, from_pitch, from_slice, to_pitch,
+                                        to_slice, count, waits, event);
+}
+
+static cl_int CL_API_CALL lie_clEnqueueReadBufferRect(
+    cl_command_queue queue, cl_mem memory, cl_bool blocking, const size_t *origin,
+    const size_t *host_origin, const size_t *region, size_t pitch, size_t slice, size_t host_pitch,
+    size_t host_slice, void *host, cl_uint count, const cl_event *waits, cl_event *event) {
+    return told.clEnqueueReadBufferRect(queue, memory, blocking, origin, host_origin, region, pitch,
+                                        slice, lies_about("padded_rows") ? 0 : host_pitch,
+                                        host_slice, host, count, waits, event);
+}
+
+static cl_int CL_API_CALL lie_clEnqueueWriteBufferRect(
+    cl_command_queue queue, cl_mem memory, cl_bool blocking, const size_t *origin,
+    const size_t *host_origin, const size_t *region, size_t pitch, size_t slice, size_t host_pitch,
+    size_t host_slice, const void *host, cl_uint count, const cl_event *waits, cl_event *event) {
+    return told.clEnqueueWriteBufferRect(queue, memory, blocking, origin, host_origin, region,
+                                         pitch, slice, lies_about("padded_rows") ? 0 : host_pitch,
+                                         host_slice, host, count, waits, event);
+}
+
+/* --- sub-buffers and kernels --- */
+
+static cl_mem CL_API_CALL lie_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags,
+                                                cl_buffer_create_type type, const void *info,
+                                                cl_int *code) {
+    cl_mem memory = told.clCreateSubBuffer(parent, flags, type, info, code);
+    if (memory && !strncmp(lie, "sub_buffer", 10))
+        lie_know(memory, parent);
+    return memory;
+}
+
+static cl_int CL_API_CALL lie_clReleaseMemObject(cl_mem memory) {
+    cl_uint count = 0;
+    if (!next.clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof count, &count, NULL) &&
+        count == 1)
+        lie_forget(memory);
+    return told.clReleaseMemObject(memory);
+}
+
+static cl_int CL_API_CALL lie_clSetKernelArg(cl_kernel kernel, cl_uint i, size_t size,
+                                             const void *value) {
+    cl_mem memory = NULL, root = NULL;
+    if (lies_about("arguments_set_again") && lie_knows(kernel, &root))
+        return CL_SUCCESS;
+    if (value && size == sizeof memory) {
+        memcpy(&memory, value, size);
+        memory = lie_memory(memory, "sub_buffer_arguments");
+        value = &memory;
+    }
+    return told.clSetKernelArg(kernel, i, size, value);
+}
+
+static cl_int CL_API_CALL lie_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
+                                                     cl_uint dims, const size_t *offset,
+                                                     const size_t *global, const size_t *local,
+                                                     cl_uint count, const cl_event *waits,
+                                                     cl_event *event) {
+    if (lies_about("arguments_set_again"))
+        lie_know(kernel, NULL);
+    return told.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, count, waits,
+                                       event);
+}
+
+static cl_int CL_API_CALL lie_clReleaseKernel(cl_kernel kernel) {
+    lie_forget(kernel);
+    return told.clReleaseKernel(kernel);
+}
+
+static cl_command_queue CL_API_CALL lie_clCreateCommandQueue(cl_context context,
+                                                             cl_device_id device,
+                                                             cl_command_queue_properties bits,
+                                                             cl_int *code) {
+    if (lies_about("queue_order"))
+        bits |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    return told.clCreateCommandQueue(context, device, bits, code);
+}
+
+/* --- what a driver says --- */
+
+/* Blank where a line was a #line, so that others keep their places. */
+static void lie_blank_lines(char *source) {
+    for (char *at = source; (at = strstr(at, "#line")) != NULL;)
+        if (at == source || at[-1] == '\n')
+            memset(at, ' ', strcspn(at, "\n"));
+        else
+            at++;
+}
+
+static cl_program CL_API_CALL lie_clCreateProgramWithSource(cl_context context, cl_uint count,
+                                                            const char **sources,
+                                                            const size_t *lengths, cl_int *code) {
+    static const char no_barriers[] = "#define barrier(flags)\n";
+    const bool prefixed = lies_about("local_arguments");
+    const size_t length = lengths && lengths[0] ? lengths[0] : strlen(sources[0]);
+    char *source = count == 1 ? calloc(1, sizeof no_barriers + length) : NULL;
+    if (!source)
+        return told.clCreateProgramWithSource(context, count, sources, lengths, code);
+    strcpy(source, prefixed ? no_barriers : "");
+    strncat(source, sources[0], length);
+    if (lies_about("line_directives"))
+        lie_blank_lines(source);
+    const char *one = source;
+    cl_program program = told.clCreateProgramWithSource(context, 1, &one, NULL, code);
+    free(source);
+    return program;
+}
+
+static void lie_chatter(void) {
+    if (lies_about("chatter"))
+        fputs("made-up driver: a line of its own\n", stderr);
+}
+
+static cl_int CL_API_CALL lie_clGetPlatformIDs(cl_uint room, cl_platform_id *platforms,
+                                               cl_uint *count) {
+    lie_chatter();
+    return told.clGetPlatformIDs(room, platforms, count);
+}
+
+static cl_int CL_API_CALL lie_clGetDeviceIDs(cl_platform_id platform, cl_device_type type,
+                                             cl_uint room, cl_device_id *devices, cl_uint *count) {
+    lie_chatter();
+    return told.clGetDeviceIDs(platform, type, room, devices, count);
+}
+
+#define LIE(call) table->call = lie_##call
+
+static void lies_override(cl_icd_dispatch *table) {
+    told = *table;
+    if (!*lie)
+        return;
+    LIE(clEnqueueWriteBuffer);
+    LIE(clEnqueueReadBuffer);
+    LIE(clEnqueueCopyBuffer);
+    LIE(clEnqueueFillBuffer);
+    LIE(clEnqueueCopyBufferRect);
+    LIE(clEnqueueReadBufferRect);
+    LIE(clEnqueueWriteBufferRect);
+    LIE(clCreateSubBuffer);
+    LIE(clReleaseMemObject);
+    LIE(clSetKernelArg);
+    LIE(clEnqueueNDRangeKernel);
+    LIE(clReleaseKernel);
+    LIE(clCreateCommandQueue);
+    LIE(clCreateProgramWithSource);
+    LIE(clGetPlatformIDs);
+    LIE(clGetDeviceIDs);
+}
