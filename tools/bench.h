@@ -33,10 +33,14 @@ bool bench_measure(const char *device, bool quick, struct bench_result *result,
 /* The row of a name in a section, or NULL. */
 const struct bench_row *bench_find(const struct bench_result *result, const struct bench_row *row);
 
+/* The smallest unit of a row's quantity, ns for all times, and its value in that: rows of one unit can be compared. */
+const char *bench_unit(const struct bench_row *row);
+double bench_value(const struct bench_row *row);
+
 /* A table: with several results a column each, and their ratios to the first, above 1 being better. */
 void bench_print(FILE *file, const struct bench_result *results, unsigned n);
 
-/* An SVG with a group of bars a row. */
+/* An SVG with a group of bars a row, and an axis for the rows of a section that have one bench_unit. */
 void bench_picture(FILE *file, const struct bench_result *results, unsigned n);
 
 #endif

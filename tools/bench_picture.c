@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Results of `clstream bench` as bars: a group a row, the longest of a unit within a section as the measure. */
+/*
+ * Results of `clstream bench` as bars: a group a row. The rows of a section whose units measure the same thing share a
+ * panel, and an axis, which is logarithmic where the values lie far apart.
+ */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
 #include "xml.h"
 
-enum { WIDTH = 860, LEFT = 220, BARS = 480, BAR = 13, SPACE = 7, TITLE = 30, TOP = 18 };
+enum { WIDTH = 860, LEFT = 220, BARS = 480, BAR = 13, SPACE = 7, TITLE = 48, TOP = 18 };
+
+/* The largest ratio of two values on a linear axis, which begins at 0. */
+static const double LINEAR = 30;
 
 /* The colours are those of lib/trace/timeline.html. */
 static const char style[] =
@@ -15,26 +22,53 @@ static const char style[] =
     "@media(prefers-color-scheme:dark){svg{--bg:#0d1117;--fg:#e6edf3;--dim:#8d96a0;--lane:#151b23;"
     "--k0:#4b52e6;--k1:#098d62;--k2:#cb9a0c;--k3:#ffef59;--k4:#69c9ff;--k5:#8d7f9b}}"
     "text{fill:var(--fg)}.d{fill:var(--dim);font-size:11.5px}.s{font-weight:600;font-size:14px}"
-    ".r{fill:var(--lane)}.b0{fill:var(--k0)}.b1{fill:var(--k2)}.b2{fill:var(--k1)}.b3{fill:var(--k5)}"
+    ".r{fill:var(--lane)}.g{stroke:var(--dim);stroke-opacity:.35}.b0{fill:var(--k0)}.b1{fill:var(--k2)}.b2{fill:var(--k1)}.b3{fill:var(--k5)}"
     ".b4{fill:var(--k4)}.b5{fill:var(--k3)}";
 
-/* The largest value of a row's section and unit, over all results. */
-static double scale_of(const struct bench_result *results, unsigned n,
-                       const struct bench_row *row) {
-    double most = 0;
+static bool share_panel(const struct bench_row *a, const struct bench_row *b) {
+    return strcmp(a->section, b->section) == 0 && strcmp(bench_unit(a), bench_unit(b)) == 0;
+}
+
+static bool is_first_of_panel(const struct bench_result *result, unsigned i) {
+    for (unsigned k = 0; k < i; k++)
+        if (share_panel(&result->rows[k], &result->rows[i]))
+            return false;
+    return true;
+}
+
+/* From `low` to `high`; `low` is 0 where the axis is linear, and else both are powers of ten. */
+struct axis {
+    double low, high;
+};
+
+static struct axis axis_of(const struct bench_result *results, unsigned n,
+                           const struct bench_row *row) {
+    double least = INFINITY, most = 0;
     for (unsigned i = 0; i < n; i++)
         for (unsigned k = 0; k < results[i].n; k++) {
-            const struct bench_row *other = &results[i].rows[k];
-            if (strcmp(other->section, row->section) == 0 && strcmp(other->unit, row->unit) == 0 &&
-                other->value > most)
-                most = other->value;
+            const double value = bench_value(&results[i].rows[k]);
+            if (!share_panel(&results[i].rows[k], row) || !(value > 0) || isinf(value))
+                continue;
+            least = value < least ? value : least;
+            most = value > most ? value : most;
         }
-    return most > 0 ? most : 1;
+    if (most <= LINEAR * least)
+        return (struct axis){0, most > 0 ? most : 1};
+    return (struct axis){pow(10, floor(log10(least))), pow(10, ceil(log10(most)))};
+}
+
+/* Pixels from the begin of the axis. */
+static int length_of(const struct axis *axis, double value) {
+    if (!(value > axis->low))
+        return 0;
+    if (value >= axis->high)
+        return BARS;
+    return (int)(BARS * (axis->low > 0 ? log(value / axis->low) / log(axis->high / axis->low)
+                                       : value / axis->high));
 }
 
 static int put_row(FILE *file, const struct bench_result *results, unsigned n,
-                   const struct bench_row *row, int y) {
-    const double scale = scale_of(results, n, row);
+                   const struct bench_row *row, const struct axis *axis, int y) {
     fprintf(file, "<text x=\"20\" y=\"%d\">", y + BAR - 2);
     xml_put(file, row->name, false);
     fprintf(file, "</text>\n");
@@ -42,12 +76,13 @@ static int put_row(FILE *file, const struct bench_result *results, unsigned n,
         const struct bench_row *bar = bench_find(&results[i], row);
         if (!bar)
             continue;
+        const int length = share_panel(bar, row) ? length_of(axis, bench_value(bar)) : 0;
         fprintf(file,
-                "<rect class=\"r\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"2\"/>"
-                "<rect class=\"b%u\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"2\"/>"
+                "<rect class=\"r\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>"
+                "<rect class=\"b%u\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>"
                 "<text class=\"d\" x=\"%d\" y=\"%d\">%.3g ",
-                LEFT, y, BARS, BAR, i, LEFT, y, 1 + (int)(bar->value / scale * (BARS - 1)), BAR,
-                LEFT + BARS + 10, y + BAR - 2, bar->value);
+                LEFT, y, BARS, BAR, i, LEFT, y, length ? length : 1, BAR, LEFT + BARS + 10,
+                y + BAR - 2, bar->value);
         xml_put(file, bar->unit, false);
         fprintf(file, "</text>\n");
     }
@@ -71,33 +106,70 @@ static int put_devices(FILE *file, const struct bench_result *results, unsigned 
     return y;
 }
 
-/* Whether more or less is better is said once a section. */
-static int put_section(FILE *file, const struct bench_row *row, int y) {
-    fprintf(file, "<text class=\"s\" x=\"20\" y=\"%d\">", y + TITLE - 10);
+/* What is longer and better is said once a panel. */
+static void put_title(FILE *file, const struct bench_row *row, const struct axis *axis, int y) {
+    fprintf(file, "<text class=\"s\" x=\"20\" y=\"%d\">", y + TITLE - 28);
     xml_put(file, row->section, false);
-    fprintf(file, " <tspan class=\"d\">%s is better</tspan></text>\n",
-            row->more_is_better ? "longer" : "shorter");
-    return y + TITLE;
+    fprintf(file, " <tspan class=\"d\">%s is better%s</tspan></text>\n",
+            row->more_is_better ? "longer" : "shorter",
+            axis->low > 0 ? "; the axis is logarithmic" : "");
 }
 
-static int draw(FILE *file, const struct bench_result *results, unsigned n) {
-    const char *section = "";
-    int y = put_devices(file, results, n);
-    for (unsigned i = 0; i < results[0].n; i++) {
-        const struct bench_row *row = &results[0].rows[i];
-        if (strcmp(section, row->section) != 0)
-            y = put_section(file, row, y);
-        section = row->section;
-        y = put_row(file, results, n, row, y);
+static void put_tick(FILE *file, const struct axis *axis, double at, const char *unit, int top,
+                     int bottom) {
+    static const char *const names[] = {"ns", "us", "ms", "s"};
+    const int x = LEFT + length_of(axis, at);
+    unsigned i = 0;
+    for (; strcmp(unit, "ns") == 0 && at >= 1000 && i < 3; i++)
+        at /= 1000;
+    fprintf(file,
+            "<line class=\"g\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
+            "<text class=\"d\" text-anchor=\"middle\" x=\"%d\" y=\"%d\">%.3g ",
+            x, x, top - 3, bottom, x, top - 6, at);
+    xml_put(file, i ? names[i] : unit, false);
+    fprintf(file, "</text>\n");
+}
+
+/* Powers of ten, at most about eight of them; of a linear axis 0, a half and the whole. */
+static void put_ticks(FILE *file, const struct axis *axis, const struct bench_row *row, int top,
+                      int bottom) {
+    const char *unit = bench_unit(row);
+    if (axis->low <= 0) {
+        for (int i = 0; i <= 2; i++)
+            put_tick(file, axis, axis->high * i / 2, unit, top, bottom);
+        return;
     }
+    const int powers = (int)lround(log10(axis->high / axis->low)), step = 1 + powers / 9;
+    for (int power = 0; power <= powers; power += step)
+        put_tick(file, axis, axis->low * pow(10, power), unit, top, bottom);
+}
+
+static int put_panel(FILE *file, const struct bench_result *results, unsigned n, unsigned first,
+                     int y) {
+    const struct bench_row *row = &results[0].rows[first];
+    const struct axis axis = axis_of(results, n, row);
+    put_title(file, row, &axis, y);
+    const int top = y + TITLE;
+    y = top;
+    for (unsigned i = first; i < results[0].n; i++)
+        if (share_panel(&results[0].rows[i], row))
+            y = put_row(file, results, n, &results[0].rows[i], &axis, y);
+    put_ticks(file, &axis, row, top, y - SPACE);
     return y;
 }
 
-static int height_of(const struct bench_result *results, unsigned n) {
-    int sections = 0;
+static void draw(FILE *file, const struct bench_result *results, unsigned n) {
+    int y = put_devices(file, results, n);
     for (unsigned i = 0; i < results[0].n; i++)
-        sections += !i || strcmp(results[0].rows[i].section, results[0].rows[i - 1].section) != 0;
-    return TOP + 20 * (int)n + TITLE * sections + (int)results[0].n * ((BAR + 2) * (int)n + SPACE) +
+        if (is_first_of_panel(&results[0], i))
+            y = put_panel(file, results, n, i, y);
+}
+
+static int height_of(const struct bench_result *results, unsigned n) {
+    int panels = 0;
+    for (unsigned i = 0; i < results[0].n; i++)
+        panels += is_first_of_panel(&results[0], i);
+    return TOP + 20 * (int)n + TITLE * panels + (int)results[0].n * ((BAR + 2) * (int)n + SPACE) +
            TOP;
 }
 

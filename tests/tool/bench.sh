@@ -82,6 +82,32 @@ PYTHON
         "$(grep -q 'launch and wait .* 0\.50 x' "$work/both" &&
         grep -q 'gelu f32 .* 2\.00 x' "$work/both" || cat "$work/both"
         [ "$(grep -c ' 2\.00 x\| 0\.50 x' "$work/both")" = $((rows - 1)) ] || echo 'not all rows')"
+    # Bars of times of any unit have one measure, and so do ratios.
+    python3 - "$work/ns.json" "$work/ms.json" <<'PYTHON'
+import json, sys
+def save(path, rows):
+    json.dump({"device": "d", "platform": "p", "driver": "v", "rows": [
+        {"section": section, "name": name, "unit": unit, "more_is_better": False, "value": value}
+        for section, name, unit, value in rows]}, open(path, "w"))
+save(sys.argv[1], [("launches", "wait", "us", 151), ("launches", "record", "ns", 19.5), ("sizes", "a", "B", 3),
+                   ("sizes", "b", "B", 6), ("sizes", "none", "B", 0), ("sizes", "odd", "us", 1)])
+save(sys.argv[2], [("launches", "wait", "ms", 0.302), ("launches", "record", "us", 0.039), ("sizes", "a", "B", 6),
+                   ("sizes", "b", "B", 3), ("sizes", "none", "B", -1), ("sizes", "odd", "B", 1)])
+PYTHON
+    check "a nanosecond is shorter than a millisecond, in bars as in ratios" \
+        "$("$clstream" bench --compare --svg "$work/units.svg" "$work/ns.json" "$work/ms.json" >"$work/units"
+        [ "$(grep -c ' 0\.50 x' "$work/units")" = 3 ] && grep -q ' 2\.00 x' "$work/units" || cat "$work/units"
+        grep 'odd\|none' "$work/units" | grep '[0-9] x'
+        python3 - "$work/units.svg" <<'PYTHON' 2>&1
+import re, sys
+text = open(sys.argv[1]).read()
+bars = [int(w) for w in re.findall(r'<rect class="b\d" x="220" y="\d+" width="(\d+)"', text)]
+wait, record, a, b, none = (bars[i : i + 2] for i in range(0, 10, 2))
+assert record[0] < record[1] < wait[0] < wait[1], bars
+assert a[0] * 2 == a[1] == b[0] == 480 and none == [1, 1], bars
+assert ">10 ns<" in text and ">1 ms<" in text and text.count("logarithmic") == 1, text
+PYTHON
+        )"
     check "a row that one of them lacks is left open" \
         "$(grep -q 'to the device, pageable .* - *$' "$work/both" || cat "$work/both")"
     check "a picture of both" \
