@@ -54,6 +54,14 @@ void trace_put_svg(FILE *file, struct trace *trace);
 void trace_put_csv(FILE *file, struct trace *trace);
 void trace_put_text(FILE *file, struct trace *trace);
 
+/* --- parts of these --- */
+
+/* A name in one line. */
+void trace_put_name(FILE *file, const char *name);
+
+/* The failed commands with what made them fail. */
+void trace_put_failures(FILE *file, const struct trace *trace);
+
 /* --- members of its objects; 0 or "" where they are missing --- */
 
 uint64_t trace_number(const json_t *object, const char *name);
@@ -62,6 +70,20 @@ const char *trace_string(const json_t *object, const char *name);
 /* A number of microseconds, in nanoseconds. */
 uint64_t trace_ns(const json_t *object, const char *name);
 uint64_t trace_ns_of(const json_t *microseconds);
+
+/* A position of a stream. */
+struct trace_command {
+    uint64_t stream, position;
+};
+
+/* The error of a command that failed, or NULL. */
+const char *trace_failure(const struct trace_record *record);
+
+/* The command that failed first, which may be the same; stream 0: none. */
+struct trace_command trace_cause(const struct trace_record *record);
+
+/* Whether it failed because of another command. */
+bool trace_is_victim(const struct trace_record *record);
 
 static inline bool trace_is_command(const struct trace_record *record) {
     return record->lane->place.process != 0;

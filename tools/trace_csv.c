@@ -22,14 +22,20 @@ static void put_device_times(FILE *file, const json_t *args) {
         put_number(file, (uint64_t)json_integer_value(json_array_get(times, i)));
 }
 
+/* A stream's number and a position in it, or nothing. */
+static void put_place(FILE *file, const json_t *pair) {
+    if (pair)
+        fprintf(file, "%llu:%llu", (unsigned long long)json_integer_value(json_array_get(pair, 0)),
+                (unsigned long long)json_integer_value(json_array_get(pair, 1)));
+}
+
 static void put_dependencies(FILE *file, const json_t *args) {
     const json_t *list = json_object_get(args, "dependencies");
     fputc(',', file);
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *pair = json_array_get(list, i);
-        fprintf(file, "%s%llu:%llu", i ? " " : "",
-                (unsigned long long)json_integer_value(json_array_get(pair, 0)),
-                (unsigned long long)json_integer_value(json_array_get(pair, 1)));
+        if (i)
+            fputc(' ', file);
+        put_place(file, json_array_get(list, i));
     }
 }
 
@@ -62,13 +68,15 @@ static void put_record(FILE *file, const struct trace *trace, const struct trace
     put_number(file, trace_ns(args, "held_us"));
     put_number(file, trace_number(args, "queue"));
     put_dependencies(file, args);
+    fputc(',', file);
+    put_place(file, json_object_get(args, "failed_by"));
     fputs("\r\n", file);
 }
 
 void trace_put_csv(FILE *file, struct trace *trace) {
     fputs("type,kind,label,stream_name,stream,position,thread,bytes,memory,queued_ns,submitted_ns,"
           "start_ns,end_ns,device_queued_ns,device_submitted_ns,device_start_ns,device_end_ns,"
-          "clock,status,hold,held_ns,queue,dependencies\r\n",
+          "clock,status,hold,held_ns,queue,dependencies,failed_by\r\n",
           file);
     for (size_t i = 0; i < trace->n_records; i++)
         put_record(file, trace, &trace->records[i]);

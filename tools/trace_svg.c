@@ -30,6 +30,7 @@ static const char style[] =
     ".k:hover{stroke:var(--fg);stroke-width:1.5}"
     ".k0{fill:var(--k0)}.k1{fill:var(--k1)}.k2{fill:var(--k2)}.k3{fill:var(--k3)}.k4{fill:var(--k4)}"
     ".k5{fill:var(--k5)}.k9{fill:var(--k9)}.k6,.k7,.k8,.r{fill:var(--r)}.x{fill:var(--x)}"
+    ".v{fill-opacity:.12;stroke:var(--x)}.v+.in{fill:var(--fg)}"
     ".h1{fill:var(--x)}.h2{fill:var(--k2)}.h3{fill:var(--k4)}.h4{fill:var(--k3)}.h5{fill:var(--r)}"
     ".k1+.in,.k2+.in,.k4+.in,.k6+.in,.k7+.in,.k8+.in,.r+.in{fill:#000}"
     "@media(prefers-color-scheme:dark){svg{--bg:#0d1117;--fg:#e6edf3;--dim:#8d96a0;--grid:#21262d;"
@@ -77,12 +78,6 @@ static int hold_of(const struct trace_record *record) {
     while (hold && strcmp(name, cls_hold_name((cls_hold)hold)) != 0)
         hold--;
     return hold;
-}
-
-/* The error of a command that failed, or NULL. */
-static const char *failure_of(const struct trace_record *record) {
-    const char *status = trace_string(record->args, "status");
-    return *status && strcmp(status, cls_status_string(CLS_SUCCESS)) != 0 ? status : NULL;
 }
 
 /* --- the frame --- */
@@ -139,7 +134,7 @@ static void put_legend(const struct picture *picture) {
         if (json_integer_value(json_array_get(json_array_get(kinds, (size_t)kind), 0)))
             put_key(picture->file, &x, "k", kind, cls_command_kind_name((cls_command_kind)kind));
     if (trace_number(picture->summary, "failed"))
-        put_key(picture->file, &x, "x", -1, "failed");
+        put_key(picture->file, &x, "x", -1, "failed (hollow: because of another)");
     fprintf(picture->file, "<text class=\"d\" x=\"%d\" y=\"61\">held back by:</text>", x);
     x += 90;
     for (int hold = 1; hold < CLS_HOLDS; hold++)
@@ -244,17 +239,24 @@ static void put_facts(FILE *file, const struct trace_record *record) {
         fputc('\n', file);
         put_held(file, record);
     }
-    if (failure_of(record)) {
+    if (trace_failure(record)) {
         fputc('\n', file);
-        xml_put(file, failure_of(record), true);
+        xml_put(file, trace_failure(record), true);
+        if (trace_is_victim(record)) {
+            const struct trace_command cause = trace_cause(record);
+            fprintf(file, ", because of position %llu of stream %llu",
+                    (unsigned long long)cause.position, (unsigned long long)cause.stream);
+        } else if (trace_cause(record).stream) {
+            fputs(", the first to fail", file);
+        }
     }
 }
 
 static void put_class(FILE *file, const struct trace_record *record) {
     if (!trace_is_command(record))
         fputs("k r", file);
-    else if (failure_of(record))
-        fputs("k x", file);
+    else if (trace_failure(record))
+        fputs(trace_is_victim(record) ? "k x v" : "k x", file);
     else
         fprintf(file, "k k%d", kind_of(record));
 }
@@ -290,7 +292,7 @@ static bool is_narrow(const struct picture *picture, const struct trace_record *
 static bool joins(const struct picture *picture, const struct run *run,
                   const struct trace_record *record) {
     return run->count && run->first->lane == record->lane && run->first->row == record->row &&
-           !failure_of(record) && is_narrow(picture, record) && is_narrow(picture, run->first) &&
+           !trace_failure(record) && is_narrow(picture, record) && is_narrow(picture, run->first) &&
            x_of(picture, record->start) - x_of(picture, run->end) < NARROW;
 }
 

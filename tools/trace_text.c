@@ -16,6 +16,8 @@ static void put_name(FILE *file, const char *name, size_t most, bool pad) {
         fprintf(file, "%*s", (int)most, "");
 }
 
+void trace_put_name(FILE *file, const char *name) { put_name(file, name, SIZE_MAX, false); }
+
 /* A time, or a number of bytes, to the right of so many columns. */
 static void put_span(FILE *file, int width, uint64_t ns) {
     char text[SIZE_TEXT];
@@ -44,9 +46,10 @@ static void put_summary(FILE *file, const json_t *summary, size_t streams) {
     fprintf(file, "%llu records of %zu streams over ",
             (unsigned long long)trace_number(summary, "records"), streams);
     put_span(file, 0, trace_ns(summary, "span"));
-    fprintf(file, "; %llu dropped, %llu commands failed\nwork ",
-            (unsigned long long)trace_number(summary, "dropped"),
-            (unsigned long long)trace_number(summary, "failed"));
+    const uint64_t failed = trace_number(summary, "failed");
+    fprintf(file, "; %llu dropped, %llu command%s failed\nwork ",
+            (unsigned long long)trace_number(summary, "dropped"), (unsigned long long)failed,
+            failed == 1 ? "" : "s");
     put_span(file, 0, trace_ns(summary, "work"));
     fputs(" in ", file);
     put_span(file, 0, trace_ns(summary, "busy"));
@@ -144,6 +147,7 @@ void trace_put_text(FILE *file, struct trace *trace) {
     size_t i;
     json_t *stream;
     put_summary(file, json_object_get(trace->report, "summary"), json_array_size(streams));
+    trace_put_failures(file, trace);
     fputs("\nall streams\n", file);
     put_operations(file, json_object_get(trace->report, "operations"));
     put_overlaps(file, json_object_get(trace->report, "kind_overlaps"), "kind");

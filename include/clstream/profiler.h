@@ -209,12 +209,18 @@ typedef struct cls_profile_record {
         dependencies[CLS_PROFILE_DEPENDENCIES]; /**< these waits, in no particular order */
     int small_groups;                           /**< of a launch: nonzero if no group suits its size
                                   (cls_launch), which makes it slow */
+    cls_profile_dependency failed_by;           /**< of a failed command: the command that failed
+                                                     first, which may be this one, and for which
+                                                     the others were not run or do not count;
+                                                     stream 0: no command's failure */
 } cls_profile_record;
 
 #define CLS_PROFILE_RECORD_INIT                                                                   \
     {                                                                                             \
         sizeof(cls_profile_record), CLS_RECORD_COMMAND, CLS_COMMAND_KERNEL, "", 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, {0}, CLS_CLOCK_DEVICE, CLS_SUCCESS, CLS_HOLD_NONE, 0, 0, 0, {{0, 0}}, 0      \
+            0, 0, 0, {0}, CLS_CLOCK_DEVICE, CLS_SUCCESS, CLS_HOLD_NONE, 0, 0, 0, {{0, 0}}, 0, {   \
+            0, 0                                                                                  \
+        }                                                                                         \
     }
 
 /** Gets record `i`, in the order of the start times. */

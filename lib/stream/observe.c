@@ -96,6 +96,8 @@ void observe_retired(struct stream *stream, struct trace_record *trace_record, u
     const struct failure *failure = stream_failure_at(stream, position);
     trace_record->position = position;
     trace_record->outcome = failure ? failure->status : CLS_SUCCESS;
+    trace_record->failed_by = failure ? (struct trace_record_dep){failure->origin, failure->at}
+                                      : (struct trace_record_dep){0, 0};
     trace_record->retired = clock_now_ns();
     if (watcher && event && !failure && is_trusted(stream->context->caps, trace_record))
         record_times(stream->context->device, event, trace_record);

@@ -45,6 +45,8 @@ struct trace_record {
     struct event_times device; /* all 0 where there is no event or no time */
     unsigned n_deps;           /* those beyond TRACE_RECORD_DEPS are counted only */
     struct trace_record_dep deps[TRACE_RECORD_DEPS];
+    struct trace_record_dep
+        failed_by; /* of an outcome that is an error: the command that failed first */
 };
 
 struct observer {

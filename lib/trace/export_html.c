@@ -63,6 +63,8 @@ static void put_record(struct text *text, const struct profile *profile, const s
     put_us(text, record->held_ns);
     put_string(text, record->status ? cls_status_string(record->status) : "");
     put_waits(text, profile, i);
+    if (profile->links[i].cause != NO_INDEX)
+        put_number(text, profile->links[i].cause);
     put_end(text, ']');
 }
 

@@ -109,6 +109,12 @@ static void put_command(struct text *text, const struct profile *profile, uint32
     put_named_string(text, "hold", cls_hold_name(record->hold));
     put_named_number(text, "queue", record->queue);
     put_named_number(text, "memory", record->memory);
+    if (record->failed_by.stream) {
+        put_begin(text, "failed_by", '[');
+        put_number(text, record->failed_by.stream);
+        put_number(text, record->failed_by.position);
+        put_end(text, ']');
+    }
     if (record->small_groups)
         put_named_number(text, "small_groups", 1);
     put_device_times(text, record);

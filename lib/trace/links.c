@@ -16,10 +16,18 @@ static bool sort_commands(struct profile *profile) {
     return made;
 }
 
+/* The record of a position, and none of an earlier one. */
+static uint32_t find_exactly(const struct profile *profile, const cls_profile_dependency *place) {
+    const struct lineup commands = {profile->commands, profile->n_commands};
+    const uint32_t i = lineup_find(&commands, profile->records, place->stream, place->position);
+    return i != NO_INDEX && profile->records[i].position == place->position ? i : NO_INDEX;
+}
+
 static void link_command(struct profile *profile, uint32_t i) {
     const cls_profile_record *record = &profile->records[i];
     const struct lineup commands = {profile->commands, profile->n_commands};
     struct link *link = &profile->links[i];
+    link->cause = find_exactly(profile, &record->failed_by);
     for (unsigned k = 0; k < CLS_PROFILE_DEPENDENCIES; k++) {
         const cls_profile_dependency *wait = &record->dependencies[k];
         link->waits[k] = k < record->n_dependencies ? lineup_find(&commands, profile->records,

@@ -160,6 +160,8 @@ static void map_command(const struct raw *raw, const struct maps *maps,
     record->memory = command->memory;
     record->queued_ns = command->submitted;
     record->status = command->outcome;
+    record->failed_by =
+        (cls_profile_dependency){command->failed_by.stream, command->failed_by.position};
     record->queue = command->queue;
     record->small_groups = command->small_groups;
     record->n_dependencies = command->n_deps;

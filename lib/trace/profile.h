@@ -16,6 +16,7 @@ struct link {
     uint32_t stream;   /* index of its stream; NO_INDEX: the record is no command */
     uint32_t previous; /* in its stream */
     uint32_t waits[CLS_PROFILE_DEPENDENCIES];
+    uint32_t cause; /* of its failure, which may be itself; NO_INDEX: none, or not recorded */
 };
 
 struct operations {

@@ -25,7 +25,7 @@ const COMMANDS = [
   ["compute <2>", 300, 600, KERNEL, ["gelu", "kernel", "held back 300 us, by dependency"]],
   ["compute <2>", 600, 800, KERNEL, ["exp & more"]],
   ["download", 800, 900, DOWNLOAD, ["read", "copy_d2h"]],
-  ["download", 920, 1000, FAILED, ["broken", "CLS_ERROR_COMMAND_FAILED"]],
+  ["download", 920, 1000, FAILED, ["broken", "CLS_ERROR_COMMAND_FAILED, the first to fail"]],
 ];
 const LANES = ["upload", "compute <2>", "download"];
 /* indices of commands: from the one that ended to the one that waited */

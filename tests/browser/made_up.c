@@ -51,6 +51,7 @@ static struct raw raw_of(const struct made_up *command) {
         .device = {begin, begin, begin + command->start * US, begin + command->end * US},
         .n_deps = command->after.stream != 0,
         .deps = {command->after},
+        .failed_by = {command->outcome ? command->stream : 0, command->position},
     };
     return raw;
 }

@@ -60,7 +60,7 @@ for e in work:
     a = e["args"]
     assert 0 <= a["queued_us"] <= a["submitted_us"] <= e["ts"] + 1e-9, e
     assert e["dur"] >= 0 and (a["status"] == "CLS_SUCCESS" or how != "well"), e
-assert kinds["kernel"] == 5 and kinds["copy_h2d"] == 5 and kinds["host"] == 1, kinds
+assert kinds["kernel"] == 5 and kinds["copy_h2d"] == 5 and kinds["host"] == (3 if how == "failing" else 1), kinds
 assert kinds["copy_d2h"] == 1, kinds
 assert sum(e["name"] == "round" for e in slices) == 4
 assert any("</script>" in e["name"] and '"b"' in e["name"] and "é" in e["name"] for e in slices)
@@ -155,6 +155,12 @@ PYTHON
         set -- "$work"/f[0-9]*.csv
         [ $# = 2 ] || echo "$*"
         grep -q '^command' "$@" || wc -l "$@")"
+    check "the cause of a failure is told from what was not run because of it" \
+        "$(rc=0
+        "$clstream" trace -o "$work/failing.txt" -- "$traced" failing >"$work/said" 2>&1 || rc=$?
+        grep -q "CLS_ERROR_COMMAND_FAILED: 'the failing one', .*; 2 other commands failed or did not run because of it" "$work/failing.txt" &&
+            [ "$(grep -c "^    'host function', position .* of stream '\(upload\|a \"b\"\)" "$work/failing.txt")" = 2 ] ||
+            sed -n '/^failures/,/^all/p' "$work/failing.txt")"
     check "the exit status is the program's for a table too" \
         "$(rc=0
         "$clstream" trace -o "$work/failing.csv" -- "$traced" failing >"$work/said" 2>&1 || rc=$?

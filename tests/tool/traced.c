@@ -13,6 +13,7 @@
 
 #include <clstream.h>
 #include <clstream/opencl.h>
+#include <clstream/timeline.h>
 
 enum { N = 1 << 16, ROUNDS = 5 };
 
@@ -39,6 +40,19 @@ static cls_stream named(const char *name) {
     config.name = name;
     must(cls_stream_create(NULL, &config, &stream));
     return stream;
+}
+
+/* A command that fails once the host lets it, and one of each stream behind it. */
+static cls_status fail_both(cls_stream upload, cls_stream compute, cls_event event) {
+    cls_timeline go;
+    must(cls_timeline_create(NULL, &go)); /* never destroyed: the process ends */
+    must(cls_stream_wait_timeline(compute, go, 1));
+    must(cls_stream_foreign_async(compute, "the failing one", refuse, NULL));
+    must(cls_stream_launch_host_async(compute, nothing, NULL));
+    must(cls_event_record(event, compute));
+    must(cls_stream_wait_event(upload, event));
+    must(cls_stream_launch_host_async(upload, nothing, NULL));
+    return cls_timeline_signal(go, 1);
 }
 
 int main(int argc, char **argv) {
@@ -74,7 +88,7 @@ int main(int argc, char **argv) {
     must(cls_stream_launch_host_async(compute, nothing, NULL));
     must(cls_copy_d2h_async(host, b, 0, sizeof host, compute));
     if (strcmp(how, "failing") == 0)
-        must(cls_stream_foreign_async(compute, "the failing one", refuse, NULL));
+        must(fail_both(upload, compute, event));
     if (strcmp(how, "well") == 0)
         must(cls_context_synchronize(NULL));
     if (strcmp(how, "failing") == 0)

@@ -144,7 +144,7 @@ static void test_own_records_that_overlap_are_no_slices_of_a_thread(void **state
     char *csv = converted(".csv");
     assert_says(
         csv,
-        "user,,\"second\",\"\",0,0,0,0,0,3000,3000,3000,9000,0,0,0,0,host,CLS_SUCCESS,none,0,0,\r\n");
+        "user,,\"second\",\"\",0,0,0,0,0,3000,3000,3000,9000,0,0,0,0,host,CLS_SUCCESS,none,0,0,,\r\n");
     free(csv);
 }
 
@@ -234,19 +234,61 @@ static void test_facts_of_a_command_survive_a_conversion(void **state) {
     first->bytes = 3 << 20;
     first->memory = 12345;
     second->outcome = CLS_ERROR_COMMAND_FAILED;
+    second->failed_by = (struct trace_record_dep){2, 1};
     wait_for(second, 1, 1);
     build();
     char *csv = converted(".csv"), *text = converted(".txt"), *svg = converted(".svg");
     assert_says(csv,
                 "command,kernel,\"k\",\"s1\",1,1,0,3145728,12345,1000000,1000000,1001000,1003000,");
-    assert_says(csv, ",CLS_ERROR_COMMAND_FAILED,none,0,2,1:1\r\n");
-    assert_says(text, "2 records of 2 streams over 9 us; 0 dropped, 1 commands failed");
+    assert_says(csv, ",CLS_ERROR_COMMAND_FAILED,none,0,2,1:1,2:1\r\n");
+    assert_says(text, "2 records of 2 streams over 9 us; 0 dropped, 1 command failed");
     assert_says(text, ", latency 1 us");
     assert_says(svg, "class=\"k x\"");
-    assert_says(svg, "\nCLS_ERROR_COMMAND_FAILED</title>");
+    assert_says(svg, "\nCLS_ERROR_COMMAND_FAILED, the first to fail</title>");
     assert_says(svg, "held back 1 us, by latency most");
     assert_says(svg, "3 MiB, 1.57e+03 GB/s");
     assert_says(svg, "<path class=\"a\"");
+    free(svg);
+    free(text);
+    free(csv);
+}
+
+static struct trace_record *failing(uint64_t stream, uint64_t by, uint64_t at) {
+    struct trace_record *command = add(stream, 0, 4 * US, 9 * US);
+    command->outcome = CLS_ERROR_COMMAND_FAILED;
+    command->failed_by = (struct trace_record_dep){by, at};
+    return command;
+}
+
+/* Stream 1: well, failed, its victim. Stream 2: a victim of it. Stream 3: victims of what has no record. */
+static void test_the_cause_of_a_failure_is_told_from_its_victims(void **state) {
+    (void)state;
+    add(1, 0, US, 3 * US);
+    failing(1, 1, 2)->label = "cause";
+    failing(1, 1, 2)->label = "victim";
+    failing(2, 1, 2);
+    for (int i = 0; i < 12; i++)
+        failing(3, 7, 99);
+    failing(4, 0, 0)->outcome = CLS_ERROR_SHUTDOWN;
+    build();
+    char *csv = converted(".csv"), *text = converted(".txt"), *svg = converted(".svg");
+    char *page = written(export_html);
+    assert_says(csv, "dependencies,failed_by\r\n");
+    assert_says(csv, "CLS_SUCCESS,latency,1000,1,,\r\n");
+    assert_says(csv, "CLS_ERROR_COMMAND_FAILED,none,0,2,,1:2\r\n");
+    assert_says(text, "\nfailures\n"
+                      "  CLS_ERROR_SHUTDOWN: no command failed first; 1 command failed:");
+    assert_says(text, "\n  CLS_ERROR_COMMAND_FAILED: 'cause', position 2 of stream 's1'; 2 other "
+                      "commands failed or did not run because of it:\n"
+                      "    'victim', position 3 of stream 's1'\n"
+                      "    'k', position 1 of stream 's2'\n");
+    assert_says(text,
+                "position 99 of stream 7, which has no record; 12 commands failed or did not run");
+    assert_says(text, "    and 2 more\n");
+    assert_says(svg, "CLS_ERROR_COMMAND_FAILED, because of position 2 of stream 1</title>");
+    assert_says(svg, "class=\"k x v\"");
+    assert_says(page, "\"CLS_ERROR_COMMAND_FAILED\",[],1]");
+    free(page);
     free(svg);
     free(text);
     free(csv);
@@ -256,6 +298,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_reports_of_many_streams_do_not_compare_all_pairs),
         TEST(test_each_device_has_a_counter_of_memory),
+        TEST(test_the_cause_of_a_failure_is_told_from_its_victims),
         TEST(test_names_are_cut_between_characters),
         TEST(test_own_records_that_overlap_are_no_slices_of_a_thread),
         TEST(test_numbers_have_a_point_in_every_locale),
