@@ -104,27 +104,43 @@ AC_SUBST([SANITIZER_CFLAGS])
 AM_CONDITIONAL([SANITIZED], [test "x$cls_sanitizers" != xno])
 ])
 
-dnl CLS_ENABLE_LTO: sets LTO_CFLAGS, for the objects of the library and its link, and NO_LTO_CFLAGS, for the
-dnl links of everything else. A launch passes through five files; across them the compiler saves a fifth of its
-dnl instructions. The objects are "fat", since the white-box tests link them as they are. After the sanitizers.
+dnl CLS_ENABLE_LTO: sets LTO_CFLAGS, for the objects of the library and its link. A launch passes through five files;
+dnl across them the compiler saves a fifth of its instructions. After the sanitizers.
+dnl Everything else links without link-time optimization (NO_LTO_CFLAGS), which is quicker, and lets the white-box tests
+dnl wrap functions. Such a link takes "fat" objects only, so all objects are fat where they are for link-time
+dnl optimization (FAT_CFLAGS, without effect on others): CFLAGS may ask for it too. Where a compiler or CFLAGS have no fat
+dnl objects, both are empty, and each link does as CFLAGS say.
 AC_DEFUN([CLS_ENABLE_LTO], [
 AC_ARG_ENABLE([lto],
     [AS_HELP_STRING([--disable-lto], [build the library without link-time optimization])],
     [], [enable_lto=auto])
-LTO_CFLAGS= NO_LTO_CFLAGS=
+AC_MSG_CHECKING([whether fat objects link with -fno-lto])
+FAT_CFLAGS= NO_LTO_CFLAGS= cls_fat=no
+cls_save_CFLAGS=$CFLAGS
+cls_save_LIBS=$LIBS
+CFLAGS="-Werror -ffat-lto-objects $CFLAGS"
+AC_COMPILE_IFELSE([AC_LANG_SOURCE([[int cls_other(void); int cls_other(void) { return 0; }]])], [
+    cp conftest.$ac_objext cls_other.$ac_objext
+    CFLAGS="$CFLAGS -fno-lto"
+    LIBS="cls_other.$ac_objext $LIBS"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[int cls_other(void);]], [[return cls_other();]])],
+        [FAT_CFLAGS=-ffat-lto-objects NO_LTO_CFLAGS=-fno-lto cls_fat=yes])
+    rm -f cls_other.$ac_objext])
+LIBS=$cls_save_LIBS
+CFLAGS=$cls_save_CFLAGS
+AC_MSG_RESULT([$cls_fat])
+LTO_CFLAGS=
 AS_IF([test "x$enable_lto" = xauto && test "x$cls_sanitizers" != xno], [enable_lto=no])
 AS_IF([test "x$enable_lto" != xno], [
     AC_MSG_CHECKING([whether $CC optimizes at link time])
-    cls_save_CFLAGS=$CFLAGS
-    CFLAGS="$CFLAGS -Werror -flto=auto -ffat-lto-objects"
-    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
-        [LTO_CFLAGS="-flto=auto -ffat-lto-objects" NO_LTO_CFLAGS=-fno-lto
-         enable_lto=yes],
-        [AS_IF([test "x$enable_lto" = xyes],
-            [AC_MSG_ERROR([$CC does not take -flto=auto -ffat-lto-objects])])
-         enable_lto=no])
+    CFLAGS="$CFLAGS -Werror -flto=auto $FAT_CFLAGS"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [cls_lto=$cls_fat], [cls_lto=no])
     CFLAGS=$cls_save_CFLAGS
-    AC_MSG_RESULT([$enable_lto])])
+    AC_MSG_RESULT([$cls_lto])
+    AS_IF([test "x$cls_lto" = xyes], [LTO_CFLAGS=-flto=auto],
+        [test "x$enable_lto" = xyes], [AC_MSG_ERROR([$CC does not take -flto=auto -ffat-lto-objects])])
+    enable_lto=$cls_lto])
+AC_SUBST([FAT_CFLAGS])
 AC_SUBST([LTO_CFLAGS])
 AC_SUBST([NO_LTO_CFLAGS])
 ])
