@@ -145,6 +145,51 @@ AC_SUBST([LTO_CFLAGS])
 AC_SUBST([NO_LTO_CFLAGS])
 ])
 
+dnl CLS_HIDE_NAMES: sets the conditional HIDE_NAMES where build-aux/hide-names can take the inner names out of a static
+dnl library, and PARTIAL_FLAGS, which it needs for that. Tried as the build does it: on an archive, with the user's flags.
+dnl After CLS_ENABLE_LTO.
+AC_DEFUN([CLS_HIDE_NAMES], [
+AC_CHECK_TOOLS([OBJCOPY], [objcopy llvm-objcopy])
+AC_MSG_CHECKING([whether a static library can hide its inner names])
+rm -rf conftest.dir
+mkdir conftest.dir
+cls_hidden='__attribute__((visibility("hidden"))) int inner(void);'
+echo "$cls_hidden int cls_outer(void); int cls_outer(void) { return inner(); }" >conftest.dir/outer.c
+echo "$cls_hidden int inner(void) { return 0; }" >conftest.dir/inner.c
+dnl Of LDFLAGS only the choice of a linker is for a partial link.
+cls_linker=
+for cls_flag in $LDFLAGS; do
+    AS_CASE([$cls_flag], [-fuse-ld=* | --ld-path=* | -B*], [cls_linker="$cls_linker $cls_flag"])
+done
+cls_hide=no
+cls_save_LIBS=$LIBS
+LIBS="conftest.dir/test.a $LIBS"
+dnl With the first flag gcc makes machine code of objects for link-time optimization.
+for cls_flag in -flinker-output=nolto-rel ''; do
+    PARTIAL_FLAGS="$cls_linker -r -nostdlib $cls_flag"
+    rm -f conftest.dir/*.o conftest.dir/*.a
+    AS_IF([test -z "$OBJCOPY"], [break])
+    {
+        for cls_part in outer inner; do
+            $CC $CPPFLAGS $FAT_CFLAGS $LTO_CFLAGS $CFLAGS -c conftest.dir/$cls_part.c -o conftest.dir/$cls_part.o
+        done
+        $AR cr conftest.dir/test.a conftest.dir/outer.o conftest.dir/inner.o &&
+            PARTIAL_LINK="$CC $CFLAGS $LTO_CFLAGS $PARTIAL_FLAGS" OBJCOPY="$OBJCOPY" AR="$AR" RANLIB="$RANLIB" \
+            $SHELL "$srcdir/build-aux/hide-names" conftest.dir/test.a || rm -f conftest.dir/test.a
+    } >&AS_MESSAGE_LOG_FD 2>&1
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[int cls_outer(void); int inner(void); int inner(void) { return 1; }]],
+        [[return cls_outer() + inner();]])], [cls_hide=yes])
+    AS_IF([test "x$cls_hide" = xyes], [break])
+done
+LIBS=$cls_save_LIBS
+rm -rf conftest.dir
+AC_MSG_RESULT([$cls_hide])
+AS_IF([test "x$cls_hide" = xno && test "x$enable_static" = xyes],
+    [AC_MSG_WARN([the static library will define names without cls_, which programs that link it cannot use themselves])])
+AM_CONDITIONAL([HIDE_NAMES], [test "x$cls_hide" = xyes])
+AC_SUBST([PARTIAL_FLAGS])
+])
+
 dnl CLS_WARNINGS: sets WARN_CFLAGS to the warnings that this compiler knows, with -Werror if asked for.
 dnl -Wmaybe-uninitialized is off: it guesses, and each gcc guesses differently; valgrind and the sanitizers
 dnl do not.

@@ -35,7 +35,8 @@ unmatched_rows() {
     done <"$dir/allowed"
 }
 
-# The static library has no version map: what the programs that link it define must be none of its inner names.
+# Where the tools cannot hide the inner names of a static library (static.sh), what the programs that link it define must
+# be none of them.
 strong_names() {
     ${NM:-nm} -g --defined-only "$@" | awk 'NF == 3 && $2 ~ /^[BCDGRST]$/ {print $3}' | sort -u
 }
