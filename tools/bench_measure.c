@@ -332,7 +332,8 @@ static void calibrate(struct bench *bench) {
 }
 
 static void open_bench(struct bench *bench, const char *device, struct bench_result *result) {
-    const cls_context_config config = {sizeof config, device};
+    cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
+    config.device = device;
     if (!did(bench, cls_context_create(&config, &bench->context)))
         return;
     describe(bench, result);

@@ -18,12 +18,14 @@ CLS_BEGIN_DECLS
 
 /** Options of cls_context_create. Start with CLS_CONTEXT_CONFIG_INIT. */
 typedef struct cls_context_config {
-    size_t size;        /**< sizeof(cls_context_config) */
-    const char *device; /**< as in cls_device_find; NULL: the default device */
+    size_t size;               /**< sizeof(cls_context_config) */
+    const char *device;        /**< as in cls_device_find; NULL: the default device */
+    int legacy_default_stream; /**< nonzero: the default stream has CUDA's legacy order, see
+                                    cls_context_default_stream */
 } cls_context_config;
 
 #define CLS_CONTEXT_CONFIG_INIT \
-    { sizeof(cls_context_config), 0 }
+    { sizeof(cls_context_config), 0, 0 }
 
 /**
  * Creates a context. NULL `config`: the default device. The caller destroys the context.
@@ -53,9 +55,29 @@ CLS_API cls_status cls_context_destroy(cls_context context);
 CLS_API cls_status cls_context_default(cls_context *out);
 
 /**
- * Gets the context's default stream: an ordinary stream, without the implicit synchronization of
- * CUDA's legacy default stream. It belongs to the context; cls_stream_destroy refuses it with
+ * Gets the context's default stream. It belongs to the context; cls_stream_destroy refuses it with
  * CLS_ERROR_INVALID_VALUE.
+ *
+ * It is an ordinary stream: no stream waits for another unless it is told to. With
+ * cls_context_config.legacy_default_stream it has the order of CUDA's legacy default stream:
+ *   - a command of the default stream waits for all work that was submitted before it to the
+ *     context's blocking streams, destroyed ones included;
+ *   - work that is submitted to a blocking stream afterwards waits for that command;
+ *   - event records, waits for events, timelines and cl_events, and stream-ordered allocations and
+ *     frees count as commands; cls_stream_query, cls_stream_synchronize and cls_stream_wait of the
+ *     default stream are about the work of all blocking streams;
+ *   - these waits are like any other: work that depends on failed work fails, and a wait that would
+ *     close a cycle is refused. So a failure reaches the default stream with its next command, and
+ *     from there each blocking stream with its own. Each of them is reset by itself.
+ *
+ * A blocking stream is one that the caller has created without cls_stream_config.non_blocking, or
+ * wrapped. Streams that belong to the library's objects (pools, pipelines, groups) are non-blocking:
+ * neither rule has to do with them. Of several threads' submissions, each command of the default
+ * stream comes before or after each command of a blocking one. In such a context a call that makes
+ * a stream wait can return every status of a submission.
+ *
+ * A command of the default stream costs one wait for each blocking stream that was used since the
+ * one before it.
  */
 CLS_API cls_status cls_context_default_stream(cls_context context, cls_stream *out);
 

@@ -10,6 +10,7 @@
 #include "stream/context.h"
 #include "stream/event_policy.h"
 #include "stream/follow.h"
+#include "stream/legacy.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"
 #include "stream/wait_check.h"
@@ -294,6 +295,9 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
         race_waits(stream, other, position);
     if (entered)
         status = stream_follow_entered(stream, other, position, add ? &dep : NULL, &learned);
+    const bool ordered = entered && RARELY(stream->legacy_role != LEGACY_NONE);
+    if (ordered)
+        object_retain(&stream->object);
     if (entered)
         pthread_mutex_unlock(&stream->lock);
     if (check)
@@ -302,6 +306,10 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
         dep_release(&dep);
     else if (done && other)
         stream_put(other);
+    if (ordered && !status)
+        status = legacy_note_wait(stream);
+    if (ordered)
+        stream_put(stream);
     if (is_default && stream)
         stream_put(stream);
     return status;

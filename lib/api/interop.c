@@ -31,7 +31,7 @@ cls_status cls_context_wrap(cl_context cl, cl_device_id id, cls_context *out) {
         status = context_adopt(cl, device);
     if (status)
         return status;
-    return context_new(device, cl, out);
+    return context_new(device, cl, false, out);
 }
 
 /* Refuses a sub-buffer where the driver does not find it. */

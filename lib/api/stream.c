@@ -11,6 +11,7 @@
 #include "stream/context.h"
 #include "stream/engine.h"
 #include "stream/gate.h"
+#include "stream/legacy.h"
 #include "stream/stream.h"
 
 cls_status cls_stream_create(cls_context handle, const cls_stream_config *config, cls_stream *out) {
@@ -40,6 +41,7 @@ cls_status cls_stream_get_info(cls_stream handle, cls_stream_info *info) {
     now.timing = traits->profiled || stream->want_profiled;
     now.max_in_flight = stream->max_in_flight;
     now.fifo_limit = stream->fifo.limit;
+    now.non_blocking = stream->legacy_role == LEGACY_NONE;
     pthread_mutex_unlock(&stream->lock);
     SIZED_OUT(cls_stream_info, info, &now);
     stream_put(stream);
@@ -140,16 +142,35 @@ static cls_status take_failure_over(struct stream *stream) {
     return status ? status : CLS_NOT_READY;
 }
 
+/* The newest position, and whether waits come after it. What the legacy order puts before the default stream's next command
+ * gets a mark. */
+static cls_status position_to_ask(struct stream *stream, uint64_t *position, bool *waits) {
+    struct detail held;
+    pthread_mutex_lock(&stream->lock);
+    *position = stream->submitted;
+    *waits = stream->waits.count != 0;
+    const bool due = legacy_is_due_to_ask(stream);
+    pthread_mutex_unlock(&stream->lock);
+    if (!due)
+        return CLS_SUCCESS;
+    error_save(&held);
+    const cls_status status = stream_mark_to_ask(stream, position);
+    const bool is_full = status == CLS_ERROR_LIMIT;
+    error_restore(&held, is_full ? CLS_SUCCESS : status);
+    *waits = *waits && status;
+    return is_full ? CLS_NOT_READY : status;
+}
+
 cls_status cls_stream_query(cls_stream handle) {
     struct stream *stream;
+    uint64_t position;
+    bool waits;
     cls_status status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
-    pthread_mutex_lock(&stream->lock);
-    uint64_t position = stream->submitted;
-    bool waits = stream->waits.count != 0;
-    pthread_mutex_unlock(&stream->lock);
-    cls_status progress = stream_progress(stream, position);
+    cls_status progress = position_to_ask(stream, &position, &waits);
+    if (!progress)
+        progress = stream_progress(stream, position);
     status = poisoned_status(stream);
     if (!status)
         status = progress;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "stream/context.h"
 #include "stream/engine.h"
+#include "stream/legacy.h"
 
 /* --- fences --- */
 
@@ -25,7 +26,8 @@ bool magazine_is_past(struct stream *stream, uint64_t position) {
     uint64_t retired = atomic_load_explicit(&stream->retired, memory_order_acquire);
     if (retired >= position)
         return true;
-    return retired == stream->submitted && position == retired + 1 && deps_are_over(&stream->waits);
+    return retired == stream->submitted && position == retired + 1 &&
+           deps_are_over(&stream->waits) && !legacy_is_due(stream);
 }
 
 /* --- taking out --- */

@@ -11,6 +11,7 @@
 #include "memory/magazine.h"
 #include "stream/context.h"
 #include "stream/hooks.h"
+#include "stream/legacy.h"
 
 /* --- malloc --- */
 
@@ -182,9 +183,12 @@ static bool is_fenced(struct stream *stream) {
 void magazine_free(struct magazine *magazine, struct buffer *slot, cls_free_mode mode) {
     struct stream *stream = magazine->stream;
     uint64_t home = atomic_load_explicit(&slot->home, memory_order_relaxed);
-    if (race_on() && mode == CLS_FREE_IN_ORDER)
+    if (race_on() && mode == CLS_FREE_IN_ORDER) {
+        if (legacy_is_due(stream))
+            legacy_tell_free(stream);
         hooks.race.ends(stream, slot->memory);
-    slot->freed_at = stream_newest_locked(stream) + (stream->waits.count != 0);
+    }
+    slot->freed_at = stream_newest_locked(stream) + stream_has_waits(stream);
     magazine->last_free = slot->freed_at;
     if (home == stream->id)
         magazine->freed += slot->capacity;

@@ -10,6 +10,7 @@
 #include "stream/engine.h"
 #include "stream/exit.h"
 #include "stream/hooks.h"
+#include "stream/legacy.h"
 #include "stream/stream.h"
 
 static void context_finalize(struct object *object);
@@ -24,6 +25,7 @@ static void context_finalize(struct object *object) {
     program_cache_destroy(context->programs);
     blas_forget(&context->blas);
     context_close(context->device, context->cl);
+    legacy_free(context->legacy);
     pthread_mutex_destroy(&context->lock);
 }
 
@@ -85,12 +87,16 @@ static cls_status add_default_stream(struct context *context) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     config.name = "default stream";
     cls_status status = stream_new(context, &config, NULL, &context->default_stream);
-    if (!status)
-        context->default_stream->owner = "its context, as the default one";
-    return status;
+    if (status)
+        return status;
+    context->default_stream->owner = "its context, as the default one";
+    if (context->legacy)
+        context->default_stream->legacy_role = LEGACY_DEFAULT;
+    return CLS_SUCCESS;
 }
 
-static cls_status build(struct device *device, cl_context cl, struct context **out) {
+static cls_status build(struct device *device, cl_context cl, bool has_legacy_order,
+                        struct context **out) {
     const struct caps *caps;
     struct program_cache *programs;
     hooks.race.prepare();
@@ -104,12 +110,15 @@ static cls_status build(struct device *device, cl_context cl, struct context **o
     if (status)
         return status;
     struct context *context = object_create(&context_pool);
-    if (!context || pthread_mutex_init(&context->lock, NULL)) {
+    struct legacy *legacy = has_legacy_order ? legacy_new() : NULL;
+    if (!context || (has_legacy_order && !legacy) || pthread_mutex_init(&context->lock, NULL)) {
+        legacy_free(legacy);
         if (context)
             object_abandon(&context->object);
         program_cache_destroy(programs);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a context");
     }
+    context->legacy = legacy;
     context->device = device;
     context->caps = caps;
     context->programs = programs;
@@ -118,6 +127,7 @@ static cls_status build(struct device *device, cl_context cl, struct context **o
     if (status) {
         queues_free(context);
         program_cache_destroy(programs);
+        legacy_free(legacy);
         pthread_mutex_destroy(&context->lock);
         object_abandon(&context->object);
         return status;
@@ -126,9 +136,10 @@ static cls_status build(struct device *device, cl_context cl, struct context **o
     return CLS_SUCCESS;
 }
 
-cls_status context_new(struct device *device, cl_context cl, cls_context *out) {
+cls_status context_new(struct device *device, cl_context cl, bool has_legacy_order,
+                       cls_context *out) {
     struct context *context;
-    cls_status status = build(device, cl, &context);
+    cls_status status = build(device, cl, has_legacy_order, &context);
     if (status)
         context_close(device, cl);
     else
@@ -148,7 +159,7 @@ cls_status context_create(const cls_context_config *config, cls_context *out) {
         status = context_open(device, &cl);
     if (status)
         return status;
-    return context_new(device, cl, out);
+    return context_new(device, cl, config && config->legacy_default_stream, out);
 }
 
 /* --- what a context is --- */

@@ -21,6 +21,7 @@ struct op_kernels;
 struct named_kernel;
 struct staging;
 struct mempool;
+struct legacy;
 
 /* A driver queue and the number of streams on it. */
 struct queue {
@@ -63,6 +64,7 @@ struct context {
     struct staging *staging;            /* memory/staging.c; NULL until needed */
     struct mempool *default_mempool;    /* memory/mempool.c; owned; NULL until needed */
     struct queue *host_queue;           /* maps pinned memory; NULL until needed */
+    struct legacy *legacy; /* the legacy order: stream/legacy.c; NULL: not asked for. Constant */
 };
 
 extern struct object_pool context_pool;
@@ -136,6 +138,7 @@ cls_status context_default(cls_context *out);
 bool context_is_default(cls_context handle);
 
 /* Makes a context on a cl_context, which it takes over, also where it fails. */
-cls_status context_new(struct device *device, cl_context cl, cls_context *out);
+cls_status context_new(struct device *device, cl_context cl, bool has_legacy_order,
+                       cls_context *out);
 
 #endif

@@ -2,6 +2,7 @@
 #include "stream/follow.h"
 
 #include "stream/hooks.h"
+#include "stream/legacy.h"
 #include "stream/mutant.h"
 #include "stream/wait_check.h"
 
@@ -54,9 +55,10 @@ cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint
 
 cls_status stream_wait_for(struct stream *stream, struct stream *other, uint64_t position) {
     cls_status status = stream_enter_behind(stream, other, position);
-    if (!status)
-        pthread_mutex_unlock(&stream->lock);
-    return status;
+    if (status)
+        return status;
+    pthread_mutex_unlock(&stream->lock);
+    return legacy_note_wait(stream);
 }
 
 cls_status stream_come_after(struct stream *stream, struct stream *other, uint64_t position) {

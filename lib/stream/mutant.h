@@ -29,6 +29,7 @@ enum mutant {
     MUTANT_COMPANION_LEAVE, /* foreign code, for the work after it */
     MUTANT_COMPANION_COVER, /* the event of event-less work, for foreign code */
     MUTANT_SWITCH_COVER,    /* the same, for another queue */
+    MUTANT_LEGACY,          /* what the legacy order puts before a command */
     /* Memory pools */
     MUTANT_MEMORY_FREED, /* another stream's free, for who is given the memory */
     MUTANT_MEMORY_FENCE, /* work that frees are to wait for */

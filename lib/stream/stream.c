@@ -15,6 +15,7 @@
 #include "stream/engine.h"
 #include "stream/handover.h"
 #include "stream/hooks.h"
+#include "stream/legacy.h"
 #include "stream/observe.h"
 #include "stream/worker.h"
 
@@ -75,6 +76,8 @@ static void free_failures(struct failure *failure) {
 static void stream_finalize(struct object *object) {
     struct stream *stream = (struct stream *)(void *)object;
     registry_remove(stream);
+    if (stream->is_noted)
+        legacy_forget(stream);
     if (race_on())
         hooks.race.forget_stream(stream);
     deps_clear(&stream->waits);
@@ -212,6 +215,8 @@ static void set_options(struct stream *stream, const cls_stream_config *config) 
     stream->priority = priority_clamp(config->priority);
     stream->max_in_flight = config->max_in_flight ? config->max_in_flight : DEFAULT_IN_FLIGHT;
     stream->want_profiled = config->timing != 0;
+    stream->legacy_open = stream->context->legacy && !config->non_blocking;
+    stream->legacy_role = stream->legacy_open ? LEGACY_BLOCKING : LEGACY_NONE;
     event_policy_init(&stream->events, stream->context, stream->queue->traits.out_of_order,
                       stream->max_in_flight);
 }
@@ -273,14 +278,18 @@ cls_status stream_new(struct context *context, const cls_stream_config *given, s
     return status;
 }
 
-cls_status stream_create_owned(cls_context handle, const cls_stream_config *config,
+cls_status stream_create_owned(cls_context handle, const cls_stream_config *given,
                                const char *owner, cls_stream *out) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     struct context *context;
     struct stream *stream;
-    cls_status status = context_get(handle, &context);
+    cls_status status = SIZED_IN(cls_stream_config, &config, given);
+    if (!status)
+        status = context_get(handle, &context);
     if (status)
         return status;
-    status = stream_new(context, config, NULL, &stream);
+    config.non_blocking = config.non_blocking || owner;
+    status = stream_new(context, &config, NULL, &stream);
     if (!status) {
         stream->owner = owner;
         *out = object_handle(&stream->object);

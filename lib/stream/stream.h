@@ -37,8 +37,8 @@
  * appends meanwhile, and leaves the rest to the owner.
  *
  * Locks: a stream's lock is a leaf but for the locks of the context, the registry of streams, the engine, the memory pools
- * and the object pools, which are taken inside it; two streams' locks are never held together. No lock is held while user
- * code runs.
+ * and the object pools, which are taken inside it; two streams' locks are never held together. The order lock of
+ * stream/legacy.h is taken before it. No lock is held while user code runs.
  */
 #ifndef CLSTREAM_STREAM_STREAM_H
 #define CLSTREAM_STREAM_STREAM_H
@@ -79,6 +79,9 @@ struct failure {
     struct failure *older;
 };
 
+/* Part in the legacy order of the context's default stream (stream/legacy.h). */
+enum legacy_role { LEGACY_NONE, LEGACY_BLOCKING, LEGACY_DEFAULT };
+
 /* Members that the comment says nothing else of are read and written under the lock, by any caller; the constant ones are
  * written by stream_new only. The members that each submission uses come first, in as few cache lines as there can be: the
  * driver has used the cache since the last submission, and each line of it is waited for. */
@@ -90,7 +93,8 @@ struct stream {
     bool want_profiled;      /* timing was asked for, by the options or a timed record (event.c) */
     bool watched;            /* on the engine's list, which holds a reference: engine.c */
     bool hurt; /* a command failed in the driver, so its queues may be dead; cleared by a reset */
-    bool fresh_failure;      /* recorded, and not propagated yet (stream_leave): failure.c */
+    bool fresh_failure : 1;  /* recorded, and not propagated yet (stream_leave): failure.c */
+    bool legacy_open : 1;    /* its next command may have to take the legacy order: legacy.h */
     struct queue *queue;     /* that the next command goes to; replaced by handover.c and reset.c */
     uint64_t unflushed_from; /* the oldest position that was not flushed; 0: none. By flush.c */
     _Atomic(struct failure *) failures; /* newest first; read without the lock: failure.c */
@@ -108,6 +112,10 @@ struct stream {
     uint64_t id;
     char name[64];
     struct stream *prev, *next; /* in the registry of all streams, under its lock */
+    struct stream *noted_prev,
+        *noted_next;              /* for the default stream, under the context's lock: legacy.c */
+    bool is_noted;                /* likewise */
+    enum legacy_role legacy_role; /* constant */
     const char *owner; /* the object that it belongs to, in words; NULL: the user's. Constant */
     _Atomic bool destroyed; /* the handle was destroyed; the work may go on. Set once */
     cls_wait_policy wait;   /* constant */
@@ -274,6 +282,11 @@ void stream_drop_waits(struct stream *stream);
 /* Whether `position`, the newest one, stands for all work so far, pending waits included: then no mark is needed. Under the
  * lock. */
 bool stream_marked_locked(struct stream *stream, uint64_t *position);
+
+/* The same for the host, which asks about the stream's own work: what the legacy order puts before later work of a stream
+ * other than the default one is not part of that. */
+bool stream_marked_to_ask_locked(struct stream *stream, uint64_t *position);
+cls_status stream_mark_to_ask(struct stream *stream, uint64_t *position);
 
 /* The position of the last command so far; 0: none. */
 uint64_t stream_newest(struct stream *stream);

@@ -16,6 +16,7 @@
 #include "stream/event.h"
 #include "stream/handover.h"
 #include "stream/hooks.h"
+#include "stream/legacy.h"
 #include "stream/mutant.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
@@ -27,6 +28,12 @@ static const uint64_t ROOM_NS = 200 * 1000;
 enum { ROOM_SHARE = 8 };
 
 enum route { TO_DRIVER, TO_FIFO };
+
+/* What a submission holds until its command has its position, and longer. */
+struct held {
+    bool retained;     /* the stream */
+    bool legacy_order; /* the order lock of the context */
+};
 
 static void count(struct stream *stream, const struct command *command) {
     cls_command_kind kind = command->type->kind;
@@ -57,18 +64,28 @@ static bool must_queue(struct stream *stream, struct command *command) {
            cross_context_holds(stream, command, &stream->waits);
 }
 
+/* Before the lock is dropped meanwhile: another command may become the newest. */
+static cls_status prepare_to_unlock(struct stream *stream, struct command *command,
+                                    struct held *held) {
+    cls_status status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
+    if (status || held->retained)
+        return status;
+    object_retain(&stream->object);
+    held->retained = true;
+    return CLS_SUCCESS;
+}
+
 /* Back-pressure: at max_in_flight, waits up to 200 us for an eighth of it to retire; skipped if the last such wait retired
  * nothing. It asks about the end of that eighth only, since asking about newer work contends with the driver's threads.
- * Under the lock, which it drops meanwhile. `*held`: the stream has been retained for that. */
-COLD static cls_status await_room(struct stream *stream, struct command *command, bool *held) {
+ * Under the lock, which it drops meanwhile. */
+COLD static cls_status await_room(struct stream *stream, struct command *command,
+                                  struct held *held) {
     const uint64_t retired = atomic_load(&stream->retired);
     if (stream_poison(stream))
         return CLS_SUCCESS;
-    cls_status status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
+    cls_status status = prepare_to_unlock(stream, command, held);
     if (status)
         return status;
-    object_retain(&stream->object);
-    *held = true;
     stream->counters.stalls++;
     if (stream->stalled_at == retired + 1)
         return CLS_SUCCESS;
@@ -83,12 +100,28 @@ COLD static cls_status await_room(struct stream *stream, struct command *command
     return CLS_SUCCESS;
 }
 
-/* Under the lock, which a wait for room drops: whether the stream takes the command, and which way it goes. */
+/* Under the lock, which it drops meanwhile: makes the command wait for what the legacy order puts before it. */
+COLD static cls_status take_legacy_order(struct stream *stream, struct command *command,
+                                         struct held *held) {
+    const bool is_refused = stream_poison(stream) && !command->type->when_failed;
+    if (is_refused || (stream->legacy_role == LEGACY_DEFAULT && !legacy_is_due(stream)))
+        return CLS_SUCCESS;
+    cls_status status = prepare_to_unlock(stream, command, held);
+    if (status)
+        return status;
+    held->legacy_order = true;
+    return legacy_enter(stream);
+}
+
+/* Under the lock, which waits for room and for the legacy order drop: whether the stream takes the command, and which way
+ * it goes. */
 static cls_status prepare(struct stream *stream, struct command *command, enum route *route,
-                          bool *held) {
+                          struct held *held) {
     cls_status status = CLS_SUCCESS;
     if (RARELY(stream->flights.commands >= stream->max_in_flight))
         status = await_room(stream, command, held);
+    if (RARELY(stream->legacy_open) && !status)
+        status = take_legacy_order(stream, command, held);
     if (RARELY(status))
         return status;
     if (RARELY(engine_is_down()))
@@ -142,7 +175,7 @@ static inline unsigned left_to_do(struct stream *stream, enum route route) {
 cls_status stream_submit_entered(struct stream *stream, struct command *command,
                                  const struct launch_args *args, uint64_t *position) {
     enum route route = TO_FIFO;
-    bool held = false;
+    struct held held = {false, false};
     const bool checked = race_on(), blocking = blocking_launches();
     struct touches touches;
     command->event_need = position || blocking ? EVENT_NEEDED : EVENT_NOT_NEEDED;
@@ -153,6 +186,8 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
         hooks.race.submits(&touches);
     if (!RARELY(status))
         status = commit(stream, command, route);
+    if (RARELY(held.legacy_order))
+        legacy_leave(stream);
     if (checked && status)
         touches_free(&touches);
     else if (checked)
@@ -164,9 +199,9 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
     unsigned todo = RARELY(status) ? AFTER_NOTHING : left_to_do(stream, route);
     if (RARELY(stream->fresh_failure))
         todo |= AFTER_KICK;
-    if (!held && (RARELY(blocking) || todo & (AFTER_RETIRE | AFTER_DRIVE))) {
+    if (!held.retained && (RARELY(blocking) || todo & (AFTER_RETIRE | AFTER_DRIVE))) {
         object_retain(&stream->object);
-        held = true;
+        held.retained = true;
     }
     stream->flights.retire_due = false;
     stream_leave(stream, todo);
@@ -174,7 +209,7 @@ cls_status stream_submit_entered(struct stream *stream, struct command *command,
         command_drop(command);
     else if (RARELY(blocking))
         status = blocking_wait(stream, command->position, !command->type->when_failed);
-    if (held)
+    if (held.retained)
         stream_put(stream);
     return status;
 }
@@ -219,10 +254,10 @@ cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {
     pthread_mutex_unlock(&stream->lock);
     if (check)
         wait_check_unlock();
-    return status;
+    return status ? status : legacy_note_wait(stream);
 }
 
-bool stream_marked_locked(struct stream *stream, uint64_t *position) {
+static bool is_marked(struct stream *stream, uint64_t *position, bool to_ask) {
     const struct failure *poison = stream_poison(stream);
     *position = stream_newest_locked(stream);
     if (poison)
@@ -231,15 +266,25 @@ bool stream_marked_locked(struct stream *stream, uint64_t *position) {
         return false; /* the newest work failed, and the stream was reset since */
     if (race_on() && hooks.race.waits_open(stream))
         return false; /* a wait that was already over when it was taken orders all the same, for the checker */
-    return !stream->waits.count || mutant(MUTANT_MARK);
+    const bool waits =
+        stream->waits.count || (to_ask ? legacy_is_due_to_ask(stream) : legacy_is_due(stream));
+    return !waits || mutant(MUTANT_MARK);
+}
+
+bool stream_marked_locked(struct stream *stream, uint64_t *position) {
+    return is_marked(stream, position, false);
+}
+
+bool stream_marked_to_ask_locked(struct stream *stream, uint64_t *position) {
+    return is_marked(stream, position, true);
 }
 
 /* Submits a mark unless the newest position is one. A mark for a healthy stream is refused if a failure is found
  * meanwhile. */
-static cls_status mark_once(struct stream *stream, uint64_t *position) {
+static cls_status mark_once(struct stream *stream, uint64_t *position, bool to_ask) {
     struct command mark;
     pthread_mutex_lock(&stream->lock);
-    bool marked = stream_marked_locked(stream, position);
+    bool marked = is_marked(stream, position, to_ask);
     command_init(&mark, stream_poison(stream) ? &type_mark : &type_marker, NULL);
     if (!marked) {
         /* It may be taken and have failed with what it comes after: whoever asks for its position is told. */
@@ -253,12 +298,20 @@ static cls_status mark_once(struct stream *stream, uint64_t *position) {
     return CLS_SUCCESS;
 }
 
-cls_status stream_mark(struct stream *stream, uint64_t *position) {
+static cls_status mark(struct stream *stream, uint64_t *position, bool to_ask) {
     const struct failure *known;
     cls_status status;
     do {
         known = atomic_load(&stream->failures);
-        status = mark_once(stream, position);
+        status = mark_once(stream, position, to_ask);
     } while (status && atomic_load(&stream->failures) != known);
     return status;
+}
+
+cls_status stream_mark(struct stream *stream, uint64_t *position) {
+    return mark(stream, position, false);
+}
+
+cls_status stream_mark_to_ask(struct stream *stream, uint64_t *position) {
+    return mark(stream, position, true);
 }

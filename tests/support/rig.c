@@ -166,15 +166,19 @@ static int build(cls_buffer *cells) {
     return failed;
 }
 
-int rig_setup(void **state) {
+int rig_setup_on(const cls_context_config *config) {
     cls_buffer cells;
-    (void)state;
     watchdog(WATCHDOG_S);
-    if (cls_context_create(NULL, &rig.context) || build(&cells)) {
+    if (cls_context_create(config, &rig.context) || build(&cells)) {
         print_error("no rig: %s\n", cls_last_error_detail());
         return -1;
     }
     return 0;
+}
+
+int rig_setup(void **state) {
+    (void)state;
+    return rig_setup_on(NULL);
 }
 
 int rig_teardown(void **state) {

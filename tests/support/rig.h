@@ -28,6 +28,7 @@ extern struct rig {
 } rig;
 
 int rig_setup(void **state);
+int rig_setup_on(const cls_context_config *config);
 int rig_teardown(void **state);
 
 /* Leaves the measured pace in the environment, so that the rig of a child process needs no launches. */

@@ -510,6 +510,50 @@ static void grouped(struct desk *desk) {
     ok(desk, cls_context_destroy(contexts[1]));
 }
 
+static void open_desk(struct desk *desk) {
+    for (unsigned i = 0; i < LANES; i++)
+        ok(desk, cls_stream_create(desk->context, NULL, &desk->streams[i]));
+    for (unsigned i = 0; i < BUFFERS; i++)
+        ok(desk, cls_buffer_create(desk->context, BYTES, &desk->buffers[i]));
+    ok(desk, cls_event_create(desk->context, NULL, &desk->event));
+    for (unsigned i = 0; i < BUFFERS; i++)
+        wipe(desk, desk->buffers[i], BYTES, desk->streams[0]);
+}
+
+/* Waits for all work, whatever stream it is on. */
+static void close_desk(struct desk *desk) {
+    ok(desk, cls_context_synchronize(desk->context));
+    for (unsigned i = 0; i < LANES; i++)
+        ok(desk, cls_stream_destroy(desk->streams[i]));
+    for (unsigned i = 0; i < BUFFERS; i++)
+        ok(desk, cls_buffer_destroy(desk->buffers[i]));
+    ok(desk, cls_event_destroy(desk->event));
+}
+
+/* --- the legacy order --- */
+
+static void legacy_order(struct desk *desk) {
+    static struct desk legacy;
+    cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
+    config.legacy_default_stream = 1;
+    memset(&legacy, 0, sizeof legacy);
+    desk->hold(false); /* the desk's buffers are wiped, and waited for */
+    if (!ok(desk, cls_context_create(&config, &legacy.context)))
+        return;
+    open_desk(&legacy);
+    desk->hold(true);
+    put(&legacy, 0, 130, legacy.streams[0]);
+    ok(&legacy, cls_copy_d2d_async(legacy.buffers[1], 0, legacy.buffers[0], 0, BYTES, NULL));
+    get(&legacy, legacy.buffers[1], BYTES, 130, legacy.streams[1]);
+    put(&legacy, 1, 131, NULL);
+    get(&legacy, legacy.buffers[1], BYTES, 131, legacy.streams[2]);
+    desk->hold(false);
+    close_desk(&legacy);
+    ok(desk, cls_context_destroy(legacy.context));
+    desk->failed =
+        desk->failed || legacy.failed || memcmp(legacy.out, legacy.due, legacy.n_due * 4) != 0;
+}
+
 /* --- all of them --- */
 
 static const struct {
@@ -534,27 +578,8 @@ static const struct {
     {"a prefetcher's batches", handed_out},
     {"batches given back", given_back},
     {"a copy between devices", grouped},
+    {"the legacy order", legacy_order},
 };
-
-static void open_desk(struct desk *desk) {
-    for (unsigned i = 0; i < LANES; i++)
-        ok(desk, cls_stream_create(desk->context, NULL, &desk->streams[i]));
-    for (unsigned i = 0; i < BUFFERS; i++)
-        ok(desk, cls_buffer_create(desk->context, BYTES, &desk->buffers[i]));
-    ok(desk, cls_event_create(desk->context, NULL, &desk->event));
-    for (unsigned i = 0; i < BUFFERS; i++)
-        wipe(desk, desk->buffers[i], BYTES, desk->streams[0]);
-}
-
-/* Waits for all work, whatever stream it is on. */
-static void close_desk(struct desk *desk) {
-    ok(desk, cls_context_synchronize(desk->context));
-    for (unsigned i = 0; i < LANES; i++)
-        ok(desk, cls_stream_destroy(desk->streams[i]));
-    for (unsigned i = 0; i < BUFFERS; i++)
-        ok(desk, cls_buffer_destroy(desk->buffers[i]));
-    ok(desk, cls_event_destroy(desk->event));
-}
 
 bool block_orders(cls_context context, void (*hold)(bool held), const char **what) {
     for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++) {
