@@ -63,8 +63,31 @@ CLS_API cls_status cls_buffer_get_size(cls_buffer buffer, size_t *bytes);
 CLS_API cls_status cls_host_alloc(cls_context context, size_t bytes, void **out);
 
 /**
- * Frees memory of cls_host_alloc, after waiting for the pending copies that use it. NULL is a
- * no-op.
+ * Gets memory of cls_host_alloc as a buffer of the context that it was allocated on, so that
+ * kernels, fills, copies and typed operations take it. Every call for the same memory gives the same
+ * handle. It belongs to the memory: cls_host_free ends it, and cls_buffer_destroy refuses it.
+ *
+ * On a CPU the host and the device use the same bytes: the host may access them while no pending
+ * command uses the buffer, and sees what finished commands wrote. Other devices may work on a copy
+ * of their own. There the rule of coarse-grained unified memory holds from the first call on
+ * (managed.h): the memory belongs to the host until cls_prefetch_async(buffer, CLS_TO_DEVICE, stream)
+ * and from then on to the device, until cls_prefetch_async(buffer, CLS_TO_HOST, stream) is done.
+ * While it belongs to the device, neither the host nor a copy from or to its address may use it.
+ * A program that follows this rule runs on all devices; CLSTREAM_MANAGED=coarse applies it on all.
+ *
+ * The race checker compares commands that use the buffer with copies from and to the memory.
+ * @retval CLS_ERROR_INVALID_VALUE a pointer is null, or `memory` is not the start of memory of
+ *                                 cls_host_alloc; the detail has the offset of a pointer inside it
+ * @retval CLS_ERROR_UNSUPPORTED   the driver's pinned memory cannot be a buffer
+ * @retval CLS_ERROR_CONTEXT_DESTROYED
+ * @retval CLS_ERROR_OUT_OF_MEMORY
+ * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
+ */
+CLS_API cls_status cls_host_buffer(const void *memory, cls_buffer *out);
+
+/**
+ * Frees memory of cls_host_alloc, after waiting for the pending copies that use it and for the
+ * pending commands that use its buffer. NULL is a no-op.
  * @retval CLS_ERROR_INVALID_VALUE  the pointer is not from cls_host_alloc
  * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
  */

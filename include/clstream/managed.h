@@ -51,8 +51,8 @@ CLS_API cls_status cls_managed_alloc(cls_context context, size_t bytes, cls_buff
                                      void **host);
 
 /**
- * Gets the host's pointer to memory of cls_managed_alloc.
- * @retval CLS_ERROR_INVALID_VALUE the buffer is not of cls_managed_alloc
+ * Gets the host's pointer to memory of cls_managed_alloc, or of a buffer of cls_host_buffer.
+ * @retval CLS_ERROR_INVALID_VALUE the buffer is of neither
  */
 CLS_API cls_status cls_managed_get_host(cls_buffer buffer, void **host);
 

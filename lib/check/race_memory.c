@@ -7,6 +7,7 @@
 #include "check/race_report.h"
 #include "check/race_state.h"
 #include "driver/memory.h"
+#include "memory/buffer.h"
 
 /* MAX_SEGMENTS: a buffer in more pieces with different accesses, none settled, is forgotten. MAX_PAIRS: most
  * races reported for one command. */
@@ -100,6 +101,20 @@ static struct race_shadow *shadow_of(cl_mem root) {
     return NULL;
 }
 
+/* Host memory that a buffer has too is compared as that buffer's. */
+static struct touch place_of(const struct touch *touch) {
+    struct touch placed = *touch;
+    struct memory_place place;
+    size_t start;
+    if (touch->root || !host_find_place((const void *)touch->span.start, &place, &start))
+        return placed;
+    placed.root = place.root;
+    placed.bytes = place.bytes;
+    placed.origin = place.origin;
+    placed.span.start = start;
+    return placed;
+}
+
 static void visit_one(struct visit *visit) {
     const struct race_rules rules = {visit, order_of, settled, note_pair, race_hold};
     struct race_shadow *shadow = shadow_of(visit->touch->root);
@@ -118,7 +133,8 @@ void race_visit(const struct race_visitor *visitor, const struct touches *touche
     visit.access = (struct race_access){
         .by = visitor->by, .position = visitor->position, .label = visitor->label};
     for (size_t i = 0; i < touches->count; i++) {
-        visit.touch = &touches->items[i];
+        const struct touch touch = place_of(&touches->items[i]);
+        visit.touch = &touch;
         visit.access.write = visit.touch->write;
         visit.access.possible = visit.touch->possible;
         visit_one(&visit);

@@ -13,13 +13,12 @@ static cls_status command_migrate(struct target target, const struct migration *
     if (!buffer)
         return enqueue_migrate(target.device, target.queue, migration->memory, migration->to_host,
                                waits, event);
+    const struct shared *mapping = &buffer->svm_owner->mapping;
     if (atomic_load(&buffer->svm_owner->is_mapped) == migration->to_host)
         return enqueue_marker(target.device, target.queue, waits, event);
-    cls_status status =
-        migration->to_host
-            ? enqueue_map(target.device, target.queue, buffer->memory, buffer->bytes, waits, event)
-            : enqueue_unmap(target.device, target.queue, buffer->memory, buffer->host, waits,
-                            event);
+    cls_status status = migration->to_host
+                            ? enqueue_map(target.device, target.queue, mapping, waits, event)
+                            : enqueue_unmap(target.device, target.queue, mapping, waits, event);
     if (!status)
         atomic_store(&buffer->svm_owner->is_mapped, migration->to_host);
     return status;

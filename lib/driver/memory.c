@@ -175,7 +175,8 @@ cls_status pinned_create(const struct device *device, cl_context context, cl_com
         memory_release(device, memory);
         return status;
     }
-    *out = (struct pinned){memory, mapped, mapped + (-(uintptr_t)mapped & (align - 1)), bytes};
+    *out =
+        (struct pinned){memory, mapped, mapped + (-(uintptr_t)mapped & (align - 1)), bytes, room};
     return CLS_SUCCESS;
 }
 
@@ -183,7 +184,8 @@ void pinned_release(const struct device *device, cl_command_queue queue,
                     const struct pinned *pinned) {
     if (!driver_begin(device))
         return;
-    if (clEnqueueUnmapMemObject(queue, pinned->memory, pinned->mapped, 0, NULL, NULL) == CL_SUCCESS)
+    if (pinned->mapped &&
+        clEnqueueUnmapMemObject(queue, pinned->memory, pinned->mapped, 0, NULL, NULL) == CL_SUCCESS)
         clFlush(queue);
     clReleaseMemObject(pinned->memory);
     driver_end(device);

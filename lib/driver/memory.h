@@ -33,9 +33,10 @@ void memory_release(const struct device *device, cl_mem memory);
 /* Pinned host memory: a driver buffer with CL_MEM_ALLOC_HOST_PTR that stays mapped. */
 struct pinned {
     cl_mem memory;
-    void *mapped; /* the address that the driver mapped it at */
+    void *mapped; /* the address that the driver mapped it at; NULL: unmapped again */
     void *host;   /* the aligned part of it, `bytes` long */
     size_t bytes;
+    size_t mapped_bytes;
 };
 
 /* Maps on `queue`, and waits for the mapping. `align` is a power of two; 1: the driver's own alignment. */
@@ -44,7 +45,8 @@ cls_status pinned_create(const struct device *device, cl_context context, cl_com
 void pinned_release(const struct device *device, cl_command_queue queue,
                     const struct pinned *pinned);
 
-/* Shared virtual memory, on a device that has it, with a buffer on top that owns it. */
+/* Shared virtual memory, on a device that has it, with a buffer on top that owns it; or another buffer that the host uses
+ * while it is mapped, always as a whole: a driver that maps a part may have another address for it. */
 struct shared {
     cl_mem memory;
     void *host;
@@ -62,6 +64,6 @@ void shared_collect(void);
 /* shared_map_now: maps the buffer for the host and waits for the mapping. shared_unmap: enqueues the unmapping. */
 cls_status shared_map_now(const struct device *device, cl_command_queue queue,
                           const struct shared *shared);
-void shared_unmap(const struct device *device, cl_command_queue queue, cl_mem memory, void *host);
+void shared_unmap(const struct device *device, cl_command_queue queue, const struct shared *shared);
 
 #endif

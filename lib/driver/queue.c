@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "driver/grids.h"
+#include "driver/memory.h"
 #include "driver/quirk.h"
 #include "driver/serial.h"
 #include "driver/status.h"
@@ -274,20 +275,21 @@ cls_status enqueue_migrate(const struct device *device, cl_command_queue queue,
                 "clEnqueueMigrateMemObjects");
 }
 
-cls_status enqueue_map(const struct device *device, cl_command_queue queue, cl_mem memory,
-                       size_t bytes, struct wait_list waits, cl_event *event) {
+cls_status enqueue_map(const struct device *device, cl_command_queue queue,
+                       const struct shared *mapping, struct wait_list waits, cl_event *event) {
     cl_int code;
     driver_enter(device);
-    clEnqueueMapBuffer(queue, memory, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, waits.count,
-                       events_of(waits), event, &code);
+    clEnqueueMapBuffer(queue, mapping->memory, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                       mapping->bytes, waits.count, events_of(waits), event, &code);
     return left(device, code, "clEnqueueMapBuffer");
 }
 
-cls_status enqueue_unmap(const struct device *device, cl_command_queue queue, cl_mem memory,
-                         void *host, struct wait_list waits, cl_event *event) {
+cls_status enqueue_unmap(const struct device *device, cl_command_queue queue,
+                         const struct shared *mapping, struct wait_list waits, cl_event *event) {
     driver_enter(device);
     return left(device,
-                clEnqueueUnmapMemObject(queue, memory, host, waits.count, events_of(waits), event),
+                clEnqueueUnmapMemObject(queue, mapping->memory, mapping->host, waits.count,
+                                        events_of(waits), event),
                 "clEnqueueUnmapMemObject");
 }
 

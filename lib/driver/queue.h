@@ -88,11 +88,12 @@ cls_status enqueue_migrate(const struct device *device, cl_command_queue queue,
                            const cl_mem *memory, bool to_host, struct wait_list waits,
                            cl_event *event);
 
-/* Map the whole buffer, for the host to use at the address of its shared virtual memory; unmap it. */
-cls_status enqueue_map(const struct device *device, cl_command_queue queue, cl_mem memory,
-                       size_t bytes, struct wait_list waits, cl_event *event);
-cls_status enqueue_unmap(const struct device *device, cl_command_queue queue, cl_mem memory,
-                         void *host, struct wait_list waits, cl_event *event);
+/* Map memory for the host, to use at its address (driver/memory.h); unmap it. */
+struct shared;
+cls_status enqueue_map(const struct device *device, cl_command_queue queue,
+                       const struct shared *mapping, struct wait_list waits, cl_event *event);
+cls_status enqueue_unmap(const struct device *device, cl_command_queue queue,
+                         const struct shared *mapping, struct wait_list waits, cl_event *event);
 
 /* Completes with its wait list or, without one, with everything enqueued on the queue so far. Orders
  * nothing in an out-of-order queue: only its event is of use. */

@@ -134,9 +134,10 @@ cls_status shared_map_now(const struct device *device, cl_command_queue queue,
     return driver_status(code, "clEnqueueMapBuffer");
 }
 
-void shared_unmap(const struct device *device, cl_command_queue queue, cl_mem memory, void *host) {
+void shared_unmap(const struct device *device, cl_command_queue queue,
+                  const struct shared *shared) {
     driver_enter(device);
-    if (clEnqueueUnmapMemObject(queue, memory, host, 0, NULL, NULL) == CL_SUCCESS)
+    if (clEnqueueUnmapMemObject(queue, shared->memory, shared->host, 0, NULL, NULL) == CL_SUCCESS)
         clFlush(queue);
     driver_leave(device);
 }

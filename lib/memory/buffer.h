@@ -8,6 +8,7 @@
 #include "base/handle.h"
 #include "base/rare.h"
 #include "driver/device.h"
+#include "driver/memory.h"
 #include "memory/svm_owner.h"
 
 struct context;
@@ -22,8 +23,8 @@ struct buffer {
     cl_mem memory;
     size_t bytes;                /* as requested */
     struct svm_owner *svm_owner; /* of coarse-grained unified memory; NULL for all other buffers */
-    void *host;                  /* host address of unified memory; NULL: not unified memory */
-    const char *owner;           /* the kind of library object that owns it; NULL: the user does */
+    void *host;        /* host address of unified or pinned memory; NULL: of other memory */
+    const char *owner; /* the kind of library object that owns it; NULL: the user does */
 
     struct block *block; /* NULL: not a slot of a pool */
     size_t capacity;     /* bytes of the slot */
@@ -67,9 +68,18 @@ void buffer_destroy_owned(cls_buffer handle);
 
 /* Frees unified memory, its buffer included. */
 void managed_free(struct buffer *buffer);
+bool managed_coarse_is_forced(void);
 
 /* Whether [memory, memory + bytes) lies within one block of cls_host_alloc. */
 bool host_is_pinned(const void *memory, size_t bytes);
+
+/* For the race checker: the place of host memory in the buffer of cls_host_buffer; false: it is in none. */
+bool host_find_place(const void *memory, struct memory_place *out, size_t *offset);
+
+/* The buffer of a block of pinned memory, which begins `origin` bytes behind the driver's buffer; the block's mapping may
+ * pass to it. */
+cls_status host_buffer_new(struct context *context, struct pinned *pinned, size_t origin,
+                           struct buffer **out);
 
 /* Checks the arguments of a call that makes a buffer, and reports what is wrong with them. */
 cls_status buffer_check_create(size_t bytes, const void *out, const char *call);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pinned host memory for the caller: blocks of cls_host_alloc, and telling whether an address lies in
+ * Pinned host memory for the caller: blocks of cls_host_alloc, their buffers, and telling whether an address lies in
  * one. Blocks are kept in one array sorted by address, since every staged copy asks.
  */
 #include <stdlib.h>
@@ -20,7 +20,12 @@
 struct block {
     struct pinned pinned;
     struct context *context; /* retained */
+    size_t origin;           /* of the block in the driver's buffer */
+    struct buffer *buffer;   /* of cls_host_buffer, retained; NULL: nobody has asked */
 };
+
+static pthread_mutex_t making_buffer =
+    PTHREAD_MUTEX_INITIALIZER; /* and while a block is forgotten */
 
 static pthread_rwlock_t blocks_lock = PTHREAD_RWLOCK_INITIALIZER; /* guards what follows */
 static struct block *blocks;
@@ -50,6 +55,19 @@ bool host_is_pinned(const void *memory, size_t bytes) {
     }
     pthread_rwlock_unlock(&blocks_lock);
     return pinned;
+}
+
+bool host_find_place(const void *memory, struct memory_place *out, size_t *offset) {
+    pthread_rwlock_rdlock(&blocks_lock);
+    const size_t i = find(memory);
+    const struct block *block = i < n_blocks ? &blocks[i] : NULL;
+    const bool found = block && block->buffer && (uintptr_t)memory >= (uintptr_t)block->pinned.host;
+    if (found) {
+        *out = (struct memory_place){block->pinned.memory, block->origin, block->pinned.bytes};
+        *offset = block->origin + ((uintptr_t)memory - (uintptr_t)block->pinned.host);
+    }
+    pthread_rwlock_unlock(&blocks_lock);
+    return found;
 }
 
 static bool remember(const struct block *block) {
@@ -115,6 +133,7 @@ static cls_status allocate(struct context *context, size_t bytes, void **out) {
         status = pinned_create(context->device, context->cl, queue, bytes, page, &block.pinned);
     if (status)
         return status;
+    block.origin = (uintptr_t)block.pinned.host - (uintptr_t)block.pinned.mapped;
     if (!remember(&block)) {
         pinned_release(context->device, queue, &block.pinned);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to keep track of pinned memory");
@@ -137,21 +156,81 @@ cls_status cls_host_alloc(cls_context handle, size_t bytes, void **out) {
     return status;
 }
 
-static bool uses_block(const struct refs *refs, const void *host, const void *block) {
-    const struct pinned *pinned = block;
-    (void)refs;
-    return host && (uintptr_t)host - (uintptr_t)pinned->host < pinned->bytes;
+/* --- as a buffer --- */
+
+/* The block that begins at `memory`. */
+static cls_status look_up(const void *memory, struct block *out) {
+    size_t inside = 0;
+    pthread_rwlock_rdlock(&blocks_lock);
+    const size_t i = find(memory);
+    const bool found = i < n_blocks && (uintptr_t)blocks[i].pinned.host <= (uintptr_t)memory;
+    if (found) {
+        *out = blocks[i];
+        inside = (uintptr_t)memory - (uintptr_t)out->pinned.host;
+    }
+    pthread_rwlock_unlock(&blocks_lock);
+    if (found && inside)
+        return error_set(
+            CLS_ERROR_INVALID_VALUE,
+            "%p is %zu bytes inside memory of cls_host_alloc: give its start, and use the "
+            "buffer from that offset on",
+            memory, inside);
+    return found ? CLS_SUCCESS
+                 : error_set(CLS_ERROR_INVALID_VALUE, "%p is no memory of cls_host_alloc", memory);
 }
 
-/* Copies may still be on their way from or to the block, to devices of other contexts too. Others are not waited
- * for: they may be behind what only this thread is to signal. */
-static void drain(const struct pinned *pinned) {
+/* Under the lock of making, without which no block is freed. */
+static void update(const struct block *block) {
+    pthread_rwlock_wrlock(&blocks_lock);
+    blocks[find(block->pinned.host)] = *block;
+    pthread_rwlock_unlock(&blocks_lock);
+}
+
+/* Under the lock of making. */
+static cls_status need_buffer(const void *memory, cls_buffer *out) {
+    struct block block;
+    cls_status status = look_up(memory, &block);
+    if (!status)
+        status = context_check(block.context);
+    if (!status && !block.buffer) {
+        status = host_buffer_new(block.context, &block.pinned, block.origin, &block.buffer);
+        if (!status)
+            update(&block);
+    }
+    if (!status)
+        *out = object_handle(&block.buffer->object);
+    return status;
+}
+
+cls_status cls_host_buffer(const void *memory, cls_buffer *out) {
+    if (!memory || !out)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_host_buffer: %s is null",
+                         memory ? "out" : "memory");
+    pthread_mutex_lock(&making_buffer);
+    cls_status status = need_buffer(memory, out);
+    pthread_mutex_unlock(&making_buffer);
+    return status;
+}
+
+/* --- freeing --- */
+
+static bool uses_block(const struct refs *refs, const void *host, const void *arg) {
+    const struct block *block = arg;
+    return (host && (uintptr_t)host - (uintptr_t)block->pinned.host < block->pinned.bytes) ||
+           (block->buffer && refs_use(refs, &block->buffer->object));
+}
+
+/* Copies may still be on their way from or to the block, to devices of other contexts too, and kernels may use its buffer.
+ * Others are not waited for: they may be behind what only this thread is to signal. */
+static void drain(const struct block *block) {
     for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream))
-        stream_await(stream, stream_last_use(stream, uses_block, pinned), WAIT_FOREVER);
+        stream_await(stream, stream_last_use(stream, uses_block, block), WAIT_FOREVER);
 }
 
 static void release(const struct block *block) {
     cl_command_queue queue;
+    if (block->buffer)
+        buffer_put(block->buffer);
     if (!context_host_queue(block->context, &queue))
         pinned_release(block->context->device, queue, &block->pinned);
     context_put(block->context);
@@ -183,9 +262,14 @@ cls_status cls_host_free(void *memory) {
         status = check_may_block();
     if (status)
         return status;
-    if (!forget(memory, &block))
+    pthread_mutex_lock(&making_buffer);
+    const bool known = forget(memory, &block);
+    pthread_mutex_unlock(&making_buffer);
+    if (!known)
         return error_set(CLS_ERROR_INVALID_VALUE, "%p is no memory of cls_host_alloc", memory);
-    drain(&block.pinned);
+    if (block.buffer) /* no further command is to use it */
+        buffer_destroy_owned(object_handle(&block.buffer->object));
+    drain(&block);
     if (race_on())
         hooks.race.forget_host(block.pinned.host, block.pinned.bytes);
     if (!abandon(&block))

@@ -13,7 +13,7 @@
 #include "stream/context.h"
 #include "stream/engine.h"
 
-static bool coarse_is_forced(void) {
+bool managed_coarse_is_forced(void) {
     static struct setting_switch coarse = {.variable = "CLSTREAM_MANAGED", .word = "coarse"};
     return setting_is_on(&coarse);
 }
@@ -21,7 +21,8 @@ static bool coarse_is_forced(void) {
 static cls_managed_kind kind_of(const struct device *device) {
     if (!device->shares_coarsely)
         return CLS_MANAGED_NONE;
-    return !coarse_is_forced() && device->shares_finely ? CLS_MANAGED_FINE : CLS_MANAGED_COARSE;
+    return !managed_coarse_is_forced() && device->shares_finely ? CLS_MANAGED_FINE
+                                                                : CLS_MANAGED_COARSE;
 }
 
 cls_status cls_managed_get_kind(cls_context handle, cls_managed_kind *out) {
@@ -50,14 +51,12 @@ static cls_status make(struct context *context, size_t bytes, cls_managed_kind k
     struct buffer *buffer;
     struct svm_owner *svm_owner = NULL;
     bool coarse = kind == CLS_MANAGED_COARSE;
-    cls_status status = coarse ? svm_owner_new(&svm_owner) : CLS_SUCCESS;
-    if (!status)
-        status = shared_create(device, context->cl, bytes, !coarse, &engine_hint, &shared);
-    if (status) {
-        svm_owner_free(svm_owner);
+    cls_status status = shared_create(device, context->cl, bytes, !coarse, &engine_hint, &shared);
+    if (status)
         return status;
-    }
     if (coarse)
+        status = svm_owner_new(&shared, &svm_owner);
+    if (coarse && !status)
         status = map_first(context, &shared);
     if (!status)
         status = buffer_new(context, shared.memory, bytes, &buffer);
@@ -114,7 +113,8 @@ cls_status cls_managed_get_host(cls_buffer handle, void **host) {
     if (buffer->host)
         *host = buffer->host;
     else
-        status = error_set(CLS_ERROR_INVALID_VALUE, "the buffer is not from cls_managed_alloc");
+        status = error_set(CLS_ERROR_INVALID_VALUE,
+                           "the buffer is not from cls_managed_alloc or cls_host_buffer");
     buffer_put(buffer);
     return status;
 }
@@ -128,7 +128,7 @@ void managed_free(struct buffer *buffer) {
     const struct svm_owner *svm_owner = buffer->svm_owner;
     bool mapped = svm_owner && atomic_load(&svm_owner->is_mapped) && !atomic_load(&context->hurt);
     if (mapped && !context_host_queue(context, &queue))
-        shared_unmap(context->device, queue, buffer->memory, buffer->host);
+        shared_unmap(context->device, queue, &svm_owner->mapping);
     memory_release(context->device, buffer->memory);
     svm_owner_free(buffer->svm_owner);
 }

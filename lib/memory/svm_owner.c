@@ -20,12 +20,13 @@ static bool make_locks(struct svm_owner *owner) {
     return made;
 }
 
-cls_status svm_owner_new(struct svm_owner **out) {
+cls_status svm_owner_new(const struct shared *mapping, struct svm_owner **out) {
     struct svm_owner *owner = calloc(1, sizeof *owner);
     if (!owner || !make_locks(owner)) {
         free(owner);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for whose unified memory is");
     }
+    owner->mapping = *mapping;
     atomic_store(&owner->is_hosts, true);
     atomic_store(&owner->is_mapped, true);
     *out = owner;

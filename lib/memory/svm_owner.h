@@ -13,6 +13,8 @@
 
 #include <clstream/status.h>
 
+#include "driver/memory.h"
+
 struct stream;
 
 /* One pending prefetch. */
@@ -23,6 +25,8 @@ struct pending_prefetch {
 };
 
 struct svm_owner {
+    struct shared mapping; /* what is mapped for the host, and where: always all of it. Constant */
+
     pthread_mutex_t order; /* held while a prefetch is submitted; guards the next two */
     struct stream *stream; /* of the newest prefetch, retained; NULL: there was none */
     uint64_t position;     /* of the newest prefetch */
@@ -34,7 +38,7 @@ struct svm_owner {
 };
 
 /* A new owner record: the host owns the memory, and it is mapped. */
-cls_status svm_owner_new(struct svm_owner **out);
+cls_status svm_owner_new(const struct shared *mapping, struct svm_owner **out);
 void svm_owner_free(struct svm_owner *owner); /* NULL: does nothing */
 
 /* Begins a transfer of ownership: orders the stream's next command, a prefetch, behind the newest one. On success the

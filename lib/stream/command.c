@@ -24,6 +24,13 @@ cls_status refs_keep(struct refs *refs, struct object *object) {
     return CLS_SUCCESS;
 }
 
+bool refs_use(const struct refs *refs, const struct object *object) {
+    bool used = refs_hold(refs, object);
+    for (unsigned i = 0; i < refs->more_count && !used; i++)
+        used = refs->more[i] == object;
+    return used;
+}
+
 void refs_release_all(struct refs *refs) {
     for (unsigned i = 0; i < refs->count; i++)
         object_release(refs->here[i]);

@@ -223,6 +223,9 @@ static inline bool refs_hold(const struct refs *refs, const struct object *objec
     return false;
 }
 
+/* Whether an object is among all of them. */
+bool refs_use(const struct refs *refs, const struct object *object);
+
 /* Copies what is used only: this is on the path of every launch. */
 static inline void refs_move(struct refs *to, struct refs *from) {
     for (unsigned i = 0; i < from->count; i++)

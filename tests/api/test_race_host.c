@@ -136,6 +136,21 @@ static void told_by_a_semaphore(bool clean) {
     gate_destroy(&gate);
 }
 
+/* Pinned memory is used by its address and as a buffer. */
+static void pinned_memory_as_a_buffer(bool clean) {
+    void *memory;
+    cls_buffer same;
+    OK(cls_host_alloc(rig.context, BYTES, &memory));
+    OK(cls_host_buffer(memory, &same));
+    OK(cls_prefetch(same, CLS_TO_DEVICE, w.a));
+    fill(same, 0, 4, w.a);
+    if (clean)
+        edge(w.a, w.b);
+    OK(cls_copy_h2d_async(w.x, 0, memory, BYTES, w.b));
+    OK(cls_context_synchronize(rig.context));
+    OK(cls_host_free(memory));
+}
+
 static cl_int foreign(cl_command_queue queue, void *arg) {
     const uint32_t nine = 9;
     cl_mem memory;
@@ -172,6 +187,7 @@ static const struct CMUnitTest tests[] = {
          {"command 1 of stream 'first' ('host function') writes"}),
     PAIR("late host function", late_host_function, false, {"copy_h2d", "host function"}),
     PAIR("told by a semaphore", told_by_a_semaphore, false, {"host function", "the host reads"}),
+    PAIR("pinned memory as a buffer", pinned_memory_as_a_buffer, false, {"fill", "copy_h2d"}),
     PAIR("foreign code", foreign_code, false, {"fill by hand"}),
 };
 

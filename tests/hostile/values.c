@@ -112,8 +112,9 @@ static union value good_pinned(const struct arg *arg, unsigned slot) {
 }
 
 static void undo_pinned(const struct arg *arg, unsigned slot) {
-    (void)arg;
     (void)slot;
+    if (has_flag(arg, "kept"))
+        cls_host_free(spare);
     spare = NULL;
 }
 
