@@ -30,6 +30,7 @@ struct fault_plan {
     unsigned nth;         /* from 1; 0: nothing fails */
     enum fault_persistence persistence;
     cl_int code;
+    const char *spared; /* never fails; NULL: there is none */
 };
 
 /* What a callback on the late command says. */

@@ -18,7 +18,7 @@ static _Atomic bool tripped;
 
 /* The plan in force; changed only while no call is on its way but those of the library's threads, which
  * may see either plan. */
-static _Atomic int plan_call = ANY;
+static _Atomic int plan_call = ANY, plan_spared = ANY;
 static _Atomic unsigned plan_nth;
 static _Atomic int plan_persistence;
 static _Atomic cl_int plan_code;
@@ -27,7 +27,7 @@ static bool is_due(enum layer_call call, unsigned nth_of_all, unsigned nth_of_ca
     unsigned nth = atomic_load(&plan_nth);
     int wanted = atomic_load(&plan_call);
     int persistence = atomic_load(&plan_persistence);
-    if (!nth)
+    if (!nth || (int)call == atomic_load(&plan_spared))
         return false;
     if (persistence == FAULT_EVERYTHING_AFTER && atomic_load(&tripped))
         return true;
@@ -165,6 +165,7 @@ static void arm(const struct fault_plan *plan) {
     atomic_store(&fired, 0);
     atomic_store(&tripped, false);
     atomic_store(&plan_call, find(plan->function));
+    atomic_store(&plan_spared, find(plan->spared));
     atomic_store(&plan_persistence, (int)plan->persistence);
     atomic_store(&plan_code, plan->code);
     atomic_store(&plan_nth, plan->nth);
