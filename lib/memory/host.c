@@ -206,8 +206,11 @@ cls_status cls_host_buffer(const void *memory, cls_buffer *out) {
     if (!memory || !out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_host_buffer: %s is null",
                          memory ? "out" : "memory");
+    cls_status status = process_check();
+    if (status)
+        return status;
     pthread_mutex_lock(&making_buffer);
-    cls_status status = need_buffer(memory, out);
+    status = need_buffer(memory, out);
     pthread_mutex_unlock(&making_buffer);
     return status;
 }
