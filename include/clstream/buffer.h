@@ -115,12 +115,29 @@ CLS_API cls_status cls_copy_d2h(void *dst, cls_buffer src, size_t src_offset, si
  * Copies `bytes` bytes from buffer to buffer, or within one buffer, on the device. A kernel of the
  * library does it, and counts as a kernel, on drivers whose own copies cannot be used (`clstream
  * info` lists that among the quirks); the same holds for fills.
+ *
+ * The buffers may be of two contexts, of one device or of two. The copy is a command of `stream`,
+ * which belongs to the context of one of them (NULL: of `dst`): it runs after the stream's earlier
+ * work and before its later work. Order it with streams of the other context by events. Between
+ * contexts the bytes go through pinned memory, on a thread of the library that starts once the
+ * stream's earlier work is done. A cls_device_group (device_group.h) overlaps such copies with each
+ * other and with computation.
+ * @retval CLS_ERROR_WRONG_CONTEXT `stream` is of neither buffer's context
  */
 CLS_API cls_status cls_copy_d2d_async(cls_buffer dst, size_t dst_offset, cls_buffer src,
                                       size_t src_offset, size_t bytes, cls_stream stream);
 /** Like cls_copy_d2d_async, and waits for the copy. */
 CLS_API cls_status cls_copy_d2d(cls_buffer dst, size_t dst_offset, cls_buffer src,
                                 size_t src_offset, size_t bytes, cls_stream stream);
+
+/**
+ * Copies `bytes` bytes of host memory on the host, in the order of a stream: after its earlier work
+ * and before its later work. It counts as a host function (CLS_COMMAND_HOST).
+ * @retval CLS_ERROR_OVERLAP source and destination overlap
+ */
+CLS_API cls_status cls_copy_h2h_async(void *dst, const void *src, size_t bytes, cls_stream stream);
+/** Like cls_copy_h2h_async, and waits for the copy. */
+CLS_API cls_status cls_copy_h2h(void *dst, const void *src, size_t bytes, cls_stream stream);
 
 /**
  * A 2-D rectangle of bytes: `height` rows of `width` bytes. A pitch is the distance in bytes from

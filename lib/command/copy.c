@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "command/by_kernel.h"
 #include "command/copy_call.h"
+#include "memory/peer.h"
 #include "memory/staging.h"
 #include "stream/context.h"
 #include "stream/touch.h"
@@ -98,10 +99,23 @@ cls_status copy_call_read_kept(struct stream *stream, struct buffer *src, size_t
     return status || !bytes ? copy_call_end(&t, status) : copy_call_submit(&t, false);
 }
 
+/* How a copy gets from one buffer to the other: by a command of the driver where both are of one cl_context. */
+static void choose_path(struct copy_call *t, size_t dst_offset, struct range_1d range) {
+    t->command.bytes = range.bytes;
+    if (t->to->context->cl != t->from->context->cl) {
+        t->command.type = &type_peer_copy;
+        t->command.u.peer = (struct peer_arguments){t->to, t->from, dst_offset, range};
+        return;
+    }
+    t->command.type = &type_copy;
+    t->command.u.copy = (struct copy_arguments){
+        .to = t->to->memory, .to_offset = dst_offset, .from = t->from->memory, .range = range};
+}
+
 static cls_status d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t src_offset,
                       size_t bytes, cls_stream stream, bool blocking) {
     struct copy_call t;
-    cls_status status = copy_call_begin(&t, stream, &dst, &src);
+    cls_status status = copy_call_begin_crossing(&t, stream, &dst, &src);
     if (status)
         return status;
     status = copy_check_range(t.to, dst_offset, bytes);
@@ -112,18 +126,14 @@ static cls_status d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t 
         status = error_set(CLS_ERROR_OVERLAP, "source and destination overlap in one buffer");
     if (status)
         return copy_call_end(&t, status);
-    const bool by_kernel = !caps_trusts(t.stream->context->caps, TRUST_ODD_COPIES);
-    if (!bytes || by_kernel) {
+    if (!bytes)
+        return copy_call_end(&t, CLS_SUCCESS);
+    if (t.to->context == t.from->context &&
+        !caps_trusts(t.stream->context->caps, TRUST_ODD_COPIES)) {
         copy_call_end(&t, CLS_SUCCESS);
-        return bytes ? copy_by_kernel(dst, dst_offset, src, src_offset, bytes, stream, blocking)
-                     : CLS_SUCCESS;
+        return copy_by_kernel(dst, dst_offset, src, src_offset, bytes, stream, blocking);
     }
-    t.command.type = &type_copy;
-    t.command.bytes = bytes;
-    t.command.u.copy = (struct copy_arguments){.to = t.to->memory,
-                                               .to_offset = dst_offset,
-                                               .from = t.from->memory,
-                                               .range = {src_offset, bytes}};
+    choose_path(&t, dst_offset, (struct range_1d){src_offset, bytes});
     return copy_call_submit(&t, blocking);
 }
 

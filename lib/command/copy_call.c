@@ -17,12 +17,14 @@ cls_status copy_call_end(struct copy_call *call, cls_status status) {
     return status;
 }
 
+/* The stream's context is that of both buffers, or, where the copy may cross, of one of them. */
 static cls_status check_contexts(const struct copy_call *call) {
     const struct context *context = call->stream->context;
-    if ((call->to && call->to->context != context) ||
-        (call->from && call->from->context != context))
-        return error_set(CLS_ERROR_WRONG_CONTEXT, "buffers and stream are of different contexts");
-    return CLS_SUCCESS;
+    const bool to_is_here = !call->to || call->to->context == context;
+    const bool from_is_here = !call->from || call->from->context == context;
+    if (call->may_cross ? to_is_here || from_is_here : to_is_here && from_is_here)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_WRONG_CONTEXT, "buffers and stream are of different contexts");
 }
 
 static cls_status take_stream(struct copy_call *call, cls_stream stream) {
@@ -37,6 +39,7 @@ static cls_status take_stream(struct copy_call *call, cls_stream stream) {
 static void copy_call_init(struct copy_call *call) {
     call->stream = NULL;
     call->to = call->from = NULL;
+    call->may_cross = false;
     command_init(&call->command, NULL, NULL);
 }
 
@@ -54,6 +57,13 @@ static cls_status take_buffers(struct copy_call *call, const cls_buffer *to,
 cls_status copy_call_begin(struct copy_call *call, cls_stream stream, const cls_buffer *to,
                            const cls_buffer *from) {
     cls_status status = take_buffers(call, to, from);
+    return status ? status : take_stream(call, stream);
+}
+
+cls_status copy_call_begin_crossing(struct copy_call *call, cls_stream stream, const cls_buffer *to,
+                                    const cls_buffer *from) {
+    cls_status status = take_buffers(call, to, from);
+    call->may_cross = true;
     return status ? status : take_stream(call, stream);
 }
 

@@ -17,12 +17,17 @@
 struct copy_call {
     struct stream *stream;
     struct buffer *to, *from;
+    bool may_cross; /* from one context to another */
     struct command command;
 };
 
 /* Looks up the handles (NULL: none of that role) and checks that they are of one context. On failure nothing is held. */
 cls_status copy_call_begin(struct copy_call *call, cls_stream stream, const cls_buffer *to,
                            const cls_buffer *from);
+
+/* The same of buffers of two contexts perhaps, and a stream of one of them. */
+cls_status copy_call_begin_crossing(struct copy_call *call, cls_stream stream, const cls_buffer *to,
+                                    const cls_buffer *from);
 
 /* The same for a prefetch of one buffer, whether the host or the device owns it (memory/svm_owner.h). */
 cls_status copy_call_begin_moving(struct copy_call *call, cls_stream stream, cls_buffer buffer);

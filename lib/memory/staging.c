@@ -19,7 +19,7 @@
 #include "stream/waiter.h"
 
 /* Chunks of 4 MiB reach the bus's speed; a copy keeps up to four in flight. */
-enum { CHUNK_BYTES = 4 << 20, DEPTH = 4, MAX_SPARE = 8 };
+enum { CHUNK_BYTES = STAGING_BYTES, DEPTH = 4, MAX_SPARE = 8 };
 
 static const uint64_t LOOK_NS = 20 * 1000;
 
@@ -62,7 +62,7 @@ static struct chunk *take_spare(struct context *context) {
     return chunk;
 }
 
-static cls_status take_chunk(struct context *context, struct chunk **out) {
+cls_status staging_take(struct context *context, struct chunk **out) {
     struct chunk *chunk = take_spare(context);
     if (chunk) {
         *out = chunk;
@@ -82,7 +82,9 @@ static cls_status take_chunk(struct context *context, struct chunk **out) {
     return status;
 }
 
-static void give_chunk(struct context *context, struct chunk *chunk) {
+void *staging_memory(const struct chunk *chunk) { return chunk->pinned.host; }
+
+void staging_give(struct context *context, struct chunk *chunk) {
     pthread_mutex_lock(&context->lock);
     if (!context->staging)
         context->staging = calloc(1, sizeof *context->staging);
@@ -95,6 +97,26 @@ static void give_chunk(struct context *context, struct chunk *chunk) {
     pthread_mutex_unlock(&context->lock);
     if (!keep)
         release_chunk(context, chunk);
+}
+
+cl_int staging_await(const struct device *device, cl_command_queue queue, bool *unflushed,
+                     cl_event event) {
+    struct waiter *waiter = NULL;
+    cl_int state;
+    while ((state = event_state(device, event)) > 0) {
+        if (*unflushed)
+            *unflushed = queue_flush(device, queue) != CLS_SUCCESS;
+        if (*unflushed) /* a wait flushes too */
+            event_verdict(device, 1, &event);
+        if (!waiter) {
+            waiter = waiter_get();
+            if (waiter)
+                event_hint(device, event, waiter_hint(waiter));
+        }
+        waiter_sleep(waiter, LOOK_NS);
+    }
+    waiter_put(waiter);
+    return state;
 }
 
 /* --- pieces: a copy cut to chunks, each a rectangle that lies packed in its chunk --- */
@@ -198,31 +220,10 @@ static cls_status enqueue_piece(struct staged *staged, struct slot *slot, cl_eve
     return status;
 }
 
-/* Waits for an event; the driver's code when it failed. */
-static cl_int await(struct staged *staged, cl_event event) {
-    const struct device *device = staged->device;
-    struct waiter *waiter = NULL;
-    cl_int state;
-    while ((state = event_state(device, event)) > 0) {
-        if (staged->unflushed)
-            flush(staged);
-        if (staged->unflushed) /* a wait flushes too */
-            event_verdict(device, 1, &event);
-        if (!waiter) {
-            waiter = waiter_get();
-            if (waiter)
-                event_hint(device, event, waiter_hint(waiter));
-        }
-        waiter_sleep(waiter, LOOK_NS);
-    }
-    waiter_put(waiter);
-    return state;
-}
-
 /* Ends the oldest slot: its data arrives, its chunk is spare again. */
 static void end_oldest(struct staged *staged, struct run_result *result) {
     struct slot *slot = &staged->slots[staged->first];
-    cl_int state = await(staged, slot->event);
+    cl_int state = staging_await(staged->device, staged->queue, &staged->unflushed, slot->event);
     if (state <
         0) /* perhaps only the question failed: the chunk is the driver's until it is over */
         event_verdict(staged->device, 1, &slot->event);
@@ -234,7 +235,7 @@ static void end_oldest(struct staged *staged, struct run_result *result) {
     if (!staged->to_device && !result->status)
         unpack(staged->host, slot->chunk->pinned.host, &slot->piece);
     event_release(staged->device, slot->event);
-    give_chunk(staged->stream->context, slot->chunk);
+    staging_give(staged->stream->context, slot->chunk);
     staged->first = (staged->first + 1) % DEPTH;
     staged->count--;
 }
@@ -244,7 +245,7 @@ static cls_status start_piece(struct staged *staged, const struct rect_2d *piece
     cl_event previous = NULL;
     if (staged->out_of_order && staged->count)
         previous = staged->slots[(staged->first + staged->count - 1) % DEPTH].event;
-    cls_status status = take_chunk(staged->stream->context, &slot->chunk);
+    cls_status status = staging_take(staged->stream->context, &slot->chunk);
     if (status)
         return status;
     slot->piece = *piece;
@@ -257,7 +258,7 @@ static cls_status start_piece(struct staged *staged, const struct rect_2d *piece
     if (slot->event)
         staged->count++;
     else
-        give_chunk(staged->stream->context, slot->chunk);
+        staging_give(staged->stream->context, slot->chunk);
     return status;
 }
 

@@ -129,15 +129,11 @@ static cls_status send_all(struct group *group, cls_device_range to, cls_device_
 }
 
 /* Under the lock. Also after a failure the streams are left, because pieces sent before it are in flight. */
-static cls_status copy(struct group *group, const cls_device_range *to,
-                       const cls_device_range *from, size_t bytes) {
+static cls_status copy_across(struct group *group, const cls_device_range *to,
+                              const cls_device_range *from, size_t bytes) {
     const struct member *source = &group->members[from->device];
     const struct member *target = &group->members[to->device];
-    cls_status status = group_check_range(target, to->buffer, to->offset, bytes);
-    if (!status)
-        status = group_check_range(source, from->buffer, from->offset, bytes);
-    if (!status)
-        status = group_enter(source, source->streams.download);
+    cls_status status = group_enter(source, source->streams.download);
     if (!status)
         status = group_enter(target, target->streams.upload);
     if (status)
@@ -146,6 +142,20 @@ static cls_status copy(struct group *group, const cls_device_range *to,
     const cls_status left = group_leave(source, source->streams.download);
     const cls_status arrived = group_leave(target, target->streams.upload);
     return status ? status : left ? left : arrived;
+}
+
+/* Under the lock. */
+static cls_status copy(struct group *group, const cls_device_range *to,
+                       const cls_device_range *from, size_t bytes) {
+    const struct member *source = &group->members[from->device];
+    const struct member *target = &group->members[to->device];
+    cls_status status = group_check_range(target, to->buffer, to->offset, bytes);
+    if (!status)
+        status = group_check_range(source, from->buffer, from->offset, bytes);
+    if (status || to->device != from->device)
+        return status ? status : copy_across(group, to, from, bytes);
+    return cls_copy_d2d_async(to->buffer, to->offset, from->buffer, from->offset, bytes,
+                              target->streams.compute);
 }
 
 cls_status cls_device_group_copy_async(cls_device_group handle, cls_device_range to,
@@ -158,11 +168,8 @@ cls_status cls_device_group_copy_async(cls_device_group handle, cls_device_range
     if (!status)
         status = group_check_device(group, from.device);
     if (!status) {
-        const cls_stream compute = group->members[to.device].streams.compute;
         blocking_lock(&group->lock);
-        status = to.device == from.device ? cls_copy_d2d_async(to.buffer, to.offset, from.buffer,
-                                                               from.offset, bytes, compute)
-                                          : copy(group, &to, &from, bytes);
+        status = copy(group, &to, &from, bytes);
         status = blocking_unlock(&group->lock, status);
     }
     return group_put(group, status);

@@ -60,6 +60,8 @@ struct command_type {
     bool when_failed;
     /* It runs code of the user's, which may call into the library. */
     bool user_code;
+    /* Its arguments are `host_copy`. */
+    bool copies_host;
     /* Which bytes it touches (stream/touch.h); NULL: none, or none that is known. */
     void (*touch)(struct touches *touches, const struct device *device,
                   const struct command *command, const struct launch_args *args);
@@ -141,6 +143,16 @@ struct command {
             size_t to_offset;
             struct range_1d range; /* of `from` where there is one, else of `to` */
         } copy;
+        struct peer_arguments {
+            struct buffer *to, *from; /* in refs */
+            size_t to_offset;
+            struct range_1d range; /* of `from` */
+        } peer;
+        struct host_copy_arguments {
+            void *to;
+            const void *from;
+            size_t bytes;
+        } host_copy;
         struct rect_arguments {
             cl_mem to, from;
             void *host;

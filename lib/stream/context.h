@@ -64,6 +64,7 @@ struct context {
     struct staging *staging;            /* memory/staging.c; NULL until needed */
     struct mempool *default_mempool;    /* memory/mempool.c; owned; NULL until needed */
     struct queue *host_queue;           /* maps pinned memory; NULL until needed */
+    struct queue *spare_queue;          /* for the next context_lend_queue; NULL: none */
     struct legacy *legacy; /* the legacy order: stream/legacy.c; NULL: not asked for. Constant */
 };
 
@@ -125,6 +126,10 @@ void queue_strand(struct context *context, struct queue *queue);
 
 /* The queue that maps pinned memory; made on first need. Borrowed. */
 cls_status context_host_queue(struct context *context, cl_command_queue *out);
+
+/* Lends an in-order queue that no stream uses; `hurt`: a command on it failed. */
+cls_status context_lend_queue(struct context *context, struct queue **out);
+void context_take_back_queue(struct context *context, struct queue *queue, bool hurt);
 
 /* Makes an entry, with one user, for somebody else's queue, which is retained. */
 cls_status queue_adopt(struct context *context, cl_command_queue cl, struct queue **out);

@@ -146,6 +146,28 @@ void queue_unuse(struct context *context, struct queue *queue) { unuse(context, 
 
 void queue_bury(struct context *context, struct queue *queue) { unuse(context, queue, true); }
 
+cls_status context_lend_queue(struct context *context, struct queue **out) {
+    const struct queue_traits traits = {.out_of_order = false};
+    pthread_mutex_lock(&context->lock);
+    struct queue *queue = context->spare_queue;
+    context->spare_queue = NULL;
+    pthread_mutex_unlock(&context->lock);
+    if (!queue)
+        return queue_create_apart(context, &traits, out);
+    *out = queue;
+    return CLS_SUCCESS;
+}
+
+void context_take_back_queue(struct context *context, struct queue *queue, bool hurt) {
+    pthread_mutex_lock(&context->lock);
+    const bool kept = !hurt && !context->spare_queue;
+    if (kept)
+        context->spare_queue = queue;
+    pthread_mutex_unlock(&context->lock);
+    if (!kept)
+        unuse(context, queue, hurt);
+}
+
 void queue_strand(struct context *context, struct queue *queue) {
     pthread_mutex_lock(&context->lock);
     queue->dead = true;

@@ -327,6 +327,14 @@ uint64_t stream_newest(struct stream *stream) {
     return position;
 }
 
+/* A copy on the host, which is never a flight, uses memory on both sides. */
+static bool command_uses(const struct command *command, use_test uses, const void *arg) {
+    const struct host_copy_arguments *copy = &command->u.host_copy;
+    if (command->type->copies_host)
+        return uses(&command->refs, copy->to, arg) || uses(&command->refs, copy->from, arg);
+    return uses(&command->refs, command_host(command), arg);
+}
+
 uint64_t stream_last_use(struct stream *stream, use_test uses, const void *arg) {
     uint64_t position = 0;
     pthread_mutex_lock(&stream->lock);
@@ -339,7 +347,7 @@ uint64_t stream_last_use(struct stream *stream, use_test uses, const void *arg) 
     }
     const struct command *command = fifo_head(&stream->fifo);
     for (; command; command = command->next)
-        if (uses(&command->refs, command_host(command), arg))
+        if (command_uses(command, uses, arg))
             position = command->position;
     pthread_mutex_unlock(&stream->lock);
     return position;

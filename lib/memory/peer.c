@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies between buffers of two contexts, which no driver's command can name together. A worker moves the bytes in chunks
+ * of pinned memory: the download of one chunk overlaps the uploads of those before it. The stream's own side runs on its
+ * queue, which is idle then; the other context lends a queue that no stream uses.
+ */
+#include "memory/peer.h"
+
+#include "base/error.h"
+#include "driver/event.h"
+#include "memory/buffer.h"
+#include "memory/staging.h"
+#include "stream/context.h"
+#include "stream/stream.h"
+#include "stream/touch.h"
+
+enum { DEPTH = 4 };
+
+/* One of the two contexts. */
+struct side {
+    struct context *context;
+    struct queue *lent; /* NULL: the stream's own is used */
+    cl_command_queue queue;
+    bool unflushed; /* the last flush failed */
+    bool hurt;
+};
+
+struct piece {
+    struct chunk *chunk;
+    struct range_1d from;
+    cl_event down, up; /* `up` NULL: it is not on its way up yet */
+};
+
+struct transfer {
+    struct side from, to;
+    const struct peer_arguments *copy;
+    size_t begun;               /* bytes */
+    struct piece pieces[DEPTH]; /* a ring, oldest at `first` */
+    unsigned first, count;
+    unsigned up; /* of them, how many are on their way up */
+    struct run_result *result;
+};
+
+static struct piece *piece_at(struct transfer *transfer, unsigned i) {
+    return &transfer->pieces[(transfer->first + i) % DEPTH];
+}
+
+/* The first failure is the command's. The loss of a context is its own stream's to report. */
+static void note(struct transfer *transfer, struct side *side, cls_status status, cl_int code) {
+    struct run_result *result = transfer->result;
+    if (!status || result->status)
+        return;
+    result->status =
+        status == CLS_ERROR_CONTEXT_LOST && side->lent ? CLS_ERROR_COMMAND_FAILED : status;
+    result->code = code;
+}
+
+/* Waits for a transfer and releases its event; whether it went well. */
+static bool finish(struct transfer *transfer, struct side *side, cl_event event) {
+    const struct device *device = side->context->device;
+    const cl_int state = staging_await(device, side->queue, &side->unflushed, event);
+    if (state < 0) {
+        event_verdict(device, 1, &event); /* perhaps only the question failed */
+        note(transfer, side, stream_event_status(state), state);
+        side->hurt = true;
+    }
+    event_release(device, event);
+    return state >= 0;
+}
+
+static cls_status start_down(struct transfer *transfer) {
+    struct side *side = &transfer->from;
+    struct piece *piece = piece_at(transfer, transfer->count);
+    const size_t left = transfer->copy->range.bytes - transfer->begun;
+    const struct range_1d range = {transfer->copy->range.offset + transfer->begun,
+                                   left < STAGING_BYTES ? left : STAGING_BYTES};
+    *piece = (struct piece){.from = range};
+    cls_status status = staging_take(side->context, &piece->chunk);
+    if (status)
+        return status;
+    status = enqueue_read(side->context->device, side->queue, transfer->copy->from->memory, range,
+                          staging_memory(piece->chunk), (struct wait_list){0, NULL}, &piece->down);
+    if (status) {
+        staging_give(side->context, piece->chunk);
+        return status;
+    }
+    side->unflushed = queue_flush(side->context->device, side->queue) != CLS_SUCCESS;
+    transfer->begun += range.bytes;
+    transfer->count++;
+    return CLS_SUCCESS;
+}
+
+/* Sends the oldest piece that is not on its way up yet, once it is down. Of a failed copy nothing more goes up. */
+static void start_up(struct transfer *transfer) {
+    struct side *side = &transfer->to;
+    struct piece *piece = piece_at(transfer, transfer->up++);
+    if (!finish(transfer, &transfer->from, piece->down) || transfer->result->status)
+        return;
+    const struct peer_arguments *copy = transfer->copy;
+    const struct range_1d range = {copy->to_offset + (piece->from.offset - copy->range.offset),
+                                   piece->from.bytes};
+    cls_status status =
+        enqueue_write(side->context->device, side->queue, copy->to->memory, range,
+                      staging_memory(piece->chunk), (struct wait_list){0, NULL}, &piece->up);
+    note(transfer, side, status, cls_last_error_code());
+    if (!status)
+        side->unflushed = queue_flush(side->context->device, side->queue) != CLS_SUCCESS;
+}
+
+static void end_oldest(struct transfer *transfer) {
+    struct piece *piece = piece_at(transfer, 0);
+    if (!transfer->up)
+        start_up(transfer);
+    if (piece->up)
+        finish(transfer, &transfer->to, piece->up);
+    staging_give(transfer->from.context, piece->chunk);
+    transfer->first = (transfer->first + 1) % DEPTH;
+    transfer->count--;
+    transfer->up--;
+}
+
+static void move_all(struct transfer *transfer) {
+    while (transfer->begun < transfer->copy->range.bytes && !transfer->result->status) {
+        if (transfer->count == DEPTH)
+            end_oldest(transfer);
+        if (transfer->result->status)
+            break;
+        cls_status status = start_down(transfer);
+        note(transfer, &transfer->from, status, cls_last_error_code());
+        if (transfer->count - transfer->up > 1)
+            start_up(transfer);
+    }
+    while (transfer->count)
+        end_oldest(transfer);
+}
+
+static cls_status open_side(struct side *side, struct stream *stream, struct context *context) {
+    *side = (struct side){.context = context};
+    if (context == stream->context) {
+        pthread_mutex_lock(&stream->lock);
+        side->queue = stream->queue->cl;
+        pthread_mutex_unlock(&stream->lock);
+        return CLS_SUCCESS;
+    }
+    cls_status status = context_lend_queue(context, &side->lent);
+    if (!status)
+        side->queue = side->lent->cl;
+    return status;
+}
+
+static void close_side(struct side *side) {
+    if (side->lent)
+        context_take_back_queue(side->context, side->lent, side->hurt);
+}
+
+static struct run_result run(struct stream *stream, struct command *command, cls_status so_far) {
+    const struct peer_arguments *copy = &command->u.peer;
+    struct run_result result = {.status = CLS_SUCCESS};
+    struct transfer transfer = {.copy = copy, .result = &result};
+    (void)so_far;
+    result.status = open_side(&transfer.from, stream, copy->from->context);
+    if (!result.status) {
+        result.status = open_side(&transfer.to, stream, copy->to->context);
+        if (!result.status)
+            move_all(&transfer);
+        else
+            result.code = cls_last_error_code();
+        close_side(&transfer.to);
+        close_side(&transfer.from);
+    } else {
+        result.code = cls_last_error_code();
+    }
+    result.hurt =
+        (transfer.from.hurt && !transfer.from.lent) || (transfer.to.hurt && !transfer.to.lent);
+    return result;
+}
+
+static void touch(struct touches *touches, const struct device *device,
+                  const struct command *command, const struct launch_args *args) {
+    const struct peer_arguments *copy = &command->u.peer;
+    const struct byte_span from = byte_span_1d(copy->range.offset, copy->range.bytes),
+                           to = byte_span_1d(copy->to_offset, copy->range.bytes);
+    (void)device;
+    (void)args;
+    touches_add_buffer(touches, copy->to->context->device, copy->to->memory, &to, true, false);
+    touches_add_buffer(touches, copy->from->context->device, copy->from->memory, &from, false,
+                       false);
+}
+
+const struct command_type type_peer_copy = {.kind = CLS_COMMAND_COPY_D2D,
+                                            .label = "copy_d2d",
+                                            .run = run,
+                                            .touch = touch,
+                                            .after_completion = true};
