@@ -15,7 +15,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"info", command_info},   {"run", command_run},     {"gen", command_gen},
-    {"trace", command_trace}, {"bench", command_bench},
+    {"trace", command_trace}, {"bench", command_bench}, {"check", command_check},
 };
 
 static const char help[] =
@@ -27,6 +27,7 @@ static const char help[] =
     "  gen    write a file of reproducible random elements\n"
     "  trace  run a program and write a profile of its streams\n"
     "  bench  measure a device, and compare results\n"
+    "  check  tell whether a device's driver gives right results\n"
     "\n"
     "  clstream COMMAND --help   describe a command\n"
     "  clstream --version        print the version\n"

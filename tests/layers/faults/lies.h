@@ -18,6 +18,12 @@
  *   sub_buffer_copies     so do reads, writes, fills and copies
  *   sub_buffer_rectangles so do copies of rectangles
  *
+ * Three more are for `clstream check`:
+ *
+ *   threads               the process aborts when a second thread launches a kernel
+ *   functions             fma, sin and cos do not build
+ *   hang                  a launch takes a minute
+ *
  * Two more concern what a driver says:
  *
  *   line_directives       the compiler ignores #line
@@ -27,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LIE_WAITS = 64, LIE_OBJECTS = 1 << 16 };
 

@@ -108,8 +108,15 @@ static cl_int CL_API_CALL lie_clEnqueueNDRangeKernel(cl_command_queue queue, cl_
                                                      const size_t *global, const size_t *local,
                                                      cl_uint count, const cl_event *waits,
                                                      cl_event *event) {
+    static _Atomic(uintptr_t) launches; /* the thread that does */
+    uintptr_t none = 0, self = (uintptr_t)pthread_self();
     if (lies_about("arguments_set_again"))
         lie_know(kernel, NULL);
+    if (lies_about("threads") && !atomic_compare_exchange_strong(&launches, &none, self) &&
+        none != self)
+        abort();
+    if (lies_about("hang"))
+        sleep(60);
     return told.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, count, waits,
                                        event);
 }
@@ -143,12 +150,16 @@ static cl_program CL_API_CALL lie_clCreateProgramWithSource(cl_context context, 
                                                             const char **sources,
                                                             const size_t *lengths, cl_int *code) {
     static const char no_barriers[] = "#define barrier(flags)\n";
-    const bool prefixed = lies_about("local_arguments");
+    static const char no_functions[] =
+        "#define fma no_fma\n#define sin no_sin\n#define cos no_cos\n";
+    const char *prefix = lies_about("local_arguments") ? no_barriers
+                         : lies_about("functions")     ? no_functions
+                                                       : "";
     const size_t length = lengths && lengths[0] ? lengths[0] : strlen(sources[0]);
-    char *source = count == 1 ? calloc(1, sizeof no_barriers + length) : NULL;
+    char *source = count == 1 ? calloc(1, strlen(prefix) + length + 1) : NULL;
     if (!source)
         return told.clCreateProgramWithSource(context, count, sources, lengths, code);
-    strcpy(source, prefixed ? no_barriers : "");
+    strcpy(source, prefix);
     strncat(source, sources[0], length);
     if (lies_about("line_directives"))
         lie_blank_lines(source);

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* `clstream check`: whether a driver can be trusted, as a report to attach to a bug. */
+#include "config.h"
+
+#include "check_part.h"
+#include "command.h"
+#include "size.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <clstream/device.h>
+#include <clstream/version.h>
+
+enum { LINE = 1024, LIMIT_S = 120, LONGEST_S = 3600, NAME_WIDTH = 24 };
+
+static int limit_s = LIMIT_S; /* that a part may take */
+
+static int report_quirks(struct check *check);
+
+static const struct part {
+    const char *name;
+    const char *title;
+    check_body body;
+    bool makes_context; /* the body does that by itself */
+    const char *ends;   /* said when the process has ended well; NULL: nothing */
+} parts[] = {
+    {"quirks", "faults of this driver (clstream info says more)", report_quirks, true, NULL},
+    {"mechanisms", "what the library relies on", check_mechanisms, true, NULL},
+    {"functions", "functions of OpenCL C that operations need", check_functions, false, NULL},
+    {"operations", "operations on f32", check_operations, false, NULL},
+    {"threads", "threads", check_threads, false, NULL},
+    {"exit", "exit", check_exit_at_work, false, "a process that exits with work pending ends well"},
+    {"fork", "fork", check_fork, false, NULL},
+};
+
+enum { PARTS = sizeof parts / sizeof parts[0] };
+
+static const char help[] =
+    "Usage: clstream check [--device DEV] [--limit S]\n"
+    "Check whether the driver of a device gives right results, and print a report.\n"
+    "\n"
+    "      --device DEV   index, cpu, gpu, or part of a name (default $CLSTREAM_DEVICE)\n"
+    "      --limit S      seconds after which a part of the check counts as hung (default 120)\n"
+    "  -h, --help         print this\n"
+    "\n"
+    "A line of the report is passed, worked around (the driver is wrong, the library's results\n"
+    "are right, or it refuses) or failed. Takes some seconds, the first time longer.\n"
+    "\n"
+    "Exit status: 0 nothing failed, 1 something failed, 2 wrong usage.\n";
+
+/* --- the child's side: a part and its lines --- */
+
+void check_say(const struct check *check, enum check_outcome outcome, const char *subject,
+               const char *format, ...) {
+    char text[LINE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    text[strcspn(text, "\n")] = '\0';
+    fprintf(check->report, "%d %s\t%s\n", (int)outcome, subject, text);
+    fflush(check->report);
+}
+
+void check_say_status(const struct check *check, const char *subject, const char *call,
+                      cls_status status) {
+    struct failure failure = {.set = false};
+    fail_status(&failure, status, call);
+    check_say(check, CHECK_FAILED, subject, "%s", failure.text);
+}
+
+static int report_quirks(struct check *check) {
+    cls_quirk quirk;
+    for (size_t i = 0; cls_device_get_quirk(check->device, i, &quirk) == CLS_SUCCESS; i++)
+        check_say(check, CHECK_INFO, quirk.name, "%s", "");
+    return TOOL_OK;
+}
+
+static int run_part(const struct part *part, const char *device, int descriptor) {
+    struct check check = {.report = fdopen(descriptor, "w")};
+    cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
+    config.device = device;
+    if (!check.report)
+        return TOOL_FAILED;
+    cls_status status = cls_device_find(device, &check.device);
+    if (!status && !part->makes_context)
+        status = cls_context_create(&config, &check.context);
+    if (!status)
+        return part->body(&check);
+    check_say_status(&check, part->name, "no context", status);
+    return TOOL_OK;
+}
+
+/* --- the parent's side --- */
+
+/* The lines of the report so far, by outcome. */
+static unsigned tally[CHECK_INFO + 1];
+
+static void print_line(enum check_outcome outcome, const char *subject, const char *text) {
+    static const char *const words[] = {"passed", "worked around", "failed", "-"};
+    printf("  %-14s %-*s%s%s\n", words[outcome], *text ? NAME_WIDTH : 0, subject, *text ? " " : "",
+           text);
+    fflush(stdout);
+    tally[outcome]++;
+}
+
+static void take_line(char *line) {
+    char *subject = strchr(line, ' '), *text = strchr(line, '\t');
+    const int outcome = atoi(line);
+    if (!subject || !text || outcome < CHECK_PASSED || outcome > CHECK_INFO)
+        return;
+    *text = '\0';
+    print_line((enum check_outcome)outcome, subject + 1, text + 1);
+}
+
+/* Prints what arrives until the child closes its end; false when the time is over. */
+static bool take_lines(int descriptor) {
+    char line[LINE * 2];
+    size_t used = 0;
+    const time_t until = time(NULL) + limit_s;
+    for (;;) {
+        struct pollfd ready = {descriptor, POLLIN, 0};
+        const time_t left = until - time(NULL);
+        if (left <= 0)
+            return false;
+        if (poll(&ready, 1, (int)left * 1000) <= 0)
+            continue;
+        const ssize_t n = read(descriptor, line + used, sizeof line - 1 - used);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return true;
+        used += (size_t)n;
+        line[used] = '\0';
+        char *begin = line, *end;
+        while ((end = strchr(begin, '\n')) != NULL) {
+            *end = '\0';
+            take_line(begin);
+            begin = end + 1;
+        }
+        used = strlen(begin);
+        memmove(line, begin, used + 1);
+        if (used == sizeof line - 1)
+            used = 0;
+    }
+}
+
+/* --- */
+
+static void exec_part(const char *self, const struct part *part, const char *device,
+                      int descriptor) {
+    char number[16];
+    snprintf(number, sizeof number, "%d", descriptor);
+    execl("/proc/self/exe", self, "check", "--part", part->name, "--report", number, "--device",
+          device, (char *)NULL);
+    execlp(self, self, "check", "--part", part->name, "--report", number, "--device", device,
+           (char *)NULL);
+    _exit(127);
+}
+
+/* Says how the process ended unless it ended well. */
+static void print_end(const struct part *part, int state, bool in_time) {
+    char text[LINE];
+    if (!in_time)
+        snprintf(text, sizeof text, "did not end within %d s, and was killed", limit_s);
+    else if (WIFSIGNALED(state))
+        snprintf(text, sizeof text, "the process crashed: %s", strsignal(WTERMSIG(state)));
+    else if (WEXITSTATUS(state))
+        snprintf(text, sizeof text, "the process ended with status %d", WEXITSTATUS(state));
+    else if (part->ends)
+        print_line(CHECK_PASSED, part->ends, "");
+    if (!in_time || WIFSIGNALED(state) || WEXITSTATUS(state))
+        print_line(CHECK_FAILED, part->name, text);
+}
+
+static bool run_in_child(const char *self, const struct part *part, const char *device) {
+    int ends[2], state = 0;
+    printf("\n%s\n", part->title);
+    fflush(stdout);
+    if (pipe(ends))
+        return false;
+    const pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        exec_part(self, part, device, ends[1]);
+    }
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return false;
+    }
+    const bool in_time = take_lines(ends[0]);
+    close(ends[0]);
+    if (!in_time)
+        kill(child, SIGKILL);
+    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+        ;
+    print_end(part, state, in_time);
+    return true;
+}
+
+static cls_status print_head(size_t device) {
+    cls_device_info info = CLS_DEVICE_INFO_INIT;
+    struct utsname system;
+    cls_status status = cls_device_get_info(device, &info);
+    if (status)
+        return status;
+    printf("%-10s %s (library %s)\n", "check of", PACKAGE_STRING, cls_version_string());
+    printf("%-10s %zu: %s, %s\n", "device", device, info.name, info.vendor);
+    printf("%-10s %s\n%-10s %s\n%-10s %s\n", "platform", info.platform, "version", info.version,
+           "driver", info.driver_version);
+    if (uname(&system) >= 0)
+        printf("%-10s %s %s, %s\n", "system", system.sysname, system.release, system.machine);
+    return CLS_SUCCESS;
+}
+
+static int check_all(const char *self, const char *wanted) {
+    struct failure failure = {.set = false};
+    char device[24];
+    size_t index;
+    cls_status status = cls_device_find(wanted, &index);
+    if (!status)
+        status = print_head(index);
+    if (status) {
+        fail_status(&failure, status, "no device");
+        return failure_print(&failure, TOOL_FAILED);
+    }
+    snprintf(device, sizeof device, "%zu", index);
+    for (unsigned i = 0; i < PARTS; i++)
+        if (!run_in_child(self, &parts[i], device)) {
+            fail_errno(&failure, "no process for %s", parts[i].name);
+            return failure_print(&failure, TOOL_FAILED);
+        }
+    printf("\n%u passed, %u worked around, %u failed\n", tally[CHECK_PASSED],
+           tally[CHECK_WORKED_AROUND], tally[CHECK_FAILED]);
+    return tally[CHECK_FAILED] ? TOOL_FAILED : TOOL_OK;
+}
+
+int command_check(int argc, char **argv) {
+    static const struct option options[] = {
+        {"device", required_argument, NULL, 'd'}, {"limit", required_argument, NULL, 'l'},
+        {"part", required_argument, NULL, 'p'},   {"report", required_argument, NULL, 'r'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static char name[] = "clstream check"; /* for getopt's messages */
+    const char *device = NULL, *part = NULL;
+    uint64_t limit;
+    int option, descriptor = STDOUT_FILENO;
+    argv[0] = name;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
+        switch (option) {
+        case 'd':
+            device = optarg;
+            break;
+        case 'l':
+            if (!number_parse(optarg, 1, LONGEST_S, &limit))
+                return usage_error("check", "--limit: '%s' is no number from 1 to %d", optarg,
+                                   LONGEST_S);
+            limit_s = (int)limit;
+            break;
+        case 'p':
+            part = optarg;
+            break;
+        case 'r':
+            descriptor = atoi(optarg);
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return TOOL_OK;
+        default:
+            return usage_hint("check");
+        }
+    if (optind < argc)
+        return usage_error("check", "'%s' is one argument too many", argv[optind]);
+    for (unsigned i = 0; part && i < PARTS; i++)
+        if (!strcmp(part, parts[i].name))
+            return run_part(&parts[i], device, descriptor);
+    return part ? usage_error("check", "--part: '%s' is no part", part)
+                : check_all("clstream", device);
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/* What the library relies on a driver for, tried once more through the library: with its workarounds in force. */
+#include "check_part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <clstream/buffer.h>
+#include <clstream/device.h>
+#include <clstream/event.h>
+#include <clstream/kernel.h>
+#include <clstream/mempool.h>
+#include <clstream/stream.h>
+
+enum { BYTES = 4096, CHAIN = 20, TRIES = 5, ROUNDS = 60000, ITEMS = 8 };
+
+static const char source[] =
+    "kernel void change(global const uchar *from, global uchar *to, uint n, uint value) {\n"
+    "    for (uint i = 0; i < n; i++)\n"
+    "        to[i] = from[i] ^ (uchar)value;\n"
+    "}\n"
+    "kernel void slow(global uint *word, uint rounds, uint value) {\n"
+    "    uint x = rounds | 1u;\n"
+    "    for (uint i = 0; i < rounds; i++) { x ^= x << 13; x ^= x >> 17; x ^= x << 5; }\n"
+    "    word[0] = word[0] * 3 + (x ? value : 0);\n"
+    "}\n"
+    "kernel void turn(global uint *data, local uint *own, local uint *other) {\n"
+    "    uint me = (uint)get_local_id(0), n = (uint)get_local_size(0);\n"
+    "    own[me] = data[get_global_id(0)];\n"
+    "    other[me] = me;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    data[get_global_id(0)] = own[n - 1 - me] + 100 * other[(me + 1) % n];\n"
+    "}\n";
+
+/* Two buffers and what they should hold. */
+struct scene {
+    cls_context context;
+    cls_kernel change, slow, turn;
+    cls_stream stream;
+    cls_buffer to, from;
+    unsigned char wanted_to[BYTES], wanted_from[BYTES];
+    bool right; /* so far */
+};
+
+/* Ends the function with the status of a call that fails. */
+#define TRY(call)                             \
+    do {                                      \
+        const cls_status try_status = (call); \
+        if (try_status)                       \
+            return try_status;                \
+    } while (0)
+
+/* --- steps --- */
+
+static cls_status reset(struct scene *s, unsigned salt) {
+    for (unsigned i = 0; i < BYTES; i++) {
+        s->wanted_to[i] = (unsigned char)(i * 5 + i / 250 + salt);
+        s->wanted_from[i] = (unsigned char)(i * 11 + i / 249 + 2 * salt);
+    }
+    TRY(cls_copy_h2d(s->to, 0, s->wanted_to, BYTES, s->stream));
+    return cls_copy_h2d(s->from, 0, s->wanted_from, BYTES, s->stream);
+}
+
+static cls_status compare(struct scene *s) {
+    unsigned char seen[BYTES];
+    TRY(cls_copy_d2h(seen, s->to, 0, BYTES, s->stream));
+    s->right &= !memcmp(seen, s->wanted_to, BYTES);
+    TRY(cls_copy_d2h(seen, s->from, 0, BYTES, s->stream));
+    s->right &= !memcmp(seen, s->wanted_from, BYTES);
+    return CLS_SUCCESS;
+}
+
+static const struct { size_t offset, bytes; } spans[] = {{1, 6}, {3, 61}, {130, 5}, {255, 1130}};
+
+enum { SPANS = sizeof spans / sizeof spans[0] };
+
+static cls_status transfers(struct scene *s) {
+    unsigned char seen[BYTES];
+    TRY(reset(s, 1));
+    for (unsigned i = 0; i < SPANS; i++) {
+        const size_t at = spans[i].offset, bytes = spans[i].bytes;
+        for (size_t j = 0; j < bytes; j++)
+            s->wanted_to[at + j] ^= 0x5a;
+        TRY(cls_copy_h2d(s->to, at, s->wanted_to + at, bytes, s->stream));
+        TRY(cls_copy_d2h(seen, s->to, at, bytes, s->stream));
+        s->right &= !memcmp(seen, s->wanted_to + at, bytes);
+    }
+    return compare(s);
+}
+
+static cls_status odd_copies(struct scene *s) {
+    TRY(reset(s, 2));
+    for (unsigned i = 0; i < SPANS; i++) {
+        const size_t at = spans[i].offset, bytes = spans[i].bytes;
+        TRY(cls_copy_d2d(s->to, at + 2, s->from, at, bytes, s->stream));
+        memcpy(s->wanted_to + at + 2, s->wanted_from + at, bytes);
+    }
+    return compare(s);
+}
+
+static cls_status odd_fills(struct scene *s) {
+    static const unsigned char pattern[] = "0123456789abcdef";
+    TRY(reset(s, 3));
+    for (size_t size = 1, at = 1; size <= 16; size *= 2, at += 70) {
+        const size_t offset = (at + size - 1) / size * size;
+        TRY(cls_fill(s->to, offset, 3 * size, pattern, size, s->stream));
+        for (size_t i = 0; i < 3 * size; i++)
+            s->wanted_to[offset + i] = pattern[i % size];
+    }
+    return compare(s);
+}
+
+static const cls_rect rows = {
+    .width = 13, .height = 5, .dst_offset = 39, .dst_pitch = 37, .src_offset = 31, .src_pitch = 29};
+
+static void copy_rows(unsigned char *to, const unsigned char *from) {
+    for (size_t i = 0; i < rows.height; i++)
+        memcpy(to + rows.dst_offset + i * rows.dst_pitch,
+               from + rows.src_offset + i * rows.src_pitch, rows.width);
+}
+
+static cls_status rectangles(struct scene *s) {
+    TRY(reset(s, 4));
+    TRY(cls_copy_rect_d2d(s->to, s->from, &rows, s->stream));
+    copy_rows(s->wanted_to, s->wanted_from);
+    return compare(s);
+}
+
+static cls_status padded_rows(struct scene *s) {
+    unsigned char seen[BYTES], wanted[BYTES];
+    TRY(reset(s, 5));
+    TRY(cls_copy_rect_h2d(s->to, s->wanted_from, &rows, s->stream));
+    copy_rows(s->wanted_to, s->wanted_from);
+    TRY(compare(s));
+    memset(seen, 0x3c, BYTES);
+    memset(wanted, 0x3c, BYTES);
+    TRY(cls_copy_rect_d2h(seen, s->from, &rows, s->stream));
+    copy_rows(wanted, s->wanted_from);
+    s->right &= !memcmp(seen, wanted, BYTES);
+    return CLS_SUCCESS;
+}
+
+/* --- launches --- */
+
+static cls_status launch_change(struct scene *s, cls_arg from, cls_arg to, unsigned n,
+                                unsigned value) {
+    const cls_launch one = cls_launch_1d(1);
+    const cls_arg args[] = {from, to, cls_arg_u32(n), cls_arg_u32(value)};
+    return cls_kernel_launch_async(s->change, &one, args, 4, s->stream);
+}
+
+static cls_status arguments_set_again(struct scene *s) {
+    TRY(reset(s, 6));
+    for (unsigned n = CHAIN; n > 0; n--) {
+        TRY(launch_change(s, cls_arg_buffer(s->from), cls_arg_buffer(s->to), n, n));
+        for (unsigned i = 0; i < n; i++)
+            s->wanted_to[i] = (unsigned char)(s->wanted_from[i] ^ n);
+    }
+    return compare(s);
+}
+
+static cls_status local_arguments(struct scene *s) {
+    const cls_launch shape = {1, {2 * ITEMS, 0, 0}, {ITEMS, 0, 0}};
+    const cls_arg args[] = {cls_arg_buffer(s->to), cls_arg_local(4 * ITEMS),
+                            cls_arg_local(4 * ITEMS)};
+    uint32_t data[2 * ITEMS];
+    TRY(reset(s, 7));
+    memcpy(data, s->wanted_to, sizeof data);
+    TRY(cls_kernel_launch(s->turn, &shape, args, 3, s->stream));
+    for (unsigned i = 0; i < 2 * ITEMS; i++) {
+        const unsigned me = i % ITEMS, first = i - me;
+        const uint32_t word = data[first + ITEMS - 1 - me] + 100 * ((me + 1) % ITEMS);
+        memcpy(s->wanted_to + 4 * i, &word, sizeof word);
+    }
+    return compare(s);
+}
+
+/* --- order --- */
+
+static cls_status launch_slow(struct scene *s, cls_stream stream, unsigned rounds, unsigned value) {
+    const cls_launch one = cls_launch_1d(1);
+    const cls_arg args[] = {cls_arg_buffer(s->to), cls_arg_u32(rounds), cls_arg_u32(value)};
+    return cls_kernel_launch_async(s->slow, &one, args, 3, stream);
+}
+
+/* A chain of kernels whose first runs long; each counts on the word of the one before. */
+static cls_status chain_on(struct scene *s, cls_stream stream) {
+    uint32_t word;
+    memcpy(&word, s->wanted_to, sizeof word);
+    for (unsigned i = 0; i < CHAIN; i++) {
+        TRY(launch_slow(s, stream, i ? 0 : ROUNDS, i));
+        word = word * 3 + i;
+    }
+    memcpy(s->wanted_to, &word, sizeof word);
+    return cls_stream_synchronize(stream);
+}
+
+static cls_status chains(struct scene *s, cls_order order) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream;
+    cls_status status = reset(s, 8);
+    config.order = order;
+    if (!status)
+        status = cls_stream_create(s->context, &config, &stream);
+    if (status)
+        return status;
+    for (unsigned i = 0; i < TRIES && !status; i++)
+        status = chain_on(s, stream);
+    cls_stream_destroy(stream);
+    return status ? status : compare(s);
+}
+
+static cls_status queue_order(struct scene *s) { return chains(s, CLS_ORDER_IN_ORDER); }
+
+static cls_status events_in_queue(struct scene *s) { return chains(s, CLS_ORDER_OUT_OF_ORDER); }
+
+/* A word goes back and forth between two streams. */
+static cls_status take_turns(struct scene *s, cls_stream streams[2], cls_event event) {
+    uint32_t word;
+    memcpy(&word, s->wanted_to, sizeof word);
+    for (unsigned i = 0; i < CHAIN; i++) {
+        TRY(launch_slow(s, streams[i % 2], i % 5 ? 0 : ROUNDS, i));
+        TRY(cls_event_record(event, streams[i % 2]));
+        TRY(cls_stream_wait_event(streams[(i + 1) % 2], event));
+        word = word * 3 + i;
+    }
+    memcpy(s->wanted_to, &word, sizeof word);
+    TRY(cls_stream_synchronize(streams[0]));
+    return cls_stream_synchronize(streams[1]);
+}
+
+static cls_status events_across_queues(struct scene *s) {
+    cls_stream streams[2];
+    cls_event event;
+    TRY(reset(s, 9));
+    TRY(cls_stream_create(s->context, NULL, &streams[0]));
+    TRY(cls_stream_create(s->context, NULL, &streams[1]));
+    TRY(cls_event_create(s->context, NULL, &event));
+    cls_status status = take_turns(s, streams, event);
+    cls_event_destroy(event);
+    cls_stream_destroy(streams[0]);
+    cls_stream_destroy(streams[1]);
+    return status ? status : compare(s);
+}
+
+/* --- memory of cls_malloc_async, which lies behind other memory in one block --- */
+
+static cls_status with_pooled(struct scene *s, cls_status (*use)(struct scene *)) {
+    const cls_buffer to = s->to, from = s->from;
+    cls_buffer ahead, between;
+    TRY(cls_malloc_async(s->stream, BYTES, &ahead));
+    TRY(cls_malloc_async(s->stream, BYTES, &s->to));
+    TRY(cls_malloc_async(s->stream, BYTES, &between));
+    TRY(cls_malloc_async(s->stream, BYTES, &s->from));
+    cls_status status = use(s);
+    cls_free_async(ahead, s->stream);
+    cls_free_async(between, s->stream);
+    cls_free_async(s->to, s->stream);
+    cls_free_async(s->from, s->stream);
+    s->to = to;
+    s->from = from;
+    return status;
+}
+
+static cls_status change_pooled(struct scene *s) {
+    TRY(reset(s, 10));
+    TRY(launch_change(s, cls_arg_buffer(s->from), cls_arg_buffer(s->to), BYTES, 0x77));
+    for (unsigned i = 0; i < BYTES; i++)
+        s->wanted_to[i] = s->wanted_from[i] ^ 0x77;
+    return compare(s);
+}
+
+static cls_status copy_pooled(struct scene *s) {
+    TRY(transfers(s));
+    TRY(odd_copies(s));
+    return odd_fills(s);
+}
+
+static cls_status sub_buffer_arguments(struct scene *s) { return with_pooled(s, change_pooled); }
+
+static cls_status sub_buffer_copies(struct scene *s) { return with_pooled(s, copy_pooled); }
+
+static cls_status sub_buffer_rectangles(struct scene *s) { return with_pooled(s, rectangles); }
+
+/* --- all of them --- */
+
+static const struct mechanism {
+    const char *name; /* of the capability */
+    cls_status (*try)(struct scene *s);
+} mechanisms[] = {
+    {"transfers", transfers},
+    {"queue_order", queue_order},
+    {"events_in_queue", events_in_queue},
+    {"events_across_queues", events_across_queues},
+    {"arguments_set_again", arguments_set_again},
+    {"local_arguments", local_arguments},
+    {"odd_copies", odd_copies},
+    {"odd_fills", odd_fills},
+    {"rectangles", rectangles},
+    {"padded_rows", padded_rows},
+    {"sub_buffer_arguments", sub_buffer_arguments},
+    {"sub_buffer_copies", sub_buffer_copies},
+    {"sub_buffer_rectangles", sub_buffer_rectangles},
+};
+
+enum { MECHANISMS = sizeof mechanisms / sizeof mechanisms[0] };
+
+static cls_status open_scene(struct scene *s) {
+    cls_program program;
+    TRY(cls_program_from_source(s->context, source, "check.cl", NULL, &program));
+    TRY(cls_kernel_create(program, "change", &s->change));
+    TRY(cls_kernel_create(program, "slow", &s->slow));
+    TRY(cls_kernel_create(program, "turn", &s->turn));
+    TRY(cls_stream_create(s->context, NULL, &s->stream));
+    TRY(cls_buffer_create(s->context, BYTES, &s->to));
+    return cls_buffer_create(s->context, BYTES, &s->from);
+}
+
+/* The library's own verdict: 1 right, 0 wrong, -1 not tried. */
+static double verdict_of(size_t device, const char *name) {
+    cls_capability entry;
+    for (size_t i = 0; cls_device_get_capability(device, i, &entry) == CLS_SUCCESS; i++)
+        if (!strcmp(entry.unit, "trust") && !strcmp(entry.name, name))
+            return entry.value;
+    return -1;
+}
+
+static const char *reason_of(size_t device, const char *name) {
+    cls_quirk quirk;
+    for (size_t i = 0; cls_device_get_quirk(device, i, &quirk) == CLS_SUCCESS; i++)
+        if (!strcmp(quirk.name, name))
+            return quirk.reason;
+    return "not tried, because it is known to crash this driver (clstream info)";
+}
+
+static void report(const struct check *check, const char *name, cls_status status, bool right) {
+    const double verdict = verdict_of(check->device, name);
+    if (status == CLS_ERROR_UNSUPPORTED && !strcmp(name, "events_in_queue") && verdict != 0)
+        check_say(check, CHECK_INFO, name, "the device has no out-of-order queues");
+    else if (status && !(status == CLS_ERROR_UNSUPPORTED && verdict == 0))
+        check_say_status(check, name, "a call failed", status);
+    else if (!status && !right)
+        check_say(check, CHECK_FAILED, name, "wrong data%s",
+                  verdict == 0 ? ", in spite of the workaround"
+                               : ", which the probes did not find");
+    else if (verdict == 0)
+        check_say(check, CHECK_WORKED_AROUND, name, "%s", reason_of(check->device, name));
+    else
+        check_say(check, CHECK_PASSED, name, "%s", "");
+}
+
+/* Without a context only the probes can tell. */
+static void report_verdicts(const struct check *check) {
+    for (unsigned i = 0; i < MECHANISMS; i++) {
+        const char *name = mechanisms[i].name;
+        const double verdict = verdict_of(check->device, name);
+        if (verdict == 0)
+            check_say(check, CHECK_FAILED, name, "%s", reason_of(check->device, name));
+        else
+            check_say(check, verdict > 0 ? CHECK_PASSED : CHECK_INFO, name, "%s",
+                      verdict > 0 ? "by the probes only" : "not tried");
+    }
+}
+
+int check_mechanisms(struct check *check) {
+    static struct scene scene;
+    char device[24];
+    cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
+    snprintf(device, sizeof device, "%zu", check->device);
+    config.device = device;
+    cls_status status = cls_context_create(&config, &scene.context);
+    if (status)
+        report_verdicts(check);
+    else if ((status = open_scene(&scene)) != CLS_SUCCESS)
+        check_say_status(check, "mechanisms", "cannot begin", status);
+    for (unsigned i = 0; i < MECHANISMS && !status; i++) {
+        scene.right = true;
+        report(check, mechanisms[i].name, mechanisms[i].try(&scene), scene.right);
+    }
+    return TOOL_OK;
+}
