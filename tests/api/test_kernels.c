@@ -2,6 +2,8 @@
 /* The user's own kernels: shapes, arguments, what is refused, build errors. */
 #include "../support/rig.h"
 
+#include "../support/lines.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -554,7 +556,10 @@ static void test_build_errors_show_file_line_and_log(void **state) {
     assert_ptr_equal(made, &made);
     assert_non_null(strstr(detail, "no_such_name"));
     assert_non_null(strstr(detail, "mine.cl"));
-    if (!rig_platform_is("Oclgrind")) /* compiles a copy, with a name and lines of its own */
+    cl_context context;
+    cl_device_id device;
+    OK(cls_context_get_cl(rig.context, &context, &device));
+    if (compiler_tells_lines(context, device))
         assert_non_null(strstr(detail, "mine.cl:3"));
     EXPECT(CLS_ERROR_BUILD_FAILED,
            cls_program_from_source(rig.context, source, NULL, "-no-such-option-x", &made));

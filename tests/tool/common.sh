@@ -6,7 +6,8 @@
 
 clstream=$top_builddir/tools/clstream
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+driver_lines=$(mktemp) # what the driver itself writes to standard error, once need_device has seen it
+trap 'rm -rf "$work" "$driver_lines"' EXIT
 
 run() {
     "$clstream" run -q "$@"
@@ -15,12 +16,21 @@ run() {
 # Without a device the rest has nothing to run on; any other failure of info is one of each test. Tests that
 # need none may stand before.
 need_device() {
-    if ! "$clstream" info >"$work/info" 2>&1 && grep -q CLS_ERROR_NO_DEVICE "$work/info"; then
+    if ! "$clstream" info >"$work/info" 2>"$driver_lines" && grep -q CLS_ERROR_NO_DEVICE "$driver_lines"; then
         [ "$tap_count" != 0 ] || { echo "1..0 # SKIP no OpenCL device"; exit 0; }
         skip "the rest" "no OpenCL device"
         finish
         exit 0
     fi
+    ! grep -q '^clstream: ' "$driver_lines" || : >"$driver_lines"
+}
+
+# ours [FILE]: the lines of a file, or of the standard input, but those that the driver writes to standard error
+# whatever a program says. Numbers in them may differ.
+ours() {
+    awk 'function shape(line) { gsub(/[0-9]+/, "0", line); return line }
+        FILENAME == own { drivers[shape($0)]; next }
+        !(shape($0) in drivers)' own="$driver_lines" "$driver_lines" "${1:--}"
 }
 
 # succeeds COMMAND...: its output when it fails.

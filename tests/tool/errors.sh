@@ -26,7 +26,7 @@ bad_stages "an operation that does not take the type" 'cast u8 | gelu' 11 "'gelu
 bad_stages "a constant that the type cannot hold" 'cast u8 | add 300' 15 "300 is no u8"
 check "the stage is pointed at" \
     "$(run -i "$work/here/in.npy" -o "$work/here/out.npy" 'scale 2 | gelo' 2>"$work/said" || true
-    sed -n 3p "$work/said" | grep -qx '            ^^^^' || cat "$work/said")"
+    ours "$work/said" | sed -n 3p | grep -qx '            ^^^^' || cat "$work/said")"
 
 check "a missing input" \
     "$(fails 1 "$work/nowhere: cannot open: No such file" run -i "$work/nowhere" -o "$work/here/out" relu
@@ -40,7 +40,7 @@ check "an output that is a folder" \
 
 long=$(printf '%0255d' 0)
 check "an output with the longest name that a folder takes" \
-    "$(run -i "$work/here/in.npy" -o "$work/here/$long" relu 2>&1
+    "$(run -i "$work/here/in.npy" -o "$work/here/$long" relu 2>&1 | ours
     only_files "$work/here" "$long in.npy")"
 rm -f "$work/here/$long"
 check "an output with a name that is too long" \

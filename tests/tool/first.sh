@@ -6,22 +6,22 @@ set -eu
 need_device
 
 check "it prints the squares" \
-    "$(out=$("$top_builddir/examples/first" 2>&1) || true
+    "$(out=$("$top_builddir/examples/first" 2>&1 | ours) || true
     [ "$out" = '1 4 9 16' ] || echo "$out")"
 check "a misspelt setting is told, once" \
-    "$(out=$(CLSTREAM_QUEUE_ORDER=inorder "$top_builddir/examples/first" 2>&1) || true
+    "$(out=$(CLSTREAM_QUEUE_ORDER=inorder "$top_builddir/examples/first" 2>&1 | ours) || true
     told="clstream: CLSTREAM_QUEUE_ORDER=inorder is ignored: there are 'in' and 'out'"
     [ "$out" = "$told
 1 4 9 16" ] || echo "$out")"
 check "a switch takes no word but its own: LAUNCH_BLOCKING=no is told, once" \
-    "$(out=$(CLSTREAM_LAUNCH_BLOCKING=no "$top_builddir/examples/first" 2>&1) || true
+    "$(out=$(CLSTREAM_LAUNCH_BLOCKING=no "$top_builddir/examples/first" 2>&1 | ours) || true
     told="clstream: CLSTREAM_LAUNCH_BLOCKING=no is ignored: there are '1' and '0'"
     [ "$out" = "$told
 1 4 9 16" ] || echo "$out")"
 for setting in FLUSH=never PROBE=yes CACHE=none; do
     case $setting in FLUSH=*) word=always ;; PROBE=*) word=again ;; *) word=off ;; esac
     check "$setting is none, and that is told once" \
-        "$(out=$(env "CLSTREAM_$setting" "$top_builddir/examples/first" 2>&1) || true
+        "$(out=$(env "CLSTREAM_$setting" "$top_builddir/examples/first" 2>&1 | ours) || true
         [ "$out" = "clstream: CLSTREAM_$setting is ignored: there is '$word'
 1 4 9 16" ] || echo "$out")"
 done

@@ -131,7 +131,7 @@ check "the summary tells elements, types and stages" \
 
 check "a summary is no wider than 100 columns and --quiet prints nothing" \
     "$(awk 'length > 100 && !/ -> / { print }' "$work/summary"
-    run -i "$work/big.npy" -o "$work/out.npy" 'cast i32' 2>&1)"
+    run -i "$work/big.npy" -o "$work/out.npy" 'cast i32' 2>&1 | ours)"
 
 check "generated files are the same each time, and differ by their seed" \
     "$("$clstream" gen -o "$work/a" --bytes 64K --dtype i64

@@ -11,7 +11,7 @@ cd "$work/here"
 "$clstream" gen -o in.npy --bytes 64K
 tail -c 65536 in.npy >in.raw
 
-check "gen -o - is a .npy file" "$("$clstream" gen -o - --bytes 64K >out 2>said; same in.npy out; cat said)"
+check "gen -o - is a .npy file" "$("$clstream" gen -o - --bytes 64K >out 2>said; same in.npy out; ours said)"
 check "gen through a pipe" "$("$clstream" gen -o - --bytes 64K | cat >out; same in.npy out)"
 check "gen to a pipe that has another name" \
     "$("$clstream" gen -o /dev/stdout --bytes 64K | cat >out; same in.raw out)"
@@ -44,7 +44,7 @@ tail -c 65536 wanted.npy >wanted.raw
 gives() {
     sh -c "$2" >out 2>said || echo "exit status $?"
     same "$1" out
-    cat said
+    ours said
 }
 export clstream
 # The input, its options, and the output's form.
@@ -157,9 +157,9 @@ done
 if [ -f a.json ]; then
     "$clstream" bench --compare --svg two.svg a.json a.json >table
     check "a result comes from the standard input" \
-        "$("$clstream" bench --compare a.json - <a.json >out 2>said; same table out; cat said)"
+        "$("$clstream" bench --compare a.json - <a.json >out 2>said; same table out; ours said)"
     check "a picture goes to the standard output, and the table to the standard error" \
-        "$("$clstream" bench --compare --svg - a.json a.json 2>said >out; same two.svg out; same table said)"
+        "$("$clstream" bench --compare --svg - a.json a.json 2>said >out; same two.svg out; ours said | same table -)"
     check "a picture stays apart from the table in a pipe of another name" \
         "$("$clstream" bench --compare --svg /dev/stdout a.json a.json 2>said | cat >out; same two.svg out)"
     check "a standard input that is no result" \
@@ -168,7 +168,7 @@ if [ -f a.json ]; then
     "$clstream" trace -o t.json -- "$clstream" run -q -i in.npy -o out.npy relu
     "$clstream" trace --convert t.json -o wanted.csv
     check "a trace comes from the standard input" \
-        "$("$clstream" trace --convert - -o t.csv <t.json 2>&1; same wanted.csv t.csv)"
+        "$("$clstream" trace --convert - -o t.csv <t.json 2>&1 | ours; same wanted.csv t.csv)"
     check "a trace is not converted into itself" \
         "$(ln -s t.json t.svg; fails 2 'is the trace to be converted' "$clstream" trace --convert t.json -o t.svg)"
 fi

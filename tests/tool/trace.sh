@@ -182,12 +182,14 @@ check "%p in a folder's name is left as it is" \
     fails 1 'left no profile' "$clstream" trace -o "$work/100%pure/none.json" -- true)"
 absolute=$(cd "$(dirname "$traced")" && pwd)/${traced##*/}
 check "a name is one in the folder that the program was started in" \
-    "$(cd "$work" && CLSTREAM_TRACE=moved.json "$absolute" moved 2>&1 || echo "exit status $?"
+    "$(cd "$work" && CLSTREAM_TRACE=moved.json "$absolute" moved >said 2>&1 || echo "exit status $?"
+    ours "$work/said"
     grep -q '"cat":"kernel"' "$work/moved.json" || ls "$work")"
 mkdir "$work/far" && ln -s far/there.json "$work/link.json"
 check "a symbolic link goes on leading to the trace, also before the file is there" \
     "$(for how in well idle; do
-        CLSTREAM_TRACE="$work/link.json" "$traced" $how 2>&1 || echo "exit status $?"
+        CLSTREAM_TRACE="$work/link.json" "$traced" $how >"$work/said" 2>&1 || echo "exit status $?"
+        ours "$work/said"
         [ -L "$work/link.json" ] || echo 'the link is gone'
         grep -q '"ph":"X"' "$work/far/there.json" && [ $how = idle ] &&
             echo 'the second trace is not there'

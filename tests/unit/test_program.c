@@ -11,6 +11,7 @@
 #include "driver/program_disk.h"
 #include "driver/quirk.h"
 
+#include "../support/lines.h"
 #include "one_item.h"
 #include "scratch.h"
 
@@ -76,8 +77,8 @@ static void unknown_kernel_is_not_found(void **state) {
 }
 
 static void need_line_directives(void) {
-    if (!strcmp(device->info.platform, "Oclgrind")) {
-        print_message("Oclgrind's messages name input.cl whatever #line says\n");
+    if (!compiler_tells_lines(context, device->id)) {
+        print_message("the compiler's messages do not say where an error is\n");
         skip();
     }
 }
