@@ -6,8 +6,11 @@
  * Sizes and offsets are in bytes. The `_async` forms return before the work is done, for pageable
  * host memory too: it must stay valid, and the source of an upload unchanged, until the copy is
  * done. The forms without the suffix have completed on return. A NULL stream means the default
- * stream of the buffer's context. Zero bytes is a no-op. Every function may be called from any
- * thread.
+ * stream of the buffer's context. Every function may be called from any thread.
+ *
+ * A copy or fill of zero bytes, and a copy of memory onto itself, do nothing: all arguments are
+ * checked as in any other call, except that host memory may be null for zero bytes, and no command
+ * is submitted.
  *
  * Every copy and fill can return CLS_ERROR_INVALID_HANDLE (buffer or stream),
  * CLS_ERROR_INVALID_VALUE (null host memory with a size above 0), CLS_ERROR_OUT_OF_RANGE (offset +

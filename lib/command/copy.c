@@ -122,11 +122,12 @@ static cls_status d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t 
     if (!status)
         status = copy_check_range(t.from, src_offset, bytes);
     size_t apart = dst_offset > src_offset ? dst_offset - src_offset : src_offset - dst_offset;
-    if (!status && t.to->memory == t.from->memory && bytes && apart < bytes)
+    const bool is_onto_itself = t.to->memory == t.from->memory && !apart;
+    if (!status && t.to->memory == t.from->memory && apart && apart < bytes)
         status = error_set(CLS_ERROR_OVERLAP, "source and destination overlap in one buffer");
     if (status)
         return copy_call_end(&t, status);
-    if (!bytes)
+    if (!bytes || is_onto_itself)
         return copy_call_end(&t, CLS_SUCCESS);
     if (t.to->context == t.from->context &&
         !caps_trusts(t.stream->context->caps, TRUST_ODD_COPIES)) {

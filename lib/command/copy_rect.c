@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of 2-D rectangles: host to device, device to host, and buffer to buffer. */
 #include "base/error.h"
+#include "base/rows.h"
 #include "command/by_kernel.h"
 #include "command/copy_call.h"
 #include "driver/memory.h"
@@ -39,9 +40,13 @@ static const struct command_type type_copy_rect = {.kind = CLS_COMMAND_COPY_D2D,
                                                    .enqueue = copy_rect,
                                                    .touch = touch_rect};
 
-/* The bytes from the first to the last of one side of a rectangle; false when that overflows. */
+/* Where one side of a rectangle ends; an empty one ends where it begins. False when that overflows. */
 static bool rect_span(size_t offset, size_t pitch, size_t width, size_t height, size_t *end) {
     size_t rows;
+    if (!width || !height) {
+        *end = offset;
+        return true;
+    }
     return !__builtin_mul_overflow(pitch, height - 1, &rows) &&
            !__builtin_add_overflow(rows, width, end) && !__builtin_add_overflow(*end, offset, end);
 }
@@ -73,11 +78,9 @@ static cls_status rect_begin(struct copy_call *t, cls_stream stream, const cls_b
     cls_status status = copy_call_begin(t, stream, to, from);
     if (status)
         return status;
-    *done = !rect->width || !rect->height;
-    if (*done)
-        return copy_call_end(t, CLS_SUCCESS);
     status = check_rect(t, rect);
-    if (status)
+    *done = !rect->width || !rect->height;
+    if (status || *done)
         return copy_call_end(t, status);
     t->command.bytes = rect->width * rect->height;
     return CLS_SUCCESS;
@@ -141,19 +144,15 @@ static cls_status rect_d2h(void *dst, cls_buffer src, const cls_rect *rect, cls_
     return copy_call_submit(&t, blocking);
 }
 
-/* Whether two rectangles of one buffer overlap: their spans meet, unless rows of equal pitch pass each other. */
-static bool rects_overlap(const cls_rect *rect) {
-    size_t dst_end = host_span(rect->dst_offset, rect->dst_pitch, rect);
-    size_t src_end = host_span(rect->src_offset, rect->src_pitch, rect);
-    if (dst_end <= rect->src_offset || src_end <= rect->dst_offset)
-        return false;
-    if (rect->dst_pitch != rect->src_pitch)
-        return true;
-    size_t pitch = rect->dst_pitch;
-    size_t ahead = rect->dst_offset > rect->src_offset ? rect->dst_offset - rect->src_offset
-                                                       : rect->src_offset - rect->dst_offset;
-    size_t column = ahead % pitch;
-    return column < rect->width || column > pitch - rect->width;
+static bool rects_overlap(const cls_rect *r) {
+    const struct rows dst = {r->dst_offset, r->width, r->dst_pitch, r->height};
+    const struct rows src = {r->src_offset, r->width, r->src_pitch, r->height};
+    return rows_overlap(&dst, &src);
+}
+
+/* Whether source and destination are the same bytes, if they are of one buffer. */
+static bool is_onto_itself(const cls_rect *r) {
+    return r->dst_offset == r->src_offset && (r->dst_pitch == r->src_pitch || r->height == 1);
 }
 
 static bool is_part(const struct device *device, const struct buffer *buffer) {
@@ -189,6 +188,8 @@ static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *rect,
     cls_status status = rect_begin(&t, stream, &dst, &src, rect, &done);
     if (status || done)
         return status;
+    if (t.to->memory == t.from->memory && is_onto_itself(rect))
+        return copy_call_end(&t, CLS_SUCCESS);
     if (t.to->memory == t.from->memory && rects_overlap(rect))
         return copy_call_end(&t,
                              error_set(CLS_ERROR_OVERLAP, "the rectangles overlap in one buffer"));

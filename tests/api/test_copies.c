@@ -257,6 +257,30 @@ static void test_rectangles_beside_each_other(void **state) {
     expect_model();
 }
 
+/* Of unequal pitches, also with rows that pass each other; those that overlap are refused, and no others. */
+static void test_rectangles_that_alternate(void **state) {
+    (void)state;
+    const unsigned count = rig_scale(300, 80);
+    unsigned refused = 0;
+    for (unsigned i = 0; i < count; i++) {
+        cls_rect r = {.width = 1 + (size_t)rand() % 6, .height = 2 + (size_t)rand() % 6};
+        r.dst_pitch = r.width + (size_t)rand() % 24;
+        r.src_pitch = i % 3 ? r.width + (size_t)rand() % 24 : 2 * r.dst_pitch;
+        r.dst_offset = (size_t)rand() % 64;
+        r.src_offset = (size_t)rand() % 64;
+        const bool meets = bytes_meet(&r);
+        if (!meets)
+            rect_on_host(scene.model, scene.model, &r);
+        else if (r.dst_offset == r.src_offset && r.dst_pitch == r.src_pitch)
+            continue;
+        EXPECT(meets ? CLS_ERROR_OVERLAP : CLS_SUCCESS,
+               cls_copy_rect_d2d(scene.device, scene.device, &r, scene.stream));
+        refused += meets;
+    }
+    assert_in_range(refused, count / 10, count - count / 20);
+    expect_model();
+}
+
 static void test_fills(void **state) {
     (void)state;
     unsigned count = rig_scale(200, 50);
@@ -445,6 +469,7 @@ int main(void) {
         cmocka_unit_test(test_rectangles_of_stream_ordered_memory),
         cmocka_unit_test(test_rectangles_within_one_buffer),
         cmocka_unit_test(test_rectangles_beside_each_other),
+        cmocka_unit_test(test_rectangles_that_alternate),
         cmocka_unit_test(test_fills),
         cmocka_unit_test(test_nothing_is_nothing),
         cmocka_unit_test(test_prefetch_changes_nothing),

@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <clstream/cast.h>
+#include <clstream/profiler.h>
+#include <clstream/reduce.h>
+#include <clstream/unary.h>
+
 enum { BYTES = 1024 };
 
 static struct stock {
@@ -80,7 +85,6 @@ static void test_rectangles_past_the_end_are_refused(void **state) {
 
 static void test_overlap_in_one_buffer_is_refused(void **state) {
     (void)state;
-    EXPECT(CLS_ERROR_OVERLAP, cls_copy_d2d(stock.a, 0, stock.a, 0, 4, stock.stream));
     EXPECT(CLS_ERROR_OVERLAP, cls_copy_d2d(stock.a, 3, stock.a, 0, 4, stock.stream));
     EXPECT(CLS_ERROR_OVERLAP, cls_copy_d2d(stock.a, 0, stock.a, 3, 4, stock.stream));
     OK(cls_copy_d2d(stock.a, 4, stock.a, 0, 4, stock.stream));
@@ -94,6 +98,76 @@ static void test_overlap_in_one_buffer_is_refused(void **state) {
     OK(cls_buffer_wrap(rig.context, memory, &alias)); /* the same memory under another handle */
     EXPECT(CLS_ERROR_OVERLAP, cls_copy_d2d(alias, 0, stock.a, 2, 4, stock.stream));
     OK(cls_buffer_destroy(alias));
+}
+
+/* In random calls on one buffer, exactly those that the bytes overlap in. */
+static void test_overlaps_are_refused_exactly(void **state) {
+    (void)state;
+    const unsigned count = rig_scale(400, 100);
+    unsigned refused = 0;
+    srand(5);
+    for (unsigned i = 0; i < count; i++) {
+        const size_t to = (size_t)rand() % 64, from = (size_t)rand() % 64;
+        const size_t n = (size_t)rand() % 40, apart = to > from ? to - from : from - to;
+        const bool bytes_meet = n && apart && apart < n, elements_meet = n && apart < n;
+        const cls_array a = cls_array_at(stock.a, CLS_U8, from, n);
+        const cls_array b = cls_array_at(stock.a, CLS_U8, to, n);
+        /* in place where they are the same; 4 bytes for each of 1 never are */
+        const size_t wide = to / 4;
+        const bool cast_meets = n && from < 4 * (wide + n) && 4 * wide < from + n;
+        EXPECT(bytes_meet ? CLS_ERROR_OVERLAP : CLS_SUCCESS,
+               cls_copy_d2d(stock.a, to, stock.a, from, n, stock.stream));
+        EXPECT(bytes_meet ? CLS_ERROR_OVERLAP : CLS_SUCCESS,
+               cls_unary_async(CLS_UNARY_COPY, a, b, stock.stream));
+        EXPECT(cast_meets ? CLS_ERROR_OVERLAP : CLS_SUCCESS,
+               cls_cast_async(a, cls_array_at(stock.a, CLS_U32, wide, n), stock.stream));
+        if (!n)
+            continue;
+        const bool result_meets = to >= from && to < from + n;
+        EXPECT(result_meets ? CLS_ERROR_OVERLAP : CLS_SUCCESS,
+               cls_reduce_async(CLS_REDUCE_MAX, a, cls_array_at(stock.a, CLS_U8, to, 1),
+                                stock.stream));
+        refused += elements_meet;
+    }
+    assert_in_range(refused, 1, count - 1);
+    OK(cls_stream_synchronize(stock.stream));
+}
+
+/* Nothing to do is no command, whatever the call; the arguments are checked all the same. */
+static void test_nothing_to_do_is_no_command(void **state) {
+    (void)state;
+    char memory[8] = {0};
+    cls_profile_summary summary = CLS_PROFILE_SUMMARY_INIT;
+    cls_profiler profiler;
+    cls_profile profile;
+    OK(cls_stream_synchronize(stock.stream));
+    OK(cls_profiler_create(NULL, &profiler));
+    OK(cls_profiler_start(profiler));
+    const cls_rect flat = {0, 4, 0, 4, 0, 4}, empty = {4, 0, 0, 4, 0, 4};
+    const cls_rect same = {8, 4, 16, 64, 16, 64}, row = {8, 1, 16, 64, 16, 32};
+    const cls_rect *const nothing[] = {&flat, &empty, &same, &row};
+    OK(cls_copy_d2d(stock.a, 0, stock.b, 8, 0, stock.stream));
+    OK(cls_copy_d2d(stock.a, 8, stock.a, 8, 16, stock.stream));
+    OK(cls_copy_h2d(stock.a, BYTES, NULL, 0, stock.stream));
+    OK(cls_copy_d2h(NULL, stock.a, BYTES, 0, stock.stream));
+    OK(cls_fill(stock.a, BYTES, 0, memory, 4, stock.stream));
+    for (int i = 0; i < 4; i++)
+        OK(cls_copy_rect_d2d(stock.a, stock.a, nothing[i], stock.stream));
+    for (int i = 0; i < 2; i++) {
+        OK(cls_copy_rect_h2d(stock.a, NULL, nothing[i], stock.stream));
+        OK(cls_copy_rect_d2h(NULL, stock.a, nothing[i], stock.stream));
+    }
+    const cls_rect past = {0, 4, BYTES + 1, 4, 0, 4}, narrow = {4, 0, 0, 3, 0, 4};
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_copy_rect_d2d(stock.a, stock.b, &past, stock.stream));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_copy_rect_d2d(stock.a, stock.b, &narrow, stock.stream));
+    EXPECT(CLS_ERROR_OUT_OF_RANGE,
+           cls_copy_d2d(stock.a, BYTES - 4, stock.a, BYTES - 4, 8, stock.stream));
+    OK(cls_stream_synchronize(stock.stream));
+    OK(cls_profiler_snapshot(profiler, &profile));
+    OK(cls_profile_get_summary(profile, &summary));
+    assert_int_equal(summary.records, 0);
+    OK(cls_profile_destroy(profile));
+    OK(cls_profiler_destroy(profiler));
 }
 
 static void test_fill_patterns_are_checked(void **state) {
@@ -138,6 +212,8 @@ int main(void) {
         cmocka_unit_test(test_ranges_past_the_end_are_refused),
         cmocka_unit_test(test_rectangles_past_the_end_are_refused),
         cmocka_unit_test(test_overlap_in_one_buffer_is_refused),
+        cmocka_unit_test(test_overlaps_are_refused_exactly),
+        cmocka_unit_test(test_nothing_to_do_is_no_command),
         cmocka_unit_test(test_fill_patterns_are_checked),
         cmocka_unit_test(test_memory_that_is_not_ours_is_not_freed),
         cmocka_unit_test(test_nothing_of_it_reached_the_stream),
