@@ -62,8 +62,9 @@ CLS_API cls_status cls_event_wait(cls_event event, uint64_t timeout_ns);
  * Gets the device time from `start` to `end`, in milliseconds. The resolution is that of the
  * device's timer, or about 1 us if the driver's timestamps are unusable and the library uses the
  * host's clock.
- * @retval CLS_NOT_READY           the work of one of the events is pending
- * @retval CLS_ERROR_NOT_TIMED     one of the events is not timed, or was never recorded
+ * @retval CLS_ERROR_NOT_TIMED     one of the events is not timed, or was never recorded, whatever is
+ *                                 pending
+ * @retval CLS_NOT_READY           the work of one of the events is pending, and the other's is well
  * @retval CLS_ERROR_WRONG_CONTEXT the events belong to different contexts
  */
 CLS_API cls_status cls_event_elapsed(cls_event start, cls_event end, double *milliseconds);

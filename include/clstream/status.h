@@ -10,6 +10,18 @@
  * CLS_ERROR_CONTEXT_DESTROYED, CLS_ERROR_OUT_OF_MEMORY and CLS_ERROR_FORKED for the reasons given
  * below, and any function that waits may return CLS_ERROR_WOULD_DEADLOCK. The other headers repeat these only to
  * add to them, and list every other status.
+ *
+ * A call that has several things to report reports the first of these kinds:
+ *
+ *   1. the call itself: a forked process, a handle, an argument, objects that do not fit together or
+ *      to the device (which of several such mistakes is reported is not promised);
+ *   2. a state: a failed command, a poisoned stream, CLS_ERROR_INVALID_STATE, CLS_ERROR_NOT_TIMED;
+ *   3. time: CLS_NOT_READY, CLS_ERROR_TIMEOUT.
+ *
+ * A query of several streams (coordinator.h, task.h) is CLS_NOT_READY until all of them are done,
+ * and reports a failure then.
+ * CLS_ERROR_WOULD_DEADLOCK and CLS_ERROR_SHUTDOWN concern the thread and the process, and may come
+ * before any other.
  */
 #ifndef CLSTREAM_STATUS_H
 #define CLSTREAM_STATUS_H

@@ -317,42 +317,69 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
 
 /* --- elapsed time --- */
 
-static cls_status event_time(struct event *event, struct event_time *time) {
-    uint64_t position = 0;
-    struct stream *stream = latest(event, &position);
-    if (!event->timed || !stream) {
-        if (stream)
-            stream_put(stream);
+/* One event of a measurement: its latest record, and when that ended. */
+struct measured {
+    struct event *event;
+    struct stream *stream; /* retained */
+    uint64_t position;
+    struct event_time time;
+};
+
+static cls_status find_record(struct measured *one) {
+    one->stream = latest(one->event, &one->position);
+    if (!one->event->timed || !one->stream)
         return error_set(CLS_ERROR_NOT_TIMED, "the event is %s",
-                         event->timed ? "not recorded" : "not a timed one");
-    }
-    cls_status status = stream_progress(stream, position);
+                         one->event->timed ? "not recorded" : "not a timed one");
+    return CLS_SUCCESS;
+}
+
+static cls_status read_time(struct measured *one) {
+    cls_status status = stream_progress(one->stream, one->position);
     if (!status)
-        status = outcome(stream, position);
-    stream_put(stream);
+        status = outcome(one->stream, one->position);
     if (status)
         return status;
+    struct event *event = one->event;
     pthread_mutex_lock(&event->lock);
-    *time = event->time;
+    one->time = event->time;
     if (event->time_serial != event->serial)
         status = CLS_NOT_READY;
     pthread_mutex_unlock(&event->lock);
     return status;
 }
 
+/* The first error of both, and CLS_NOT_READY without one. */
+static cls_status read_times(struct measured *from, struct measured *to) {
+    const cls_status first = read_time(from);
+    if (first < 0)
+        return first;
+    const cls_status second = read_time(to);
+    return second < 0 ? second : first ? first : second;
+}
+
+static double milliseconds_between(const struct event_time *from, const struct event_time *to) {
+    const bool device = from->has_device && to->has_device;
+    const uint64_t a = device ? from->device_ns : from->host_ns;
+    const uint64_t b = device ? to->device_ns : to->host_ns;
+    return b >= a ? (double)(b - a) / 1e6 : -(double)(a - b) / 1e6;
+}
+
 static cls_status elapsed(struct event *start, struct event *end, double *milliseconds) {
-    struct event_time from, to;
+    struct measured from = {.event = start}, to = {.event = end};
     if (start->context != end->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "the events are of different contexts");
-    cls_status status = event_time(start, &from);
+    cls_status status = find_record(&from);
     if (!status)
-        status = event_time(end, &to);
-    if (status)
-        return status;
-    bool device = from.has_device && to.has_device;
-    uint64_t a = device ? from.device_ns : from.host_ns, b = device ? to.device_ns : to.host_ns;
-    *milliseconds = b >= a ? (double)(b - a) / 1e6 : -(double)(a - b) / 1e6;
-    return CLS_SUCCESS;
+        status = find_record(&to);
+    if (!status)
+        status = read_times(&from, &to);
+    if (!status)
+        *milliseconds = milliseconds_between(&from.time, &to.time);
+    if (from.stream)
+        stream_put(from.stream);
+    if (to.stream)
+        stream_put(to.stream);
+    return status;
 }
 
 cls_status cls_event_elapsed(cls_event start_handle, cls_event end_handle, double *milliseconds) {

@@ -324,6 +324,42 @@ static void test_elapsed_time_refuses_what_it_cannot_tell(void **state) {
     gate_destroy(&gate);
 }
 
+/* Of two events: what is wrong with either comes first, then a failure, then what is pending (clstream/status.h). */
+static void test_elapsed_time_reports_mistakes_before_failures_before_pending_work(void **state) {
+    (void)state;
+    enum { DONE, PENDING, FAILED, UNTIMED, UNRECORDED, KINDS };
+    static const cls_status status_of[KINDS] = {CLS_SUCCESS, CLS_NOT_READY,
+                                                CLS_ERROR_COMMAND_FAILED, CLS_ERROR_NOT_TIMED,
+                                                CLS_ERROR_NOT_TIMED};
+    struct pair p = pair_make();
+    cls_stream broken = rig_stream();
+    cls_event events[KINDS] = {timed_event(), timed_event(), timed_event(), p.event, timed_event()};
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_event_record(events[DONE], p.a));
+    OK(cls_event_synchronize(events[DONE]));
+    OK(cls_stream_launch_host_async(p.b, gate_hold, &gate));
+    OK(cls_event_record(events[PENDING], p.b));
+    OK(cls_event_record(events[UNTIMED], p.b));
+    OK(rig_fail(broken, "failing", CL_OUT_OF_RESOURCES));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(broken));
+    OK(cls_event_record(events[FAILED], broken));
+    for (int start = 0; start < KINDS; start++)
+        for (int end = 0; end < KINDS; end++) {
+            double ms = 123;
+            const cls_status due = status_of[start > end ? start : end];
+            EXPECT(due, cls_event_elapsed(events[start], events[end], &ms));
+            assert_true(due == CLS_SUCCESS || ms == 123);
+        }
+    gate_open(&gate);
+    OK(cls_stream_destroy(broken));
+    for (int kind = 0; kind < KINDS; kind++)
+        if (kind != UNTIMED)
+            OK(cls_event_destroy(events[kind]));
+    pair_end(&p);
+    gate_destroy(&gate);
+}
+
 /* A record that does not go in makes the stream's work no dearer. */
 static void test_a_refused_timed_record_leaves_the_stream_untimed(void **state) {
     (void)state;
@@ -395,6 +431,7 @@ int main(void) {
         cmocka_unit_test(test_elapsed_time_lies_between_the_marks),
         cmocka_unit_test(test_elapsed_time_is_that_of_the_work),
         cmocka_unit_test(test_elapsed_time_refuses_what_it_cannot_tell),
+        cmocka_unit_test(test_elapsed_time_reports_mistakes_before_failures_before_pending_work),
         cmocka_unit_test(test_a_refused_timed_record_leaves_the_stream_untimed),
         cmocka_unit_test(test_a_timed_event_orders_too_and_may_be_recorded_again),
     };

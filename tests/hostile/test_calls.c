@@ -94,6 +94,28 @@ static bool is_due(cls_status got, const struct bad *bad) {
     return bad && (got == bad->status || got == bad->or_else);
 }
 
+/* In which order a call reports, by clstream/status.h. */
+enum rank { OF_CALL, OF_STATE, OF_TIME };
+
+static enum rank rank_of(cls_status status) {
+    switch (status) {
+    case CLS_ERROR_COMMAND_FAILED:
+    case CLS_ERROR_INVALID_STATE:
+    case CLS_ERROR_NOT_TIMED:
+        return OF_STATE;
+    case CLS_NOT_READY:
+    case CLS_ERROR_TIMEOUT:
+        return OF_TIME;
+    default:
+        return OF_CALL;
+    }
+}
+
+/* Whether a state was reported though something is wrong with the call itself, or time before a state. */
+static bool is_early(cls_status got, const struct bad *a, const struct bad *b) {
+    return rank_of(got) > rank_of(a->status) || (b && rank_of(got) > rank_of(b->status));
+}
+
 static bool needs_blas(const struct call_row *row) {
     for (unsigned i = 0; i < row->n_args; i++)
         if (!strcmp(row->args[i].kind, "matrix") || !strcmp(row->args[i].kind, "vector"))
@@ -101,7 +123,7 @@ static bool needs_blas(const struct call_row *row) {
     return !strcmp(row->name, "cls_blas_warmup") || !strcmp(row->name, "cls_host_gemm");
 }
 
-/* Which of several complaints comes first is nowhere promised. */
+/* Which of several complaints of one kind comes first is nowhere promised. */
 static bool is_excused(const struct call_row *row, cls_status got) {
     return (got == CLS_ERROR_WOULD_DEADLOCK && in_host_function) ||
            (got == CLS_ERROR_UNSUPPORTED && needs_f64(row) && !stock.has_fp64) ||
@@ -124,6 +146,8 @@ static void check(const struct call_row *row, const union value *values, const s
     calls++;
     if (!is_due(got, a) && !is_due(got, b) && !is_excused(row, got))
         complain(row, a, b, cls_status_string(got));
+    else if (!is_excused(row, got) && is_early(got, a, b))
+        complain(row, a, b, "reported too early");
     if (!regions_untouched())
         complain(row, a, b, "writing to an output");
     if (row->has_detail && !*cls_last_error_detail())
@@ -151,15 +175,19 @@ static bool is_relative(cls_status status) {
            status == CLS_ERROR_TYPE_MISMATCH;
 }
 
-static unsigned stride(const struct bad_list *list) { return (list->n + PAIRED - 1) / PAIRED; }
+/* Some of the values, and all of a later rank. */
+static bool is_paired(const struct bad_list *list, unsigned k) {
+    return k % ((list->n + PAIRED - 1) / PAIRED) == 0 || rank_of(list->bad[k].status) != OF_CALL;
+}
 
 static void with_pair(const struct call_row *row, const struct bad_list *lists, unsigned i,
                       unsigned j) {
     union value values[MAX_ARGS];
-    for (unsigned k = 0; k < lists[i].n; k += stride(&lists[i]))
-        for (unsigned l = 0; l < lists[j].n; l += stride(&lists[j])) {
+    for (unsigned k = 0; k < lists[i].n; k++)
+        for (unsigned l = 0; l < lists[j].n; l++) {
             const struct bad *a = &lists[i].bad[k], *b = &lists[j].bad[l];
-            if (a->status == b->status && is_relative(a->status))
+            if (!is_paired(&lists[i], k) || !is_paired(&lists[j], l) ||
+                (a->status == b->status && is_relative(a->status)))
                 continue;
             good_values(row, values);
             values[i] = a->value;
