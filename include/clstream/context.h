@@ -96,8 +96,20 @@ CLS_API cls_status cls_context_synchronize(cls_context context);
  * read, with a paragraph per stream: how many commands are done, how many the driver has (and how
  * many of those are not flushed), how many are not submitted to it yet; which host function is
  * running, and for how long; which value a timeline has, which value is waited for, and who may
- * signal it. Streams of other contexts that these streams wait for are included. The text is a
- * snapshot; the call does not wait for work.
+ * signal it. Streams of other contexts that these streams wait for are included, and streams that
+ * wait for each other in a circle are named at the end. The text is a snapshot; the call does not
+ * wait for work. The detail of a wait that timed out has such paragraphs too. An example, of a stream
+ * that computes and one that stores its results:
+ *
+ *     stream 'compute': 4 of 7 commands are done. The driver has 1; first comes 'inf' (command 5).
+ *     The library holds 2.
+ *         'scale' (command 6) waits for timeline 'stored' to reach 3; it is at 2: stream 'store'
+ *         signals it after its command 9
+ *     stream 'store': 8 of 9 commands are done. The library holds 1.
+ *         'host function' (command 9) has been running for 1250 ms
+ *
+ * (Each paragraph's sentences are on one line.) A stream numbers its commands from 1, records and
+ * waits included. So 'scale' has not gone to the driver: the host function must return first.
  * @param context NULL: the default context
  * @param text    receives the text, like the buffer of snprintf; may be NULL if `size` is 0
  * @param size    the most bytes to write, including the terminating NUL

@@ -18,12 +18,15 @@ struct explanation {
     struct text text;
     struct stream **streams; /* retained */
     size_t count, room;
+    struct explained_wait *waits; /* of the streams' first commands; explain.c */
+    size_t n_waits, waits_room;
 };
 
 /* Adds a stream unless it is in the list. Sets `text.failed` without memory. */
 void explain_also(struct explanation *explanation, struct stream *stream);
 
-/* Writes a paragraph for each stream, those added meanwhile included. */
+/* Writes a paragraph for each stream, those added meanwhile included, and the streams that wait for each other in a
+ * circle. */
 void explain_all(struct explanation *explanation);
 
 void explain_free(struct explanation *explanation);

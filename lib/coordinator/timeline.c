@@ -75,9 +75,8 @@ cls_status timeline_get(cls_timeline handle, struct timeline **out) {
 }
 
 cls_status timeline_report(const struct timeline *timeline, const struct failure *failure) {
-    return error_set_code(failure->status, failure->code,
-                          "command '%s' failed; timeline '%s' is poisoned", failure->label,
-                          timeline->name);
+    return error_set_code(failure->status, failure->code, "%s; timeline '%s' is poisoned",
+                          failure_text(failure).text, timeline->name);
 }
 
 /* --- the value --- */

@@ -63,8 +63,8 @@ static bool describe_queued(const struct timeline *timeline, uint64_t value, str
         const struct signal_queue *queue = &timeline->queues.items[i];
         const struct queued_signal *signal = signal_queue_reaching(queue, value);
         if (signal)
-            text_printf(text, "%s stream '%s' signals it behind its command %llu",
-                        queued ? "," : ":", ((const struct stream *)queue->key)->name,
+            text_printf(text, "%s stream '%s' signals it after its command %llu",
+                        queued ? ", and" : ":", ((const struct stream *)queue->key)->name,
                         (unsigned long long)signal->position);
         queued = queued || signal;
     }
@@ -76,28 +76,31 @@ static void describe(struct gate *gate, uint64_t value, struct text *text) {
     const struct failure *failure = gate_failure(gate, value);
     pthread_mutex_lock(&timeline->lock);
     timeline_update(timeline);
-    text_printf(text, "timeline '%s', at %llu of %llu", timeline->name,
-                (unsigned long long)timeline->value, (unsigned long long)value);
+    text_printf(text, "timeline '%s' to reach %llu; it is at %llu", timeline->name,
+                (unsigned long long)value, (unsigned long long)timeline->value);
     if (failure)
-        text_printf(text, ", poisoned by '%s'", failure->label);
+        text_printf(text, ", and poisoned: %s", failure_text(failure).text);
     else if (timeline->value < value && !describe_queued(timeline, value, text)) {
         if (timeline->signaller)
-            text_printf(text, ": only stream '%s' may signal it, and has not queued it",
+            text_printf(text,
+                        ": only stream '%s' may signal it, and no such signal is "
+                        "submitted",
                         timeline->signaller->name);
         else
-            text_printf(text, ": anybody may signal it, and nobody has queued it: a possible "
-                              "stall");
+            text_printf(text, ": any thread or stream may signal it, and no such signal is "
+                              "submitted");
     }
     pthread_mutex_unlock(&timeline->lock);
 }
 
 /* Iterates over the streams with signals queued, then the signaller. */
-static struct stream *source(struct gate *gate, uint64_t value, unsigned *cursor) {
+static struct stream *source(struct gate *gate, uint64_t value, unsigned *cursor,
+                             uint64_t *position) {
     struct timeline *timeline = (struct timeline *)(void *)gate;
-    uint64_t position;
+    *position = 0;
     if (*cursor == UINT_MAX)
         return NULL;
-    struct stream *stream = timeline_next_signal(timeline, value, cursor, &position);
+    struct stream *stream = timeline_next_signal(timeline, value, cursor, position);
     if (stream || !timeline->signaller)
         return stream;
     *cursor = UINT_MAX;
@@ -108,9 +111,10 @@ static struct stream *source(struct gate *gate, uint64_t value, unsigned *cursor
 void timeline_explain(struct timeline *timeline, uint64_t value, struct explanation *to) {
     struct stream *stream;
     unsigned cursor = 0;
+    uint64_t position;
     describe(&timeline->gate, value, &to->text);
     text_printf(&to->text, "\n");
-    while ((stream = source(&timeline->gate, value, &cursor)) != NULL) {
+    while ((stream = source(&timeline->gate, value, &cursor, &position)) != NULL) {
         explain_also(to, stream);
         stream_put(stream);
     }

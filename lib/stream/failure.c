@@ -4,6 +4,7 @@
  * to one failed command. A stream's failures are a list of ranges of positions, a gate's of its values;
  * whoever depends on one of those fails too.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,7 @@ bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare
     failure->code = what->code;
     failure->label = what->label;
     memcpy(failure->message, what->message, sizeof failure->message);
+    memcpy(failure->where, what->where, sizeof failure->where);
     failure->origin = what->origin;
     failure->at = what->at;
     failure->older = known;
@@ -90,6 +92,7 @@ void stream_fail_saying_locked(struct stream *stream, uint64_t first, cls_status
     struct failure own = {
         .status = status, .code = code, .label = label, .origin = stream->id, .at = first};
     strncpy(own.message, message, sizeof own.message - 1);
+    memcpy(own.where, stream->name, sizeof own.where);
     const bool poisoned = stream_poison(stream) != NULL;
     stream_fail_by_locked(stream, first, &own);
     if (!poisoned && status == CLS_ERROR_CONTEXT_LOST)
@@ -101,11 +104,27 @@ void stream_fail_locked(struct stream *stream, uint64_t first, cls_status status
     stream_fail_saying_locked(stream, first, status, code, label, "");
 }
 
+/* PoCL reports each failed command as -1, whose name is that of another error. */
+static const char *code_name(int code) { return code == -1 ? "status" : cl_code_name(code); }
+
+struct failure_text failure_text(const struct failure *failure) {
+    struct failure_text text;
+    char where[128] = "", code[64] = "";
+    if (failure->at)
+        snprintf(where, sizeof where, ", number %llu of stream '%s',",
+                 (unsigned long long)failure->at, failure->where);
+    if (failure->code)
+        snprintf(code, sizeof code, ": %s (%d)", code_name(failure->code), failure->code);
+    snprintf(text.text, sizeof text.text, "command '%s'%s failed%s%s%s", failure->label, where,
+             code, failure->message[0] ? ": " : "", failure->message);
+    return text;
+}
+
 cls_status failure_report(const struct stream *stream, const struct failure *failure) {
-    return error_set_code(
-        failure->status, failure->code, "command '%s' failed%s%s; stream '%s' is %s",
-        failure->label, failure->message[0] ? ": " : "", failure->message, stream->name,
-        stream_poison(stream) ? "poisoned until cls_stream_reset"
+    return error_set_code(failure->status, failure->code, "%s; stream '%s' is %s",
+                          failure_text(failure).text, stream->name,
+                          stream_poison(stream)
+                              ? "poisoned until cls_stream_reset"
                               : "reset since, but this work is from before the reset");
 }
 

@@ -33,8 +33,10 @@ struct gate_type {
     bool (*is_over)(struct gate *gate, uint64_t value);
     /* Says what a wait for the value waits for. As is_over. */
     void (*describe)(struct gate *gate, uint64_t value, struct text *text);
-    /* The streams that could open it, one a call, retained; `*cursor` is 0 at first. As is_over. */
-    struct stream *(*source)(struct gate *gate, uint64_t value, unsigned *cursor);
+    /* The streams that could open it, one a call, retained; `*cursor` is 0 at first. `*position`: the command of the
+     * stream that it opens with, 0: none that is submitted. As is_over. */
+    struct stream *(*source)(struct gate *gate, uint64_t value, unsigned *cursor,
+                             uint64_t *position);
 };
 
 /* The first member of whatever is a gate. */

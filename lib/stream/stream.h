@@ -75,7 +75,8 @@ struct failure {
     const char *label;
     char message[128]; /* from the user's code (user_code.h), cut; "": none */
     uint64_t origin,
-        at; /* the command that failed: its stream's id, its position; 0: there is none */
+        at;         /* the command that failed: its stream's id, its position; 0: there is none */
+    char where[64]; /* that stream's name */
     struct failure *older;
 };
 
@@ -366,6 +367,12 @@ void stream_fail_by_locked(struct stream *stream, uint64_t first,
 /* Poisons the stream's later work with somebody else's failure. */
 void stream_inherit(struct stream *stream, const struct failure *failure) COLD;
 void stream_inherit_locked(struct stream *stream, const struct failure *failure) COLD;
+
+/* A failure in words: its command, where it began, and the driver's code by name. */
+struct failure_text {
+    char text[512];
+};
+struct failure_text failure_text(const struct failure *failure) COLD;
 
 /* Reports a failure to this thread's detail; returns its status. */
 cls_status failure_report(const struct stream *stream, const struct failure *failure) COLD;

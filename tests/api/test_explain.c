@@ -22,6 +22,8 @@ static cls_timeline timeline_of(const char *name, cls_stream signaller) {
     return timeline;
 }
 
+static void gate_pass(void *arg) { (void)arg; }
+
 static char *report(void) {
     size_t length = 0, again;
     OK(cls_context_explain(rig.context, NULL, 0, &length));
@@ -100,7 +102,7 @@ static void test_work_with_the_driver(void **state) {
         text = report();
         OK(cls_stream_synchronize(stream));
     }
-    expect_of(text, "busy", "; 1 with the driver, 'advance' up to ");
+    expect_of(text, "busy", " first comes 'advance' (command ");
     free(text);
     expect_in_report("busy", "nothing to do after ");
     OK(cls_stream_destroy(stream));
@@ -120,11 +122,11 @@ static void test_a_host_function_that_runs(void **state) {
     OK(cls_stream_wait_event(behind, event));
     OK(rig_set(behind, cells, 0, 2, 0));
     gate_await(&gate);
-    expect_in_report("host", "0 of 2 commands done; 2 unsubmitted");
-    expect_in_report("host", "'host function' (1) has been running for ");
-    expect_in_report("behind", "'advance' (1) waits for stream 'host' up to 2");
+    expect_in_report("host", "0 of 2 commands are done. The library holds 2.");
+    expect_in_report("host", "'host function' (command 1) has been running for ");
+    expect_in_report("behind", "'advance' (command 1) waits for command 2 of stream 'host'");
     EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(behind, 10 * MS));
-    expect_of(cls_last_error_detail(), "behind", "waits for stream 'host' up to 2");
+    expect_of(cls_last_error_detail(), "behind", "waits for command 2 of stream 'host'");
     expect_of(cls_last_error_detail(), "host", "has been running for ");
     EXPECT(CLS_ERROR_TIMEOUT, cls_event_wait(event, 10 * MS));
     expect_of(cls_last_error_detail(), "host", "has been running for ");
@@ -146,21 +148,26 @@ static void test_timelines(void **state) {
     gate_init(&gate);
     OK(cls_stream_wait_timeline(waiter, owned, 5));
     expect_in_report("waiter", "nothing to do after 0 commands");
-    expect_in_report("waiter", "what comes next waits for timeline 'owned', at 3 of 5: only "
-                               "stream 'owner' may signal it, and has not queued it");
+    expect_in_report("waiter",
+                     "the next command will wait for timeline 'owned' to reach 5; it is at 3: only "
+                     "stream 'owner' may signal it, and no such signal is submitted");
     OK(rig_set(waiter, cells, 0, 1, 0));
-    expect_in_report("waiter", "'advance' (1) waits for timeline 'owned', at 3 of 5");
+    expect_in_report("waiter",
+                     "'advance' (command 1) waits for timeline 'owned' to reach 5; it is at 3");
     OK(cls_stream_wait_timeline(lost, open, 4));
     OK(rig_set(lost, cells, 1, 1, 0));
-    expect_in_report("lost", "timeline 'open', at 3 of 4: anybody may signal it, and nobody has "
-                             "queued it: a possible stall");
+    expect_in_report("lost",
+                     "timeline 'open' to reach 4; it is at 3: any thread or stream may signal it, "
+                     "and no such signal is submitted");
     OK(cls_stream_launch_host_async(owner, gate_hold, &gate));
     OK(cls_stream_signal_timeline(owner, owned, 6));
-    expect_in_report("waiter",
-                     "timeline 'owned', at 3 of 5: stream 'owner' signals it behind its command 1");
+    expect_in_report(
+        "waiter",
+        "timeline 'owned' to reach 5; it is at 3: stream 'owner' signals it after its command 1");
     gate_await(&gate);
     EXPECT(CLS_ERROR_TIMEOUT, cls_timeline_wait(owned, 5, 10 * MS));
-    assert_non_null(strstr(cls_last_error_detail(), "waiting for timeline 'owned', at 3 of 5"));
+    assert_non_null(
+        strstr(cls_last_error_detail(), "waiting for timeline 'owned' to reach 5; it is at 3"));
     expect_of(cls_last_error_detail(), "owner", "has been running for ");
     gate_open(&gate);
     OK(cls_timeline_signal(open, 4));
@@ -242,14 +249,14 @@ static void test_waits_for_several_streams(void **state) {
     expect_of(cls_last_error_detail(), "first", "has been running for ");
     EXPECT(CLS_ERROR_TIMEOUT, cls_coordinator_wait_any(coordinator, 10 * MS, &any));
     expect_of(cls_last_error_detail(), "first", "has been running for ");
-    expect_of(cls_last_error_detail(), "second", "waits for stream 'first' up to 1");
+    expect_of(cls_last_error_detail(), "second", "waits for command 1 of stream 'first'");
     EXPECT(CLS_ERROR_TIMEOUT, cls_task_graph_wait(graph, 10 * MS));
     expect_of(cls_last_error_detail(), "first", "has been running for ");
     assert_non_null(strstr(cls_last_error_detail(), "task 'load' is still at work"));
     EXPECT(CLS_ERROR_TIMEOUT, cls_pool_wait_any(pool, 10 * MS, &any));
     assert_non_null(strstr(cls_last_error_detail(), "has been running for "));
     EXPECT(CLS_ERROR_TIMEOUT, cls_event_wait_cl(event, 10 * MS, &handed_out));
-    expect_of(cls_last_error_detail(), "second", "waits for stream 'first' up to 1");
+    expect_of(cls_last_error_detail(), "second", "waits for command 1 of stream 'first'");
 
     for (int i = 0; i < 3; i++)
         gate_open(&gate);
@@ -270,8 +277,69 @@ static void test_failure(void **state) {
     cls_stream failed = rig_named("failed");
     OK(rig_fail(failed, "the culprit", -5));
     EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(failed));
-    expect_in_report("failed", "poisoned by 'the culprit' (CLS_ERROR_COMMAND_FAILED)");
+    expect_in_report(
+        "failed",
+        "poisoned (CLS_ERROR_COMMAND_FAILED): command 'the culprit', number 1 of stream 'failed', failed: CL_OUT_OF_RESOURCES (-5). ");
     OK(cls_stream_destroy(failed));
+}
+
+/* A failure that has come from elsewhere says where it began. */
+static void test_a_failure_of_another_stream(void **state) {
+    (void)state;
+    cls_stream culprit = rig_named("culprit"), victim = rig_named("victim");
+    cls_event event = rig_event();
+    OK(cls_stream_launch_host_async(culprit, gate_pass, NULL));
+    OK(rig_fail(culprit, "bad", CL_OUT_OF_RESOURCES));
+    OK(cls_event_record(event, culprit));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(culprit));
+    OK(cls_stream_wait_event(victim, event));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(victim));
+    assert_string_equal(
+        cls_last_error_detail(),
+        "command 'bad', number 2 of stream 'culprit', failed: CL_OUT_OF_RESOURCES (-5); "
+        "stream 'victim' is poisoned until cls_stream_reset");
+    assert_int_equal(cls_last_error_code(), CL_OUT_OF_RESOURCES);
+    OK(cls_event_destroy(event));
+    OK(cls_stream_destroy(culprit));
+    OK(cls_stream_destroy(victim));
+}
+
+/* Timelines without a declared signaller may close a circle, which no call refuses. */
+static void test_a_circle_is_named(void **state) {
+    (void)state;
+    cls_stream left = rig_named("left"), right = rig_named("right"), aside = rig_named("aside");
+    cls_timeline a = timeline_of("a", NULL), b = timeline_of("b", NULL);
+    cls_buffer cells = rig_cells(3);
+    char *text;
+    OK(cls_stream_wait_timeline(left, a, 4));
+    OK(rig_set(left, cells, 0, 1, 0));
+    OK(cls_stream_signal_timeline(left, b, 4));
+    OK(cls_stream_wait_timeline(aside, b, 4));
+    OK(rig_set(aside, cells, 2, 1, 0));
+    text = report();
+    assert_null(strstr(text, "circle"));
+    free(text);
+    OK(cls_stream_wait_timeline(right, b, 4));
+    OK(rig_set(right, cells, 1, 1, 0));
+    OK(cls_stream_signal_timeline(right, a, 4));
+    text = report();
+    if (!strstr(text,
+                "These streams wait for each other in a circle, and do not go on by themselves:\n"
+                "    command 1 of stream 'left' waits for command 1 of stream 'right'\n"
+                "    command 1 of stream 'right' waits for command 1 of stream 'left'\n"))
+        fail_msg("%s", text);
+    free(text);
+    EXPECT(CLS_ERROR_TIMEOUT, cls_stream_wait(aside, 10 * MS));
+    assert_non_null(strstr(cls_last_error_detail(), "in a circle"));
+    OK(cls_timeline_signal(a, 4));
+    OK(cls_stream_synchronize(aside));
+    OK(cls_stream_synchronize(right));
+    OK(cls_timeline_destroy(a));
+    OK(cls_timeline_destroy(b));
+    OK(cls_stream_destroy(left));
+    OK(cls_stream_destroy(right));
+    OK(cls_stream_destroy(aside));
+    OK(cls_buffer_destroy(cells));
 }
 
 static void test_a_short_buffer_gets_the_beginning(void **state) {
@@ -299,6 +367,8 @@ int main(void) {
         cmocka_unit_test(test_another_context),
         cmocka_unit_test(test_waits_for_several_streams),
         cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_a_failure_of_another_stream),
+        cmocka_unit_test(test_a_circle_is_named),
         cmocka_unit_test(test_a_short_buffer_gets_the_beginning),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

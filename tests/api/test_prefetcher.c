@@ -211,7 +211,7 @@ static void an_upload_behind_failed_work_ends_the_data(void **state) {
     OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
     OK(rig_fail(stream, "bad command", CL_OUT_OF_RESOURCES));
     OK(cls_prefetcher_release(prefetcher, &batch, stream));
-    await_word("stream 'prefetch': 1 of 2 commands done"); /* the next upload is submitted */
+    await_word("stream 'prefetch': 1 of 2 commands are done"); /* the next upload is submitted */
     gate_open(&gate);
     EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
     for (int i = 0; i < 2; i++) {
