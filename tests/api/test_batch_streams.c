@@ -287,8 +287,10 @@ static void test_the_next_execution_follows_one_cut_short(void **state) {
     OK(cls_stream_destroy(other));
 }
 
+static sleeper caller;
+
 static void *open_later(void *arg) {
-    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    await_sleeper(&caller);
     gate_open(arg);
     return NULL;
 }
@@ -308,6 +310,7 @@ static void test_a_refused_host_call_leaves_nothing_behind(void **state) {
     OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
     gate_await(&gate);
     assert_int_equal(pthread_create(&opener, NULL, open_later, &gate), 0);
+    sleeper_here(&caller);
     EXPECT(CLS_ERROR_LIMIT, cls_host_unary(CLS_UNARY_RELU, CLS_F32, ramp, out, COUNT, stream));
     expect_detail("fifo_limit");
     OK(cls_stream_query(stream));

@@ -70,13 +70,16 @@ struct freeing {
     struct gate gate;
     void *memory;
     _Atomic bool opened;
+    sleeper freer;
 };
 
 static bool free_while_copied(void *arg, unsigned i) {
     struct freeing *freeing = arg;
-    if (i)
+    if (i) {
+        sleeper_here(&freeing->freer);
         return cls_host_free(freeing->memory) == CLS_SUCCESS && atomic_load(&freeing->opened);
-    nap_ms(30);
+    }
+    await_sleeper(&freeing->freer);
     atomic_store(&freeing->opened, true);
     gate_open(&freeing->gate);
     return true;

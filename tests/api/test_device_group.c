@@ -293,11 +293,14 @@ static void copies_go_on_after_a_failure_and_a_reset(void **state) {
 }
 
 static _Atomic bool opened;
+static sleeper destroyer;
 
 static bool open_later(void *arg, unsigned i) {
-    if (i)
+    if (i) {
+        sleeper_here(&destroyer);
         return cls_device_group_destroy(pair.group) == CLS_SUCCESS && atomic_load(&opened);
-    nap_ms(30);
+    }
+    await_sleeper(&destroyer);
     atomic_store(&opened, true);
     gate_open(arg);
     return true;
@@ -313,6 +316,7 @@ static void destroying_waits_for_the_copies(void **state) {
         struct gate gate;
         gate_init(&gate);
         atomic_store(&opened, false);
+        destroyer = 0;
         OK(cls_stream_launch_host_async(pair.streams[to].upload, gate_hold, &gate));
         OK(cls_fill(pair.buffers[from], 0, BYTES, &(int32_t){7}, sizeof(int32_t), NULL));
         OK(cls_device_group_copy_async(pair.group, (cls_device_range){to, pair.buffers[to], 0},

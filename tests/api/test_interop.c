@@ -191,8 +191,10 @@ static void test_a_handed_out_event_completes_with_the_work(void **state) {
     OK(cls_event_destroy(event));
 }
 
+static sleeper waiter;
+
 static void *open_later(void *gate) {
-    nap_ms(20);
+    await_sleeper(&waiter);
     gate_open(gate);
     return NULL;
 }
@@ -213,6 +215,7 @@ static void test_work_that_is_held_has_no_event_yet(void **state) {
     EXPECT(CLS_ERROR_TIMEOUT, cls_event_wait_cl(event, 1000000, &handed));
     assert_null(handed);
     assert_int_equal(pthread_create(&thread, NULL, open_later, &gate), 0);
+    sleeper_here(&waiter);
     OK(cls_event_wait_cl(event, UINT64_MAX, &handed));
     pthread_join(thread, NULL);
     assert_int_equal(clWaitForEvents(1, &handed), CL_SUCCESS);

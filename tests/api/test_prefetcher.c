@@ -322,15 +322,18 @@ static void looking_does_not_wait(void **state) {
     gate_destroy(&gate);
 }
 
+static sleeper awaiting[2];
+
 static bool await_batch(void *arg, unsigned i) {
     cls_prefetched batch;
-    (void)i;
+    sleeper_here(&awaiting[i]);
     return cls_prefetcher_next(*(cls_prefetcher *)arg, NULL, &batch) == CLS_SUCCESS &&
            batch.bytes == 0;
 }
 
 static bool stop_soon(void *arg, unsigned i) {
-    nap_ms(30);
+    for (unsigned k = 0; k < 2; k++)
+        await_sleeper(&awaiting[k]);
     return i ? cls_prefetcher_stop(*(cls_prefetcher *)arg) == CLS_SUCCESS : false;
 }
 

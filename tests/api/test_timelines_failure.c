@@ -151,12 +151,12 @@ static void test_waits_behind_a_reset_are_free_of_the_failure_before(void **stat
 struct host {
     cls_timeline timeline;
     cls_status status;
-    _Atomic bool begun;
+    sleeper thread;
 };
 
 static void *wait_for_two(void *arg) {
     struct host *host = arg;
-    atomic_store(&host->begun, true);
+    sleeper_here(&host->thread);
     host->status = cls_timeline_wait(host->timeline, 2, 2000000000);
     return arg;
 }
@@ -168,9 +168,7 @@ static void test_a_reset_takes_no_failure_from_a_host_that_waits(void **state) {
         struct host host = {.timeline = v.timeline};
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, wait_for_two, &host), 0);
-        while (!atomic_load(&host.begun))
-            nap_ms(1);
-        nap_ms(20); /* from its last step to the wait */
+        await_sleeper(&host.thread);
         OK(rig_fail(v.failing, "the culprit", -5));
         OK(cls_stream_signal_timeline(v.failing, v.timeline, 1));
         EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.failing));

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#define _DEFAULT_SOURCE /* syscall */
 #include "rig.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <clstream/check.h>
 
@@ -55,6 +58,26 @@ void nap_ms(unsigned ms) {
     struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
     while (nanosleep(&time, &time) != 0)
         continue;
+}
+
+void sleeper_here(sleeper *thread) { *thread = (int)syscall(SYS_gettid); }
+
+static bool is_asleep(int thread) {
+    char path[64], state = 'R';
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return false;
+    /* The state stands behind the thread's name in parentheses. */
+    const bool read = fscanf(file, "%*[^)]) %c", &state) == 1;
+    fclose(file);
+    return read && state == 'S';
+}
+
+void await_sleeper(sleeper *thread) {
+    enum { MOST_MS = 5000 };
+    for (unsigned ms = 0; ms < MOST_MS && !(*thread && is_asleep(*thread)); ms++)
+        nap_ms(1);
 }
 
 /* --- the kernels and their pace --- */

@@ -121,4 +121,10 @@ unsigned team_run(unsigned n, bool (*fn)(void *arg, unsigned i), void *arg);
 void nap_ms(unsigned ms);
 double now_ms(void);
 
+/* For order where a call that blocks has to come first: the thread stores its number right before the call
+ * (sleeper_here), and await_sleeper returns once that thread sleeps, in the call; after some seconds in any case. */
+typedef _Atomic int sleeper;
+void sleeper_here(sleeper *thread);
+void await_sleeper(sleeper *thread);
+
 #endif
