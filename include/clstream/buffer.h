@@ -47,8 +47,9 @@ CLS_API cls_status cls_buffer_to_host(cls_buffer buffer, void *data, size_t byte
 
 /**
  * Releases the caller's handle and returns at once. Submitted work keeps the memory until it is
- * done.
- * @retval CLS_ERROR_INVALID_VALUE the buffer belongs to a triple buffer, a prefetcher or a pipeline
+ * done. It frees stream-ordered memory (cls_malloc_async) as well.
+ * @retval CLS_ERROR_INVALID_VALUE the buffer belongs to a triple buffer, a prefetcher, a pipeline or
+ *                                 pinned memory (cls_host_buffer)
  */
 CLS_API cls_status cls_buffer_destroy(cls_buffer buffer);
 

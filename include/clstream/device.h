@@ -93,6 +93,17 @@ CLS_API cls_status cls_device_find(const char *spec, size_t *index);
 CLS_API cls_status cls_device_get_capability(size_t index, size_t i, cls_capability *out);
 
 /**
+ * Gets the priorities that queues of device `index` can have: CLS_PRIORITY_LOW and
+ * CLS_PRIORITY_HIGH, or twice CLS_PRIORITY_NORMAL if the device has no priorities (the capability
+ * "priorities"). The order in which the library hands over the commands that it holds follows
+ * cls_stream_config.priority on every device (stream.h). May run probes, as
+ * cls_device_get_capability.
+ * @retval CLS_ERROR_INVALID_VALUE null
+ * @retval CLS_ERROR_NO_DEVICE     there is no device of this index
+ */
+CLS_API cls_status cls_device_get_priority_range(size_t index, int *least, int *greatest);
+
+/**
  * Gets quirk `i` in force for device `index`: the faults known of its driver, then those that the
  * probes found, which run as in cls_device_get_capability.
  * @retval CLS_ERROR_NO_DEVICE    there is no device of this index

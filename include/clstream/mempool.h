@@ -19,8 +19,10 @@
  * gives unused memory beyond that back to the driver.
  *
  * A freed handle is stale at once: using it or freeing it again is CLS_ERROR_INVALID_HANDLE, even
- * after the memory was allocated again. cls_buffer_destroy works on these buffers too; their memory
- * is reused once no submitted command needs it.
+ * after the memory was allocated again. Both calls free every buffer of the caller's:
+ * cls_buffer_destroy works on these buffers too, and their memory is reused once no submitted
+ * command needs it; cls_free_async works on buffers of cls_buffer_create, cls_managed_alloc and
+ * cls_buffer_wrap too, as cls_buffer_destroy does.
  *
  * **Reuse.** The pool gives freed memory out again, in this order of preference:
  *   - to the stream that freed it, at once;
@@ -119,9 +121,10 @@ CLS_API cls_status cls_malloc_async(cls_stream stream, size_t bytes, cls_buffer 
 
 /**
  * Frees a buffer of cls_malloc_async at this point of `stream`, which need not be the stream that
- * it was allocated for. Uses by other streams must be ordered before this point.
+ * it was allocated for. Uses by other streams must be ordered before this point. Any other buffer of
+ * the stream's context is destroyed, and submitted work keeps its memory until it is done.
  * @retval CLS_ERROR_INVALID_HANDLE also a buffer that is already freed
- * @retval CLS_ERROR_INVALID_VALUE  the buffer is not stream-ordered memory
+ * @retval CLS_ERROR_INVALID_VALUE  the buffer belongs to an object, or to pinned memory
  * @retval CLS_ERROR_WRONG_CONTEXT
  */
 CLS_API cls_status cls_free_async(cls_buffer buffer, cls_stream stream);

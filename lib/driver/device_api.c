@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of clstream/device.h. */
 #include <clstream/device.h>
+#include <clstream/stream.h>
 
 #include "base/error.h"
 #include "base/sized.h"
@@ -70,6 +71,21 @@ cls_status cls_device_get_capability(size_t index, size_t i, cls_capability *out
     if (!status)
         *out = caps_figure(caps, i);
     return status;
+}
+
+cls_status cls_device_get_priority_range(size_t index, int *least, int *greatest) {
+    static const char call[] = "cls_device_get_priority_range";
+    struct device *device;
+    const struct caps *caps;
+    cls_status status = least && greatest ? at_index(call, index, &device)
+                                          : null_argument(call, least ? "greatest" : "least");
+    if (!status)
+        status = device_caps(device, &caps);
+    if (status)
+        return status;
+    *least = caps->priorities ? CLS_PRIORITY_LOW : CLS_PRIORITY_NORMAL;
+    *greatest = caps->priorities ? CLS_PRIORITY_HIGH : CLS_PRIORITY_NORMAL;
+    return CLS_SUCCESS;
 }
 
 cls_status cls_device_get_quirk(size_t index, size_t i, cls_quirk *out) {

@@ -96,7 +96,7 @@ cls_status buffer_check_create(size_t bytes, const void *out, const char *call) 
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "%s: out is null", call);
     if (!bytes)
-        return error_set(CLS_ERROR_INVALID_VALUE, "%s: a buffer of 0 bytes", call);
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: 0 bytes; memory has at least 1", call);
     return CLS_SUCCESS;
 }
 

@@ -81,7 +81,7 @@ bool host_find_place(const void *memory, struct memory_place *out, size_t *offse
 cls_status host_buffer_new(struct context *context, struct pinned *pinned, size_t origin,
                            struct buffer **out);
 
-/* Checks the arguments of a call that makes a buffer, and reports what is wrong with them. */
+/* Checks the arguments of a call that gives memory, and reports what is wrong with them. */
 cls_status buffer_check_create(size_t bytes, const void *out, const char *call);
 
 /* If the object is a buffer, marks it as held by an abandoned command (stream/abandoned.h). */

@@ -144,10 +144,9 @@ static cls_status allocate(struct context *context, size_t bytes, void **out) {
 
 cls_status cls_host_alloc(cls_context handle, size_t bytes, void **out) {
     struct context *context;
-    if (!out || !bytes)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_host_alloc: %s",
-                         out ? "0 bytes" : "out is null");
-    cls_status status = context_get(handle, &context);
+    cls_status status = buffer_check_create(bytes, out, "cls_host_alloc");
+    if (!status)
+        status = context_get(handle, &context);
     if (status)
         return status;
     status = allocate(context, bytes, out);

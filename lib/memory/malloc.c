@@ -108,12 +108,6 @@ cls_status stream_malloc(struct stream *stream, struct mempool *pool, size_t byt
     return status;
 }
 
-static cls_status check_size(const char *call, size_t bytes, const void *out) {
-    if (out && bytes)
-        return CLS_SUCCESS;
-    return error_set(CLS_ERROR_INVALID_VALUE, "%s: %s", call, out ? "0 bytes" : "out is null");
-}
-
 static cls_status malloc_slowly(cls_stream handle, size_t bytes, cls_buffer *out) {
     struct stream *stream;
     struct buffer *slot;
@@ -128,7 +122,7 @@ static cls_status malloc_slowly(cls_stream handle, size_t bytes, cls_buffer *out
 cls_status cls_malloc_async(cls_stream handle, size_t bytes, cls_buffer *out) {
     struct stream *stream;
     struct buffer *slot = NULL;
-    cls_status status = check_size("cls_malloc_async", bytes, out);
+    cls_status status = buffer_check_create(bytes, out, "cls_malloc_async");
     if (!status && handle) {
         status = stream_enter(handle, &stream);
         if (status)
@@ -157,7 +151,7 @@ static cls_status malloc_from(struct mempool *pool, cls_stream handle, size_t by
 cls_status cls_mempool_malloc_async(cls_mempool handle, cls_stream stream, size_t bytes,
                                     cls_buffer *out) {
     struct mempool *pool;
-    cls_status status = check_size("cls_mempool_malloc_async", bytes, out);
+    cls_status status = buffer_check_create(bytes, out, "cls_mempool_malloc_async");
     if (!status)
         status = mempool_get(handle, &pool);
     if (status)
@@ -227,23 +221,25 @@ static cls_status free_ended(struct stream *stream, struct mempool *pool, struct
 }
 
 /* Reports why a buffer is not freed. A handle that is stale by now comes first: the slot may have a new life. */
-static cls_status refuse_free(const struct buffer *slot, cls_buffer handle, bool is_pools) {
+static cls_status refuse_free(const struct buffer *slot, cls_buffer handle) {
     if (!object_is(&slot->object, handle))
         return object_invalid(&buffer_pool, handle);
-    if (is_pools)
-        return error_set(CLS_ERROR_WRONG_CONTEXT, "buffer and stream are of different contexts");
-    return error_set(CLS_ERROR_INVALID_VALUE, "the buffer is not from cls_malloc_async; "
-                                              "use cls_buffer_destroy");
+    return error_set(CLS_ERROR_WRONG_CONTEXT, "buffer and stream are of different contexts");
 }
 
 /* Called with the stream's lock held; drops it. Another thread may free the slot too: its fields count only once this
- * call has ended the life that the handle names. */
+ * call has ended the life that the handle names. A buffer with memory of its own needs no point of the stream: the commands
+ * submitted so far keep the memory, and no later one gets it. */
 static cls_status free_entered(struct stream *stream, struct buffer *slot, cls_buffer handle) {
     const bool is_pools = slot->block != NULL;
-    if (!is_pools || slot->context != stream->context ||
-        !object_end_life(&slot->object, object_generation_of(handle))) {
+    if (slot->context != stream->context ||
+        (is_pools && !object_end_life(&slot->object, object_generation_of(handle)))) {
         pthread_mutex_unlock(&stream->lock);
-        return refuse_free(slot, handle, is_pools);
+        return refuse_free(slot, handle);
+    }
+    if (!is_pools) {
+        pthread_mutex_unlock(&stream->lock);
+        return cls_buffer_destroy(handle);
     }
     struct mempool *pool = slot->block->pool;
     struct magazine *magazine = magazine_find(stream, pool);
@@ -266,7 +262,7 @@ static cls_status free_on_default(cls_buffer handle) {
         status = free_entered(stream, slot, handle);
         stream_put(stream);
     } else {
-        status = slot->block ? cls_buffer_destroy(handle) : refuse_free(slot, handle, false);
+        status = cls_buffer_destroy(handle);
     }
     buffer_put(slot);
     return status;

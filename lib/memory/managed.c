@@ -88,10 +88,9 @@ static cls_status allocate(struct context *context, size_t bytes, struct buffer 
 cls_status cls_managed_alloc(cls_context handle, size_t bytes, cls_buffer *out, void **host) {
     struct context *context;
     struct buffer *buffer;
-    if (!out || !bytes)
-        return error_set(CLS_ERROR_INVALID_VALUE, "cls_managed_alloc: %s",
-                         out ? "0 bytes" : "out is null");
-    cls_status status = context_get(handle, &context);
+    cls_status status = buffer_check_create(bytes, out, "cls_managed_alloc");
+    if (!status)
+        status = context_get(handle, &context);
     if (status)
         return status;
     status = allocate(context, bytes, &buffer);

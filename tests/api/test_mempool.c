@@ -3,6 +3,9 @@
 #include "mempools.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include <clstream/managed.h>
 
 static void test_a_buffer_like_any_other(void **state) {
     (void)state;
@@ -81,6 +84,72 @@ static void test_live_buffers_do_not_overlap(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+/* Memory of cls_buffer_create and memory of a pool, each freed by the other's call while work uses it. */
+static void test_either_call_frees_either_memory(void **state) {
+    cls_stream stream = rig_stream();
+    cls_buffer plain = rig_cells(1), pooled = take(stream, 64), out = rig_cells(2);
+    struct gate gate;
+    (void)state;
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(rig_set(stream, plain, 0, 5, 0));
+    OK(rig_set(stream, pooled, 0, 6, 0));
+    OK(cls_copy_d2d_async(out, 0, plain, 0, 4, stream));
+    OK(cls_copy_d2d_async(out, 4, pooled, 0, 4, stream));
+    OK(cls_free_async(plain, stream));
+    OK(cls_buffer_destroy(pooled));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(plain, stream));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_buffer_destroy(plain));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(pooled, stream));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(stream));
+    assert_int_equal(rig_cell(out, 0), 5);
+    assert_int_equal(rig_cell(out, 1), 6);
+    gate_destroy(&gate);
+    OK(cls_buffer_destroy(out));
+    OK(cls_stream_destroy(stream));
+}
+
+static void test_what_belongs_to_others_is_not_freed(void **state) {
+    cls_stream stream = rig_stream(), other;
+    cls_buffer plain = rig_cells(1), pinned;
+    cls_context context;
+    void *memory;
+    (void)state;
+    OK(cls_context_create(NULL, &context));
+    OK(cls_stream_create(context, NULL, &other));
+    EXPECT(CLS_ERROR_WRONG_CONTEXT, cls_free_async(plain, other));
+    OK(cls_host_alloc(rig.context, 64, &memory));
+    OK(cls_host_buffer(memory, &pinned));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_free_async(pinned, stream));
+    assert_non_null(strstr(cls_last_error_detail(), "cls_host_free"));
+    OK(cls_host_free(memory));
+    OK(cls_free_async(plain, NULL));
+    OK(cls_stream_destroy(other));
+    OK(cls_context_destroy(context));
+    OK(cls_stream_destroy(stream));
+}
+
+static void expect_refusal(cls_status status, const char *call) {
+    assert_int_equal(status, CLS_ERROR_INVALID_VALUE);
+    if (!strstr(cls_last_error_detail(), call) || !strstr(cls_last_error_detail(), "0 bytes"))
+        fail_msg("the detail of %s is '%s'", call, cls_last_error_detail());
+}
+
+static void test_no_memory_has_0_bytes(void **state) {
+    cls_buffer buffer;
+    void *host;
+    cls_mempool pool = pool_of(CLS_REUSE_FOLLOW_DONE);
+    (void)state;
+    expect_refusal(cls_buffer_create(rig.context, 0, &buffer), "cls_buffer_create");
+    expect_refusal(cls_buffer_from_host(rig.context, "", 0, &buffer), "cls_buffer_from_host");
+    expect_refusal(cls_malloc_async(NULL, 0, &buffer), "cls_malloc_async");
+    expect_refusal(cls_mempool_malloc_async(pool, NULL, 0, &buffer), "cls_mempool_malloc_async");
+    expect_refusal(cls_host_alloc(rig.context, 0, &host), "cls_host_alloc");
+    expect_refusal(cls_managed_alloc(rig.context, 0, &buffer, &host), "cls_managed_alloc");
+    OK(cls_mempool_destroy(pool));
+}
+
 static void test_bad_input(void **state) {
     (void)state;
     cls_stream stream = rig_stream(), gone = rig_stream();
@@ -100,7 +169,6 @@ static void test_bad_input(void **state) {
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(NULL, stream));
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async((cls_buffer)(void *)stream, stream));
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(buffer, gone));
-    EXPECT(CLS_ERROR_INVALID_VALUE, cls_free_async(plain, stream));
     config.reuse = (cls_reuse)8;
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_mempool_set_config(pool, &config));
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_mempool_create(rig.context, &config, &pool));
@@ -220,6 +288,9 @@ int main(void) {
         cmocka_unit_test(test_a_buffer_like_any_other),
         cmocka_unit_test(test_sizes_and_alignment),
         cmocka_unit_test(test_live_buffers_do_not_overlap),
+        cmocka_unit_test(test_either_call_frees_either_memory),
+        cmocka_unit_test(test_what_belongs_to_others_is_not_freed),
+        cmocka_unit_test(test_no_memory_has_0_bytes),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_other_contexts),
         cmocka_unit_test(test_a_freed_handle_is_stale),

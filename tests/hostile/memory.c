@@ -27,7 +27,6 @@ static void bad_slot(const struct arg *arg, unsigned slot, struct bad_list *list
     add_bad(list, "freed already", CLS_ERROR_INVALID_HANDLE, of_pointer(freed));
     add_bad(list, "destroyed", CLS_ERROR_INVALID_HANDLE, of_pointer(buffers->stale));
     add_bad(list, "garbage", CLS_ERROR_INVALID_HANDLE, of_pointer(region(slot)));
-    add_bad(list, "a buffer of its own", CLS_ERROR_INVALID_VALUE, of_pointer(buffers->live));
     for (int other = 0; other < HANDLE_TYPES; other++)
         if (other != BUFFER)
             add_bad(list, "a handle of another type", CLS_ERROR_INVALID_HANDLE,

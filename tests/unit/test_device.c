@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <clstream/device.h>
+#include <clstream/stream.h>
 
 #include "driver/device.h"
 #include "driver/quirk.h"
@@ -89,11 +90,20 @@ static void threads_make_one_list(void **state) {
     child_expect_well(threads_body, NULL);
 }
 
+static bool has_priorities(void) {
+    cls_capability capability = {.name = ""};
+    for (size_t i = 0; strcmp(capability.name, "priorities") != 0; i++)
+        if (cls_device_get_capability(0, i, &capability))
+            return false;
+    return capability.value != 0;
+}
+
 static int bad_input_body(void *arg) {
     cls_device_info info = CLS_DEVICE_INFO_INIT, before;
     cls_capability capability;
     cls_quirk quirk;
     size_t n, index = 77;
+    int least = 7, greatest = 7;
     (void)arg;
     NEED_DEVICES(n);
     CHECK(cls_device_count(NULL) == CLS_ERROR_INVALID_VALUE);
@@ -112,6 +122,14 @@ static int bad_input_body(void *arg) {
     CHECK(cls_device_get_capability(n, 0, &capability) == CLS_ERROR_NO_DEVICE);
     CHECK(cls_device_get_capability(0, 1000, &capability) == CLS_ERROR_OUT_OF_RANGE);
     CHECK(cls_device_get_quirk(n, 0, &quirk) == CLS_ERROR_NO_DEVICE);
+    CHECK(cls_device_get_priority_range(n, &least, &greatest) == CLS_ERROR_NO_DEVICE);
+    CHECK(cls_device_get_priority_range(0, NULL, &greatest) == CLS_ERROR_INVALID_VALUE);
+    CHECK(cls_device_get_priority_range(0, &least, NULL) == CLS_ERROR_INVALID_VALUE);
+    CHECK(least == 7 && greatest == 7);
+    CHECK(cls_device_get_priority_range(0, &least, &greatest) == CLS_SUCCESS);
+    CHECK((least == CLS_PRIORITY_LOW && greatest == CLS_PRIORITY_HIGH) ||
+          (least == CLS_PRIORITY_NORMAL && greatest == CLS_PRIORITY_NORMAL));
+    CHECK(has_priorities() == (least != greatest));
     CHECK(cls_device_get_quirk(0, 1000, &quirk) == CLS_ERROR_OUT_OF_RANGE);
     CHECK(cls_device_find("no such device", &index) == CLS_ERROR_NO_DEVICE && index == 77);
     return 0;
