@@ -36,16 +36,16 @@ cls_status cls_context_wrap(cl_context cl, cl_device_id id, cls_context *out) {
 
 /* Refuses a sub-buffer where the driver does not find it. */
 static cls_status check_part(const struct context *context, cl_mem memory) {
-    static const enum trust relied_on[] = {TRUST_SUB_BUFFER_ARGUMENTS, TRUST_SUB_BUFFER_COPIES};
     struct memory_place place;
-    for (unsigned i = 0; i < sizeof relied_on / sizeof relied_on[0]; i++) {
-        if (caps_trusts(context->caps, relied_on[i]))
-            continue;
-        memory_find(context->device, memory, &place);
-        if (place.root != memory)
-            return trust_refuse(context->device, relied_on[i]);
-    }
-    return CLS_SUCCESS;
+    if (caps_trusts_parts(context->caps))
+        return CLS_SUCCESS;
+    memory_find(context->device, memory, &place);
+    return place.root == memory
+               ? CLS_SUCCESS
+               : trust_refuse(context->device,
+                              caps_trusts(context->caps, TRUST_SUB_BUFFER_ARGUMENTS)
+                                  ? TRUST_SUB_BUFFER_COPIES
+                                  : TRUST_SUB_BUFFER_ARGUMENTS);
 }
 
 cls_status cls_buffer_wrap(cls_context handle, cl_mem memory, cls_buffer *out) {

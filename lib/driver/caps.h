@@ -61,6 +61,12 @@ static inline bool caps_trusts(const struct caps *caps, enum trust which) {
     return caps->verdicts[which] != TRIAL_WRONG;
 }
 
+/* The same for all use of sub-buffers but rectangles. */
+static inline bool caps_trusts_parts(const struct caps *caps) {
+    return caps_trusts(caps, TRUST_SUB_BUFFER_ARGUMENTS) &&
+           caps_trusts(caps, TRUST_SUB_BUFFER_COPIES);
+}
+
 /* Sets the chosen part of a record from its measured part. */
 void caps_choose(const struct device *device, struct caps *caps);
 

@@ -5,7 +5,7 @@
  * is expected in the same way, and compares every byte.
  *
  * trial.c has the buffers and the trials of transfers, copies, fills and rectangles; trial_kernel.c those that launch
- * kernels.
+ * kernels, trial_host.c those of memory that the host uses too.
  */
 #ifndef CLSTREAM_DRIVER_TRIAL_H
 #define CLSTREAM_DRIVER_TRIAL_H
@@ -42,6 +42,10 @@ bool trial_of_arguments_set_again(struct trial *trial);
 bool trial_of_local_arguments(struct trial *trial);
 bool trial_of_sub_buffer_arguments(struct trial *trial);
 
+/* trial_host.c */
+bool trial_of_mapped_memory(struct trial *trial);
+bool trial_of_shared_memory(struct trial *trial);
+
 /* --- steps of a trial --- */
 
 /* Writes both buffers, and expects them so. `salt` tells the contents of trials apart. */
@@ -59,6 +63,9 @@ bool trial_read(struct trial *trial, cl_mem memory, size_t offset, size_t bytes,
 
 /* Whether both buffers hold what is expected. */
 bool trial_compare(struct trial *trial);
+
+/* A launch of `probe_bytes`: `n` bytes of `to` become those of `from`, each with `value` in an exclusive or. */
+bool trial_change(struct trial *trial, cl_mem from, cl_mem to, cl_uint n, cl_uint value);
 
 /* A sub-buffer of `memory[which]` of one unit, at unit `at`; NULL when it cannot be made. */
 cl_mem trial_part(struct trial *trial, unsigned which, size_t at);

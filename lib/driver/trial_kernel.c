@@ -51,13 +51,19 @@ static bool launch_alone(struct trial *trial, cl_kernel kernel) {
     return trial_done(trial, code, event);
 }
 
+bool trial_change(struct trial *trial, cl_mem from, cl_mem to, cl_uint n, cl_uint value) {
+    cl_kernel kernel = open_kernel(trial, "probe_bytes");
+    const bool ran =
+        kernel && set_bytes(trial, kernel, from, to, n, value) && launch_alone(trial, kernel);
+    close_kernel(trial, kernel);
+    return ran;
+}
+
 bool trial_of_sub_buffer_arguments(struct trial *trial) {
     enum { BYTES = 100, VALUE = 0x5a, TO = 4, FROM = 2 };
-    cl_kernel kernel = open_kernel(trial, "probe_bytes");
     cl_mem to = trial_part(trial, 0, TO), from = trial_part(trial, 1, FROM);
-    const bool ran = kernel && to && from && trial_reset(trial, 10) &&
-                     set_bytes(trial, kernel, from, to, BYTES, VALUE) &&
-                     launch_alone(trial, kernel);
+    const bool ran =
+        to && from && trial_reset(trial, 10) && trial_change(trial, from, to, BYTES, VALUE);
     if (trial->probe->stuck)
         return false;
     expect_bytes(trial, TO * trial->unit, FROM * trial->unit, BYTES, VALUE);
@@ -66,7 +72,6 @@ bool trial_of_sub_buffer_arguments(struct trial *trial) {
         clReleaseMemObject(to);
     if (from)
         clReleaseMemObject(from);
-    close_kernel(trial, kernel);
     return right;
 }
 

@@ -96,6 +96,17 @@ static const struct trust_row {
           "Copies of rectangles from or to a sub-buffer copy other rows than those asked for; a "
           "kernel of the library copies them."},
          .ends_process = QUIRK_PART_RECT_CRASHES},
+    [TRUST_MAPPED_MEMORY] =
+        {"host and device see what the other wrote to memory that is mapped in between",
+         trial_of_mapped_memory,
+         {"mapped_memory",
+          "Host and device do not see what the other wrote to mapped memory, or its address "
+          "changes; cls_host_buffer is refused."}},
+    [TRUST_SHARED_MEMORY] = {"host and device see what the other wrote to shared virtual memory",
+                             trial_of_shared_memory,
+                             {"shared_memory",
+                              "Host and device do not see what the other wrote to shared virtual "
+                              "memory; the library takes the device to have none."}},
 };
 
 /* --- the trials --- */

@@ -133,15 +133,9 @@ cls_status pool_take(struct mempool *pool, unsigned size_class, enum shelf shelf
 /* --- growing --- */
 
 /* Slots of one block are sub-buffers of it. */
-static bool can_carve(const struct mempool *pool) {
-    const struct caps *caps = pool->context->caps;
-    return caps_trusts(caps, TRUST_SUB_BUFFER_ARGUMENTS) &&
-           caps_trusts(caps, TRUST_SUB_BUFFER_COPIES);
-}
-
 static unsigned slots_wanted(const struct mempool *pool, unsigned size_class, size_t bytes) {
     const uint64_t allowed = pool->context->device->info.max_allocation;
-    if (bytes >= LARGE_SLOT || !can_carve(pool))
+    if (bytes >= LARGE_SLOT || !caps_trusts_parts(pool->context->caps))
         return 1;
     size_t least = FIRST_BLOCK / bytes;
     size_t most = (allowed < LARGEST_BLOCK ? (size_t)allowed : LARGEST_BLOCK) / bytes;

@@ -17,6 +17,12 @@ static cls_status make(struct context *context, const struct pinned *pinned, siz
         return error_set(CLS_ERROR_UNSUPPORTED,
                          "the driver's pinned memory begins at no multiple of %u bytes",
                          device->info.base_align);
+    if (!caps_trusts(context->caps, TRUST_MAPPED_MEMORY))
+        return trust_refuse(device, TRUST_MAPPED_MEMORY);
+    if (origin && !caps_trusts_parts(context->caps))
+        return error_set(
+            CLS_ERROR_UNSUPPORTED,
+            "the driver's sub-buffers are wrong, and its pinned memory is not aligned");
     cls_status status = memory_create_part(device, pinned->memory, origin, pinned->bytes, &memory);
     if (status)
         return status;

@@ -18,8 +18,9 @@ bool managed_coarse_is_forced(void) {
     return setting_is_on(&coarse);
 }
 
-static cls_managed_kind kind_of(const struct device *device) {
-    if (!device->shares_coarsely)
+static cls_managed_kind kind_of(const struct context *context) {
+    const struct device *device = context->device;
+    if (!device->shares_coarsely || !caps_trusts(context->caps, TRUST_SHARED_MEMORY))
         return CLS_MANAGED_NONE;
     return !managed_coarse_is_forced() && device->shares_finely ? CLS_MANAGED_FINE
                                                                 : CLS_MANAGED_COARSE;
@@ -32,7 +33,7 @@ cls_status cls_managed_get_kind(cls_context handle, cls_managed_kind *out) {
     cls_status status = context_get(handle, &context);
     if (status)
         return status;
-    *out = kind_of(context->device);
+    *out = kind_of(context);
     context_put(context);
     return CLS_SUCCESS;
 }
@@ -74,11 +75,13 @@ static cls_status make(struct context *context, size_t bytes, cls_managed_kind k
 
 static cls_status allocate(struct context *context, size_t bytes, struct buffer **out) {
     const struct device *device = context->device;
-    cls_managed_kind kind = kind_of(device);
+    cls_managed_kind kind = kind_of(context);
     if (bytes > device->info.max_allocation)
         return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
                          "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
                          (unsigned long long)device->info.max_allocation);
+    if (!caps_trusts(context->caps, TRUST_SHARED_MEMORY))
+        return trust_refuse(device, TRUST_SHARED_MEMORY);
     if (kind == CLS_MANAGED_NONE)
         return error_set(CLS_ERROR_UNSUPPORTED, "%s shares no memory with the host",
                          device->info.name);

@@ -17,6 +17,8 @@
  *   sub_buffer_arguments  a kernel sees a sub-buffer at the start of its buffer
  *   sub_buffer_copies     so do reads, writes, fills and copies
  *   sub_buffer_rectangles so do copies of rectangles
+ *   mapped_memory         what the host writes first to mapped memory is lost
+ *   shared_memory         a buffer on top of shared memory is a copy of it
  *
  * Three more are for `clstream check`:
  *

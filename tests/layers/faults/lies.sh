@@ -76,8 +76,10 @@ odd_copies $copies
 odd_fills $copies
 rectangles test_copies
 padded_rows test_copies
-sub_buffer_arguments test_mempool test_buffer_parts
+sub_buffer_arguments test_mempool test_buffer_parts test_host_buffer
 sub_buffer_copies test_mempool
 sub_buffer_rectangles test_copies
+mapped_memory test_host_buffer
+shared_memory test_managed
 END
 finish

@@ -71,6 +71,23 @@ static cl_int CL_API_CALL lie_clEnqueueWriteBufferRect(
                                          host_slice, host, count, waits, event);
 }
 
+/* --- memory of the host's --- */
+
+static cl_int CL_API_CALL lie_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory,
+                                                      void *host, cl_uint count,
+                                                      const cl_event *waits, cl_event *event) {
+    if (lies_about("mapped_memory"))
+        *(unsigned char *)host = 0;
+    return told.clEnqueueUnmapMemObject(queue, memory, host, count, waits, event);
+}
+
+static cl_mem CL_API_CALL lie_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes,
+                                             void *host, cl_int *code) {
+    if (lies_about("shared_memory") && (flags & CL_MEM_USE_HOST_PTR))
+        flags ^= CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+    return told.clCreateBuffer(context, flags, bytes, host, code);
+}
+
 /* --- sub-buffers and kernels --- */
 
 static cl_mem CL_API_CALL lie_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags,
@@ -199,6 +216,8 @@ static void lies_override(cl_icd_dispatch *table) {
     LIE(clEnqueueCopyBufferRect);
     LIE(clEnqueueReadBufferRect);
     LIE(clEnqueueWriteBufferRect);
+    LIE(clEnqueueUnmapMemObject);
+    LIE(clCreateBuffer);
     LIE(clCreateSubBuffer);
     LIE(clReleaseMemObject);
     LIE(clSetKernelArg);
