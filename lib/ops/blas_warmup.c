@@ -28,6 +28,8 @@ static cls_status small_calls(cls_buffer memory, cls_dtype dtype, cls_stream str
     if (!status)
         status = cls_scal_async(1, x, stream);
     if (!status)
+        status = cls_scal_async(0, x, stream);
+    if (!status)
         status = cls_blas_dot_async(x, x, cls_array_at(memory, dtype, half, 1), stream);
     if (!status)
         status = cls_amax_async(x, cls_array_at(memory, CLS_U32, 2 * half, 1), stream);
