@@ -1,87 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Matrix products and vector operations against sums in double precision. */
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../support/effort.h"
-#include "arrays.h"
-
-#define NEED_BLAS(type)                                                       \
-    do {                                                                      \
-        if (!cls_blas_available())                                            \
-            SKIP_BECAUSE("this library was built without CLBlast");           \
-        if (device_is_oclgrind())                                             \
-            SKIP_BECAUSE("CLBlast's kernels take minutes in an interpreter"); \
-        NEED_TYPE(type);                                                      \
-    } while (0)
-
-/* --- values --- */
-
-/* A buffer's worth of elements on the host, as doubles that the type can hold. */
-struct values {
-    cls_dtype type;
-    size_t count;
-    double *x;
-    cls_buffer buffer;
-};
-
-static void upload(const struct values *v) {
-    void *raw = malloc(v->count * sizeof(double));
-    assert_non_null(raw);
-    for (size_t i = 0; i < v->count; i++) {
-        if (v->type == CLS_F64)
-            ((double *)raw)[i] = v->x[i];
-        else
-            ((float *)raw)[i] = (float)v->x[i];
-    }
-    OK(cls_copy_h2d(v->buffer, 0, raw, v->count * cls_dtype_size(v->type), NULL));
-    free(raw);
-}
-
-static struct values values_make(cls_dtype type, size_t count, unsigned seed) {
-    struct values v = {type, count, malloc((count + 1) * sizeof(double)), NULL};
-    assert_non_null(v.x);
-    for (size_t i = 0; i < count; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        v.x[i] = (double)(int)((seed >> 12) % 2001 - 1000) / 512.0;
-    }
-    OK(cls_buffer_create(NULL, count * cls_dtype_size(type), &v.buffer));
-    upload(&v);
-    return v;
-}
-
-static void values_free(struct values *v) {
-    OK(cls_buffer_destroy(v->buffer));
-    free(v->x);
-}
-
-static double *download(const struct values *v) {
-    void *raw = malloc(v->count * sizeof(double));
-    double *x = malloc(v->count * sizeof(double));
-    assert_non_null(raw);
-    assert_non_null(x);
-    OK(cls_copy_d2h(raw, v->buffer, 0, v->count * cls_dtype_size(v->type), NULL));
-    for (size_t i = 0; i < v->count; i++)
-        x[i] = v->type == CLS_F64 ? ((double *)raw)[i] : (double)((float *)raw)[i];
-    free(raw);
-    return x;
-}
-
-/* Every element of `v`, those that the operation may not touch too, is as its host copy says. */
-static void check_values(const char *what, const struct values *v, double slack) {
-    double *got = download(v);
-    for (size_t i = 0; i < v->count; i++) {
-        const double allowed = slack * (1 + fabs(v->x[i]));
-        if (!(fabs(got[i] - v->x[i]) <= allowed))
-            fail_msg("%s: element %zu is %.17g, not %.17g", what, i, got[i], v->x[i]);
-    }
-    free(got);
-}
-
-static double unit(cls_dtype type) { return type == CLS_F64 ? DBL_EPSILON : (double)FLT_EPSILON; }
+#include "blas_values.h"
 
 /* --- matrix by matrix --- */
 
