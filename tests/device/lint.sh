@@ -13,7 +13,11 @@ for name in clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14; do
 done
 if [ -z "$clang" ]; then
     skip "kernels compile without warnings" "no clang"
-    finish
+    check "the OpenCL C of doc/porting.md compiles, with every extension and with none" "$(for standard in CL3.0 CL1.2; do
+    "$clang" -x cl -cl-std=$standard -target spir64 -fsyntax-only -Xclang -finclude-default-header -Wall -Werror \
+        "$srcdir/tests/device/porting.cl" 2>&1
+done)"
+finish
     exit 0
 fi
 

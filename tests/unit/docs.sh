@@ -87,6 +87,15 @@ strange_internals() {
 }
 check "the names in doc/design.md are the code's" "$(strange_internals)"
 
+# Calls in the column of OpenCL C that tests/device/porting.cl does not make: there all of them are compiled.
+not_compiled() {
+    awk -F ' [|] ' '/^\| CUDA C \| OpenCL C/ {on = 1} /^$/ {on = 0} on {print $2}' "$srcdir/doc/porting.md" |
+        grep -oE '\b[a-z][a-z0-9_]*\(' | sort -u | while read -r call; do
+        grep -qF "$call" "$srcdir/tests/device/porting.cl" || echo "$call"
+    done
+}
+check "the OpenCL C of doc/porting.md is compiled" "$(not_compiled)"
+
 few=$(names "$srcdir/doc/porting.md" | awk 'END {if (NR < 100) print "only " NR " names"}')
 check "the names of a page are found" "$few"
 finish
