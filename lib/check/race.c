@@ -112,7 +112,7 @@ void race_learn(struct race_clock *clock, const struct race_stream *by, uint64_t
 
 void race_learn_all(struct race_clock *clock) {
     for (const struct race_stream *by = streams; by; by = by->hh.next)
-        race_note(race_clock_raise(clock, by->id, by->told));
+        race_note(race_clock_raise(clock, by->id, by->last_reported));
 }
 
 bool race_actor(struct race_stream **by, uint64_t *position) {
@@ -128,12 +128,14 @@ bool race_runs_user_code(const struct command *command) {
     return kind == CLS_COMMAND_HOST || kind == CLS_COMMAND_CALLBACK || kind == CLS_COMMAND_FOREIGN;
 }
 
-static void tell_wait(struct race_stream *by, struct race_stream *other, uint64_t position) {
-    const struct race_op op = {
-        .by = by, .kind = RACE_WAIT, .position = by->told + 1, .u.wait = {other, position}};
+static void add_wait(struct race_stream *by, struct race_stream *other, uint64_t position) {
+    const struct race_op op = {.by = by,
+                               .kind = RACE_WAIT,
+                               .position = by->last_reported + 1,
+                               .u.wait = {other, position}};
     if (by == other)
         return;
-    race_tell(&op);
+    race_process(&op);
     by->waits = by->waits || by->changed || by->kept;
 }
 
@@ -168,9 +170,9 @@ void race_submitted(struct stream *stream, const struct command *command, struct
             .position = command->position,
             .u.command = {command_label(command), race_runs_user_code(command), *touches}};
         if (actor.by)
-            tell_wait(by, actor.by, actor.position);
-        race_tell(&op);
-        by->told = command->position;
+            add_wait(by, actor.by, actor.position);
+        race_process(&op);
+        by->last_reported = command->position;
         by->waits = false;
         race_host_submitted(by, stream, command, has_host ? &host : NULL);
         race_count_command();
@@ -180,8 +182,8 @@ void race_submitted(struct stream *stream, const struct command *command, struct
     race_unlock();
 }
 
-static void tell_life(struct stream *stream, cl_mem memory, const char *label,
-                      enum race_kind kind) {
+static void note_lifetime(struct stream *stream, cl_mem memory, const char *label,
+                          enum race_kind kind) {
     struct touches touches = {0};
     touches_add_whole(&touches, stream->context->device, memory, true, false);
     race_lock();
@@ -192,21 +194,21 @@ static void tell_life(struct stream *stream, cl_mem memory, const char *label,
     }
     const struct race_op op = {.by = by,
                                .kind = kind,
-                               .position = by ? by->told : 0,
+                               .position = by ? by->last_reported : 0,
                                .u.command = {label, false, touches}};
     if (by)
-        race_tell(&op);
+        race_process(&op);
     else
         touches_free(&touches);
     race_unlock();
 }
 
 void race_begins(struct stream *stream, cl_mem memory) {
-    tell_life(stream, memory, "malloc", RACE_BEGIN);
+    note_lifetime(stream, memory, "malloc", RACE_BEGIN);
 }
 
 void race_ends(struct stream *stream, cl_mem memory) {
-    tell_life(stream, memory, "free", RACE_END);
+    note_lifetime(stream, memory, "free", RACE_END);
 }
 
 /* An access by a thread of the program comes before every later call of that thread, so it is compared with the
@@ -257,7 +259,7 @@ void race_waits(struct stream *stream, struct stream *other, uint64_t position) 
     race_lock();
     struct race_stream *by = race_know(stream);
     if (by && other->race && position)
-        tell_wait(by, other->race, position);
+        add_wait(by, other->race, position);
     race_unlock();
 }
 
@@ -282,7 +284,7 @@ void race_observed(struct stream *stream, uint64_t position) {
     bool all = position == RACE_ALL;
     if (by && position) {
         race_reach(by, position);
-        race_learn(&race_known, by, all ? by->told : position);
+        race_learn(&race_known, by, all ? by->last_reported : position);
         race_note(!all || race_clock_join(&race_known, &by->clock));
     }
     race_unlock();
@@ -293,7 +295,7 @@ void race_observed_context(const struct context *context) {
     race_reach_context(context);
     for (const struct race_stream *by = streams; by; by = by->hh.next)
         if (by->context == context)
-            race_learn(&race_known, by, by->told);
+            race_learn(&race_known, by, by->last_reported);
     race_unlock();
 }
 

@@ -268,7 +268,7 @@ static bool nothing_ahead(const struct race_op *op) {
     return !op->by->kept || (op->kind == RACE_SIGNAL && op->by->followed >= op->position);
 }
 
-void race_tell(const struct race_op *op) {
+void race_process(const struct race_op *op) {
     struct race_op now = *op;
     if (nothing_ahead(op) && kinds[op->kind].is_ready(op)) {
         kinds[op->kind].follow(op);

@@ -213,7 +213,7 @@ void race_signals(const void *address, uint64_t value, struct stream *stream, ui
         race_source_raise(source, value, NULL, 0, &race_known);
         race_follow_all();
     } else if (source) {
-        race_tell(&op);
+        race_process(&op);
     }
     race_unlock();
 }
@@ -225,9 +225,9 @@ void race_waits_signal(struct stream *stream, const void *address, uint64_t valu
     if (source) {
         const struct race_op op = {.by = by,
                                    .kind = RACE_WAIT_SIGNAL,
-                                   .position = by->told + 1,
+                                   .position = by->last_reported + 1,
                                    .u.signal = {source, value}};
-        race_tell(&op);
+        race_process(&op);
         by->waits = true;
     }
     race_unlock();

@@ -27,7 +27,7 @@ struct race_stream {
     char name[64];
     const struct context *context; /* compared only: it may be gone */
     unsigned holds; /* references: the stream, each access, kept operation and running function */
-    uint64_t told;  /* the last position reported */
+    uint64_t last_reported;  /* the last position reported */
     uint64_t followed;       /* the last position followed */
     struct race_clock clock; /* for the next command to be followed */
     struct race_clock frees; /* further positions that its frees wait for */
@@ -67,8 +67,8 @@ struct race_op {
     } u;
 };
 
-/* Follows the operation at once, or keeps it; takes over its touches. */
-void race_tell(const struct race_op *op);
+/* Processes an operation: follows it at once, or keeps it. Takes over its touches. */
+void race_process(const struct race_op *op);
 
 /* Follows all kept operations that are ready, after a signal. */
 void race_follow_all(void);
