@@ -5,8 +5,9 @@
  * synchronization orders. It finds them even if they did not collide in this run.
  *
  * CLSTREAM_CHECK=race in the environment, when the first context is created, turns it on for the
- * process. Findings go to stderr, or are appended to the file that CLSTREAM_CHECK_LOG names. The
- * program can read them with the functions below.
+ * process. Findings go to stderr, or are appended to the file that CLSTREAM_CHECK_LOG names, after a
+ * line that says that the checker is on and before one at exit with the totals. The program can read
+ * them with the functions below.
  *
  * Two accesses are ordered by:
  *   - submission to the same stream, in the order of submission;

@@ -4,6 +4,7 @@
 #include "stream/hooks.h"
 
 #include "api/exit.h"
+#include "api/leak.h"
 #include "check/race.h"
 #include "command/kernel_slots.h"
 #include "command/op_kernel.h"
@@ -37,7 +38,7 @@ const struct hooks hooks = {
         },
     .race =
         {
-            .prepare = race_prepare,
+            .prepare = checks_prepare,
             .meet_stream = race_meet_stream,
             .forget_stream = race_forget_stream,
             .submits = race_submits,

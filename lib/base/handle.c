@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/life.h"
 #include "base/process.h"
 
 /* Layout of a handle, from the lowest bit: a 1 (no aligned pointer has it), type, slot, generation. */
@@ -59,6 +60,13 @@ static void enlist(struct object_pool *pool) {
     process_at_fork(refuse_handles);
 }
 
+static struct object_pool *pool_of_type(unsigned type) {
+    struct object_pool *pool = atomic_load(&pools);
+    while (pool && pool->type != type)
+        pool = pool->next;
+    return pool;
+}
+
 /* A chunk is never given back, so only its aligned start is kept. */
 static void *new_chunk(const struct object_pool *pool, unsigned chunk) {
     size_t bytes = ((size_t)POOL_FIRST_CHUNK << chunk) * pool->stride;
@@ -83,6 +91,7 @@ static struct object *new_slot(struct object_pool *pool) {
     struct object *object = object_at(pool, slot);
     if (pool->prepare && !pool->prepare(object))
         return NULL;
+    life_prepare();
     pool->used++;
     object->name =
         (uint32_t)(1 | (uintptr_t)pool->type << TYPE_SHIFT | (uintptr_t)slot << SLOT_SHIFT);
@@ -106,6 +115,7 @@ void *object_create(struct object_pool *pool) {
     const size_t kept = sizeof *object + pool->lasting;
     memset((unsigned char *)object + kept, 0, pool->object_size - kept);
     object->generation = generation;
+    object->life = keeps_lives() ? life_begin() : NULL;
     atomic_store_explicit(&object->state, (uint64_t)generation << 32 | 1, memory_order_release);
     atomic_fetch_add(&pool->live, 1);
     return object;
@@ -159,6 +169,7 @@ bool object_try_retain(struct object *object) {
 
 static void recycle(struct object *object) {
     struct object_pool *pool = object->pool;
+    free(object->life);
     pthread_mutex_lock(&pool->lock);
     object->next_free = pool->free_list;
     pool->free_list = object;
@@ -243,4 +254,66 @@ cls_status object_invalid(const struct object_pool *pool, const void *handle) {
         return error_set(CLS_ERROR_INVALID_HANDLE, "the %s handle %p is stale: it was destroyed",
                          pool->name, handle);
     return error_set(CLS_ERROR_INVALID_HANDLE, "%p is no %s handle", handle, pool->name);
+}
+
+/* --- lives --- */
+
+void object_note_librarys(const void *handle) {
+    if (!keeps_lives())
+        return;
+    const unsigned type = (unsigned)((uintptr_t)handle >> TYPE_SHIFT) & ((1u << TYPE_BITS) - 1);
+    struct object_pool *pool = pool_of_type(type);
+    struct object *object = pool ? object_acquire(pool, handle) : NULL;
+    if (object && object->life)
+        object->life->librarys = true;
+    if (object)
+        object_release(object);
+}
+
+void object_note_made(struct object *object) {
+    free(object->life);
+    object->life = life_begin();
+}
+
+static uint64_t number_of(const struct object *object) {
+    return object->life ? object->life->number : 0;
+}
+
+static int compare_numbers(const void *a, const void *b) {
+    const uint64_t first = number_of(*(struct object *const *)a),
+                   second = number_of(*(struct object *const *)b);
+    return first < second ? -1 : first > second;
+}
+
+/* Whether its handle is not destroyed; takes a reference then. */
+static bool hold_if_live(struct object *object) {
+    if (!object || !object_try_retain(object))
+        return false;
+    if (generation_of(atomic_load(&object->state)) == object_generation(object))
+        return true;
+    object_release(object);
+    return false;
+}
+
+void object_visit(unsigned type, void (*visit)(const struct object *object, void *arg), void *arg) {
+    struct object_pool *pool = pool_of_type(type);
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    const uint32_t used = pool->used;
+    pthread_mutex_unlock(&pool->lock);
+    struct object **live = calloc(used ? used : 1, sizeof *live);
+    size_t n = 0;
+    for (uint32_t slot = 0; live && slot < used; slot++) {
+        struct object *object = object_at(pool, slot);
+        if (hold_if_live(object))
+            live[n++] = object;
+    }
+    if (n)
+        qsort(live, n, sizeof *live, compare_numbers);
+    for (size_t i = 0; i < n; i++) {
+        visit(live[i], arg);
+        object_release(live[i]);
+    }
+    free(live);
 }

@@ -23,6 +23,7 @@
 #include <clstream/status.h>
 
 #include "base/cache_line.h"
+#include "base/life.h"
 #include "base/rare.h"
 
 /* The first member of every pooled object. */
@@ -31,7 +32,10 @@ struct object {
     uint32_t name;          /* what all its handles have in common: all but the generation */
     uint32_t generation;    /* of this life's handle, whatever has become of it */
     struct object_pool *pool;
-    struct object *next_free; /* meaningful only while there is no reference */
+    union {
+        struct object *next_free; /* while there is no reference */
+        struct object_life *life; /* while there is one; NULL unless lives are kept (base/life.h) */
+    };
 };
 
 enum { POOL_CHUNKS = 20, POOL_FIRST_CHUNK = 64 };
@@ -143,6 +147,15 @@ static inline uint32_t object_generation(const struct object *object) {
 
 /* The generation that a handle names. */
 uint32_t object_generation_of(const void *handle);
+
+/* Under CLSTREAM_CHECK=leak: the object is the library's own and destroyed with another one; it is made anew, for the
+ * program. */
+void object_note_librarys(const void *handle);
+void object_note_made(struct object *object);
+
+/* Calls `visit` for each object of a type, if there are any, whose handle is not destroyed, in the order of creation as
+ * far as lives are kept. */
+void object_visit(unsigned type, void (*visit)(const struct object *object, void *arg), void *arg);
 
 /* The number of references, at some moment of the call. */
 static inline uint32_t object_references(const struct object *object) {

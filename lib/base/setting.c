@@ -36,6 +36,18 @@ int setting_read(const struct setting *setting, _Atomic int *known) {
     return value;
 }
 
+bool setting_lists(const char *variable, const char *word) {
+    const char *at = getenv(variable);
+    const size_t length = strlen(word);
+    while (at && *at) {
+        const size_t n = strcspn(at, ",");
+        if (n == length && !strncmp(at, word, n))
+            return true;
+        at += n + (at[n] == ',');
+    }
+    return false;
+}
+
 bool setting_is_on(struct setting_switch *setting) {
     const char *text = getenv(setting->variable);
     const bool on = text && strcmp(text, setting->word) == 0;

@@ -21,6 +21,9 @@ struct setting {
 /* `known` is -1 before the first call, and no setting's value. */
 int setting_read(const struct setting *setting, _Atomic int *known);
 
+/* Whether the variable, a list separated by commas, has this word. */
+bool setting_lists(const char *variable, const char *word);
+
 /* A switch: one word turns it on. An unknown word is reported once on the standard error. */
 struct setting_switch {
     const char *variable, *word;

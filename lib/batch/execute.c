@@ -41,6 +41,8 @@ static cls_status own_stream(struct batch *batch, unsigned i, struct stream **ou
     config.name = "batch";
     cls_status status = cls_stream_create(object_handle(&batch->context->object), &config, &handle);
     if (!status)
+        object_note_librarys(handle);
+    if (!status)
         status = stream_get(handle, batch->context, &batch->streams[i]);
     if (!status)
         *out = batch->streams[i];

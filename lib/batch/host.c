@@ -32,6 +32,7 @@ static void host_begin(struct host_call *call, const void *out, size_t out_count
     if (call->status)
         return;
     call->status = cls_batch_create(object_handle(&found->context->object), &config, &call->batch);
+    object_note_librarys(call->batch);
     stream_put(found);
 }
 

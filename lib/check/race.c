@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/setting.h"
 #include "check/race_host.h"
 #include "check/race_report.h"
 #include "check/race_state.h"
@@ -37,13 +38,8 @@ void race_unlock(void) {
 bool race_has_lost(void) { return lost; }
 
 static void prepare(void) {
-    const char *check = getenv("CLSTREAM_CHECK");
-    if (!check || !*check)
+    if (!setting_lists("CLSTREAM_CHECK", "race"))
         return;
-    if (strcmp(check, "race") != 0) {
-        fprintf(stderr, "clstream: CLSTREAM_CHECK=%s is ignored: there is only 'race'\n", check);
-        return;
-    }
     race_report_start();
     atomic_store(&race_is_on, true);
 }

@@ -2,6 +2,7 @@
 #include "check/race_report.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,27 +24,35 @@ static size_t n_kept;
 static FILE *out;
 static struct at_exit handler;
 
-/* Without a race, a summary goes to a log file only: it shows that each of many programs was checked. */
+static void open_log(void) {
+    const char *path = getenv("CLSTREAM_CHECK_LOG");
+    out = path && *path ? fopen(path, "a") : stderr;
+    if (out)
+        return;
+    fprintf(stderr, "clstream: CLSTREAM_CHECK_LOG: %s cannot be written\n", path);
+    out = stderr;
+}
+
+FILE *check_log(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_log);
+    return out;
+}
+
 static void summarize(void) {
     if (!at_exit_is_due(&handler))
         return;
-    uint64_t found = counts.races + counts.possible;
-    if (out != stderr || found)
-        fprintf(out,
-                "clstream: race check: %" PRIu64 " commands, %" PRIu64 " races, %" PRIu64
-                " possible, %" PRIu64 " forgotten\n",
-                counts.commands, counts.races, counts.possible, counts.forgotten);
+    fprintf(out,
+            "clstream: race check: %" PRIu64 " commands, %" PRIu64 " races, %" PRIu64
+            " possible, %" PRIu64 " forgotten\n",
+            counts.commands, counts.races, counts.possible, counts.forgotten);
     fflush(out);
 }
 
 void race_report_start(void) {
-    const char *path = getenv("CLSTREAM_CHECK_LOG");
     counts.on = 1;
-    out = path && *path ? fopen(path, "a") : stderr;
-    if (!out) {
-        fprintf(stderr, "clstream: CLSTREAM_CHECK_LOG: %s cannot be written\n", path);
-        out = stderr;
-    }
+    fprintf(check_log(), "clstream: race check is on (CLSTREAM_CHECK=race)\n");
+    fflush(out);
     at_exit_register(&handler, summarize);
 }
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* One of two accesses; `stream` is NULL for the host's. */
 struct race_side {
@@ -34,6 +35,9 @@ struct race_change {
 static inline bool race_is_possible(const struct race_finding *finding) {
     return finding->first.possible || finding->second.possible;
 }
+
+/* The file that CLSTREAM_CHECK_LOG names, or the standard error. Opened by the first call. */
+FILE *check_log(void);
 
 /* Opens the report. */
 void race_report_start(void);

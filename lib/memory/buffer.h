@@ -70,6 +70,13 @@ void buffer_destroy_owned(cls_buffer handle);
 void managed_free(struct buffer *buffer);
 bool managed_coarse_is_forced(void);
 
+/* cls_host_alloc for memory that belongs to an object of the library's. */
+cls_status host_alloc_owned(cls_context context, size_t bytes, void **out);
+
+/* Calls `visit` for the blocks of cls_host_alloc, by address. */
+struct pinned;
+void host_visit(void (*visit)(const struct pinned *pinned, const struct object_life *life));
+
 /* Whether [memory, memory + bytes) lies within one block of cls_host_alloc. */
 bool host_is_pinned(const void *memory, size_t bytes);
 

@@ -19,9 +19,11 @@
 
 struct block {
     struct pinned pinned;
-    struct context *context; /* retained */
-    size_t origin;           /* of the block in the driver's buffer */
-    struct buffer *buffer;   /* of cls_host_buffer, retained; NULL: nobody has asked */
+    struct context *context;  /* retained */
+    size_t origin;            /* of the block in the driver's buffer */
+    struct buffer *buffer;    /* of cls_host_buffer, retained; NULL: nobody has asked */
+    bool librarys;            /* it belongs to an object of the library's */
+    struct object_life *life; /* NULL unless lives are kept (base/life.h) */
 };
 
 static pthread_mutex_t making_buffer =
@@ -124,8 +126,8 @@ cls_status context_host_queue(struct context *context, cl_command_queue *out) {
     return CLS_SUCCESS;
 }
 
-static cls_status allocate(struct context *context, size_t bytes, void **out) {
-    struct block block = {.context = context};
+static cls_status allocate(struct context *context, size_t bytes, bool librarys, void **out) {
+    struct block block = {.context = context, .librarys = librarys};
     cl_command_queue queue;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     cls_status status = context_host_queue(context, &queue);
@@ -134,7 +136,9 @@ static cls_status allocate(struct context *context, size_t bytes, void **out) {
     if (status)
         return status;
     block.origin = (uintptr_t)block.pinned.host - (uintptr_t)block.pinned.mapped;
+    block.life = keeps_lives() ? life_begin() : NULL;
     if (!remember(&block)) {
+        free(block.life);
         pinned_release(context->device, queue, &block.pinned);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to keep track of pinned memory");
     }
@@ -142,17 +146,33 @@ static cls_status allocate(struct context *context, size_t bytes, void **out) {
     return CLS_SUCCESS;
 }
 
-cls_status cls_host_alloc(cls_context handle, size_t bytes, void **out) {
+static cls_status alloc_for(cls_context handle, size_t bytes, bool librarys, void **out) {
     struct context *context;
     cls_status status = buffer_check_create(bytes, out, "cls_host_alloc");
     if (!status)
         status = context_get(handle, &context);
     if (status)
         return status;
-    status = allocate(context, bytes, out);
+    status = allocate(context, bytes, librarys, out);
     if (status) /* on success the block keeps the reference */
         context_put(context);
     return status;
+}
+
+cls_status cls_host_alloc(cls_context handle, size_t bytes, void **out) {
+    return alloc_for(handle, bytes, false, out);
+}
+
+cls_status host_alloc_owned(cls_context handle, size_t bytes, void **out) {
+    return alloc_for(handle, bytes, true, out);
+}
+
+void host_visit(void (*visit)(const struct pinned *pinned, const struct object_life *life)) {
+    pthread_rwlock_rdlock(&blocks_lock);
+    for (size_t i = 0; i < n_blocks; i++)
+        if (!blocks[i].librarys)
+            visit(&blocks[i].pinned, blocks[i].life);
+    pthread_rwlock_unlock(&blocks_lock);
 }
 
 /* --- as a buffer --- */
@@ -269,6 +289,7 @@ cls_status cls_host_free(void *memory) {
     pthread_mutex_unlock(&making_buffer);
     if (!known)
         return error_set(CLS_ERROR_INVALID_VALUE, "%p is no memory of cls_host_alloc", memory);
+    free(block.life);
     if (block.buffer) /* no further command is to use it */
         buffer_destroy_owned(object_handle(&block.buffer->object));
     drain(&block);

@@ -25,6 +25,8 @@ static void begin(struct magazine *magazine, struct buffer *slot, size_t bytes, 
     if (handle)
         *handle = object_handle(&slot->object);
     atomic_store_explicit(&slot->is_librarys, !handle, memory_order_relaxed);
+    if (keeps_lives())
+        object_note_made(&slot->object);
     atomic_store_explicit(&slot->home, magazine->stream->id, memory_order_release);
     magazine->allocated += slot->capacity;
     magazine->tally.mallocs[source]++;

@@ -37,7 +37,7 @@ static void close_member(struct member *member) {
     if (member->event)
         cls_event_destroy(member->event);
     if (member->others)
-        cls_buffer_destroy(member->others);
+        buffer_destroy_owned(member->others);
 }
 
 static void await_copies(const struct member *member) {
@@ -92,16 +92,16 @@ static cls_status open_member(struct member *member, cls_context given) {
         status = stream_create_owned(member->context, &config, "a device group", streams[i]);
     }
     if (!status)
-        status = cls_event_create(member->context, NULL, &member->event);
+        status = pipeline_event(member->context, NULL, &member->event);
     return status;
 }
 
 static cls_status open_chunk(struct group *group, struct member *member, struct chunk *chunk) {
-    cls_status status = cls_host_alloc(member->context, group->chunk_bytes, &chunk->memory);
+    cls_status status = host_alloc_owned(member->context, group->chunk_bytes, &chunk->memory);
     if (!status)
-        status = cls_event_create(member->context, NULL, &chunk->down);
+        status = pipeline_event(member->context, NULL, &chunk->down);
     for (unsigned d = 0; d < group->n && !status; d++)
-        status = cls_event_create(group->members[d].context, NULL, &chunk->up[d]);
+        status = pipeline_event(group->members[d].context, NULL, &chunk->up[d]);
     return status;
 }
 

@@ -70,11 +70,11 @@ static cls_status make_room(struct member *member, size_t bytes) {
     cls_buffer larger;
     if (member->others_bytes >= bytes)
         return CLS_SUCCESS;
-    cls_status status = cls_buffer_create(member->context, bytes, &larger);
+    cls_status status = buffer_create_owned(member->context, bytes, "a device group", &larger);
     if (status)
         return status;
     if (member->others)
-        cls_buffer_destroy(member->others);
+        buffer_destroy_owned(member->others);
     member->others = larger;
     member->others_bytes = bytes;
     return CLS_SUCCESS;

@@ -103,9 +103,11 @@ static cls_status managed_open(struct managed *managed, const char *device, bool
     if (!status)
         status = cls_context_default_stream(managed->context, &managed->default_stream);
     if (!status)
-        status = cls_event_create(managed->context, NULL, &managed->alive);
+        status = pipeline_event(managed->context, NULL, &managed->alive);
     if (!status && with_streams)
         status = cls_async_coordinator_create(managed->context, NULL, &managed->coordinator);
+    object_note_librarys(managed->context);
+    object_note_librarys(managed->coordinator);
     for (int kind = 0; kind < STAGES && !status && with_streams; kind++)
         status = cls_async_coordinator_get_stream(managed->coordinator, (cls_op_kind)kind,
                                                   &managed->streams[kind]);
@@ -233,7 +235,7 @@ static void read_times(struct managed *managed) {
 
 static bool mark(struct managed *managed, cls_event *event, cls_stream stream) {
     const cls_event_config config = {sizeof config, 1};
-    if (!*event && cls_event_create(managed->context, &config, event))
+    if (!*event && pipeline_event(managed->context, &config, event))
         return false;
     return !cls_event_record(*event, stream);
 }

@@ -32,6 +32,13 @@ cls_status pipeline_returned(cls_status status, unsigned long before, const char
     return status;
 }
 
+cls_status pipeline_event(cls_context context, const cls_event_config *config, cls_event *out) {
+    const cls_status status = cls_event_create(context, config, out);
+    if (!status)
+        object_note_librarys(*out);
+    return status;
+}
+
 cls_status pipeline_follow(cls_stream handle, cls_event event) {
     struct stream *stream, *other;
     uint64_t position;

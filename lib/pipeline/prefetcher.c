@@ -64,7 +64,7 @@ static void prefetcher_finalize(struct object *object) {
             cls_event_destroy(slot->released);
     }
     if (prefetcher->upload)
-        cls_stream_destroy(prefetcher->upload);
+        stream_destroy_owned(prefetcher->upload);
     pthread_cond_destroy(&prefetcher->changed);
     loaders_fini(&prefetcher->loaders);
 }
@@ -200,14 +200,14 @@ static cls_status open_slots(struct prefetcher *prefetcher, unsigned depth) {
     for (unsigned i = 0; i < depth && !status; i++) {
         struct slot *slot = &prefetcher->slots[i];
         prefetcher->depth = i + 1;
-        status = cls_host_alloc(prefetcher->context, prefetcher->capacity, &slot->memory);
+        status = host_alloc_owned(prefetcher->context, prefetcher->capacity, &slot->memory);
         if (!status)
             status = buffer_create_owned(prefetcher->context, prefetcher->capacity, "a prefetcher",
                                          &slot->buffer);
         if (!status)
-            status = cls_event_create(prefetcher->context, NULL, &slot->uploaded);
+            status = pipeline_event(prefetcher->context, NULL, &slot->uploaded);
         if (!status)
-            status = cls_event_create(prefetcher->context, NULL, &slot->released);
+            status = pipeline_event(prefetcher->context, NULL, &slot->released);
     }
     return status;
 }
@@ -220,7 +220,8 @@ static cls_status start(struct prefetcher *prefetcher, const cls_prefetcher_conf
     cls_status status =
         pipeline_context(prefetcher->context, &prefetcher->context, &prefetcher->default_stream);
     if (!status)
-        status = cls_stream_create(prefetcher->context, &stream, &prefetcher->upload);
+        status =
+            stream_create_owned(prefetcher->context, &stream, "a prefetcher", &prefetcher->upload);
     if (!status)
         status = open_slots(prefetcher, depth);
     if (status) {

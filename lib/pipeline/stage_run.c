@@ -32,7 +32,7 @@ static cls_status note(const struct pipeline *pipeline, struct copy *copy, unsig
                        bool writes) {
     cls_status status = CLS_SUCCESS;
     if (!copy->event[stage])
-        status = cls_event_create(pipeline->context, NULL, &copy->event[stage]);
+        status = pipeline_event(pipeline->context, NULL, &copy->event[stage]);
     if (!status)
         status = cls_event_record(copy->event[stage], pipeline->stages[stage]->stream);
     if (status)

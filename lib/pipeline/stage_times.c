@@ -8,11 +8,12 @@
 
 #include "base/error.h"
 #include "base/sized.h"
+#include "pipeline/pipeline.h"
 #include "pipeline/stages.h"
 
 bool times_mark(struct pipeline *pipeline, cls_event *event, cls_stream stream) {
     const cls_event_config timed = {sizeof timed, 1};
-    if (!*event && cls_event_create(pipeline->context, &timed, event))
+    if (!*event && pipeline_event(pipeline->context, &timed, event))
         return false;
     return !cls_event_record(*event, stream);
 }

@@ -95,7 +95,7 @@ static cls_status fill_slots(struct ring *ring, unsigned n_slots) {
         status = buffer_create_owned(ring->context, ring->bytes, "a triple buffer",
                                      &ring->slots[i].buffer);
         if (!status)
-            status = cls_event_create(ring->context, NULL, &ring->slots[i].event);
+            status = pipeline_event(ring->context, NULL, &ring->slots[i].event);
     }
     return status;
 }
@@ -429,7 +429,7 @@ cls_status cls_triple_buffer_get_slots(cls_triple_buffer handle, unsigned *slots
  * stream is destroyed or poisoned, only recorded work is waited for: there is no other. */
 static cls_status clear(struct ring *ring, unsigned index) {
     cls_event fresh, old;
-    cls_status status = cls_event_create(ring->context, NULL, &fresh);
+    cls_status status = pipeline_event(ring->context, NULL, &fresh);
     if (status)
         return status;
     blocking_lock(&ring->lock);

@@ -108,7 +108,10 @@ static cls_status begin(const char *name) {
     if (!name_given)
         return CLS_ERROR_OUT_OF_MEMORY;
     status = profiler_create(capacity, &profiler);
-    return status ? status : cls_profiler_start(profiler);
+    if (status)
+        return status;
+    object_note_librarys(profiler);
+    return cls_profiler_start(profiler);
 }
 
 __attribute__((constructor)) static void begin_trace(void) {
