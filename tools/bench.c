@@ -88,7 +88,7 @@ static int check_options(const struct bench_options *options) {
     if (options->compare)
         return check_compared(options);
     if (options->n_files)
-        return usage_error("bench", "unexpected '%s'", options->files[0]);
+        return usage_error("bench", "unexpected '%s': files are for --compare", options->files[0]);
     return OPTIONS_GO_ON;
 }
 

@@ -15,6 +15,8 @@ struct word {
     size_t length;
 };
 
+#define EXPRESSION_TYPES "f32 f64 i32 i64 u8 u32"
+
 bool expression_fail(struct expression_error *error, size_t at, size_t length, const char *format,
                      ...) {
     va_list args;
@@ -60,7 +62,7 @@ static bool parse_type(const char *text, struct word word, cls_dtype *dtype,
     if (word_text(text, word, name) && cls_dtype_parse(name, dtype) == CLS_SUCCESS)
         return true;
     return expression_fail(error, word.at, word.length,
-                           "'%.*s' is no type; there are f32 f64 i32 i64 u8 u32",
+                           "'%.*s' is no type; there are " EXPRESSION_TYPES,
                            (int)(word.length < MAX_WORD ? word.length : MAX_WORD), text + word.at);
 }
 
@@ -93,7 +95,7 @@ static bool check_arguments(const struct operation *operation, const struct word
     const unsigned wanted = 1u + operation->takes_type + operation->n_numbers;
     if (n_words < wanted)
         return expression_fail(error, end, 1, "'%s' needs %s%s%s", operation->name,
-                               operation->takes_type ? "a type" : "",
+                               operation->takes_type ? "a type (" EXPRESSION_TYPES ")" : "",
                                operation->takes_type && operation->n_numbers ? " and " : "",
                                operation->n_numbers == 2   ? "two numbers"
                                : operation->n_numbers == 1 ? "a number"

@@ -40,7 +40,7 @@ json_t *json_read(const char *path, struct failure *failure) {
     json_t *top = NULL;
     FILE *file = standard ? stdin : fopen(path, "r");
     if (file && !(top = json_loadf(file, 0, &error)) && !ferror(file))
-        fail(failure, "%s: line %d: %s", name, error.line, error.text);
+        fail(failure, "%s: no JSON: line %d: %s", name, error.line, error.text);
     if (!top) /* also of a folder, from which nothing can be read */
         fail_errno(failure, "%s: cannot read", name);
     if (file && !standard)

@@ -64,7 +64,11 @@ int main(int argc, char **argv) {
         if (strcmp(name, commands[i].name) == 0)
             return finish(commands[i].run(argc - 1, argv + 1));
     if (*name)
-        return usage_error("", "'%s' is no command", name);
+        return usage_error("",
+                           *name == '-'
+                               ? "there is no option '%s' before a command"
+                               : "'%s' is no command; there are info, run, gen, trace and bench",
+                           name);
     fputs(help, stderr);
     return TOOL_USAGE;
 }

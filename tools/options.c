@@ -111,7 +111,9 @@ static int parse_size(const char *command, const char *option, const char *text,
                       uint64_t *bytes) {
     uint64_t size;
     if (!size_parse(text, &size) || size < least || size > INT64_MAX)
-        return usage_error(command, "%s: '%s' is no size (as 4096, 512K, 8M, 1G)", option, text);
+        return usage_error(
+            command, "%s: '%s' is no size: bytes, from %llu to 2^63 - 1, as 4096, 512K, 8M, 1G",
+            option, text, (unsigned long long)least);
     *bytes = size;
     return OPTIONS_GO_ON;
 }
@@ -203,7 +205,7 @@ static int gen_option(int option, struct gen_options *options) {
     case OPTION_SEED:
         if (number_parse(optarg, 0, UINT64_MAX, &options->seed))
             return OPTIONS_GO_ON;
-        return usage_error("gen", "--seed: '%s' is no number", optarg);
+        return usage_error("gen", "--seed: '%s' is no number from 0 to 2^64 - 1", optarg);
     case 'h':
         return help(gen_help, false);
     default:
@@ -230,12 +232,13 @@ int gen_options_parse(int argc, char **argv, struct gen_options *options) {
             return code;
     }
     if (argc != optind)
-        return usage_error("gen", "unexpected '%s'", argv[optind]);
+        return usage_error("gen", "unexpected '%s': there are options only", argv[optind]);
     if (!options->output || !*options->output)
         return usage_error("gen", "-o OUT is needed");
     if (options->bytes % cls_dtype_size(options->dtype))
-        return usage_error("gen", "--bytes is no whole number of %s elements",
-                           cls_dtype_name(options->dtype));
+        return usage_error("gen", "--bytes: %llu is no whole number of %s elements, of %zu bytes",
+                           (unsigned long long)options->bytes, cls_dtype_name(options->dtype),
+                           cls_dtype_size(options->dtype));
     return OPTIONS_GO_ON;
 }
 
@@ -258,6 +261,6 @@ int info_options_parse(int argc, char **argv, struct info_options *options) {
             return code;
     }
     if (argc != optind)
-        return usage_error("info", "unexpected '%s'", argv[optind]);
+        return usage_error("info", "unexpected '%s': it describes all devices", argv[optind]);
     return OPTIONS_GO_ON;
 }

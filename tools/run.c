@@ -189,12 +189,18 @@ static bool run_on_device(struct run *run, struct failure *failure) {
     return good;
 }
 
+/* The help lists the stages. */
+static int stages_error(const struct failure *failure) {
+    failure_print(failure, TOOL_USAGE);
+    return usage_hint("run");
+}
+
 static int run_file(struct run *run, struct failure *failure) {
     int code = TOOL_OK;
     if (!input_open(&run->input, run->options.input, run->options.raw, failure))
         return failure_print(failure, TOOL_FAILED);
     if (!make_plan(run, failure))
-        code = failure_print(failure, TOOL_USAGE);
+        code = stages_error(failure);
     else if (!run_on_device(run, failure))
         code = failure_print(failure, TOOL_FAILED);
     input_close(&run->input);
@@ -214,8 +220,7 @@ int command_run(int argc, char **argv) {
         if (expression_parse(run->options.expression, &run->expression, &error))
             code = run_file(run, &failure);
         else
-            code = (explain(&error, run->options.expression, &failure),
-                    failure_print(&failure, TOOL_USAGE));
+            code = (explain(&error, run->options.expression, &failure), stages_error(&failure));
     }
     free(run);
     return code;

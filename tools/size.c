@@ -70,9 +70,9 @@ const char *span_format(uint64_t ns, char text[SIZE_TEXT]) {
     static const char *const units[] = {"ns", "us", "ms", "s"};
     double scaled = (double)ns;
     unsigned unit = 0;
-    for (; scaled >= 1000 && unit < 3; unit++)
+    for (; scaled >= 999.5 && unit < 3; unit++) /* which three digits round to 1000 */
         scaled /= 1000;
-    snprintf(text, SIZE_TEXT, "%.3g %s", scaled, units[unit]);
+    snprintf(text, SIZE_TEXT, scaled < 999.5 ? "%.3g %s" : "%.0f %s", scaled, units[unit]);
     return text;
 }
 

@@ -38,6 +38,10 @@ const char *pipeline_stage_name(enum pipeline_stage stage) {
     return names[stage];
 }
 
+static const char *seconds_format(double seconds, char text[SIZE_TEXT]) {
+    return span_format((uint64_t)(seconds * 1e9 + 0.5), text);
+}
+
 static void print_head(const struct summary *summary) {
     const struct pipeline_result *run = &summary->run;
     char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT];
@@ -48,20 +52,23 @@ static void print_head(const struct summary *summary) {
     printf("  elements  %s, %s -> %s (%s -> %s)\n", count_format(summary->input->array.count, a),
            cls_dtype_name(summary->plan->from), cls_dtype_name(summary->plan->to),
            size_format(summary_bytes_in(summary), b), size_format(summary_bytes_out(summary), c));
-    printf("  chunks    %s of %s elements; %u slots, %u compute stream%s\n",
+    printf("  chunks    %s of %s elements; %u slot%s, %u compute stream%s\n",
            count_format(run->chunks, a), count_format(summary->chunk_elements, b), run->slots,
-           summary->streams, summary->streams == 1 ? "" : "s");
-    printf("  time      %.3f s, after %.3f s to open the device and build the kernels\n",
-           run->seconds, summary->open_seconds + run->setup_seconds);
+           run->slots == 1 ? "" : "s", summary->streams, summary->streams == 1 ? "" : "s");
+    printf("  time      %s, after %s to open the device and build the kernels\n",
+           seconds_format(run->seconds, a),
+           seconds_format(summary->open_seconds + run->setup_seconds, b));
     printf("  speed     %.3g GB/s (in and out)\n", summary_rate(summary));
 }
 
 static void print_stages(const struct summary *summary) {
     const struct pipeline_result *run = &summary->run;
-    printf("\n  %-9s %9s %9s %9s\n", "", "busy s", "of time", "GB/s");
+    char busy[SIZE_TEXT];
+    printf("\n  %-9s %9s %9s %9s\n", "", "busy", "of time", "GB/s");
     for (unsigned i = 0; i < PIPELINE_STAGES; i++)
-        printf("  %-9s %9.3f %8.0f%% %9.3g\n", pipeline_stage_name(i), run->busy[i],
-               100 * run->busy[i] / run->seconds, rate(run->bytes[i], run->busy[i]));
+        printf("  %-9s %9s %8.0f%% %9.3g\n", pipeline_stage_name(i),
+               seconds_format(run->busy[i], busy), 100 * run->busy[i] / run->seconds,
+               rate(run->bytes[i], run->busy[i]));
     printf("  %-9s %9.2f  of upload, compute and download; %.2f with the files (1: in turns)\n",
            "overlap", summary_overlap(summary, PIPELINE_UPLOAD, PIPELINE_DOWNLOAD),
            summary_overlap(summary, PIPELINE_READ, PIPELINE_WRITE));

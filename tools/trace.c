@@ -172,6 +172,16 @@ static bool set_environment(const char *output, uint64_t number, struct failure 
     return true;
 }
 
+/* Where the profile cannot be written, the program need not run first. An output that is there may be a device. */
+static bool check_folder(const char *output, struct failure *failure) {
+    const char *slash = strrchr(output, '/');
+    char folder[PATH_BYTES];
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output) + 1 : 1,
+             slash ? output : ".");
+    return access(folder, W_OK | X_OK) == 0 || access(output, F_OK) == 0 ||
+           fail_errno(failure, "%s: cannot be written to %s", output, folder);
+}
+
 /* --- running it --- */
 
 static volatile sig_atomic_t child;
@@ -314,6 +324,8 @@ int command_trace(int argc, char **argv) {
     if (options.convert)
         code =
             json_convert_trace(options.convert, options.output, &failure) ? TOOL_OK : TOOL_FAILED;
+    else if (!check_folder(options.output, &failure))
+        code = TOOL_FAILED;
     else
         code = options.converts ? trace_converted(&options, &failure) : trace(&options, &failure);
     return failure.set ? failure_print(&failure, code) : code;

@@ -163,7 +163,7 @@ if [ -f a.json ]; then
     check "a picture stays apart from the table in a pipe of another name" \
         "$("$clstream" bench --compare --svg /dev/stdout a.json a.json 2>said | cat >out; same two.svg out)"
     check "a standard input that is no result" \
-        "$(fails 1 'standard input: line 1' sh -c 'echo x | "$clstream" bench --compare a.json -'
+        "$(fails 1 'standard input: no JSON: line 1' sh -c 'echo x | "$clstream" bench --compare a.json -'
         fails 1 'standard input is no' sh -c 'echo {} | "$clstream" bench --compare a.json -')"
     "$clstream" trace -o t.json -- "$clstream" run -q -i in.npy -o out.npy relu
     "$clstream" trace --convert t.json -o wanted.csv

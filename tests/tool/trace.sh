@@ -221,8 +221,12 @@ check "a forked child, the first to use the library, has a trace of its own" \
 check "CLSTREAM_TRACE with a name that cannot be written is told of, and the program goes on" \
     "$(CLSTREAM_TRACE="$work/no/folder/t.json" "$traced" >"$work/said" 2>&1 || echo "exit status $?"
     grep -q 'no trace: .*t.json' "$work/said" || cat "$work/said")"
-check "clstream trace names that among the reasons for no profile" \
-    "$(fails 1 'could not write it' "$clstream" trace -o "$work/no/folder/t.json" -- "$traced")"
+for form in json csv; do
+    check "clstream trace says that before it runs the program, .$form" \
+        "$(fails 1 "cannot be written to $work/no/folder/: No such file" \
+            "$clstream" trace -o "$work/no/folder/t.$form" -- touch "$work/was-run"
+        [ ! -e "$work/was-run" ] || echo 'it was run')"
+done
 check "CLSTREAM_TRACE with another suffix too, and with the command that converts" \
     "$(for suffix in png svg csv txt; do
         CLSTREAM_TRACE="$work/none.$suffix" "$traced" >"$work/said" 2>&1 || echo "exit status $?"

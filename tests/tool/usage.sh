@@ -31,6 +31,42 @@ check "a bad --dtype" "$(fails 2 "'f16' is no type" "$clstream" run -i in -o out
 check "gen: a bad --bytes" \
     "$(fails 2 'no whole number' "$clstream" gen -o "$work/out" --dtype f64 --bytes 12)"
 check "info: unexpected words" "$(fails 2 "unexpected 'all'" "$clstream" info all)"
+# Each message says what was wrong, what is allowed, and where to look: the help of that command.
+while IFS='#' read -r command part; do
+    check "clstream $command: $part" \
+        "$(eval "fails 2 \"\$part\" \"\$clstream\" $command"
+        tail -n 1 "$work/said" | grep -q "^Try 'clstream \(${command%% *} \)\?--help'.\$" || tail -n 1 "$work/said")"
+done <<'COMMANDS'
+help#'help' is no command; there are info, run, gen, trace and bench
+--frob#there is no option '--frob'
+run#-i IN and -o OUT are needed
+run --input#option '--input' requires an argument
+run -i in -o out --streams=0 relu#'0' is no number from 1 to 64
+run -i in -o out --chunk -5 relu#'-5' is no size: bytes, from 1 to 2^63 - 1, as 4096, 512K, 8M, 1G
+run -i in -o out --dtype float relu#'float' is no type; there are f32 f64 i32 i64 u8 u32
+run -i in -o out rellu#unknown operation 'rellu'; did you mean 'relu'?
+run -i in -o out nothing-like-it#unknown operation 'nothing-like-it'
+run -i in -o out cast#'cast' needs a type (f32 f64 i32 i64 u8 u32)
+run -i in -o out 'cast f33'#'f33' is no type; there are f32 f64 i32 i64 u8 u32
+run -i in -o out 'where f32 1'#'where' needs a type (f32 f64 i32 i64 u8 u32) and two numbers
+run -i in -o out --verify=yes relu#option '--verify' doesn't allow an argument
+gen#-o OUT is needed
+gen -o#option requires an argument -- 'o'
+gen x -o y#unexpected 'x': there are options only
+gen -o y --bytes 13#13 is no whole number of f32 elements, of 4 bytes
+gen -o y --bytes 99999999999999999999#'99999999999999999999' is no size: bytes, from 0 to 2^63 - 1
+gen -o y --seed -1#'-1' is no number from 0 to 2^64 - 1
+info 0#unexpected '0': it describes all devices
+info --jason#unrecognized option '--jason'
+info --json=1#option '--json' doesn't allow an argument
+trace#the program to run is missing
+trace -o t.png -- true#'t.png' does not end in .html, .json, .svg, .csv or .txt
+trace --records 1e6 -- true#'1e6' is no number from 1 to 67108864
+trace --convert#option '--convert' requires an argument
+bench all#unexpected 'all': files are for --compare
+bench --svg#option '--svg' requires an argument
+bench --quick=3#option '--quick' doesn't allow an argument
+COMMANDS
 check "output that cannot be printed is a failure" \
     "$([ -c /dev/full ] || exit 0
     rc=0
