@@ -2,6 +2,16 @@ dnl SPDX-License-Identifier: MIT
 dnl The checks of this package. All of them leave the user's CFLAGS, LDFLAGS and LIBS as they were and
 dnl put what they find into variables of their own.
 
+dnl CLS_CHECK_BLANKS: refuses folders that libtool cannot install into. A source folder with blanks is refused by automake's
+dnl own check, unless its name is relative and has none.
+AC_DEFUN([CLS_CHECK_BLANKS], [
+for cls_dir in "$prefix" "$exec_prefix" "$bindir" "$libdir" "$includedir" "$datarootdir" "$datadir" "$mandir" "$docdir" \
+    "$pkgconfigdir"; do
+    AS_CASE([$cls_dir], [[*[\ \	]*]],
+        [AC_MSG_ERROR([libtool cannot install into a folder with a blank in its name: $cls_dir])])
+done
+])
+
 dnl CLS_CHECK_C11: fails unless the compiler takes C11 with atomics; sets STD_CFLAGS.
 AC_DEFUN([CLS_CHECK_C11], [
 AC_MSG_CHECKING([whether $CC takes -std=c11 and has atomics])

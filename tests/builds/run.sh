@@ -5,36 +5,36 @@
 #   BUILDS="fedora arch"   some of the rows below
 #
 # Each row is configured with warnings as errors in the folder builds/NAME, which stays when it fails. A row is a name
-# and the arguments of configure. Of each the library, the tool, an example and a white-box test are built and run.
+# and the arguments of configure. Of each the library, the tool, an example and some tests are built, and run.
 set -u
 . "$srcdir/tests/tap.sh"
-programs='examples/first tests/unit/test_double_free'
+tests='tests/unit/exports.sh tests/unit/static.sh tests/unit/test_double_free'
 failed=0
 jobs=$(nproc 2>/dev/null || echo 2)
 
+# build MAKE ARGUMENT...: in this folder.
 build() {
-    mkdir -p "builds/$1" && cd "builds/$1" || exit
-    {
-        shift
-        "$srcdir/configure" -q --enable-werror "$@" && ${MAKE:-make} -j"$jobs" tools/clstream $programs &&
-            for program in $programs; do "./$program" || exit; done
-    } >log 2>&1
+    make=$1
+    shift
+    "$srcdir/configure" -q --enable-werror "$@" && $make -j"$jobs" tools/clstream examples/first && ./examples/first &&
+        $make -j"$jobs" check-TESTS TESTS="$tests"
 }
 
-# Why a row cannot be tried here: its compiler is not there, or does not take the flags of its kind of processor.
+# Why a row cannot be tried here: its compiler or make is not there.
 untried() {
     for argument in "$@"; do
         case $argument in
-        CC=*)
-            compiler=${argument#CC=}
-            command -v "${compiler%% *}" >/dev/null || echo "no ${compiler%% *}"
+        CC=* | MAKE=*)
+            program=${argument#*=}
+            command -v "${program%% *}" >/dev/null || echo "no ${program%% *}"
             ;;
         esac
     done
 }
 
+# row NAME ARGUMENT...
 row() {
-    name=$1
+    name=$1 folder="builds/$1${blank:-}"
     shift
     case " ${BUILDS:-$name} " in
     *" $name "*) ;;
@@ -42,14 +42,19 @@ row() {
     esac
     why=$(untried "$@")
     [ -z "$why" ] || { skip "$name" "$why"; return; }
-    if (build "$name" "$@"); then
+    make=${MAKE:-make}
+    for argument in "$@"; do
+        case $argument in MAKE=*) make=${argument#MAKE=} ;; esac
+    done
+    mkdir -p "$folder"
+    if (cd "$folder" && build "$make" "$@" >log 2>&1); then
         check "$name" ""
-        rm -rf "builds/$name"
-    elif grep -qs 'compiler cannot create executables' "builds/$name/log"; then
-        skip "$name" "$CC does not take its flags"
-        rm -rf "builds/$name"
+        rm -rf "$folder"
+    elif grep -qs 'compiler cannot create executables' "$folder/log"; then
+        skip "$name" "the compiler does not take its flags"
+        rm -rf "$folder"
     else
-        check "$name" "$(grep -E 'error|warning|undefined|\*\*\*' "builds/$name/log" | head -n 20; tail -n 5 "builds/$name/log")"
+        check "$name" "$(grep -E 'error|warning|undefined|^FAIL|\*\*\*' "$folder/log" | head -n 20; tail -n 5 "$folder/log")"
         failed=1
     fi
 }
@@ -74,9 +79,12 @@ row static --disable-shared CFLAGS=-O2
 row O0 CFLAGS=-O0
 row Og CFLAGS=-Og
 row gnu17 CC="$CC -std=gnu17"
-row gnu23 CC="$CC" CFLAGS='-O1 -std=gnu2x'
+row gnu23 CFLAGS='-O1 -std=gnu2x'
 row clang CC=clang CFLAGS=-O2
 row clang-debug CC=clang CFLAGS=-O0
 row clang-lto CC=clang CFLAGS='-O2 -flto' LDFLAGS=-fuse-ld=lld
+row bsd-make MAKE=bmake CFLAGS=-O0
+blank=' with a blank'
+row blank --disable-lto CFLAGS=-O0
 finish
 exit $failed

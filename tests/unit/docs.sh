@@ -11,7 +11,7 @@ LC_ALL=C
 export LC_ALL
 
 # The headers without their comments but with their macros.
-for path in $(header_paths); do
+header_paths | while read -r path; do
     echo "#include \"$path\""
 done >"$dir/all.c"
 errors=$($CC -E -dD -P $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" "$dir/all.c" \
@@ -51,7 +51,7 @@ for page in README.md doc/batch.md doc/design.md doc/guide.md doc/performance.md
     check "what $page links to is there" "$(dead_links "$srcdir/$page")"
 done
 
-not_referenced=$(for path in $(header_paths); do
+not_referenced=$(header_paths | while read -r path; do
     name=$(basename "$path" .h)
     [ "$name" = clstream ] || grep -q "@addtogroup clstream_$name\$" "$srcdir/doc/reference.dox" || echo "$path"
 done)

@@ -10,7 +10,7 @@ LC_ALL=C
 export LC_ALL
 
 # A declaration is what follows CLS_API's attribute; its name is the word before the first parenthesis.
-for path in $(header_paths); do
+header_paths | while read -r path; do
     echo "#include \"$path\""
 done >"$dir/all.c"
 errors=$($CC -E -P $OPENCL_CFLAGS -I"$top_builddir/include" -I"$srcdir/include" "$dir/all.c" \

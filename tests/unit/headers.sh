@@ -48,7 +48,7 @@ for header in $HEADERS; do
 done
 
 sized_structs() {
-    for header in $(header_paths); do cat "$header"; done |
+    header_paths | while read -r header; do cat "$header"; done |
         sed -n 's/^ *size_t size; .*sizeof(\(cls_[a-z_]*\)).*/\1/p'
 }
 not_tried=$(sized_structs | while read -r type; do

@@ -168,7 +168,7 @@ inside_views() {
 
 # OpenCL's types are named by one public header.
 opencl_types_in_headers() {
-    for file in $(header_paths); do
+    header_paths | while read -r file; do
         [ "$(basename "$file")" = opencl.h ] && continue
         code_of "$file" | grep -E '(^|[^A-Za-z0-9_])(cl_[a-z]+|CL/)' | sed "s,^,$file:,"
     done
