@@ -7,9 +7,11 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/text.h"
 #include "base/text_file.h"
 #include "command/parameters.h"
 #include "driver/program.h"
+#include "driver/source_include.h"
 #include "driver/source_words.h"
 #include "stream/command.h"
 #include "stream/context.h"
@@ -121,7 +123,11 @@ cls_status cls_program_load(cls_context context, const char *path, const char *o
     cls_status status = text_file_read(path, &source);
     if (status)
         return status;
-    status = cls_program_from_source(context, source, path, options, out);
+    struct text whole = {0};
+    status = source_include(path, source, &whole);
+    if (!status)
+        status = cls_program_from_source(context, whole.bytes, path, options, out);
+    free(whole.bytes);
     free(source);
     return status;
 }

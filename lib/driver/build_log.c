@@ -9,31 +9,44 @@
 
 #define UNLOCATED "<kernel>:"
 
-/* The file and line that the first line of the source gives to the second. */
-static bool first_directive(const char *source, long *line, const char **file, int *length) {
-    int start = 0;
-    if (sscanf(source, "#line %ld \"%n", line, &start) != 1 || !start)
-        return false;
-    *file = source + start;
-    *length = (int)strcspn(*file, "\"\n");
-    return true;
+/* Where a line of the source comes from, as its last #line directive says. */
+struct origin {
+    long line;
+    const char *file;
+    int length; /* of the file's name */
+};
+
+/* Finds the origin of the line with this number, from 1; false where no directive comes before it. */
+static bool find_origin(const char *source, long number, struct origin *out) {
+    bool known = false;
+    for (long at = 1; at < number && *source; at++) {
+        int start = 0;
+        if (known)
+            out->line++;
+        if (sscanf(source, "#line %ld \"%n", &out->line, &start) == 1 && start) {
+            known = true;
+            out->file = source + start;
+            out->length = (int)strcspn(out->file, "\"\n");
+        }
+        source += strcspn(source, "\n");
+        source += *source == '\n';
+    }
+    return known;
 }
 
 char *build_log_located(const char *log, const char *source) {
     struct text text = {0};
-    const char *file = NULL, *found;
-    long first = 0;
-    int length = 0;
-    bool known = first_directive(source, &first, &file, &length);
-    while (known && (found = strstr(log, UNLOCATED)) != NULL) {
+    const char *found;
+    while ((found = strstr(log, UNLOCATED)) != NULL) {
+        struct origin origin = {0};
         char *end;
         const char *digits = found + strlen(UNLOCATED);
         long line = strtol(digits, &end, 10);
         text_append(&text, log, (size_t)(found - log));
-        if (end == digits || line < 2)
+        if (end == digits || !find_origin(source, line, &origin))
             text_append(&text, found, (size_t)(end - found));
         else
-            text_printf(&text, "%.*s:%ld", length, file, first + line - 2);
+            text_printf(&text, "%.*s:%ld", origin.length, origin.file, origin.line);
         log = end;
     }
     text_append(&text, log, strlen(log));

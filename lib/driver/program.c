@@ -11,6 +11,7 @@
 #include "driver/cache_claim.h"
 #include "driver/program_disk.h"
 #include "driver/serial.h"
+#include "driver/source_include.h"
 #include "driver/status.h"
 
 static cls_status no_memory(void) {
@@ -18,18 +19,11 @@ static cls_status no_memory(void) {
 }
 
 /* The line directive gives the compiler's messages the file's name. */
-static void append_line_directive(struct text *text, const char *name) {
-    text_printf(text, "#line 1 \"");
-    for (const char *at = name ? name : "source.cl"; *at; at++)
-        text_printf(text, "%s%c", *at == '"' || *at == '\\' ? "\\" : "", *at == '\n' ? ' ' : *at);
-    text_printf(text, "\"\n");
-}
-
 static void append_source(struct text *text, const struct program_spec *spec) {
     const char *at = spec->source;
     at += strspn(at, " \t\r\n");
     if (strncmp(at, "#line", 5) != 0)
-        append_line_directive(text, spec->name);
+        append_line_directive(text, 1, spec->name ? spec->name : "source.cl");
     text_append(text, spec->source, strlen(spec->source));
 }
 

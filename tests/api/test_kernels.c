@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <clstream/mempool.h>
@@ -597,6 +598,80 @@ static void test_programs_load_from_files(void **state) {
     OK(cls_buffer_destroy(cells));
 }
 
+static void write_file(const char *folder, const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_not_equal(fputs(text, file), EOF);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* What a program's kernel `put`, loaded from the folder, writes; the program's own status in its place. */
+static uint32_t put_by(const char *folder, const char *name, const char *options) {
+    char path[256];
+    cls_program loaded;
+    cls_kernel kernel;
+    cls_buffer cells = rig_cells(1);
+    const cls_arg args[] = {cls_arg_buffer(cells)};
+    const cls_launch one = cls_launch_1d(1);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    cls_status status = cls_program_load(rig.context, path, options, &loaded);
+    uint32_t seen = (uint32_t)status;
+    if (!status) {
+        OK(cls_kernel_create(loaded, "put", &kernel));
+        OK(cls_kernel_launch(kernel, &one, args, 1, NULL));
+        seen = rig_cell(cells, 0);
+        OK(cls_kernel_destroy(kernel));
+        OK(cls_program_destroy(loaded));
+    }
+    OK(cls_buffer_destroy(cells));
+    return seen;
+}
+
+static const char *const included_files[][2] = {
+    {"value.h", "#define VALUE 41\n"},
+    {"deep/once.h", "#pragma once\n#include \"../value.h\"\nconstant uint one = 1;\n"},
+    {"guarded.h", "#ifndef GUARDED\n#define GUARDED\n#include \"guarded.h\"\n"
+                  "#define ALSO 100\n#endif\n"},
+    {"broken.h", "\nuint broken(void) { return no_such_name; }\n"},
+    {"plain.cl", "#include \"value.h\"\nkernel void put(global uint *o) { o[0] = VALUE; }\n"},
+    {"all.cl", "/* of no effect here:\n#include \"broken.h\"\n*/\n"
+               "#if 0\n#include \"missing.h\"\n#include \"broken.h\"\n#endif\n"
+               "# include \"deep/once.h\" // once\n#include \"deep/once.h\"\n"
+               "#include \"guarded.h\"\n#include \"guarded.h\"\n"
+               "kernel void put(global uint *o) { o[0] = VALUE + one + ALSO; }\n"},
+    {"bad.cl", "#include \"value.h\"\n#include \"broken.h\"\n"
+               "kernel void put(global uint *o) { o[0] = broken(); }\n"},
+    {"missing.cl", "#include \"missing.h\"\nkernel void put(global uint *o) { o[0] = 1; }\n"},
+};
+enum { INCLUDED_FILES = sizeof included_files / sizeof *included_files };
+
+static void test_included_files_are_found_beside_the_program(void **state) {
+    (void)state;
+    char top[] = "/tmp/clstream-test-XXXXXX", folder[64], deep[80], path[256];
+    assert_non_null(mkdtemp(top));
+    snprintf(folder, sizeof folder, "%s/a b \"c\" 'd' \\e", top);
+    snprintf(deep, sizeof deep, "%s/deep", folder);
+    assert_int_equal(mkdir(folder, 0700) | mkdir(deep, 0700), 0);
+    for (int i = 0; i < INCLUDED_FILES; i++)
+        write_file(folder, included_files[i][0], included_files[i][1]);
+    assert_int_equal(put_by(folder, "plain.cl", NULL), 41);
+    assert_int_equal(put_by(folder, "all.cl", NULL), 142);
+    write_file(folder, "value.h", "#define VALUE 51\n");
+    assert_int_equal(put_by(folder, "plain.cl", NULL), 51);
+    assert_int_equal(put_by(folder, "bad.cl", NULL), (uint32_t)CLS_ERROR_BUILD_FAILED);
+    assert_non_null(strstr(cls_last_error_detail(), "broken.h"));
+    if (!rig_platform_is("Oclgrind"))
+        assert_non_null(strstr(cls_last_error_detail(), "broken.h:2"));
+    assert_int_equal(put_by(folder, "missing.cl", NULL), (uint32_t)CLS_ERROR_BUILD_FAILED);
+    for (int i = 0; i < INCLUDED_FILES; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, included_files[i][0]);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(deep) | rmdir(folder) | rmdir(top), 0);
+}
+
 /* No argument state is shared: threads launch one kernel with arguments of their own. */
 struct launches {
     cls_kernel kernel;
@@ -653,6 +728,7 @@ int main(void) {
         cmocka_unit_test(test_wrong_shapes_are_refused),
         cmocka_unit_test(test_build_errors_show_file_line_and_log),
         cmocka_unit_test(test_programs_load_from_files),
+        cmocka_unit_test(test_included_files_are_found_beside_the_program),
         cmocka_unit_test(test_threads_launch_one_kernel),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
