@@ -20,6 +20,7 @@ union value {
     void (*function)(void);
     size_t size;
     uint64_t ticks;
+    double factor;
     unsigned count;
     int number;
     cls_array array;

@@ -18,6 +18,13 @@ static void bad_none(const struct arg *arg, unsigned slot, struct bad_list *list
     (void)list;
 }
 
+/* Not 0, with which an operand may not be looked at. */
+static union value good_factor(const struct arg *arg, unsigned slot) {
+    (void)arg;
+    (void)slot;
+    return (union value){.factor = 1};
+}
+
 union value good_zero(const struct arg *arg, unsigned slot) {
     union value value;
     (void)arg;
@@ -351,6 +358,7 @@ const struct kind scalar_kinds[] = {
     {"callback_fn", good_function, bad_pointer, NULL},
     {"capacity", good_bytes, bad_capacity, NULL},
     {"command_kind", good_one, bad_command_kind, NULL},
+    {"factor", good_factor, bad_none, NULL},
     {"device", good_device, bad_device, NULL},
     {"dtype", good_dtype, bad_dtype, NULL},
     {"export", good_text, bad_export, NULL},
