@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/at_exit.h"
+#include "base/clock.h"
 #include "base/process.h"
 #include "driver/quirk.h"
 #include "driver/warm.h"
@@ -16,11 +17,16 @@
 enum { REGISTERED_EARLY = 1, REGISTERED_LATE = 2 };
 ASKED static _Atomic int registered;
 
+static const uint64_t PATIENCE_NS = 5 * CLOCK_SECOND;
+
+/* In a process that does not use the library, threads may be about to. */
 static void at_exit(void) {
+    if (process_check())
+        return;
     if (process_uses())
         hooks.at_exit();
     else
-        at_exit_close(0); /* threads may be about to use it */
+        at_exit_close(clock_now_ns() + PATIENCE_NS);
 }
 
 /* Nothing else calls it, but this file is linked wherever streams are. */
