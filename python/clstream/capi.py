@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: MIT
+"""The C library through ctypes: prototypes, structs, and errors as exceptions.
+
+`call("cls_stream_create", ...)` calls a function that returns a cls_status, and raises Error if it fails. ctypes drops
+the interpreter's lock during a call, so a thread that waits in the library stops no other.
+"""
+import ctypes
+import ctypes.util
+import enum
+import os
+
+from ctypes import c_char, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint64, c_void_p
+
+FOREVER = 2**64 - 1
+
+
+class Array(ctypes.Structure):
+    _fields_ = [("buffer", c_void_p), ("dtype", c_int), ("offset", c_size_t), ("count", c_size_t)]
+
+
+class Matrix(ctypes.Structure):
+    _fields_ = [("buffer", c_void_p), ("dtype", c_int), ("offset", c_size_t), ("rows", c_size_t),
+                ("columns", c_size_t), ("ld", c_size_t), ("stride", c_size_t)]
+
+
+class Launch(ctypes.Structure):
+    _fields_ = [("dims", c_uint), ("global", c_size_t * 3), ("local", c_size_t * 3)]
+
+
+class Part(ctypes.Structure):
+    _fields_ = [("buffer", c_void_p), ("offset", c_size_t)]
+
+
+class ArgUnion(ctypes.Union):
+    _fields_ = [("buffer", c_void_p), ("part", Part), ("pointer", c_void_p), ("bytes", ctypes.c_ubyte * 16)]
+
+
+class Arg(ctypes.Structure):
+    _fields_ = [("kind", c_int), ("access", c_int), ("type", c_int), ("size", c_size_t), ("u", ArgUnion)]
+
+
+class Sized(ctypes.Structure):
+    """A struct that begins with its size. The library takes one of an older header, so fields that are missing at the
+    end of a class here have their defaults."""
+
+    def __init__(self, **fields):
+        super().__init__(size=ctypes.sizeof(self), **fields)
+
+
+class ContextConfig(Sized):
+    _fields_ = [("size", c_size_t), ("device", c_char_p)]
+
+
+class StreamConfig(Sized):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("priority", c_int), ("order", c_int), ("wait", c_int),
+                ("timing", c_int), ("max_in_flight", c_uint), ("fifo_limit", c_size_t)]
+
+
+class StreamInfo(Sized):
+    _fields_ = [("size", c_size_t), ("name", c_char * 64), ("context", c_void_p), ("priority", c_int)]
+
+
+class EventConfig(Sized):
+    _fields_ = [("size", c_size_t), ("timed", c_int)]
+
+
+class TimelineConfig(Sized):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("initial", c_uint64), ("signaller", c_void_p)]
+
+
+class DeviceInfo(Sized):
+    _fields_ = [("size", c_size_t), ("type", c_int), ("name", c_char * 128), ("vendor", c_char * 128),
+                ("platform", c_char * 128), ("version", c_char * 128), ("driver_version", c_char * 128),
+                ("global_memory", c_uint64), ("max_allocation", c_uint64), ("local_memory", c_uint64),
+                ("compute_units", ctypes.c_uint32), ("max_work_group", ctypes.c_uint32),
+                ("base_align", ctypes.c_uint32), ("has_fp64", c_int), ("unified_memory", c_int)]
+
+
+class GemmConfig(Sized):
+    _fields_ = [("size", c_size_t), ("transpose_a", c_int), ("transpose_b", c_int), ("alpha", c_double),
+                ("beta", c_double), ("batches", c_size_t)]
+
+
+class ValueInfo(Sized):
+    _fields_ = [("size", c_size_t), ("dtype", c_int), ("count", c_size_t), ("is_scalar", c_int),
+                ("is_result", c_int)]
+
+
+#: C's name of each struct, for the test that compares the layouts.
+STRUCTS = {
+    "cls_array": Array, "cls_matrix": Matrix, "cls_launch": Launch, "cls_arg": Arg, "cls_context_config": ContextConfig,
+    "cls_stream_config": StreamConfig, "cls_stream_info": StreamInfo, "cls_event_config": EventConfig,
+    "cls_timeline_config": TimelineConfig, "cls_device_info": DeviceInfo, "cls_gemm_config": GemmConfig,
+    "cls_value_info": ValueInfo,
+}
+
+CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_void_p)
+FOREIGN = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
+
+# One letter for each parameter: p any pointer or handle, s a string, z size_t, i int or enum, u unsigned, q uint64_t,
+# d double, A an array, M a matrix. Behind a colon: what is returned, if it is no status.
+PROTOTYPES = """
+cls_status_string i:s   cls_last_error_detail :s   cls_last_error_code :i   cls_version_string :s
+cls_device_count p   cls_device_get_info zp   cls_device_find sp
+cls_context_create pp   cls_context_destroy p   cls_context_default p   cls_context_default_stream pp
+cls_context_get_device pp   cls_context_synchronize p   cls_context_explain ppzp
+cls_stream_create ppp   cls_stream_destroy p   cls_stream_query p   cls_stream_synchronize p   cls_stream_wait pq
+cls_stream_reset p   cls_stream_wait_event pp   cls_stream_add_callback ppp   cls_stream_get_info pp
+cls_host_function_fail s
+cls_timeline_create pp   cls_timeline_destroy p   cls_timeline_signal pq   cls_timeline_query pq
+cls_timeline_wait pqq   cls_stream_signal_timeline ppq   cls_stream_wait_timeline ppq
+cls_event_create ppp   cls_event_destroy p   cls_event_record pp   cls_event_query p   cls_event_synchronize p
+cls_event_wait pq   cls_event_elapsed ppp
+cls_buffer_create pzp   cls_buffer_destroy p   cls_buffer_get_size pp   cls_malloc_async pzp
+cls_host_alloc pzp   cls_host_free p
+cls_copy_h2d_async pzpzp   cls_copy_d2h_async ppzzp   cls_copy_d2h ppzzp   cls_copy_d2d_async pzpzzp
+cls_fill_async pzzpzp
+cls_cast_async AAp   cls_where_async AAAAp   cls_unary_async iAAp   cls_unary_param_async iAAdp
+cls_binary_async iAAAp   cls_reduce iApp   cls_reduce_result_dtype iip   cls_dot AApp
+cls_unary_op_name i:s   cls_unary_param_op_name i:s   cls_binary_op_name i:s   cls_reduce_op_name i:s
+cls_gemm_async MMMpp   cls_blas_available :i
+cls_program_from_source psssp   cls_program_load pssp   cls_program_destroy p
+cls_kernel_create psp   cls_kernel_destroy p   cls_kernel_launch_async pppup
+cls_batch_create ppp   cls_batch_destroy p   cls_batch_upload ppizp   cls_batch_array pAp   cls_batch_scalar pipp
+cls_batch_bind_upload pqp   cls_batch_bind_array pqA   cls_batch_bind_scalar pqp
+cls_batch_unary piqp   cls_batch_unary_param piqdp   cls_batch_binary piqqp   cls_batch_where pqqqp
+cls_batch_cast pqip   cls_batch_reduce piqp   cls_batch_dot pqqp   cls_batch_gemm pqqzzzpp
+cls_batch_keep pq   cls_batch_store pqA   cls_batch_execute_async pp   cls_batch_read pqp
+cls_batch_get_value pqp   cls_batch_get_source pupzp
+cls_context_wrap ppp   cls_buffer_wrap ppp   cls_stream_wrap ppp   cls_context_get_cl ppp   cls_buffer_get_cl pp
+cls_event_get_cl pp   cls_event_wait_cl pqp   cls_stream_wait_cl pp   cls_stream_foreign_async pspp
+"""
+
+_LETTERS = {"p": c_void_p, "s": c_char_p, "z": c_size_t, "i": c_int, "u": c_uint, "q": c_uint64, "d": c_double,
+            "A": Array, "M": Matrix}
+
+
+def prototypes():
+    """The table as (name, parameters, result); the result is "i" for a status."""
+    words = PROTOTYPES.split()
+    for name, types in zip(words[::2], words[1::2]):
+        parameters, _, result = types.partition(":")
+        yield name, parameters, result or "i"
+
+
+def _load():
+    path = os.environ.get("CLSTREAM_LIBRARY") or ctypes.util.find_library("clstream") or "libclstream.so.0"
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"the shared library of clStream was not found ({error}): install it, or set "
+                          "CLSTREAM_LIBRARY to the path of libclstream.so") from None
+    for name, parameters, result in prototypes():
+        function = getattr(library, name)
+        function.argtypes = [_LETTERS[letter] for letter in parameters]
+        function.restype = _LETTERS[result]
+    return library
+
+
+lib = _load()
+
+
+def _statuses():
+    names = {"SUCCESS": 0, "NOT_READY": 1}
+    for value in range(-1, -1000, -1):
+        name = lib.cls_status_string(value).decode()
+        if not name.startswith("CLS_ERROR_"):
+            break
+        names[name[len("CLS_"):]] = value
+    return enum.IntEnum("Status", names)
+
+
+Status = _statuses()
+Status.__doc__ = "What a call of the C library returned."
+
+
+class Error(RuntimeError):
+    """A call that failed: `status` (a Status), `detail` (in words), `code` (the OpenCL driver's, or 0)."""
+
+    def __init__(self, status):
+        self.status = Status(status)
+        self.detail = lib.cls_last_error_detail().decode(errors="replace")
+        self.code = lib.cls_last_error_code()
+        super().__init__(f"CLS_{self.status.name}: {self.detail}")
+
+
+def check(status):
+    """Raises Error unless the status is that of a success."""
+    if status:
+        raise Error(status)
+
+
+def call(name, *args):
+    check(getattr(lib, name)(*args))
+
+
+def unless(pending, name, *args):
+    """Calls a function that asks or waits: False if it returns `pending`."""
+    status = getattr(lib, name)(*args)
+    if status == pending:
+        return False
+    check(status)
+    return True
+
+
+def make(name, *args, type=c_void_p):
+    """Calls a function whose last parameter receives its result, and returns that."""
+    out = type()
+    call(name, *args, ctypes.byref(out))
+    return out.value
+
+
+def text_of(name, *args):
+    """Calls a function with the text parameters of snprintf, and returns the text."""
+    length, size = c_size_t(), 0
+    while True:
+        buffer = ctypes.create_string_buffer(size) if size else None
+        call(name, *args, buffer, size, ctypes.byref(length))
+        if length.value < size:
+            return buffer.value.decode(errors="replace")
+        size = length.value + 1
+
+
+def nanoseconds(seconds):
+    """A timeout of the C functions; None is no limit."""
+    if seconds is None:
+        return FOREVER
+    return max(0, min(int(seconds * 1e9), FOREVER - 1))
+
+
+class Handle:
+    """The owner of a handle of the library, destroyed with the object or by close()."""
+
+    _destroy = ""
+    _handle = None
+
+    def __init__(self, handle, owned=True):
+        self._handle = handle
+        self._owned = owned
+
+    @property
+    def handle(self):
+        """The handle, as the C functions take it."""
+        if self._handle is None:
+            raise ValueError(f"this {type(self).__name__} is closed")
+        return self._handle
+
+    def close(self):
+        """Destroys the handle; submitted work still completes."""
+        handle, self._handle = self._handle, None
+        if handle and self._owned:
+            getattr(lib, self._destroy)(handle)
+
+    def __del__(self):
+        self.close()

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Kernels of your own."""
+import ctypes
+
+import numpy
+
+from . import capi
+from .arrays import Array, Buffer
+from .capi import call, make
+from .streams import default_context, stream_of
+
+_BUFFER, _VALUE, _LOCAL, _PART = range(4)
+_TYPES = {"f": 2, "i": 1, "u": 1}  # cls_arg_type by NumPy's kind
+
+
+class Local:
+    """__local memory as a kernel's argument, by its size in bytes."""
+
+    def __init__(self, nbytes):
+        self.nbytes = nbytes
+
+
+class Program(capi.Handle):
+    """A built program, from OpenCL C or from a file (Program.load)."""
+
+    _destroy = "cls_program_destroy"
+
+    def __init__(self, source, name=None, options=None, context=None):
+        self.context = context or default_context()
+        super().__init__(make("cls_program_from_source", self.context.handle, source.encode(), name and name.encode(),
+                              options and options.encode()))
+
+    @classmethod
+    def load(cls, path, options=None, context=None):
+        """Builds a .cl file."""
+        program = cls.__new__(cls)
+        program.context = context or default_context()
+        capi.Handle.__init__(program, make("cls_program_load", program.context.handle, str(path).encode(),
+                                           options and options.encode()))
+        return program
+
+    def kernel(self, name):
+        """The kernel of this name."""
+        return Kernel(make("cls_kernel_create", self.handle, name.encode()), self.context)
+
+
+class Kernel(capi.Handle):
+    """A kernel. Calling it launches it; arguments belong to a launch, so threads may share a kernel."""
+
+    _destroy = "cls_kernel_destroy"
+
+    def __init__(self, handle, context):
+        self.context = context
+        super().__init__(handle)
+
+    def __call__(self, size, *args, local=None, stream=None):
+        """Submits a launch of `size` work-items, a number or up to three, in groups of `local`. An argument is an
+        Array, a Buffer, a NumPy scalar or a NumPy array of no axes (a value of exactly its type), bytes (a struct),
+        Local, or None (a null pointer)."""
+        launch, held = capi.Launch(), []
+        sizes = (size,) if isinstance(size, int) else tuple(size)
+        locals_ = () if local is None else (local,) if isinstance(local, int) else tuple(local)
+        if not 1 <= len(sizes) <= 3 or len(locals_) not in (0, len(sizes)):
+            raise ValueError(f"a size of {len(sizes)} dimensions, and a local size of {len(locals_)}")
+        launch.dims = len(sizes)
+        getattr(launch, "global")[:] = [*sizes, 1, 1][:3]
+        launch.local[:] = [*locals_, 1, 1][:3] if locals_ else [0, 0, 0]
+        list_ = (capi.Arg * max(1, len(args)))()
+        for i, (out, value) in enumerate(zip(list_, args)):
+            _set(out, value, i, held)
+        call("cls_kernel_launch_async", self.handle, ctypes.byref(launch), list_, len(args),
+             stream_of(stream, self.context))
+
+
+def _set(out, value, position, held):
+    if value is None or isinstance(value, Buffer):
+        out.kind, out.u.buffer = _BUFFER, value.handle if value else None
+    elif isinstance(value, Array):
+        size = value.dtype.itemsize
+        if value.offset:
+            out.kind, out.size = _PART, value.nbytes
+            out.u.part = capi.Part(value.buffer.handle, value.offset * size)
+        else:
+            out.kind, out.u.buffer = _BUFFER, value.buffer.handle
+    elif isinstance(value, Local):
+        out.kind, out.size = _LOCAL, value.nbytes
+    elif isinstance(value, (numpy.generic, bytes)) or isinstance(value, numpy.ndarray) and value.ndim == 0:
+        content = value if isinstance(value, bytes) else value.tobytes()
+        out.kind, out.size = _VALUE, len(content)
+        out.type = 0 if isinstance(value, bytes) else _TYPES.get(value.dtype.kind, 0)
+        if len(content) <= 16:
+            ctypes.memmove(out.u.bytes, content, len(content))
+        else:
+            held.append(ctypes.create_string_buffer(content, len(content)))  # read during the call
+            out.u.pointer = ctypes.addressof(held[-1])
+    else:
+        raise TypeError(f"argument {position} is {type(value).__name__}: pass an Array or Buffer, or a number with its "
+                        "type, such as numpy.float32(2)")

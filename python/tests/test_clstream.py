@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: MIT
+"""The Python package, with NumPy as the reference."""
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import clstream as cs
+import numpy as np
+
+try:
+    import pyopencl
+except ImportError:
+    pyopencl = None
+
+FP64 = bool(cs.default_context().device["has_fp64"])
+TYPES = [np.dtype(name) for name in ("float32", "float64", "int32", "int64", "uint8", "uint32")
+         if FP64 or name != "float64"]
+FLOATS = [dtype for dtype in TYPES if dtype.kind == "f"]
+
+
+def samples(dtype, count=1000, seed=1):
+    generator = np.random.default_rng(seed)
+    if dtype.kind == "f":
+        return generator.uniform(-4, 4, count).astype(dtype)
+    low = 0 if dtype.kind == "u" else -100
+    return generator.integers(low, 100, count).astype(dtype)
+
+
+class Arrays(unittest.TestCase):
+    def test_round_trips(self):
+        for dtype in TYPES:
+            host = samples(dtype).reshape(10, 100)
+            array = cs.to_device(host)
+            self.assertEqual((array.shape, array.dtype, array.nbytes), (host.shape, host.dtype, host.nbytes))
+            np.testing.assert_array_equal(array.to_host(), host)
+            np.testing.assert_array_equal(np.asarray(array), host)
+        np.testing.assert_array_equal(cs.to_device(np.array([True, False])).to_host(), [1, 0])
+        with self.assertRaises(TypeError):
+            cs.to_device(np.zeros(3, np.float16))
+
+    def test_what_is_not_dense_is_copied_first(self):
+        host = np.arange(24, dtype=np.int32).reshape(4, 6)
+        np.testing.assert_array_equal(cs.to_device(host.T).to_host(), host.T)
+        np.testing.assert_array_equal(cs.to_device(host[::2, 1::3]).to_host(), host[::2, 1::3])
+
+    def test_views(self):
+        host = np.arange(24, dtype=np.float32).reshape(4, 3, 2)
+        array = cs.to_device(host)
+        np.testing.assert_array_equal(array[1].to_host(), host[1])
+        np.testing.assert_array_equal(array[-1][2].to_host(), host[-1][2])
+        np.testing.assert_array_equal(array[1:3].to_host(), host[1:3])
+        np.testing.assert_array_equal(array[3:1].to_host(), host[3:1])
+        np.testing.assert_array_equal(array.reshape(-1, 8).to_host(), host.reshape(-1, 8))
+        self.assertEqual(array[2].fill(7).to_host().tolist(), [[7, 7]] * 3)
+        np.testing.assert_array_equal(array.to_host()[2], np.full((3, 2), 7))
+        self.assertRaises(IndexError, lambda: array[4])
+        self.assertRaises(IndexError, lambda: array[::2])
+        self.assertRaises(ValueError, array.reshape, 5, 5)
+
+    def test_host_arrays_that_do_not_fit(self):
+        array = cs.zeros(4)
+        self.assertRaises(ValueError, array.to_host, np.empty(5, np.float32))
+        self.assertRaises(ValueError, array.to_host, np.empty(4, np.float64))
+        self.assertRaises(ValueError, array.to_host, np.empty(8, np.float32)[::2])
+        self.assertRaises(ValueError, array.upload_async, np.empty(3, np.float32))
+
+    def test_memory_of_an_upload_is_kept(self):
+        gate = cs.Timeline()
+        stream = cs.Stream()
+        stream.wait_timeline(gate, 1)
+        array = cs.empty(1000, stream=stream)
+        array.upload_async(np.full(1000, 5, np.float32), stream)
+        gc.collect()
+        np.full(1000, 6, np.float32)
+        gate.signal(1)
+        self.assertEqual(array.sum(stream), 5000)
+
+    def test_pinned(self):
+        host = cs.pinned((3, 4), np.int32)
+        host[:] = np.arange(12).reshape(3, 4)
+        part = host[1:]
+        np.testing.assert_array_equal((cs.to_device(part) + 1).to_host(), part + 1)
+        del host
+        gc.collect()
+        self.assertEqual(part.sum(), sum(range(4, 12)))
+
+
+class Operations(unittest.TestCase):
+    def test_casts(self):
+        with np.errstate(invalid="ignore"):
+            for source in TYPES:
+                for target in TYPES:
+                    host = samples(source)
+                    if source.kind == "f":
+                        host[:4] = [np.nan, np.inf, -np.inf, 3e9]
+                    expected = host
+                    if target.kind != "f":  # saturated, truncated, NaN is 0
+                        info = np.iinfo(target)
+                        expected = np.array([0 if x != x else min(max(int(x) if abs(x) != np.inf else
+                                             (info.max if x > 0 else info.min), info.min), info.max) for x in host])
+                    np.testing.assert_array_equal(cs.to_device(host).astype(target).to_host(),
+                                                  expected.astype(target), f"{source} to {target}")
+
+    def test_unary(self):
+        references = {"exp": np.exp, "sin": np.sin, "tanh": np.tanh, "ceil": np.ceil, "floor": np.floor, "abs": np.abs,
+                      "sqr": np.square, "relu": lambda x: np.maximum(x, 0), "sign": np.sign,
+                      "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
+        for dtype in FLOATS:
+            host = samples(dtype)
+            for name, reference in references.items():
+                result = getattr(cs, name)(cs.to_device(host))
+                np.testing.assert_allclose(result.to_host(), reference(host), 1e-5, 1e-6, err_msg=name)
+        x = cs.to_device(samples(TYPES[0]))
+        self.assertIs(cs.relu(x, out=x), x)
+        np.testing.assert_array_equal(x.to_host(), np.maximum(samples(TYPES[0]), 0))
+        np.testing.assert_allclose(cs.leaky_relu(cs.to_device(np.float32([-2, 2])), 0.5).to_host(), [-1, 2])
+        self.assertRaises(ValueError, cs.unary, "no such", x)
+        with self.assertRaises(cs.Error) as caught:
+            cs.exp(cs.zeros(3, np.int32))
+        self.assertEqual(caught.exception.status, cs.Status.ERROR_TYPE_MISMATCH)
+
+    def test_operators(self):
+        for dtype in TYPES:
+            a, b = samples(dtype, seed=2), samples(dtype, seed=3)
+            b[b == 0] = 1
+            x, y = cs.to_device(a), cs.to_device(b)
+            for name in ("__add__", "__sub__", "__mul__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
+                np.testing.assert_array_equal(getattr(x, name)(y).to_host(), getattr(a, name)(b), f"{dtype} {name}")
+            np.testing.assert_array_equal((2 * x + 1).to_host(), 2 * a + dtype.type(1))
+            np.testing.assert_array_equal((x - 1).to_host(), a - dtype.type(1))
+        a = samples(FLOATS[0])
+        x = cs.to_device(a)
+        np.testing.assert_allclose((1 / (x + 5)).to_host(), 1 / (a + 5), 1e-6)
+        np.testing.assert_allclose((3 - x / 2).to_host(), 3 - a / 2, 1e-6)
+        np.testing.assert_allclose((abs(x) ** 1.5).to_host(), np.abs(a) ** 1.5, 1e-5)
+        np.testing.assert_array_equal(cs.where(x > 0, x, -x).to_host(), np.abs(a))
+        self.assertRaises(ValueError, lambda: x + cs.zeros(3))
+        big = np.int64([2**53 + 1, -5])
+        np.testing.assert_array_equal((cs.to_device(big) + (2**53 + 1)).to_host(), big + (2**53 + 1))
+        np.testing.assert_array_equal((7 - cs.to_device(big) * -3).to_host(), 7 - big * -3)
+        self.assertRaises(TypeError, lambda: cs.to_device(big) * 2.5)
+
+    def test_reductions(self):
+        for dtype in TYPES:
+            host = samples(dtype)
+            x = cs.to_device(host)
+            self.assertEqual((x.min(), x.max(), x.argmax()), (host.min(), host.max(), host.argmax()))
+            np.testing.assert_allclose(x.sum(), host.sum(dtype=np.float64), 1e-5, 1e-3)
+            if FP64 or dtype.kind == "f":
+                np.testing.assert_allclose(x.mean(), host.mean(dtype=np.float64), 1e-5, 1e-5)
+            np.testing.assert_allclose(x.dot(x), (host.astype(np.float64) ** 2).sum(), 1e-5)
+        self.assertEqual(cs.to_device(np.int32([2**31 - 1] * 3)).sum(), 3 * (2**31 - 1))
+
+    def test_products(self):
+        if not cs.lib.cls_blas_available():
+            self.skipTest("the library was built without CLBlast")
+        a, b = samples(FLOATS[0], 12).reshape(3, 4), samples(FLOATS[0], 20, 5).reshape(4, 5)
+        x, y = cs.to_device(a), cs.to_device(b)
+        np.testing.assert_allclose((x @ y).to_host(), a @ b, 1e-4, 1e-5)
+        np.testing.assert_allclose(cs.gemm(y, x, transpose_a=True, transpose_b=True).to_host(), b.T @ a.T, 1e-4, 1e-5)
+        out = cs.full((3, 5), 1)
+        np.testing.assert_allclose(cs.gemm(x, y, out, alpha=2, beta=3).to_host(), 2 * (a @ b) + 3, 1e-4, 1e-5)
+        self.assertRaises(ValueError, lambda: x @ cs.zeros(4))
+
+
+class Streams(unittest.TestCase):
+    def test_order(self):
+        first, second, gate = cs.Stream(name="first"), cs.Stream(), cs.Timeline()
+        self.assertEqual(first.name, "first")
+        first.wait_timeline(gate, 1)
+        x = cs.full(100, 2, stream=first)
+        event = first.record()
+        second.wait_event(event)
+        with second:
+            self.assertIs(cs.current_stream(), second)
+            y = x * 3
+        self.assertIsNone(cs.current_stream())
+        second.signal_timeline(gate, 2)
+        self.assertFalse(first.query() or event.query() or gate.query(1))
+        self.assertFalse(second.wait(0.001) or event.wait(0.001) or gate.wait(2, 0))
+        gate.signal(1)
+        self.assertTrue(gate.wait(2))
+        np.testing.assert_array_equal(y.to_host(stream=second), np.full(100, 6))
+        self.assertTrue(first.query() and event.query())
+        cs.default_context().synchronize()
+        self.assertIn("first", cs.default_context().explain())
+
+    def test_time(self):
+        stream = cs.Stream(timing=True)
+        start, end = cs.Event(timed=True), cs.Event(timed=True)
+        start.record(stream)
+        cs.zeros(1000, stream=stream)
+        end.record(stream)
+        stream.synchronize()
+        self.assertGreaterEqual(end.elapsed_since(start), 0)
+
+    def test_host_functions(self):
+        stream, seen = cs.Stream(), []
+        stream.launch_host(seen.append, 1)
+        stream.add_callback(lambda status, more: seen.append((status, more)), 2)
+        stream.synchronize()
+        self.assertEqual(seen, [1, (cs.Status.SUCCESS, 2)])
+
+        def fail():
+            raise OSError("the disk is full")
+        stream.launch_host(fail)
+        stream.launch_host(seen.append, "not run")
+        stream.add_callback(lambda status: seen.append(status))
+        with self.assertRaises(cs.Error) as caught:
+            stream.synchronize()
+        self.assertEqual(caught.exception.status, cs.Status.ERROR_COMMAND_FAILED)
+        self.assertIn("OSError: the disk is full", str(caught.exception))
+        self.assertEqual(seen[2:], [cs.Status.ERROR_COMMAND_FAILED])
+        stream.reset()
+        caught = []
+
+        def wait():
+            try:
+                stream.synchronize()
+            except cs.Error as error:
+                caught.append(error.status)
+        stream.launch_host(wait)
+        stream.synchronize()
+        self.assertEqual(caught, [cs.Status.ERROR_WOULD_DEADLOCK])
+
+    def test_threads(self):
+        results = [None] * 4
+
+        def work(i):
+            with cs.Stream():
+                x = cs.to_device(np.full(1000, i, np.float32))
+                for _ in range(20):
+                    x = x + 1
+                results[i] = x.sum()
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(results, [1000 * (i + 20) for i in range(4)])
+
+    def test_errors(self):
+        self.assertRaises(cs.Error, cs.Context, "no such device")
+        stream = cs.Stream()
+        stream.close()
+        stream.close()
+        self.assertRaises(ValueError, cs.zeros, 3, stream=stream)
+        with self.assertRaises(cs.Error) as caught:
+            cs.empty(2**60)
+        self.assertTrue(caught.exception.detail)
+
+    def test_exit_with_work_pending(self):
+        program = ("import time\nimport clstream as cs\nstream = cs.Stream()\nx = cs.zeros(100000, stream=stream)\n"
+                   "stream.launch_host(time.sleep, 0.2)\nstream.launch_host(print, 'called')\n")
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120)
+        self.assertEqual((done.returncode, done.stdout), (0, "called\n"), done.stderr)
+
+
+class Kernels(unittest.TestCase):
+    SOURCE = ("typedef struct { int a[5]; float b; } pair;\n"
+              "kernel void f(global float *x, float a, int b, pair p, local float *s, global float *none) {\n"
+              "    size_t i = get_global_id(0) + get_global_size(0) * get_global_id(1);\n"
+              "    s[0] = a; x[i] = s[0] * i + b + p.a[4] * p.b + (none != 0);\n}\n")
+
+    def test_launch(self):
+        kernel = cs.Program(self.SOURCE, "f.cl").kernel("f")
+        pair = np.array((list(range(5)), 0.5), [("a", np.int32, 5), ("b", np.float32)])
+        x = cs.zeros(6)
+        args = (np.float32(2), np.int32(-1), pair, cs.Local(4), None)
+        kernel((3, 2), x, *args, local=(1, 1))
+        np.testing.assert_array_equal(x.to_host(), [2 * i + 1 for i in range(6)])
+        kernel(6, x.buffer, *args, local=1)
+        align = cs.default_context().device["base_align"] // 4
+        part = cs.zeros(2 * align)
+        kernel(2, part[align:], *args, local=1)
+        np.testing.assert_array_equal(part.to_host()[align:align + 2], [1, 3])
+        self.assertRaises(TypeError, kernel, 6, x, 2.0)
+        self.assertRaises(cs.Error, kernel, 6, x)
+        self.assertRaises(cs.Error, kernel, 6, x, np.int64(2), *args[1:])
+        self.assertRaises(cs.Error, cs.Program("kernel void f() {}").kernel, "g")
+        with self.assertRaises(cs.Error) as caught:
+            cs.Program("no program")
+        self.assertEqual(caught.exception.status, cs.Status.ERROR_BUILD_FAILED)
+
+    def test_load(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "one.cl")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("kernel void one(global int *x) { x[get_global_id(0)] = 1; }")
+            x = cs.zeros(3, np.int32)
+            cs.Program.load(path).kernel("one")(3, x)
+            np.testing.assert_array_equal(x.to_host(), [1, 1, 1])
+
+
+class Batches(unittest.TestCase):
+    def test_chain(self):
+        host, other = samples(FLOATS[0]), samples(FLOATS[0], seed=9)
+        batch = cs.Batch()
+        x, bias = batch.upload(host), batch.array(cs.to_device(other))
+        y = ((x * 2).relu() + bias - 1).keep()
+        total = y.sum()
+        batch.execute()
+        expected = np.maximum(host * 2, 0) + other - np.float32(1)
+        np.testing.assert_allclose(y.read(), expected, 1e-6, 1e-6)
+        np.testing.assert_allclose(total.read(), expected.sum(dtype=np.float64), 1e-4)
+        self.assertIn("op_relu", batch.source())
+        batch.bind(x, other)
+        batch.execute(cs.Stream())
+        np.testing.assert_allclose(y.read(), np.maximum(other * 2, 0) + other - np.float32(1), 1e-6, 1e-6)
+        self.assertRaises(ValueError, batch.bind, x, other[:3])
+
+    def test_scalars_and_selection(self):
+        host = samples(FLOATS[0])
+        batch = cs.Batch()
+        x, limit = batch.upload(host), batch.scalar(np.float32(1))
+        out = cs.empty(host.shape)
+        batch.where(batch.binary("gt", x, limit), limit, x).store(out)
+        batch.execute()
+        np.testing.assert_array_equal(out.to_host(), np.minimum(host, 1))
+        batch.bind(limit, 2)
+        batch.execute()
+        np.testing.assert_array_equal(out.to_host(), np.minimum(host, 2))
+
+
+@unittest.skipUnless(pyopencl, "no pyopencl")
+class PyOpenCL(unittest.TestCase):
+    def test_objects_in_and_out(self):
+        theirs = pyopencl.Context([pyopencl.get_platforms()[0].get_devices()[0]])
+        queue = pyopencl.CommandQueue(theirs)
+        host = np.arange(8, dtype=np.float32)
+        memory = pyopencl.Buffer(theirs, pyopencl.mem_flags.COPY_HOST_PTR, hostbuf=host)
+        context = cs.Context.from_int_ptr(theirs.int_ptr, theirs.devices[0].int_ptr)
+        self.assertEqual((context.int_ptr, context.device_int_ptr), (theirs.int_ptr, theirs.devices[0].int_ptr))
+        stream = cs.Stream.from_int_ptr(queue.int_ptr, context)
+        x = cs.Array(cs.Buffer.from_int_ptr(memory.int_ptr, context), 8, np.float32)
+        y = cs.sqr(x, stream=stream)
+        back = np.empty(8, np.float32)
+        event = cs.Event(context)
+        event.record(stream)
+        done = pyopencl.Event.from_int_ptr(event.get_cl(), retain=False)
+        pyopencl.enqueue_copy(queue, back, pyopencl.Buffer.from_int_ptr(y.buffer.int_ptr), wait_for=[done])
+        np.testing.assert_array_equal(back, host * host)
+        marker = pyopencl.enqueue_marker(queue)
+        stream.wait_cl(marker.int_ptr)
+
+        def fill(pointer):
+            mine = pyopencl.CommandQueue.from_int_ptr(pointer)
+            pyopencl.enqueue_fill_buffer(mine, memory, np.float32(3), 0, 32)
+        stream.foreign(fill, "fill")
+        np.testing.assert_array_equal(x.to_host(stream=stream), [3] * 8)
+
+
+if __name__ == "__main__":
+    # Drivers write to the standard error.
+    unittest.main(testRunner=unittest.TextTestRunner(sys.stdout, verbosity=2))
