@@ -194,20 +194,21 @@ static void numbers_never_issued_are_refused(void **state) {
 struct poller {
     cls_async_coordinator coordinator;
     cls_status status;
+    sleeper uploader;
 };
 
 static void poll_for(void *arg) {
     struct poller *poller = arg;
     cls_completion done[4];
     size_t n;
-    nap_ms(50);
+    await_sleeper(&poller->uploader);
     poller->status = cls_async_coordinator_poll(poller->coordinator, done, 4, &n);
 }
 
 /* An upload waits on the host for the round before, whose download waits for somebody who asks the coordinator. */
 static void a_ring_that_waits_holds_nobody_up(void **state) {
     (void)state;
-    struct poller poller = {coordinator_make(), CLS_ERROR_UNSUPPORTED};
+    struct poller poller = {coordinator_make(), CLS_ERROR_UNSUPPORTED, 0};
     cls_async_coordinator c = poller.coordinator;
     cls_triple_buffer_config one = CLS_TRIPLE_BUFFER_CONFIG_INIT;
     struct step step = {NULL, 3, 1, 0};
@@ -222,6 +223,8 @@ static void a_ring_that_waits_holds_nobody_up(void **state) {
     what.arg = &step;
     what.slots = ring;
     for (unsigned i = 0; i < 2; i++) {
+        if (i)
+            sleeper_here(&poller.uploader);
         OK(cls_async_coordinator_queue_upload(c, &in[i], 4, cls_place_slots(ring), NULL, 0, NULL));
         OK(cls_async_coordinator_queue_compute(c, &what, NULL, 0, NULL));
         if (i == 0)

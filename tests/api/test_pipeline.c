@@ -456,20 +456,21 @@ static void failure_ends_the_iteration_and_reset_heals(void **state) {
 struct inquirer {
     cls_pipeline pipeline;
     cls_stream stream;
+    sleeper resetting;
     cls_status submitted, told, executed;
 };
 
 static void ask(void *arg) {
     struct inquirer *inquirer = arg;
     cls_pipeline_statistics statistics = CLS_PIPELINE_STATISTICS_INIT;
-    nap_ms(50);
+    await_sleeper(&inquirer->resetting);
     inquirer->executed = cls_pipeline_execute_iteration(inquirer->pipeline);
     inquirer->told = cls_pipeline_get_statistics(inquirer->pipeline, &statistics);
 }
 
 static void submit_another(void *arg) {
     struct inquirer *inquirer = arg;
-    nap_ms(50);
+    await_sleeper(&inquirer->resetting);
     inquirer->submitted = cls_stream_launch_host_async(inquirer->stream, ask, inquirer);
 }
 
@@ -486,6 +487,7 @@ static void reset_waits_for_who_asks_for_the_pipeline(void **state) {
     cls_pipeline_statistics statistics = CLS_PIPELINE_STATISTICS_INIT;
     add(pipeline, "inquires", NULL, NULL, stage_inquires, &inquirer);
     OK(cls_pipeline_execute_iteration(pipeline));
+    sleeper_here(&inquirer.resetting);
     OK(cls_pipeline_reset(pipeline));
     OK(inquirer.submitted);
     OK(inquirer.told);

@@ -345,17 +345,27 @@ struct uploaders {
     cls_triple_buffer ring;
     struct gate gates[2]; /* of the slots' downloads */
     _Atomic bool opened[2];
+    sleeper uploading[2];
+    _Atomic unsigned taken;
 };
 
 static bool upload_or_open(void *arg, unsigned i) {
     struct uploaders *all = arg;
     cls_slot slot;
-    if (i < 2)
-        return !cls_triple_buffer_upload_slot(all->ring, NULL, &slot) && all->opened[slot.index];
+    if (i < 2) {
+        sleeper_here(&all->uploading[i]);
+        const cls_status status = cls_triple_buffer_upload_slot(all->ring, NULL, &slot);
+        const bool well = !status && all->opened[slot.index];
+        all->taken++;
+        return well;
+    }
+    for (unsigned k = 0; k < 2; k++)
+        await_sleeper(&all->uploading[k]);
     for (unsigned k = 0; k < 2; k++) {
-        nap_ms(50);
         all->opened[k] = true;
         gate_open(&all->gates[k]);
+        while (all->taken <= k)
+            nap_ms(1);
     }
     return true;
 }
@@ -431,6 +441,7 @@ struct resetting {
     cls_triple_buffer ring;
     cls_stream stream;
     struct gate gate; /* of the second slot's work */
+    sleeper resetter;
     _Atomic unsigned taken, done;
 };
 
@@ -443,9 +454,11 @@ static void count_late(void *arg) {
 static bool reset_or_take(void *arg, unsigned i) {
     struct resetting *resetting = arg;
     cls_slot slot;
-    if (!i)
+    if (!i) {
+        sleeper_here(&resetting->resetter);
         return !cls_triple_buffer_reset(resetting->ring) && resetting->done == resetting->taken;
-    nap_ms(50);
+    }
+    await_sleeper(&resetting->resetter);
     while (!cls_triple_buffer_upload_slot(resetting->ring, resetting->stream, &slot)) {
         resetting->taken++;
         if (cls_stream_launch_host_async(resetting->stream, count_late, resetting) ||
