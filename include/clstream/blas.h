@@ -19,7 +19,8 @@
  * A factor of 0, in the type of the views, leaves its operand unread, as in BLAS: what undefined
  * memory holds, NaN too, does not reach the result. So with `alpha` 0, or an inner length of 0, a
  * product is beta times the output, and with `beta` 0 the output is only written. A call with no
- * element of output, or nothing to change, submits nothing.
+ * element of output, or nothing to change, submits nothing; one whose factors leave nothing to
+ * change still returns the stream's error.
  *
  * Sums are accumulated in the type of the views, in an order that depends on the device and the
  * shape. An element of a product with inner length k has an error of at most about k u times the

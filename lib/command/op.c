@@ -356,6 +356,11 @@ cls_status op_read_back(struct op_call *call, struct buffer *from, size_t offset
     return status ? status : stream_wait(call->stream, position, WAIT_FOREVER);
 }
 
+cls_status op_check_stream(const struct op_call *call) {
+    const struct failure *failure = stream_poison(call->stream);
+    return failure ? failure_report(call->stream, failure) : CLS_SUCCESS;
+}
+
 cls_status op_end(struct op_call *call, cls_status status, bool blocking) {
     if (!status && blocking && call->last_position)
         status = stream_wait(call->stream, call->last_position, WAIT_FOREVER);

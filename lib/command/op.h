@@ -159,6 +159,9 @@ cls_status op_launch_repeat(struct stream *stream, struct op_repeat *repeat, str
 cls_status op_read_back(struct op_call *call, struct buffer *from, size_t offset, void *to,
                         size_t bytes);
 
+/* The stream's error, reported, for a call that comes to submit nothing. */
+cls_status op_check_stream(const struct op_call *call);
+
 /* Releases what op_begin took. With `blocking` and no error so far, waits for the call's work.
  * Returns `status`, or the wait's. */
 cls_status op_end(struct op_call *call, cls_status status, bool blocking);

@@ -32,7 +32,7 @@ cls_status blas_scale(struct blas_work *work, size_t rows, size_t columns, doubl
     };
     struct kernel *kernel;
     if (factor == 1)
-        return CLS_SUCCESS;
+        return op_check_stream(&work->op);
     cls_status status = op_kernel(&work->op, &specs[x->f64], &kernel);
     if (status)
         return status;

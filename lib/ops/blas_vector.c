@@ -30,8 +30,8 @@ static cls_status axpy(double alpha, const cls_vector *x, const cls_vector *y, c
     work.call.alpha = blas_factor(&work, alpha);
     work.call.a = blas_operand(&work, 0, x->step, 0);
     work.call.c = blas_operand(&work, 1, y->step, 0);
-    if (x->count && work.call.alpha != 0)
-        status = blas_submit(&work);
+    if (x->count)
+        status = work.call.alpha == 0 ? op_check_stream(&work.op) : blas_submit(&work);
     return blas_end(&work, status, blocking);
 }
 
@@ -107,8 +107,10 @@ static cls_status check_output(const struct blas_work *work, const struct foldin
 static cls_status fold_nothing(struct blas_work *work, const struct folding *folding, size_t size) {
     if (folding->out)
         return blas_scale(work, 1, 1, 0);
-    memset(folding->result, 0, size);
-    return CLS_SUCCESS;
+    cls_status status = op_check_stream(&work->op);
+    if (!status)
+        memset(folding->result, 0, size);
+    return status;
 }
 
 static cls_status fold_into(struct blas_work *work, const struct folding *folding, size_t size) {

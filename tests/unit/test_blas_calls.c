@@ -228,6 +228,28 @@ static void a_failed_call_poisons_its_stream_by_name(void **state) {
     assert_false(pthread_equal(spy.thread, pthread_self()));
 }
 
+/* Also a call that would submit nothing, because of its factors. */
+static void a_failed_stream_is_reported_whatever_the_factors(void **state) {
+    const struct rig *rig = *state;
+    const cls_vector x = cls_vector_of(rig->a, CLS_F32, N), y = cls_vector_of(rig->c, CLS_F32, N);
+    const cls_vector none = cls_vector_of(rig->a, CLS_F32, 0);
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    float sum = 7;
+    config.alpha = 0;
+    config.beta = 1;
+    spy.code = CLBlastInvalidLocalMemUsage;
+    OK(product(rig, rig->in_order));
+    assert_int_equal(cls_stream_synchronize(rig->in_order), CLS_ERROR_COMMAND_FAILED);
+    assert_int_equal(cls_axpy_async(0, x, y, rig->in_order), CLS_ERROR_COMMAND_FAILED);
+    assert_non_null(strstr(cls_last_error_detail(), "gemm_f32"));
+    assert_int_equal(cls_gemv(cls_matrix_of(rig->a, CLS_F32, N, N), x, y, &config, rig->in_order),
+                     CLS_ERROR_COMMAND_FAILED);
+    assert_int_equal(cls_blas_dot(none, none, &sum, rig->in_order), CLS_ERROR_COMMAND_FAILED);
+    assert_true(sum == 7);
+    OK(cls_stream_reset(rig->in_order));
+    OK(cls_axpy_async(0, x, y, rig->in_order));
+}
+
 static void a_call_refused_at_once_changes_nothing(void **state) {
     const struct rig *rig = *state;
     OK(cls_blas_warmup(CLS_F32, 0, 0, 0, rig->in_order));
@@ -268,6 +290,7 @@ int main(void) {
         TEST(another_contexts_end_takes_the_kernels_away),
         TEST(a_call_without_a_thread_waits_for_events),
         TEST(a_failed_call_poisons_its_stream_by_name),
+        TEST(a_failed_stream_is_reported_whatever_the_factors),
         TEST(a_call_refused_at_once_changes_nothing),
         TEST(blocking_forms_refuse_in_host_functions),
     };
