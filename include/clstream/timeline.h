@@ -16,7 +16,10 @@
  *
  * **Failure.** A signal behind a failed command still advances its timeline, so that no wait hangs,
  * and poisons it. From then until cls_timeline_reset, waits for values that were not reached before
- * the failure complete with its error, and poison the streams that wait. A poisoned stream accepts
+ * the failure complete with its error, and poison the streams that wait. There is one exception: a
+ * stream's wait, once the work before a signal for its value is with the driver, may become a wait
+ * for that work. It then ends as that work does, and does not learn that a signal of another stream
+ * has poisoned the timeline meanwhile; the waits of the host always do. A poisoned stream accepts
  * signals too. A wait that can never be satisfied, because the timeline or its only signaller was
  * destroyed, fails in the same way once the signals queued before that have taken effect.
  *
