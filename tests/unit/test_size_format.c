@@ -84,12 +84,33 @@ static void prints_sizes_and_counts(void **state) {
     assert_string_equal(count_format(UINT64_MAX, text), "18,446,744,073,709,551,615");
 }
 
+static void prints_times_with_three_digits(void **state) {
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } rows[] = {
+        {0, "0 ns"},
+        {999, "999 ns"},
+        {999499, "999 us"},
+        {999600, "1 ms"},
+        {1500000, "1.5 ms"},
+        {999600000, "1 s"},
+        {123456789012, "123 s"},
+        {12345678901234, "12346 s"},
+    };
+    char text[SIZE_TEXT];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_string_equal(span_format(rows[i].ns, text), rows[i].text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_suffixes),
         cmocka_unit_test(refuses_what_is_no_size),
         cmocka_unit_test(keeps_numbers_within_their_range),
         cmocka_unit_test(prints_sizes_and_counts),
+        cmocka_unit_test(prints_times_with_three_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
