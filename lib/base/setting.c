@@ -4,6 +4,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* All that the library reads; tests/unit/docs.sh compares README.md and clstream(7) with it. */
+static const char *const variables[] = {
+    "CLSTREAM_CACHE",       "CLSTREAM_CACHE_DIR",       "CLSTREAM_CHECK",
+    "CLSTREAM_CHECK_LOG",   "CLSTREAM_DEVICE",          "CLSTREAM_FLUSH",
+    "CLSTREAM_KERNEL_PATH", "CLSTREAM_LAUNCH_BLOCKING", "CLSTREAM_MANAGED",
+    "CLSTREAM_OP_SHAPE",    "CLSTREAM_PROBE",           "CLSTREAM_QUEUE_ORDER",
+    "CLSTREAM_TRACE",       "CLSTREAM_TRACE_RECORDS",
+};
+enum { VARIABLES = sizeof variables / sizeof variables[0], LONGEST = 40, NEAR = 2 };
 
 enum { WORDS = sizeof((struct setting *)NULL)->words / sizeof(struct setting_word) };
 
@@ -55,4 +68,75 @@ bool setting_is_on(struct setting_switch *setting) {
         fprintf(stderr, "clstream: %s=%s is ignored: there is '%s'\n", setting->variable, text,
                 setting->word);
     return on;
+}
+
+const char *setting_path(const char *variable, const char **folder) {
+    static char started_in[4096];
+    static bool known;
+    const char *path = getenv(variable);
+    if (!known) { /* the first call comes before there are threads */
+        known = true;
+        if (!getcwd(started_in, sizeof started_in - 1))
+            *started_in = '\0';
+        else if (strcmp(started_in, "/") != 0)
+            strcat(started_in, "/");
+    }
+    if (!path || !*path)
+        return NULL;
+    *folder = *path == '/' ? "" : started_in;
+    return path;
+}
+
+/* --- misspelt names --- */
+
+/* How many letters one has to insert, leave out or change to make the name another one. */
+static unsigned edits(const char *name, size_t length, const char *other) {
+    unsigned char row[LONGEST + 1];
+    const size_t width = strlen(other);
+    for (size_t k = 0; k <= width; k++)
+        row[k] = (unsigned char)k;
+    for (size_t i = 1; i <= length; i++) {
+        unsigned char corner = row[0];
+        row[0] = (unsigned char)i;
+        for (size_t k = 1; k <= width; k++) {
+            const unsigned char above = row[k];
+            unsigned char best = above < row[k - 1] ? above : row[k - 1];
+            best = (unsigned char)(best + 1);
+            if (corner + (name[i - 1] != other[k - 1]) < best)
+                best = (unsigned char)(corner + (name[i - 1] != other[k - 1]));
+            row[k] = best;
+            corner = above;
+        }
+    }
+    return row[width];
+}
+
+static void check_name(const char *name, size_t length) {
+    const char *near = NULL;
+    unsigned fewest = NEAR + 1;
+    for (size_t i = 0; i < VARIABLES; i++) {
+        const unsigned n = edits(name, length, variables[i]);
+        if (n < fewest) {
+            fewest = n;
+            near = variables[i];
+        }
+    }
+    if (near && fewest)
+        fprintf(stderr, "clstream: %.*s is ignored: is it %s?\n", (int)length, name, near);
+}
+
+/* Other names that begin so are somebody else's. */
+static void check_names(void) {
+    static const char prefix[] = "CLSTREAM_";
+    for (char **at = environ; at && *at; at++) {
+        const size_t length = strcspn(*at, "=");
+        if (strncmp(*at, prefix, sizeof prefix - 1) == 0 && length < LONGEST)
+            check_name(*at, length);
+    }
+}
+
+__attribute__((constructor)) static void at_start(void) {
+    const char *folder;
+    setting_path(variables[0], &folder);
+    check_names();
 }

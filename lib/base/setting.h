@@ -33,4 +33,8 @@ struct setting_switch {
 /* What the variable says now. */
 bool setting_is_on(struct setting_switch *setting);
 
+/* The value of a variable that names a file or a folder; NULL: unset or empty. Before it stands `*folder`: that in which
+ * the program was started, with a slash at its end, and "" where the name is absolute. */
+const char *setting_path(const char *variable, const char **folder);
+
 #endif

@@ -12,6 +12,7 @@
 #include "base/at_exit.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "base/setting.h"
 #include "base/sized.h"
 #include "base/text.h"
 #include "check/race.h"
@@ -25,12 +26,18 @@ static FILE *out;
 static struct at_exit handler;
 
 static void open_log(void) {
-    const char *path = getenv("CLSTREAM_CHECK_LOG");
-    out = path && *path ? fopen(path, "a") : stderr;
-    if (out)
-        return;
-    fprintf(stderr, "clstream: CLSTREAM_CHECK_LOG: %s cannot be written\n", path);
+    const char *folder, *name = setting_path("CLSTREAM_CHECK_LOG", &folder);
+    struct text path = {0};
     out = stderr;
+    if (!name)
+        return;
+    text_printf(&path, "%s%s", folder, name);
+    FILE *log = path.failed ? NULL : fopen(path.bytes, "a");
+    free(path.bytes);
+    if (log)
+        out = log;
+    else
+        fprintf(stderr, "clstream: CLSTREAM_CHECK_LOG: %s cannot be written\n", name);
 }
 
 FILE *check_log(void) {

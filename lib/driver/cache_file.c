@@ -27,8 +27,8 @@ static bool switched_off(void) {
     return setting_is_on(&off);
 }
 
-static bool join(char path[CACHE_PATH], const char *base, const char *rest) {
-    int length = snprintf(path, CACHE_PATH, "%s%s", base, rest);
+static bool join(char path[CACHE_PATH], const char *a, const char *b, const char *c) {
+    int length = snprintf(path, CACHE_PATH, "%s%s%s", a, b, c);
     return length > 0 && length < CACHE_PATH;
 }
 
@@ -44,9 +44,9 @@ bool cache_folder(char path[CACHE_PATH]) {
     if (switched_off())
         return false;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const char *base = getenv(places[i].variable);
-        if (base && *base)
-            return join(path, base, places[i].rest);
+        const char *folder, *base = setting_path(places[i].variable, &folder);
+        if (base)
+            return join(path, folder, base, places[i].rest);
     }
     return false;
 }
@@ -59,7 +59,7 @@ bool cache_path(enum cache_kind kind, struct cache_bytes key, char path[CACHE_PA
     XXH128_hash_t hash = XXH3_128bits_withSeed(key.bytes, key.size, (XXH64_hash_t)kind);
     snprintf(name, sizeof name, "/%016" PRIx64 "%016" PRIx64 ".clsb", (uint64_t)hash.high64,
              (uint64_t)hash.low64);
-    return join(path, folder, name);
+    return join(path, folder, name, "");
 }
 
 /* Reading */
@@ -164,7 +164,7 @@ static void replace(const char *folder, const char *path, const void *bytes, siz
     char aside[CACHE_PATH];
     char name[64];
     snprintf(name, sizeof name, "/tmp-%ld-%" PRIu64 ".clsb-new", (long)getpid(), clock_now_ns());
-    if (!join(aside, folder, name))
+    if (!join(aside, folder, name, ""))
         return;
     int file = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0)
@@ -175,7 +175,7 @@ static void replace(const char *folder, const char *path, const void *bytes, siz
 }
 
 static bool mark_path(const char *entry, char path[CACHE_PATH]) {
-    return join(path, entry, "-loading");
+    return join(path, entry, "-loading", "");
 }
 
 /* Trims the folder, so that a mark goes once it is old, also where nothing else is stored any more. */

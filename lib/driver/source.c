@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "base/error.h"
+#include "base/setting.h"
 
 enum { DEEPEST = 8, NAME_ROOM = 64 }; /* of files that include each other; of their names */
 
@@ -144,12 +145,11 @@ static cls_status load(const char *folder, const char *path, const char *name, u
 }
 
 static cls_status get(const char *name, unsigned depth, const char **text) {
-    const char *folder = getenv("CLSTREAM_KERNEL_PATH");
+    const char *start = "", *folder = setting_path("CLSTREAM_KERNEL_PATH", &start);
     struct text path = {0}, whole = {0};
     if (depth > DEEPEST)
         return error_set(CLS_ERROR_INVALID_VALUE, "CLSTREAM_KERNEL_PATH: %s includes itself", name);
-    folder = folder && *folder ? folder : NULL;
-    text_printf(&path, "%s%s%s", folder ? folder : "", folder ? "/" : "", name);
+    text_printf(&path, "%s%s%s%s", start, folder ? folder : "", folder ? "/" : "", name);
     if (path.failed) {
         free(path.bytes);
         return no_memory();

@@ -13,6 +13,7 @@
 
 #include "base/at_exit.h"
 #include "base/error.h"
+#include "base/setting.h"
 #include "base/text.h"
 #include "stream/observe.h"
 #include "trace/environment.h"
@@ -69,20 +70,6 @@ static void at_end(void) {
         write_trace(false);
 }
 
-/* The program may change its folder before it ends. If the present folder was removed, the name stays relative.
- * Allocated, or NULL. */
-static char *absolute(const char *name) {
-    struct text path = {0};
-    char *folder = *name == '/' ? NULL : getcwd(NULL, 0);
-    if (folder)
-        text_printf(&path, "%s/", folder);
-    text_printf(&path, "%s", name);
-    free(folder);
-    if (path.failed)
-        error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
-    return path.failed ? NULL : path.bytes;
-}
-
 /* 0: the default. */
 static cls_status read_records(size_t *out) {
     const char *value = getenv("CLSTREAM_TRACE_RECORDS");
@@ -96,7 +83,8 @@ static cls_status read_records(size_t *out) {
     return error_set(CLS_ERROR_INVALID_VALUE, "CLSTREAM_TRACE_RECORDS=%s is no number", value);
 }
 
-static cls_status begin(const char *name) {
+static cls_status begin(const char *name, const char *folder) {
+    struct text path = {0};
     size_t capacity = 0;
     cls_status status = read_records(&capacity);
     if (status)
@@ -104,9 +92,10 @@ static cls_status begin(const char *name) {
     if (!export_knows(name))
         return error_set(CLS_ERROR_INVALID_VALUE,
                          "CLSTREAM_TRACE=%s does not end in .json or .html; " EXPORT_HINT, name);
-    name_given = absolute(name);
-    if (!name_given)
-        return CLS_ERROR_OUT_OF_MEMORY;
+    text_printf(&path, "%s%s", folder, name);
+    if (path.failed)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
+    name_given = path.bytes;
     status = profiler_create(capacity, &profiler);
     if (status)
         return status;
@@ -115,10 +104,10 @@ static cls_status begin(const char *name) {
 }
 
 __attribute__((constructor)) static void begin_trace(void) {
-    const char *name = getenv("CLSTREAM_TRACE");
-    if (!name || !*name)
+    const char *folder, *name = setting_path("CLSTREAM_TRACE", &folder);
+    if (!name)
         return;
-    if (begin(name) || !at_exit_register(&handler, at_end))
+    if (begin(name, folder) || !at_exit_register(&handler, at_end))
         complain(cls_last_error_detail());
     else
         trace_at_drain(at_drain);

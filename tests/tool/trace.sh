@@ -185,6 +185,12 @@ check "a name is one in the folder that the program was started in" \
     "$(cd "$work" && CLSTREAM_TRACE=moved.json "$absolute" moved >said 2>&1 || echo "exit status $?"
     ours "$work/said"
     grep -q '"cat":"kernel"' "$work/moved.json" || ls "$work")"
+cp -R "$srcdir/cl" "$work/cl"
+check "so are the names of a log, a cache and kernels" \
+    "$(cd "$work" && CLSTREAM_CHECK=race CLSTREAM_CHECK_LOG=moved.log CLSTREAM_CACHE_DIR=moved.cache CLSTREAM_KERNEL_PATH=cl \
+        "$absolute" moved 2>&1 || echo "exit status $?"
+    grep -q 'race check is on' "$work/moved.log" || ls "$work"
+    [ -n "$(ls "$work/moved.cache" 2>&1)" ] || ls "$work")"
 mkdir "$work/far" && ln -s far/there.json "$work/link.json"
 check "a symbolic link goes on leading to the trace, also before the file is there" \
     "$(for how in well idle; do

@@ -67,6 +67,12 @@ bench all#unexpected 'all': files are for --compare
 bench --svg#option '--svg' requires an argument
 bench --quick=3#option '--quick' doesn't allow an argument
 COMMANDS
+check "a variable with a misspelt name is told of, and others that begin so are not" \
+    "$(CLSTREAM_FLUHS=always CLSTREAM_TRACES=t.json CLSTREAM_ROOT=/opt CLSTREAM_FLUSH='' CLSTREAM_='' CLSTREAM_CACHE=off \
+        "$clstream" --version 2>"$work/said" >"$work/out"
+    printf '%s\n' 'clstream: CLSTREAM_FLUHS is ignored: is it CLSTREAM_FLUSH?' \
+        'clstream: CLSTREAM_TRACES is ignored: is it CLSTREAM_TRACE?' >"$work/wanted"
+    sort "$work/said" | diff "$work/wanted" -)"
 check "output that cannot be printed is a failure" \
     "$([ -c /dev/full ] || exit 0
     rc=0
