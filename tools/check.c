@@ -25,15 +25,16 @@ enum { LINE = 1024, LIMIT_S = 120, LONGEST_S = 3600, NAME_WIDTH = 24 };
 
 static int limit_s = LIMIT_S; /* that a part may take */
 
-static int report_quirks(struct check *check);
+static int report_head(struct check *check), report_quirks(struct check *check);
 
 static const struct part {
     const char *name;
-    const char *title;
+    const char *title; /* NULL: the head, without which the command fails */
     check_body body;
     bool makes_context; /* the body does that by itself */
     const char *ends;   /* said when the process has ended well; NULL: nothing */
 } parts[] = {
+    {"head", NULL, report_head, true, NULL},
     {"quirks", "faults of this driver (clstream info says more)", report_quirks, true, NULL},
     {"mechanisms", "what the library relies on", check_mechanisms, true, NULL},
     {"functions", "functions of OpenCL C that operations need", check_functions, false, NULL},
@@ -67,7 +68,8 @@ void check_say(const struct check *check, enum check_outcome outcome, const char
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    text[strcspn(text, "\n")] = '\0';
+    for (char *at = text; (at = strchr(at, '\n')) != NULL;)
+        *at = ' ';
     fprintf(check->report, "%d %s\t%s\n", (int)outcome, subject, text);
     fflush(check->report);
 }
@@ -77,6 +79,28 @@ void check_say_status(const struct check *check, const char *subject, const char
     struct failure failure = {.set = false};
     fail_status(&failure, status, call);
     check_say(check, CHECK_FAILED, subject, "%s", failure.text);
+}
+
+/* The lines that tell what was checked. Without a device this is the message of the command. */
+static int report_head(struct check *check) {
+    cls_device_info info = CLS_DEVICE_INFO_INIT;
+    struct failure failure = {.set = false};
+    struct utsname system;
+    cls_status status = cls_device_get_info(check->device, &info);
+    if (status) {
+        fail_status(&failure, status, "no device");
+        return failure_print(&failure, TOOL_FAILED);
+    }
+    check_say(check, CHECK_HEAD, "check of", "%s (library %s)", PACKAGE_STRING,
+              cls_version_string());
+    check_say(check, CHECK_HEAD, "device", "%zu: %s, %s", check->device, info.name, info.vendor);
+    check_say(check, CHECK_HEAD, "platform", "%s", info.platform);
+    check_say(check, CHECK_HEAD, "version", "%s", info.version);
+    check_say(check, CHECK_HEAD, "driver", "%s", info.driver_version);
+    if (uname(&system) >= 0)
+        check_say(check, CHECK_HEAD, "system", "%s %s, %s", system.sysname, system.release,
+                  system.machine);
+    return TOOL_OK;
 }
 
 static int report_quirks(struct check *check) {
@@ -97,6 +121,11 @@ static int run_part(const struct part *part, const char *device, int descriptor)
         status = cls_context_create(&config, &check.context);
     if (!status)
         return part->body(&check);
+    if (!part->title) {
+        struct failure failure = {.set = false};
+        fail_status(&failure, status, "no device");
+        return failure_print(&failure, TOOL_FAILED);
+    }
     check_say_status(&check, part->name, "no context", status);
     return TOOL_OK;
 }
@@ -104,20 +133,23 @@ static int run_part(const struct part *part, const char *device, int descriptor)
 /* --- the parent's side --- */
 
 /* The lines of the report so far, by outcome. */
-static unsigned tally[CHECK_INFO + 1];
+static unsigned tally[CHECK_HEAD + 1];
 
 static void print_line(enum check_outcome outcome, const char *subject, const char *text) {
     static const char *const words[] = {"passed", "worked around", "failed", "-"};
-    printf("  %-14s %-*s%s%s\n", words[outcome], *text ? NAME_WIDTH : 0, subject, *text ? " " : "",
-           text);
-    fflush(stdout);
     tally[outcome]++;
+    if (outcome == CHECK_HEAD)
+        printf("%-10s %s\n", subject, text);
+    else
+        printf("  %-14s %-*s%s%s\n", words[outcome], *text ? NAME_WIDTH : 0, subject,
+               *text ? " " : "", text);
+    fflush(stdout);
 }
 
 static void take_line(char *line) {
     char *subject = strchr(line, ' '), *text = strchr(line, '\t');
     const int outcome = atoi(line);
-    if (!subject || !text || outcome < CHECK_PASSED || outcome > CHECK_INFO)
+    if (!subject || !text || outcome < CHECK_PASSED || outcome > CHECK_HEAD)
         return;
     *text = '\0';
     print_line((enum check_outcome)outcome, subject + 1, text + 1);
@@ -161,86 +193,65 @@ static void exec_part(const char *self, const struct part *part, const char *dev
                       int descriptor) {
     char number[16];
     snprintf(number, sizeof number, "%d", descriptor);
-    execl("/proc/self/exe", self, "check", "--part", part->name, "--report", number, "--device",
-          device, (char *)NULL);
-    execlp(self, self, "check", "--part", part->name, "--report", number, "--device", device,
+    const char *option = device ? "--device" : NULL; /* ends the arguments where there is none */
+    execl("/proc/self/exe", self, "check", "--part", part->name, "--report", number, option, device,
+          (char *)NULL);
+    execlp(self, self, "check", "--part", part->name, "--report", number, option, device,
            (char *)NULL);
     _exit(127);
 }
 
-/* Says how the process ended unless it ended well. */
-static void print_end(const struct part *part, int state, bool in_time) {
+/* Says how the process ended unless it ended well; false for a head that did not. `well`: no line of the part is a
+ * failure. */
+static bool print_end(const struct part *part, int state, bool in_time, bool well) {
     char text[LINE];
+    if (!part->title && in_time && WIFEXITED(state))
+        return WEXITSTATUS(state) == TOOL_OK;
     if (!in_time)
         snprintf(text, sizeof text, "did not end within %d s, and was killed", limit_s);
     else if (WIFSIGNALED(state))
         snprintf(text, sizeof text, "the process crashed: %s", strsignal(WTERMSIG(state)));
     else if (WEXITSTATUS(state))
         snprintf(text, sizeof text, "the process ended with status %d", WEXITSTATUS(state));
-    else if (part->ends)
+    else if (part->ends && well)
         print_line(CHECK_PASSED, part->ends, "");
     if (!in_time || WIFSIGNALED(state) || WEXITSTATUS(state))
         print_line(CHECK_FAILED, part->name, text);
+    return part->title != NULL;
 }
 
+/* False when the head of the report cannot be had, or there is no process, which is said. */
 static bool run_in_child(const char *self, const struct part *part, const char *device) {
-    int ends[2], state = 0;
-    printf("\n%s\n", part->title);
+    struct failure failure = {.set = false};
+    int ends[2] = {-1, -1}, state = 0;
+    const unsigned failures = tally[CHECK_FAILED];
+    if (part->title)
+        printf("\n%s\n", part->title);
     fflush(stdout);
-    if (pipe(ends))
-        return false;
-    const pid_t child = fork();
+    const pid_t child = pipe(ends) ? -1 : fork();
     if (child == 0) {
         close(ends[0]);
         exec_part(self, part, device, ends[1]);
     }
-    close(ends[1]);
     if (child < 0) {
-        close(ends[0]);
+        fail_errno(&failure, "no process for %s", part->name);
+        failure_print(&failure, TOOL_FAILED);
         return false;
     }
+    close(ends[1]);
     const bool in_time = take_lines(ends[0]);
     close(ends[0]);
     if (!in_time)
         kill(child, SIGKILL);
     while (waitpid(child, &state, 0) < 0 && errno == EINTR)
         ;
-    print_end(part, state, in_time);
-    return true;
+    return print_end(part, state, in_time, tally[CHECK_FAILED] == failures);
 }
 
-static cls_status print_head(size_t device) {
-    cls_device_info info = CLS_DEVICE_INFO_INIT;
-    struct utsname system;
-    cls_status status = cls_device_get_info(device, &info);
-    if (status)
-        return status;
-    printf("%-10s %s (library %s)\n", "check of", PACKAGE_STRING, cls_version_string());
-    printf("%-10s %zu: %s, %s\n", "device", device, info.name, info.vendor);
-    printf("%-10s %s\n%-10s %s\n%-10s %s\n", "platform", info.platform, "version", info.version,
-           "driver", info.driver_version);
-    if (uname(&system) >= 0)
-        printf("%-10s %s %s, %s\n", "system", system.sysname, system.release, system.machine);
-    return CLS_SUCCESS;
-}
-
-static int check_all(const char *self, const char *wanted) {
-    struct failure failure = {.set = false};
-    char device[24];
-    size_t index;
-    cls_status status = cls_device_find(wanted, &index);
-    if (!status)
-        status = print_head(index);
-    if (status) {
-        fail_status(&failure, status, "no device");
-        return failure_print(&failure, TOOL_FAILED);
-    }
-    snprintf(device, sizeof device, "%zu", index);
+static int check_all(const char *self, const char *device) {
     for (unsigned i = 0; i < PARTS; i++)
-        if (!run_in_child(self, &parts[i], device)) {
-            fail_errno(&failure, "no process for %s", parts[i].name);
-            return failure_print(&failure, TOOL_FAILED);
-        }
+        if (!run_in_child(self, &parts[i], device))
+            return TOOL_FAILED;
     printf("\n%u passed, %u worked around, %u failed\n", tally[CHECK_PASSED],
            tally[CHECK_WORKED_AROUND], tally[CHECK_FAILED]);
     return tally[CHECK_FAILED] ? TOOL_FAILED : TOOL_OK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of `clstream check`. Each runs in a process of its own, so that a crash or a hang ends that part only, and
- * reports lines to the process that prints them (check.c).
+ * reports lines to the process that prints them (check.c). That one calls no driver: children of a process
+ * that had listed the devices did not find an H100 (driver 580).
  */
 #ifndef CLSTREAM_TOOLS_CHECK_PART_H
 #define CLSTREAM_TOOLS_CHECK_PART_H
@@ -14,8 +15,8 @@
 
 #include "failure.h"
 
-/* CHECK_INFO: told, but neither right nor wrong. */
-enum check_outcome { CHECK_PASSED, CHECK_WORKED_AROUND, CHECK_FAILED, CHECK_INFO };
+/* CHECK_INFO: told, but neither right nor wrong. CHECK_HEAD: a line of the report's head. */
+enum check_outcome { CHECK_PASSED, CHECK_WORKED_AROUND, CHECK_FAILED, CHECK_INFO, CHECK_HEAD };
 
 struct check {
     FILE *report;
