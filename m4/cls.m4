@@ -200,6 +200,28 @@ AM_CONDITIONAL([HIDE_NAMES], [test "x$cls_hide" = xyes])
 AC_SUBST([PARTIAL_FLAGS])
 ])
 
+dnl CLS_CMAKE_PACKAGE: sets what the files of cmake/ say: CMAKE_INCLUDEDIR, from the folder of the library where both are
+dnl below the prefix; CMAKE_STATIC_LIBS, what the static library links; POINTER_SIZE.
+AC_DEFUN([CLS_CMAKE_PACKAGE], [
+AC_CHECK_SIZEOF([void *])
+AC_SUBST([POINTER_SIZE], [$ac_cv_sizeof_void_p])
+AC_SUBST([CMAKE_STATIC_LIBS], [`echo $CLBLAST_LIBS $OPENCL_LIBS $PTHREAD_LIBS $LIBM | $SED 's/  */;/g'`])
+cls_prefix=$prefix
+AS_IF([test "x$prefix" = xNONE], [cls_prefix=$ac_default_prefix])
+AC_SUBST([CMAKE_INCLUDEDIR], [`
+    prefix=$cls_prefix
+    test "x$exec_prefix" != xNONE || exec_prefix=$cls_prefix
+    eval "libdir=$libdir includedir=$includedir"
+    eval "libdir=$libdir includedir=$includedir"
+    case $libdir:$includedir in
+    "$prefix"/*:"$prefix"/*)
+        echo "$libdir" | $SED "s|^$prefix/||; s|@<:@^/@:>@@<:@^/@:>@*|..|g" | tr -d '\n'
+        echo "/$includedir" | $SED "s|^/$prefix||"
+        ;;
+    *) echo "$includedir" ;;
+    esac`])
+])
+
 dnl CLS_WARNINGS: sets WARN_CFLAGS to the warnings that this compiler knows, with -Werror if asked for.
 dnl -Wmaybe-uninitialized is off: it guesses, and each gcc guesses differently; valgrind and the sanitizers
 dnl do not.

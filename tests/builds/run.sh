@@ -8,7 +8,7 @@
 # and the arguments of configure. Of each the library, the tool, an example and some tests are built, and run.
 set -u
 . "$srcdir/tests/tap.sh"
-tests='tests/unit/exports.sh tests/unit/static.sh tests/unit/test_double_free'
+tests='tests/consumers/consumers.sh tests/unit/exports.sh tests/unit/static.sh tests/unit/test_double_free'
 failed=0
 jobs=$(nproc 2>/dev/null || echo 2)
 
