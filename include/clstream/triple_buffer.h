@@ -138,8 +138,10 @@ CLS_API cls_status cls_triple_buffer_submitted(cls_triple_buffer ring, unsigned 
 CLS_API cls_status cls_triple_buffer_advance(cls_triple_buffer ring);
 
 /**
- * Waits for the work on all slots, failed or not, and makes all slots free. Use it after a failure,
- * once the streams are reset. Calls that take a slot return CLS_NOT_READY meanwhile.
+ * Waits for the work on all slots, failed or not, and makes all slots free. Operations of async
+ * coordinators that are being submitted on the slots are waited for too, but for the one whose
+ * function makes this call. Use it after a failure, once the streams are reset. Calls that take a slot
+ * return CLS_NOT_READY meanwhile.
  * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function
  */
 CLS_API cls_status cls_triple_buffer_reset(cls_triple_buffer ring);

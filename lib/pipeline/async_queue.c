@@ -156,9 +156,9 @@ static cls_status submit_with_slot(struct async *async, const struct request *re
         return status;
     status = submit(async, request, behind, &held.slot, position);
     if (!status)
-        status = ring_submitted(request->slots, &held);
+        status = ring_submitted(&held);
     if (status)
-        ring_refuse(request->slots, &held);
+        ring_refuse(&held);
     return status;
 }
 

@@ -34,8 +34,12 @@ cls_status pipeline_returned(cls_status status, unsigned long before, const char
 cls_status pipeline_create_in_place(cls_context context, const cls_pipeline_config *config,
                                     cls_pipeline *out);
 
-/* A slot that an operation has taken. A reset of the ring makes it invalid, as rounds begin anew. */
+struct ring;
+
+/* A slot that an operation has taken. A reset of the ring waits for the operation's end and makes it invalid, as rounds
+ * begin anew. */
 struct held_slot {
+    struct ring *ring; /* retained until the operation ends */
     cls_slot slot;
     cls_op_kind kind;
     uint64_t resets; /* of the ring, when the slot was taken */
@@ -48,11 +52,12 @@ cls_status ring_await_upload(cls_triple_buffer ring);
 cls_status ring_take(cls_triple_buffer ring, cls_op_kind kind, cls_stream stream,
                      struct held_slot *out);
 
-/* After ring_take, the outcome of the operation: its work was submitted, which for a download also closes the
- * round; or it was refused, so that the slot is unusable until the ring's reset. Once the round is over,
- * mostly by a reset, both do nothing, and ring_submitted returns CLS_ERROR_INVALID_STATE. */
-cls_status ring_submitted(cls_triple_buffer ring, const struct held_slot *held);
-void ring_refuse(cls_triple_buffer ring, const struct held_slot *held);
+/* After ring_take, the outcome of the operation: its work was submitted, which for a download also closes the round and,
+ * on success, ends the operation; or it was refused, so that the slot is unusable until the ring's reset, which ends it.
+ * Once the round is over, mostly by a reset, both change nothing of the slot, and ring_submitted returns
+ * CLS_ERROR_INVALID_STATE. */
+cls_status ring_submitted(const struct held_slot *held);
+void ring_refuse(const struct held_slot *held);
 
 /* For a ring with at most one slot in use: passes that slot through its remaining stages without work, so
  * that it is free again, even if it was refused. */

@@ -34,6 +34,10 @@ struct slot {
     cls_buffer buffer;
     cls_event event;   /* behind the work of the last stage that submitted some */
     cls_stream stream; /* of the stage that holds it */
+    struct stream
+        *unrecorded; /* the same, retained, until the event is recorded behind the holder's work */
+    unsigned
+        submitting; /* operations of async coordinators that have taken it and still submit work */
     pthread_t holder;
     bool submitted; /* the event is recorded behind the holder's work */
     bool refused;   /* the holder's work was not submitted completely: unusable until the reset */
@@ -47,9 +51,10 @@ struct ring {
     size_t bytes;
     unsigned n_slots;
     bool async_reuse;
-    pthread_mutex_t lock; /* guards what follows */
-    unsigned resetting;   /* resets in progress: no slot can be taken */
-    uint64_t resets;      /* resets done: the counts began anew */
+    pthread_mutex_t lock;    /* guards what follows */
+    pthread_cond_t released; /* an operation has submitted its work */
+    unsigned resetting;      /* resets in progress: no slot can be taken */
+    uint64_t resets;         /* resets done: the counts began anew */
     uint64_t taken[STAGES];
     struct slot slots[CLS_TRIPLE_BUFFER_MAX_SLOTS];
 };
@@ -61,7 +66,10 @@ static void ring_finalize(struct object *object) {
             buffer_destroy_owned(ring->slots[i].buffer);
         if (ring->slots[i].event)
             cls_event_destroy(ring->slots[i].event);
+        if (ring->slots[i].unrecorded)
+            stream_put(ring->slots[i].unrecorded);
     }
+    pthread_cond_destroy(&ring->released);
     pthread_mutex_destroy(&ring->lock);
 }
 
@@ -111,6 +119,7 @@ static cls_status ring_new(cls_context context, size_t bytes,
             object_abandon(&ring->object);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a triple buffer");
     }
+    pthread_cond_init(&ring->released, NULL);
     ring->context = context;
     ring->bytes = bytes;
     ring->async_reuse = config->async_reuse != 0;
@@ -156,9 +165,23 @@ static bool is_there(const struct ring *ring, enum stage stage) {
     return ring->taken[stage] < ring->taken[stage - 1];
 }
 
+static struct stream *take_unrecorded(struct slot *slot) {
+    struct stream *stream = slot->unrecorded;
+    slot->unrecorded = NULL;
+    return stream;
+}
+
+static void forget_unrecorded(struct slot *slot) {
+    struct stream *stream = take_unrecorded(slot);
+    if (stream)
+        stream_put(stream);
+}
+
 static cls_status submit(struct slot *slot) {
     cls_status status = cls_event_record(slot->event, slot->stream);
     slot->submitted = !status;
+    if (!status)
+        forget_unrecorded(slot);
     return status;
 }
 
@@ -175,13 +198,18 @@ static cls_status check_submitted(struct slot *slot) {
 
 static cls_status take(struct ring *ring, enum stage stage, cls_stream stream, cls_slot *out) {
     struct slot *slot = next_of(ring, stage);
+    struct stream *holder;
     if (!is_there(ring, stage))
         return CLS_NOT_READY;
     cls_status status = stage == UPLOAD ? CLS_SUCCESS : check_submitted(slot);
     if (!status && !mutant(MUTANT_SLOT))
         status = cls_stream_wait_event(stream, slot->event);
+    if (!status)
+        status = stream_get(stream, NULL, &holder);
     if (status)
         return status;
+    forget_unrecorded(slot);
+    slot->unrecorded = holder;
     slot->stream = stream;
     slot->holder = pthread_self();
     slot->submitted = false;
@@ -230,7 +258,8 @@ static cls_status enter(struct ring *ring, bool waits) {
     return CLS_SUCCESS;
 }
 
-static cls_status take_held(cls_triple_buffer handle, enum stage stage, bool may_wait,
+/* `operation`: for an async coordinator, which has waited for the slot, and will say when its work is submitted. */
+static cls_status take_held(cls_triple_buffer handle, enum stage stage, bool operation,
                             cls_stream stream, struct held_slot *out) {
     struct ring *ring;
     cls_status status = ring_get(handle, &ring);
@@ -239,11 +268,16 @@ static cls_status take_held(cls_triple_buffer handle, enum stage stage, bool may
     stream = stream ? stream : ring->default_stream;
     status = pipeline_check_stream(stream, ring->context);
     if (!status)
-        status = enter(ring, may_wait && !ring->async_reuse);
+        status = enter(ring, stage == UPLOAD && !operation && !ring->async_reuse);
     if (status)
         return ring_put(ring, status);
     out->resets = ring->resets;
     status = take(ring, stage, stream, &out->slot);
+    if (!status && operation) {
+        ring->slots[out->slot.index].submitting++;
+        object_retain(&ring->object);
+        out->ring = ring;
+    }
     return ring_put(ring, blocking_unlock(&ring->lock, status));
 }
 
@@ -252,7 +286,7 @@ static cls_status take_slot(cls_triple_buffer ring, enum stage stage, cls_stream
     struct held_slot held;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "a triple buffer's slot: out is null");
-    const cls_status status = take_held(ring, stage, stage == UPLOAD, stream, &held);
+    const cls_status status = take_held(ring, stage, false, stream, &held);
     if (!status)
         *out = held.slot;
     return status;
@@ -265,7 +299,7 @@ cls_status cls_triple_buffer_upload_slot(cls_triple_buffer ring, cls_stream stre
 cls_status ring_take(cls_triple_buffer ring, cls_op_kind kind, cls_stream stream,
                      struct held_slot *out) {
     out->kind = kind;
-    return take_held(ring, (enum stage)kind, false, stream, out);
+    return take_held(ring, (enum stage)kind, true, stream, out);
 }
 
 cls_status ring_await_upload(cls_triple_buffer handle) {
@@ -318,24 +352,27 @@ static cls_status finish_stage(struct ring *ring, const struct held_slot *held) 
     return slot->submitted || taken_over ? CLS_SUCCESS : submit(slot);
 }
 
-cls_status ring_submitted(cls_triple_buffer handle, const struct held_slot *held) {
-    struct ring *ring;
-    cls_status status = ring_get(handle, &ring);
-    if (status)
-        return status;
-    blocking_lock(&ring->lock);
-    return ring_put(ring, blocking_unlock(&ring->lock, finish_stage(ring, held)));
+/* The operation submits nothing more: unlocks the ring and drops the reference. */
+static cls_status end_operation(const struct held_slot *held, cls_status status) {
+    struct ring *ring = held->ring;
+    ring->slots[held->slot.index].submitting--;
+    pthread_cond_broadcast(&ring->released);
+    return ring_put(ring, blocking_unlock(&ring->lock, status));
 }
 
-void ring_refuse(cls_triple_buffer handle, const struct held_slot *held) {
-    struct ring *ring;
-    if (ring_get(handle, &ring))
-        return;
-    pthread_mutex_lock(&ring->lock);
+cls_status ring_submitted(const struct held_slot *held) {
+    struct ring *ring = held->ring;
+    blocking_lock(&ring->lock);
+    const cls_status status = finish_stage(ring, held);
+    return status ? blocking_unlock(&ring->lock, status) : end_operation(held, CLS_SUCCESS);
+}
+
+void ring_refuse(const struct held_slot *held) {
+    struct ring *ring = held->ring;
+    blocking_lock(&ring->lock);
     if (is_held(ring, held))
         ring->slots[held->slot.index].refused = true;
-    pthread_mutex_unlock(&ring->lock);
-    ring_put(ring, CLS_SUCCESS);
+    end_operation(held, CLS_SUCCESS);
 }
 
 void ring_close_only(cls_triple_buffer handle, cls_stream compute, cls_stream download) {
@@ -425,8 +462,23 @@ cls_status cls_triple_buffer_get_slots(cls_triple_buffer handle, unsigned *slots
 
 /* --- reset --- */
 
-/* Waits for a slot's work, whether it succeeds or not, and gives the slot a new event. Where the holder's
- * stream is destroyed or poisoned, only recorded work is waited for: there is no other. */
+/* Under the lock, which is released meanwhile: waits for operations that still submit work on the slot. Within one of
+ * them, the calling thread's own is not waited for. */
+static void await_operations(struct ring *ring, const struct slot *slot) {
+    while (slot->submitting && !pthread_equal(slot->holder, pthread_self()))
+        pthread_cond_wait(&ring->released, &ring->lock);
+}
+
+/* Waits for the stream's work, whether it succeeds or not, and drops the reference. */
+static void drain(struct stream *stream) {
+    if (!stream)
+        return;
+    stream_wait(stream, stream_newest(stream), WAIT_FOREVER);
+    stream_put(stream);
+}
+
+/* Waits for a slot's work, whether it succeeds or not, and gives the slot a new event. A destroyed stream takes no record:
+ * then all its work is waited for. */
 static cls_status clear(struct ring *ring, unsigned index) {
     cls_event fresh, old;
     cls_status status = pipeline_event(ring->context, NULL, &fresh);
@@ -434,13 +486,16 @@ static cls_status clear(struct ring *ring, unsigned index) {
         return status;
     blocking_lock(&ring->lock);
     struct slot *slot = &ring->slots[index];
+    await_operations(ring, slot);
     if (state_of(ring, index) != CLS_SLOT_FREE && !slot->submitted)
         submit(slot);
+    struct stream *unrecorded = take_unrecorded(slot);
     old = slot->event;
     slot->event = fresh;
     slot->submitted = true;
     slot->refused = slot->closed = false;
     blocking_unlock(&ring->lock, CLS_SUCCESS);
+    drain(unrecorded);
     status = cls_event_synchronize(old);
     cls_event_destroy(old);
     return status == CLS_ERROR_CONTEXT_DESTROYED || status == CLS_ERROR_CONTEXT_LOST ? status

@@ -240,6 +240,54 @@ static void a_ring_that_waits_holds_nobody_up(void **state) {
     OK(cls_async_coordinator_destroy(c));
 }
 
+/* A ring is reset while a function still submits work on its slot. */
+struct resetting {
+    cls_async_coordinator coordinator;
+    cls_triple_buffer ring;
+    sem_t entered;
+    _Atomic bool done;
+};
+
+static void finish_late(void *arg) {
+    nap_ms(50);
+    ((struct resetting *)arg)->done = true;
+}
+
+static cls_status submit_late(cls_stream stream, const cls_slot *slot, void *arg) {
+    struct resetting *resetting = arg;
+    (void)slot;
+    sem_post(&resetting->entered);
+    nap_ms(50);
+    return cls_stream_launch_host_async(stream, finish_late, arg);
+}
+
+static bool compute_or_reset(void *arg, unsigned i) {
+    struct resetting *resetting = arg;
+    cls_compute what = CLS_COMPUTE_INIT;
+    if (!i)
+        return sem_comes(&resetting->entered) && !cls_triple_buffer_reset(resetting->ring) &&
+               resetting->done;
+    what.fn = submit_late;
+    what.arg = arg;
+    what.slots = resetting->ring;
+    return cls_async_coordinator_queue_compute(resetting->coordinator, &what, NULL, 0, NULL) ==
+           CLS_ERROR_INVALID_STATE;
+}
+
+static void a_reset_of_the_ring_waits_for_what_is_being_submitted(void **state) {
+    (void)state;
+    struct resetting resetting = {.coordinator = coordinator_make()};
+    const uint32_t value = 1;
+    OK(cls_triple_buffer_create(rig.context, 4, NULL, &resetting.ring));
+    assert_int_equal(sem_init(&resetting.entered, 0, 0), 0);
+    OK(cls_async_coordinator_queue_upload(resetting.coordinator, &value, 4,
+                                          cls_place_slots(resetting.ring), NULL, 0, NULL));
+    assert_int_equal(team_run(2, compute_or_reset, &resetting), 0);
+    OK(cls_triple_buffer_destroy(resetting.ring));
+    OK(cls_async_coordinator_destroy(resetting.coordinator));
+    sem_destroy(&resetting.entered);
+}
+
 /* Of a function that submits nothing, over changing buffers, so that it is the coordinator that is seen. */
 static void buffers_of_a_function_are_live(void **state) {
     (void)state;
@@ -295,6 +343,7 @@ int main(void) {
         cmocka_unit_test(fork_and_join),
         cmocka_unit_test(triple_buffers_choose_the_slot),
         cmocka_unit_test(a_ring_that_waits_holds_nobody_up),
+        cmocka_unit_test(a_reset_of_the_ring_waits_for_what_is_being_submitted),
         cmocka_unit_test(buffers_of_a_function_are_live),
         cmocka_unit_test(numbers_never_issued_are_refused),
         cmocka_unit_test(destroy_with_work_pending),

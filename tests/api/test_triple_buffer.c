@@ -488,6 +488,44 @@ static void a_reset_leaves_no_work_behind(void **state) {
     gate_destroy(&resetting.gate);
 }
 
+/* A destroyed stream takes no record; its work goes on, and is waited for. */
+struct destroyed {
+    cls_triple_buffer ring;
+    struct gate gate;
+    _Atomic bool done;
+};
+
+static void hold_then_note(void *arg) {
+    struct destroyed *destroyed = arg;
+    gate_hold(&destroyed->gate);
+    destroyed->done = true;
+}
+
+static bool reset_or_open(void *arg, unsigned i) {
+    struct destroyed *destroyed = arg;
+    if (!i)
+        return !cls_triple_buffer_reset(destroyed->ring) && destroyed->done;
+    nap_ms(50);
+    gate_open(&destroyed->gate);
+    return true;
+}
+
+static void a_reset_waits_for_work_of_a_destroyed_stream(void **state) {
+    (void)state;
+    struct destroyed destroyed = {.ring = ring_of(1)};
+    cls_stream stream = rig_stream();
+    cls_slot slot;
+    gate_init(&destroyed.gate);
+    OK(cls_triple_buffer_upload_slot(destroyed.ring, stream, &slot));
+    OK(cls_stream_launch_host_async(stream, hold_then_note, &destroyed));
+    gate_await(&destroyed.gate);
+    OK(cls_stream_destroy(stream));
+    assert_int_equal(team_run(2, reset_or_open, &destroyed), 0);
+    expect_states(destroyed.ring, "F");
+    OK(cls_triple_buffer_destroy(destroyed.ring));
+    gate_destroy(&destroyed.gate);
+}
+
 static void bad_arguments(void **state) {
     (void)state;
     cls_triple_buffer_config config = CLS_TRIPLE_BUFFER_CONFIG_INIT;
@@ -531,6 +569,7 @@ int main(void) {
         cmocka_unit_test(a_slot_stays_with_its_thread_until_submitted),
         cmocka_unit_test(a_round_stays_open_until_its_thread_has_submitted),
         cmocka_unit_test(a_reset_leaves_no_work_behind),
+        cmocka_unit_test(a_reset_waits_for_work_of_a_destroyed_stream),
         cmocka_unit_test(bad_arguments),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
