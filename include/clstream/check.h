@@ -50,8 +50,8 @@
  * cls_check_host_access. Not seen are: a change that is undone; a change while a function that the
  * upload comes after runs, or after a download into the memory was submitted; changes after
  * cls_event_get_cl, by whose result the program may know that the copy is done; uploads on queues of
- * the program's (cls_stream_wrap). A thread that reads the target of a download too early is not
- * seen, unless it declares that access.
+ * the program's (cls_stream_wrap), and from pinned memory that is a buffer too (cls_host_buffer). A
+ * thread that reads the target of a download too early is not seen, unless it declares that access.
  */
 #ifndef CLSTREAM_CHECK_H
 #define CLSTREAM_CHECK_H

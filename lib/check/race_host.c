@@ -10,6 +10,7 @@
 
 #include "base/checksum.h"
 #include "check/race_report.h"
+#include "memory/buffer.h"
 #include "stream/command.h"
 #include "stream/context.h"
 #include "stream/stream.h"
@@ -196,8 +197,8 @@ static void add_upload(struct race_stream *by, struct race_pending *values) {
     const struct list *list = &all[UPLOAD];
     const size_t bytes = bytes_of(values);
     if (list->count == MOST_UPLOADS || (list->count && list->bytes + bytes > MOST_BYTES) ||
-        !is_mapped(&values->span))
-        return;
+        !is_mapped(&values->span) || host_is_buffer((const void *)(uintptr_t)values->span.start))
+        return; /* commands write to memory that is a buffer too */
     values->sum = sum_of(&values->span);
     struct race_pending *upload = add(by, values);
     if (upload)

@@ -77,6 +77,9 @@ cls_status host_alloc_owned(cls_context context, size_t bytes, void **out);
 struct pinned;
 void host_visit(void (*visit)(const struct pinned *pinned, const struct object_life *life));
 
+/* Whether the memory begins in a block of cls_host_alloc that is a buffer too (cls_host_buffer). */
+bool host_is_buffer(const void *memory);
+
 /* Whether [memory, memory + bytes) lies within one block of cls_host_alloc. */
 bool host_is_pinned(const void *memory, size_t bytes);
 

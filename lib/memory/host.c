@@ -177,6 +177,15 @@ void host_visit(void (*visit)(const struct pinned *pinned, const struct object_l
 
 /* --- as a buffer --- */
 
+bool host_is_buffer(const void *memory) {
+    pthread_rwlock_rdlock(&blocks_lock);
+    const size_t i = find(memory);
+    const bool is =
+        i < n_blocks && (uintptr_t)blocks[i].pinned.host <= (uintptr_t)memory && blocks[i].buffer;
+    pthread_rwlock_unlock(&blocks_lock);
+    return is;
+}
+
 /* The block that begins at `memory`. */
 static cls_status look_up(const void *memory, struct block *out) {
     size_t inside = 0;

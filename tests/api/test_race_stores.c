@@ -171,6 +171,25 @@ static void an_event_of_the_driver_tells_the_program(void **state) {
     world_end();
 }
 
+/* Commands write to the buffer, and so to the memory. */
+static void pinned_memory_that_is_a_buffer(void **state) {
+    (void)state;
+    void *pinned;
+    cls_buffer buffer;
+    world_begin();
+    OK(cls_host_alloc(rig.context, SIZE, &pinned));
+    memset(pinned, 0, SIZE);
+    OK(cls_host_buffer(pinned, &buffer));
+    for (int i = 0; i < 20; i++) {
+        OK(rig_step(w.a, buffer, 0, 1, 1, 1));
+        OK(cls_copy_h2d_async(big.buffer, 0, pinned, SIZE, w.a));
+    }
+    synchronize();
+    expect_nothing();
+    OK(cls_host_free(pinned));
+    world_end();
+}
+
 static void an_upload_that_failed_has_read_nothing(void **state) {
     (void)state;
     world_begin();
@@ -197,6 +216,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(memory_that_goes_there_and_back),
     cmocka_unit_test(a_host_function_behind_the_upload),
     cmocka_unit_test(an_event_of_the_driver_tells_the_program),
+    cmocka_unit_test(pinned_memory_that_is_a_buffer),
     cmocka_unit_test(an_upload_that_failed_has_read_nothing),
 };
 
