@@ -200,6 +200,14 @@ AM_CONDITIONAL([HIDE_NAMES], [test "x$cls_hide" = xyes])
 AC_SUBST([PARTIAL_FLAGS])
 ])
 
+dnl CLS_REPRODUCIBLE_TAR: has make dist, with GNU tar, make the same tarball of the same sources wherever it runs: names
+dnl sorted, no owners, one date, modes that do not depend on the umask. Adds to the command of automake's rule.
+AC_DEFUN([CLS_REPRODUCIBLE_TAR], [
+AS_IF([(${TAR-tar} --sort=name --version) >/dev/null 2>&1],
+    [cls_tar='--sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX'
+     am__tar="TAR_OPTIONS=\"$cls_tar --mtime=@\`\$(SHELL) '\$(top_srcdir)/build-aux/source-date'\`\" $am__tar"])
+])
+
 dnl CLS_CMAKE_PACKAGE: sets what the files of cmake/ say: CMAKE_INCLUDEDIR, from the folder of the library where both are
 dnl below the prefix; CMAKE_STATIC_LIBS, what the static library links; POINTER_SIZE.
 AC_DEFUN([CLS_CMAKE_PACKAGE], [
