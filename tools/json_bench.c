@@ -22,7 +22,13 @@ bool json_print_bench(const struct bench_result *result) {
                                 json_text(result->driver), "rows", rows));
 }
 
-static void copy_text(char *to, size_t room, const char *from) { snprintf(to, room, "%s", from); }
+/* A terminal would obey control characters of somebody else's file. */
+static void copy_text(char *to, size_t room, const char *from) {
+    snprintf(to, room, "%s", from);
+    for (; *to; to++)
+        if ((unsigned char)*to < ' ' || *to == 0x7f)
+            *to = '?';
+}
 
 static bool read_row(json_t *item, struct bench_row *row, struct failure *failure) {
     const char *section, *name, *unit;
