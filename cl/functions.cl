@@ -22,6 +22,17 @@
 /* 2^23 + 2^22 and 2^52 + 2^51: added to a float or a double, they leave the nearest integer in its low bits. */
 #define TO_INTEGER_F32 12582912.0f
 #define TO_INTEGER_F64 0x1.8p52
+/* Which of these functions the program's operations call, and of the compiler's own with them. */
+#if defined(USES_normcdf) || defined(USES_gelu_erf)
+#define NEEDS_ERFC
+#endif
+#if defined(USES_exp) || defined(USES_sigmoid) || defined(USES_silu) || defined(USES_gelu) || \
+    defined(USES_tanh) || defined(USES_erf) || defined(USES_elu) || defined(NEEDS_ERFC)
+#define NEEDS_EXP
+#endif
+#if defined(USES_pow) || defined(USES_powf)
+#define NEEDS_POWER
+#endif
 #endif
 
 #if IS_FLOAT(A) && !IS_DOUBLE(A) && (defined(UNARY) || defined(UNARY_PARAM))
@@ -29,6 +40,7 @@
 #define AS_INT GLUE(as_, V(int))
 
 #ifdef RUNS
+#if defined(NEEDS_EXP)
 /*
  * e^x = 2^n e^r, where n is the integer nearest to x / ln 2. Gives e^r - 1, and n + 127 in *k. ln 2 is taken off in two
  * parts, of which the first has 16 digits: a multiple below 2^8 is exact.
@@ -70,7 +82,9 @@ static T FN(exp_of)(T x) {
     const T below = x > (T)89 ? (T)89 : x;
     return FN(exp_far)(below < (T)-104 ? (T)-104 : below);
 }
+#endif
 
+#if defined(USES_log)
 /* ln x = e ln 2 + ln(1 + f), where x = 2^e (1 + f) with 1 + f from sqrt(1/2) to sqrt(2). */
 static T FN(log_of)(T x) {
     const M tiny = x < (T)0x1p-126f, root = (M)0x3f3504f3;
@@ -84,7 +98,9 @@ static T FN(log_of)(T x) {
     const T other = x == (T)0 ? (T)-INFINITY : x < (T)0 ? (T)NAN : x;
     return x > (T)0 && x < (T)INFINITY ? e * (T)0x1.62e4p-1f + (f + low) : other;
 }
+#endif
 
+#if defined(USES_tanh)
 static T FN(tanh_of)(T x) {
     const T z = fabs(x) > (T)10 ? (T)10 : fabs(x), s = x * x, s2 = s * s;
     const T p =
@@ -93,14 +109,22 @@ static T FN(tanh_of)(T x) {
     return z < (T)0.9f ? x * ((T)1 + s * p)
                        : copysign((T)1 - (T)2 / (FN(exp_near)((T)2 * z) + (T)1), x);
 }
+#endif
 #else
 /* A GPU's elements go each by itself: its own are shorter where neighbours go the same way. */
+#if defined(NEEDS_EXP)
 static T FN(exp_near)(T x) { return exp(x); }
 static T FN(exp_far)(T x) { return exp(x); }
 static T FN(exp_of)(T x) { return exp(x); }
+#endif
+#if defined(USES_log)
 static T FN(log_of)(T x) { return log(x); }
+#endif
+#if defined(USES_tanh)
 static T FN(tanh_of)(T x) { return tanh(x); }
+#endif
 
+#if defined(USES_elu)
 /* For x not above 0; that of -0 is -0. */
 static T FN(expm1_of)(T x) {
     const T x2 = x * x;
@@ -109,7 +133,9 @@ static T FN(expm1_of)(T x) {
     return x < (T)-0.8f ? exp(x) - (T)1 : x * ((T)1 + x * p);
 }
 #endif
+#endif
 
+#if defined(NEEDS_ERFC)
 /* erfc |x| = e^-x^2 t p(t - 1/2), where t = 1 / (1 + |x|/2). 0 from 10.5 on. */
 static T FN(erfc_of)(T x) {
     const T z = fabs(x) > (T)10.5f ? (T)10.5f : fabs(x);
@@ -121,7 +147,9 @@ static T FN(erfc_of)(T x) {
     const T tail = FN(exp_far)(-z * z) * (t * p);
     return x < (T)0 ? (T)2 - tail : tail;
 }
+#endif
 
+#if defined(USES_erf)
 /* Up to 0.6 x (1 + p(x^2)); from there 1 - e^(x q(x)), which from 4 on is 1. */
 static T FN(erf_of)(T x) {
     const T z = fabs(x) > (T)4 ? (T)4 : fabs(x), z2 = z * z, z4 = z2 * z2;
@@ -131,7 +159,9 @@ static T FN(erf_of)(T x) {
                 z4 * TERMS2(T, z, -0.00317063276f, 0.00020688615f);
     return z < (T)0.6f ? x + x * p : copysign((T)1 - FN(exp_near)(z * q), x);
 }
+#endif
 
+#if defined(USES_sin) || defined(USES_cos)
 /* sin(x + quarters pi/2) for |x| up to 256. Pi/2 is taken off in three parts, of which the first
  * two have 16 digits: a multiple below 2^8 of those is exact. */
 static T FN(sine_of)(T x, int quarters) {
@@ -147,32 +177,54 @@ static T FN(sine_of)(T x, int quarters) {
     const T value = (k & (M)1) != (M)0 ? cosine : sine;
     return AS_FLOAT(AS_INT(value) ^ ((k & (M)2) << 30)); /* the second bit is the sign */
 }
+#endif
 
+#if defined(USES_sin)
 /* The driver's own where it has to be: mixed with nothing nearer than it. */
 static T FN(sin_of)(T x) {
     const M far = fabs(x) > (T)256;
     const T near = FN(sine_of)(far ? (T)0 : x, 0);
     return ANY(far) ? (far ? sin(x) : near) : near;
 }
+#endif
 
+#if defined(USES_cos)
 static T FN(cos_of)(T x) {
     const M far = fabs(x) > (T)256;
     const T near = FN(sine_of)(far ? (T)0 : x, 1);
     return ANY(far) ? (far ? cos(x) : near) : near;
 }
+#endif
 #undef AS_FLOAT
 #undef AS_INT
 #elif IS_FLOAT(A) && (defined(UNARY) || defined(UNARY_PARAM))
+#if defined(NEEDS_EXP)
 static T FN(exp_of)(T x) { return exp(x); }
+#endif
+#if defined(USES_log)
 static T FN(log_of)(T x) { return log(x); }
+#endif
+#if defined(USES_tanh)
 static T FN(tanh_of)(T x) { return tanh(x); }
+#endif
+#if defined(NEEDS_ERFC)
 static T FN(erfc_of)(T x) { return erfc(x); }
+#endif
+#if defined(USES_erf)
 static T FN(erf_of)(T x) { return erf(x); }
+#endif
+#if defined(USES_elu)
 static T FN(expm1_of)(T x) { return expm1(x); }
+#endif
+#if defined(USES_sin)
 static T FN(sin_of)(T x) { return sin(x); }
+#endif
+#if defined(USES_cos)
 static T FN(cos_of)(T x) { return cos(x); }
 #endif
+#endif
 
+#ifdef NEEDS_POWER
 #if IS_DOUBLE(A) && W > 4
 /* PoCL 3.1 lets a special case in one element of a vector spoil others: one by one. */
 static T FN(power)(T x, T y) {
@@ -236,4 +288,5 @@ static T FN(power)(T x, T y) {
 #undef AS_BITS
 #elif IS_FLOAT(A)
 static T FN(power)(T x, T y) { return pow(x, y); }
+#endif
 #endif

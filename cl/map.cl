@@ -5,6 +5,9 @@
  *
  *     -DCAST, -DWHERE, -DUNARY, -DUNARY_PARAM or -DBINARY
  *     -DOP=op_relu     which one of its family: the function below
+ *     -DUSES_relu      the same for the preprocessor: a function that calls one of the compiler's
+ *                      own is compiled only where it is used, so that a compiler that lacks one
+ *                      still builds the other operations
  *     -DA=float        element type of the first input
  *     -DB=float        element type of the second and third; A where there is none
  *     -DOUT=float      element type of the result
@@ -19,7 +22,7 @@
  * it.
  *
  * A fused kernel (lib/batch/generate.c) includes this file once for each family and set of types
- * that it needs, with W, FUSED and a SUFFIX that tells their functions apart. It then gets the
+ * that it needs, with W, FUSED, a USES_ of each operation and a SUFFIX that tells their functions apart. It then gets the
  * functions only, or with -DACCESS those that read and write arrays of type A, and calls them
  * itself: fused or not, an element goes through the same code.
  */
@@ -174,45 +177,79 @@ static T FN(op_copy)(T x) { return x; }
 /* Exact whatever they are fused with: a product here and a sum there are never one operation. */
 #pragma OPENCL FP_CONTRACT OFF
 static T FN(op_neg)(T x) { return -x; }
+#if defined(USES_abs)
 static T FN(op_abs)(T x) { return fabs(x); }
+#endif
 static T FN(op_sqr)(T x) { return x * x; }
 #pragma OPENCL FP_CONTRACT DEFAULT
 static T FN(op_relu)(T x) { return x <= (T)0 ? (T)0 : x; }
 static T FN(op_sign)(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == x ? (T)0 : x; }
 static T FN(op_recip)(T x) { return (T)1 / x; }
+#if defined(USES_exp)
 static T FN(op_exp)(T x) { return FN(exp_of)(x); }
+#endif
+#if defined(USES_log)
 static T FN(op_log)(T x) { return FN(log_of)(x); }
+#endif
+#if defined(USES_sin)
 static T FN(op_sin)(T x) { return FN(sin_of)(x); }
+#endif
+#if defined(USES_cos)
 static T FN(op_cos)(T x) { return FN(cos_of)(x); }
+#endif
+#if defined(USES_tanh)
 static T FN(op_tanh)(T x) { return FN(tanh_of)(x); }
+#endif
+#if defined(USES_erf)
 static T FN(op_erf)(T x) { return FN(erf_of)(x); }
+#endif
+#if defined(USES_ceil)
 static T FN(op_ceil)(T x) { return ceil(x); }
+#endif
+#if defined(USES_floor)
 static T FN(op_floor)(T x) { return floor(x); }
+#endif
+#if defined(USES_round)
 /* Halves go away from zero; x - whole is exact. */
 static T FN(op_round)(T x) {
     T whole = trunc(x);
     return fabs(x - whole) >= (T)K(0.5) ? whole + copysign((T)1, x) : whole;
 }
+#endif
+#if defined(USES_sqrt)
 static T FN(op_sqrt)(T x) { return sqrt(x); }
+#endif
+#if defined(USES_sigmoid)
 static T FN(op_sigmoid)(T x) { return (T)1 / ((T)1 + FN(exp_of)(-x)); }
+#endif
+#if defined(USES_normcdf)
 /* erfc keeps the lower tail, which 1 + erf would cancel away. */
 static T FN(op_normcdf)(T x) { return (T)K(0.5) * FN(erfc_of)(x * (T)K(-0.70710678118654752440)); }
+#endif
 /* x times what falls to 0 faster than x grows: at -infinity the limit, not -infinity times 0. */
 static T FN(limited)(T x, T y) { return x == (T)-INFINITY ? -(T)0 : y; }
+#if defined(USES_gelu_erf)
 static T FN(op_gelu_erf)(T x) {
     return FN(limited)(x, (T)K(0.5) * x * FN(erfc_of)(x * (T)K(-0.70710678118654752440)));
 }
+#endif
+#if defined(USES_silu) || defined(USES_gelu)
 /* x / (1 + e^-t), by halves of the exponent: e^-t does not overflow, and x e^t keeps its digits. */
 static T FN(times_sigmoid)(T x, T t) {
     T root = FN(exp_of)((T)K(-0.5) * fabs(t));
     T top = t < (T)0 ? x * root * root : x;
     return FN(limited)(x, top / ((T)1 + root * root));
 }
+#endif
+#if defined(USES_silu)
 static T FN(op_silu)(T x) { return FN(times_sigmoid)(x, x); }
+#endif
+#if defined(USES_gelu)
 /* 0.5 (1 + tanh u) is the sigmoid of 2u, which does not cancel. */
 static T FN(op_gelu)(T x) {
     return FN(times_sigmoid)(x, (T)K(1.59576912160573071176) * (x + (T)K(0.044715) * x * x * x));
 }
+#endif
 #else
 static T FN(op_neg)(T x) { return AS_T((U)((U)0 - AS_U(x))); }
 static T FN(op_sqr)(T x) { return AS_T((U)(AS_U(x) * AS_U(x))); }
@@ -230,11 +267,15 @@ static T FN(op_round)(T x) { return x; }
 static T FN(op_clamp_min)(T x, T p) { return x < p ? p : x; }
 static T FN(op_clamp_max)(T x, T p) { return x > p ? p : x; }
 #if IS_FLOAT(A)
+#if defined(USES_elu)
 static T FN(op_elu)(T x, T p) { return x > (T)0 ? x : p * FN(expm1_of)(x); }
+#endif
 #pragma OPENCL FP_CONTRACT OFF
 static T FN(op_leaky_relu)(T x, T p) { return x > (T)0 ? x : p * x; }
 #pragma OPENCL FP_CONTRACT DEFAULT
+#if defined(USES_powf)
 static T FN(op_powf)(T x, T p) { return FN(power)(x, p); }
+#endif
 #pragma OPENCL FP_CONTRACT OFF
 static T FN(op_scale)(T x, T p) { return x * p; }
 static T FN(op_add_scalar)(T x, T p) { return x + p; }
@@ -257,7 +298,9 @@ static T FN(op_sub)(T a, T b) { return a - b; }
 static T FN(op_mul)(T a, T b) { return a * b; }
 #pragma OPENCL FP_CONTRACT DEFAULT
 static T FN(op_div)(T a, T b) { return a / b; }
+#if defined(USES_pow)
 static T FN(op_pow)(T a, T b) { return FN(power)(a, b); }
+#endif
 #else
 static T FN(op_min)(T a, T b) { return a < b ? a : b; }
 static T FN(op_max)(T a, T b) { return a > b ? a : b; }

@@ -30,12 +30,14 @@
  * @retval CLS_ERROR_TYPE_MISMATCH  the element types do not fit together, or the operation does not
  *                                  support them
  * @retval CLS_ERROR_OVERLAP        output and input overlap without being the same bytes
- * @retval CLS_ERROR_UNSUPPORTED    f64 on a device without it; the detail names the type
+ * @retval CLS_ERROR_UNSUPPORTED    f64 on a device without it; the detail names the type. Also if the
+ *                                  device's compiler does not build the operation, since it lacks
+ *                                  a function; the detail has its words
  * @retval CLS_ERROR_OUT_OF_MEMORY
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
  * @retval CLS_ERROR_LIMIT          the stream's fifo_limit is reached
- * @retval CLS_ERROR_BUILD_FAILED   only with kernels of CLSTREAM_KERNEL_PATH; CLS_ERROR_NOT_FOUND
- *                                  if it lacks the file, CLS_ERROR_IO if the file cannot be read
+ * @retval CLS_ERROR_NOT_FOUND      only with CLSTREAM_KERNEL_PATH: the folder lacks the file;
+ *                                  CLS_ERROR_IO if the file cannot be read
  * @return blocking forms also return the stream's error, and CLS_ERROR_WOULD_DEADLOCK inside a host
  *         function
  */

@@ -210,6 +210,7 @@ static void put_functions(const struct writer *writer) {
     for (unsigned i = 0; i < region->maps.count; i++) {
         const struct node *at = &writer->nodes[region->maps.at[i]];
         const struct op_row *row = row_in_effect(writer, at);
+        text_printf(writer->text, "#define USES_%s\n", row->name);
         add_set(sets, &n,
                 (struct function_set){families[row->family].macro, families[row->family].suffix,
                                       writer->nodes[at->inputs[0]].dtype, at->dtype});

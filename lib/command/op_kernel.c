@@ -8,6 +8,7 @@
 #include <uthash.h>
 
 #include "base/error.h"
+#include "base/rare.h"
 #include "command/kernel.h"
 #include "driver/program.h"
 #include "driver/source.h"
@@ -34,11 +35,23 @@ cls_status op_kernel_generate(struct context *context, const char *text,
     return status ? status : kernel_new(context, NULL, cl, spec->entry, spec->label, out);
 }
 
+/* A compiler that lacks a function makes unsupported what calls it, and nothing else (cl/map.cl). */
+COLD static cls_status unsupported(const struct op_kernel_spec *spec) {
+    const int code = cls_last_error_code();
+    char *words = strdup(cls_last_error_detail());
+    error_set_code(CLS_ERROR_UNSUPPORTED, code, "%s is not supported, since it does not build: %s",
+                   spec->label, words ? words : "");
+    free(words);
+    return CLS_ERROR_UNSUPPORTED;
+}
+
 static cls_status build(struct context *context, const struct op_kernel_spec *spec,
                         struct kernel **out) {
     const char *text;
     cls_status status = source_get(spec->source, &text);
-    return status ? status : op_kernel_generate(context, text, spec, out);
+    if (!status)
+        status = op_kernel_generate(context, text, spec, out);
+    return status == CLS_ERROR_BUILD_FAILED ? unsupported(spec) : status;
 }
 
 /* Enters a kernel into the table. Returns the kernel that another thread entered first, if there is one. */

@@ -103,11 +103,12 @@ cls_status spec_of_map(const struct op_row *row, cls_dtype a_dtype, cls_dtype ou
         const bool copies = row == op_row_named(OP_UNARY, "copy");
         const char *out_name = copies || row->family == OP_WHERE ? out->bits : out->opencl;
         const char *a_name = copies ? a->bits : a->opencl;
-        snprintf(spec->options, sizeof spec->options,
-                 "-D%s -DOP=op_%s -DA=%s -DB=%s -DOUT=%s -DW=%u -DBATCH=%u -DSTEPS=%u -D%s",
-                 family_names[row->family], row->name, a_name,
-                 row->family == OP_WHERE ? out_name : a_name, out_name, spec->vector, spec->batch,
-                 spec->steps, shape_macros[shape]);
+        snprintf(
+            spec->options, sizeof spec->options,
+            "-D%s -DOP=op_%s -DUSES_%s -DA=%s -DB=%s -DOUT=%s -DW=%u -DBATCH=%u -DSTEPS=%u -D%s",
+            family_names[row->family], row->name, row->name, a_name,
+            row->family == OP_WHERE ? out_name : a_name, out_name, spec->vector, spec->batch,
+            spec->steps, shape_macros[shape]);
         known = publish(at, spec);
     }
     *out_spec = known;

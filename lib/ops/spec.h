@@ -31,7 +31,7 @@ struct spec {
     unsigned steps;  /* batches a work-item */
     unsigned local;  /* work-items a group */
     char label[40];
-    char options[160];
+    char options[192];
 };
 
 /* An element-by-element operation: input type `a`, result type `out` (for where, `a` is the

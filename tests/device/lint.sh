@@ -29,8 +29,8 @@ programs() {
         split(line, field, ",")
     }
     function shaped(family, name, a, b, out, width, shape) {
-        printf "map.cl -D%s -DOP=op_%s -DA=%s -DB=%s -DOUT=%s -DW=%d -DBATCH=1 -DSTEPS=2 -D%s\n",
-            family, name, a, b, out, width, shape
+        printf "map.cl -D%s -DOP=op_%s -DUSES_%s -DA=%s -DB=%s -DOUT=%s -DW=%d -DBATCH=1 -DSTEPS=2 -D%s\n",
+            family, name, name, a, b, out, width, shape
     }
     # Functions differ between the shapes.
     function map(family, name, a, b, out) {
