@@ -45,6 +45,7 @@ static void test_a_wait_may_come_before_its_signal(void **state) {
 /* The signal is with the device: the wait is its own, and nothing goes through the library's queue. */
 static void test_a_wait_for_a_queued_signal_is_the_devices_own(void **state) {
     (void)state;
+    rig_need("events_across_queues");
     cls_stream from = rig_stream(), to = rig_stream();
     cls_buffer cells = rig_cells(1);
     cls_timeline timeline = make(NULL, 0, NULL);

@@ -39,7 +39,8 @@ void rig_pass_on_pace(void);
 bool rig_has_quirk(const char *name);
 bool rig_has_capability(const char *name);
 
-/* Skips the test where the probes found a mechanism wrong (a capability of the unit "trust"), which the library refuses. */
+/* Skips the test where the probes found a mechanism wrong (a capability of the unit "trust"), and the library refuses it
+ * or does without. */
 void rig_need(const char *mechanism);
 
 /* Whether the platform's name contains `part`; for what a driver does and the library cannot help. */
