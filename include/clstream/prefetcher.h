@@ -48,6 +48,25 @@ typedef cls_status (*cls_load_fn)(void *arg, uint64_t index, void *memory, size_
                                   size_t *bytes);
 
 /**
+ * In a loader: gets the number of its thread in its prefetcher, from 0 to one below the number of
+ * workers. Loaders that run at the same time have different numbers, so memory that is kept for each
+ * number needs no lock.
+ * @retval CLS_ERROR_INVALID_VALUE `worker` is null
+ * @retval CLS_ERROR_INVALID_STATE the calling thread is in no loader
+ */
+CLS_API cls_status cls_prefetcher_get_worker(unsigned *worker);
+
+/**
+ * In a loader: sets why it fails. cls_last_error_detail has it, with the numbers of batch and worker,
+ * where cls_prefetcher_next returns the loader's error. The call copies the message, and at most
+ * CLS_PREFETCHER_MAX_MESSAGE bytes of it. Without a message, the detail of the last library call that
+ * failed in the loader takes its place.
+ * @retval CLS_ERROR_INVALID_VALUE `message` is null
+ * @retval CLS_ERROR_INVALID_STATE the calling thread is in no loader
+ */
+CLS_API cls_status cls_prefetcher_set_message(const char *message);
+
+/**
  * Called once after a prefetcher was destroyed and its last loader has returned, at the latest when
  * the process exits. The library does not use `arg` after that. Runs on a thread of the library,
  * without a lock held.
@@ -57,7 +76,8 @@ typedef void (*cls_load_end_fn)(void *arg);
 /** Limits of a prefetcher. */
 enum {
     CLS_PREFETCHER_MAX_WORKERS = 64, /**< loader threads */
-    CLS_PREFETCHER_MAX_DEPTH = 256   /**< batches held at once */
+    CLS_PREFETCHER_MAX_DEPTH = 256,  /**< batches held at once */
+    CLS_PREFETCHER_MAX_MESSAGE = 255 /**< bytes of a loader's message */
 };
 
 /** Options of cls_prefetcher_create. Start with CLS_PREFETCHER_CONFIG_INIT. */

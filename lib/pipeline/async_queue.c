@@ -66,11 +66,14 @@ static cls_status come_after_buffers(struct async *async, const struct request *
 static cls_status take_slot(const struct request *request, cls_stream stream,
                             struct held_slot *held) {
     const cls_status status = ring_take(request->slots, request->kind, stream, held);
-    if (status == CLS_NOT_READY)
-        return error_set(CLS_ERROR_INVALID_STATE, "the triple buffer has no slot to %s",
-                         request->kind == CLS_OP_UPLOAD    ? "upload to"
-                         : request->kind == CLS_OP_COMPUTE ? "compute with"
-                                                           : "download from");
+    unsigned slots = 0;
+    if (status == CLS_NOT_READY && !cls_triple_buffer_get_slots(request->slots, &slots))
+        return error_set(CLS_ERROR_INVALID_STATE, "none of the %u slots of the triple buffer %s",
+                         slots,
+                         request->kind == CLS_OP_UPLOAD    ? "is free for an upload"
+                         : request->kind == CLS_OP_COMPUTE ? "was uploaded and waits for a compute"
+                                                           : "was computed with and waits for a "
+                                                             "download");
     return status;
 }
 

@@ -19,6 +19,9 @@ static struct {
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct loaders *own; /* the object that this thread works for, or NULL */
+static _Thread_local unsigned number;     /* of this thread among that object's */
+
+unsigned loaders_number(void) { return number; }
 
 void loaders_quit(struct loaders *loaders) {
     pthread_mutex_lock(&loaders->lock);
@@ -97,6 +100,7 @@ static void end_thread(struct loaders *loaders) {
 static void *run(void *arg) {
     struct loaders *loaders = own = arg;
     pthread_mutex_lock(&loaders->lock);
+    number = loaders->numbered++;
     while (!loaders->quit)
         if (!loaders->go || !loaders->type->step(loaders))
             pthread_cond_wait(&loaders->work, &loaders->lock);

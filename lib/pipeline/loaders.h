@@ -28,7 +28,7 @@ struct loaders {
     const struct loader_type *type;
     pthread_mutex_t lock;
     pthread_cond_t work;
-    unsigned workers;
+    unsigned workers, numbered; /* running, and given a number */
     bool go, quit;
     struct loaders *prev, *next; /* in the list of all with threads */
 };
@@ -36,6 +36,9 @@ struct loaders {
 /* False: no memory; nothing is to be undone. */
 bool loaders_init(struct loaders *loaders, const struct loader_type *type);
 void loaders_fini(struct loaders *loaders);
+
+/* The number of the calling thread among its object's, from 0. */
+unsigned loaders_number(void);
 
 /* Makes the threads, which wait for loaders_go. On CLS_ERROR_OUT_OF_MEMORY `at_end` has been called, or will
  * be by the threads that were made. */

@@ -12,6 +12,8 @@
  */
 #include <clstream/prefetcher.h>
 
+#include <stdio.h>
+
 #include <clstream/buffer.h>
 #include <clstream/event.h>
 #include <clstream/stream.h>
@@ -30,6 +32,8 @@ struct slot {
     uint64_t index;
     size_t bytes;
     cls_status status;
+    char message[CLS_PREFETCHER_MAX_MESSAGE + 1]; /* why it was not loaded; "": nobody says */
+    unsigned worker;                              /* that loaded it */
     void *memory;
     cls_buffer buffer;
     cls_event uploaded, released;
@@ -117,12 +121,47 @@ static cls_status await_return(const struct prefetcher *prefetcher, const struct
                                      : pipeline_follow(prefetcher->upload, slot->released);
 }
 
+static _Thread_local struct slot *loading; /* what the calling thread's loader fills, or NULL */
+
+static void say(struct slot *slot, const char *message) {
+    snprintf(slot->message, sizeof slot->message, "%s", message);
+}
+
 /* A positive status is no error: stored, CLS_NOT_READY would keep pollers waiting for ever. */
-static cls_status load_batch(const struct prefetcher *prefetcher, const struct slot *slot,
-                             uint64_t index, size_t *bytes) {
+static cls_status load_batch(const struct prefetcher *prefetcher, struct slot *slot, uint64_t index,
+                             size_t *bytes) {
+    const unsigned long before = error_count();
+    loading = slot;
     const cls_status status =
         prefetcher->load(prefetcher->arg, index, slot->memory, prefetcher->capacity, bytes);
+    loading = NULL;
+    if (status < 0 && !*slot->message && error_count() != before)
+        say(slot, cls_last_error_detail());
+    if (status > 0 && !*slot->message)
+        say(slot, "the loader returned CLS_NOT_READY, which is no error");
     return status > 0 ? CLS_ERROR_INVALID_STATE : status;
+}
+
+static cls_status check_in_loader(const char *call, const void *argument) {
+    if (!argument)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s: a null pointer", call);
+    return loading
+               ? CLS_SUCCESS
+               : error_set(CLS_ERROR_INVALID_STATE, "%s: the calling thread is in no loader", call);
+}
+
+cls_status cls_prefetcher_get_worker(unsigned *worker) {
+    const cls_status status = check_in_loader("cls_prefetcher_get_worker", worker);
+    if (!status)
+        *worker = loading->worker;
+    return status;
+}
+
+cls_status cls_prefetcher_set_message(const char *message) {
+    const cls_status status = check_in_loader("cls_prefetcher_set_message", message);
+    if (!status)
+        say(loading, message);
+    return status;
 }
 
 static bool is_stopped(struct prefetcher *prefetcher) {
@@ -141,12 +180,20 @@ static cls_status fetch(struct prefetcher *prefetcher, struct slot *slot, uint64
         status = load_batch(prefetcher, slot, index, bytes);
     if (status || !*bytes)
         return status;
-    if (*bytes > prefetcher->capacity)
+    if (*bytes > prefetcher->capacity) {
+        snprintf(slot->message, sizeof slot->message,
+                 "the loader reports %zu bytes, more than the capacity of %zu", *bytes,
+                 prefetcher->capacity);
         return CLS_ERROR_OUT_OF_RANGE;
+    }
     status = await_return(prefetcher, slot);
     if (!status)
         status = cls_copy_h2d_async(slot->buffer, 0, slot->memory, *bytes, prefetcher->upload);
-    return status ? status : cls_event_record(slot->uploaded, prefetcher->upload);
+    if (!status)
+        status = cls_event_record(slot->uploaded, prefetcher->upload);
+    if (status)
+        say(slot, cls_last_error_detail());
+    return status;
 }
 
 /* The workers' step, with the lock held: loads one batch, if a slot is free. */
@@ -160,6 +207,8 @@ static bool load_one(struct loaders *loaders) {
     prefetcher->next_load++;
     slot->state = LOADING;
     slot->index = index;
+    slot->worker = loaders_number();
+    *slot->message = 0;
     pthread_mutex_unlock(&loaders->lock);
     const cls_status status = fetch(prefetcher, slot, index, &bytes);
     pthread_mutex_lock(&loaders->lock);
@@ -319,7 +368,10 @@ static cls_status await_next(struct prefetcher *prefetcher, bool may_wait) {
         if (prefetcher->stopped || (slot && slot->state == LOADED))
             return CLS_SUCCESS;
         if (!slot && !room_for(prefetcher, prefetcher->next_out))
-            return error_set(CLS_ERROR_LIMIT, "the caller holds all %u batches", prefetcher->depth);
+            return error_set(CLS_ERROR_LIMIT,
+                             "the caller holds all %u batches of the prefetcher (its depth): "
+                             "release one before it takes batch %llu",
+                             prefetcher->depth, (unsigned long long)prefetcher->next_out);
         if (prefetcher->left)
             return error_set(CLS_ERROR_SHUTDOWN, "the process is exiting");
         if (!may_wait)
@@ -341,6 +393,7 @@ static void check_upload(struct prefetcher *prefetcher) {
         slot->index != index)
         return;
     slot->status = status;
+    say(slot, cls_last_error_detail());
     prefetcher->ended = true;
 }
 
@@ -363,8 +416,9 @@ static cls_status take(struct prefetcher *prefetcher, cls_stream stream, cls_pre
         return CLS_SUCCESS;
     }
     if (slot->status)
-        return error_set(slot->status, "batch %llu was not loaded: %s", (unsigned long long)index,
-                         cls_status_string(slot->status));
+        return error_set(slot->status, "worker %u of the prefetcher did not load batch %llu: %s",
+                         slot->worker, (unsigned long long)index,
+                         *slot->message ? slot->message : cls_status_string(slot->status));
     cls_status status = CLS_SUCCESS;
     if (!mutant(MUTANT_FETCHED))
         status = cls_stream_wait_event(stream, slot->uploaded);

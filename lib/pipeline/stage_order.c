@@ -162,7 +162,9 @@ static cls_status set_order(struct pipeline *pipeline, const char *const *names,
     if (pipeline->iterations || pipeline->executing)
         return error_set(CLS_ERROR_INVALID_STATE, "the pipeline has already executed an iteration");
     if (n != pipeline->n_stages)
-        return error_set(CLS_ERROR_INVALID_VALUE, "%u names for %u stages", n, pipeline->n_stages);
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "cls_pipeline_set_order: %u names for the pipeline's %u stages", n,
+                         pipeline->n_stages);
     cls_status status = take_order(pipeline, names, order);
     if (!status)
         status = pipeline_check_order(pipeline, order);

@@ -149,13 +149,15 @@ static cls_status run_stage(struct pipeline *pipeline, unsigned index, int *roun
 static cls_status check_idle(const struct pipeline *pipeline) {
     if (!pipeline->executing)
         return CLS_SUCCESS;
-    return error_set(CLS_ERROR_INVALID_STATE, "a thread is submitting an iteration or resets");
+    return error_set(CLS_ERROR_INVALID_STATE,
+                     "another thread is submitting iteration %llu of the pipeline, or resets it",
+                     (unsigned long long)pipeline->iterations);
 }
 
 static cls_status begin(struct pipeline *pipeline) {
     cls_status status = check_idle(pipeline);
     if (!status && !pipeline->n_stages)
-        status = error_set(CLS_ERROR_INVALID_STATE, "a pipeline without stages");
+        status = error_set(CLS_ERROR_INVALID_STATE, "the pipeline has no stages to execute");
     if (status)
         return status;
     if (!pipeline->ordered)

@@ -186,11 +186,14 @@ static cls_status submit(struct slot *slot) {
 }
 
 /* CLS_SUCCESS where the holder's work is submitted. The holder's own thread need not have called submitted. */
-static cls_status check_submitted(struct slot *slot) {
+static cls_status check_submitted(const struct ring *ring, struct slot *slot) {
+    const unsigned index = (unsigned)(slot - ring->slots);
     if (slot->refused)
         return error_set(
             CLS_ERROR_INVALID_STATE,
-            "work on the next slot was refused: it is unusable until cls_triple_buffer_reset");
+            "work of an async coordinator on slot %u of the triple buffer was refused: "
+            "the slot is unusable until cls_triple_buffer_reset",
+            index);
     if (slot->submitted)
         return CLS_SUCCESS;
     return pthread_equal(slot->holder, pthread_self()) ? submit(slot) : CLS_NOT_READY;
@@ -201,7 +204,7 @@ static cls_status take(struct ring *ring, enum stage stage, cls_stream stream, c
     struct stream *holder;
     if (!is_there(ring, stage))
         return CLS_NOT_READY;
-    cls_status status = stage == UPLOAD ? CLS_SUCCESS : check_submitted(slot);
+    cls_status status = stage == UPLOAD ? CLS_SUCCESS : check_submitted(ring, slot);
     if (!status && !mutant(MUTANT_SLOT))
         status = cls_stream_wait_event(stream, slot->event);
     if (!status)
@@ -221,7 +224,7 @@ static cls_status take(struct ring *ring, enum stage stage, cls_stream stream, c
 /* Closes a round that is being downloaded. Slots become free in order: this one once those before it are. */
 static cls_status close_round(struct ring *ring, uint64_t round) {
     struct slot *slot = &ring->slots[round % ring->n_slots];
-    cls_status status = check_submitted(slot);
+    cls_status status = check_submitted(ring, slot);
     slot->closed = !status;
     while (is_there(ring, ADVANCE) && next_of(ring, ADVANCE)->closed) {
         next_of(ring, ADVANCE)->closed = false;
@@ -285,7 +288,7 @@ static cls_status take_slot(cls_triple_buffer ring, enum stage stage, cls_stream
                             cls_slot *out) {
     struct held_slot held;
     if (!out)
-        return error_set(CLS_ERROR_INVALID_VALUE, "a triple buffer's slot: out is null");
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_triple_buffer_*_slot: out is null");
     const cls_status status = take_held(ring, stage, false, stream, &held);
     if (!status)
         *out = held.slot;
@@ -345,7 +348,10 @@ static bool is_held(const struct ring *ring, const struct held_slot *held) {
 static cls_status finish_stage(struct ring *ring, const struct held_slot *held) {
     struct slot *slot = &ring->slots[held->slot.index];
     if (!is_held(ring, held))
-        return error_set(CLS_ERROR_INVALID_STATE, "the triple buffer was reset meanwhile");
+        return error_set(
+            CLS_ERROR_INVALID_STATE,
+            "the triple buffer was reset meanwhile: work on its slot %u was being submitted",
+            held->slot.index);
     if (held->kind == CLS_OP_DOWNLOAD)
         return close_round(ring, held->slot.round);
     const bool taken_over = held->slot.round < ring->taken[held->kind + 1];
@@ -414,7 +420,8 @@ cls_status cls_triple_buffer_submitted(cls_triple_buffer handle, unsigned index)
                                   index, ring->n_slots));
     blocking_lock(&ring->lock);
     if (state_of(ring, index) == CLS_SLOT_FREE)
-        status = error_set(CLS_ERROR_INVALID_STATE, "slot %u is free", index);
+        status = error_set(CLS_ERROR_INVALID_STATE,
+                           "slot %u of the triple buffer is free: no stage holds it", index);
     else if (!ring->slots[index].submitted)
         status = submit(&ring->slots[index]);
     return ring_put(ring, blocking_unlock(&ring->lock, status));

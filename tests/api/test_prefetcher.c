@@ -542,6 +542,73 @@ static cls_status load_too_much(void *arg, uint64_t index, void *memory, size_t 
     return CLS_SUCCESS;
 }
 
+/* --- what a loader knows and says --- */
+
+struct sayer {
+    const char *message; /* NULL: a call of the library fails */
+    unsigned workers;
+    _Atomic unsigned busy[4], wrong;
+    sem_t ended;
+};
+
+static void post_ended(void *arg) { sem_post(&((struct sayer *)arg)->ended); }
+
+static cls_status load_and_fail(void *arg, uint64_t index, void *memory, size_t capacity,
+                                size_t *bytes) {
+    struct sayer *sayer = arg;
+    unsigned worker = 77;
+    cls_buffer none;
+    (void)memory;
+    OK(cls_prefetcher_get_worker(&worker));
+    if (worker >= sayer->workers || sayer->busy[worker]++)
+        sayer->wrong++;
+    nap_ms(1);
+    if (worker < sayer->workers)
+        sayer->busy[worker]--;
+    *bytes = capacity;
+    if (index < 20)
+        return CLS_SUCCESS;
+    if (!sayer->message)
+        return cls_buffer_create(rig.context, 0, &none);
+    OK(cls_prefetcher_set_message(sayer->message));
+    return CLS_ERROR_INVALID_VALUE;
+}
+
+static void expect_failure(struct sayer *sayer, const char *const *said) {
+    cls_prefetcher_config config = CLS_PREFETCHER_CONFIG_INIT;
+    cls_prefetcher prefetcher;
+    cls_prefetched batch;
+    cls_status status;
+    config.workers = sayer->workers;
+    config.end = post_ended;
+    assert_int_equal(sem_init(&sayer->ended, 0, 0), 0);
+    OK(cls_prefetcher_create(rig.context, 8, load_and_fail, sayer, &config, &prefetcher));
+    while (!(status = cls_prefetcher_next(prefetcher, NULL, &batch)))
+        OK(cls_prefetcher_release(prefetcher, &batch, NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, status);
+    for (int i = 0; i < 2; i++)
+        if (!strstr(cls_last_error_detail(), said[i]))
+            fail_msg("\"%s\" is not said by: %s", said[i], cls_last_error_detail());
+    OK(cls_prefetcher_destroy(prefetcher));
+    assert_true(sem_comes(&sayer->ended)); /* the loaders use `sayer` no more */
+    assert_int_equal(sayer->wrong, 0);
+    sem_destroy(&sayer->ended);
+}
+
+static void a_loader_says_why_it_fails(void **state) {
+    (void)state;
+    static const char *const own[] = {"worker 0 of the prefetcher did not load batch 20",
+                                      "disk 7 is gone"},
+                             *const librarys[] = {"did not load batch 20", "0 bytes"};
+    struct sayer one = {.message = "disk 7 is gone", .workers = 1}, four = {.workers = 4};
+    unsigned worker = 5;
+    expect_failure(&one, own);
+    expect_failure(&four, librarys);
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_prefetcher_get_worker(&worker));
+    assert_int_equal(worker, 5);
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_prefetcher_set_message("no loader"));
+}
+
 static void bad_arguments(void **state) {
     (void)state;
     cls_prefetcher_config config = CLS_PREFETCHER_CONFIG_INIT;
@@ -557,6 +624,9 @@ static void bad_arguments(void **state) {
     assert_null(prefetcher);
     OK(cls_prefetcher_create(rig.context, 8, load_too_much, NULL, NULL, &prefetcher));
     EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_prefetcher_next(prefetcher, NULL, &batch));
+    assert_non_null(strstr(cls_last_error_detail(), "9 bytes, more than the capacity of 8"));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_prefetcher_get_worker(NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_prefetcher_set_message(NULL));
     OK(cls_prefetcher_destroy(prefetcher));
 }
 
@@ -577,6 +647,7 @@ int main(void) {
         cmocka_unit_test(no_loader_is_called_behind_a_stop),
         cmocka_unit_test(each_batch_goes_to_one_thread),
         cmocka_unit_test(next_is_refused_in_a_host_function),
+        cmocka_unit_test(a_loader_says_why_it_fails),
         cmocka_unit_test(bad_arguments),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
