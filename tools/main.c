@@ -18,6 +18,8 @@ static const struct {
     {"trace", command_trace}, {"bench", command_bench}, {"check", command_check},
 };
 
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
 static const char help[] =
     "Usage: clstream COMMAND [OPTION]...\n"
     "CUDA-style streams on any OpenCL device, from the command line.\n"
@@ -52,6 +54,16 @@ static int finish(int code) {
     return code ? code : TOOL_FAILED;
 }
 
+static int unknown_command(const char *name) {
+    char names[200] = "";
+    size_t length = 0;
+    if (*name == '-')
+        return usage_error("", "there is no option '%s' before a command", name);
+    for (unsigned i = 0; i < COMMANDS && length < sizeof names; i++)
+        length += (size_t)snprintf(names + length, sizeof names - length, " %s", commands[i].name);
+    return usage_error("", "'%s' is no command; there are%s", name, names);
+}
+
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "";
     take_closed_places();
@@ -60,15 +72,11 @@ int main(int argc, char **argv) {
         return fputs(help, stdout), finish(TOOL_OK);
     if (strcmp(name, "--version") == 0)
         return puts(PACKAGE_STRING), finish(TOOL_OK);
-    for (unsigned i = 0; i < sizeof commands / sizeof commands[0]; i++)
+    for (unsigned i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)
             return finish(commands[i].run(argc - 1, argv + 1));
     if (*name)
-        return usage_error("",
-                           *name == '-'
-                               ? "there is no option '%s' before a command"
-                               : "'%s' is no command; there are info, run, gen, trace and bench",
-                           name);
+        return unknown_command(name);
     fputs(help, stderr);
     return TOOL_USAGE;
 }

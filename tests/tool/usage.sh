@@ -37,7 +37,7 @@ while IFS='#' read -r command part; do
         "$(eval "fails 2 \"\$part\" \"\$clstream\" $command"
         tail -n 1 "$work/said" | grep -q "^Try 'clstream \(${command%% *} \)\?--help'.\$" || tail -n 1 "$work/said")"
 done <<'COMMANDS'
-help#'help' is no command; there are info, run, gen, trace and bench
+help#'help' is no command; there are info run gen trace bench
 --frob#there is no option '--frob'
 run#-i IN and -o OUT are needed
 run --input#option '--input' requires an argument
