@@ -371,5 +371,7 @@ const struct scenario scenarios[] = {
     {"coordinated_set", coordinated_set},
     {"coordinated_tasks", coordinated_tasks},
     {"pooled", pooled},
+    {"pinned_as_buffer", pinned_as_buffer},
+    {"in_legacy_order", in_legacy_order},
 };
 const unsigned n_scenarios = sizeof scenarios / sizeof *scenarios;

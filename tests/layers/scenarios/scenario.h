@@ -80,6 +80,10 @@ void coordinated_set(struct run *run);
 void coordinated_tasks(struct run *run);
 void pooled(struct run *run);
 
+/* porting.c */
+void pinned_as_buffer(struct run *run);
+void in_legacy_order(struct run *run);
+
 /* Called where nothing may fail any more, before a scenario cleans up objects that are not the library's. */
 extern void (*scenario_relent)(void);
 

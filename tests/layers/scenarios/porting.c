@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Pinned memory as a buffer, and the legacy order of a default stream. */
+#include <stdlib.h>
+
+#include "world.h"
+
+/* By turns on every device, so that mapping and unmapping can fail. */
+void pinned_as_buffer(struct run *run) {
+    struct world world;
+    cls_buffer same;
+    uint32_t *words = NULL;
+    setenv("CLSTREAM_MANAGED", "coarse", 1);
+    if (world_open(run, &world, 1) && open_kernel(run, &world) &&
+        ok(run, cls_host_alloc(world.context, BYTES, (void **)&words)) &&
+        ok(run, cls_host_buffer(words, &same))) {
+        cls_stream stream = world.streams[0];
+        for (uint32_t i = 0; i < WORDS; i++)
+            words[i] = i;
+        bool good = ok(run, cls_prefetch_async(same, CLS_TO_DEVICE, stream)) &&
+                    launch(run, &world, same, 3, 1, stream) &&
+                    ok(run, cls_prefetch_async(same, CLS_TO_HOST, stream));
+        if (synchronize(run, stream) && good)
+            expect(run, words[WORDS - 1] == 3 * (WORDS - 1) + 1, "the host's view");
+    }
+    if (words)
+        ok(run, cls_host_free(words));
+    world_close(run, &world);
+    unsetenv("CLSTREAM_MANAGED");
+}
+
+void in_legacy_order(struct run *run) {
+    struct world world;
+    cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
+    config.legacy_default_stream = 1;
+    world_init(&world);
+    if (ok(run, cls_context_create(&config, &world.context)) && open_buffers(run, &world) &&
+        open_stream(run, &world, 0, NULL) && open_stream(run, &world, 1, NULL) &&
+        open_kernel(run, &world)) {
+        if (upload(run, &world, world.a, world.streams[0]) &&
+            launch(run, &world, world.a, 3, 1, NULL) &&
+            launch(run, &world, world.a, 5, 2, world.streams[1]) &&
+            download(run, &world, world.a, world.streams[1]) && synchronize(run, world.streams[1]))
+            expect_scaled(run, &world, 15, 7);
+    }
+    world_close(run, &world);
+}
