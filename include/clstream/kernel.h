@@ -232,7 +232,7 @@ static inline cls_arg cls_arg_u64(uint64_t value) {
  * - the device allows groups of unequal sizes (OpenCL 2, optional in 3.0), and the program is built
  *   with -cl-std=CL2.0 or later and without -cl-uniform-work-group-size: the last groups are smaller.
  *
- * Else drivers run a size without divisors in groups of one work-item, which takes 3 to 100 times as
+ * Else drivers run a size without divisors in groups of one work-item, which takes 3 to 170 times as
  * long; a profile says so (cls_profile_record.small_groups). Round such a size up.
  */
 typedef struct cls_launch {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Launches whose group size is left open. Drivers take a divisor of the size for the group, and so run a size that has
- * none in groups of one work-item: 3 to 100 times slower. Such a launch is given a group of a whole row, if
+ * none in groups of one work-item: 3 to 170 times slower. Such a launch is given a group of a whole row, if
  * one has room for it, or one that need not divide the size, where device and program allow it; else it is launched in two parts, the greater one of a round size, where
  * its program cannot tell; else it is noted for the profile.
  */
