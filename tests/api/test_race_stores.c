@@ -181,7 +181,9 @@ static void pinned_memory_that_is_a_buffer(void **state) {
     memset(pinned, 0, SIZE);
     OK(cls_host_buffer(pinned, &buffer));
     for (int i = 0; i < 20; i++) {
+        OK(cls_prefetch_async(buffer, CLS_TO_DEVICE, w.a));
         OK(rig_step(w.a, buffer, 0, 1, 1, 1));
+        OK(cls_prefetch_async(buffer, CLS_TO_HOST, w.a));
         OK(cls_copy_h2d_async(big.buffer, 0, pinned, SIZE, w.a));
     }
     synchronize();
