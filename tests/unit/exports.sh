@@ -21,10 +21,7 @@ tr '\n' ' ' <"$dir/all.i" |
     sed -n 's/^__attribute__((visibility("default"))) *[^(;]*[ *]\([A-Za-z_][A-Za-z0-9_]*\) *(.*/\1/p' |
     sort -u >"$dir/declared"
 
-# A version script's own name is listed as an absolute symbol.
 library=$top_builddir/lib/.libs/libclstream.so
-${NM:-nm} -D --defined-only "$library" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' |
-    sort -u >"$dir/exported"
 
 sed -n 's/^ *\([A-Za-z_][A-Za-z0-9_*]*\);.*/\1/p' "$srcdir/lib/clstream.map" | sort >"$dir/allowed"
 
@@ -50,8 +47,14 @@ names_defined_twice() {
 
 few=$(awk 'END {if (NR < 10) print "only " NR " declarations found"}' "$dir/declared")
 check "the headers declare functions" "$few"
-check "every declared function is exported" "$(comm -23 "$dir/declared" "$dir/exported")"
-check "every exported symbol is declared" "$(comm -13 "$dir/declared" "$dir/exported")"
+if [ -f "$library" ]; then
+    # A version script's own name is listed as an absolute symbol.
+    ${NM:-nm} -D --defined-only "$library" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | sort -u >"$dir/exported"
+    check "every declared function is exported" "$(comm -23 "$dir/declared" "$dir/exported")"
+    check "every exported symbol is declared" "$(comm -13 "$dir/declared" "$dir/exported")"
+else
+    skip "the exports are what is declared" "no shared library is built"
+fi
 check "every row of the version map names a declared function" "$(unmatched_rows)"
 check "no row of the version map stands twice" "$(uniq -d "$dir/allowed")"
 
@@ -60,6 +63,10 @@ check "the library's inner names are found" "$few"
 check "no program defines a name of the static library's" "$(names_defined_twice)"
 
 # A thread of the library's goes on when the last program part that uses it is closed.
-unloads=$(${READELF:-readelf} -d "$library" | awk '/NODELETE/ {stays = 1} END {if (!stays) print "dlclose unloads it"}')
-check "the library stays where its threads run" "$unloads"
+if [ -f "$library" ]; then
+    unloads=$(${READELF:-readelf} -d "$library" | awk '/NODELETE/ {stays = 1} END {if (!stays) print "dlclose unloads it"}')
+    check "the library stays where its threads run" "$unloads"
+else
+    skip "the library stays where its threads run" "no shared library is built"
+fi
 finish
