@@ -143,12 +143,12 @@ static uint64_t sum_of(const struct byte_span *span) {
 }
 
 static void report(const struct race_pending *upload, bool gone) {
-    race_report_change(
-        &(struct race_change){.copy = {upload->by->name, upload->label, upload->position, false},
-                              .possible = upload->possible,
-                              .gone = gone,
-                              .start = upload->span.start,
-                              .bytes = upload->span.width * upload->span.height});
+    race_report_change(&(struct race_change){
+        .copy = {.stream = upload->by->name, .label = upload->label, .position = upload->position},
+        .possible = upload->possible,
+        .gone = gone,
+        .start = upload->span.start,
+        .bytes = upload->span.width * upload->span.height});
 }
 
 /* Reports a change, once, and then drops the upload. */

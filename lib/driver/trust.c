@@ -20,93 +20,108 @@ static const struct trust_row {
         ends_process; /* a quirk with which the trial would crash; it then counts as wrong, and the quirk's
                                        own row tells the reason */
 } rows[TRUSTS] = {
-    [TRUST_TRANSFERS] = {"reads and writes at any offset move those bytes and no others",
-                         trial_of_transfers,
-                         {"transfers",
-                          "Reads or writes of a buffer move other bytes than those asked for; the "
-                          "library makes no context on this device."},
-                         .refused = true},
-    [TRUST_QUEUE_ORDER] =
-        {"a command on an in-order queue sees what those before it wrote",
-         trial_of_queue_order,
-         {"queue_order", "Commands of an in-order queue run before those ahead of them are done; "
-                         "the library makes no context on this device."},
+    [TRUST_TRANSFERS] =
+        {.meaning = "reads and writes at any offset move those bytes and no others",
+         .is_right = trial_of_transfers,
+         .fault = {"transfers",
+                   "Reads or writes of a buffer move other bytes than those asked for; the "
+                   "library makes no context on this device."},
          .refused = true},
-    [TRUST_EVENTS_IN_QUEUE] = {"a wait list holds a command back on an out-of-order queue",
-                               trial_of_events_in_queue,
-                               {"events_in_queue",
-                                "Commands of an out-of-order queue do not wait for the events of "
-                                "their wait list; the library uses in-order queues only."}},
+    [TRUST_QUEUE_ORDER] =
+        {.meaning = "a command on an in-order queue sees what those before it wrote",
+         .is_right = trial_of_queue_order,
+         .fault = {"queue_order",
+                   "Commands of an in-order queue run before those ahead of them are done; "
+                   "the library makes no context on this device."},
+         .refused = true},
+    [TRUST_EVENTS_IN_QUEUE] =
+        {.meaning = "a wait list holds a command back on an out-of-order queue",
+         .is_right = trial_of_events_in_queue,
+         .fault = {"events_in_queue",
+                   "Commands of an out-of-order queue do not wait for the events of "
+                   "their wait list; the library uses in-order queues only."}},
     [TRUST_EVENTS_ACROSS_QUEUES] =
-        {"a wait list holds a command back for one of another queue",
-         trial_of_events_across_queues,
-         {"events_across_queues",
-          "Commands do not wait for events of another queue; the library hands such a command to "
-          "the driver once the others are done."}},
+        {.meaning = "a wait list holds a command back for one of another queue",
+         .is_right = trial_of_events_across_queues,
+         .fault =
+             {"events_across_queues",
+              "Commands do not wait for events of another queue; the library hands such a command to "
+              "the driver once the others are done."}},
     [TRUST_ARGUMENTS_SET_AGAIN] =
-        {"each launch sees the arguments as they were when it was enqueued",
-         trial_of_arguments_set_again,
-         {"arguments_set_again", "Launches of one kernel do not each see the arguments that were "
-                                 "set for them; the library launches each from a kernel object of "
-                                 "its own."}},
+        {.meaning = "each launch sees the arguments as they were when it was enqueued",
+         .is_right = trial_of_arguments_set_again,
+         .fault = {"arguments_set_again",
+                   "Launches of one kernel do not each see the arguments that were "
+                   "set for them; the library launches each from a kernel object of "
+                   "its own."}},
     [TRUST_LOCAL_ARGUMENTS] =
-        {"local memory that is an argument is shared by the group",
-         trial_of_local_arguments,
-         {"local_arguments",
-          "Local memory that is passed as an argument does not work; the library's reductions use "
-          "groups of one work-item, and launches with local arguments are refused."}},
-    [TRUST_ODD_COPIES] = {"copies at odd offsets copy those bytes and no others",
-                          trial_of_odd_copies,
-                          {"odd_copies",
-                           "Copies between buffers at odd offsets or of odd sizes copy other bytes "
-                           "than those asked for; a kernel of the library copies."}},
-    [TRUST_ODD_FILLS] = {"fills at odd offsets fill those bytes and no others",
-                         trial_of_odd_fills,
-                         {"odd_fills",
-                          "Fills at odd offsets or of odd sizes fill other bytes than those asked "
-                          "for; a kernel of the library fills."}},
-    [TRUST_RECTANGLES] = {"copies of rectangles between buffers copy the rows asked for",
-                          trial_of_rectangles,
-                          {"rectangles",
-                           "Copies of rectangles between buffers copy other rows than those asked "
-                           "for; a kernel of the library copies them."}},
+        {.meaning = "local memory that is an argument is shared by the group",
+         .is_right = trial_of_local_arguments,
+         .fault =
+             {"local_arguments",
+              "Local memory that is passed as an argument does not work; the library's reductions use "
+              "groups of one work-item, and launches with local arguments are refused."}},
+    [TRUST_ODD_COPIES] =
+        {.meaning = "copies at odd offsets copy those bytes and no others",
+         .is_right = trial_of_odd_copies,
+         .fault = {"odd_copies",
+                   "Copies between buffers at odd offsets or of odd sizes copy other bytes "
+                   "than those asked for; a kernel of the library copies."}},
+    [TRUST_ODD_FILLS] =
+        {.meaning = "fills at odd offsets fill those bytes and no others",
+         .is_right = trial_of_odd_fills,
+         .fault = {"odd_fills",
+                   "Fills at odd offsets or of odd sizes fill other bytes than those asked "
+                   "for; a kernel of the library fills."}},
+    [TRUST_RECTANGLES] =
+        {.meaning = "copies of rectangles between buffers copy the rows asked for",
+         .is_right = trial_of_rectangles,
+         .fault = {"rectangles",
+                   "Copies of rectangles between buffers copy other rows than those asked "
+                   "for; a kernel of the library copies them."}},
     [TRUST_PADDED_ROWS] =
-        {"reads and writes of rectangles leave the bytes between rows alone",
-         trial_of_padded_rows,
-         {"padded_rows",
-          "Reads or writes of rectangles move other rows than those asked for, or overwrite the "
-          "bytes between them; the library moves such rectangles row by row through pinned "
-          "memory."}},
+        {.meaning = "reads and writes of rectangles leave the bytes between rows alone",
+         .is_right = trial_of_padded_rows,
+         .fault =
+             {"padded_rows",
+              "Reads or writes of rectangles move other rows than those asked for, or overwrite the "
+              "bytes between them; the library moves such rectangles row by row through pinned "
+              "memory."}},
     [TRUST_SUB_BUFFER_ARGUMENTS] =
-        {"a kernel sees a sub-buffer at its origin",
-         trial_of_sub_buffer_arguments,
-         {"sub_buffer_arguments",
-          "Kernels see a sub-buffer elsewhere than at its origin; memory of cls_malloc_async "
-          "consists of buffers of their own, and parts of buffers are refused as arguments."}},
+        {.meaning = "a kernel sees a sub-buffer at its origin",
+         .is_right = trial_of_sub_buffer_arguments,
+         .fault =
+             {"sub_buffer_arguments",
+              "Kernels see a sub-buffer elsewhere than at its origin; memory of cls_malloc_async "
+              "consists of buffers of their own, and parts of buffers are refused as arguments."}},
     [TRUST_SUB_BUFFER_COPIES] =
-        {"reads, writes, fills and copies of a sub-buffer are at its origin",
-         trial_of_sub_buffer_copies,
-         {"sub_buffer_copies",
-          "Reads, writes, fills or copies of a sub-buffer are elsewhere than at its origin; memory "
-          "of cls_malloc_async consists of buffers of their own."}},
+        {.meaning = "reads, writes, fills and copies of a sub-buffer are at its origin",
+         .is_right = trial_of_sub_buffer_copies,
+         .fault =
+             {"sub_buffer_copies",
+              "Reads, writes, fills or copies of a sub-buffer are elsewhere than at its origin; memory "
+              "of cls_malloc_async consists of buffers of their own."}},
     [TRUST_SUB_BUFFER_RECTANGLES] =
-        {"copies of rectangles from or to a sub-buffer copy the rows asked for",
-         trial_of_sub_buffer_rectangles,
-         {"sub_buffer_rectangles",
-          "Copies of rectangles from or to a sub-buffer copy other rows than those asked for; a "
-          "kernel of the library copies them."},
+        {.meaning = "copies of rectangles from or to a sub-buffer copy the rows asked for",
+         .is_right = trial_of_sub_buffer_rectangles,
+         .fault =
+             {"sub_buffer_rectangles",
+              "Copies of rectangles from or to a sub-buffer copy other rows than those asked for; a "
+              "kernel of the library copies them."},
          .ends_process = QUIRK_PART_RECT_CRASHES},
     [TRUST_MAPPED_MEMORY] =
-        {"host and device see what the other wrote to memory that is mapped in between",
-         trial_of_mapped_memory,
-         {"mapped_memory",
-          "Host and device do not see what the other wrote to mapped memory, or its address "
-          "changes; cls_host_buffer is refused."}},
-    [TRUST_SHARED_MEMORY] = {"host and device see what the other wrote to shared virtual memory",
-                             trial_of_shared_memory,
-                             {"shared_memory",
-                              "Host and device do not see what the other wrote to shared virtual "
-                              "memory; the library takes the device to have none."}},
+        {.meaning = "host and device see what the other wrote to memory that is mapped in between",
+         .is_right = trial_of_mapped_memory,
+         .fault =
+             {"mapped_memory",
+              "Host and device do not see what the other wrote to mapped memory, or its address "
+              "changes; cls_host_buffer is refused."}},
+    [TRUST_SHARED_MEMORY] =
+        {.meaning = "host and device see what the other wrote to shared virtual memory",
+         .is_right = trial_of_shared_memory,
+         .fault = {"shared_memory",
+                   "Host and device do not see what the other wrote to shared virtual "
+                   "memory; the library takes the device to have none."}},
 };
 
 /* --- the trials --- */

@@ -194,7 +194,8 @@ static void exit_in_a_forked_child(void) {
         assert_true(pid >= 0);
         if (!pid) {
             watchdog(CHILD_WATCHDOG_S / 2); /* alarms are not inherited */
-            owed = told = 0;
+            owed = 0;
+            told = 0;
             exit(0);
         }
         assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -95,7 +95,7 @@ static void test_memory_of_a_library_call_without_an_event_stays(void **state) {
     const struct op_library_call library = {.call = call_of_a_library,
                                             .arguments = "",
                                             .bytes = 1,
-                                            .compiled = 1u << 31, /* of no other call */
+                                            .compiled = true,
                                             .label = "library call"};
     struct world world;
     cls_buffer cells;
@@ -128,7 +128,7 @@ static cls_status call_parts(cls_stream stream, cls_buffer cells, int code) {
     const struct op_library_call library = {.call = call_in_parts,
                                             .arguments = &code,
                                             .bytes = sizeof code,
-                                            .compiled = 1u << 30, /* of no other call */
+                                            .compiled = true,
                                             .label = "library call"};
     return call_library(stream, cells, &library);
 }
