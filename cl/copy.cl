@@ -1,17 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of rectangles and fills, where the driver's own cannot be used. */
+/*
+ * Copies of rectangles and fills, where the driver's own cannot be used. A row is cut to pieces of `piece` bytes, a
+ * multiple of 16, and a team of TEAM neighbouring work-items takes one: there is one division a piece, not one a byte.
+ * A team of one, for CPUs, walks over its bytes in a row, which compilers make wide moves of; in a larger one neighbours
+ * take neighbouring bytes.
+ */
 
-kernel void copy_rect(global const uchar *from, ulong from_offset, ulong from_pitch,
-                      global uchar *to, ulong to_offset, ulong to_pitch, ulong width, ulong count) {
-    for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) {
-        ulong row = i / width, column = i % width;
-        to[to_offset + row * to_pitch + column] = from[from_offset + row * from_pitch + column];
+kernel void copy_rect(global const uchar *restrict from, ulong from_offset, ulong from_pitch, global uchar *restrict to,
+                      ulong to_offset, ulong to_pitch, ulong width, ulong height, ulong piece) {
+    const ulong in_row = (width + piece - 1) / piece, lane = get_global_id(0) % TEAM;
+    for (ulong i = get_global_id(0) / TEAM; i < in_row * height; i += get_global_size(0) / TEAM) {
+        const ulong row = i / in_row, column = (i - row * in_row) * piece, bytes = min(piece, width - column);
+        global const uchar *source = from + from_offset + row * from_pitch + column;
+        global uchar *target = to + to_offset + row * to_pitch + column;
+        for (ulong k = lane; k < bytes; k += TEAM)
+            target[k] = source[k];
     }
 }
 
-/* The pattern is 1, 2, 4, 8 or 16 bytes; `offset` is a multiple of that. */
-kernel void fill_bytes(global uchar *to, ulong offset, uchar16 pattern, ulong pattern_bytes, ulong count) {
-    union { uchar16 all; uchar byte[16]; } of = {pattern};
-    for (ulong i = get_global_id(0); i < count; i += get_global_size(0))
-        to[offset + i] = of.byte[i & (pattern_bytes - 1)];
+#if TEAM == 1
+typedef uchar16 anywhere __attribute__((aligned(1)));
+#endif
+
+/* The pattern, of 1, 2, 4, 8 or 16 bytes, is repeated to 16. */
+kernel void fill_bytes(global uchar *to, ulong offset, uchar16 pattern, ulong width, ulong piece) {
+    const union { uchar16 all; uchar byte[16]; } of = {pattern};
+    const ulong lane = get_global_id(0) % TEAM;
+    for (ulong i = get_global_id(0) / TEAM; i * piece < width; i += get_global_size(0) / TEAM) {
+        global uchar *target = to + offset + i * piece;
+        const ulong bytes = min(piece, width - i * piece);
+        ulong k = lane;
+#if TEAM == 1
+        for (; k + 16 <= bytes; k += 16)
+            *(global anywhere *)(target + k) = pattern;
+#endif
+        for (; k < bytes; k += TEAM)
+            target[k] = of.byte[k & 15];
+    }
 }

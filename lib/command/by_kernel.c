@@ -5,19 +5,38 @@
 
 #include "command/op.h"
 
-/* The work-items of a launch are a multiple of GROUP, so that a group divides them. For more bytes than the most, each
- * moves several, a stride of all items apart. */
-enum { MOST_ITEMS = 1 << 20, GROUP = 256, MOST_PATTERN = 16 };
+/* How the bytes are shared out (cl/copy.cl). The work-items of a launch are a multiple of GROUP, so that a group divides
+ * them. Above the most, each takes several pieces. */
+enum {
+    TEAM = 32,
+    RUN = 1024,
+    TEAM_PIECE = 16 * TEAM,
+    MOST_ITEMS = 1 << 20,
+    GROUP = 256,
+    MOST_PATTERN = 16
+};
 
-static cls_status launch(struct op_call *call, const struct op_kernel_spec *spec,
-                         const struct op_arg *args, unsigned n_args, size_t bytes) {
+/* A kernel for each shape: a work-item that takes a run of bytes by itself, or a team. */
+struct shapes {
+    struct op_kernel_spec run, team;
+};
+
+static size_t piece_of(const struct op_call *call) {
+    return op_takes_runs(call) ? RUN : TEAM_PIECE;
+}
+
+static cls_status launch(struct op_call *call, const struct shapes *shapes,
+                         const struct op_arg *args, unsigned n_args, size_t width, size_t height) {
+    const bool runs = op_takes_runs(call);
+    const size_t pieces = (width + piece_of(call) - 1) / piece_of(call) * height;
+    const size_t most = runs ? MOST_ITEMS : MOST_ITEMS / TEAM;
+    const size_t items = (pieces < most ? pieces : most) * (runs ? 1 : TEAM);
     struct kernel *kernel;
-    cls_status status = op_kernel(call, spec, &kernel);
+    cls_status status = op_kernel(call, runs ? &shapes->run : &shapes->team, &kernel);
     if (status)
         return status;
-    call->copies = bytes;
-    const size_t items = bytes < MOST_ITEMS ? (bytes + GROUP - 1) / GROUP * GROUP : MOST_ITEMS;
-    return op_launch(call, kernel, args, n_args, items, 0);
+    call->copies = width * height;
+    return op_launch(call, kernel, args, n_args, (items + GROUP - 1) / GROUP * GROUP, 0);
 }
 
 /* --- rectangles --- */
@@ -27,8 +46,8 @@ static cls_array rect_bytes(cls_buffer buffer, size_t offset, size_t pitch, cons
 }
 
 static cls_status launch_rect(struct op_call *call, const cls_rect *rect) {
-    static const struct op_kernel_spec spec = {"copy.cl", "copy_rect", "", "copy_rect"};
-    const size_t bytes = rect->width * rect->height;
+    static const struct shapes shapes = {{"copy.cl", "copy_rect", "-DTEAM=1", "copy_rect"},
+                                         {"copy.cl", "copy_rect", "-DTEAM=32", "copy_rect"}};
     const struct op_arg args[] = {
         op_arg_view(&call->views[0], false),
         op_arg_u64(rect->src_offset),
@@ -37,9 +56,10 @@ static cls_status launch_rect(struct op_call *call, const cls_rect *rect) {
         op_arg_u64(rect->dst_offset),
         op_arg_u64(rect->dst_pitch),
         op_arg_u64(rect->width),
-        op_arg_u64(bytes),
+        op_arg_u64(rect->height),
+        op_arg_u64(piece_of(call)),
     };
-    return launch(call, &spec, args, sizeof args / sizeof *args, bytes);
+    return launch(call, &shapes, args, sizeof args / sizeof *args, rect->width, rect->height);
 }
 
 cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const cls_rect *rect, cls_stream stream,
@@ -66,15 +86,17 @@ cls_status copy_by_kernel(cls_buffer dst, size_t dst_offset, cls_buffer src, siz
 /* --- fills --- */
 
 static cls_status launch_fill(struct op_call *call, const void *pattern, size_t pattern_bytes) {
-    static const struct op_kernel_spec spec = {"copy.cl", "fill_bytes", "", "fill"};
+    static const struct shapes shapes = {{"copy.cl", "fill_bytes", "-DTEAM=1", "fill"},
+                                         {"copy.cl", "fill_bytes", "-DTEAM=32", "fill"}};
     const struct op_view *view = &call->views[0];
-    unsigned char whole[MOST_PATTERN] = {0};
-    memcpy(whole, pattern, pattern_bytes);
+    unsigned char whole[MOST_PATTERN];
+    for (size_t i = 0; i < sizeof whole; i += pattern_bytes)
+        memcpy(whole + i, pattern, pattern_bytes);
     const struct op_arg args[] = {
-        op_arg_view(view, true),   op_arg_u64(view->offset), op_arg_value(whole, sizeof whole),
-        op_arg_u64(pattern_bytes), op_arg_u64(view->count),
+        op_arg_view(view, true), op_arg_u64(view->offset),   op_arg_value(whole, sizeof whole),
+        op_arg_u64(view->count), op_arg_u64(piece_of(call)),
     };
-    return launch(call, &spec, args, sizeof args / sizeof *args, view->count);
+    return launch(call, &shapes, args, sizeof args / sizeof *args, view->count, 1);
 }
 
 cls_status fill_by_kernel(cls_buffer dst, size_t offset, size_t bytes, const void *pattern,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/setting.h"
 #include "command/copy_call.h"
 #include "command/kernel.h"
 #include "command/kernel_slots.h"
@@ -132,6 +133,15 @@ struct kernel *op_registered(struct op_call *call, const char *name) {
     if (!call->registered)
         call->registered = named_kernel_find(call->context, name);
     return call->registered;
+}
+
+bool op_takes_runs(const struct op_call *call) {
+    enum { VECTORS, RUNS, BY_TYPE };
+    static const struct setting setting = {
+        "CLSTREAM_OP_SHAPE", {{"runs", RUNS}, {"vectors", VECTORS}}, BY_TYPE};
+    static _Atomic int known = -1;
+    const int shape = setting_read(&setting, &known);
+    return shape == RUNS || (shape == BY_TYPE && call->device->info.type == CLS_DEVICE_CPU);
 }
 
 size_t op_max_group(const struct op_call *call, struct kernel *kernel) {

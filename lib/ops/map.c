@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/setting.h"
 #include "base/types.h"
 
 enum { MAX_MAP_ARGS = 2 * OP_MAX_VIEWS + 2 };
@@ -116,17 +115,8 @@ static cls_status check_device(const struct op_call *call) {
     return status;
 }
 
-/* For measurements and tests: forces the launch shape of CPUs or of GPUs on any device. */
-static enum shape forced_shape(void) {
-    static const struct setting setting = {
-        "CLSTREAM_OP_SHAPE", {{"runs", SHAPE_RUNS}, {"vectors", SHAPE_ALIGNED}}, SHAPES};
-    static _Atomic int known = -1;
-    return (enum shape)setting_read(&setting, &known);
-}
-
 enum shape map_shape_of(const struct op_call *call, bool aligned) {
-    const enum shape forced = forced_shape();
-    if (forced == SHAPE_RUNS || (forced == SHAPES && call->device->info.type == CLS_DEVICE_CPU))
+    if (op_takes_runs(call))
         return SHAPE_RUNS;
     return aligned ? SHAPE_ALIGNED : SHAPE_ANYWHERE;
 }

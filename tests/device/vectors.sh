@@ -20,6 +20,7 @@ run() {
     check "$1 $2" "$failed"
 }
 
+run ../api/test_copies 'test_rectangles*'
 run test_cast 'cast_*_u8'
 run test_cast 'where_*_f32'
 run test_unary 's*_f32'
