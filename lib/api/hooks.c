@@ -21,7 +21,7 @@ __attribute__((used)) static const char *const linked = &observer_environment;
 
 static void context_ends(struct context *context) {
     op_kernels_free(context->op_kernels);
-    staging_free(context, context->staging);
+    staging_free(context->staging);
 }
 
 const struct hooks hooks = {

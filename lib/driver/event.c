@@ -27,6 +27,11 @@ cl_int event_verdict(const struct device *device, cl_uint count, const cl_event 
     return code;
 }
 
+bool event_await_end(const struct device *device, cl_event event) {
+    const cl_int verdict = event_verdict(device, 1, &event);
+    return !verdict || verdict == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+}
+
 cl_int event_confirm(const struct device *device, cl_event event, cl_int state) {
     bool lies = device->quirks & QUIRK_STATUS_LIES;
     return state == CL_COMPLETE && lies ? event_verdict(device, 1, &event) : state;

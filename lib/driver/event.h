@@ -16,6 +16,9 @@ cl_int event_ask(const struct device *device, cl_event event, cl_int *state);
  * drivers report a failure only here: status CL_COMPLETE, wait -14. */
 cl_int event_verdict(const struct device *device, cl_uint count, const cl_event *events);
 
+/* Waits for the end of an event whose state the driver does not tell. False: it does not tell that either. */
+bool event_await_end(const struct device *device, cl_event event);
+
 /* Corrects a state: on drivers whose CL_COMPLETE cannot be trusted, returns event_verdict for it. */
 cl_int event_confirm(const struct device *device, cl_event event, cl_int state);
 

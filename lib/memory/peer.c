@@ -7,7 +7,6 @@
 #include "memory/peer.h"
 
 #include "base/error.h"
-#include "driver/event.h"
 #include "memory/buffer.h"
 #include "memory/staging.h"
 #include "stream/context.h"
@@ -18,10 +17,8 @@ enum { DEPTH = 4 };
 
 /* One of the two contexts. */
 struct side {
-    struct context *context;
-    struct queue *lent; /* NULL: the stream's own is used */
-    cl_command_queue queue;
-    bool unflushed; /* the last flush failed */
+    struct transfer_queue on;
+    bool lent; /* else it is the stream's own queue */
     bool hurt;
 };
 
@@ -33,9 +30,10 @@ struct piece {
 
 struct transfer {
     struct side from, to;
-    const struct peer_arguments *copy;
-    size_t begun;               /* bytes */
-    struct piece pieces[DEPTH]; /* a ring, oldest at `first` */
+    const struct command *command;
+    const struct peer_arguments *copy; /* the command's */
+    size_t begun;                      /* bytes */
+    struct piece pieces[DEPTH];        /* a ring, oldest at `first` */
     unsigned first, count;
     unsigned up; /* of them, how many are on their way up */
     struct run_result *result;
@@ -55,16 +53,14 @@ static void note(struct transfer *transfer, struct side *side, cls_status status
     result->code = code;
 }
 
-/* Waits for a transfer and releases its event; whether it went well. */
-static bool finish(struct transfer *transfer, struct side *side, cl_event event) {
-    const struct device *device = side->context->device;
-    const cl_int state = staging_await(device, side->queue, &side->unflushed, event);
+/* Waits for a part of the transfer; whether it went well. */
+static bool finish(struct transfer *transfer, struct side *side, cl_event event,
+                   struct chunk *chunk) {
+    const cl_int state = staging_finish(&side->on, event, &transfer->command->refs, chunk);
     if (state < 0) {
-        event_verdict(device, 1, &event); /* perhaps only the question failed */
         note(transfer, side, stream_event_status(state), state);
         side->hurt = true;
     }
-    event_release(device, event);
     return state >= 0;
 }
 
@@ -75,16 +71,17 @@ static cls_status start_down(struct transfer *transfer) {
     const struct range_1d range = {transfer->copy->range.offset + transfer->begun,
                                    left < STAGING_BYTES ? left : STAGING_BYTES};
     *piece = (struct piece){.from = range};
-    cls_status status = staging_take(side->context, &piece->chunk);
+    struct context *context = side->on.context;
+    cls_status status = staging_take(context, &piece->chunk);
     if (status)
         return status;
-    status = enqueue_read(side->context->device, side->queue, transfer->copy->from->memory, range,
+    status = enqueue_read(context->device, side->on.queue->cl, transfer->copy->from->memory, range,
                           staging_memory(piece->chunk), (struct wait_list){0, NULL}, &piece->down);
     if (status) {
-        staging_give(side->context, piece->chunk);
+        staging_give(piece->chunk);
         return status;
     }
-    side->unflushed = queue_flush(side->context->device, side->queue) != CLS_SUCCESS;
+    staging_flush(&side->on);
     transfer->begun += range.bytes;
     transfer->count++;
     return CLS_SUCCESS;
@@ -94,17 +91,17 @@ static cls_status start_down(struct transfer *transfer) {
 static void start_up(struct transfer *transfer) {
     struct side *side = &transfer->to;
     struct piece *piece = piece_at(transfer, transfer->up++);
-    if (!finish(transfer, &transfer->from, piece->down) || transfer->result->status)
+    if (!finish(transfer, &transfer->from, piece->down, piece->chunk) || transfer->result->status)
         return;
     const struct peer_arguments *copy = transfer->copy;
     const struct range_1d range = {copy->to_offset + (piece->from.offset - copy->range.offset),
                                    piece->from.bytes};
     cls_status status =
-        enqueue_write(side->context->device, side->queue, copy->to->memory, range,
+        enqueue_write(side->on.context->device, side->on.queue->cl, copy->to->memory, range,
                       staging_memory(piece->chunk), (struct wait_list){0, NULL}, &piece->up);
     note(transfer, side, status, cls_last_error_code());
     if (!status)
-        side->unflushed = queue_flush(side->context->device, side->queue) != CLS_SUCCESS;
+        staging_flush(&side->on);
 }
 
 static void end_oldest(struct transfer *transfer) {
@@ -112,8 +109,8 @@ static void end_oldest(struct transfer *transfer) {
     if (!transfer->up)
         start_up(transfer);
     if (piece->up)
-        finish(transfer, &transfer->to, piece->up);
-    staging_give(transfer->from.context, piece->chunk);
+        finish(transfer, &transfer->to, piece->up, piece->chunk);
+    staging_give(piece->chunk);
     transfer->first = (transfer->first + 1) % DEPTH;
     transfer->count--;
     transfer->up--;
@@ -135,28 +132,27 @@ static void move_all(struct transfer *transfer) {
 }
 
 static cls_status open_side(struct side *side, struct stream *stream, struct context *context) {
-    *side = (struct side){.context = context};
+    *side = (struct side){.on.context = context};
     if (context == stream->context) {
         pthread_mutex_lock(&stream->lock);
-        side->queue = stream->queue->cl;
+        side->on.queue = stream->queue;
         pthread_mutex_unlock(&stream->lock);
         return CLS_SUCCESS;
     }
-    cls_status status = context_lend_queue(context, &side->lent);
-    if (!status)
-        side->queue = side->lent->cl;
+    cls_status status = context_lend_queue(context, &side->on.queue);
+    side->lent = !status;
     return status;
 }
 
 static void close_side(struct side *side) {
     if (side->lent)
-        context_take_back_queue(side->context, side->lent, side->hurt);
+        context_take_back_queue(side->on.context, side->on.queue, side->hurt);
 }
 
 static struct run_result run(struct stream *stream, struct command *command, cls_status so_far) {
     const struct peer_arguments *copy = &command->u.peer;
     struct run_result result = {.status = CLS_SUCCESS};
-    struct transfer transfer = {.copy = copy, .result = &result};
+    struct transfer transfer = {.command = command, .copy = copy, .result = &result};
     (void)so_far;
     result.status = open_side(&transfer.from, stream, copy->from->context);
     if (!result.status) {

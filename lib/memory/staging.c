@@ -11,6 +11,7 @@
 #include "driver/event.h"
 #include "driver/memory.h"
 #include "memory/buffer.h"
+#include "stream/abandoned.h"
 #include "stream/context.h"
 #include "stream/handover.h"
 #include "stream/hooks.h"
@@ -25,7 +26,9 @@ static const uint64_t LOOK_NS = 20 * 1000;
 
 struct chunk {
     struct pinned pinned;
+    struct context *context; /* whose it is; retained while it is abandoned */
     struct chunk *next;
+    bool abandoned; /* a transfer that was abandoned may use it */
 };
 
 /* Spare chunks; under the context's lock. */
@@ -34,18 +37,18 @@ struct staging {
     unsigned count;
 };
 
-static void release_chunk(struct context *context, struct chunk *chunk) {
+static void release_chunk(struct chunk *chunk) {
     cl_command_queue queue;
-    if (!context_host_queue(context, &queue))
-        pinned_release(context->device, queue, &chunk->pinned);
+    if (!context_host_queue(chunk->context, &queue))
+        pinned_release(chunk->context->device, queue, &chunk->pinned);
     free(chunk);
 }
 
-void staging_free(struct context *context, struct staging *staging) {
+void staging_free(struct staging *staging) {
     while (staging && staging->spare) {
         struct chunk *chunk = staging->spare;
         staging->spare = chunk->next;
-        release_chunk(context, chunk);
+        release_chunk(chunk);
     }
     free(staging);
 }
@@ -72,6 +75,7 @@ cls_status staging_take(struct context *context, struct chunk **out) {
     chunk = calloc(1, sizeof *chunk);
     if (!chunk)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a staging chunk");
+    chunk->context = context;
     cls_status status = context_host_queue(context, &queue);
     if (!status)
         status = pinned_create(context->device, context->cl, queue, CHUNK_BYTES, 1, &chunk->pinned);
@@ -84,7 +88,8 @@ cls_status staging_take(struct context *context, struct chunk **out) {
 
 void *staging_memory(const struct chunk *chunk) { return chunk->pinned.host; }
 
-void staging_give(struct context *context, struct chunk *chunk) {
+static void give(struct chunk *chunk) {
+    struct context *context = chunk->context;
     pthread_mutex_lock(&context->lock);
     if (!context->staging)
         context->staging = calloc(1, sizeof *context->staging);
@@ -96,17 +101,40 @@ void staging_give(struct context *context, struct chunk *chunk) {
     }
     pthread_mutex_unlock(&context->lock);
     if (!keep)
-        release_chunk(context, chunk);
+        release_chunk(chunk);
 }
 
-cl_int staging_await(const struct device *device, cl_command_queue queue, bool *unflushed,
-                     cl_event event) {
+static void give_abandoned(void *arg) {
+    struct chunk *chunk = arg;
+    struct context *context = chunk->context;
+    chunk->abandoned = false;
+    give(chunk);
+    context_put(context);
+}
+
+void staging_give(struct chunk *chunk) {
+    if (!chunk->abandoned) {
+        give(chunk);
+        return;
+    }
+    object_retain(&chunk->context->object);
+    if (!abandoned_defer(chunk->pinned.host, CHUNK_BYTES, give_abandoned, chunk))
+        give_abandoned(chunk);
+}
+
+void staging_flush(struct transfer_queue *on) {
+    on->unflushed = queue_flush(on->context->device, on->queue->cl) != CLS_SUCCESS;
+}
+
+/* Until the event is over. The driver's code when it does not tell. */
+static cl_int await(struct transfer_queue *on, cl_event event, cl_int *state) {
+    const struct device *device = on->context->device;
     struct waiter *waiter = NULL;
-    cl_int state;
-    while ((state = event_state(device, event)) > 0) {
-        if (*unflushed)
-            *unflushed = queue_flush(device, queue) != CLS_SUCCESS;
-        if (*unflushed) /* a wait flushes too */
+    cl_int code;
+    while (!(code = event_ask(device, event, state)) && *state > 0) {
+        if (on->unflushed)
+            staging_flush(on);
+        if (on->unflushed) /* a wait flushes too */
             event_verdict(device, 1, &event);
         if (!waiter) {
             waiter = waiter_get();
@@ -116,7 +144,21 @@ cl_int staging_await(const struct device *device, cl_command_queue queue, bool *
         waiter_sleep(waiter, LOOK_NS);
     }
     waiter_put(waiter);
-    return state;
+    return code;
+}
+
+cl_int staging_finish(struct transfer_queue *on, cl_event event, const struct refs *refs,
+                      struct chunk *chunk) {
+    const struct device *device = on->context->device;
+    cl_int state;
+    const cl_int code = await(on, event, &state);
+    if (!code || event_await_end(device, event)) {
+        event_release(device, event);
+    } else {
+        abandon_transfer(on->context, on->queue, event, refs, chunk->pinned.host);
+        chunk->abandoned = true;
+    }
+    return code ? code : state;
 }
 
 /* --- pieces: a copy cut to chunks, each a rectangle that lies packed in its chunk --- */
@@ -179,54 +221,46 @@ struct slot {
 struct staged {
     struct stream *stream;
     const struct device *device;
-    cl_command_queue queue;
-    bool out_of_order;
+    const struct command *command;
+    struct transfer_queue on;
     cl_mem memory;
     char *host;
     bool to_device;
-    bool unflushed;           /* the last flush failed */
     struct checksum packed;   /* under the race checker: of what an upload has read */
     struct slot slots[DEPTH]; /* a ring, oldest at `first` */
     unsigned first, count;
 };
-
-/* A flush that fails is tried again by whoever waits, as everywhere. */
-static void flush(struct staged *staged) {
-    staged->unflushed = queue_flush(staged->device, staged->queue) != CLS_SUCCESS;
-}
 
 /* Transfers one piece between the buffer and its chunk, behind the piece before it. */
 static cls_status enqueue_piece(struct staged *staged, struct slot *slot, cl_event previous) {
     struct rect_2d rect = slot->piece;
     struct wait_list waits = {previous ? 1 : 0, &previous};
     char *chunk = slot->chunk->pinned.host;
+    cl_command_queue queue = staged->on.queue->cl;
     rect.other_offset = 0;
     rect.other_pitch = rect.width;
     bool flat = rect.height == 1 || rect.buffer_pitch == rect.width;
     struct range_1d range = {rect.buffer_offset, rect.width * rect.height};
     cls_status status;
     if (staged->to_device)
-        status = flat ? enqueue_write(staged->device, staged->queue, staged->memory, range, chunk,
-                                      waits, &slot->event)
-                      : enqueue_write_rect(staged->device, staged->queue, staged->memory, &rect,
-                                           chunk, waits, &slot->event);
+        status = flat ? enqueue_write(staged->device, queue, staged->memory, range, chunk, waits,
+                                      &slot->event)
+                      : enqueue_write_rect(staged->device, queue, staged->memory, &rect, chunk,
+                                           waits, &slot->event);
     else
-        status = flat ? enqueue_read(staged->device, staged->queue, staged->memory, range, chunk,
-                                     waits, &slot->event)
-                      : enqueue_read_rect(staged->device, staged->queue, staged->memory, &rect,
-                                          chunk, waits, &slot->event);
+        status = flat ? enqueue_read(staged->device, queue, staged->memory, range, chunk, waits,
+                                     &slot->event)
+                      : enqueue_read_rect(staged->device, queue, staged->memory, &rect, chunk,
+                                          waits, &slot->event);
     if (!status)
-        flush(staged);
+        staging_flush(&staged->on);
     return status;
 }
 
 /* Ends the oldest slot: its data arrives, its chunk is spare again. */
 static void end_oldest(struct staged *staged, struct run_result *result) {
     struct slot *slot = &staged->slots[staged->first];
-    cl_int state = staging_await(staged->device, staged->queue, &staged->unflushed, slot->event);
-    if (state <
-        0) /* perhaps only the question failed: the chunk is the driver's until it is over */
-        event_verdict(staged->device, 1, &slot->event);
+    cl_int state = staging_finish(&staged->on, slot->event, &staged->command->refs, slot->chunk);
     if (state < 0 && !result->status) {
         result->status = stream_event_status(state);
         result->code = state;
@@ -234,8 +268,7 @@ static void end_oldest(struct staged *staged, struct run_result *result) {
     }
     if (!staged->to_device && !result->status)
         unpack(staged->host, slot->chunk->pinned.host, &slot->piece);
-    event_release(staged->device, slot->event);
-    staging_give(staged->stream->context, slot->chunk);
+    staging_give(slot->chunk);
     staged->first = (staged->first + 1) % DEPTH;
     staged->count--;
 }
@@ -243,7 +276,7 @@ static void end_oldest(struct staged *staged, struct run_result *result) {
 static cls_status start_piece(struct staged *staged, const struct rect_2d *piece) {
     struct slot *slot = &staged->slots[(staged->first + staged->count) % DEPTH];
     cl_event previous = NULL;
-    if (staged->out_of_order && staged->count)
+    if (staged->on.queue->traits.out_of_order && staged->count)
         previous = staged->slots[(staged->first + staged->count - 1) % DEPTH].event;
     cls_status status = staging_take(staged->stream->context, &slot->chunk);
     if (status)
@@ -258,12 +291,11 @@ static cls_status start_piece(struct staged *staged, const struct rect_2d *piece
     if (slot->event)
         staged->count++;
     else
-        staging_give(staged->stream->context, slot->chunk);
+        staging_give(slot->chunk);
     return status;
 }
 
-static struct run_result copy_call(struct staged *staged, const struct rect_2d *rect,
-                                   uint64_t position) {
+static struct run_result copy_call(struct staged *staged, const struct rect_2d *rect) {
     struct run_result result = {.status = CLS_SUCCESS};
     struct cut cut = {.rect = rect,
                       .row_by_row = !caps_trusts(staged->stream->context->caps, TRUST_PADDED_ROWS)};
@@ -278,24 +310,27 @@ static struct run_result copy_call(struct staged *staged, const struct rect_2d *
             result.code = cls_last_error_code();
     }
     if (!result.status && staged->to_device && race_on())
-        hooks.race.was_read(staged->stream, position, checksum_value(&staged->packed));
+        hooks.race.was_read(staged->stream, staged->command->position,
+                            checksum_value(&staged->packed));
     while (staged->count)
         end_oldest(staged, &result);
     return result;
 }
 
-static struct run_result run_staged(struct stream *stream, uint64_t position, cl_mem memory,
-                                    void *host, bool to_device, const struct rect_2d *rect) {
+static struct run_result run_staged(struct stream *stream, const struct command *command,
+                                    cl_mem memory, void *host, bool to_device,
+                                    const struct rect_2d *rect) {
     struct staged staged = {.stream = stream,
                             .device = stream->context->device,
+                            .command = command,
+                            .on.context = stream->context,
                             .memory = memory,
                             .host = host,
                             .to_device = to_device};
     pthread_mutex_lock(&stream->lock);
-    staged.queue = stream->queue->cl;
-    staged.out_of_order = stream->queue->traits.out_of_order;
+    staged.on.queue = stream->queue;
     pthread_mutex_unlock(&stream->lock);
-    return copy_call(&staged, rect, position);
+    return copy_call(&staged, rect);
 }
 
 static struct rect_2d as_rect(struct range_1d range) {
@@ -306,29 +341,27 @@ static struct run_result staged_write(struct stream *stream, struct command *com
                                       cls_status so_far) {
     struct rect_2d rect = as_rect(command->u.copy.range);
     (void)so_far;
-    return run_staged(stream, command->position, command->u.copy.to, command->u.copy.host, true,
-                      &rect);
+    return run_staged(stream, command, command->u.copy.to, command->u.copy.host, true, &rect);
 }
 
 static struct run_result staged_read(struct stream *stream, struct command *command,
                                      cls_status so_far) {
     struct rect_2d rect = as_rect(command->u.copy.range);
     (void)so_far;
-    return run_staged(stream, command->position, command->u.copy.from, command->u.copy.host, false,
-                      &rect);
+    return run_staged(stream, command, command->u.copy.from, command->u.copy.host, false, &rect);
 }
 
 static struct run_result staged_write_rect(struct stream *stream, struct command *command,
                                            cls_status so_far) {
     (void)so_far;
-    return run_staged(stream, command->position, command->u.rect.to, command->u.rect.host, true,
+    return run_staged(stream, command, command->u.rect.to, command->u.rect.host, true,
                       &command->u.rect.rect);
 }
 
 static struct run_result staged_read_rect(struct stream *stream, struct command *command,
                                           cls_status so_far) {
     (void)so_far;
-    return run_staged(stream, command->position, command->u.rect.from, command->u.rect.host, false,
+    return run_staged(stream, command, command->u.rect.from, command->u.rect.host, false,
                       &command->u.rect.rect);
 }
 

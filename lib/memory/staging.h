@@ -10,7 +10,7 @@
 
 struct chunk;
 struct context;
-struct device;
+struct queue;
 struct staging;
 
 extern const struct command_type type_staged_write, type_staged_read, type_staged_write_rect,
@@ -19,13 +19,23 @@ extern const struct command_type type_staged_write, type_staged_read, type_stage
 /* A chunk of a context's, of STAGING_BYTES of pinned memory, which every context can use. */
 enum { STAGING_BYTES = 4 << 20 };
 cls_status staging_take(struct context *context, struct chunk **out);
-void staging_give(struct context *context, struct chunk *chunk);
+void staging_give(struct chunk *chunk);
 void *staging_memory(const struct chunk *chunk);
 
-/* Waits for the event of a transfer on `queue`; the driver's code when it failed. A flush that has failed is tried again. */
-cl_int staging_await(const struct device *device, cl_command_queue queue, bool *unflushed,
-                     cl_event event);
+/* Where a worker transfers chunks. */
+struct transfer_queue {
+    struct context *context;
+    struct queue *queue;
+    bool unflushed; /* the last flush failed: whoever waits tries again */
+};
+void staging_flush(struct transfer_queue *on);
 
-void staging_free(struct context *context, struct staging *staging);
+/* Waits for the event of a transfer and releases it; the driver's code when the transfer failed. One of which nobody can
+ * tell whether it is over is abandoned, with the chunk and what the command refers to: the chunk, which is given back all
+ * the same, is of no use until it is over. */
+cl_int staging_finish(struct transfer_queue *on, cl_event event, const struct refs *refs,
+                      struct chunk *chunk);
+
+void staging_free(struct staging *staging);
 
 #endif

@@ -112,6 +112,19 @@ void abandon_command(struct context *context, struct queue *queue, struct comman
     enter(gone, NULL);
 }
 
+/* Copies have no references but inline ones. */
+void abandon_transfer(struct context *context, struct queue *queue, cl_event event,
+                      const struct refs *refs, const void *host) {
+    struct abandoned *gone = new_abandoned(context, queue, 1);
+    struct refs own = {.count = refs->count};
+    for (unsigned i = 0; i < refs->count; i++)
+        object_retain(own.here[i] = refs->here[i]);
+    take(gone, 0, &own);
+    if (gone)
+        gone->event = event;
+    enter(gone, host);
+}
+
 /* --- host memory that waits for them --- */
 
 /* Under the lock. */

@@ -12,8 +12,10 @@
 #include <stdint.h>
 
 #include "base/rare.h"
+#include "driver/cl.h"
 
 struct command;
+struct refs;
 struct context;
 struct queue;
 struct stream;
@@ -24,6 +26,11 @@ void abandon_flights(struct stream *stream, unsigned first, unsigned last) COLD;
 
 /* Takes over the references of a command that the driver refused, but may have in part. */
 void abandon_command(struct context *context, struct queue *queue, struct command *command) COLD;
+
+/* Takes over the event of a transfer that a worker has started on the queue, from or to `host`. The command keeps its
+ * references; the transfer has its own from here on. Without a lock. */
+void abandon_transfer(struct context *context, struct queue *queue, cl_event event,
+                      const struct refs *refs, const void *host) COLD;
 
 /* Host memory has no references, so abandoned work may still use what is to be freed. True when it does: `release` is
  * called with `arg` once it does not, mostly never. False: nothing was done. */

@@ -178,8 +178,7 @@ static bool may_retire(const struct flights *flights, const struct flight *fligh
  * wait fails too, nobody knows, and the command is abandoned. The stream's lock stays held: without an answer the stream
  * can report nothing, and nothing can be ordered behind it. */
 static void wait_for_end(struct stream *stream, struct flight *flight, cl_int code) {
-    cl_int verdict = event_verdict(stream->context->device, 1, &flight->event);
-    bool over = !verdict || verdict == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    const bool over = event_await_end(stream->context->device, flight->event);
     if (!over && stream->flights.mute_since && may_retire(&stream->flights, flight))
         abandon(stream, code);
 }

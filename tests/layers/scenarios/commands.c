@@ -360,6 +360,7 @@ const struct scenario scenarios[] = {
     {"reset_after_failure", reset_after_failure},
     {"reset_behind_users", reset_behind_users},
     {"two_contexts", two_contexts},
+    {"peer_copies", peer_copies},
     {"timelines", timelines},
     {"destroyed_at_work", destroyed_at_work},
     {"polled", polled},

@@ -62,6 +62,7 @@ void failed_wait(struct run *run);
 void reset_after_failure(struct run *run);
 void reset_behind_users(struct run *run);
 void two_contexts(struct run *run);
+void peer_copies(struct run *run);
 void timelines(struct run *run);
 void destroyed_at_work(struct run *run);
 void polled(struct run *run);

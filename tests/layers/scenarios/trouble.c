@@ -370,6 +370,44 @@ void two_contexts(struct run *run) {
     world_close(run, &from);
 }
 
+/* A copy there, by the stream that reads, and one back, by the stream that writes; of several chunks each, so that some
+ * are on their way when a call fails. */
+enum { PEER_BYTES = 9 << 20 };
+
+static bool there_and_back(struct run *run, const struct world *near, const struct world *far,
+                           cls_buffer from, cls_buffer to) {
+    const uint32_t pattern = 0x01020304;
+    cls_stream stream = near->streams[0];
+    return ok(run, cls_fill_async(from, 0, PEER_BYTES, &pattern, 4, stream)) &&
+           ok(run, cls_copy_d2d_async(to, 0, from, 0, PEER_BYTES, stream)) &&
+           ok(run, cls_event_record(near->event, stream)) &&
+           ok(run, cls_stream_wait_event(far->streams[0], near->event)) &&
+           ok(run, cls_copy_d2d_async(near->a, 0, to, PEER_BYTES - BYTES, BYTES, stream)) &&
+           ok(run, cls_copy_d2d_async(from, 0, to, 0, PEER_BYTES, far->streams[0])) &&
+           download(run, far, to, far->streams[0]) && download(run, near, near->a, stream);
+}
+
+void peer_copies(struct run *run) {
+    struct world near, far;
+    cls_buffer from = NULL, to = NULL;
+    world_init(&far);
+    if (world_open(run, &near, 1) && world_open(run, &far, 1) &&
+        ok(run, cls_buffer_create(near.context, PEER_BYTES, &from)) &&
+        ok(run, cls_buffer_create(far.context, PEER_BYTES, &to))) {
+        bool good = there_and_back(run, &near, &far, from, to);
+        good = synchronize(run, near.streams[0]) && good;
+        if (synchronize(run, far.streams[0]) && good)
+            expect(run, near.area->out[WORDS - 1] == 0x01020304 && far.area->out[0] == 0x01020304,
+                   "the copied pattern");
+    }
+    if (from)
+        ok(run, cls_buffer_destroy(from));
+    if (to)
+        ok(run, cls_buffer_destroy(to));
+    world_close(run, &far);
+    world_close(run, &near);
+}
+
 /* --- timelines --- */
 
 /* The second stream's wait comes before its signal; the first one's, for the other way back. */
