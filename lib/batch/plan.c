@@ -55,12 +55,12 @@ static cls_status build_kernels(struct batch *batch, const struct region *region
     char label[LABEL] = "", finish_label[LABEL + 16];
     generate_label(batch->nodes, region, label, sizeof label);
     const bool reduces = region->reduction != NO_NODE;
-    const struct op_kernel_spec spec = {"fused.cl", reduces ? "reduce_part" : "fused", "", label};
+    const struct op_kernel_spec spec = {"fused.cl", reduces ? "reduce_part" : "fused", "-w", label};
     cls_status status = op_kernel_generate(batch->context, text, &spec, &step->kernel);
     if (status || !reduces)
         return status;
     snprintf(finish_label, sizeof finish_label, "%s (finish)", label);
-    const struct op_kernel_spec finish = {"fused.cl", "reduce_finish", "", finish_label};
+    const struct op_kernel_spec finish = {"fused.cl", "reduce_finish", "-w", finish_label};
     return op_kernel_generate(batch->context, text, &finish, &step->finish);
 }
 

@@ -105,7 +105,7 @@ cls_status spec_of_map(const struct op_row *row, cls_dtype a_dtype, cls_dtype ou
         const char *a_name = copies ? a->bits : a->opencl;
         snprintf(
             spec->options, sizeof spec->options,
-            "-D%s -DOP=op_%s -DUSES_%s -DA=%s -DB=%s -DOUT=%s -DW=%u -DBATCH=%u -DSTEPS=%u -D%s",
+            "-w -D%s -DOP=op_%s -DUSES_%s -DA=%s -DB=%s -DOUT=%s -DW=%u -DBATCH=%u -DSTEPS=%u -D%s",
             family_names[row->family], row->name, row->name, a_name,
             row->family == OP_WHERE ? out_name : a_name, out_name, spec->vector, spec->batch,
             spec->steps, shape_macros[shape]);
@@ -141,7 +141,7 @@ cls_status spec_of_reduction(const struct op_row *row, cls_dtype a_dtype, enum s
         shape_reduction(spec, shape, a->size, row->result == RESULT_INDEX);
         snprintf(spec->label, sizeof spec->label, "%s_%s%s", row->name, a->name,
                  stage == STAGE_PART ? "" : " (finish)");
-        snprintf(spec->options, sizeof spec->options, "-DOP_%s -DA=%s -DOUT=%s -DW=%u%s%s%s",
+        snprintf(spec->options, sizeof spec->options, "-w -DOP_%s -DA=%s -DOUT=%s -DW=%u%s%s%s",
                  row->name, a->opencl, out->opencl, spec->vector, a->is_float ? " -DFLOATS" : "",
                  a->dtype == CLS_F64 || out->dtype == CLS_F64 ? " -DDOUBLES" : "",
                  shape == SHAPE_ALIGNED ? " -DALIGNED" : "");
