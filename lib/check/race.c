@@ -119,11 +119,6 @@ bool race_actor(struct race_stream **by, uint64_t *position) {
 
 /* --- commands --- */
 
-bool race_runs_user_code(const struct command *command) {
-    cls_command_kind kind = command->type->kind;
-    return kind == CLS_COMMAND_HOST || kind == CLS_COMMAND_CALLBACK || kind == CLS_COMMAND_FOREIGN;
-}
-
 static void add_wait(struct race_stream *by, struct race_stream *other, uint64_t position) {
     const struct race_op op = {.by = by,
                                .kind = RACE_WAIT,
@@ -135,28 +130,26 @@ static void add_wait(struct race_stream *by, struct race_stream *other, uint64_t
     by->waits = by->waits || by->changed || by->kept;
 }
 
-/* The host memory of a copy: false, it has none. */
-static bool find_host(const struct touches *touches, struct touch *host) {
+/* The host memory of a copy. */
+static struct race_host_memory host_memory_of(const struct touches *touches) {
+    struct race_host_memory memory = {.reads = {0}};
     for (size_t i = 0; i < touches->count; i++)
-        if (!touches->items[i].root) {
-            *host = touches->items[i];
-            return true;
-        }
-    return false;
+        if (!touches->items[i].root)
+            *(touches->items[i].write ? &memory.writes : &memory.reads) = touches->items[i].span;
+    return memory;
 }
 
 void race_submits(const struct touches *touches) {
-    struct touch host;
-    if (!find_host(touches, &host) || !host.write)
+    const struct race_host_memory memory = host_memory_of(touches);
+    if (!memory.writes.width)
         return;
     race_lock();
-    race_host_overwrites(&host.span);
+    race_host_overwrites(&memory.writes);
     race_unlock();
 }
 
 void race_submitted(struct stream *stream, const struct command *command, struct touches *touches) {
-    struct touch host;
-    const bool has_host = find_host(touches, &host);
+    const struct race_host_memory memory = host_memory_of(touches);
     race_lock();
     struct race_stream *by = race_know(stream);
     if (by) {
@@ -164,13 +157,13 @@ void race_submitted(struct stream *stream, const struct command *command, struct
             .by = by,
             .kind = RACE_COMMAND,
             .position = command->position,
-            .u.command = {command_label(command), race_runs_user_code(command), *touches}};
+            .u.command = {command_label(command), command->type->user_code, *touches}};
         if (actor.by)
             add_wait(by, actor.by, actor.position);
         race_process(&op);
         by->last_reported = command->position;
         by->waits = false;
-        race_host_submitted(by, stream, command, has_host ? &host : NULL);
+        race_host_submitted(by, stream, command, &memory);
         race_count_command();
     } else {
         touches_free(touches);

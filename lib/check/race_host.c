@@ -213,25 +213,33 @@ void race_host_overwrites(const struct byte_span *span) {
         compare_last(one);
 }
 
+static void add_spanned(struct race_stream *by, struct race_pending values, enum kind kind,
+                        const struct byte_span *span) {
+    values.kind = kind;
+    values.span = *span;
+    if (kind == DOWNLOAD)
+        add(by, &values);
+    else
+        add_upload(by, &values);
+}
+
 void race_host_submitted(struct race_stream *by, const struct stream *stream,
-                         const struct command *command, const struct touch *host) {
-    struct race_pending values = {.position = command->position,
-                                  .label = command_label(command),
-                                  .staged = command->type->run != NULL,
-                                  .followed = by->followed >= command->position};
+                         const struct command *command, const struct race_host_memory *memory) {
+    const struct command_type *type = command->type;
+    const struct race_pending values = {.position = command->position,
+                                        .label = command_label(command),
+                                        .kind = USER_CODE,
+                                        .staged = type->run && !type->copies_host,
+                                        .followed = by->followed >= command->position};
     if (race_has_lost())
         return;
-    if (race_runs_user_code(command)) {
-        values.kind = USER_CODE;
+    if (type->user_code)
         add(by, &values);
-    } else if (host) {
-        values.kind = host->write ? DOWNLOAD : UPLOAD;
-        values.span = host->span;
-        if (host->write)
-            add(by, &values);
-        else if (!stream->queue || !stream->queue->adopted) /* the program may ask such a queue */
-            add_upload(by, &values);
-    }
+    if (memory->writes.width)
+        add_spanned(by, values, DOWNLOAD, &memory->writes);
+    /* The program may ask a queue of its own whether the copy is done. */
+    if (memory->reads.width && (!stream->queue || !stream->queue->adopted))
+        add_spanned(by, values, UPLOAD, &memory->reads);
 }
 
 static struct race_pending *find(struct race_pending *list, uint64_t position) {

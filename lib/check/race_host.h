@@ -2,7 +2,7 @@
 /*
  * Host memory of pending uploads: it is summed up when the upload is submitted, and again when it has been read. A
  * difference is a store that nothing ordered before the upload, unless one of these made it, which the sums leave out:
- * a download into the memory that was submitted before the upload, or user code (host functions, callbacks, foreign
+ * a copy into the memory that was submitted before the upload, or user code (host functions, callbacks, foreign
  * calls) that comes before the upload. While one of them may be writing, nothing is compared, and after its end the
  * memory is summed up anew.
  *
@@ -20,12 +20,17 @@
 struct command;
 struct stream;
 
+/* The host memory of a copy; width 0: none. A copy on the host has both. */
+struct race_host_memory {
+    struct byte_span reads, writes;
+};
+
 /* A download into this memory is about to be submitted: it may run at once. */
 void race_host_overwrites(const struct byte_span *span);
 
-/* A command was submitted and followed or kept. `host`: the host memory of a copy, or NULL. */
+/* A command was submitted and followed or kept. */
 void race_host_submitted(struct race_stream *by, const struct stream *stream,
-                         const struct command *command, const struct touch *host);
+                         const struct command *command, const struct race_host_memory *memory);
 
 /* User code begins to run for (by, position). */
 void race_host_enter(const struct race_stream *by, uint64_t position);

@@ -107,9 +107,6 @@ void race_learn_all(struct race_clock *clock);
 /* The command whose user code this thread runs; false: none. */
 bool race_actor(struct race_stream **by, uint64_t *position);
 
-/* Whether the command is a host function, a callback or a foreign call. */
-bool race_runs_user_code(const struct command *command);
-
 /* A reference more or less; the last one frees the record. */
 void race_hold(struct race_stream *by, int more);
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "race_pairs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <sys/mman.h>
@@ -107,6 +108,18 @@ static void map_again(void *unused) {
     mmap(big.words, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
+static void by_a_copy_on_the_host(bool clean) {
+    uint32_t *copy = malloc(SIZE);
+    assert_non_null(copy);
+    OK(cls_stream_wait_timeline(w.a, w.early, 1));
+    OK(cls_copy_h2h_async(copy, big.words, SIZE, w.a));
+    if (!clean)
+        change(NULL);
+    OK(cls_timeline_signal(w.early, 1));
+    synchronize();
+    free(copy);
+}
+
 /* The driver would crash on memory that is gone; the host function brings it back before that. */
 static void unmapped(bool clean) {
     OK(cls_stream_wait_timeline(w.a, w.early, 1));
@@ -152,6 +165,24 @@ static void a_host_function_behind_the_upload(void **state) {
     synchronize();
     expect_nothing();
     world_end();
+}
+
+static void memory_that_a_copy_on_the_host_writes(void **state) {
+    (void)state;
+    uint32_t *source = calloc(WORDS, 4);
+    assert_non_null(source);
+    world_begin();
+    for (uint32_t i = 0; i < 50; i++) {
+        synchronize();
+        source[WORDS / 2] = i;
+        OK(rig_step(w.a, w.y, 0, 1, 1, 1));
+        OK(cls_copy_h2h_async(big.words, source, SIZE, w.a));
+        upload();
+    }
+    synchronize();
+    expect_nothing();
+    world_end();
+    free(source);
 }
 
 static void an_event_of_the_driver_tells_the_program(void **state) {
@@ -214,9 +245,11 @@ static const struct CMUnitTest tests[] = {
     PAIR("behind a signal", behind_a_signal, true, {"were changed", "cls_check_host_access"}),
     PAIR("behind a host function", behind_a_host_function, true, {"were changed"}),
     PAIR("before a download", before_a_download, true, {"were changed"}),
+    PAIR("by a copy on the host", by_a_copy_on_the_host, true, {"were changed", "('copy_h2h')"}),
     PAIR("unmapped", unmapped, true, {"were unmapped"}),
     cmocka_unit_test(memory_that_goes_there_and_back),
     cmocka_unit_test(a_host_function_behind_the_upload),
+    cmocka_unit_test(memory_that_a_copy_on_the_host_writes),
     cmocka_unit_test(an_event_of_the_driver_tells_the_program),
     cmocka_unit_test(pinned_memory_that_is_a_buffer),
     cmocka_unit_test(an_upload_that_failed_has_read_nothing),
