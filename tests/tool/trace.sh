@@ -188,7 +188,8 @@ check "a name is one in the folder that the program was started in" \
 cp -R "$srcdir/cl" "$work/cl"
 check "so are the names of a log, a cache and kernels" \
     "$(cd "$work" && CLSTREAM_CHECK=race CLSTREAM_CHECK_LOG=moved.log CLSTREAM_CACHE_DIR=moved.cache CLSTREAM_KERNEL_PATH=cl \
-        "$absolute" moved 2>&1 || echo "exit status $?"
+        "$absolute" moved >said 2>&1 || echo "exit status $?"
+    ours "$work/said"
     grep -q 'race check is on' "$work/moved.log" || ls "$work"
     [ -n "$(ls "$work/moved.cache" 2>&1)" ] || ls "$work")"
 mkdir "$work/far" && ln -s far/there.json "$work/link.json"
