@@ -31,7 +31,7 @@ CLS_API cls_status cls_program_from_source(cls_context context, const char *sour
                                            const char *name, const char *options, cls_program *out);
 
 /**
- * Builds a program from a .cl file. `options` as in cls_program_from_source. A line #include "NAME"
+ * Builds a program from a .cl file. `options` as in cls_program_from_source. A line `#include "NAME"`
  * finds its file from the folder of the file that has the line, whatever the folder's name; else
  * the compiler looks where the options (-I) say. The disk cache keeps a program by the contents of
  * all files from its folders, and not at all if the compiler includes others.
