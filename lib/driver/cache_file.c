@@ -64,10 +64,11 @@ bool cache_path(enum cache_kind kind, struct cache_bytes key, char path[CACHE_PA
 
 /* Reading */
 
-/* Only the user's own files, or the system's, go to the driver. */
+/* Only the user's own files, or the system's, which nobody else may write, go to the driver. */
 static bool acceptable(const struct stat *info) {
-    return S_ISREG(info->st_mode) && (info->st_uid == geteuid() || info->st_uid == 0) &&
-           info->st_size > 0 && info->st_size <= MAX_FILE;
+    return S_ISREG(info->st_mode) && !(info->st_mode & (S_IWGRP | S_IWOTH)) &&
+           (info->st_uid == geteuid() || info->st_uid == 0) && info->st_size > 0 &&
+           info->st_size <= MAX_FILE;
 }
 
 static bool read_all(int file, char *bytes, size_t size) {

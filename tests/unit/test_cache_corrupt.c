@@ -8,6 +8,8 @@
 
 #include <fcntl.h>
 
+#include <sys/stat.h>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -323,13 +325,33 @@ static void an_intact_file_reaches_the_driver(void **state) {
     assert_true(files >= LEAST_FILES);
 }
 
+static void nor_does_one_that_others_may_write(void **state) {
+    static const mode_t modes[] = {0620, 0602, 0666};
+    const struct cache_bytes bytes = {key.bytes, key.length};
+    (void)state;
+    if (!context) {
+        print_message("no OpenCL device here\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chmod(path, modes[i]), 0);
+        binaries_created = 0;
+        assert_null(program_disk_load(device, context, bytes, spec.options));
+        assert_int_equal(binaries_created, 0);
+    }
+    assert_int_equal(chmod(path, 0600), 0);
+    load_intact();
+}
+
 int main(void) {
-    static struct CMUnitTest tests[CORRUPTIONS + 1];
+    static struct CMUnitTest tests[CORRUPTIONS + 2];
     static struct corruption rows[CORRUPTIONS];
     memcpy(rows, corruptions, sizeof rows);
     for (unsigned i = 0; i < CORRUPTIONS; i++)
         tests[i] =
             (struct CMUnitTest){rows[i].name, no_file_reaches_the_driver, NULL, NULL, &rows[i]};
     tests[CORRUPTIONS] = (struct CMUnitTest)cmocka_unit_test(an_intact_file_reaches_the_driver);
+    tests[CORRUPTIONS + 1] =
+        (struct CMUnitTest)cmocka_unit_test(nor_does_one_that_others_may_write);
     return cmocka_run_group_tests_name("corrupted cache files", tests, setup, teardown);
 }
