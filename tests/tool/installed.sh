@@ -13,7 +13,7 @@ docs() {
     make -C "$top_builddir" DESTDIR="$work/root" docdir=/doc "$@"
 }
 check "the documentation is installed" "$(docs install-dist_docDATA install-nobase_dist_docDATA)"
-for page in guide porting batch performance design; do
+for page in guide porting batch performance design releases api-changes; do
     check "$page.md is there" "$(same "$srcdir/doc/$page.md" "$work/root/doc/$page.md")"
 done
 check "every example is there" \

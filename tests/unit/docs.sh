@@ -45,11 +45,17 @@ dead_links() {
     done
 }
 
-for page in README.md doc/batch.md doc/design.md doc/guide.md doc/performance.md doc/porting.md; do
+for page in README.md SECURITY.md doc/batch.md doc/design.md doc/guide.md doc/performance.md doc/porting.md; do
     check "what $page names is in the headers" "$(unknown_names "$srcdir/$page")"
     check "the variables that $page names are read" "$(unknown_variables "$srcdir/$page")"
     check "what $page links to is there" "$(dead_links "$srcdir/$page")"
 done
+# These name what is gone, too, and what may come.
+check "what doc/api-changes.md and doc/releases.md link to is there" \
+    "$(dead_links "$srcdir/doc/api-changes.md"; dead_links "$srcdir/doc/releases.md")"
+awk '/^## /{latest++} /^### /{on = latest == 1 && $2 == "Added"} on' "$srcdir/doc/api-changes.md" >"$dir/added"
+check "what the latest release added is in the headers" \
+    "$([ -s "$dir/added" ] || echo 'nothing found'; unknown_names "$dir/added")"
 
 not_referenced=$(header_paths | while read -r path; do
     name=$(basename "$path" .h)
