@@ -11,7 +11,7 @@
 CLS_BEGIN_DECLS
 
 #define CLS_VERSION_MAJOR 0 /**< major version of these headers */
-#define CLS_VERSION_MINOR 1 /**< minor version of these headers */
+#define CLS_VERSION_MINOR 9 /**< minor version of these headers */
 #define CLS_VERSION_PATCH 0 /**< patch version of these headers */
 
 /** A version as one number, also for preprocessor comparisons: 1.2.3 is 10203. */
@@ -26,7 +26,7 @@ CLS_BEGIN_DECLS
  */
 CLS_API int cls_version(void);
 
-/** Returns the version of the library as text: "0.1.0". */
+/** Returns the version of the library as text: "0.9.0". */
 CLS_API const char *cls_version_string(void);
 
 CLS_END_DECLS
