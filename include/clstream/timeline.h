@@ -16,12 +16,11 @@
  *
  * **Failure.** A signal behind a failed command still advances its timeline, so that no wait hangs,
  * and poisons it. From then until cls_timeline_reset, waits for values that were not reached before
- * the failure complete with its error, and poison the streams that wait. There is one exception: a
- * stream's wait, once the work before a signal for its value is with the driver, may become a wait
- * for that work. It then ends as that work does, and does not learn that a signal of another stream
- * has poisoned the timeline meanwhile; the waits of the host always do. A poisoned stream accepts
- * signals too. A wait that can never be satisfied, because the timeline or its only signaller was
- * destroyed, fails in the same way once the signals queued before that have taken effect.
+ * the failure complete with its error, and poison the streams that wait: whichever stream's signal
+ * failed, and whether the library or the device waits. Work that the device already has may run
+ * all the same; it is reported as failed. A poisoned stream accepts signals too. A wait that can
+ * never be satisfied, because the timeline or its only signaller was destroyed, fails in the same
+ * way once the signals queued before that have taken effect.
  *
  * **Deadlock.** A timeline may name one stream as its only signaller. A stream that waits for the
  * timeline then depends on that stream. A call after which a stream would wait for its own later
@@ -135,7 +134,8 @@ CLS_API cls_status cls_stream_signal_timeline(cls_stream stream, cls_timeline ti
 /**
  * Makes later work of the stream wait until the timeline has reached or passed `value`. The signal
  * need not exist yet. If a queued signal satisfies the wait and is already with the device, the
- * device waits for that signal itself, even if another signal reaches the value earlier.
+ * device waits for that signal itself, even if another signal reaches the value earlier, and fails
+ * if the work before that signal does.
  * @retval CLS_ERROR_DEADLOCK the stream would wait for its own later work
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_OUT_OF_MEMORY

@@ -118,9 +118,9 @@ static void say_source(const struct look *look, const struct queued *queued,
         struct stream *source;
         unsigned cursor = 0;
         uint64_t position;
-        dep->gate->type->describe(dep->gate, dep->position, text);
+        dep->gate->type->describe(dep->gate, dep->value, text);
         text_printf(text, "\n");
-        while ((source = dep->gate->type->source(dep->gate, dep->position, &cursor, &position)) !=
+        while ((source = dep->gate->type->source(dep->gate, dep->value, &cursor, &position)) !=
                NULL) {
             note_wait(look, queued, source, position);
             stream_put(source);

@@ -47,15 +47,16 @@ static bool awaited_position(struct timeline *timeline, uint64_t value, uint64_t
 /* What a dependency needs; false when it is met, or sure to be. */
 static bool need_of(struct search *search, const struct dep *dep, struct stall_need *need) {
     struct stream *stream = dep->stream;
-    *need = (struct stall_need){.position = dep->position, .value = dep->position};
+    *need = (struct stall_need){.position = dep->position};
     if (stream && atomic_load(&stream->retired) >= dep->position)
         return false;
-    if (dep->gate) {
+    if (!stream && dep->gate) {
         struct timeline *timeline = (struct timeline *)(void *)dep->gate;
-        if (dep_failure(dep) || !awaited_position(timeline, dep->position, &need->position))
+        if (dep_failure(dep) || !awaited_position(timeline, dep->value, &need->position))
             return false;
         stream = timeline->signaller;
         need->tag = timeline;
+        need->value = dep->value;
         need->user_code = true;
     }
     if (!stream || need->position <= stream->firm_until)
@@ -71,7 +72,7 @@ static void add_needs(struct search *search, const struct dep *items, unsigned n
         if (!need_of(search, &items[i], &need))
             continue;
         search->no_memory = !stall_add_need(&search->stall, need);
-        if (!search->no_memory && items[i].gate)
+        if (!search->no_memory && need.tag)
             object_retain(&items[i].gate->object);
     }
 }
@@ -215,12 +216,12 @@ static cls_status check_wait(struct stream *stream, const struct dep *dep) {
     bool needed = timeline_any_unsignalled() || timeline_any_relaxed();
     if (timeline && timeline->signaller && !needed) {
         pthread_mutex_lock(&timeline->lock);
-        needed = timeline_is_unsignalled(timeline, dep->position);
+        needed = timeline_is_unsignalled(timeline, dep->value);
         pthread_mutex_unlock(&timeline->lock);
     }
     cls_status status = needed ? check_call(stream, dep) : CLS_SUCCESS;
     if (!status && timeline && timeline->signaller)
-        note_wait(timeline, dep->position, false);
+        note_wait(timeline, dep->value, false);
     return status;
 }
 

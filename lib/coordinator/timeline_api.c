@@ -138,9 +138,8 @@ cls_status cls_timeline_signal(cls_timeline handle, uint64_t value) {
     return status;
 }
 
-/* CLS_NOT_READY, or the outcome of a wait that began when `since` was the newest failure. */
-static cls_status poll_value(struct timeline *timeline, uint64_t value,
-                             const struct failure *since) {
+/* CLS_NOT_READY, or the outcome of a wait that began after `since` failures. */
+static cls_status poll_value(struct timeline *timeline, uint64_t value, uint32_t since) {
     timeline_lock_updated(timeline, value);
     bool reached = timeline->value >= value;
     pthread_mutex_unlock(&timeline->lock);
@@ -168,7 +167,7 @@ cls_status cls_timeline_query(cls_timeline handle, uint64_t value) {
     cls_status status = timeline_get(handle, &timeline);
     if (status)
         return status;
-    const struct failure *since = gate_newest_failure(&timeline->gate);
+    const uint32_t since = gate_failures(&timeline->gate);
     status = poll_value(timeline, value, since);
     if (status == CLS_NOT_READY) {
         progress(timeline, value);
@@ -223,7 +222,7 @@ static cls_status time_out(struct timeline *timeline, uint64_t value) {
 }
 
 static cls_status await(struct timeline *timeline, uint64_t value, uint64_t deadline) {
-    const struct failure *since = gate_newest_failure(&timeline->gate);
+    const uint32_t since = gate_failures(&timeline->gate);
     for (;;) {
         bool expired = deadline != WAIT_FOREVER && clock_now_ns() >= deadline;
         cls_status status = poll_value(timeline, value, since);

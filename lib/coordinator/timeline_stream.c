@@ -99,16 +99,19 @@ cls_status cls_stream_signal_timeline(cls_stream stream_handle, cls_timeline han
 /* Makes the dependency of a wait, retained; false when there is nothing to wait for. */
 static bool wait_dep(struct timeline *timeline, uint64_t value, struct stream *stream,
                      struct dep *dep) {
+    struct dep via;
     pthread_mutex_lock(&stream->lock);
     uint64_t next = stream->submitted + 1;
     pthread_mutex_unlock(&stream->lock);
-    const struct failure *since =
-        gate_newest_failure(&timeline->gate); /* before the value is read */
-    enum gate_answer answer = timeline_gate.look(&timeline->gate, value, stream, next, dep);
-    if (answer != GATE_SHUT)
-        return answer == GATE_VIA;
+    *dep = (struct dep){.gate = &timeline->gate,
+                        .value = value,
+                        .since = gate_failures(&timeline->gate)}; /* before the value is read */
+    enum gate_answer answer = timeline_gate.look(&timeline->gate, value, stream, next, &via);
+    if (answer == GATE_OPEN)
+        return false;
     object_retain(&timeline->gate.object);
-    *dep = (struct dep){.gate = &timeline->gate, .position = value, .since = since};
+    if (answer == GATE_VIA)
+        dep_take_work(dep, &via);
     return true;
 }
 

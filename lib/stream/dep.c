@@ -21,11 +21,17 @@ void dep_release(const struct dep *dep) {
         object_release(&dep->gate->object);
 }
 
+void dep_take_work(struct dep *dep, const struct dep *work) {
+    dep->stream = work->stream;
+    dep->position = work->position;
+    dep->event_ref = work->event_ref;
+}
+
 bool dep_is_over(const struct dep *dep) {
     if (dep->stream)
         return atomic_load(&dep->stream->retired) >= dep->position;
     if (dep->gate)
-        return dep->gate->type->is_over(dep->gate, dep->position) || dep_failure(dep);
+        return dep->gate->type->is_over(dep->gate, dep->value) || dep_failure(dep);
     return dep_event_outcome(dep) <= 0;
 }
 
@@ -38,12 +44,12 @@ bool dep_outlives(struct dep *dep) {
 }
 
 struct dep dep_to_ask(const struct dep *dep) {
-    struct dep copy = {.stream = dep->stream, .gate = dep->gate, .position = dep->position};
+    struct dep copy = {.stream = dep->stream, .position = dep->position};
     if (copy.stream) {
         object_retain(&copy.stream->object);
-    } else if (copy.gate) {
+    } else if (dep->gate) {
+        copy = *dep;
         object_retain(&copy.gate->object);
-        copy.since = dep->since;
     } else {
         event_ref_hold(copy.event_ref = dep->event_ref);
     }
@@ -62,9 +68,12 @@ static struct dep *same_source(struct deps *deps, const struct dep *dep) {
 }
 
 uint64_t deps_position_of(struct deps *deps, const struct stream *stream) {
-    const struct dep wanted = {.stream = (struct stream *)(uintptr_t)stream};
-    const struct dep *known = same_source(deps, &wanted);
-    return known ? known->position : 0;
+    const struct dep *items = deps_items(deps);
+    uint64_t position = 0;
+    for (unsigned i = 0; i < deps->count; i++)
+        if (items[i].stream == stream && items[i].position > position)
+            position = items[i].position;
+    return position;
 }
 
 /* Room for one more. */
@@ -90,11 +99,17 @@ cls_status deps_add_other(struct deps *deps, const struct dep *dep) {
     return CLS_SUCCESS;
 }
 
+/* Of one source, whose positions and values rise together. */
+static bool is_covered(const struct dep *dep, const struct dep *known) {
+    if (known->position != dep->position)
+        return known->position > dep->position;
+    return (!dep->gate || known->value >= dep->value) && (known->event_ref || !dep->event_ref);
+}
+
 cls_status deps_add(struct deps *deps, const struct dep *dep) {
     struct dep *known = same_source(deps, dep);
     if (known) {
-        bool covered = mutant(MUTANT_LATER_WAIT) || known->position > dep->position ||
-                       (known->position == dep->position && (known->event_ref || !dep->event_ref));
+        bool covered = mutant(MUTANT_LATER_WAIT) || is_covered(dep, known);
         struct dep out = covered ? *dep : *known;
         const bool still = out.gate && !covered && !dep_is_over(known);
         if (!covered)
@@ -110,9 +125,12 @@ cls_status deps_add(struct deps *deps, const struct dep *dep) {
 const struct failure *dep_failure(const struct dep *dep) {
     if (dep->order_only)
         return NULL;
-    if (dep->stream)
-        return stream_failure_at(dep->stream, dep->position);
-    return dep->gate ? gate_failure_since(dep->gate, dep->position, dep->since) : NULL;
+    const struct failure *failure =
+        dep->stream ? stream_failure_at(dep->stream, dep->position) : NULL;
+    if (failure || !dep->gate)
+        return failure;
+    dep->gate->type->is_over(dep->gate, dep->value); /* learns what has happened so far */
+    return gate_failure_since(dep->gate, dep->value, dep->since);
 }
 
 cl_int dep_event_outcome(const struct dep *dep) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Dependencies: what a command waits for besides the work before it in its stream. A dependency names a
- * position of another stream, a value of a gate, or a cl_event, of the user's for the most part.
+ * position of another stream, a value of a gate, or a cl_event, of the user's for the most part. Where the work of a
+ * stream is to open a gate it names both: it is over as that work is, and fails as either does.
  */
 #ifndef CLSTREAM_STREAM_DEP_H
 #define CLSTREAM_STREAM_DEP_H
@@ -22,16 +23,18 @@ struct gate;
 
 struct dep {
     struct stream *stream; /* retained; NULL: a gate's value, or the event is the user's own */
-    struct gate *gate;     /* retained; NULL: no gate. It has no stream and no event */
-    uint64_t position;     /* in that stream; of a gate, the value */
+    struct gate *gate;     /* retained; NULL: no gate. One without a stream has no event */
+    uint64_t position;     /* in that stream */
     union {
-        uint64_t covers; /* of the waiting stream: the event waits for it already; 0: none */
-        const struct failure *since; /* of a gate: its newest failure when the wait was taken */
+        uint64_t value; /* of that gate */
+        /* Without a gate: the position of the waiting stream that the event waits for already; 0: none */
+        uint64_t covers;
     };
     /* Held, of the event; NULL: the position was not with the driver when looked at, or the driver waits for
      * it already. */
     struct event_ref *event_ref;
-    bool hinted; /* the event's callback is set, to kick the engine */
+    uint32_t since; /* how often the gate had failed when the wait was taken */
+    bool hinted;    /* the event's callback is set, to kick the engine */
     /* What becomes of the work is nothing to the waiter. The driver, which passes failures on, is not to wait for
      * that of a stream; an event is of a launch that is to pass first (launch_turn.h). */
     bool order_only;
@@ -40,7 +43,7 @@ struct dep {
 enum { DEPS_INLINE = 2 };
 
 /* A small set; all zero is the empty one. Moved by plain assignment, the source then being cleared with
- * deps_forget. At most one entry a stream or gate: the later position covers the earlier. */
+ * deps_forget. At most one entry a stream, gate, or both: the later position covers the earlier. */
 struct deps {
     unsigned count;
     unsigned capacity; /* of the heap array; 0: inline */
@@ -60,6 +63,9 @@ cls_status deps_add(struct deps *deps, const struct dep *dep);
 
 /* The same of a source that the set is known not to have, without a look for it. */
 cls_status deps_add_other(struct deps *deps, const struct dep *dep);
+
+/* Has a dependency on a gate name the work that is to open it, too; takes over the references of `work`. */
+void dep_take_work(struct dep *dep, const struct dep *work);
 
 /* Whether what it names is over, well or not. Fit for being called under a stream's lock. */
 bool dep_is_over(const struct dep *dep);

@@ -23,19 +23,23 @@ const struct failure *failure_in(const struct failure *failure, uint64_t at) {
     return NULL;
 }
 
-const struct failure *gate_newest_failure(const struct gate *gate) {
+static const struct failure *newest_failure(const struct gate *gate) {
     return atomic_load_explicit(&gate->failures, memory_order_acquire);
 }
 
+uint32_t gate_failures(const struct gate *gate) {
+    const struct failure *newest = newest_failure(gate);
+    return newest ? newest->number : 0;
+}
+
 const struct failure *gate_failure(const struct gate *gate, uint64_t value) {
-    return failure_in(gate_newest_failure(gate), value);
+    return failure_in(newest_failure(gate), value);
 }
 
 /* The value was not reached well before one that has come since, or that one begins behind it. */
-const struct failure *gate_failure_since(const struct gate *gate, uint64_t value,
-                                         const struct failure *since) {
-    const struct failure *failure = gate_newest_failure(gate);
-    for (; failure && failure != since; failure = failure->older)
+const struct failure *gate_failure_since(const struct gate *gate, uint64_t value, uint32_t since) {
+    const struct failure *failure = newest_failure(gate);
+    for (; failure && failure->number != since; failure = failure->older)
         if (value >= atomic_load(&failure->first))
             return failure;
     return gate_failure(gate, value);
@@ -76,6 +80,7 @@ bool failures_record(_Atomic(struct failure *) *failures, struct failure **spare
     failure->origin = what->origin;
     failure->at = what->at;
     failure->older = known;
+    failure->number = known ? known->number + 1 : 1;
     atomic_store(&failure->first, first);
     atomic_store(&failure->last, UINT64_MAX);
     atomic_store_explicit(failures, failure, memory_order_release);

@@ -25,7 +25,7 @@ enum { URGENT_EVERY = 32 };
  * contexts may go on launching without end. */
 enum { MAX_YIELDS = 64 };
 
-enum readiness { READY, BLOCKED, FAILED, CHANGED };
+enum readiness { READY, BLOCKED, FAILED };
 
 /* A user's own event, or the launch of another context that goes first: the library holds the head back until the event
  * is set. */
@@ -49,7 +49,8 @@ static enum readiness check_stream(struct stream *stream, struct dep *dep, bool 
         if (stream_dep(dep->stream, dep->position, stream, &fresh))
             return READY;
         dep->event_ref = fresh.event_ref;
-        dep->covers = fresh.covers;
+        if (!dep->gate)
+            dep->covers = fresh.covers;
     }
     if (!dep->event_ref)
         return BLOCKED;
@@ -64,24 +65,24 @@ static enum readiness check_stream(struct stream *stream, struct dep *dep, bool 
     return BLOCKED;
 }
 
-/* Where work of a stream is going to open the gate, a dependency on that work takes the gate's place. */
-static enum readiness check_gate(struct stream *stream, struct command *head, unsigned i) {
-    const struct dep *dep = &deps_items(&head->deps)[i];
+/* Where work of a stream is going to open the gate, the dependency is on that work from then on. */
+static enum readiness check_gate(struct stream *stream, const struct command *head, struct dep *dep,
+                                 bool must_be_done) {
     struct dep via;
     if (dep_failure(dep))
         return READY;
     enum gate_answer answer =
-        dep->gate->type->look(dep->gate, dep->position, stream, head->position, &via);
+        dep->gate->type->look(dep->gate, dep->value, stream, head->position, &via);
     if (answer != GATE_VIA)
         return answer == GATE_OPEN ? READY : BLOCKED;
-    pthread_mutex_lock(&stream->lock);
-    deps_remove(&head->deps, i);
-    if (mutant(MUTANT_GATE_VIA))
+    if (mutant(MUTANT_GATE_VIA)) {
         dep_release(&via);
-    else
-        deps_add(&head->deps, &via); /* there is room */
+        return READY;
+    }
+    pthread_mutex_lock(&stream->lock);
+    dep_take_work(dep, &via);
     pthread_mutex_unlock(&stream->lock);
-    return CHANGED;
+    return check_stream(stream, dep, must_be_done);
 }
 
 static enum readiness check_dep(struct stream *stream, struct command *head, unsigned i,
@@ -89,7 +90,7 @@ static enum readiness check_dep(struct stream *stream, struct command *head, uns
     struct dep *dep = &deps_items(&head->deps)[i];
     if (dep->stream)
         return check_stream(stream, dep, must_be_done);
-    return dep->gate ? check_gate(stream, head, i) : check_event(dep, code);
+    return dep->gate ? check_gate(stream, head, dep, must_be_done) : check_event(dep, code);
 }
 
 /* Whether a ready dependency is still needed: the driver is to wait for it, or its failure is to be inherited. */
@@ -104,8 +105,6 @@ static enum readiness check_deps(struct stream *stream, struct command *head, cl
         head->type->run && head->type->after_completion && !mutant(MUTANT_HOST_WAITS);
     for (unsigned i = 0; i < head->deps.count;) {
         enum readiness now = check_dep(stream, head, i, must_be_done, code);
-        if (now == CHANGED)
-            continue;
         if (now != READY)
             return now;
         if (is_kept(&deps_items(&head->deps)[i])) {

@@ -20,7 +20,7 @@ struct text;
 enum gate_answer {
     GATE_SHUT,
     GATE_OPEN, /* or failed: gate_failure tells */
-    GATE_VIA   /* it opens with work that is with the driver: `via` stands for it */
+    GATE_VIA   /* it opens with work that is with the driver: `via` */
 };
 
 struct gate;
@@ -49,10 +49,9 @@ struct gate {
 /* The failure behind a value, or NULL; needs no lock. */
 const struct failure *gate_failure(const struct gate *gate, uint64_t value);
 
-/* The newest failure so far, for who begins to wait; NULL: none. And the one behind a value for who has waited for it
- * since then: a reset meanwhile takes nothing back from him. */
-const struct failure *gate_newest_failure(const struct gate *gate);
-const struct failure *gate_failure_since(const struct gate *gate, uint64_t value,
-                                         const struct failure *since);
+/* How often it has failed so far, for who begins to wait. And the failure behind a value for who has waited for it since
+ * then: a reset meanwhile takes nothing back from him. */
+uint32_t gate_failures(const struct gate *gate);
+const struct failure *gate_failure_since(const struct gate *gate, uint64_t value, uint32_t since);
 
 #endif

@@ -171,7 +171,7 @@ static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *ev
     cl_uint count = 0;
     uint64_t covered = 0;
     for (unsigned i = 0; i < deps->count; i++) {
-        if (items[i].covers > covered)
+        if (!items[i].gate && items[i].covers > covered)
             covered = items[i].covers;
         if (mutant(MUTANT_COVERED))
             covered = UINT64_MAX;

@@ -16,7 +16,7 @@ enum mutant {
     MUTANT_WAITS,           /* waits of a command that is handed over */
     MUTANT_WAIT_EVENT,      /* waits as they are taken */
     MUTANT_WAIT_GATE,       /* waits for a gate as they are taken */
-    MUTANT_GATE_VIA,        /* the work that is to open a gate, in the gate's place */
+    MUTANT_GATE_VIA,        /* the work that is to open a gate */
     MUTANT_LATER_WAIT,      /* the later of two waits on one stream */
     MUTANT_DEFERRED_WAITS,  /* waits of a command that goes to the FIFO */
     MUTANT_FIFO,            /* commands in the FIFO, for one that could be handed over */

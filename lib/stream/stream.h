@@ -78,6 +78,7 @@ struct failure {
         at;         /* the command that failed: its stream's id, its position; 0: there is none */
     char where[64]; /* that stream's name */
     struct failure *older;
+    uint32_t number; /* from 1, in its list */
 };
 
 /* Part in the legacy order of the context's default stream (stream/legacy.h). */

@@ -245,7 +245,7 @@ cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {
     if (status)
         return status;
     pthread_mutex_lock(&stream->lock);
-    if (mutant(MUTANT_WAIT_GATE) && dep->gate)
+    if (mutant(MUTANT_WAIT_GATE) && dep->gate && !dep->stream)
         dep_release(dep);
     else
         status = deps_add(&stream->waits, dep);

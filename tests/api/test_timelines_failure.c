@@ -195,6 +195,49 @@ static void test_failure_comes_through_a_wait_of_the_device(void **state) {
     close_victims(&v);
 }
 
+/* The wait is the device's own, or becomes that once the signal is with it. */
+static void begin_wait(struct victims *v, bool early, double ms) {
+    if (early) {
+        OK(cls_stream_wait_timeline(v->waiting, v->timeline, 5));
+        OK(rig_set(v->waiting, v->cells, 0, 1, 0));
+    }
+    OK(rig_set(v->host, v->cells, 0, 9, ms));
+    OK(cls_stream_signal_timeline(v->host, v->timeline, 5));
+    if (!early) {
+        OK(cls_stream_wait_timeline(v->waiting, v->timeline, 5));
+        OK(rig_set(v->waiting, v->cells, 0, 1, 0));
+    }
+}
+
+/* False: the signal that is waited for came before the failure. */
+static bool another_signal_fails(bool early, bool reset, double ms) {
+    struct victims v = open_victims();
+    begin_wait(&v, early, ms);
+    OK(rig_fail(v.failing, "the culprit", -5));
+    OK(cls_stream_signal_timeline(v.failing, v.timeline, 1));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(v.timeline, 1, UINT64_MAX));
+    const bool before = cls_stream_query(v.host) == CLS_NOT_READY;
+    if (reset)
+        OK(cls_timeline_reset(v.timeline));
+    if (before) {
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.waiting));
+        expect_detail("the culprit");
+    }
+    OK(cls_stream_synchronize(v.host));
+    close_victims(&v);
+    return before;
+}
+
+static void test_a_wait_of_the_device_fails_by_another_signal(void **state) {
+    (void)state;
+    for (int round = 0; round < 4; round++) {
+        double ms = 50;
+        while (!another_signal_fails(round % 2, round / 2, ms) && ms < 2000)
+            ms *= 2;
+        assert_true(ms < 2000);
+    }
+}
+
 static void test_destroyed_with_waits_pending(void **state) {
     (void)state;
     struct victims v = open_victims();
@@ -314,6 +357,7 @@ int main(void) {
         cmocka_unit_test(test_waits_behind_a_reset_are_free_of_the_failure_before),
         cmocka_unit_test(test_a_reset_takes_no_failure_from_a_host_that_waits),
         cmocka_unit_test(test_failure_comes_through_a_wait_of_the_device),
+        cmocka_unit_test(test_a_wait_of_the_device_fails_by_another_signal),
         cmocka_unit_test(test_destroyed_with_waits_pending),
         cmocka_unit_test(test_a_destroyed_signaller_fails_the_waits),
         cmocka_unit_test(test_polling_ends_waits_that_nobody_can_meet),
