@@ -112,7 +112,8 @@ CLS_API cls_status cls_timeline_wait(cls_timeline timeline, uint64_t value, uint
 /**
  * Clears the error of a poisoned timeline: values signalled from now on are reached without error.
  * Values up to the current one that report the failure keep doing so. Waits taken before the reset
- * for a value that was not reached still fail. On a healthy timeline the call does nothing.
+ * for a value that was not reached still fail. If the only signaller was destroyed, later waits for
+ * values that were not reached fail too. On a healthy timeline the call does nothing.
  * @retval CLS_ERROR_OUT_OF_MEMORY
  */
 CLS_API cls_status cls_timeline_reset(cls_timeline timeline);

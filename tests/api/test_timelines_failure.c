@@ -284,6 +284,47 @@ static void test_a_destroyed_signaller_fails_the_waits(void **state) {
     close_victims(&v);
 }
 
+enum { BEFORE_THE_END, BEFORE_THE_RESET, BEHIND_THE_RESET, TIMES };
+
+/* The wait for 6 is given up, one for 4 is taken at that time, and the timeline is reset in between. */
+static void give_up_and_reset(struct victims *v, cls_timeline timeline, cls_stream owner,
+                              int when) {
+    if (when == BEFORE_THE_END)
+        OK(cls_stream_wait_timeline(v->waiting, timeline, 4));
+    OK(cls_stream_signal_timeline(owner, timeline, 2));
+    OK(cls_stream_destroy(owner));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(timeline, 6, 2000 * MS));
+    if (when == BEFORE_THE_RESET)
+        OK(cls_stream_wait_timeline(v->waiting, timeline, 4));
+    OK(cls_timeline_reset(timeline));
+    if (when == BEHIND_THE_RESET)
+        OK(cls_stream_wait_timeline(v->waiting, timeline, 4));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_wait(v->waiting, 2000 * MS));
+    expect_detail("destroyed signaller");
+}
+
+/* Nobody can meet the waits, below the value that was given up or above it: a reset changes nothing for them. */
+static void test_waits_of_an_orphan_fail_behind_a_reset_too(void **state) {
+    (void)state;
+    for (int when = 0; when < TIMES; when++) {
+        struct victims v = open_victims();
+        cls_stream owner = rig_stream();
+        cls_timeline timeline = make("orphan", 0, owner);
+        cls_timeline_info info = CLS_TIMELINE_INFO_INIT;
+        give_up_and_reset(&v, timeline, owner, when);
+        for (uint64_t value = 9; value > 2; value--) {
+            OK(cls_timeline_reset(timeline));
+            OK(cls_timeline_query(timeline, 2)); /* reached well */
+            EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(timeline, value, 2000 * MS));
+        }
+        OK(cls_timeline_get_info(timeline, &info));
+        assert_int_equal(info.value, 2);
+        EXPECT(CLS_ERROR_COMMAND_FAILED, info.status);
+        OK(cls_timeline_destroy(timeline));
+        close_victims(&v);
+    }
+}
+
 static cls_status poll_until_over(cls_stream stream) {
     cls_status status = CLS_NOT_READY;
     for (int i = 0; i < 2000 && status == CLS_NOT_READY; i++) {
@@ -360,6 +401,7 @@ int main(void) {
         cmocka_unit_test(test_a_wait_of_the_device_fails_by_another_signal),
         cmocka_unit_test(test_destroyed_with_waits_pending),
         cmocka_unit_test(test_a_destroyed_signaller_fails_the_waits),
+        cmocka_unit_test(test_waits_of_an_orphan_fail_behind_a_reset_too),
         cmocka_unit_test(test_polling_ends_waits_that_nobody_can_meet),
         cmocka_unit_test(test_memory_comes_back_behind_waits_that_nobody_can_meet),
         cmocka_unit_test(test_streams_with_waits_are_destroyed),
