@@ -50,8 +50,8 @@ typedef struct cls_device_info {
 typedef struct cls_capability {
     const char *name;    /**< for example "out_of_order_concurrent" */
     const char *meaning; /**< description, one line */
-    const char *unit;    /**< "bool", "ns", "GB/s" ...; "trust": a mechanism that the library relies
-                              on was tried, and its results compared */
+    const char *unit;    /**< one of "bool", "ns", "GB/s" ...; "trust": a mechanism that the library
+                              relies on was tried, and its results compared */
     double value;        /**< 0 or 1 for a bool; for a trust 1 right, 0 wrong (the quirk of the same
                               meaning has what the library does about it), -1 not tried */
 } cls_capability;

@@ -236,9 +236,9 @@ typedef struct cls_profile_total {
 /**
  * The whole report. Start with CLS_PROFILE_SUMMARY_INIT.
  *
- * "Work" means the commands that ran on the device (kernels, copies, fills, migrations, foreign
- * calls), without failed ones. Host functions, callbacks and markers are not work. "Busy" is the
- * length of a union of intervals [start, end): the time in which at least one of them ran.
+ * The word "work" means the commands that ran on the device (kernels, copies, fills, migrations,
+ * foreign calls), without failed ones. Host functions, callbacks and markers are not work. "Busy"
+ * is the length of a union of intervals [start, end): the time in which at least one of them ran.
  *
  *     concurrency           work_ns / busy_ns: how many commands ran at once, while any did
  *     possible_concurrency  work_ns / critical_ns, where critical_ns is the longest chain of

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `make release-check`: what must hold of a release besides its tests, in half an hour. Run in a build folder with its
+# `make release-check`: what must hold of a release besides its tests, in an hour. Run in a build folder with its
 # source tree as argument; ends with "N passed, N failed, N skipped". .ci/run calls it.
 set -u
 exec </dev/null
@@ -97,4 +97,6 @@ step 'installation, first program and examples' 600 bash -c check_install
 step 'clstream.pc without that of OpenCL' 120 bash -c check_without_opencl_pc
 step 'CMake and Meson' 600 make check-TESTS TESTS=tests/consumers/consumers.sh
 step 'distcheck, and the same tarball again' 1800 bash -c check_dist
+step 'Debian packages' 3600 sh "$top/tests/packages/debian.sh" clstream-*.tar.gz
+step 'RPM packages' 3600 sh "$top/tests/packages/rpm.sh" clstream-*.tar.gz
 finish_steps
