@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,18 @@ static bool write_without_signal(int file, const char *bytes, size_t size) {
     return whole;
 }
 
+/* A folder that the user named is expected to keep something. */
+static void report_useless(const char *folder, int code) {
+    static atomic_bool told;
+    char words[128];
+    const char *unused;
+    if (!setting_path("CLSTREAM_CACHE_DIR", &unused) || atomic_exchange(&told, true))
+        return;
+    if (strerror_r(code, words, sizeof words))
+        snprintf(words, sizeof words, "error %d", code);
+    fprintf(stderr, "clstream: CLSTREAM_CACHE_DIR: nothing is kept in %s: %s\n", folder, words);
+}
+
 /* A rename is atomic: readers see the old file, the new one or none, but never a part. No fsync:
  * what a power cut leaves does not pass the checksum. */
 static void replace(const char *folder, const char *path, const void *bytes, size_t size) {
@@ -168,8 +181,10 @@ static void replace(const char *folder, const char *path, const void *bytes, siz
     if (!join(aside, folder, name, ""))
         return;
     int file = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0)
+    if (file < 0) {
+        report_useless(folder, errno);
         return;
+    }
     bool whole = write_without_signal(file, bytes, size);
     if (close(file) != 0 || !whole || rename(aside, path) != 0)
         unlink(aside);
@@ -192,8 +207,12 @@ void cache_store(enum cache_kind kind, struct cache_bytes key, struct cache_byte
     char path[CACHE_PATH];
     char mark[CACHE_PATH];
     if (!cache_folder(folder) || !cache_path(kind, key, path) || !mark_path(path, mark) ||
-        is_marked(folder, mark) || !cache_make_folders(folder))
+        is_marked(folder, mark))
         return;
+    if (!cache_make_folders(folder)) {
+        report_useless(folder, errno);
+        return;
+    }
     size_t size;
     void *blob = cache_blob_pack(kind, key, payload, &size);
     if (blob && size <= MAX_FILE) {

@@ -25,4 +25,9 @@ for setting in FLUSH=never PROBE=yes CACHE=none; do
         [ "$out" = "clstream: CLSTREAM_$setting is ignored: there is '$word'
 1 4 9 16" ] || echo "$out")"
 done
+check "a folder for the cache that takes none is told, once" \
+    "$(out=$(CLSTREAM_CACHE_DIR=/dev/null/cache "$top_builddir/examples/first" 2>&1 | ours) || true
+    told='clstream: CLSTREAM_CACHE_DIR: nothing is kept in /dev/null/cache: Not a directory'
+    [ "$out" = "$told
+1 4 9 16" ] || echo "$out")"
 finish

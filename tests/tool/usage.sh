@@ -5,7 +5,7 @@ set -eu
 . "$srcdir/tests/tool/common.sh"
 
 check "--version" "$("$clstream" --version | grep -qx 'clstream [0-9][0-9.]*' || "$clstream" --version)"
-for words in --help 'run --help' 'gen --help' 'info --help' 'trace --help' 'bench --help'; do
+for words in --help 'run --help' 'gen --help' 'info --help' 'check --help' 'trace --help' 'bench --help'; do
     # shellcheck disable=SC2086
     check "$words goes to the standard output, within 100 columns" \
         "$("$clstream" $words >"$work/help" 2>"$work/said" || echo "exit status $?"
@@ -57,6 +57,8 @@ gen -o y --bytes 13#13 is no whole number of f32 elements, of 4 bytes
 gen -o y --bytes 99999999999999999999#'99999999999999999999' is no size: bytes, from 0 to 2^63 - 1
 gen -o y --seed -1#'-1' is no number from 0 to 2^64 - 1
 info 0#unexpected '0': it describes all devices
+check here#one argument too many
+check --no#unrecognized option '--no'
 info --jason#unrecognized option '--jason'
 info --json=1#option '--json' doesn't allow an argument
 trace#the program to run is missing
