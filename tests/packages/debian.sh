@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Builds the Debian packages of a tarball of `make dist`, asks lintian, and runs debian/tests with them: `make check-debian`.
 #
-#   PACKAGES_INSTALL=1   as root, installs what the build needs, and the packages. Without it they are unpacked into
-#                        a folder for the tests.
+#   PACKAGES_INSTALL=tools   as root, installs what the build needs
+#   PACKAGES_INSTALL=all     and the packages. Otherwise they are unpacked into a folder for the tests.
 #
 # The packages stay in packages/debian of the build folder. Exit status 77 is a skip, whose last line says why.
 set -eu
@@ -39,7 +39,7 @@ cd ..
 say 'lintian'
 lintian --allow-root --info --fail-on error,warning clstream_*.changes
 
-if [ -n "$install" ]; then
+if [ "$install" = all ]; then
     apt-get install -y --no-install-recommends ./*.deb
     run=
 else
