@@ -8,6 +8,7 @@
 #include "check/race.h"
 #include "command/kernel_slots.h"
 #include "command/op_kernel.h"
+#include "coordinator/timeline.h"
 #include "memory/buffer.h"
 #include "memory/magazine.h"
 #include "memory/mempool.h"
@@ -58,5 +59,6 @@ const struct hooks hooks = {
         },
     .forget_kernels = kernel_slots_clear,
     .context_ends = context_ends,
+    .work_fails = timelines_update,
     .at_exit = exit_run,
 };

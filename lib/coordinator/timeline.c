@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include <utlist.h>
+
 #include "base/error.h"
 #include "coordinator/internals.h"
 
@@ -42,8 +44,24 @@ static void forget_waits(struct timeline *timeline) {
 
 /* --- the object --- */
 
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before a timeline's */
+static struct timeline *timelines;
+
+void timeline_enlist(struct timeline *timeline) {
+    pthread_mutex_lock(&list_lock);
+    DL_APPEND(timelines, timeline);
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void delist(struct timeline *timeline) {
+    pthread_mutex_lock(&list_lock);
+    DL_DELETE(timelines, timeline);
+    pthread_mutex_unlock(&list_lock);
+}
+
 static void timeline_finalize(struct object *object) {
     struct timeline *timeline = (struct timeline *)(void *)object;
+    delist(timeline);
     if (race_on())
         race_forget_signals(timeline);
     forget_waits(timeline);
@@ -92,6 +110,14 @@ static void advance(struct timeline *timeline, uint64_t value, const struct fail
     pthread_cond_broadcast(&timeline->progress);
 }
 
+/* Whether failed work has retired before the oldest signal. */
+static bool has_failed(const struct signal_queue *queue) {
+    const struct stream *stream = queue->key;
+    const struct queued_signal *signal = signal_queue_front(queue);
+    return signal && signal->position <= atomic_load(&stream->retired) &&
+           stream_failure_at(stream, signal->position);
+}
+
 static void retire_queue(struct timeline *timeline, struct signal_queue *queue) {
     const struct stream *stream = queue->key;
     const struct queued_signal *signal;
@@ -102,9 +128,25 @@ static void retire_queue(struct timeline *timeline, struct signal_queue *queue) 
     }
 }
 
+/* What has retired before failed work was applied then (timelines_update): all others have retired since. */
 void timeline_update(struct timeline *timeline) {
-    for (unsigned i = 0; i < timeline->queues.count; i++)
-        retire_queue(timeline, &timeline->queues.items[i]);
+    struct signal_queues *queues = &timeline->queues;
+    for (unsigned i = 0; i < queues->count; i++)
+        if (has_failed(&queues->items[i]))
+            retire_queue(timeline, &queues->items[i]);
+    for (unsigned i = 0; i < queues->count; i++)
+        retire_queue(timeline, &queues->items[i]);
+}
+
+void timelines_update(void) {
+    struct timeline *timeline;
+    pthread_mutex_lock(&list_lock);
+    DL_FOREACH(timelines, timeline) {
+        pthread_mutex_lock(&timeline->lock);
+        timeline_update(timeline);
+        pthread_mutex_unlock(&timeline->lock);
+    }
+    pthread_mutex_unlock(&list_lock);
 }
 
 /* Under the lock: closes one queue without signals; its stream, to be released without the lock. */

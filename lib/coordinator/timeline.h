@@ -6,7 +6,8 @@
  *
  * A signal of a stream is no command. It is a position of the stream, as an event's record is, so it costs
  * the device nothing, and a wait for it is a wait for that position. The value is updated from retired
- * positions when somebody asks for it, under the timeline's lock. No other lock is taken inside that one.
+ * positions when somebody asks for it, and before failed work retires, under the timeline's lock. No other lock is taken
+ * inside that one.
  */
 #ifndef CLSTREAM_COORDINATOR_TIMELINE_H
 #define CLSTREAM_COORDINATOR_TIMELINE_H
@@ -36,6 +37,8 @@ struct timeline {
     bool check_relaxed;        /* `max_user_wait` is not reached */
     struct signal_queues queues;
     struct failure *spare; /* for the next failure, so that recording one cannot fail */
+
+    struct timeline *prev, *next; /* in the list of all */
 };
 
 extern struct object_pool timeline_pool;
@@ -47,8 +50,15 @@ static inline void timeline_put(struct timeline *timeline) {
     object_release(&timeline->gate.object);
 }
 
-/* Under the lock: applies the queued signals whose positions are retired. */
+/* Under the lock: applies the queued signals whose positions are retired, those of failed work first. */
 void timeline_update(struct timeline *timeline);
+
+/* Adds a new timeline to the list of all, which it leaves at its end. */
+void timeline_enlist(struct timeline *timeline);
+
+/* Updates all timelines. Called before failed work retires, so that a value which was reached before the failure is not
+ * taken for one that comes behind it. Fit for being called under a stream's lock. */
+void timelines_update(void);
 
 /* Under the lock: the host's signal. Wakes host waits; does nothing when the value is reached already. */
 void timeline_signal_now(struct timeline *timeline, uint64_t value);

@@ -46,6 +46,7 @@ static cls_status build(const cls_timeline_config *config, struct stream *signal
     if (signaller)
         deadlock_enable();
     timeline->value = timeline->awaited = config->initial;
+    timeline_enlist(timeline);
     if (config->name)
         snprintf(timeline->name, sizeof timeline->name, "%s", config->name);
     else

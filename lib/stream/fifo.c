@@ -174,8 +174,10 @@ void fifo_finish_head(struct stream *stream) {
     if (head->deps.count && stream_poison(stream))
         pass_on_waits(stream, head);
     stream->counters.completed++;
-    if (stream_failure_at(stream, head->position))
+    if (stream_failure_at(stream, head->position)) {
         stream->counters.failed++;
+        hooks.work_fails();
+    }
     if (head->record)
         observe_retired(stream, head->record, head->position, NULL);
     /* References are released before `retired` is published: whoever sees that may rely on it. */

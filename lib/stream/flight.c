@@ -215,6 +215,7 @@ static void count_retired(struct stream *stream, const struct flight *flight) {
     stream->counters.completed += flight->position - flight->first + 1;
     if (!failure)
         return;
+    hooks.work_fails();
     uint64_t first = atomic_load(&failure->first);
     stream->counters.failed +=
         flight->position - (first > flight->first ? first : flight->first) + 1;

@@ -65,6 +65,8 @@ struct hooks {
     void (*forget_kernels)(struct stream *stream);
     /* A context has ended, its streams with it: frees what rooms above keep in it. */
     void (*context_ends)(struct context *context);
+    /* Failed work is about to retire: all that has retired so far came before it. Under its stream's lock. */
+    void (*work_fails)(void);
     /* The process exits. */
     void (*at_exit)(void);
 };

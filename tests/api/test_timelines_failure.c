@@ -238,6 +238,44 @@ static void test_a_wait_of_the_device_fails_by_another_signal(void **state) {
     }
 }
 
+/* A signal of 3 is done; one of 5 is behind a failure. Nobody looks at the timeline until both have taken effect. */
+static void signal_and_fail(struct victims *v, bool fails_first, bool fails_queued_first) {
+    struct gate gate;
+    cls_stream second = fails_first ? v->host : v->failing;
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(second, gate_hold, &gate));
+    if (fails_queued_first)
+        OK(cls_stream_signal_timeline(v->failing, v->timeline, 1));
+    OK(cls_stream_signal_timeline(v->host, v->timeline, 3));
+    if (!fails_first)
+        OK(rig_set(v->host, v->cells, 0, 1, 0));
+    OK(rig_fail(v->failing, "the culprit", -5));
+    OK(cls_stream_signal_timeline(v->failing, v->timeline, fails_first ? 2 : 5));
+    if (fails_first)
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v->failing));
+    else
+        OK(cls_stream_synchronize(v->host));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(v->host));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v->failing));
+    gate_destroy(&gate);
+}
+
+static void test_failures_and_values_keep_their_order_unseen(void **state) {
+    (void)state;
+    for (int round = 0; round < 4; round++) {
+        struct victims v = open_victims();
+        signal_and_fail(&v, round % 2, round / 2);
+        if (round % 2) {
+            EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_query(v.timeline, 3));
+        } else {
+            OK(cls_timeline_query(v.timeline, 3));
+            EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_query(v.timeline, 4));
+        }
+        close_victims(&v);
+    }
+}
+
 static void test_destroyed_with_waits_pending(void **state) {
     (void)state;
     struct victims v = open_victims();
@@ -399,6 +437,7 @@ int main(void) {
         cmocka_unit_test(test_a_reset_takes_no_failure_from_a_host_that_waits),
         cmocka_unit_test(test_failure_comes_through_a_wait_of_the_device),
         cmocka_unit_test(test_a_wait_of_the_device_fails_by_another_signal),
+        cmocka_unit_test(test_failures_and_values_keep_their_order_unseen),
         cmocka_unit_test(test_destroyed_with_waits_pending),
         cmocka_unit_test(test_a_destroyed_signaller_fails_the_waits),
         cmocka_unit_test(test_waits_of_an_orphan_fail_behind_a_reset_too),
