@@ -100,7 +100,8 @@ static cls_status fill(size_t first, size_t n) {
 /* Within one buffer, where a kernel of the library does it. */
 static cls_status rect(size_t first, size_t n) {
     const size_t width = first ? ROWS_ODD : ROWS_ROUND;
-    const cls_rect rect = {width, width, 0, width + first, n + ROUND, width + 2 * first + 1};
+    const cls_rect rect = {width, width, 0, width + first, n + ROUND, width + 2 * first + 1,
+                           0,     0,     0};
     return cls_copy_rect_d2d_async(field.out, field.out, &rect, field.stream);
 }
 

@@ -111,13 +111,22 @@ static cls_status odd_fills(struct scene *s) {
     return compare(s);
 }
 
-static const cls_rect rows = {
-    .width = 13, .height = 5, .dst_offset = 39, .dst_pitch = 37, .src_offset = 31, .src_pitch = 29};
+static const cls_rect rows = {.width = 13,
+                              .height = 5,
+                              .dst_offset = 39,
+                              .dst_pitch = 37,
+                              .src_offset = 31,
+                              .src_pitch = 29,
+                              .depth = 2,
+                              .dst_slice_pitch = 6 * 37,
+                              .src_slice_pitch = 7 * 29};
 
 static void copy_rows(unsigned char *to, const unsigned char *from) {
-    for (size_t i = 0; i < rows.height; i++)
-        memcpy(to + rows.dst_offset + i * rows.dst_pitch,
-               from + rows.src_offset + i * rows.src_pitch, rows.width);
+    for (size_t slice = 0; slice < rows.depth; slice++)
+        for (size_t i = 0; i < rows.height; i++)
+            memcpy(to + rows.dst_offset + slice * rows.dst_slice_pitch + i * rows.dst_pitch,
+                   from + rows.src_offset + slice * rows.src_slice_pitch + i * rows.src_pitch,
+                   rows.width);
 }
 
 static cls_status rectangles(struct scene *s) {

@@ -144,21 +144,29 @@ CLS_API cls_status cls_copy_h2h_async(void *dst, const void *src, size_t bytes, 
 CLS_API cls_status cls_copy_h2h(void *dst, const void *src, size_t bytes, cls_stream stream);
 
 /**
- * A 2-D rectangle of bytes: `height` rows of `width` bytes. A pitch is the distance in bytes from
- * the start of one row to the start of the next.
+ * A rectangle of bytes in two or three dimensions: `depth` slices of `height` rows of `width` bytes.
+ * A pitch is the distance in bytes from the start of one row to the start of the next, a slice pitch
+ * from the start of one slice to the start of the next. Two dimensions leave the members from `depth`
+ * on at 0.
  */
 typedef struct cls_rect {
     size_t width;      /**< bytes per row */
-    size_t height;     /**< number of rows */
+    size_t height;     /**< rows per slice */
     size_t dst_offset; /**< bytes from the start of the destination to the first row */
     size_t dst_pitch;  /**< at least width */
     size_t src_offset; /**< bytes from the start of the source to the first row */
     size_t src_pitch;  /**< at least width */
+    size_t depth;      /**< number of slices; 0 counts as 1 */
+    size_t
+        dst_slice_pitch; /**< at least the bytes from the start of a slice to the end of its last row;
+                                 0: height * dst_pitch; of one slice any */
+    size_t src_slice_pitch; /**< the same for the source */
 } cls_rect;
 
 /**
  * Copies a rectangle of host memory to a buffer.
- * @retval CLS_ERROR_INVALID_VALUE a pitch is below the width; all rectangle copies return this
+ * @retval CLS_ERROR_INVALID_VALUE a pitch is below the width, or a slice pitch below the bytes of a
+ *                                 slice; all rectangle copies return this
  */
 CLS_API cls_status cls_copy_rect_h2d_async(cls_buffer dst, const void *src, const cls_rect *rect,
                                            cls_stream stream);
@@ -172,15 +180,27 @@ CLS_API cls_status cls_copy_rect_d2h_async(void *dst, cls_buffer src, const cls_
 CLS_API cls_status cls_copy_rect_d2h(void *dst, cls_buffer src, const cls_rect *rect,
                                      cls_stream stream);
 /**
- * Copies a rectangle from buffer to buffer, or within one buffer, on the device. A kernel of the
- * library does the copy, and counts as a kernel that copied so many bytes, in two cases: within one
- * buffer if the pitches differ or rows cross a multiple of the pitch, and on drivers whose own copy
- * cannot be used (`clstream info` lists that among the quirks).
+ * Copies a rectangle from buffer to buffer, or within one buffer, on the device. The buffers may be of
+ * two contexts, as in cls_copy_d2d_async. A kernel of the library does the copy, and counts as a kernel that copied so many bytes, in three cases: within one
+ * buffer if the pitches differ, rows cross a multiple of the pitch, or there are several slices; if a
+ * slice pitch is no multiple of the pitch; and on drivers whose own copy cannot be used (`clstream
+ * info` lists that among the quirks). Several slices without a gap between them are one, and so are
+ * slices of one row.
+ * @retval CLS_ERROR_WRONG_CONTEXT `stream` is of neither buffer's context
  */
 CLS_API cls_status cls_copy_rect_d2d_async(cls_buffer dst, cls_buffer src, const cls_rect *rect,
                                            cls_stream stream);
 /** Like cls_copy_rect_d2d_async, and waits for the copy. */
 CLS_API cls_status cls_copy_rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *rect,
+                                     cls_stream stream);
+/**
+ * Copies a rectangle of host memory on the host, in the order of a stream, as cls_copy_h2h_async does.
+ * @retval CLS_ERROR_OVERLAP source and destination share a byte
+ */
+CLS_API cls_status cls_copy_rect_h2h_async(void *dst, const void *src, const cls_rect *rect,
+                                           cls_stream stream);
+/** Like cls_copy_rect_h2h_async, and waits for the copy. */
+CLS_API cls_status cls_copy_rect_h2h(void *dst, const void *src, const cls_rect *rect,
                                      cls_stream stream);
 
 /**
@@ -193,6 +213,19 @@ CLS_API cls_status cls_fill_async(cls_buffer dst, size_t offset, size_t bytes, c
 /** Like cls_fill_async, and waits for the fill. */
 CLS_API cls_status cls_fill(cls_buffer dst, size_t offset, size_t bytes, const void *pattern,
                             size_t pattern_bytes, cls_stream stream);
+
+/**
+ * Fills a rectangle with a pattern of 1, 2, 4, 8 or 16 bytes, which begins anew in each row. The call
+ * copies the pattern, and uses the destination's members of `rect` only. A kernel of the library fills,
+ * and counts as a kernel that copied so many bytes, unless all rows follow each other without a gap.
+ * @retval CLS_ERROR_INVALID_VALUE also if the offset, the width or, of more than one row or slice, a
+ *                                 pitch is no multiple of the pattern's size
+ */
+CLS_API cls_status cls_fill_rect_async(cls_buffer dst, const cls_rect *rect, const void *pattern,
+                                       size_t pattern_bytes, cls_stream stream);
+/** Like cls_fill_rect_async, and waits for the fill. */
+CLS_API cls_status cls_fill_rect(cls_buffer dst, const cls_rect *rect, const void *pattern,
+                                 size_t pattern_bytes, cls_stream stream);
 
 /** The target of a prefetch. */
 typedef enum cls_location {

@@ -19,7 +19,7 @@ static bool writes(cls_access access) { return access != CLS_ACCESS_READ; }
 
 cls_status cls_check_host_access(const void *memory, size_t bytes, cls_access access) {
     struct touches touches = {0};
-    struct byte_span span = {0, bytes, bytes, 1};
+    const struct byte_span span = byte_span_1d(0, bytes);
     cls_status status = process_check();
     if (!status)
         status = check_access(access);
@@ -35,7 +35,7 @@ cls_status cls_check_host_access(const void *memory, size_t bytes, cls_access ac
 cls_status cls_check_buffer_access(cls_buffer handle, size_t offset, size_t bytes,
                                    cls_access access) {
     struct touches touches = {0};
-    struct byte_span span = {offset, bytes, bytes, 1};
+    const struct byte_span span = byte_span_1d(offset, bytes);
     struct buffer *buffer;
     cls_status status = check_access(access);
     if (!status)

@@ -50,10 +50,6 @@ static bool waits_outside;
 
 void race_host_waits_outside(void) { waits_outside = true; }
 
-static size_t bytes_of(const struct race_pending *one) {
-    return one->span.width * one->span.height;
-}
-
 static void drop(struct race_pending *one) {
     struct race_stream *by = one->by;
     struct list *list = &all[one->kind];
@@ -63,7 +59,7 @@ static void drop(struct race_pending *one) {
     else
         DL_DELETE2(list->first, one, older, newer);
     list->count--;
-    list->bytes -= bytes_of(one);
+    list->bytes -= byte_span_bytes(&one->span);
     free(one);
     race_hold(by, -1);
 }
@@ -81,18 +77,14 @@ static struct race_pending *add(struct race_stream *by, const struct race_pendin
     DL_APPEND(by->pending[one->kind], one);
     DL_APPEND2(list->first, one, older, newer);
     list->count++;
-    list->bytes += bytes_of(one);
+    list->bytes += byte_span_bytes(&one->span);
     return one;
 }
 
 /* --- order --- */
 
-static size_t end_of(const struct byte_span *span) {
-    return span->start + (span->height - 1) * span->pitch + span->width;
-}
-
 static bool overlap(const struct race_pending *a, const struct race_pending *b) {
-    return a->span.start < end_of(&b->span) && b->span.start < end_of(&a->span);
+    return a->span.start < byte_span_end(&b->span) && b->span.start < byte_span_end(&a->span);
 }
 
 static bool comes_before(const struct race_stream *first, uint64_t first_position,
@@ -132,13 +124,16 @@ static bool has_writer(const struct race_pending *upload) {
 /* Whether the memory is there at all: the checker reports what was freed too early, and does not crash on it. */
 static bool is_mapped(const struct byte_span *span) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = span->start & ~(page - 1);
-    return !msync((void *)first, end_of(span) - first, MS_ASYNC);
+    return !msync((void *)first, byte_span_end(span) - first, MS_ASYNC);
 }
 
 static uint64_t sum_of(const struct byte_span *span) {
     struct checksum sum = {0};
-    for (size_t row = 0; row < span->height; row++)
-        checksum_add(&sum, (const void *)(uintptr_t)(span->start + row * span->pitch), span->width);
+    for (size_t slice = 0; slice < span->depth; slice++)
+        for (size_t row = 0; row < span->height; row++) {
+            const size_t at = span->start + slice * span->slice + row * span->pitch;
+            checksum_add(&sum, (const void *)(uintptr_t)at, span->width);
+        }
     return checksum_value(&sum);
 }
 
@@ -148,7 +143,7 @@ static void report(const struct race_pending *upload, bool gone) {
         .possible = upload->possible,
         .gone = gone,
         .start = upload->span.start,
-        .bytes = upload->span.width * upload->span.height});
+        .bytes = byte_span_bytes(&upload->span)});
 }
 
 /* Reports a change, once, and then drops the upload. */
@@ -195,7 +190,7 @@ static bool has_user_code_before(const struct race_pending *upload) {
 
 static void add_upload(struct race_stream *by, struct race_pending *values) {
     const struct list *list = &all[UPLOAD];
-    const size_t bytes = bytes_of(values);
+    const size_t bytes = byte_span_bytes(&values->span);
     if (list->count == MOST_UPLOADS || (list->count && list->bytes + bytes > MOST_BYTES) ||
         !is_mapped(&values->span) || host_is_buffer((const void *)(uintptr_t)values->span.start))
         return; /* commands write to memory that is a buffer too */

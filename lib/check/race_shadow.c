@@ -131,15 +131,13 @@ struct rows {
 
 static void next_row(struct rows *rows) {
     const struct byte_span *span = &rows->span;
-    if (rows->next == span->height)
+    const size_t slice = rows->next / span->height, row = rows->next % span->height;
+    const bool dense = span->pitch == span->width;
+    if (slice == span->depth)
         return;
-    rows->start = span->start + rows->next * span->pitch;
-    rows->end = rows->start + span->width;
-    rows->next++;
-    if (span->pitch == span->width) {
-        rows->end = span->start + span->height * span->width;
-        rows->next = span->height;
-    }
+    rows->start = span->start + slice * span->slice + row * span->pitch;
+    rows->end = rows->start + span->width * (dense ? span->height : 1);
+    rows->next += dense ? span->height : 1;
 }
 
 /* One step of the walk: the bytes up to where a segment or a row begins or ends. */

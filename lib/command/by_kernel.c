@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "command/op.h"
+#include "command/rect.h"
+#include "stream/touch.h"
 
 /* How the bytes are shared out (cl/copy.cl). The work-items of a launch are a multiple of GROUP, so that a group divides
  * them. Above the most, each takes several pieces. */
@@ -41,31 +43,37 @@ static cls_status launch(struct op_call *call, const struct shapes *shapes,
 
 /* --- rectangles --- */
 
-static cls_array rect_bytes(cls_buffer buffer, size_t offset, size_t pitch, const cls_rect *rect) {
-    return cls_array_at(buffer, CLS_U8, offset, (rect->height - 1) * pitch + rect->width);
+static cls_array bytes_of(cls_buffer buffer, const struct rect_3d *rect,
+                          const struct rect_side *side) {
+    return cls_array_at(buffer, CLS_U8, side->offset, rect_end(rect, side) - side->offset);
 }
 
-static cls_status launch_rect(struct op_call *call, const cls_rect *rect) {
+static cls_status launch_rect(struct op_call *call, const struct rect_3d *rect) {
     static const struct shapes shapes = {{"copy.cl", "copy_rect", "-DTEAM=1", "copy_rect"},
                                          {"copy.cl", "copy_rect", "-DTEAM=32", "copy_rect"}};
+    const struct byte_span src = byte_span_of(rect, &rect->src),
+                           dst = byte_span_of(rect, &rect->dst);
+    const size_t rows = rect->height * rect->depth;
     const struct op_arg args[] = {
-        op_arg_view(&call->views[0], false),
-        op_arg_u64(rect->src_offset),
-        op_arg_u64(rect->src_pitch),
-        op_arg_view(&call->views[1], true),
-        op_arg_u64(rect->dst_offset),
-        op_arg_u64(rect->dst_pitch),
+        op_arg_span(call->views[0].buffer, false, &src),
+        op_arg_u64(rect->src.offset),
+        op_arg_u64(rect->src.pitch),
+        op_arg_u64(rect->src.slice),
+        op_arg_span(call->views[1].buffer, true, &dst),
+        op_arg_u64(rect->dst.offset),
+        op_arg_u64(rect->dst.pitch),
+        op_arg_u64(rect->dst.slice),
         op_arg_u64(rect->width),
         op_arg_u64(rect->height),
+        op_arg_u64(rows),
         op_arg_u64(piece_of(call)),
     };
-    return launch(call, &shapes, args, sizeof args / sizeof *args, rect->width, rect->height);
+    return launch(call, &shapes, args, sizeof args / sizeof *args, rect->width, rows);
 }
 
-cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const cls_rect *rect, cls_stream stream,
-                          bool blocking) {
-    const cls_array from = rect_bytes(src, rect->src_offset, rect->src_pitch, rect);
-    const cls_array to = rect_bytes(dst, rect->dst_offset, rect->dst_pitch, rect);
+cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const struct rect_3d *rect,
+                          cls_stream stream, bool blocking) {
+    const cls_array from = bytes_of(src, rect, &rect->src), to = bytes_of(dst, rect, &rect->dst);
     const cls_array *const views[] = {&from, &to};
     struct op_call call;
     cls_status status = op_begin(&call, stream, views, 2, blocking);
@@ -74,36 +82,41 @@ cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const cls_rect *rect, 
 
 cls_status copy_by_kernel(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t src_offset,
                           size_t bytes, cls_stream stream, bool blocking) {
-    const cls_rect row = {.width = bytes,
-                          .height = 1,
-                          .dst_offset = dst_offset,
-                          .dst_pitch = bytes,
-                          .src_offset = src_offset,
-                          .src_pitch = bytes};
+    const struct rect_3d row = rect_1d(dst_offset, src_offset, bytes);
     return rect_by_kernel(dst, src, &row, stream, blocking);
 }
 
 /* --- fills --- */
 
-static cls_status launch_fill(struct op_call *call, const void *pattern, size_t pattern_bytes) {
-    static const struct shapes shapes = {{"copy.cl", "fill_bytes", "-DTEAM=1", "fill"},
-                                         {"copy.cl", "fill_bytes", "-DTEAM=32", "fill"}};
-    const struct op_view *view = &call->views[0];
+static cls_status launch_fill(struct op_call *call, const struct rect_3d *rect, const void *pattern,
+                              size_t pattern_bytes) {
+    static const struct shapes shapes = {{"copy.cl", "fill_rect", "-DTEAM=1", "fill_rect"},
+                                         {"copy.cl", "fill_rect", "-DTEAM=32", "fill_rect"}};
+    const struct byte_span span = byte_span_of(rect, &rect->dst);
+    const size_t rows = rect->height * rect->depth;
     unsigned char whole[MOST_PATTERN];
     for (size_t i = 0; i < sizeof whole; i += pattern_bytes)
         memcpy(whole + i, pattern, pattern_bytes);
     const struct op_arg args[] = {
-        op_arg_view(view, true), op_arg_u64(view->offset),   op_arg_value(whole, sizeof whole),
-        op_arg_u64(view->count), op_arg_u64(piece_of(call)),
+        op_arg_span(call->views[0].buffer, true, &span),
+        op_arg_u64(rect->dst.offset),
+        op_arg_u64(rect->dst.pitch),
+        op_arg_u64(rect->dst.slice),
+        op_arg_value(whole, sizeof whole),
+        op_arg_u64(rect->width),
+        op_arg_u64(rect->height),
+        op_arg_u64(rows),
+        op_arg_u64(piece_of(call)),
     };
-    return launch(call, &shapes, args, sizeof args / sizeof *args, view->count, 1);
+    return launch(call, &shapes, args, sizeof args / sizeof *args, rect->width, rows);
 }
 
-cls_status fill_by_kernel(cls_buffer dst, size_t offset, size_t bytes, const void *pattern,
+cls_status fill_by_kernel(cls_buffer dst, const struct rect_3d *rect, const void *pattern,
                           size_t pattern_bytes, cls_stream stream, bool blocking) {
-    const cls_array to = cls_array_at(dst, CLS_U8, offset, bytes);
+    const cls_array to = bytes_of(dst, rect, &rect->dst);
     const cls_array *const views[] = {&to};
     struct op_call call;
     cls_status status = op_begin(&call, stream, views, 1, blocking);
-    return status ? status : op_end(&call, launch_fill(&call, pattern, pattern_bytes), blocking);
+    return status ? status
+                  : op_end(&call, launch_fill(&call, rect, pattern, pattern_bytes), blocking);
 }

@@ -10,11 +10,14 @@
 
 #include <clstream/buffer.h>
 
+#include "driver/queue.h"
+
 cls_status copy_by_kernel(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t src_offset,
                           size_t bytes, cls_stream stream, bool blocking);
-cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const cls_rect *rect, cls_stream stream,
-                          bool blocking);
-cls_status fill_by_kernel(cls_buffer dst, size_t offset, size_t bytes, const void *pattern,
+cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const struct rect_3d *rect,
+                          cls_stream stream, bool blocking);
+/* Of the rectangle's destination. */
+cls_status fill_by_kernel(cls_buffer dst, const struct rect_3d *rect, const void *pattern,
                           size_t pattern_bytes, cls_stream stream, bool blocking);
 
 #endif

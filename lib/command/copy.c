@@ -99,12 +99,15 @@ cls_status copy_call_read_kept(struct stream *stream, struct buffer *src, size_t
     return status || !bytes ? copy_call_end(&t, status) : copy_call_submit(&t, false);
 }
 
-/* How a copy gets from one buffer to the other: by a command of the driver where both are of one cl_context. */
-static void choose_path(struct copy_call *t, size_t dst_offset, struct range_1d range) {
+/* How a copy gets from one buffer to the other: by a command of the driver where both are of one cl_context and that
+ * can be trusted. */
+static void choose_path(struct copy_call *t, bool trusted, size_t dst_offset,
+                        struct range_1d range) {
     t->command.bytes = range.bytes;
-    if (t->to->context->cl != t->from->context->cl) {
+    if (t->to->context->cl != t->from->context->cl || !trusted) {
         t->command.type = &type_peer_copy;
-        t->command.u.peer = (struct peer_arguments){t->to, t->from, dst_offset, range};
+        t->command.u.peer =
+            (struct peer_arguments){t->to, t->from, rect_1d(dst_offset, range.offset, range.bytes)};
         return;
     }
     t->command.type = &type_copy;
@@ -129,12 +132,12 @@ static cls_status d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t 
         return copy_call_end(&t, status);
     if (!bytes || is_onto_itself)
         return copy_call_end(&t, CLS_SUCCESS);
-    if (t.to->context == t.from->context &&
-        !caps_trusts(t.stream->context->caps, TRUST_ODD_COPIES)) {
+    const bool trusted = caps_trusts(t.stream->context->caps, TRUST_ODD_COPIES);
+    if (t.to->context == t.from->context && !trusted) {
         copy_call_end(&t, CLS_SUCCESS);
         return copy_by_kernel(dst, dst_offset, src, src_offset, bytes, stream, blocking);
     }
-    choose_path(&t, dst_offset, (struct range_1d){src_offset, bytes});
+    choose_path(&t, trusted, dst_offset, (struct range_1d){src_offset, bytes});
     return copy_call_submit(&t, blocking);
 }
 

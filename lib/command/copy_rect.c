@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of 2-D rectangles: host to device, device to host, and buffer to buffer. */
+/* Copies of rectangles: host to device, device to host, and buffer to buffer. */
+#include <stdint.h>
+
 #include "base/error.h"
-#include "base/rows.h"
 #include "command/by_kernel.h"
 #include "command/copy_call.h"
+#include "command/rect.h"
 #include "driver/memory.h"
+#include "memory/peer.h"
 #include "memory/staging.h"
 #include "stream/context.h"
 #include "stream/touch.h"
@@ -40,119 +43,69 @@ static const struct command_type type_copy_rect = {.kind = CLS_COMMAND_COPY_D2D,
                                                    .enqueue = copy_rect,
                                                    .touch = touch_rect};
 
-/* Where one side of a rectangle ends; an empty one ends where it begins. False when that overflows. */
-static bool rect_span(size_t offset, size_t pitch, size_t width, size_t height, size_t *end) {
-    size_t rows;
-    if (!width || !height) {
-        *end = offset;
-        return true;
-    }
-    return !__builtin_mul_overflow(pitch, height - 1, &rows) &&
-           !__builtin_add_overflow(rows, width, end) && !__builtin_add_overflow(*end, offset, end);
-}
-
-static cls_status check_side(const struct buffer *buffer, size_t offset, size_t pitch,
-                             const cls_rect *rect) {
-    size_t end;
-    if (!rect_span(offset, pitch, rect->width, rect->height, &end))
-        return error_set(CLS_ERROR_OUT_OF_RANGE, "the rectangle's size overflows");
-    if (buffer && end > buffer->bytes)
-        return error_set(CLS_ERROR_OUT_OF_RANGE,
-                         "the rectangle ends at byte %zu of a buffer of %zu", end, buffer->bytes);
-    return CLS_SUCCESS;
-}
-
-static cls_status check_rect(const struct copy_call *t, const cls_rect *rect) {
-    if (rect->dst_pitch < rect->width || rect->src_pitch < rect->width)
-        return error_set(CLS_ERROR_INVALID_VALUE, "a pitch is below the width %zu", rect->width);
-    cls_status status = check_side(t->to, rect->dst_offset, rect->dst_pitch, rect);
-    return status ? status : check_side(t->from, rect->src_offset, rect->src_pitch, rect);
-}
-
-/* Begins a rectangle copy with the checks common to all three. For an empty rectangle it ends the call and sets
- * `*done`. */
-static cls_status rect_begin(struct copy_call *t, cls_stream stream, const cls_buffer *to,
-                             const cls_buffer *from, const cls_rect *rect, bool *done) {
-    if (!rect)
-        return error_set(CLS_ERROR_INVALID_VALUE, "the rectangle is null");
-    cls_status status = copy_call_begin(t, stream, to, from);
-    if (status)
-        return status;
-    status = check_rect(t, rect);
-    *done = !rect->width || !rect->height;
-    if (status || *done)
+/* Takes the rectangle of a call that has begun. Where it is refused or empty, ends the call and sets `*done`. */
+static cls_status take(struct copy_call *t, const cls_rect *rect, struct rect_3d *out, bool *done) {
+    cls_status status =
+        rect_take(rect, t->to ? t->to->bytes : SIZE_MAX, t->from ? t->from->bytes : SIZE_MAX, out);
+    *done = status || !out->depth;
+    if (*done)
         return copy_call_end(t, status);
-    t->command.bytes = rect->width * rect->height;
+    t->command.bytes = out->width * out->height * out->depth;
     return CLS_SUCCESS;
-}
-
-static size_t host_span(size_t offset, size_t pitch, const cls_rect *rect) {
-    size_t end = 0;
-    rect_span(offset, pitch, rect->width, rect->height, &end);
-    return end;
-}
-
-static struct rect_2d to_buffer(const cls_rect *r) {
-    return (struct rect_2d){r->width,     r->height,     r->dst_offset,
-                            r->dst_pitch, r->src_offset, r->src_pitch};
-}
-
-static struct rect_2d from_buffer(const cls_rect *r) {
-    return (struct rect_2d){r->width,     r->height,     r->src_offset,
-                            r->src_pitch, r->dst_offset, r->dst_pitch};
 }
 
 /* Staged copies do without the driver's rectangles where those are wrong. */
-static bool is_staged(const struct copy_call *t, bool to_device, const void *host, size_t span) {
-    return !caps_trusts(t->stream->context->caps, TRUST_PADDED_ROWS) ||
+static bool is_staged(const struct copy_call *t, const struct rect_3d *rect, bool to_device,
+                      const void *host, size_t span) {
+    return !caps_trusts(t->stream->context->caps, TRUST_PADDED_ROWS) || !rect_is_cl(rect) ||
            copy_call_is_staged(t, to_device, host, span);
 }
 
-static cls_status rect_h2d(cls_buffer dst, const void *src, const cls_rect *rect, cls_stream stream,
-                           bool blocking) {
+static cls_status rect_h2d(cls_buffer dst, const void *src, const cls_rect *given,
+                           cls_stream stream, bool blocking) {
     struct copy_call t;
+    struct rect_3d rect;
     bool done;
-    cls_status status = rect_begin(&t, stream, &dst, NULL, rect, &done);
-    if (status || done)
+    cls_status status = rect_check_given(given);
+    if (!status)
+        status = copy_call_begin(&t, stream, &dst, NULL);
+    if (status)
         return status;
-    size_t span = host_span(rect->src_offset, rect->src_pitch, rect);
+    status = take(&t, given, &rect, &done);
+    if (done)
+        return status;
+    const size_t span = rect_end(&rect, &rect.src);
     status = copy_check_host(src, span);
     if (status)
         return copy_call_end(&t, status);
-    bool stage = is_staged(&t, true, src, span);
+    const bool stage = is_staged(&t, &rect, true, src, span);
     t.command.type = stage ? &type_staged_write_rect : &type_write_rect;
-    t.command.u.rect = (struct rect_arguments){
-        .to = t.to->memory, .host = (void *)(uintptr_t)src, .rect = to_buffer(rect)};
+    t.command.u.rect =
+        (struct rect_arguments){.to = t.to->memory, .host = (void *)(uintptr_t)src, .rect = rect};
     return copy_call_submit(&t, blocking);
 }
 
-static cls_status rect_d2h(void *dst, cls_buffer src, const cls_rect *rect, cls_stream stream,
+static cls_status rect_d2h(void *dst, cls_buffer src, const cls_rect *given, cls_stream stream,
                            bool blocking) {
     struct copy_call t;
+    struct rect_3d rect;
     bool done;
-    cls_status status = rect_begin(&t, stream, NULL, &src, rect, &done);
-    if (status || done)
+    cls_status status = rect_check_given(given);
+    if (!status)
+        status = copy_call_begin(&t, stream, NULL, &src);
+    if (status)
         return status;
-    size_t span = host_span(rect->dst_offset, rect->dst_pitch, rect);
+    status = take(&t, given, &rect, &done);
+    if (done)
+        return status;
+    const size_t span = rect_end(&rect, &rect.dst);
     status = copy_check_host(dst, span);
     if (status)
         return copy_call_end(&t, status);
-    bool stage = is_staged(&t, false, dst, span);
+    const bool stage = is_staged(&t, &rect, false, dst, span);
     t.command.type = stage ? &type_staged_read_rect : &type_read_rect;
-    t.command.u.rect =
-        (struct rect_arguments){.from = t.from->memory, .host = dst, .rect = from_buffer(rect)};
+    t.command.u.rect = (struct rect_arguments){.from = t.from->memory, .host = dst, .rect = rect};
     return copy_call_submit(&t, blocking);
-}
-
-static bool rects_overlap(const cls_rect *r) {
-    const struct rows dst = {r->dst_offset, r->width, r->dst_pitch, r->height};
-    const struct rows src = {r->src_offset, r->width, r->src_pitch, r->height};
-    return rows_overlap(&dst, &src);
-}
-
-/* Whether source and destination are the same bytes, if they are of one buffer. */
-static bool is_onto_itself(const cls_rect *r) {
-    return r->dst_offset == r->src_offset && (r->dst_pitch == r->src_pitch || r->height == 1);
 }
 
 static bool is_part(const struct device *device, const struct buffer *buffer) {
@@ -162,44 +115,57 @@ static bool is_part(const struct device *device, const struct buffer *buffer) {
 }
 
 /* Whether the rectangle's rows begin in one row of the pitch and end in the next. */
-static bool is_split(size_t offset, size_t pitch, size_t width) {
-    return offset % pitch > pitch - width;
+static bool is_split(const struct rect_side *side, size_t width) {
+    return side->offset % side->pitch > side->pitch - width;
 }
 
-/* OpenCL copies within one buffer between rows of one pitch only, and PoCL takes some of those that are split
- * for ones that overlap. */
-static bool driver_can_copy(const struct copy_call *t, const cls_rect *rect) {
+/* OpenCL copies within one buffer between sides of one shape only, and PoCL takes some of those that are split or have
+ * several slices for ones that overlap. */
+static bool fits_one_buffer(const struct rect_3d *rect) {
+    return rect->depth == 1 && rect->dst.pitch == rect->src.pitch &&
+           !is_split(&rect->dst, rect->width) && !is_split(&rect->src, rect->width);
+}
+
+static bool driver_can_copy(const struct copy_call *t, const struct rect_3d *rect) {
     const struct context *context = t->stream->context;
-    if (!caps_trusts(context->caps, TRUST_RECTANGLES))
+    if (t->to->context->cl != t->from->context->cl ||
+        !caps_trusts(context->caps, TRUST_RECTANGLES) || !rect_is_cl(rect))
         return false;
-    if (t->to->memory == t->from->memory &&
-        (rect->dst_pitch != rect->src_pitch ||
-         is_split(rect->dst_offset, rect->dst_pitch, rect->width) ||
-         is_split(rect->src_offset, rect->src_pitch, rect->width)))
+    if (t->to->memory == t->from->memory && !fits_one_buffer(rect))
         return false;
     return caps_trusts(context->caps, TRUST_SUB_BUFFER_RECTANGLES) ||
            (!is_part(context->device, t->to) && !is_part(context->device, t->from));
 }
 
-static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *rect, cls_stream stream,
+static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *given, cls_stream stream,
                            bool blocking) {
     struct copy_call t;
+    struct rect_3d rect;
     bool done;
-    cls_status status = rect_begin(&t, stream, &dst, &src, rect, &done);
-    if (status || done)
+    cls_status status = rect_check_given(given);
+    if (!status)
+        status = copy_call_begin_crossing(&t, stream, &dst, &src);
+    if (status)
         return status;
-    if (t.to->memory == t.from->memory && is_onto_itself(rect))
+    status = take(&t, given, &rect, &done);
+    if (done)
+        return status;
+    if (t.to->memory == t.from->memory && rect_is_onto_itself(&rect))
         return copy_call_end(&t, CLS_SUCCESS);
-    if (t.to->memory == t.from->memory && rects_overlap(rect))
+    if (t.to->memory == t.from->memory && rect_overlaps(&rect))
         return copy_call_end(&t,
                              error_set(CLS_ERROR_OVERLAP, "the rectangles overlap in one buffer"));
-    if (!driver_can_copy(&t, rect)) {
+    const bool by_driver = driver_can_copy(&t, &rect);
+    if (!by_driver && t.to->context == t.from->context) {
         copy_call_end(&t, CLS_SUCCESS);
-        return rect_by_kernel(dst, src, rect, stream, blocking);
+        return rect_by_kernel(dst, src, &rect, stream, blocking);
     }
-    t.command.type = &type_copy_rect;
-    t.command.u.rect = (struct rect_arguments){
-        .to = t.to->memory, .from = t.from->memory, .rect = from_buffer(rect)};
+    t.command.type = by_driver ? &type_copy_rect : &type_peer_copy_rect;
+    if (by_driver)
+        t.command.u.rect =
+            (struct rect_arguments){.to = t.to->memory, .from = t.from->memory, .rect = rect};
+    else
+        t.command.u.peer = (struct peer_arguments){t.to, t.from, rect};
     return copy_call_submit(&t, blocking);
 }
 

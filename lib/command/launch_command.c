@@ -65,9 +65,9 @@ void touch_args(struct touches *touches, const struct device *device, const stru
         const struct op_arg *own = args->op_args ? &args->op_args[i] : NULL;
         const cls_arg *arg = args->args ? &args->args[i] : NULL;
         if (own && own->kind == OP_ARG_BUFFER) {
-            struct byte_span span = byte_span_1d(own->u.part.offset, own->size);
-            touches_add_buffer(touches, device, own->u.part.buffer->memory, &span, own->writes,
-                               false);
+            const struct byte_span part = byte_span_1d(own->u.part.offset, own->size);
+            touches_add_buffer(touches, device, own->u.part.buffer->memory,
+                               own->u.part.span ? own->u.part.span : &part, own->writes, false);
         }
         const bool is_buffer =
             arg && (arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART);

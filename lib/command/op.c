@@ -180,7 +180,11 @@ cls_status op_scratch(struct op_call *call, size_t bytes, struct buffer **out) {
 
 struct op_arg op_arg_part(struct buffer *buffer, bool writes, size_t offset, size_t bytes) {
     return (struct op_arg){
-        .kind = OP_ARG_BUFFER, .writes = writes, .size = bytes, .u.part = {buffer, offset}};
+        .kind = OP_ARG_BUFFER, .writes = writes, .size = bytes, .u.part = {buffer, offset, NULL}};
+}
+
+struct op_arg op_arg_span(struct buffer *buffer, bool writes, const struct byte_span *span) {
+    return (struct op_arg){.kind = OP_ARG_BUFFER, .writes = writes, .u.part = {buffer, 0, span}};
 }
 
 struct op_arg op_arg_view(const struct op_view *view, bool writes) {

@@ -21,6 +21,7 @@ struct stream;
 struct context;
 struct kernel;
 struct buffer;
+struct byte_span;
 
 enum { OP_MAX_VIEWS = 4, OP_MAX_ARGS = 16 };
 
@@ -109,6 +110,8 @@ struct op_arg {
         struct {
             struct buffer *buffer;
             size_t offset; /* in bytes: where the part begins that the command uses */
+            const struct byte_span
+                *span; /* the bytes that it uses, if they are no part; NULL: they are */
         } part;
         unsigned char bytes[16];
     } u;
@@ -116,6 +119,8 @@ struct op_arg {
 
 /* Passes the whole buffer; offset and bytes tell the race checker which part the command uses. */
 struct op_arg op_arg_part(struct buffer *buffer, bool writes, size_t offset, size_t bytes);
+/* Lasts no longer than the span. */
+struct op_arg op_arg_span(struct buffer *buffer, bool writes, const struct byte_span *span);
 struct op_arg op_arg_view(const struct op_view *view, bool writes);
 struct op_arg op_arg_in(struct buffer *buffer); /* uses all of the buffer */
 struct op_arg op_arg_out(struct buffer *buffer);

@@ -17,7 +17,7 @@
 #include "driver/quirk.h"
 
 /* Counts up with every change of a figure's meaning or of a probe. */
-enum { CAPS_FORMAT = 16 };
+enum { CAPS_FORMAT = 17 };
 
 /* Pinned against pageable copies. */
 #define MUCH_FASTER 1.5

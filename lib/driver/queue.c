@@ -210,46 +210,52 @@ cls_status enqueue_copy(const struct device *device, cl_command_queue queue, cl_
 
 /* OpenCL's rectangles take an origin in bytes, rows and slices; all of it fits the first row. */
 #define ORIGIN(offset) ((const size_t[3]){(offset), 0, 0})
-#define REGION(rect) ((const size_t[3]){(rect)->width, (rect)->height, 1})
+#define REGION(rect) ((const size_t[3]){(rect)->width, (rect)->height, (rect)->depth})
+#define SLICE(rect, side) ((rect)->depth > 1 ? (rect)->side.slice : 0)
+
+bool rect_is_cl(const struct rect_3d *rect) {
+    return rect->depth == 1 ||
+           (rect->dst.slice % rect->dst.pitch == 0 && rect->src.slice % rect->src.pitch == 0);
+}
 
 cls_status enqueue_write_rect(const struct device *device, cl_command_queue queue, cl_mem to,
-                              const struct rect_2d *rect, const void *from, struct wait_list waits,
+                              const struct rect_3d *rect, const void *from, struct wait_list waits,
                               cl_event *event) {
-    const char *start = (const char *)from + rect->other_offset;
+    const char *start = (const char *)from + rect->src.offset;
     driver_enter(device);
     return left(device,
-                clEnqueueWriteBufferRect(queue, to, CL_FALSE, ORIGIN(rect->buffer_offset),
-                                         ORIGIN(0), REGION(rect), rect->buffer_pitch, 0,
-                                         rect->other_pitch, 0, start, waits.count, events_of(waits),
-                                         event),
+                clEnqueueWriteBufferRect(queue, to, CL_FALSE, ORIGIN(rect->dst.offset), ORIGIN(0),
+                                         REGION(rect), rect->dst.pitch, SLICE(rect, dst),
+                                         rect->src.pitch, SLICE(rect, src), start, waits.count,
+                                         events_of(waits), event),
                 "clEnqueueWriteBufferRect");
 }
 
 cls_status enqueue_read_rect(const struct device *device, cl_command_queue queue, cl_mem from,
-                             const struct rect_2d *rect, void *to, struct wait_list waits,
+                             const struct rect_3d *rect, void *to, struct wait_list waits,
                              cl_event *event) {
-    char *start = (char *)to + rect->other_offset;
+    char *start = (char *)to + rect->dst.offset;
     driver_enter(device);
     return left(device,
-                clEnqueueReadBufferRect(queue, from, CL_FALSE, ORIGIN(rect->buffer_offset),
-                                        ORIGIN(0), REGION(rect), rect->buffer_pitch, 0,
-                                        rect->other_pitch, 0, start, waits.count, events_of(waits),
-                                        event),
+                clEnqueueReadBufferRect(queue, from, CL_FALSE, ORIGIN(rect->src.offset), ORIGIN(0),
+                                        REGION(rect), rect->src.pitch, SLICE(rect, src),
+                                        rect->dst.pitch, SLICE(rect, dst), start, waits.count,
+                                        events_of(waits), event),
                 "clEnqueueReadBufferRect");
 }
 
 /* Within one buffer PoCL 3.1 takes an origin that is past its first row for rows that overlap. */
-#define ORIGIN_IN_ROW(offset, pitch) ((const size_t[3]){(offset) % (pitch), (offset) / (pitch), 0})
+#define ORIGIN_IN_ROW(side) \
+    ((const size_t[3]){(side).offset % (side).pitch, (side).offset / (side).pitch, 0})
 
 cls_status enqueue_copy_rect(const struct device *device, cl_command_queue queue, cl_mem to,
-                             cl_mem from, const struct rect_2d *rect, struct wait_list waits,
+                             cl_mem from, const struct rect_3d *rect, struct wait_list waits,
                              cl_event *event) {
     driver_enter(device);
     return left(device,
-                clEnqueueCopyBufferRect(queue, from, to,
-                                        ORIGIN_IN_ROW(rect->buffer_offset, rect->buffer_pitch),
-                                        ORIGIN_IN_ROW(rect->other_offset, rect->other_pitch),
-                                        REGION(rect), rect->buffer_pitch, 0, rect->other_pitch, 0,
+                clEnqueueCopyBufferRect(queue, from, to, ORIGIN_IN_ROW(rect->src),
+                                        ORIGIN_IN_ROW(rect->dst), REGION(rect), rect->src.pitch,
+                                        SLICE(rect, src), rect->dst.pitch, SLICE(rect, dst),
                                         waits.count, events_of(waits), event),
                 "clEnqueueCopyBufferRect");
 }

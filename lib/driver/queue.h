@@ -38,12 +38,20 @@ struct range_1d {
     size_t bytes;
 };
 
-/* A rectangle of bytes between a buffer and something else; see cls_rect. */
-struct rect_2d {
-    size_t width, height;
-    size_t buffer_offset, buffer_pitch;
-    size_t other_offset, other_pitch;
+/* One side of a rectangle: where it begins, and the bytes from row to row and, of several slices, from slice to slice. */
+struct rect_side {
+    size_t offset, pitch, slice;
 };
+
+/* A rectangle of bytes to copy; see cls_rect. No extent is 0. */
+struct rect_3d {
+    size_t width, height, depth;
+    struct rect_side dst, src;
+};
+
+static inline struct rect_3d rect_1d(size_t dst_offset, size_t src_offset, size_t bytes) {
+    return (struct rect_3d){bytes, 1, 1, {dst_offset, bytes, bytes}, {src_offset, bytes, bytes}};
+}
 
 /* The work-items of a launch. */
 struct grid {
@@ -68,16 +76,18 @@ cls_status enqueue_read(const struct device *device, cl_command_queue queue, cl_
 cls_status enqueue_copy(const struct device *device, cl_command_queue queue, cl_mem to,
                         size_t to_offset, cl_mem from, struct range_1d range,
                         struct wait_list waits, cl_event *event);
+/* Rectangles that rect_is_cl accepts; the side in host memory is an offset from the pointer. */
 cls_status enqueue_write_rect(const struct device *device, cl_command_queue queue, cl_mem to,
-                              const struct rect_2d *rect, const void *from, struct wait_list waits,
+                              const struct rect_3d *rect, const void *from, struct wait_list waits,
                               cl_event *event);
 cls_status enqueue_read_rect(const struct device *device, cl_command_queue queue, cl_mem from,
-                             const struct rect_2d *rect, void *to, struct wait_list waits,
+                             const struct rect_3d *rect, void *to, struct wait_list waits,
                              cl_event *event);
-/* `rect`'s buffer side is the source. */
 cls_status enqueue_copy_rect(const struct device *device, cl_command_queue queue, cl_mem to,
-                             cl_mem from, const struct rect_2d *rect, struct wait_list waits,
+                             cl_mem from, const struct rect_3d *rect, struct wait_list waits,
                              cl_event *event);
+/* Whether OpenCL takes the rectangle: it counts the distance of slices in rows. */
+bool rect_is_cl(const struct rect_3d *rect);
 cls_status enqueue_fill(const struct device *device, cl_command_queue queue, cl_mem to,
                         struct range_1d range, const void *pattern, size_t pattern_bytes,
                         struct wait_list waits, cl_event *event);

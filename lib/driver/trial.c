@@ -187,72 +187,103 @@ bool trial_of_odd_fills(struct trial *trial) {
 
 /* --- rectangles --- */
 
-/* Rows that are padded on both sides, differently. */
+/* Rows that are padded on both sides, differently, and slices of which so are. */
 enum { WIDTH = 13, HEIGHT = 5, TO_PITCH = 37, FROM_PITCH = 29, TO_OFFSET = 39, FROM_OFFSET = 31 };
+enum { DEPTH = 2, TO_SLICE = 6 * TO_PITCH, FROM_SLICE = 7 * FROM_PITCH };
 
-static const size_t region[3] = {WIDTH, HEIGHT, 1};
+static const size_t regions[][3] = {{WIDTH, HEIGHT, 1}, {WIDTH, HEIGHT, DEPTH}};
 
-static void expect_rows(unsigned char *to, const unsigned char *from) {
-    for (size_t row = 0; row < HEIGHT; row++)
-        memcpy(to + TO_OFFSET + row * TO_PITCH, from + FROM_OFFSET + row * FROM_PITCH, WIDTH);
+#define SLICE(region, slice) ((region)[2] > 1 ? (slice) : 0)
+
+static void expect_rows(unsigned char *to, const unsigned char *from, const size_t *region) {
+    for (size_t slice = 0; slice < region[2]; slice++)
+        for (size_t row = 0; row < HEIGHT; row++)
+            memcpy(to + TO_OFFSET + slice * TO_SLICE + row * TO_PITCH,
+                   from + FROM_OFFSET + slice * FROM_SLICE + row * FROM_PITCH, WIDTH);
 }
 
 /* Origins are given as the library's own calls give them (driver/queue.c). */
-static bool try_rectangle(struct trial *trial, const struct place *to, const struct place *from) {
+static bool try_region(struct trial *trial, const struct place *to, const struct place *from,
+                       const size_t *region) {
     static const size_t to_origin[3] = {TO_OFFSET % TO_PITCH, TO_OFFSET / TO_PITCH, 0};
     static const size_t from_origin[3] = {FROM_OFFSET % FROM_PITCH, FROM_OFFSET / FROM_PITCH, 0};
     cl_event event = NULL;
-    const cl_int code =
-        clEnqueueCopyBufferRect(trial->probe->queues[0], from->memory, to->memory, from_origin,
-                                to_origin, region, FROM_PITCH, 0, TO_PITCH, 0, 0, NULL, &event);
+    const cl_int code = clEnqueueCopyBufferRect(
+        trial->probe->queues[0], from->memory, to->memory, from_origin, to_origin, region,
+        FROM_PITCH, SLICE(region, FROM_SLICE), TO_PITCH, SLICE(region, TO_SLICE), 0, NULL, &event);
     if (!trial_done(trial, code, event))
         return false;
-    expect_rows(trial->wanted[to->which] + to->origin, trial->wanted[from->which] + from->origin);
+    expect_rows(trial->wanted[to->which] + to->origin, trial->wanted[from->which] + from->origin,
+                region);
+    return true;
+}
+
+/* In two dimensions and in three. */
+static bool try_rectangle(struct trial *trial, unsigned salt, const struct place *to,
+                          const struct place *from) {
+    for (unsigned i = 0; i < 2; i++)
+        if (!trial_reset(trial, salt + i) || !try_region(trial, to, from, regions[i]) ||
+            !trial_compare(trial))
+            return false;
     return true;
 }
 
 bool trial_of_rectangles(struct trial *trial) {
     const struct place to = whole(trial, 0), from = whole(trial, 1);
-    return trial_reset(trial, 4) && try_rectangle(trial, &to, &from) && trial_compare(trial);
+    return try_rectangle(trial, 4, &to, &from);
 }
 
 /* Host memory is the other buffer's expected contents, or a copy of them. */
-static bool try_write_rows(struct trial *trial) {
+static bool try_write_rows(struct trial *trial, const size_t *region) {
     static const size_t to_origin[3] = {TO_OFFSET, 0, 0}, none[3] = {0, 0, 0};
     cl_event event = NULL;
     const cl_int code = clEnqueueWriteBufferRect(
-        trial->probe->queues[0], trial->memory[0], CL_FALSE, to_origin, none, region, TO_PITCH, 0,
-        FROM_PITCH, 0, trial->wanted[1] + FROM_OFFSET, 0, NULL, &event);
+        trial->probe->queues[0], trial->memory[0], CL_FALSE, to_origin, none, region, TO_PITCH,
+        SLICE(region, TO_SLICE), FROM_PITCH, SLICE(region, FROM_SLICE),
+        trial->wanted[1] + FROM_OFFSET, 0, NULL, &event);
     if (!trial_done(trial, code, event))
         return false;
-    expect_rows(trial->wanted[0], trial->wanted[1]);
+    expect_rows(trial->wanted[0], trial->wanted[1], region);
     return true;
 }
 
-static bool try_read_rows(struct trial *trial) {
+/* The place of a byte that is read, in the buffer; or `bytes`: it is not read. */
+static size_t read_from(size_t at, const size_t *region, size_t bytes) {
+    if (at < TO_OFFSET)
+        return bytes;
+    const size_t slice = region[2] > 1 ? (at - TO_OFFSET) / TO_SLICE : 0;
+    const size_t in_slice = at - TO_OFFSET - slice * TO_SLICE;
+    const size_t row = in_slice / TO_PITCH, column = in_slice % TO_PITCH;
+    if (slice >= region[2] || row >= HEIGHT || column >= WIDTH)
+        return bytes;
+    return FROM_OFFSET + slice * FROM_SLICE + row * FROM_PITCH + column;
+}
+
+static bool try_read_rows(struct trial *trial, const size_t *region) {
     static const size_t from_origin[3] = {FROM_OFFSET, 0, 0}, none[3] = {0, 0, 0};
     cl_event event = NULL;
     memcpy(trial->read, trial->wanted[1], trial->bytes);
-    const cl_int code = clEnqueueReadBufferRect(trial->probe->queues[0], trial->memory[0], CL_FALSE,
-                                                from_origin, none, region, FROM_PITCH, 0, TO_PITCH,
-                                                0, trial->read + TO_OFFSET, 0, NULL, &event);
+    const cl_int code =
+        clEnqueueReadBufferRect(trial->probe->queues[0], trial->memory[0], CL_FALSE, from_origin,
+                                none, region, FROM_PITCH, SLICE(region, FROM_SLICE), TO_PITCH,
+                                SLICE(region, TO_SLICE), trial->read + TO_OFFSET, 0, NULL, &event);
     if (!trial_done(trial, code, event))
         return false;
     for (size_t at = 0; at < trial->bytes; at++) {
-        const size_t row = at < TO_OFFSET ? HEIGHT : (at - TO_OFFSET) / TO_PITCH;
-        const size_t column = at < TO_OFFSET ? WIDTH : (at - TO_OFFSET) % TO_PITCH;
-        const unsigned char wanted = row < HEIGHT && column < WIDTH
-                                         ? trial->wanted[0][FROM_OFFSET + row * FROM_PITCH + column]
-                                         : trial->wanted[1][at];
-        if (trial->read[at] != wanted)
+        const size_t from = read_from(at, region, trial->bytes);
+        if (trial->read[at] !=
+            (from < trial->bytes ? trial->wanted[0][from] : trial->wanted[1][at]))
             return false;
     }
     return true;
 }
 
 bool trial_of_padded_rows(struct trial *trial) {
-    return trial_reset(trial, 5) && try_write_rows(trial) && try_read_rows(trial) &&
-           trial_compare(trial);
+    for (unsigned i = 0; i < 2; i++)
+        if (!trial_reset(trial, 5 + i) || !try_write_rows(trial, regions[i]) ||
+            !try_read_rows(trial, regions[i]) || !trial_compare(trial))
+            return false;
+    return true;
 }
 
 /* --- sub-buffers --- */
@@ -285,11 +316,10 @@ bool trial_of_sub_buffer_copies(struct trial *trial) {
 static bool try_part_rectangles(struct trial *trial, const struct place *to,
                                 const struct place *from) {
     const struct place whole_to = whole(trial, 0), whole_from = whole(trial, 1);
-    return try_rectangle(trial, to, &whole_from) && trial_compare(trial) && trial_reset(trial, 8) &&
-           try_rectangle(trial, &whole_to, from) && trial_compare(trial) && trial_reset(trial, 9) &&
-           try_rectangle(trial, to, from) && trial_compare(trial);
+    return try_rectangle(trial, 7, to, &whole_from) && try_rectangle(trial, 9, &whole_to, from) &&
+           try_rectangle(trial, 11, to, from);
 }
 
 bool trial_of_sub_buffer_rectangles(struct trial *trial) {
-    return trial_reset(trial, 7) && with_parts(trial, try_part_rectangles);
+    return with_parts(trial, try_part_rectangles);
 }

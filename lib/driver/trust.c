@@ -74,7 +74,7 @@ static const struct trust_row {
                    "Fills at odd offsets or of odd sizes fill other bytes than those asked "
                    "for; a kernel of the library fills."}},
     [TRUST_RECTANGLES] =
-        {.meaning = "copies of rectangles between buffers copy the rows asked for",
+        {.meaning = "copies of rectangles between buffers copy the rows and slices asked for",
          .is_right = trial_of_rectangles,
          .fault = {"rectangles",
                    "Copies of rectangles between buffers copy other rows than those asked "

@@ -24,7 +24,7 @@ struct side {
 
 struct piece {
     struct chunk *chunk;
-    struct range_1d from;
+    struct rect_3d rect;
     cl_event down, up; /* `up` NULL: it is not on its way up yet */
 };
 
@@ -32,8 +32,8 @@ struct transfer {
     struct side from, to;
     const struct command *command;
     const struct peer_arguments *copy; /* the command's */
-    size_t begun;                      /* bytes */
-    struct piece pieces[DEPTH];        /* a ring, oldest at `first` */
+    struct cut cut;
+    struct piece pieces[DEPTH]; /* a ring, oldest at `first` */
     unsigned first, count;
     unsigned up; /* of them, how many are on their way up */
     struct run_result *result;
@@ -64,25 +64,20 @@ static bool finish(struct transfer *transfer, struct side *side, cl_event event,
     return state >= 0;
 }
 
-static cls_status start_down(struct transfer *transfer) {
+static cls_status start_down(struct transfer *transfer, const struct rect_3d *rect) {
     struct side *side = &transfer->from;
     struct piece *piece = piece_at(transfer, transfer->count);
-    const size_t left = transfer->copy->range.bytes - transfer->begun;
-    const struct range_1d range = {transfer->copy->range.offset + transfer->begun,
-                                   left < STAGING_BYTES ? left : STAGING_BYTES};
-    *piece = (struct piece){.from = range};
-    struct context *context = side->on.context;
-    cls_status status = staging_take(context, &piece->chunk);
+    *piece = (struct piece){.rect = *rect};
+    cls_status status = staging_take(side->on.context, &piece->chunk);
     if (status)
         return status;
-    status = enqueue_read(context->device, side->on.queue->cl, transfer->copy->from->memory, range,
-                          staging_memory(piece->chunk), (struct wait_list){0, NULL}, &piece->down);
+    status = staging_read(&side->on, transfer->copy->from->memory, rect, piece->chunk,
+                          (struct wait_list){0, NULL}, &piece->down);
     if (status) {
         staging_give(piece->chunk);
         return status;
     }
     staging_flush(&side->on);
-    transfer->begun += range.bytes;
     transfer->count++;
     return CLS_SUCCESS;
 }
@@ -93,12 +88,8 @@ static void start_up(struct transfer *transfer) {
     struct piece *piece = piece_at(transfer, transfer->up++);
     if (!finish(transfer, &transfer->from, piece->down, piece->chunk) || transfer->result->status)
         return;
-    const struct peer_arguments *copy = transfer->copy;
-    const struct range_1d range = {copy->to_offset + (piece->from.offset - copy->range.offset),
-                                   piece->from.bytes};
-    cls_status status =
-        enqueue_write(side->on.context->device, side->on.queue->cl, copy->to->memory, range,
-                      staging_memory(piece->chunk), (struct wait_list){0, NULL}, &piece->up);
+    cls_status status = staging_write(&side->on, transfer->copy->to->memory, &piece->rect,
+                                      piece->chunk, (struct wait_list){0, NULL}, &piece->up);
     note(transfer, side, status, cls_last_error_code());
     if (!status)
         staging_flush(&side->on);
@@ -117,12 +108,13 @@ static void end_oldest(struct transfer *transfer) {
 }
 
 static void move_all(struct transfer *transfer) {
-    while (transfer->begun < transfer->copy->range.bytes && !transfer->result->status) {
+    struct rect_3d rect;
+    while (!transfer->result->status && cut_next(&transfer->cut, &rect)) {
         if (transfer->count == DEPTH)
             end_oldest(transfer);
         if (transfer->result->status)
             break;
-        cls_status status = start_down(transfer);
+        cls_status status = start_down(transfer, &rect);
         note(transfer, &transfer->from, status, cls_last_error_code());
         if (transfer->count - transfer->up > 1)
             start_up(transfer);
@@ -152,8 +144,11 @@ static void close_side(struct side *side) {
 static struct run_result run(struct stream *stream, struct command *command, cls_status so_far) {
     const struct peer_arguments *copy = &command->u.peer;
     struct run_result result = {.status = CLS_SUCCESS};
-    struct transfer transfer = {.command = command, .copy = copy, .result = &result};
+    struct transfer transfer = {
+        .command = command, .copy = copy, .cut = cut_begin(&copy->rect), .result = &result};
     (void)so_far;
+    cut_for(&transfer.cut, copy->from->context, &copy->rect.src);
+    cut_for(&transfer.cut, copy->to->context, &copy->rect.dst);
     result.status = open_side(&transfer.from, stream, copy->from->context);
     if (!result.status) {
         result.status = open_side(&transfer.to, stream, copy->to->context);
@@ -174,8 +169,8 @@ static struct run_result run(struct stream *stream, struct command *command, cls
 static void touch(struct touches *touches, const struct device *device,
                   const struct command *command, const struct launch_args *args) {
     const struct peer_arguments *copy = &command->u.peer;
-    const struct byte_span from = byte_span_1d(copy->range.offset, copy->range.bytes),
-                           to = byte_span_1d(copy->to_offset, copy->range.bytes);
+    const struct byte_span from = byte_span_of(&copy->rect, &copy->rect.src),
+                           to = byte_span_of(&copy->rect, &copy->rect.dst);
     (void)device;
     (void)args;
     touches_add_buffer(touches, copy->to->context->device, copy->to->memory, &to, true, false);
@@ -183,6 +178,11 @@ static void touch(struct touches *touches, const struct device *device,
                        false);
 }
 
+const struct command_type type_peer_copy_rect = {.kind = CLS_COMMAND_COPY_D2D,
+                                                 .label = "copy_rect_d2d",
+                                                 .run = run,
+                                                 .touch = touch,
+                                                 .after_completion = true};
 const struct command_type type_peer_copy = {.kind = CLS_COMMAND_COPY_D2D,
                                             .label = "copy_d2d",
                                             .run = run,

@@ -5,6 +5,6 @@
 
 #include "stream/command.h"
 
-extern const struct command_type type_peer_copy;
+extern const struct command_type type_peer_copy, type_peer_copy_rect;
 
 #endif

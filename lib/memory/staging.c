@@ -86,8 +86,6 @@ cls_status staging_take(struct context *context, struct chunk **out) {
     return status;
 }
 
-void *staging_memory(const struct chunk *chunk) { return chunk->pinned.host; }
-
 static void give(struct chunk *chunk) {
     struct context *context = chunk->context;
     pthread_mutex_lock(&context->lock);
@@ -163,51 +161,110 @@ cl_int staging_finish(struct transfer_queue *on, cl_event event, const struct re
 
 /* --- pieces: a copy cut to chunks, each a rectangle that lies packed in its chunk --- */
 
-struct cut {
-    const struct rect_2d *rect;
-    bool row_by_row;    /* the driver's rectangles are wrong: no piece is one */
-    size_t row, column; /* of the next piece */
-};
+struct cut cut_begin(const struct rect_3d *rect) {
+    return (struct cut){.rect = rect, .by_slices = !rect_is_cl(rect)};
+}
 
-static bool next_piece(struct cut *cut, struct rect_2d *piece) {
-    const struct rect_2d *rect = cut->rect;
-    if (cut->row >= rect->height)
-        return false;
-    const bool one =
-        rect->width > CHUNK_BYTES || (cut->row_by_row && rect->buffer_pitch != rect->width);
-    size_t rows = one ? 1 : CHUNK_BYTES / rect->width;
-    size_t left = rect->height - cut->row;
-    *piece = *rect;
-    piece->height = rows < left ? rows : left;
-    piece->width = rect->width - cut->column;
-    if (piece->width > CHUNK_BYTES)
-        piece->width = CHUNK_BYTES;
-    piece->buffer_offset += cut->row * rect->buffer_pitch + cut->column;
-    piece->other_offset += cut->row * rect->other_pitch + cut->column;
+void cut_for(struct cut *cut, const struct context *context, const struct rect_side *side) {
+    if (caps_trusts(context->caps, TRUST_PADDED_ROWS))
+        return;
+    cut->by_rows |= side->pitch != cut->rect->width;
+    cut->by_slices |= side->slice != cut->rect->width * cut->rect->height;
+}
+
+static void cut_extent(const struct cut *cut, struct rect_3d *piece) {
+    const struct rect_3d *rect = cut->rect;
+    const size_t rows = CHUNK_BYTES / rect->width, left = rect->height - cut->row;
+    const size_t slices = rows / rect->height, behind = rect->depth - cut->slice;
+    const size_t columns = rect->width - cut->column;
+    const bool whole = !cut->row && !cut->by_rows && !cut->by_slices && slices;
+    piece->width = columns < CHUNK_BYTES ? columns : CHUNK_BYTES;
+    piece->height = !rows || cut->by_rows ? 1 : rows < left ? rows : left;
+    piece->depth = !whole ? 1 : slices < behind ? slices : behind;
+}
+
+static size_t cut_offset(const struct cut *cut, const struct rect_side *side) {
+    return side->offset + cut->slice * side->slice + cut->row * side->pitch + cut->column;
+}
+
+static void cut_advance(struct cut *cut, const struct rect_3d *piece) {
     cut->column += piece->width;
-    if (cut->column == rect->width) {
-        cut->column = 0;
-        cut->row += piece->height;
-    }
+    if (cut->column < cut->rect->width)
+        return;
+    cut->column = 0;
+    cut->row += piece->height;
+    if (cut->row < cut->rect->height)
+        return;
+    cut->row = 0;
+    cut->slice += piece->depth;
+}
+
+bool cut_next(struct cut *cut, struct rect_3d *piece) {
+    if (cut->slice == cut->rect->depth)
+        return false;
+    *piece = *cut->rect;
+    cut_extent(cut, piece);
+    piece->dst.offset = cut_offset(cut, &cut->rect->dst);
+    piece->src.offset = cut_offset(cut, &cut->rect->src);
+    cut_advance(cut, piece);
     return true;
 }
 
-static void pack(char *chunk, const char *host, const struct rect_2d *piece) {
-    move_rows(&(struct rows){.to = chunk,
-                             .from = host + piece->other_offset,
-                             .to_pitch = piece->width,
-                             .from_pitch = piece->other_pitch,
-                             .width = piece->width,
-                             .height = piece->height});
+static size_t piece_bytes(const struct rect_3d *piece) {
+    return piece->width * piece->height * piece->depth;
 }
 
-static void unpack(char *host, const char *chunk, const struct rect_2d *piece) {
-    move_rows(&(struct rows){.to = host + piece->other_offset,
-                             .from = chunk,
-                             .to_pitch = piece->other_pitch,
-                             .from_pitch = piece->width,
-                             .width = piece->width,
-                             .height = piece->height});
+static struct rect_side packed(const struct rect_3d *piece) {
+    return (struct rect_side){0, piece->width, piece->width * piece->height};
+}
+
+void staging_move(char *to, const char *from, const struct rect_3d *rect) {
+    for (size_t slice = 0; slice < rect->depth; slice++)
+        move_rows(&(struct rows){.to = to + rect->dst.offset + slice * rect->dst.slice,
+                                 .from = from + rect->src.offset + slice * rect->src.slice,
+                                 .to_pitch = rect->dst.pitch,
+                                 .from_pitch = rect->src.pitch,
+                                 .width = rect->width,
+                                 .height = rect->height});
+}
+
+static void pack(char *chunk, const char *host, const struct rect_3d *piece) {
+    struct rect_3d rect = *piece;
+    rect.dst = packed(piece);
+    staging_move(chunk, host, &rect);
+}
+
+static void unpack(char *host, const char *chunk, const struct rect_3d *piece) {
+    struct rect_3d rect = *piece;
+    rect.src = packed(piece);
+    staging_move(host, chunk, &rect);
+}
+
+static bool is_flat(const struct rect_3d *piece, const struct rect_side *side) {
+    return (piece->height == 1 || side->pitch == piece->width) &&
+           (piece->depth == 1 || side->slice == piece->width * piece->height);
+}
+
+cls_status staging_write(const struct transfer_queue *on, cl_mem to, const struct rect_3d *piece,
+                         const struct chunk *chunk, struct wait_list waits, cl_event *event) {
+    struct rect_3d rect = *piece;
+    const struct range_1d range = {rect.dst.offset, piece_bytes(piece)};
+    rect.src = packed(piece);
+    return is_flat(&rect, &rect.dst) ? enqueue_write(on->context->device, on->queue->cl, to, range,
+                                                     chunk->pinned.host, waits, event)
+                                     : enqueue_write_rect(on->context->device, on->queue->cl, to,
+                                                          &rect, chunk->pinned.host, waits, event);
+}
+
+cls_status staging_read(const struct transfer_queue *on, cl_mem from, const struct rect_3d *piece,
+                        const struct chunk *chunk, struct wait_list waits, cl_event *event) {
+    struct rect_3d rect = *piece;
+    const struct range_1d range = {rect.src.offset, piece_bytes(piece)};
+    rect.dst = packed(piece);
+    return is_flat(&rect, &rect.src) ? enqueue_read(on->context->device, on->queue->cl, from, range,
+                                                    chunk->pinned.host, waits, event)
+                                     : enqueue_read_rect(on->context->device, on->queue->cl, from,
+                                                         &rect, chunk->pinned.host, waits, event);
 }
 
 /* --- the transfer of one command --- */
@@ -215,7 +272,7 @@ static void unpack(char *host, const char *chunk, const struct rect_2d *piece) {
 struct slot {
     struct chunk *chunk;
     cl_event event;
-    struct rect_2d piece;
+    struct rect_3d piece;
 };
 
 struct staged {
@@ -233,25 +290,9 @@ struct staged {
 
 /* Transfers one piece between the buffer and its chunk, behind the piece before it. */
 static cls_status enqueue_piece(struct staged *staged, struct slot *slot, cl_event previous) {
-    struct rect_2d rect = slot->piece;
-    struct wait_list waits = {previous ? 1 : 0, &previous};
-    char *chunk = slot->chunk->pinned.host;
-    cl_command_queue queue = staged->on.queue->cl;
-    rect.other_offset = 0;
-    rect.other_pitch = rect.width;
-    bool flat = rect.height == 1 || rect.buffer_pitch == rect.width;
-    struct range_1d range = {rect.buffer_offset, rect.width * rect.height};
-    cls_status status;
-    if (staged->to_device)
-        status = flat ? enqueue_write(staged->device, queue, staged->memory, range, chunk, waits,
-                                      &slot->event)
-                      : enqueue_write_rect(staged->device, queue, staged->memory, &rect, chunk,
-                                           waits, &slot->event);
-    else
-        status = flat ? enqueue_read(staged->device, queue, staged->memory, range, chunk, waits,
-                                     &slot->event)
-                      : enqueue_read_rect(staged->device, queue, staged->memory, &rect, chunk,
-                                          waits, &slot->event);
+    const struct wait_list waits = {previous ? 1 : 0, &previous};
+    cls_status status = (staged->to_device ? staging_write : staging_read)(
+        &staged->on, staged->memory, &slot->piece, slot->chunk, waits, &slot->event);
     if (!status)
         staging_flush(&staged->on);
     return status;
@@ -273,7 +314,7 @@ static void end_oldest(struct staged *staged, struct run_result *result) {
     staged->count--;
 }
 
-static cls_status start_piece(struct staged *staged, const struct rect_2d *piece) {
+static cls_status start_piece(struct staged *staged, const struct rect_3d *piece) {
     struct slot *slot = &staged->slots[(staged->first + staged->count) % DEPTH];
     cl_event previous = NULL;
     if (staged->on.queue->traits.out_of_order && staged->count)
@@ -285,7 +326,7 @@ static cls_status start_piece(struct staged *staged, const struct rect_2d *piece
     if (staged->to_device)
         pack(slot->chunk->pinned.host, staged->host, piece);
     if (staged->to_device && race_on())
-        checksum_add(&staged->packed, slot->chunk->pinned.host, piece->width * piece->height);
+        checksum_add(&staged->packed, slot->chunk->pinned.host, piece_bytes(piece));
     slot->event = NULL;
     status = enqueue_piece(staged, slot, previous);
     if (slot->event)
@@ -295,12 +336,12 @@ static cls_status start_piece(struct staged *staged, const struct rect_2d *piece
     return status;
 }
 
-static struct run_result copy_call(struct staged *staged, const struct rect_2d *rect) {
+static struct run_result copy_call(struct staged *staged, const struct rect_3d *rect) {
     struct run_result result = {.status = CLS_SUCCESS};
-    struct cut cut = {.rect = rect,
-                      .row_by_row = !caps_trusts(staged->stream->context->caps, TRUST_PADDED_ROWS)};
-    struct rect_2d piece;
-    while (!result.status && next_piece(&cut, &piece)) {
+    struct cut cut = cut_begin(rect);
+    struct rect_3d piece;
+    cut_for(&cut, staged->stream->context, staged->to_device ? &rect->dst : &rect->src);
+    while (!result.status && cut_next(&cut, &piece)) {
         if (staged->count == DEPTH)
             end_oldest(staged, &result);
         if (result.status)
@@ -319,7 +360,7 @@ static struct run_result copy_call(struct staged *staged, const struct rect_2d *
 
 static struct run_result run_staged(struct stream *stream, const struct command *command,
                                     cl_mem memory, void *host, bool to_device,
-                                    const struct rect_2d *rect) {
+                                    const struct rect_3d *rect) {
     struct staged staged = {.stream = stream,
                             .device = stream->context->device,
                             .command = command,
@@ -333,20 +374,18 @@ static struct run_result run_staged(struct stream *stream, const struct command 
     return copy_call(&staged, rect);
 }
 
-static struct rect_2d as_rect(struct range_1d range) {
-    return (struct rect_2d){range.bytes, 1, range.offset, range.bytes, 0, range.bytes};
-}
-
 static struct run_result staged_write(struct stream *stream, struct command *command,
                                       cls_status so_far) {
-    struct rect_2d rect = as_rect(command->u.copy.range);
+    const struct range_1d range = command->u.copy.range;
+    const struct rect_3d rect = rect_1d(range.offset, 0, range.bytes);
     (void)so_far;
     return run_staged(stream, command, command->u.copy.to, command->u.copy.host, true, &rect);
 }
 
 static struct run_result staged_read(struct stream *stream, struct command *command,
                                      cls_status so_far) {
-    struct rect_2d rect = as_rect(command->u.copy.range);
+    const struct range_1d range = command->u.copy.range;
+    const struct rect_3d rect = rect_1d(0, range.offset, range.bytes);
     (void)so_far;
     return run_staged(stream, command, command->u.copy.from, command->u.copy.host, false, &rect);
 }

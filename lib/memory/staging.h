@@ -20,7 +20,6 @@ extern const struct command_type type_staged_write, type_staged_read, type_stage
 enum { STAGING_BYTES = 4 << 20 };
 cls_status staging_take(struct context *context, struct chunk **out);
 void staging_give(struct chunk *chunk);
-void *staging_memory(const struct chunk *chunk);
 
 /* Where a worker transfers chunks. */
 struct transfer_queue {
@@ -35,6 +34,28 @@ void staging_flush(struct transfer_queue *on);
  * the same, is of no use until it is over. */
 cl_int staging_finish(struct transfer_queue *on, cl_event event, const struct refs *refs,
                       struct chunk *chunk);
+
+/* Copies a rectangle in host memory. */
+void staging_move(char *to, const char *from, const struct rect_3d *rect);
+
+/* A copy that is cut to pieces of at most STAGING_BYTES: whole slices, rows of one slice, or a part of one row. */
+struct cut {
+    const struct rect_3d *rect;
+    bool by_rows, by_slices;   /* no piece has more than one */
+    size_t slice, row, column; /* of the next piece */
+};
+
+struct cut cut_begin(const struct rect_3d *rect);
+bool cut_next(struct cut *cut, struct rect_3d *piece);
+
+/* Has no piece need the driver's rectangles where those are wrong, for one side of it in a buffer. */
+void cut_for(struct cut *cut, const struct context *context, const struct rect_side *side);
+
+/* Transfer a piece between one side of it, in a buffer, and a chunk, in which it lies packed. */
+cls_status staging_write(const struct transfer_queue *on, cl_mem to, const struct rect_3d *piece,
+                         const struct chunk *chunk, struct wait_list waits, cl_event *event);
+cls_status staging_read(const struct transfer_queue *on, cl_mem from, const struct rect_3d *piece,
+                        const struct chunk *chunk, struct wait_list waits, cl_event *event);
 
 void staging_free(struct staging *staging);
 

@@ -145,18 +145,17 @@ struct command {
         } copy;
         struct peer_arguments {
             struct buffer *to, *from; /* in refs */
-            size_t to_offset;
-            struct range_1d range; /* of `from` */
+            struct rect_3d rect;
         } peer;
         struct host_copy_arguments {
             void *to;
             const void *from;
-            size_t bytes;
+            struct rect_3d rect;
         } host_copy;
         struct rect_arguments {
             cl_mem to, from;
             void *host;
-            struct rect_2d rect;
+            struct rect_3d rect;
         } rect;
         struct fill_arguments {
             cl_mem to;

@@ -21,7 +21,7 @@ static struct touch *add(struct touches *touches) {
 void touches_add_buffer(struct touches *touches, const struct device *device, cl_mem memory,
                         const struct byte_span *span, bool write, bool possible) {
     struct memory_place place;
-    struct touch *touch = span->width && span->height ? add(touches) : NULL;
+    struct touch *touch = byte_span_bytes(span) ? add(touches) : NULL;
     if (!touch)
         return;
     memory_find(device, memory, &place);
@@ -36,7 +36,7 @@ void touches_add_buffer(struct touches *touches, const struct device *device, cl
 
 void touches_add_host(struct touches *touches, const void *memory, const struct byte_span *span,
                       bool write) {
-    struct touch *touch = span->width && span->height ? add(touches) : NULL;
+    struct touch *touch = byte_span_bytes(span) ? add(touches) : NULL;
     if (!touch)
         return;
     *touch = (struct touch){.span = *span, .write = write};
@@ -63,16 +63,18 @@ void touch_copy(struct touches *touches, const struct device *device, const stru
 void touch_rect(struct touches *touches, const struct device *device, const struct command *command,
                 const struct launch_args *args) {
     cl_mem to = command->u.rect.to, from = command->u.rect.from;
-    const struct rect_2d *rect = &command->u.rect.rect;
-    struct byte_span near = {rect->buffer_offset, rect->width, rect->buffer_pitch, rect->height};
-    struct byte_span far = {rect->other_offset, rect->width, rect->other_pitch, rect->height};
+    const struct rect_3d *rect = &command->u.rect.rect;
+    const struct byte_span dst = byte_span_of(rect, &rect->dst),
+                           src = byte_span_of(rect, &rect->src);
     (void)args;
     if (to)
-        touches_add_buffer(touches, device, to, from ? &far : &near, true, false);
+        touches_add_buffer(touches, device, to, &dst, true, false);
+    else
+        touches_add_host(touches, command->u.rect.host, &dst, true);
     if (from)
-        touches_add_buffer(touches, device, from, &near, false, false);
-    if (!to || !from)
-        touches_add_host(touches, command->u.rect.host, &far, !to);
+        touches_add_buffer(touches, device, from, &src, false, false);
+    else
+        touches_add_host(touches, command->u.rect.host, &src, false);
 }
 
 void touch_fill(struct touches *touches, const struct device *device, const struct command *command,

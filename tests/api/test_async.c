@@ -37,7 +37,7 @@ static int stage_teardown(void **state) {
            cls_stream_destroy(stage.other) || cls_event_destroy(stage.event) || rig_teardown(state);
 }
 
-static const cls_rect rect = {1000, 64, 0, 4096, 16, 2048};
+static const cls_rect rect = {1000, 64, 0, 4096, 16, 2048, 0, 0, 0};
 
 static cls_status h2d_pageable(void *arg) {
     return cls_copy_h2d_async(stage.a, 0, stage.pageable, BYTES, arg);

@@ -126,7 +126,7 @@ static void test_copies_on_the_device(void **state) {
 
 /* A random rectangle that fits both sides. */
 static cls_rect rectangle(void) {
-    cls_rect r;
+    cls_rect r = {0};
     r.width = 1 + (size_t)rand() % 40;
     r.height = (size_t)rand() % 12;
     r.dst_pitch = r.width + (size_t)rand() % 30;
@@ -246,9 +246,15 @@ static void test_rectangles_beside_each_other(void **state) {
     unsigned count = rig_scale(200, 60);
     for (unsigned i = 0; i < count; i++) {
         const size_t pitch = 8;
-        cls_rect r = {1 + (size_t)rand() % pitch, 1 + (size_t)rand() % 3,
-                      (size_t)rand() % 64,        pitch,
-                      (size_t)rand() % 64,        pitch};
+        cls_rect r = {1 + (size_t)rand() % pitch,
+                      1 + (size_t)rand() % 3,
+                      (size_t)rand() % 64,
+                      pitch,
+                      (size_t)rand() % 64,
+                      pitch,
+                      0,
+                      0,
+                      0};
         if (bytes_meet(&r))
             continue;
         rect_on_host(scene.model, scene.model, &r);
@@ -302,7 +308,7 @@ static void test_fills(void **state) {
 
 static void test_nothing_is_nothing(void **state) {
     (void)state;
-    cls_rect flat = {0, 4, 0, 4, 0, 4}, empty = {4, 0, 0, 4, 0, 4};
+    cls_rect flat = {0, 4, 0, 4, 0, 4, 0, 0, 0}, empty = {4, 0, 0, 4, 0, 4, 0, 0, 0};
     OK(cls_copy_h2d(scene.device, BYTES, NULL, 0, scene.stream));
     OK(cls_copy_d2h(NULL, scene.device, BYTES, 0, scene.stream));
     OK(cls_copy_d2d(scene.device, 0, scene.second, 0, 0, scene.stream));
@@ -418,7 +424,8 @@ static void test_sizes_are_kept(void **state) {
 /* By the driver's own copy, and by a kernel of the library's. */
 static void test_counters_tell_the_bytes_of_rectangles(void **state) {
     (void)state;
-    const cls_rect equal = {10, 4, 0, 30, 0, 30}, unequal = {10, 5, 1000, 40, 0, 30};
+    const cls_rect equal = {10, 4, 0, 30, 0, 30, 0, 0, 0},
+                   unequal = {10, 5, 1000, 40, 0, 30, 0, 0, 0};
     cls_stream stream = rig_stream();
     cls_buffer from = rig_cells(400), to = rig_cells(400);
     cls_stream_counters counters = {.size = sizeof counters};
@@ -439,7 +446,7 @@ static void test_counters_tell_the_bytes(void **state) {
     (void)state;
     cls_stream stream = rig_stream();
     cls_stream_counters counters = {.size = sizeof counters};
-    cls_rect r = {10, 5, 0, 20, 0, 30};
+    cls_rect r = {10, 5, 0, 20, 0, 30, 0, 0, 0};
     OK(cls_copy_h2d(scene.device, 0, scene.model, 100, stream));
     OK(cls_copy_d2h(scene.seen, scene.device, 0, 70, stream));
     OK(cls_copy_d2d(scene.device, 0, scene.device, 50, 30, stream));

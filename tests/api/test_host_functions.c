@@ -119,7 +119,7 @@ static void attempt(struct attempts *a, cls_status status, const char *call) {
 static void try_to_block(void *arg) {
     struct attempts *a = arg;
     uint32_t value = 0;
-    const cls_rect rect = {4, 1, 0, 4, 0, 4};
+    const cls_rect rect = {4, 1, 0, 4, 0, 4, 0, 0, 0};
     const cls_launch shape = cls_launch_1d(1);
     cls_arg args[5] = {cls_arg_buffer(a->cells), cls_arg_u32(0), cls_arg_u32(1), cls_arg_u32(1),
                        cls_arg_u32(1)};

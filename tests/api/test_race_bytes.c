@@ -60,20 +60,43 @@ static void parts_that_touch(bool clean) {
 }
 
 static void interleaved_columns(bool clean) {
-    const cls_rect even = {8, 4, 0, 32, 0, 8}, odd = {8, 4, clean ? 8 : 7, 32, 0, 8};
+    const cls_rect even = {8, 4, 0, 32, 0, 8, 0, 0, 0},
+                   odd = {8, 4, clean ? 8 : 7, 32, 0, 8, 0, 0, 0};
     OK(cls_copy_rect_h2d_async(w.x, w.words, &even, w.a));
     OK(cls_copy_rect_h2d_async(w.x, w.words, &odd, w.b));
 }
 
 static void rect_on_the_device(bool clean) {
-    const cls_rect rect = {4, 4, 0, 16, 32, 16};
+    const cls_rect rect = {4, 4, 0, 16, 32, 16, 0, 0, 0};
     OK(cls_copy_rect_d2d_async(w.y, w.x, &rect, w.a));
     fill(w.x, clean ? 36 : 35, 12, w.b);
     fill(w.y, 4, 12, w.b);
 }
 
+/* Every other row of 8 bytes of slices of 32; the rows of the second stream lie between. */
+static void interleaved_slices(bool clean) {
+    const cls_rect even = {8, 2, 0, 16, 0, 8, 3, 40, 0};
+    const cls_rect odd = {8, 2, clean ? 8 : 7, 16, 0, 8, 3, 40, 0};
+    OK(cls_copy_rect_h2d_async(w.x, w.words, &even, w.a));
+    OK(cls_copy_rect_h2d_async(w.x, w.words, &odd, w.b));
+}
+
+/* Slices within one buffer, which a kernel of the library copies. */
+static void slices_by_kernel(bool clean) {
+    const cls_rect rect = {8, 2, 0, 16, 128, 16, 3, 40, 40};
+    OK(cls_copy_rect_d2d_async(w.x, w.x, &rect, w.a));
+    fill(w.x, 8, 8, w.b);
+    fill(w.x, clean ? 24 : 23, 16, w.b);
+}
+
+static void slices_filled(bool clean) {
+    const cls_rect rect = {8, 2, 0, 16, 0, 0, 3, 40, 0};
+    OK(cls_fill_rect_async(w.x, &rect, w.words, 4, w.a));
+    fill(w.x, clean ? 104 : 103, 12, w.b);
+}
+
 static void rect_to_the_host(bool clean) {
-    const cls_rect rect = {4, 4, 0, 16, 0, 16};
+    const cls_rect rect = {4, 4, 0, 16, 0, 16, 0, 0, 0};
     OK(cls_copy_rect_d2h_async(w.more, w.x, &rect, w.a));
     OK(cls_check_host_access((char *)w.more + (clean ? 4 : 3), 12, CLS_ACCESS_READ));
 }
@@ -126,6 +149,9 @@ static const struct CMUnitTest tests[] = {
     PAIR("parts that touch", parts_that_touch, false, {"byte 16 of a buffer of 256"}),
     PAIR("interleaved columns", interleaved_columns, false, {"copy_rect_h2d", "byte 7"}),
     PAIR("rect on the device", rect_on_the_device, false, {"copy_rect_d2d", "reads", "byte 35"}),
+    PAIR("interleaved slices", interleaved_slices, false, {"copy_rect_h2d", "byte 7"}),
+    PAIR("slices by a kernel", slices_by_kernel, false, {"copy_rect", "byte 23"}),
+    PAIR("slices filled", slices_filled, false, {"fill_rect", "byte 103"}),
     PAIR("rect to the host", rect_to_the_host, false,
          {"copy_rect_d2h", "the host reads 1 byte of"}),
     PAIR("fill and fill", fill_and_fill, false, {"fill", "bytes 8 to 15"}),

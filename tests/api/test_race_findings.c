@@ -19,7 +19,7 @@ static void test_what_was_done_before_does_not_hide_a_race(void **state) {
 }
 
 static void test_many_bytes_of_two_commands_are_one_finding(void **state) {
-    const cls_rect rect = {4, 8, 0, 16, 0, 16};
+    const cls_rect rect = {4, 8, 0, 16, 0, 16, 0, 0, 0};
     (void)state;
     world_begin();
     OK(cls_copy_rect_h2d_async(w.x, w.words, &rect, w.a));

@@ -59,7 +59,8 @@ static void behind_a_kernel(bool clean) {
 }
 
 static void rows_behind_a_kernel(bool clean) {
-    const cls_rect rect = {4, WORDS / 2, 0, 4, 4, 8}; /* every other word, from the second on */
+    const cls_rect rect = {4, WORDS / 2, 0, 4, 4,
+                           8, 0,         0, 0}; /* every other word, from the second on */
     for (double ms = 100; ms < 5000; ms *= 2) {
         OK(rig_step(w.a, w.y, 0, 1, 1, ms));
         OK(cls_copy_rect_h2d_async(big.buffer, big.words, &rect, w.a));

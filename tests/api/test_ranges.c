@@ -67,16 +67,16 @@ static void test_rectangles_past_the_end_are_refused(void **state) {
         cls_rect rect;
         cls_status status;
     } bad[] = {
-        {{32, 33, 0, 32, 0, 32}, CLS_ERROR_OUT_OF_RANGE},
-        {{32, 2, BYTES - 63, 32, 0, 32}, CLS_ERROR_OUT_OF_RANGE},
-        {{32, 2, 0, 32, BYTES - 63, 32}, CLS_ERROR_OUT_OF_RANGE},
-        {{32, 3, 0, 500, 0, 32}, CLS_ERROR_OUT_OF_RANGE},
-        {{4, 2, 0, SIZE_MAX, 0, 4}, CLS_ERROR_OUT_OF_RANGE},
-        {{4, SIZE_MAX, 0, 4, 0, 4}, CLS_ERROR_OUT_OF_RANGE},
-        {{4, SIZE_MAX / 4 + 2, 0, 4, 0, 4}, CLS_ERROR_OUT_OF_RANGE},
-        {{4, 1, SIZE_MAX, 4, 0, 4}, CLS_ERROR_OUT_OF_RANGE},
-        {{8, 2, 0, 7, 0, 8}, CLS_ERROR_INVALID_VALUE},
-        {{8, 2, 0, 8, 0, 7}, CLS_ERROR_INVALID_VALUE},
+        {{32, 33, 0, 32, 0, 32, 0, 0, 0}, CLS_ERROR_OUT_OF_RANGE},
+        {{32, 2, BYTES - 63, 32, 0, 32, 0, 0, 0}, CLS_ERROR_OUT_OF_RANGE},
+        {{32, 2, 0, 32, BYTES - 63, 32, 0, 0, 0}, CLS_ERROR_OUT_OF_RANGE},
+        {{32, 3, 0, 500, 0, 32, 0, 0, 0}, CLS_ERROR_OUT_OF_RANGE},
+        {{4, 2, 0, SIZE_MAX, 0, 4, 0, 0, 0}, CLS_ERROR_OUT_OF_RANGE},
+        {{4, SIZE_MAX, 0, 4, 0, 4, 0, 0, 0}, CLS_ERROR_OUT_OF_RANGE},
+        {{4, SIZE_MAX / 4 + 2, 0, 4, 0, 4, 0, 0, 0}, CLS_ERROR_OUT_OF_RANGE},
+        {{4, 1, SIZE_MAX, 4, 0, 4, 0, 0, 0}, CLS_ERROR_OUT_OF_RANGE},
+        {{8, 2, 0, 7, 0, 8, 0, 0, 0}, CLS_ERROR_INVALID_VALUE},
+        {{8, 2, 0, 8, 0, 7, 0, 0, 0}, CLS_ERROR_INVALID_VALUE},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         EXPECT(bad[i].status,
@@ -90,7 +90,7 @@ static void test_overlap_in_one_buffer_is_refused(void **state) {
     OK(cls_copy_d2d(stock.a, 4, stock.a, 0, 4, stock.stream));
     OK(cls_copy_d2d(stock.a, 0, stock.a, 4, 4, stock.stream));
     OK(cls_copy_d2d(stock.a, 4, stock.a, 4, 0, stock.stream));
-    cls_rect rect = {8, 4, 4, 64, 0, 64};
+    cls_rect rect = {8, 4, 4, 64, 0, 64, 0, 0, 0};
     EXPECT(CLS_ERROR_OVERLAP, cls_copy_rect_d2d(stock.a, stock.a, &rect, stock.stream));
     cls_buffer alias;
     cl_mem memory;
@@ -143,8 +143,8 @@ static void test_nothing_to_do_is_no_command(void **state) {
     OK(cls_stream_synchronize(stock.stream));
     OK(cls_profiler_create(NULL, &profiler));
     OK(cls_profiler_start(profiler));
-    const cls_rect flat = {0, 4, 0, 4, 0, 4}, empty = {4, 0, 0, 4, 0, 4};
-    const cls_rect same = {8, 4, 16, 64, 16, 64}, row = {8, 1, 16, 64, 16, 32};
+    const cls_rect flat = {0, 4, 0, 4, 0, 4, 0, 0, 0}, empty = {4, 0, 0, 4, 0, 4, 0, 0, 0};
+    const cls_rect same = {8, 4, 16, 64, 16, 64, 0, 0, 0}, row = {8, 1, 16, 64, 16, 32, 0, 0, 0};
     const cls_rect *const nothing[] = {&flat, &empty, &same, &row};
     OK(cls_copy_d2d(stock.a, 0, stock.b, 8, 0, stock.stream));
     OK(cls_copy_d2d(stock.a, 8, stock.a, 8, 16, stock.stream));
@@ -157,7 +157,7 @@ static void test_nothing_to_do_is_no_command(void **state) {
         OK(cls_copy_rect_h2d(stock.a, NULL, nothing[i], stock.stream));
         OK(cls_copy_rect_d2h(NULL, stock.a, nothing[i], stock.stream));
     }
-    const cls_rect past = {0, 4, BYTES + 1, 4, 0, 4}, narrow = {4, 0, 0, 3, 0, 4};
+    const cls_rect past = {0, 4, BYTES + 1, 4, 0, 4, 0, 0, 0}, narrow = {4, 0, 0, 3, 0, 4, 0, 0, 0};
     EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_copy_rect_d2d(stock.a, stock.b, &past, stock.stream));
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_copy_rect_d2d(stock.a, stock.b, &narrow, stock.stream));
     EXPECT(CLS_ERROR_OUT_OF_RANGE,

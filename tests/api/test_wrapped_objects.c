@@ -97,7 +97,7 @@ static void nothing(const struct wrapped *w) { (void)w; }
 
 static void copies(const struct wrapped *w) {
     static float host[N * N];
-    const cls_rect rect = {0, N, 0, N, N, N};
+    const cls_rect rect = {0, N, 0, N, N, N, 0, 0, 0};
     void *pinned;
     OK(cls_copy_d2d_async(w->out, 0, w->in, 0, BYTES, w->stream));
     OK(cls_copy_rect_d2d_async(w->out, w->in, &rect, w->stream));

@@ -21,6 +21,7 @@ run() {
 }
 
 run ../api/test_copies 'test_rectangles*'
+run ../api/test_slices 'test_within*'
 run test_cast 'cast_*_u8'
 run test_cast 'where_*_f32'
 run test_unary 's*_f32'

@@ -90,7 +90,7 @@ static void bad_task(const struct arg *arg, unsigned slot, struct bad_list *list
 
 /* --- rectangles and launches --- */
 
-static const cls_rect good_rectangle = {8, 4, 0, 16, 0, 16};
+static const cls_rect good_rectangle = {8, 4, 0, 16, 0, 16, 0, 0, 0};
 
 static union value good_rect(const struct arg *arg, unsigned slot) {
     (void)arg;
@@ -98,25 +98,32 @@ static union value good_rect(const struct arg *arg, unsigned slot) {
     return of_pointer(&good_rectangle);
 }
 
-/* The rectangle reaches past both sides, as the host's side has no end that the library knows. */
+/* The rectangle reaches past both sides; host memory has no end that the library knows but that of all addresses. */
 static void bad_rect(const struct arg *arg, unsigned slot, struct bad_list *list) {
     enum { END = BUFFER_BYTES };
     static const cls_rect far[] = {
-        {32, 33, 0, 32, 0, 32},
-        {32, 2, END - 63, 32, END - 63, 32},
-        {32, 3, 0, 500, 0, 500},
-        {4, 2, 0, SIZE_MAX, 0, SIZE_MAX},
-        {4, SIZE_MAX, 0, 4, 0, 4},
-        {4, SIZE_MAX / 4 + 2, 0, 4, 0, 4},
-        {4, 1, SIZE_MAX, 4, SIZE_MAX, 4},
-        {SIZE_MAX, 1, 0, SIZE_MAX, 0, SIZE_MAX},
-        {SIZE_MAX / 2, SIZE_MAX / 2, 0, SIZE_MAX / 2, 0, SIZE_MAX / 2},
+        {32, 33, 0, 32, 0, 32, 0, 0, 0},
+        {32, 2, END - 63, 32, END - 63, 32, 0, 0, 0},
+        {32, 3, 0, 500, 0, 500, 0, 0, 0},
     };
-    static const cls_rect narrow[] = {
-        {8, 2, 0, 7, 0, 8}, {8, 2, 0, 8, 0, 7}, {8, 1, 0, 0, 0, 0}, {8, 4, 0, 0, 0, 16}};
+    static const cls_rect endless[] = {
+        {4, 2, 0, SIZE_MAX, 0, SIZE_MAX, 0, 0, 0},
+        {4, SIZE_MAX, 0, 4, 0, 4, 0, 0, 0},
+        {4, SIZE_MAX / 4 + 2, 0, 4, 0, 4, 0, 0, 0},
+        {4, 1, SIZE_MAX, 4, SIZE_MAX, 4, 0, 0, 0},
+        {SIZE_MAX, 1, 0, SIZE_MAX, 0, SIZE_MAX, 0, 0, 0},
+        {SIZE_MAX / 2, SIZE_MAX / 2, 0, SIZE_MAX / 2, 0, SIZE_MAX / 2, 0, 0, 0},
+        {4, 2, 0, 8, 0, 8, SIZE_MAX, 0, 0},
+        {4, 2, 0, 8, 0, 8, 2, SIZE_MAX, SIZE_MAX},
+    };
+    static const cls_rect narrow[] = {{8, 2, 0, 7, 0, 8, 0, 0, 0},  {8, 2, 0, 8, 0, 7, 0, 0, 0},
+                                      {8, 1, 0, 0, 0, 0, 0, 0, 0},  {8, 4, 0, 0, 0, 16, 0, 0, 0},
+                                      {8, 2, 0, 8, 0, 8, 2, 15, 0}, {8, 2, 0, 8, 0, 8, 2, 0, 15}};
     bad_pointer(arg, slot, list);
-    for (size_t i = 0; i < COUNT_OF(far); i++)
+    for (size_t i = 0; i < COUNT_OF(far) && !has_flag(arg, "host"); i++)
         add_bad(list, "a rectangle past the end", CLS_ERROR_OUT_OF_RANGE, of_pointer(&far[i]));
+    for (size_t i = 0; i < COUNT_OF(endless); i++)
+        add_bad(list, "a rectangle without end", CLS_ERROR_OUT_OF_RANGE, of_pointer(&endless[i]));
     for (size_t i = 0; i < COUNT_OF(narrow); i++)
         add_bad(list, "a pitch below the width", CLS_ERROR_INVALID_VALUE, of_pointer(&narrow[i]));
 }

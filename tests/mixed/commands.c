@@ -178,7 +178,7 @@ static void read_rect(struct player *player, struct lane *lane) {
 static void copy_rect(struct player *player, struct lane *lane) {
     unsigned width = 1 + draw(player, ROW), height = 1 + draw(player, CELLS / ROW / 2);
     unsigned from = draw(player, ROW - width + 1), to = CELLS / 2 + draw(player, ROW - width + 1);
-    const cls_rect rect = {width * 4, height, to * 4, ROW * 4, from * 4, ROW * 4};
+    const cls_rect rect = {width * 4, height, to * 4, ROW * 4, from * 4, ROW * 4, 0, 0, 0};
     taken(player, lane, cls_copy_rect_d2d_async(lane->cells, lane->cells, &rect, lane->stream),
           "rect_d2d");
     for (unsigned row = 0; row < height; row++)

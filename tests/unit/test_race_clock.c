@@ -112,8 +112,12 @@ static uint32_t number(uint32_t below) {
 }
 
 static struct byte_span any_span(void) {
-    struct byte_span span = {number(20), 1 + number(8), 0, 1 + number(4)};
+    struct byte_span span = {.start = number(12),
+                             .width = 1 + number(5),
+                             .height = 1 + number(3),
+                             .depth = 1 + number(2)};
     span.pitch = span.width + number(3);
+    span.slice = span.height * span.pitch + number(3);
     return span;
 }
 
@@ -148,8 +152,10 @@ static void test_shadows_find_what_bytes_find(void **state) {
         memcpy(model.after, clocks[s], sizeof model.after);
         memset(model.found, 0, sizeof model.found);
         assert_true(race_shadow_touch(&shadow, &span, &access, &rules));
-        for (size_t row = 0; row < span.height; row++)
-            memset(&model.covers[model.count][span.start + row * span.pitch], 1, span.width);
+        for (size_t row = 0; row < span.height * span.depth; row++) {
+            const size_t at = row / span.height * span.slice + row % span.height * span.pitch;
+            memset(&model.covers[model.count][span.start + at], 1, span.width);
+        }
         for (size_t byte = 0; byte < BYTES; byte++) {
             bool races = model.covers[model.count][byte] && races_at(&model, &access, byte);
             assert_int_equal(model.found[byte], races);

@@ -59,10 +59,45 @@ static void test_many_rows_at_once(void **state) {
     assert_false(rows_overlap(&huge, &beside));
 }
 
+static struct slices some_slices(void) {
+    struct slices slices = {some_rows(3, 12), 0, 1 + (unsigned)rand() % 6};
+    slices.first.count = 1 + (unsigned)rand() % 4;
+    slices.pitch = slices.first.count * slices.first.pitch + (unsigned)rand() % 60;
+    return slices;
+}
+
+static bool slices_compared_one_by_one(const struct slices *a, const struct slices *b) {
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t k = 0; k < b->count; k++) {
+            struct rows x = a->first, y = b->first;
+            x.start += i * a->pitch;
+            y.start += k * b->pitch;
+            if (compared_one_by_one(&x, &y))
+                return true;
+        }
+    return false;
+}
+
+static void test_slices_exactly(void **state) {
+    unsigned overlaps = 0;
+    (void)state;
+    for (unsigned i = 0; i < 100000; i++) {
+        struct slices a = some_slices(), b = some_slices();
+        if (i % 3)
+            b.pitch = a.pitch > b.pitch ? a.pitch : b.pitch;
+        const bool expected = slices_compared_one_by_one(&a, &b);
+        overlaps += expected;
+        assert_int_equal(slices_overlap(&a, &b), expected);
+        assert_int_equal(slices_overlap(&b, &a), expected);
+    }
+    assert_in_range(overlaps, 20000, 80000);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_ones_exactly),
         cmocka_unit_test(test_many_rows_at_once),
+        cmocka_unit_test(test_slices_exactly),
     };
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }

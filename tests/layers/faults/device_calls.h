@@ -139,12 +139,16 @@ static cl_int CL_API_CALL device_copy_rows(cl_command_queue queue, cl_mem from, 
     if (!device_is_discrete && !getenv("CLS_FAULT_PLATFORM"))
         return device_next_copy_rect(queue, from, to, from_origin, to_origin, region, from_pitch,
                                      from_slice, to_pitch, to_slice, count, waits, event);
-    cl_event *rows = malloc(region[1] * sizeof *rows);
+    const size_t n_rows = region[1] * region[2];
+    cl_event *rows = malloc(n_rows * sizeof *rows);
     cl_int code = rows ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     cl_uint n = 0;
-    for (; n < region[1] && !code; n += !code) {
-        size_t at = from_origin[0] + (from_origin[1] + n) * from_pitch;
-        size_t to_at = to_origin[0] + (to_origin[1] + n) * to_pitch;
+    for (; n < n_rows && !code; n += !code) {
+        const size_t slice = n / region[1], row = n % region[1];
+        const size_t at = from_origin[0] + (from_origin[1] + row) * from_pitch +
+                          (from_origin[2] + slice) * from_slice;
+        const size_t to_at =
+            to_origin[0] + (to_origin[1] + row) * to_pitch + (to_origin[2] + slice) * to_slice;
         code =
             next.clEnqueueCopyBuffer(queue, from, to, at, to_at, region[0], count, waits, &rows[n]);
     }

@@ -54,7 +54,7 @@ fi
 check 'what its full memory kept from being measured is measured by the next program' "$(full)"
 check 'it is seen as what it plays' "$(choices)"
 programs='test_async test_copies test_events test_host_buffer test_host_functions test_order test_query
-    test_race_stores'
+    test_race_stores test_slices'
 [ "${TEST_EFFORT:-}" != long ] || programs="$programs test_managed test_memory test_mempool_threads test_threads
     test_batch test_batch_streams test_batch_values"
 for program in $programs; do

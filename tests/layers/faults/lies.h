@@ -12,7 +12,7 @@
  *   local_arguments       barriers do nothing, so that work-items do not see each other's local memory
  *   odd_copies            copies leave the last bytes out, beyond a multiple of 4
  *   odd_fills             fills begin at a multiple of 4
- *   rectangles            copies of rectangles leave the last row out
+ *   rectangles            copies of rectangles leave the last slice out, of one slice the last row
  *   padded_rows           rectangles in host memory are taken to be without padding
  *   sub_buffer_arguments  a kernel sees a sub-buffer at the start of its buffer
  *   sub_buffer_copies     so do reads, writes, fills and copies

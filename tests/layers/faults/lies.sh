@@ -58,7 +58,7 @@ for lie in transfers queue_order; do
     check "$lie: the probes find it" "$(verdicts $lie)"
     check "$lie: the device is refused with the reason" "$(refusal $lie)"
 done
-copies='test_copies test_memory'
+copies='test_copies test_slices test_memory'
 waits='test_order test_events test_interop'
 more="test_async test_batch test_kernels test_managed test_mempool test_pipeline_run test_profiler"
 while read -r lie programs; do
@@ -74,11 +74,11 @@ arguments_set_again test_kernels test_batch
 local_arguments test_kernels
 odd_copies $copies
 odd_fills $copies
-rectangles test_copies
-padded_rows test_copies
+rectangles test_copies test_slices
+padded_rows test_copies test_slices
 sub_buffer_arguments test_mempool test_buffer_parts test_host_buffer
 sub_buffer_copies test_mempool
-sub_buffer_rectangles test_copies
+sub_buffer_rectangles test_copies test_slices
 mapped_memory test_host_buffer
 shared_memory test_managed
 END

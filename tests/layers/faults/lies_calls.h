@@ -45,8 +45,10 @@ static cl_int CL_API_CALL lie_clEnqueueCopyBufferRect(
     cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
     const size_t *to_origin, const size_t *region, size_t from_pitch, size_t from_slice,
     size_t to_pitch, size_t to_slice, cl_uint count, const cl_event *waits, cl_event *event) {
-    const size_t rows = lies_about("rectangles") && region[1] > 1 ? region[1] - 1 : region[1];
-    const size_t copied[3] = {region[0], rows, region[2]};
+    const unsigned last = region[2] > 1 ? 2 : 1;
+    size_t copied[3] = {region[0], region[1], region[2]};
+    if (lies_about("rectangles") && copied[last] > 1)
+        copied[last]--;
     return told.clEnqueueCopyBufferRect(queue, lie_memory(from, "sub_buffer_rectangles"),
                                         lie_memory(to, "sub_buffer_rectangles"), from_origin,
                                         to_origin, copied, from_pitch, from_slice, to_pitch,

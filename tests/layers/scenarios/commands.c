@@ -47,11 +47,40 @@ static void copies(struct run *run) {
     world_close(run, &world);
 }
 
+/* Four slices of 64 bytes, of rows of 16; every other word pair stays. */
+static void slices(struct run *run) {
+    struct world world;
+    const cls_rect rect = {8, 2, 0, 16, 0, 16, 3, 64, 64};
+    /* No driver copies that: slices that are no number of rows apart. */
+    const cls_rect odd = {8, 2, 0, 16, 0, 16, 3, 60, 60};
+    const cls_rect filled = {4, 2, 0, 16, 0, 0, 2, 64, 0};
+    const uint32_t pattern = 0x01020304;
+    if (world_open(run, &world, 1)) {
+        cls_stream stream = world.streams[0];
+        if (upload(run, &world, world.b, stream) &&
+            ok(run, cls_copy_rect_h2d_async(world.a, world.area->in, &rect, stream)) &&
+            ok(run, cls_copy_rect_h2d_async(world.a, world.area->in, &odd, stream)) &&
+            ok(run, cls_copy_rect_d2d_async(world.b, world.a, &rect, stream)) &&
+            ok(run, cls_copy_rect_d2d_async(world.b, world.a, &odd, stream)) &&
+            ok(run, cls_fill_rect_async(world.b, &filled, &pattern, 4, stream)) &&
+            ok(run, cls_copy_rect_d2h_async(world.area->out, world.b, &rect, stream)) &&
+            ok(run, cls_copy_rect_d2h_async(world.area->out, world.b, &odd, stream)) &&
+            synchronize(run, stream))
+            expect(run,
+                   world.area->out[37] == world.area->in[37] &&
+                       world.area->out[30] == world.area->in[30] &&
+                       world.area->out[20] == pattern && world.area->out[5] == world.area->in[5] &&
+                       world.area->out[2] == 0xdeadbeef,
+                   "the slices");
+    }
+    world_close(run, &world);
+}
+
 static void rectangles(struct run *run) {
     struct world world;
-    const cls_rect rect = {16, 8, 0, 32, 0, 32}; /* half of each row of 32 bytes */
+    const cls_rect rect = {16, 8, 0, 32, 0, 32, 0, 0, 0}; /* half of each row of 32 bytes */
     /* No driver copies that: rows of two pitches within one buffer. */
-    const cls_rect within = {8, 4, 128, 32, 0, 16};
+    const cls_rect within = {8, 4, 128, 32, 0, 16, 0, 0, 0};
     const uint32_t zero = 0;
     if (world_open(run, &world, 1)) {
         cls_stream stream = world.streams[0];
@@ -77,8 +106,9 @@ enum { LARGE = 80 << 10 };
 static unsigned char large_in[LARGE], large_out[LARGE];
 
 static bool large_round(struct run *run, cls_buffer large, bool by_rows, cls_stream stream) {
-    const cls_rect up = {LARGE / 2, 2, 0, LARGE, 0, LARGE / 2}; /* gaps in the buffer only */
-    const cls_rect down = {LARGE / 2, 2, 0, LARGE / 2, 0, LARGE};
+    const cls_rect up = {LARGE / 2, 2, 0, LARGE, 0,
+                         LARGE / 2, 0, 0, 0}; /* gaps in the buffer only */
+    const cls_rect down = {LARGE / 2, 2, 0, LARGE / 2, 0, LARGE, 0, 0, 0};
     memset(large_in, 0x5a, LARGE);
     memset(large_out, 0, LARGE);
     bool good = by_rows ? ok(run, cls_copy_rect_h2d_async(large, large_in, &up, stream)) &&
@@ -327,6 +357,7 @@ const struct scenario scenarios[] = {
     {"create_and_destroy", create_and_destroy},
     {"copies", copies},
     {"rectangles", rectangles},
+    {"slices", slices},
     {"large_copies", large_copies},
     {"fill_and_prefetch", fill_and_prefetch},
     {"user_kernel", user_kernel},
