@@ -90,7 +90,7 @@ static void bad_task(const struct arg *arg, unsigned slot, struct bad_list *list
 
 /* --- rectangles and launches --- */
 
-static const cls_rect good_rectangle = {8, 4, 0, 16, 0, 16, 0, 0, 0};
+static const cls_rect good_rectangle = {16, 4, 0, 32, 0, 32, 0, 0, 0};
 
 static union value good_rect(const struct arg *arg, unsigned slot) {
     (void)arg;
