@@ -23,6 +23,7 @@
 /* More memory. */
 #include <clstream/managed.h> /* unified memory: one allocation for host and device */
 #include <clstream/mempool.h> /* stream-ordered malloc and free, and pools of memory */
+#include <clstream/share.h>   /* one memory in several contexts */
 
 /* Operations on arrays and matrices, instead of one's own kernels. */
 #include <clstream/batch.h>  /* record a chain of operations, run it as few kernels */

@@ -20,7 +20,7 @@
  * error, and CLS_ERROR_WOULD_DEADLOCK inside a host function or callback.
  *
  * See also: mempool.h for memory that is allocated and freed in stream order, as cudaMallocAsync
- * does; managed.h for unified memory.
+ * does; managed.h for unified memory; share.h for buffers that several contexts use.
  */
 #ifndef CLSTREAM_BUFFER_H
 #define CLSTREAM_BUFFER_H
@@ -122,10 +122,12 @@ CLS_API cls_status cls_copy_d2h(void *dst, cls_buffer src, size_t src_offset, si
  *
  * The buffers may be of two contexts, of one device or of two. The copy is a command of `stream`,
  * which belongs to the context of one of them (NULL: of `dst`): it runs after the stream's earlier
- * work and before its later work. Order it with streams of the other context by events. Between
- * contexts the bytes go through pinned memory, on a thread of the library that starts once the
- * stream's earlier work is done. A cls_device_group (device_group.h) overlaps such copies with each
- * other and with computation.
+ * work and before its later work. Order it with streams of the other context by events. If the
+ * stream's context can use the other buffer because that is shareable (share.h), the driver copies,
+ * as within one context. Otherwise the bytes go through pinned memory, on a thread of the library
+ * that starts once the stream's earlier work is done. A cls_device_group (device_group.h) overlaps
+ * such copies with each other and with computation.
+ * @retval CLS_ERROR_OVERLAP       also of two handles of one shareable memory
  * @retval CLS_ERROR_WRONG_CONTEXT `stream` is of neither buffer's context
  */
 CLS_API cls_status cls_copy_d2d_async(cls_buffer dst, size_t dst_offset, cls_buffer src,

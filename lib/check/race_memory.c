@@ -6,7 +6,7 @@
 #include "check/race_host.h"
 #include "check/race_report.h"
 #include "check/race_state.h"
-#include "driver/memory.h"
+#include "driver/shareable.h"
 #include "memory/buffer.h"
 
 /* MAX_SEGMENTS: a buffer in more pieces with different accesses, none settled, is forgotten. MAX_PAIRS: most
@@ -172,7 +172,7 @@ void race_forget_bytes(cl_mem root, size_t start, size_t end) {
 
 void race_forget_memory(const struct device *device, cl_mem memory) {
     struct memory_place place;
-    memory_find(device, memory, &place);
+    memory_identify(device, memory, &place);
     bool whole = place.root == memory;
     size_t start = whole ? 0 : place.origin, end = whole ? SIZE_MAX : start + place.bytes;
     race_lock();

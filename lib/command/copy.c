@@ -4,6 +4,7 @@
 #include "command/by_kernel.h"
 #include "command/copy_call.h"
 #include "memory/peer.h"
+#include "memory/share.h"
 #include "memory/staging.h"
 #include "stream/context.h"
 #include "stream/touch.h"
@@ -99,20 +100,22 @@ cls_status copy_call_read_kept(struct stream *stream, struct buffer *src, size_t
     return status || !bytes ? copy_call_end(&t, status) : copy_call_submit(&t, false);
 }
 
-/* How a copy gets from one buffer to the other: by a command of the driver where both are of one cl_context and that
- * can be trusted. */
+/* How a copy gets from one buffer to the other: by a command of the driver where its cl_context reaches both, and it can
+ * be trusted. */
 static void choose_path(struct copy_call *t, bool trusted, size_t dst_offset,
                         struct range_1d range) {
+    struct copy_end to, from;
     t->command.bytes = range.bytes;
-    if (t->to->context->cl != t->from->context->cl || !trusted) {
+    if (!trusted || !copy_call_reach(t, t->to, &to) || !copy_call_reach(t, t->from, &from)) {
         t->command.type = &type_peer_copy;
         t->command.u.peer =
             (struct peer_arguments){t->to, t->from, rect_1d(dst_offset, range.offset, range.bytes)};
         return;
     }
+    range.offset += from.origin;
     t->command.type = &type_copy;
     t->command.u.copy = (struct copy_arguments){
-        .to = t->to->memory, .to_offset = dst_offset, .from = t->from->memory, .range = range};
+        .to = to.memory, .to_offset = dst_offset + to.origin, .from = from.memory, .range = range};
 }
 
 static cls_status d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t src_offset,
@@ -124,9 +127,11 @@ static cls_status d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t 
     status = copy_check_range(t.to, dst_offset, bytes);
     if (!status)
         status = copy_check_range(t.from, src_offset, bytes);
-    size_t apart = dst_offset > src_offset ? dst_offset - src_offset : src_offset - dst_offset;
-    const bool is_onto_itself = t.to->memory == t.from->memory && !apart;
-    if (!status && t.to->memory == t.from->memory && apart && apart < bytes)
+    size_t apart;
+    const bool is_same = share_is_same(t.to, t.from, &apart);
+    apart += src_offset - dst_offset;
+    const bool is_onto_itself = is_same && !apart;
+    if (!status && is_same && apart && (apart < bytes || -apart < bytes))
         status = error_set(CLS_ERROR_OVERLAP, "source and destination overlap in one buffer");
     if (status)
         return copy_call_end(&t, status);

@@ -2,6 +2,7 @@
 #include "command/copy_call.h"
 
 #include "base/range.h"
+#include "memory/share.h"
 #include "stream/context.h"
 #include "stream/touch.h"
 
@@ -33,6 +34,15 @@ static cls_status take_stream(struct copy_call *call, cls_stream stream) {
     if (!status)
         status = check_contexts(call);
     return status ? copy_call_end(call, status) : CLS_SUCCESS;
+}
+
+bool copy_call_reach(const struct copy_call *call, const struct buffer *buffer,
+                     struct copy_end *out) {
+    struct context *context = call->stream->context;
+    if (buffer->context->cl != context->cl)
+        return share_reach(buffer, context, &out->memory, &out->origin);
+    *out = (struct copy_end){buffer->memory, 0};
+    return true;
 }
 
 /* Sets up a call that holds nothing yet; the command's type and arguments are the caller's to fill in. */

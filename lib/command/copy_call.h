@@ -49,6 +49,15 @@ cls_status copy_call_prepare(struct copy_call *call, struct stream *stream, bool
 cls_status copy_call_read_kept(struct stream *stream, struct buffer *src, size_t offset, void *dst,
                                size_t bytes);
 
+/* A buffer as commands of the call's cl_context use it: a cl_mem, borrowed, and where the buffer begins in that. False:
+ * they cannot. */
+struct copy_end {
+    cl_mem memory;
+    size_t origin;
+};
+bool copy_call_reach(const struct copy_call *call, const struct buffer *buffer,
+                     struct copy_end *out);
+
 /* Releases what is held; returns `status`. */
 cls_status copy_call_end(struct copy_call *call, cls_status status);
 

@@ -8,6 +8,7 @@
 #include "command/rect.h"
 #include "driver/memory.h"
 #include "memory/peer.h"
+#include "memory/share.h"
 #include "memory/staging.h"
 #include "stream/context.h"
 #include "stream/touch.h"
@@ -108,10 +109,10 @@ static cls_status rect_d2h(void *dst, cls_buffer src, const cls_rect *given, cls
     return copy_call_submit(&t, blocking);
 }
 
-static bool is_part(const struct device *device, const struct buffer *buffer) {
+static bool is_part(const struct device *device, cl_mem memory) {
     struct memory_place place;
-    memory_find(device, buffer->memory, &place);
-    return place.root != buffer->memory;
+    memory_find(device, memory, &place);
+    return place.root != memory;
 }
 
 /* Whether the rectangle's rows begin in one row of the pitch and end in the next. */
@@ -126,21 +127,38 @@ static bool fits_one_buffer(const struct rect_3d *rect) {
            !is_split(&rect->dst, rect->width) && !is_split(&rect->src, rect->width);
 }
 
-static bool driver_can_copy(const struct copy_call *t, const struct rect_3d *rect) {
+static bool driver_can_copy(const struct copy_call *t, const struct rect_3d *rect,
+                            struct copy_end *to, struct copy_end *from) {
     const struct context *context = t->stream->context;
-    if (t->to->context->cl != t->from->context->cl ||
-        !caps_trusts(context->caps, TRUST_RECTANGLES) || !rect_is_cl(rect))
+    if (!caps_trusts(context->caps, TRUST_RECTANGLES) || !rect_is_cl(rect) ||
+        !copy_call_reach(t, t->to, to) || !copy_call_reach(t, t->from, from))
         return false;
-    if (t->to->memory == t->from->memory && !fits_one_buffer(rect))
+    if (to->memory == from->memory && !fits_one_buffer(rect))
         return false;
     return caps_trusts(context->caps, TRUST_SUB_BUFFER_RECTANGLES) ||
-           (!is_part(context->device, t->to) && !is_part(context->device, t->from));
+           (!is_part(context->device, to->memory) && !is_part(context->device, from->memory));
+}
+
+/* Of a rectangle within one memory. */
+static cls_status check_overlap(const struct copy_call *t, const struct rect_3d *rect, bool *same) {
+    struct rect_3d placed = *rect;
+    size_t apart;
+    *same = false;
+    if (!share_is_same(t->to, t->from, &apart))
+        return CLS_SUCCESS;
+    placed.dst.offset += t->to->origin;
+    placed.src.offset += t->from->origin;
+    *same = rect_is_onto_itself(&placed);
+    if (*same || !rect_overlaps(&placed))
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OVERLAP, "the rectangles overlap in one buffer");
 }
 
 static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *given, cls_stream stream,
                            bool blocking) {
     struct copy_call t;
     struct rect_3d rect;
+    struct copy_end to, from;
     bool done;
     cls_status status = rect_check_given(given);
     if (!status)
@@ -150,22 +168,23 @@ static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *given
     status = take(&t, given, &rect, &done);
     if (done)
         return status;
-    if (t.to->memory == t.from->memory && rect_is_onto_itself(&rect))
-        return copy_call_end(&t, CLS_SUCCESS);
-    if (t.to->memory == t.from->memory && rect_overlaps(&rect))
-        return copy_call_end(&t,
-                             error_set(CLS_ERROR_OVERLAP, "the rectangles overlap in one buffer"));
-    const bool by_driver = driver_can_copy(&t, &rect);
+    status = check_overlap(&t, &rect, &done);
+    if (status || done)
+        return copy_call_end(&t, status);
+    const bool by_driver = driver_can_copy(&t, &rect, &to, &from);
     if (!by_driver && t.to->context == t.from->context) {
         copy_call_end(&t, CLS_SUCCESS);
         return rect_by_kernel(dst, src, &rect, stream, blocking);
     }
     t.command.type = by_driver ? &type_copy_rect : &type_peer_copy_rect;
-    if (by_driver)
+    if (by_driver) {
+        rect.dst.offset += to.origin;
+        rect.src.offset += from.origin;
         t.command.u.rect =
-            (struct rect_arguments){.to = t.to->memory, .from = t.from->memory, .rect = rect};
-    else
+            (struct rect_arguments){.to = to.memory, .from = from.memory, .rect = rect};
+    } else {
         t.command.u.peer = (struct peer_arguments){t.to, t.from, rect};
+    }
     return copy_call_submit(&t, blocking);
 }
 

@@ -120,14 +120,18 @@ cls_status memory_adopt(const struct device *device, cl_context context, cl_mem 
                          type);
     if (owner != context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "the cl_mem is of another cl_context");
-    if (!driver_begin(device))
-        return driver_gone();
-    code = clRetainMemObject(memory);
-    driver_end(device);
-    status = driver_status(code, "clRetainMemObject");
+    status = memory_retain(device, memory);
     if (!status)
         *bytes = size;
     return status;
+}
+
+cls_status memory_retain(const struct device *device, cl_mem memory) {
+    if (!driver_begin(device))
+        return driver_gone();
+    const cl_int code = clRetainMemObject(memory);
+    driver_end(device);
+    return driver_status(code, "clRetainMemObject");
 }
 
 void memory_find(const struct device *device, cl_mem memory, struct memory_place *out) {

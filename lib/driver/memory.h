@@ -28,6 +28,7 @@ struct memory_place {
 };
 void memory_find(const struct device *device, cl_mem memory, struct memory_place *out);
 
+cls_status memory_retain(const struct device *device, cl_mem memory);
 void memory_release(const struct device *device, cl_mem memory);
 
 /* Pinned host memory: a driver buffer with CL_MEM_ALLOC_HOST_PTR that stays mapped. */

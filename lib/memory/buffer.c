@@ -4,20 +4,26 @@
 #include "base/error.h"
 #include "driver/memory.h"
 #include "memory/mempool.h"
+#include "memory/share.h"
 #include "stream/context.h"
 #include "stream/hooks.h"
 #include "stream/stream.h"
 
 static void buffer_finalize(struct object *object) {
     struct buffer *buffer = (struct buffer *)(void *)object;
-    if (race_on())
+    struct share *share =
+        buffer->share; /* counts, and tells the race checker, for all its buffers */
+    if (race_on() && !share)
         hooks.race.forget_memory(buffer->context->device, buffer->memory);
     if (buffer->host)
         managed_free(buffer);
     else
         memory_release(buffer->context->device, buffer->memory);
-    context_count_memory(buffer->context, -(int64_t)buffer->bytes);
+    if (!share)
+        context_count_memory(buffer->context, -(int64_t)buffer->bytes);
     context_put(buffer->context);
+    if (share)
+        share_put(share);
 }
 
 /* The last reference to a slot of a pool gives it back. */
@@ -72,16 +78,23 @@ cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, stru
     return CLS_SUCCESS;
 }
 
+cls_status buffer_check_most(const struct device *device, size_t bytes) {
+    if (bytes <= device->info.max_allocation)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
+                     "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
+                     (unsigned long long)device->info.max_allocation);
+}
+
 cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer **out) {
     const struct device *device = context->device;
     cl_mem memory;
     struct detail held;
-    if (bytes > device->info.max_allocation)
-        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
-                         "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
-                         (unsigned long long)device->info.max_allocation);
+    cls_status status = buffer_check_most(device, bytes);
+    if (status)
+        return status;
     error_save(&held);
-    cls_status status = memory_create(device, context->cl, bytes, &memory);
+    status = memory_create(device, context->cl, bytes, &memory);
     if (status == CLS_ERROR_OUT_OF_DEVICE_MEMORY && context_trim_mempools(context))
         status = memory_create(device, context->cl, bytes, &memory);
     if (error_restore(&held, status))

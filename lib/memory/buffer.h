@@ -14,6 +14,7 @@
 struct context;
 struct block;
 struct fence;
+struct share;
 
 /* Either a buffer with memory of its own, or a slot of a memory pool. A slot is reused by many allocations; the members
  * from `block` on belong to the pool. */
@@ -23,8 +24,10 @@ struct buffer {
     cl_mem memory;
     size_t bytes;                /* as requested */
     struct svm_owner *svm_owner; /* of coarse-grained unified memory; NULL for all other buffers */
-    void *host;        /* host address of unified or pinned memory; NULL: of other memory */
-    const char *owner; /* the kind of library object that owns it; NULL: the user does */
+    void *host;          /* host address of unified or pinned memory; NULL: of other memory */
+    const char *owner;   /* the kind of library object that owns it; NULL: the user does */
+    struct share *share; /* retained: the memory of a shareable buffer; NULL: of all others */
+    size_t origin;       /* of a shareable buffer in that memory */
 
     struct block *block; /* NULL: not a slot of a pool */
     size_t capacity;     /* bytes of the slot */
@@ -90,6 +93,9 @@ bool host_find_place(const void *memory, struct memory_place *out, size_t *offse
  * pass to it. */
 cls_status host_buffer_new(struct context *context, struct pinned *pinned, size_t origin,
                            struct buffer **out);
+
+/* CLS_ERROR_OUT_OF_DEVICE_MEMORY for more than the device allows in one buffer. */
+cls_status buffer_check_most(const struct device *device, size_t bytes);
 
 /* Checks the arguments of a call that gives memory, and reports what is wrong with them. */
 cls_status buffer_check_create(size_t bytes, const void *out, const char *call);

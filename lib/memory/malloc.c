@@ -97,12 +97,10 @@ cls_status stream_malloc(struct stream *stream, struct mempool *pool, size_t byt
         *out = slot;
         return CLS_SUCCESS;
     }
-    if (bytes > context->device->info.max_allocation)
-        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
-                         "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
-                         (unsigned long long)context->device->info.max_allocation);
     struct mempool *current = NULL;
-    cls_status status = pool ? CLS_SUCCESS : context_mempool(context, &current);
+    cls_status status = buffer_check_most(context->device, bytes);
+    if (!status && !pool)
+        status = context_mempool(context, &current);
     if (!status)
         status = malloc_elsewhere(stream, pool ? pool : current, bytes, handle, out);
     if (current)

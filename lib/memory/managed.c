@@ -76,10 +76,9 @@ static cls_status make(struct context *context, size_t bytes, cls_managed_kind k
 static cls_status allocate(struct context *context, size_t bytes, struct buffer **out) {
     const struct device *device = context->device;
     cls_managed_kind kind = kind_of(context);
-    if (bytes > device->info.max_allocation)
-        return error_set(CLS_ERROR_OUT_OF_DEVICE_MEMORY,
-                         "%zu bytes are more than the device allows in one buffer (%llu)", bytes,
-                         (unsigned long long)device->info.max_allocation);
+    cls_status status = buffer_check_most(device, bytes);
+    if (status)
+        return status;
     if (!caps_trusts(context->caps, TRUST_SHARED_MEMORY))
         return trust_refuse(device, TRUST_SHARED_MEMORY);
     if (kind == CLS_MANAGED_NONE)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "driver/memory.h"
+#include "driver/shareable.h"
 #include "stream/command.h"
 #include "stream/context.h"
 #include "stream/stream.h"
@@ -24,7 +24,7 @@ void touches_add_buffer(struct touches *touches, const struct device *device, cl
     struct touch *touch = byte_span_bytes(span) ? add(touches) : NULL;
     if (!touch)
         return;
-    memory_find(device, memory, &place);
+    memory_identify(device, memory, &place);
     *touch = (struct touch){.root = place.root,
                             .bytes = place.bytes,
                             .origin = place.origin,
@@ -87,7 +87,7 @@ void touch_fill(struct touches *touches, const struct device *device, const stru
 void touches_add_whole(struct touches *touches, const struct device *device, cl_mem memory,
                        bool write, bool possible) {
     struct memory_place place;
-    memory_find(device, memory, &place);
+    memory_identify(device, memory, &place);
     struct byte_span span = byte_span_1d(0, place.bytes);
     touches_add_buffer(touches, device, memory, &span, write, possible);
 }

@@ -6,6 +6,7 @@
 
 #include <clstream/managed.h>
 #include <clstream/mempool.h>
+#include <clstream/share.h>
 
 static cls_buffer wrap(cl_mem memory) {
     cls_buffer buffer = NULL;
@@ -23,6 +24,41 @@ static void one_memory_two_buffers(bool clean) {
     fill(same, 0, 4, w.b);
     OK(cls_context_synchronize(rig.context));
     OK(cls_buffer_destroy(same));
+}
+
+/* Handles of two contexts, and streams of these. */
+static void one_memory_two_contexts(bool clean) {
+    cls_context other;
+    cls_stream there;
+    cls_buffer near, far;
+    const cls_stream_config named = {.size = sizeof named, .name = "there"};
+    OK(cls_context_create(NULL, &other));
+    OK(cls_stream_create(other, &named, &there));
+    OK(cls_buffer_create_shareable(rig.context, BYTES, &near));
+    OK(cls_buffer_open(other, near, &far));
+    fill(near, 4, 4, w.a);
+    if (clean)
+        edge(w.a, there);
+    fill(far, 0, 8, there);
+    OK(cls_context_synchronize(rig.context));
+    OK(cls_context_synchronize(other));
+    OK(cls_buffer_destroy(near));
+    OK(cls_buffer_destroy(far));
+    OK(cls_stream_destroy(there));
+    OK(cls_context_destroy(other));
+}
+
+/* A destroyed handle takes none of the other's accesses with it; new memory begins without any. */
+static void one_memory_a_handle_destroyed(bool clean) {
+    cls_buffer near, again;
+    for (int i = 0; i < 3; i++) {
+        OK(cls_buffer_create_shareable(rig.context, BYTES, &near));
+        OK(cls_buffer_open(rig.context, near, &again));
+        fill(near, 0, 4, w.a);
+        OK(cls_buffer_destroy(near));
+        fill(again, clean ? 4 : 3, 4, w.b);
+        OK(cls_buffer_destroy(again));
+    }
 }
 
 static void parts_of_one_buffer(bool clean) {
@@ -144,6 +180,10 @@ static void test_prefetches_order_each_other(void **state) {
 static const struct CMUnitTest tests[] = {
     PAIR("one memory, two buffers", one_memory_two_buffers, false,
          {"bytes 0 to 3 of a buffer of 256"}),
+    PAIR("one memory, two contexts", one_memory_two_contexts, false,
+         {"bytes 4 to 7 of a buffer of 256", "stream 'there'"}),
+    PAIR("one memory, a handle destroyed", one_memory_a_handle_destroyed, false,
+         {"byte 3 of a buffer of 256"}),
     PAIR("parts of one buffer", parts_of_one_buffer, false, {"byte 1023 of a buffer of"}),
     PAIR("destroyed stream", destroyed_stream, false, {"stream 'gone'"}),
     PAIR("destroyed buffer", destroyed_buffer, false, {NULL}),

@@ -142,14 +142,16 @@ static cls_status step(const cls_buffered_step *given, cls_step_telemetry *out) 
 
 #define RESULTS(row)                                                                               \
     row(cls_device_info, cls_device_get_info(0, out)) row(                                         \
-        cls_stream_info, cls_stream_get_info(w.a, out)) row(cls_stream_counters,                   \
-                                                            cls_stream_get_counters(w.a, out))     \
-        row(cls_stream_memory, cls_stream_get_memory(w.a, out)) row(                               \
-            cls_mempool_config, cls_mempool_get_config(w.mempool, out))                            \
-            row(cls_mempool_statistics, cls_mempool_get_statistics(w.mempool, out)) row(           \
-                cls_timeline_info, cls_timeline_get_info(w.timeline, out))                         \
-                row(cls_task_info, cls_task_graph_get_info(w.graph, 0, out)) row(                  \
-                    cls_pool_info, cls_pool_get_info(w.pool, out))                                 \
+        cls_share_info, cls_context_can_share(NULL, NULL, out)) row(cls_stream_info,               \
+                                                                    cls_stream_get_info(w.a, out)) \
+        row(cls_stream_counters, cls_stream_get_counters(w.a, out)) row(                           \
+            cls_stream_memory, cls_stream_get_memory(w.a, out))                                    \
+            row(cls_mempool_config, cls_mempool_get_config(w.mempool, out)) row(                   \
+                cls_mempool_statistics, cls_mempool_get_statistics(w.mempool, out))                \
+                row(cls_timeline_info, cls_timeline_get_info(w.timeline, out)) row(                \
+                    cls_task_info,                                                                 \
+                    cls_task_graph_get_info(w.graph, 0, out)) row(cls_pool_info,                   \
+                                                                  cls_pool_get_info(w.pool, out))  \
                     row(cls_pool_advice, cls_pool_optimize(w.pool, out)) row(                      \
                         cls_value_info, cls_batch_get_value(w.batch, w.value, out))                \
                         row(cls_batch_statistics, cls_batch_get_statistics(w.batch, out)) row(     \

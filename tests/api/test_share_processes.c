@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* Shareable buffers in two processes, which send each other descriptors over a socket. */
+#define _GNU_SOURCE /* memfd_create */
+#include "../support/rig.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <clstream/share.h>
+
+extern char **environ;
+
+enum { WORDS = 2000, BYTES = WORDS * 4, REFUSED = 256 };
+
+/* --- messages, with a descriptor or without --- */
+
+enum request { IMPORT, EXPORT, READ, WRITE };
+
+struct message {
+    enum request request;
+    uint32_t index, value; /* of a word; an answer has a value, or a status */
+    uint64_t bytes;
+};
+
+static bool send_message(int socket, const struct message *message, int fd) {
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.room = {0}};
+    struct iovec data = {(void *)(uintptr_t)message, sizeof *message};
+    struct msghdr parcel = {.msg_iov = &data, .msg_iovlen = 1};
+    if (fd >= 0) {
+        parcel.msg_control = &control;
+        parcel.msg_controllen = sizeof control.room;
+        control.header = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    }
+    return sendmsg(socket, &parcel, MSG_NOSIGNAL) == (ssize_t)sizeof *message;
+}
+
+static bool receive_message(int socket, struct message *message, int *fd) {
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.room = {0}};
+    struct iovec data = {message, sizeof *message};
+    struct msghdr parcel = {.msg_iov = &data,
+                            .msg_iovlen = 1,
+                            .msg_control = &control,
+                            .msg_controllen = sizeof control.room};
+    if (recvmsg(socket, &parcel, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof *message)
+        return false;
+    *fd = -1;
+    if (CMSG_FIRSTHDR(&parcel))
+        memcpy(fd, CMSG_DATA(CMSG_FIRSTHDR(&parcel)), sizeof *fd);
+    return true;
+}
+
+/* --- the second process --- */
+
+static cls_status serve(const struct message *asked, cls_buffer *buffer, int *fd, uint32_t *value) {
+    const size_t at = 4 * asked->index;
+    cls_status status = CLS_SUCCESS;
+    *value = asked->value;
+    if (asked->request == IMPORT) {
+        status = cls_buffer_import(NULL, *fd, asked->bytes, buffer);
+        close(*fd);
+        *fd = -1;
+    } else if (asked->request == EXPORT) {
+        status = cls_buffer_create_shareable(NULL, asked->bytes, buffer);
+        if (!status)
+            status = cls_fill(*buffer, 0, asked->bytes, value, 4, NULL);
+        if (!status)
+            status = cls_buffer_export(*buffer, fd);
+    } else if (asked->request == READ) {
+        status = cls_copy_d2h(value, *buffer, at, 4, NULL);
+    } else {
+        status = cls_fill(*buffer, at, 4, value, 4, NULL);
+    }
+    return status;
+}
+
+static int run_second_process(int socket) {
+    struct message asked;
+    cls_buffer buffer = NULL;
+    int fd;
+    while (receive_message(socket, &asked, &fd)) {
+        struct message answer = asked;
+        const cls_status status = serve(&asked, &buffer, &fd, &answer.value);
+        if (status)
+            answer.value = REFUSED - (uint32_t)status;
+        if (!send_message(socket, &answer, fd))
+            return 1;
+        if (fd >= 0)
+            close(fd);
+    }
+    return buffer && cls_buffer_destroy(buffer) ? 1 : 0;
+}
+
+/* --- the first --- */
+
+static struct world {
+    pid_t second;
+    int socket;
+    cls_buffer buffer;
+    uint32_t in[WORDS], out[WORDS];
+} w;
+
+static bool shares;
+
+static int setup_all(void **state) {
+    cls_share_info info = CLS_SHARE_INFO_INIT;
+    if (rig_setup(state))
+        return -1;
+    OK(cls_context_can_share(rig.context, rig.context, &info));
+    shares = info.kind != CLS_SHARE_NONE;
+    return 0;
+}
+
+static void start_second(void) {
+    char program[4096] = "", option[] = "--second", number[16];
+    char *arguments[] = {program, option, number, NULL};
+    int ends[2];
+    assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    assert_int_equal(fcntl(ends[0], F_SETFD, FD_CLOEXEC), 0);
+    snprintf(number, sizeof number, "%d", ends[1]);
+    assert_int_equal(posix_spawn(&w.second, program, NULL, NULL, arguments, environ), 0);
+    close(ends[1]);
+    w.socket = ends[0];
+}
+
+static int setup(void **state) {
+    (void)state;
+    if (!shares)
+        return 0;
+    for (uint32_t i = 0; i < WORDS; i++)
+        w.in[i] = i * 2654435761u;
+    memset(w.out, 0, sizeof w.out);
+    OK(cls_buffer_create_shareable(rig.context, BYTES, &w.buffer));
+    OK(cls_copy_h2d(w.buffer, 0, w.in, BYTES, NULL));
+    start_second();
+    return 0;
+}
+
+/* The second process ends once nobody is left to ask it. */
+static void end_second(int wanted) {
+    int status = -1;
+    close(w.socket);
+    assert_int_equal(waitpid(w.second, &status, 0), w.second);
+    assert_int_equal(status, wanted);
+    w.second = 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    if (!shares)
+        return 0;
+    if (w.second)
+        end_second(0);
+    OK(cls_buffer_destroy(w.buffer));
+    return 0;
+}
+
+/* The answer's value; `fd` goes along and is closed here, or receives one. */
+static uint32_t ask(enum request request, uint32_t index, uint32_t value, uint64_t bytes, int *fd) {
+    const struct message asked = {request, index, value, bytes};
+    struct message answer = asked;
+    int received;
+    assert_true(send_message(w.socket, &asked, fd ? *fd : -1));
+    if (fd && *fd >= 0)
+        close(*fd);
+    assert_true(receive_message(w.socket, &answer, &received));
+    if (fd)
+        *fd = received;
+    return answer.value;
+}
+
+static uint32_t import_there(cls_buffer buffer, uint64_t bytes) {
+    int fd;
+    OK(cls_buffer_export(buffer, &fd));
+    return ask(IMPORT, 0, 0, bytes, &fd);
+}
+
+/* A test that starts a second process. */
+struct body {
+    void (*run)(void);
+};
+
+static void run_body(void **state) {
+    const struct body *body = *state;
+    if (!shares)
+        SKIP_BECAUSE("this device's memory cannot be shared");
+    body->run();
+}
+
+/* --- tests --- */
+
+static void test_processes_use_one_memory(void) {
+    assert_int_equal(import_there(w.buffer, BYTES), 0);
+    for (uint32_t i = 0; i < WORDS; i += 333)
+        assert_int_equal(ask(READ, i, 0, 0, NULL), w.in[i]);
+    ask(WRITE, 7, 77, 0, NULL);
+    assert_int_equal(rig_cell(w.buffer, 7), 77);
+    const uint32_t five = 5;
+    OK(cls_fill(w.buffer, 4 * 9, 4, &five, 4, NULL));
+    assert_int_equal(ask(READ, 9, 0, 0, NULL), 5);
+}
+
+static void test_an_opened_handle_is_exported_as_well(void) {
+    cls_context other;
+    cls_buffer opened;
+    OK(cls_context_create(NULL, &other));
+    OK(cls_buffer_open(other, w.buffer, &opened));
+    assert_int_equal(import_there(opened, BYTES), 0);
+    assert_int_equal(ask(READ, 3, 0, 0, NULL), w.in[3]);
+    OK(cls_buffer_destroy(opened));
+    OK(cls_context_destroy(other));
+}
+
+static void test_another_length_is_refused(void) {
+    const uint32_t refused = REFUSED - (uint32_t)CLS_ERROR_SIZE_MISMATCH;
+    assert_int_equal(import_there(w.buffer, BYTES - 4), refused);
+    assert_int_equal(import_there(w.buffer, BYTES + 4), refused);
+    assert_int_equal(import_there(w.buffer, UINT64_C(1) << 40), refused);
+    assert_int_equal(import_there(w.buffer, BYTES), 0);
+}
+
+static void test_the_importer_may_die(void) {
+    assert_int_equal(import_there(w.buffer, BYTES), 0);
+    ask(WRITE, 7, 77, 0, NULL);
+    kill(w.second, SIGKILL);
+    end_second(SIGKILL);
+    assert_int_equal(rig_cell(w.buffer, 7), 77);
+    assert_int_equal(rig_cell(w.buffer, WORDS - 1), w.in[WORDS - 1]);
+    const uint32_t five = 5;
+    OK(cls_fill(w.buffer, 0, BYTES, &five, 4, NULL));
+}
+
+static void test_the_exporter_may_die(void) {
+    cls_buffer imported;
+    int fd = -1;
+    assert_int_equal(ask(EXPORT, 0, 99, BYTES, &fd), 99);
+    assert_true(fd >= 0);
+    OK(cls_buffer_import(rig.context, fd, BYTES, &imported));
+    close(fd);
+    kill(w.second, SIGKILL);
+    end_second(SIGKILL);
+    assert_int_equal(rig_cell(imported, WORDS - 1), 99);
+    OK(cls_copy_d2d(imported, 0, w.buffer, 0, BYTES, NULL));
+    assert_int_equal(rig_cell(imported, WORDS - 1), w.in[WORDS - 1]);
+    OK(cls_buffer_destroy(imported));
+}
+
+static void test_imports_of_one_memory_are_one(void) {
+    cls_buffer imported, again, own;
+    int fd = -1, own_fd;
+    ask(EXPORT, 0, 99, BYTES, &fd);
+    OK(cls_buffer_import(rig.context, fd, BYTES, &imported));
+    OK(cls_buffer_import(rig.context, fd, BYTES, &again));
+    OK(cls_buffer_export(w.buffer, &own_fd));
+    OK(cls_buffer_import(rig.context, own_fd, BYTES, &own));
+    EXPECT(CLS_ERROR_OVERLAP, cls_copy_d2d_async(imported, 4, again, 0, 8, NULL));
+    EXPECT(CLS_ERROR_OVERLAP, cls_copy_d2d_async(own, 4, w.buffer, 0, 8, NULL));
+    EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_buffer_import(rig.context, fd, BYTES + 1, &again));
+    OK(cls_copy_d2d(own, 0, imported, 0, 8, NULL));
+    assert_int_equal(rig_cell(w.buffer, 1), 99);
+    OK(cls_buffer_destroy(imported));
+    OK(cls_copy_d2d(own, 8, again, 0, 8, NULL));
+    OK(cls_buffer_destroy(again));
+    OK(cls_buffer_destroy(own));
+    close(fd);
+    close(own_fd);
+}
+
+/* A file that somebody can cut short would end a process that uses it. */
+static void test_other_descriptors_are_refused(void) {
+    cls_buffer buffer = NULL;
+    int ends[2];
+    const int loose = memfd_create("loose", MFD_ALLOW_SEALING);
+    assert_int_equal(pipe(ends), 0);
+    assert_true(loose >= 0);
+    assert_int_equal(ftruncate(loose, BYTES), 0);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_import(rig.context, -1, BYTES, &buffer));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_import(rig.context, ends[0], BYTES, &buffer));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_import(rig.context, w.socket, BYTES, &buffer));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_import(rig.context, loose, BYTES, &buffer));
+    assert_null(buffer);
+    close(ends[0]);
+    close(ends[1]);
+    close(loose);
+}
+
+/* Nor can whoever has a descriptor of ours do that. */
+static void test_an_exported_memory_keeps_its_size(void) {
+    int fd;
+    OK(cls_buffer_export(w.buffer, &fd));
+    assert_int_not_equal(ftruncate(fd, 0), 0);
+    assert_int_not_equal(ftruncate(fd, 2 * BYTES), 0);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    close(fd);
+    assert_int_equal(rig_cell(w.buffer, 1), w.in[1]);
+}
+
+static void test_bad_arguments(void) {
+    cls_buffer plain;
+    int fd = -77;
+    OK(cls_buffer_create(rig.context, 64, &plain));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_export(plain, &fd));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_export(w.buffer, NULL));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_buffer_export(NULL, &fd));
+    assert_int_equal(fd, -77);
+    OK(cls_buffer_destroy(plain));
+}
+
+#define TEST(name)                                                \
+    {                                                             \
+#name, run_body, setup, teardown, &(struct body) { name } \
+    }
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_processes_use_one_memory),
+        TEST(test_an_opened_handle_is_exported_as_well),
+        TEST(test_another_length_is_refused),
+        TEST(test_the_importer_may_die),
+        TEST(test_the_exporter_may_die),
+        TEST(test_imports_of_one_memory_are_one),
+        TEST(test_other_descriptors_are_refused),
+        TEST(test_an_exported_memory_keeps_its_size),
+        TEST(test_bad_arguments),
+    };
+    if (argc == 3 && strcmp(argv[1], "--second") == 0)
+        return run_second_process(atoi(argv[2]));
+    return cmocka_run_group_tests(tests, setup_all, rig_teardown);
+}
