@@ -37,9 +37,11 @@
  * @retval CLS_ERROR_INVALID_VALUE a step of 0, an `ld` below the number of columns, or 0 batches
  * @retval CLS_ERROR_OUT_OF_RANGE  past the end of a buffer, or an element beyond 2^31 - 1, the
  *                                 limit of CLBlast
- * @retval CLS_ERROR_OVERLAP       the bytes from the first to the last element of the output
- *                                 overlap those of an input, or two matrices of the output share an
- *                                 element
+ * @retval CLS_ERROR_OVERLAP       the output has an element in common with an input, or two matrices
+ *                                 of the output have. What lies between an operand's elements, as
+ *                                 columns beside a matrix in the same rows, is not its own, but in a
+ *                                 batch of which one matrix begins between the rows of another and
+ *                                 does not end before the next row
  * @return also the statuses of submissions (stream.h). Blocking forms also return the stream's
  *         error, and CLS_ERROR_WOULD_DEADLOCK inside a host function
  */

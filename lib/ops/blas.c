@@ -33,8 +33,32 @@ static cls_status extent(const char *name, size_t offset, const size_t counts[3]
     return CLS_SUCCESS;
 }
 
-cls_status blas_matrix_extent(const char *name, const cls_matrix *matrix, size_t batches,
-                              cls_array *out) {
+struct step {
+    size_t count, elements;
+};
+
+/* Runs of `width` elements, repeated at two steps. */
+static struct slices lay_out(size_t start, size_t width, struct step inner, struct step outer) {
+    if (outer.count > 1 && outer.elements < inner.elements) {
+        const struct step other = inner;
+        inner = outer;
+        outer = other;
+    }
+    if (inner.elements <= width) {
+        width += (inner.count - 1) * inner.elements;
+        inner.count = 1;
+    }
+    const size_t reach = (inner.count - 1) * inner.elements + width;
+    if (outer.count > 1 && outer.elements < reach) {
+        width = (outer.count - 1) * outer.elements + reach;
+        inner.count = outer.count = 1;
+    }
+    return (struct slices){
+        {start, width, inner.elements, inner.count}, outer.elements, outer.count};
+}
+
+cls_status blas_matrix_view(const char *name, const cls_matrix *matrix, size_t batches,
+                            struct blas_view *out) {
     size_t count = 0;
     if (!batches)
         return error_set(CLS_ERROR_INVALID_VALUE, "%s: batches is 0", name);
@@ -46,12 +70,16 @@ cls_status blas_matrix_extent(const char *name, const cls_matrix *matrix, size_t
     cls_status status = CLS_SUCCESS;
     if (matrix->rows && matrix->columns)
         status = extent(name, matrix->offset, counts, steps, &count);
-    if (!status)
-        *out = cls_array_at(matrix->buffer, matrix->dtype, matrix->offset, count);
-    return status;
+    if (status)
+        return status;
+    out->array = cls_array_at(matrix->buffer, matrix->dtype, matrix->offset, count);
+    out->elements =
+        lay_out(matrix->offset, matrix->columns, (struct step){matrix->rows, matrix->ld},
+                (struct step){batches, matrix->stride});
+    return CLS_SUCCESS;
 }
 
-cls_status blas_vector_extent(const char *name, const cls_vector *vector, cls_array *out) {
+cls_status blas_vector_view(const char *name, const cls_vector *vector, struct blas_view *out) {
     const size_t counts[3] = {vector->count, 1, 1}, steps[3] = {vector->step, 0, 0};
     size_t count = 0;
     if (!vector->step)
@@ -59,12 +87,42 @@ cls_status blas_vector_extent(const char *name, const cls_vector *vector, cls_ar
     cls_status status = CLS_SUCCESS;
     if (vector->count)
         status = extent(name, vector->offset, counts, steps, &count);
-    if (!status)
-        *out = cls_array_at(vector->buffer, vector->dtype, vector->offset, count);
-    return status;
+    if (status)
+        return status;
+    out->array = cls_array_at(vector->buffer, vector->dtype, vector->offset, count);
+    out->elements =
+        lay_out(vector->offset, 1, (struct step){vector->count, vector->step}, (struct step){1, 0});
+    return CLS_SUCCESS;
 }
 
-static cls_status check(const struct blas_work *work, enum blas_last last) {
+struct blas_view blas_array_view(const cls_array *array) {
+    return (struct blas_view){*array, {{array->offset, array->count, array->count, 1}, 0, 1}};
+}
+
+static struct slices bytes_of(const struct blas_view *view) {
+    const size_t size = cls_dtype_size(view->array.dtype);
+    struct slices bytes = view->elements;
+    bytes.first.start *= size;
+    bytes.first.width *= size;
+    bytes.first.pitch *= size;
+    bytes.pitch *= size;
+    return bytes;
+}
+
+/* Elements between an operand's may be another's. */
+static cls_status check_overlap(const struct blas_work *work, const struct blas_view *views,
+                                unsigned input) {
+    const unsigned out = work->op.n_views - 1;
+    const struct op_view *x = &work->op.views[input], *y = &work->op.views[out];
+    if (x->buffer->memory != y->buffer->memory || !x->count || !y->count)
+        return CLS_SUCCESS;
+    const struct slices read = bytes_of(&views[input]), written = bytes_of(&views[out]);
+    return slices_overlap(&read, &written) ? op_check_overlap(&work->op, input, out, false)
+                                           : CLS_SUCCESS;
+}
+
+static cls_status check(const struct blas_work *work, const struct blas_view *views,
+                        enum blas_last last) {
     const struct op_call *op = &work->op;
     const unsigned out = op->n_views - 1, typed = last == BLAS_LAST_INDEX ? out : op->n_views;
     const cls_dtype dtype = op->views[0].dtype;
@@ -77,21 +135,22 @@ static cls_status check(const struct blas_work *work, enum blas_last last) {
             return error_set(CLS_ERROR_TYPE_MISMATCH, "%s: views of %s and of %s", work->name,
                              cls_dtype_name(dtype), cls_dtype_name(op->views[i].dtype));
     for (unsigned i = 0; i < out && !status && last != BLAS_LAST_IN; i++)
-        status = op_check_overlap(op, i, out, false);
+        status = check_overlap(work, views, i);
     return status ? status : op_check_dtype(op, dtype);
 }
 
-cls_status blas_begin(struct blas_work *work, enum blas_routine routine, const cls_array *views,
-                      unsigned n_views, enum blas_last last, cls_stream stream, bool blocking) {
+cls_status blas_begin(struct blas_work *work, enum blas_routine routine,
+                      const struct blas_view *views, unsigned n_views, enum blas_last last,
+                      cls_stream stream, bool blocking) {
     const cls_array *list[OP_MAX_VIEWS];
     if (!blas_available())
         return blas_missing();
     for (unsigned i = 0; i < n_views; i++)
-        list[i] = &views[i];
+        list[i] = &views[i].array;
     cls_status status = op_begin_kept(&work->op, stream, list, work->kept, n_views, blocking);
     if (status)
         return status;
-    status = check(work, last);
+    status = check(work, views, last);
     if (status)
         return op_end(&work->op, status, blocking);
     work->call = (struct blas_call){.user = &work->op.context->blas,

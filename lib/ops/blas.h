@@ -5,6 +5,7 @@
 
 #include <clstream/blas.h>
 
+#include "base/rows.h"
 #include "command/op.h"
 #include "driver/blas.h"
 
@@ -19,18 +20,28 @@ struct blas_work {
     size_t result_place;    /* the result's in it, in bytes */
 };
 
-/* The elements from a view's first to its last. Both report and leave `out` alone on failure. */
-cls_status blas_matrix_extent(const char *name, const cls_matrix *matrix, size_t batches,
-                              cls_array *out);
-cls_status blas_vector_extent(const char *name, const cls_vector *vector, cls_array *out);
+/* Where an operand lies: the array from its first element to its last, and its elements in the buffer, counted in
+ * elements. Of a batch of which one matrix begins between the rows of another and does not end before the next row,
+ * all from the first to the last. */
+struct blas_view {
+    cls_array array;
+    struct slices elements;
+};
+
+/* All report and leave `out` alone on failure. */
+cls_status blas_matrix_view(const char *name, const cls_matrix *matrix, size_t batches,
+                            struct blas_view *out);
+cls_status blas_vector_view(const char *name, const cls_vector *vector, struct blas_view *out);
+struct blas_view blas_array_view(const cls_array *array);
 
 /* The role of the last view: an input too, an output of the inputs' type, or an index. */
 enum blas_last { BLAS_LAST_IN, BLAS_LAST_OUT, BLAS_LAST_INDEX };
 
 /* Acquires the stream and the views, which must be of one type and not overlap the output. On failure nothing is
  * held, and blas_end must not be called. */
-cls_status blas_begin(struct blas_work *work, enum blas_routine routine, const cls_array *views,
-                      unsigned n_views, enum blas_last last, cls_stream stream, bool blocking);
+cls_status blas_begin(struct blas_work *work, enum blas_routine routine,
+                      const struct blas_view *views, unsigned n_views, enum blas_last last,
+                      cls_stream stream, bool blocking);
 
 /* The operand of a view. */
 struct blas_operand blas_operand(const struct blas_work *work, unsigned view, size_t step,

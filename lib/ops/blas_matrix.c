@@ -60,11 +60,11 @@ static cls_status check_batch(const cls_matrix *c, size_t batches) {
 }
 
 static cls_status gemm_views(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
-                             size_t batches, cls_array views[3]) {
+                             size_t batches, struct blas_view views[3]) {
     const cls_matrix *matrices[3] = {a, b, c};
     cls_status status = CLS_SUCCESS;
     for (int i = 0; i < 3 && !status; i++)
-        status = blas_matrix_extent("gemm", matrices[i], batches, &views[i]);
+        status = blas_matrix_view("gemm", matrices[i], batches, &views[i]);
     return status ? status : check_batch(c, batches);
 }
 
@@ -86,7 +86,7 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
                        bool blocking) {
     struct product product;
     struct blas_work work = {.name = "gemm", .kept = kept};
-    cls_array views[3];
+    struct blas_view views[3];
     cls_status status = take_config(config, &product.config);
     if (!status)
         status = gemm_shape(a, b, c, &product);
@@ -144,16 +144,16 @@ static cls_status gemv(const cls_matrix *a, const cls_vector *x, const cls_vecto
                        const cls_gemm_config *given, cls_stream stream, bool blocking) {
     struct blas_work work = {.name = "gemv"};
     cls_gemm_config config;
-    cls_array views[3];
+    struct blas_view views[3];
     cls_status status = take_config(given, &config);
     if (!status)
         status = gemv_check(a, x, y, &config);
     if (!status)
-        status = blas_matrix_extent("gemv", a, 1, &views[0]);
+        status = blas_matrix_view("gemv", a, 1, &views[0]);
     if (!status)
-        status = blas_vector_extent("gemv", x, &views[1]);
+        status = blas_vector_view("gemv", x, &views[1]);
     if (!status)
-        status = blas_vector_extent("gemv", y, &views[2]);
+        status = blas_vector_view("gemv", y, &views[2]);
     if (!status)
         status = blas_begin(&work, BLAS_GEMV, views, 3, BLAS_LAST_OUT, stream, blocking);
     if (status)

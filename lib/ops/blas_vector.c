@@ -16,12 +16,12 @@ static cls_status same_count(const char *name, const cls_vector *x, const cls_ve
 static cls_status axpy(double alpha, const cls_vector *x, const cls_vector *y, cls_stream stream,
                        bool blocking) {
     struct blas_work work = {.name = "axpy"};
-    cls_array views[2];
+    struct blas_view views[2];
     cls_status status = same_count("axpy", x, y);
     if (!status)
-        status = blas_vector_extent("axpy", x, &views[0]);
+        status = blas_vector_view("axpy", x, &views[0]);
     if (!status)
-        status = blas_vector_extent("axpy", y, &views[1]);
+        status = blas_vector_view("axpy", y, &views[1]);
     if (!status)
         status = blas_begin(&work, BLAS_AXPY, views, 2, BLAS_LAST_OUT, stream, blocking);
     if (status)
@@ -45,8 +45,8 @@ cls_status cls_axpy_async(double alpha, cls_vector x, cls_vector y, cls_stream s
 
 static cls_status scal(double alpha, const cls_vector *x, cls_stream stream, bool blocking) {
     struct blas_work work = {.name = "scal"};
-    cls_array view;
-    cls_status status = blas_vector_extent("scal", x, &view);
+    struct blas_view view;
+    cls_status status = blas_vector_view("scal", x, &view);
     if (!status)
         status = blas_begin(&work, BLAS_SCAL, &view, 1, BLAS_LAST_OUT, stream, blocking);
     if (status)
@@ -77,16 +77,17 @@ struct folding {
     void *result;
 };
 
-static cls_status folding_views(const struct folding *folding, cls_array *views, unsigned *n) {
-    cls_status status = blas_vector_extent(folding->name, folding->x, &views[(*n)++]);
+static cls_status folding_views(const struct folding *folding, struct blas_view *views,
+                                unsigned *n) {
+    cls_status status = blas_vector_view(folding->name, folding->x, &views[(*n)++]);
     if (!status && folding->y)
         status = same_count(folding->name, folding->x, folding->y);
     if (!status && folding->y)
-        status = blas_vector_extent(folding->name, folding->y, &views[(*n)++]);
+        status = blas_vector_view(folding->name, folding->y, &views[(*n)++]);
     if (!status && folding->routine == BLAS_AMAX && !folding->x->count)
         status = error_set(CLS_ERROR_INVALID_VALUE, "%s of no elements", folding->name);
     if (!status && folding->out)
-        views[(*n)++] = *folding->out;
+        views[(*n)++] = blas_array_view(folding->out);
     return status;
 }
 
@@ -132,7 +133,7 @@ static cls_status fold_into(struct blas_work *work, const struct folding *foldin
 
 static cls_status fold(const struct folding *folding, cls_stream stream) {
     struct blas_work work = {.name = folding->name};
-    cls_array views[OP_MAX_VIEWS];
+    struct blas_view views[OP_MAX_VIEWS];
     unsigned n = 0;
     if (!folding->out && !folding->result)
         return error_set(CLS_ERROR_INVALID_VALUE, "%s: the result is null", folding->name);

@@ -381,6 +381,32 @@ static void products_keep_the_order(cls_dtype type) {
     }
 }
 
+/* --- operands between each other's elements --- */
+
+static void operands_lie_between_each_other(cls_dtype type) {
+    enum { N = 8, LD = 3 * N + 1, COUNT = LD * N };
+    struct values v = values_make(type, COUNT, 7);
+    cls_matrix m[3];
+    for (size_t i = 0; i < 3; i++)
+        m[i] = (cls_matrix){v.buffer, type, i * N, N, N, LD, 0};
+    OK(cls_gemm(m[0], m[1], m[2], NULL, NULL));
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < N; k++)
+                sum += v.x[i * LD + k] * v.x[k * LD + N + j];
+            v.x[i * LD + 2 * N + j] = sum;
+        }
+    check_values("side by side", &v, 100 * unit(type));
+    upload(&v);
+    OK(cls_axpy(2, (cls_vector){v.buffer, type, 0, N, 2}, (cls_vector){v.buffer, type, 1, N, 2},
+                NULL));
+    for (size_t i = 0; i < N; i++)
+        v.x[2 * i + 1] += 2 * v.x[2 * i];
+    check_values("every other one", &v, 100 * unit(type));
+    values_free(&v);
+}
+
 /* --- bad input --- */
 
 static void bad_input_is_refused(void **state) {
@@ -526,6 +552,7 @@ static struct work works[] = {
     WORK("with beta 0 the output is only written", output_is_only_written),
     WORK("with beta 0 the vector is only written", vector_is_only_written),
     WORK("products keep the order of their stream", products_keep_the_order),
+    WORK("operands lie between each other's elements", operands_lie_between_each_other),
     WORK("warm-up", warms_up),
 };
 

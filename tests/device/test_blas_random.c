@@ -217,8 +217,83 @@ static void in_f64(void **state) {
     calls(CLS_F64, routines + first, sizeof routines / sizeof *routines - first);
 }
 
+/* --- operands in one buffer --- */
+
+enum { ROOM = 4096 };
+
+static cls_matrix draw_view(cls_buffer buffer, size_t rows, size_t columns, size_t batches) {
+    cls_matrix m = {buffer, CLS_F32, draw(40), rows, columns, columns + draw_gap(12), 0};
+    if (draw(3))
+        m.stride = rows * m.ld + draw_gap(12);
+    else if (draw(2))
+        m.stride = columns + draw_gap(4), m.ld = batches * m.stride + draw_gap(4);
+    else
+        m.stride = draw(40);
+    return m;
+}
+
+/* Whether one matrix begins between the rows of another and does not end there: all from the first element to the last
+ * is the operand's then. */
+static bool is_irregular(const cls_matrix *m, size_t batches) {
+    const size_t reach = (m->rows - 1) * m->ld + m->columns;
+    return batches > 1 && m->stride < reach && (batches - 1) * m->stride + m->columns > m->ld;
+}
+
+/* Marks the operand's elements with `mark`; whether one had another mark, and, of an operand without elements in common,
+ * whether one had this. */
+static bool mark(unsigned char *marks, const cls_matrix *m, size_t batches, unsigned char with,
+                 bool own) {
+    const size_t first = m->offset,
+                 last = first + (batches - 1) * m->stride + (m->rows - 1) * m->ld + m->columns - 1;
+    bool met = false;
+    for (size_t i = first; !own && is_irregular(m, batches) && i <= last; i++)
+        met = met || marks[i];
+    for (size_t b = 0; b < batches; b++)
+        for (size_t i = 0; i < m->rows; i++)
+            for (size_t k = 0; k < m->columns; k++) {
+                unsigned char *at = &marks[first + b * m->stride + i * m->ld + k];
+                met = met || (own ? *at == with : *at != 0);
+                if (own)
+                    *at = with;
+            }
+    if (own && is_irregular(m, batches))
+        memset(&marks[first], with, last - first + 1);
+    return met;
+}
+
+/* The product changes nothing, so that only the views matter. */
+static void views_overlap_where_they_share_an_element(void **state) {
+    unsigned refused = 0, taken = 0;
+    cls_buffer buffer;
+    (void)state;
+    NEED_BLAS(CLS_F32);
+    OK(cls_buffer_create(NULL, ROOM * sizeof(float), &buffer));
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    config.alpha = 0;
+    config.beta = 1;
+    for (int i = 0; i < 20000; i++) {
+        unsigned char marks[2 * ROOM] = {0};
+        const size_t m = 1 + draw(5), n = 1 + draw(5), k = 1 + draw(5);
+        config.batches = 1 + draw(4);
+        const cls_matrix a = draw_view(buffer, m, k, config.batches),
+                         b = draw_view(buffer, k, n, config.batches),
+                         c = draw_view(buffer, m, n, config.batches);
+        const bool wrong = mark(marks, &c, config.batches, 1, true),
+                   shared = mark(marks, &a, config.batches, 0, false) ||
+                            mark(marks, &b, config.batches, 0, false);
+        const cls_status status = cls_gemm_async(a, b, c, &config, NULL);
+        if (status != (wrong || shared ? CLS_ERROR_OVERLAP : CLS_SUCCESS))
+            fail_msg("call %d is %s: %s", i, cls_status_string(status), cls_last_error_detail());
+        refused += status != CLS_SUCCESS;
+        taken += status == CLS_SUCCESS;
+    }
+    assert_true(refused > 1000 && taken > 1000);
+    OK(cls_buffer_destroy(buffer));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(in_f32), cmocka_unit_test(in_f64)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(in_f32), cmocka_unit_test(in_f64),
+                                       cmocka_unit_test(views_overlap_where_they_share_an_element)};
     const char *seed = getenv("BLAS_SEED");
     state_of_draws = seed ? strtoull(seed, NULL, 10) : 1;
     prepare_tests();
