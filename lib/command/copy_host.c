@@ -40,21 +40,24 @@ static const struct command_type type_host_copy_rect = {.kind = CLS_COMMAND_HOST
                                                         .touch = touch,
                                                         .after_completion = true};
 
-static cls_status check(const void *dst, const void *src, const struct rect_3d *rect) {
+/* Empties a rectangle that is copied onto itself. */
+static cls_status check(const void *dst, const void *src, struct rect_3d *rect) {
     cls_status status = copy_check_host(dst, rect_end(rect, &rect->dst));
     if (!status)
         status = copy_check_host(src, rect_end(rect, &rect->src));
     struct rect_3d placed = *rect;
     placed.dst.offset += (uintptr_t)dst;
     placed.src.offset += (uintptr_t)src;
-    if (!status && rect_overlaps(&placed))
+    if (!status && rect_is_onto_itself(&placed))
+        rect->depth = 0;
+    else if (!status && rect_overlaps(&placed))
         status = error_set(CLS_ERROR_OVERLAP, "source and destination overlap in host memory");
     return status;
 }
 
 /* An empty rectangle has the depth 0. */
 static cls_status h2h(const struct command_type *type, void *dst, const void *src,
-                      const struct rect_3d *rect, cls_stream handle, bool blocking) {
+                      struct rect_3d *rect, cls_stream handle, bool blocking) {
     struct copy_call t = {.stream = NULL};
     cls_status status = rect->depth ? check(dst, src, rect) : CLS_SUCCESS;
     if (!status)

@@ -205,6 +205,7 @@ static void test_host_copies_refuse_bad_memory(void **state) {
     EXPECT(CLS_ERROR_INVALID_VALUE, cls_copy_h2h_async(w.out, NULL, 8, w.here));
     OK(cls_copy_h2h_async(w.out + 2, w.out, 8, w.here));
     OK(cls_copy_h2h_async(NULL, NULL, 0, w.here));
+    OK(cls_copy_h2h_async(w.out, w.out, 8, w.here));
     OK(cls_stream_synchronize(w.here));
 }
 
