@@ -92,7 +92,8 @@ static cls_status allocate(struct context *context, size_t bytes, struct shareab
 static cls_status enclose(struct context *context, struct shareable *memory, struct share **out) {
     struct share *share = calloc(1, sizeof *share);
     cl_mem unused;
-    if (!share) {
+    if (!share || pthread_mutex_init(&share->lock, NULL)) {
+        free(share);
         shareable_drop(memory);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for shareable memory");
     }
@@ -100,7 +101,6 @@ static cls_status enclose(struct context *context, struct shareable *memory, str
     share->memory = memory;
     share->context = context;
     object_retain(&context->object);
-    pthread_mutex_init(&share->lock, NULL);
     context_count_memory(context, (int64_t)memory->bytes);
     list(share);
     cls_status status = share_import(share, context, &unused);

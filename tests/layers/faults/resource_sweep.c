@@ -8,6 +8,7 @@
 
 #include "../../support/test.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -38,6 +40,9 @@ enum caught {
     RENAME,
     MKDIR,
     HANDLE,
+    MEMFD,
+    ALLOCATE_FILE,
+    MAP,
     CAUGHT,
     ANY = CAUGHT
 };
@@ -55,12 +60,15 @@ static const char *const names[CAUGHT] = {
     [RENAME] = "rename",
     [MKDIR] = "mkdir",
     [HANDLE] = "object_create",
+    [MEMFD] = "memfd_create",
+    [ALLOCATE_FILE] = "posix_fallocate",
+    [MAP] = "mmap",
 };
 
 static _Atomic unsigned counts[CAUGHT], failed[CAUGHT], total, fired_in_all, nth;
 static _Atomic int wanted = ANY, persistence;
 static _Atomic bool tripped;
-static _Atomic long blocks;
+static _Atomic long blocks, mappings;
 
 static bool fails(enum caught call) {
     unsigned of_all = atomic_fetch_add(&total, 1) + 1;
@@ -97,6 +105,10 @@ ssize_t __real_write(int file, const void *bytes, size_t size);
 int __real_rename(const char *from, const char *to);
 int __real_mkdir(const char *path, mode_t mode);
 void *__real_object_create(struct object_pool *pool);
+int __real_memfd_create(const char *name, unsigned flags);
+int __real_posix_fallocate(int file, off_t from, off_t bytes);
+void *__real_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t from);
+int __real_munmap(void *at, size_t bytes);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
@@ -114,6 +126,10 @@ ssize_t __wrap_write(int file, const void *bytes, size_t size);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_mkdir(const char *path, mode_t mode);
 void *__wrap_object_create(struct object_pool *pool);
+int __wrap_memfd_create(const char *name, unsigned flags);
+int __wrap_posix_fallocate(int file, off_t from, off_t bytes);
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t from);
+int __wrap_munmap(void *at, size_t bytes);
 
 static void *counted(void *block) {
     atomic_fetch_add(&blocks, block != NULL);
@@ -200,6 +216,31 @@ void *__wrap_object_create(struct object_pool *pool) {
     return fails(HANDLE) ? NULL : __real_object_create(pool);
 }
 
+/* --- shareable memory --- */
+
+int __wrap_memfd_create(const char *name, unsigned flags) {
+    return fails(MEMFD) ? with(EMFILE) : __real_memfd_create(name, flags);
+}
+
+int __wrap_posix_fallocate(int file, off_t from, off_t bytes) {
+    return fails(ALLOCATE_FILE) ? ENOSPC : __real_posix_fallocate(file, from, bytes);
+}
+
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t from) {
+    void *pages = MAP_FAILED;
+    if (fails(MAP))
+        errno = ENOMEM;
+    else
+        pages = __real_mmap(at, bytes, protection, flags, file, from);
+    atomic_fetch_add(&mappings, pages != MAP_FAILED);
+    return pages;
+}
+
+int __wrap_munmap(void *at, size_t bytes) {
+    atomic_fetch_sub(&mappings, 1);
+    return __real_munmap(at, bytes);
+}
+
 /* --- the sweep's side --- */
 
 static int find(const char *name) {
@@ -262,23 +303,25 @@ static const struct scenario *find_scenario(const char *name) {
     return i < n_scenarios ? &scenarios[i] : NULL;
 }
 
-/* The fresh process: CLS_COLD is "pthread_create 2". */
+/* The fresh process: CLS_COLD is "host_functions pthread_create 2". */
 static int run_cold(const struct sweep *sweep, const char *what) {
-    char name[64];
+    char name[64], work[64];
     bool came;
     struct fault_plan plan = {.function = name, .code = CL_OUT_OF_HOST_MEMORY};
-    const struct scenario *scenario = find_scenario("host_functions");
-    if (sscanf(what, "%63s %u", name, &plan.nth) != 2 || !scenario || sweep_setup(NULL))
+    if (sscanf(what, "%63s %63s %u", work, name, &plan.nth) != 3)
+        return COLD_BAD;
+    const struct scenario *scenario = find_scenario(work);
+    if (!scenario || sweep_setup(NULL))
         return COLD_BAD;
     bool good = sweep_once(sweep, scenario, &plan, &came);
     sweep_clean(sweep, scenario); /* what failed once is made now */
     return sweep_teardown(NULL) || !good ? COLD_BAD : came ? COLD_GOOD : COLD_PAST;
 }
 
-static int start_cold(const char *name, unsigned number) {
-    char what[80];
+static int start_cold(const char *work, const char *name, unsigned number) {
+    char what[160];
     int state;
-    snprintf(what, sizeof what, "%s %u", name, number);
+    snprintf(what, sizeof what, "%s %s %u", work, name, number);
     fflush(NULL);
     pid_t pid = fork();
     if (!pid) {
@@ -292,15 +335,21 @@ static int start_cold(const char *name, unsigned number) {
 
 static void test_first_use(void **state) {
     enum { MOST = 40 };
-    static const enum caught once[] = {THREAD, SEMAPHORE, CONDITION};
+    static const struct {
+        const char *work;
+        enum caught call;
+    } once[] = {{"host_functions", THREAD},       {"host_functions", SEMAPHORE},
+                {"host_functions", CONDITION},    {"shared_memory", MEMFD},
+                {"shared_memory", ALLOCATE_FILE}, {"shared_memory", MAP}};
     unsigned came = 0;
     (void)state;
     for (size_t i = 0; i < sizeof once / sizeof *once; i++)
         for (unsigned number = 1, result = COLD_GOOD; result == COLD_GOOD && number <= MOST;
              number++) {
-            result = (unsigned)start_cold(names[once[i]], number);
+            result = (unsigned)start_cold(once[i].work, names[once[i].call], number);
             if (result == COLD_BAD)
-                fail_msg("in a fresh process with %s #%u failing", names[once[i]], number);
+                fail_msg("%s in a fresh process with %s #%u failing", once[i].work,
+                         names[once[i].call], number);
             came += result == COLD_GOOD;
         }
     print_message("# %u failures in as many fresh processes\n", came);
@@ -314,19 +363,32 @@ static void use_every_label(const struct sweep *sweep) {
             sweep_clean(sweep, &scenarios[i]);
 }
 
+static unsigned count_descriptors(void) {
+    unsigned n = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder))
+        n++;
+    if (folder)
+        closedir(folder);
+    return n;
+}
+
 /* What the library keeps for good (labels, waiters, slots of handles) has a bound, so sweeping anew adds
  * next to nothing: a block lost in a hundred failures would show. */
 static void test_no_block_is_lost(void **state) {
     enum { KEPT = 16, STRIDE = 3 };
     const struct sweep *sweep = *state;
     use_every_label(sweep);
-    long before = atomic_load(&blocks);
+    const long before = atomic_load(&blocks), mapped = atomic_load(&mappings);
+    const unsigned descriptors = count_descriptors();
     for (unsigned i = 0; i < n_scenarios; i += STRIDE)
         if (!sweep_clean(sweep, &scenarios[i]))
             sweep_scenario(sweep, &scenarios[i]);
     long after = atomic_load(&blocks);
     print_message("# %ld blocks held, %ld before\n", after, before);
     assert_true(after <= before + KEPT);
+    assert_int_equal(atomic_load(&mappings), mapped);
+    assert_int_equal(count_descriptors(), descriptors);
 }
 
 int main(int argc, char **argv) {

@@ -375,6 +375,7 @@ const struct scenario scenarios[] = {
     {"passed_and_fenced", passed_and_fenced},
     {"too_much", too_much},
     {"unified_memory", unified_memory},
+    {"shared_memory", shared_memory},
     {"interoperation", interoperation},
     {"foreign_call", foreign_call},
     {"library_call", library_call},

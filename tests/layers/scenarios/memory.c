@@ -3,6 +3,7 @@
 #include "scenario.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "world.h"
 
@@ -187,4 +188,64 @@ void unified_memory(struct run *run) {
         ok(run, cls_buffer_destroy(shared));
     world_close(run, &world);
     unsetenv("CLSTREAM_MANAGED");
+}
+
+/* --- one memory in two contexts --- */
+
+struct shared {
+    cls_buffer near, far, again; /* the last by way of a descriptor */
+};
+
+static bool share(struct run *run, const struct world *near, const struct world *far,
+                  struct shared *memory) {
+    int fd = -1;
+    bool good = ok(run, cls_buffer_create_shareable(near->context, BYTES, &memory->near)) &&
+                ok(run, cls_buffer_open(far->context, memory->near, &memory->far)) &&
+                ok(run, cls_buffer_export(memory->near, &fd)) &&
+                ok(run, cls_buffer_import(far->context, fd, BYTES, &memory->again));
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+static void unshare(struct run *run, const struct shared *memory) {
+    const cls_buffer handles[] = {memory->near, memory->far, memory->again};
+    for (size_t i = 0; i < sizeof handles / sizeof *handles; i++)
+        if (handles[i])
+            ok(run, cls_buffer_destroy(handles[i]));
+}
+
+/* Written in one context, copied by a stream of the other, and read there. */
+static bool pass_across(struct run *run, const struct world *near, const struct world *far,
+                        const struct shared *memory) {
+    return upload(run, near, memory->near, near->streams[0]) &&
+           ok(run, cls_event_record(near->event, near->streams[0])) &&
+           ok(run, cls_stream_wait_event(far->streams[0], near->event)) &&
+           ok(run, cls_copy_d2d_async(far->a, 0, memory->near, 0, BYTES / 2, far->streams[0])) &&
+           ok(run, cls_copy_d2d_async(far->a, BYTES / 2, memory->again, BYTES / 2, BYTES / 2,
+                                      far->streams[0])) &&
+           download(run, far, far->a, far->streams[0]);
+}
+
+void shared_memory(struct run *run) {
+    struct world near, far;
+    struct shared memory = {0};
+    cls_share_info info = CLS_SHARE_INFO_INIT;
+    world_init(&far);
+    if (world_open(run, &near, 1) && world_open(run, &far, 1) &&
+        ok(run, cls_context_can_share(near.context, far.context, &info))) {
+        if (info.kind == CLS_SHARE_NONE) {
+            run->nothing = "this device's memory cannot be shared";
+        } else if (share(run, &near, &far, &memory)) {
+            for (unsigned i = 0; i < WORDS; i++)
+                far.area->in[i] = near.area->in[i];
+            bool good = pass_across(run, &near, &far, &memory);
+            good = synchronize(run, near.streams[0]) && good;
+            if (synchronize(run, far.streams[0]) && good)
+                expect_scaled(run, &far, 1, 0);
+        }
+    }
+    unshare(run, &memory);
+    world_close(run, &far);
+    world_close(run, &near);
 }
