@@ -9,6 +9,7 @@
 #include "failure.h"
 #include "json.h"
 #include "options.h"
+#include "sharing.h"
 #include "size.h"
 
 enum { WIDTH = 98, NAME_WIDTH = 30, VALUE_WIDTH = 16 };
@@ -80,6 +81,26 @@ static cls_status print_quirks(size_t index) {
     return status == CLS_ERROR_OUT_OF_RANGE ? CLS_SUCCESS : status;
 }
 
+/* Whose context can open buffers of this device's. */
+static void print_sharing(size_t index, size_t count) {
+    char text[SIZE_TEXT];
+    puts("  its memory, used by");
+    for (size_t other = 0; other < count; other++) {
+        cls_share_info info = CLS_SHARE_INFO_INIT;
+        const cls_status status = sharing_find(index, other, &info);
+        printf("    device %zu: ", other);
+        if (status != CLS_SUCCESS)
+            print_wrapped(cls_last_error_detail(), 6);
+        else if (info.kind == CLS_SHARE_NONE)
+            print_wrapped(info.reason, 6);
+        else
+            printf("%s, %.3g GB/s, %s\n",
+                   info.kind == CLS_SHARE_HOST_MEMORY ? "the same pages of the host"
+                                                      : "a direct link",
+                   info.gb_per_s, span_format((uint64_t)info.latency_ns, text));
+    }
+}
+
 static void print_facts(size_t index, const cls_device_info *info, bool chosen) {
     char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT];
     printf("device %zu%s\n", index, chosen ? " (default)" : "");
@@ -96,14 +117,18 @@ static void print_facts(size_t index, const cls_device_info *info, bool chosen) 
            info->max_work_group, info->has_fp64 ? "f64" : "no f64");
 }
 
-static cls_status print_device(size_t index, bool chosen) {
+static cls_status print_device(size_t index, size_t count, bool chosen) {
     cls_device_info info = {.size = sizeof info};
     cls_status status = cls_device_get_info(index, &info);
     if (status != CLS_SUCCESS)
         return status;
     print_facts(index, &info, chosen);
     status = print_capabilities(index);
-    return status == CLS_SUCCESS ? print_quirks(index) : status;
+    if (status == CLS_SUCCESS)
+        status = print_quirks(index);
+    if (status == CLS_SUCCESS)
+        print_sharing(index, count);
+    return status;
 }
 
 /* A device that cannot be described is reported, and the others are described all the same. */
@@ -115,7 +140,7 @@ static int print_devices(size_t count) {
         struct failure failure = {.set = false};
         if (i > 0)
             putchar('\n');
-        const cls_status status = print_device(i, i == chosen);
+        const cls_status status = print_device(i, count, i == chosen);
         if (status != CLS_SUCCESS) {
             fail_status(&failure, status, "cannot describe the device");
             code = failure_print(&failure, TOOL_FAILED);

@@ -8,6 +8,7 @@
 
 #include "failure.h"
 #include "json_text.h"
+#include "sharing.h"
 
 bool json_is_built(void) { return true; }
 
@@ -48,7 +49,22 @@ static cls_status add_quirks(json_t *device, size_t index) {
     return status == CLS_ERROR_OUT_OF_RANGE ? CLS_SUCCESS : status;
 }
 
-static bool add_device(json_t *devices, size_t index) {
+/* A pair that cannot be tried is of kind "unknown". */
+static void add_sharing(json_t *device, size_t index, size_t count) {
+    json_t *list = json_array();
+    for (size_t other = 0; other < count; other++) {
+        cls_share_info info = CLS_SHARE_INFO_INIT;
+        const bool known = sharing_find(index, other, &info) == CLS_SUCCESS;
+        json_array_append_new(
+            list, json_pack("{s:I, s:s, s:f, s:f, s:o}", "device", (json_int_t)other, "kind",
+                            known ? sharing_name(info.kind) : "unknown", "gb_per_s", info.gb_per_s,
+                            "latency_ns", info.latency_ns, "reason",
+                            json_text(known ? info.reason : cls_last_error_detail())));
+    }
+    json_object_set_new(device, "memory_used_by", list);
+}
+
+static bool add_device(json_t *devices, size_t index, size_t count) {
     cls_device_info info = {.size = sizeof info};
     struct failure failure = {.set = false};
     cls_status status = cls_device_get_info(index, &info);
@@ -58,6 +74,8 @@ static bool add_device(json_t *devices, size_t index) {
         status = add_capabilities(device, index);
     if (status == CLS_SUCCESS)
         status = add_quirks(device, index);
+    if (status == CLS_SUCCESS)
+        add_sharing(device, index, count);
     if (status != CLS_SUCCESS) {
         json_decref(device);
         fail_status(&failure, status, "cannot describe a device");
@@ -72,7 +90,7 @@ bool json_print_info(void) {
     size_t count = 0, chosen;
     bool good = cls_device_count(&count) == CLS_SUCCESS;
     for (size_t i = 0; i < count; i++)
-        good = add_device(devices, i) && good;
+        good = add_device(devices, i, count) && good;
     json_t *top = json_pack("{s:o}", "devices", devices);
     if (top && cls_device_find(NULL, &chosen) == CLS_SUCCESS)
         json_object_set_new(top, "default_device", json_integer((json_int_t)chosen));

@@ -8,7 +8,7 @@ need_device
 check "info succeeds" "$(succeeds "$clstream" info)"
 check "every device is described" \
     "$(grep -q '^device 0' "$work/info" || cat "$work/info"
-    for part in '  name ' '  platform ' '  memory ' '  capabilities' 'out_of_order' 'quirks in force'; do
+    for part in '  name ' '  platform ' '  memory ' '  capabilities' 'out_of_order' 'quirks in force' '  its memory, used by'; do
         grep -q "$part" "$work/info" || echo "no '$part'"
     done)"
 check "exactly one device is the default" \
@@ -36,6 +36,12 @@ for index, device in enumerate(devices):
         assert figure["unit"] != "bool" or figure["value"] in (0, 1), figure
     for quirk in device["quirks"]:
         assert set(quirk) == {"name", "reason"}
+    assert [pair["device"] for pair in device["memory_used_by"]] == list(range(len(devices)))
+    for pair in device["memory_used_by"]:
+        assert set(pair) == {"device", "kind", "gb_per_s", "latency_ns", "reason"}
+        assert pair["kind"] in ("none", "host_memory", "direct_link", "unknown"), pair
+        shares = pair["kind"] in ("host_memory", "direct_link")
+        assert (pair["gb_per_s"] > 0) == shares and (pair["reason"] == "") == shares, pair
 PYTHON
         )"
     else
