@@ -48,7 +48,8 @@ static void one_memory_two_contexts(bool clean) {
     OK(cls_context_destroy(other));
 }
 
-/* A destroyed handle takes none of the other's accesses with it; new memory begins without any. */
+/* A destroyed handle takes none of the other's accesses with it, also once the engine has retired its work; new memory
+ * begins without any. */
 static void one_memory_a_handle_destroyed(bool clean) {
     cls_buffer near, again;
     for (int i = 0; i < 3; i++) {
@@ -56,6 +57,7 @@ static void one_memory_a_handle_destroyed(bool clean) {
         OK(cls_buffer_open(rig.context, near, &again));
         fill(near, 0, 4, w.a);
         OK(cls_buffer_destroy(near));
+        nap_ms(30);
         fill(again, clean ? 4 : 3, 4, w.b);
         OK(cls_buffer_destroy(again));
     }
