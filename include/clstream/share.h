@@ -31,8 +31,8 @@
  *
  * Statuses common to all calls: CLS_ERROR_INVALID_HANDLE, CLS_ERROR_CONTEXT_DESTROYED,
  * CLS_ERROR_INVALID_VALUE for null out-parameters and wrong size fields, CLS_ERROR_OUT_OF_MEMORY
- * (host memory), CLS_ERROR_OUT_OF_DEVICE_MEMORY, CLS_ERROR_LIMIT (the process has no file descriptor
- * left), CLS_ERROR_UNSUPPORTED. A NULL context is the default context. Every function may be called
+ * (host memory), CLS_ERROR_OUT_OF_DEVICE_MEMORY (also for more than the device allows in one
+ * buffer), CLS_ERROR_LIMIT (the process has no file descriptor left), CLS_ERROR_UNSUPPORTED. A NULL context is the default context. Every function may be called
  * from any thread, and inside host functions.
  */
 #ifndef CLSTREAM_SHARE_H
@@ -73,10 +73,9 @@ CLS_API cls_status cls_context_can_share(cls_context owner, cls_context other,
 /**
  * Allocates device memory that other contexts can open, with undefined contents. The caller destroys
  * the buffer. A command uses it at the speed of other memory of the device.
- * @retval CLS_ERROR_INVALID_VALUE        `out` is null, or `bytes` is 0
- * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY also for more than the device allows in one buffer
- * @retval CLS_ERROR_UNSUPPORTED          the device has no memory that can be shared; the detail has
- *                                        the reason
+ * @retval CLS_ERROR_INVALID_VALUE `out` is null, or `bytes` is 0
+ * @retval CLS_ERROR_UNSUPPORTED   the device has no memory that can be shared; the detail has the
+ *                                 reason
  */
 CLS_API cls_status cls_buffer_create_shareable(cls_context context, size_t bytes, cls_buffer *out);
 

@@ -156,6 +156,8 @@ static cls_status check_reach(const struct share *share, const struct context *c
 
 static cls_status add_import(struct share *share, struct context *context, struct import **out) {
     cls_status status = check_reach(share, context);
+    if (!status)
+        status = buffer_check_most(context->device, share->memory->bytes);
     if (status)
         return status;
     struct import *import = malloc(sizeof *import);
@@ -359,7 +361,9 @@ cls_status cls_buffer_import(cls_context handle, int fd, size_t bytes, cls_buffe
         status = context_get(handle, &context);
     if (status)
         return status;
-    status = import_in(context, fd, bytes, out);
+    status = buffer_check_most(context->device, bytes);
+    if (!status)
+        status = import_in(context, fd, bytes, out);
     context_put(context);
     return status;
 }
