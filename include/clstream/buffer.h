@@ -159,9 +159,9 @@ typedef struct cls_rect {
     size_t src_offset; /**< bytes from the start of the source to the first row */
     size_t src_pitch;  /**< at least width */
     size_t depth;      /**< number of slices; 0 counts as 1 */
-    size_t
-        dst_slice_pitch; /**< at least the bytes from the start of a slice to the end of its last row;
-                                 0: height * dst_pitch; of one slice any */
+    /** At least the bytes from the start of a slice to the end of its last row, or 0 for height *
+     * dst_pitch; of one slice any. */
+    size_t dst_slice_pitch;
     size_t src_slice_pitch; /**< the same for the source */
 } cls_rect;
 
@@ -183,11 +183,11 @@ CLS_API cls_status cls_copy_rect_d2h(void *dst, cls_buffer src, const cls_rect *
                                      cls_stream stream);
 /**
  * Copies a rectangle from buffer to buffer, or within one buffer, on the device. The buffers may be of
- * two contexts, as in cls_copy_d2d_async. A kernel of the library does the copy, and counts as a kernel that copied so many bytes, in three cases: within one
- * buffer if the pitches differ, rows cross a multiple of the pitch, or there are several slices; if a
- * slice pitch is no multiple of the pitch; and on drivers whose own copy cannot be used (`clstream
- * info` lists that among the quirks). Several slices without a gap between them are one, and so are
- * slices of one row.
+ * two contexts, as in cls_copy_d2d_async. Several slices without a gap between them are one, and so
+ * are slices of one row. A kernel of the library does the copy, and counts as a kernel that copied so
+ * many bytes, in three cases: within one buffer if the pitches differ, rows cross a multiple of the
+ * pitch, or there are several slices; if a slice pitch is no multiple of the pitch; and on drivers
+ * whose own copy cannot be used (`clstream info` lists that among the quirks).
  * @retval CLS_ERROR_WRONG_CONTEXT `stream` is of neither buffer's context
  */
 CLS_API cls_status cls_copy_rect_d2d_async(cls_buffer dst, cls_buffer src, const cls_rect *rect,

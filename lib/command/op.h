@@ -71,8 +71,8 @@ cls_status op_check_dtype(const struct op_call *call, cls_dtype dtype);
 struct op_kernel_spec {
     const char *source; /* "cast.cl" */
     const char *entry;
-    /* With -w where vectors are passed: clang warns of each call with a vector wider than the device's registers, although all calls are
-     * inlined, and PoCL prints how many warnings there were. */
+    /* With -w where vectors are passed: clang warns of each call with a vector wider than the device's registers,
+     * although all calls are inlined, and PoCL prints how many warnings there were. */
     const char *options;
     const char *label; /* the command's name, as "cast_f32_f64"; copied */
 };
