@@ -30,7 +30,6 @@ rm -rf packages/debian
 mkdir -p packages/debian
 cd packages/debian
 folder=$PWD
-cp "$tarball" "clstream_${name#clstream-}.orig.tar.gz"
 tar xf "$tarball"
 cd "$name"
 say "building $name"

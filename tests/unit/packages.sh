@@ -8,7 +8,7 @@ set -eu
 differs() { [ "$1" = "$2" ] || echo "$2, not $1"; }
 
 check "debian/changelog has the library's version" \
-    "$(differs "$VERSION" "$(sed -n '1s/^clstream (\(.*\)-[^-]*) .*/\1/p' "$srcdir/debian/changelog")")"
+    "$(differs "$VERSION" "$(sed -n '1s/^clstream (\(.*\)) .*/\1/p' "$srcdir/debian/changelog")")"
 check "clstream.spec has the library's version" \
     "$(differs "$VERSION" "$(sed -n 's/^Version: *//p' "$srcdir/build-aux/clstream.spec")")"
 check "debian/libclstream0.symbols is build-aux/debian-symbols of lib/clstream.map" \
