@@ -92,15 +92,35 @@ static cl_command_queue queue_of(const struct several *several, unsigned device)
     return queue;
 }
 
-static void traffic_open(struct traffic *t, const struct several *several, size_t bytes) {
+/* Whether the first `n` devices reach each other's memory. */
+static bool all_share(const struct several *several, unsigned n) {
+    bool share = true;
+    for (unsigned d = 0; d < n; d++)
+        for (unsigned k = 0; k < n && share; k++) {
+            cls_share_info info = CLS_SHARE_INFO_INIT;
+            CLS(cls_context_can_share(several->contexts[d], several->contexts[k], &info));
+            share = info.kind != CLS_SHARE_NONE;
+        }
+    return share;
+}
+
+static void make_buffer(cls_context context, size_t bytes, bool shareable, cls_buffer *out) {
+    if (shareable)
+        CLS(cls_buffer_create_shareable(context, bytes, out));
+    else
+        CLS(cls_buffer_create(context, bytes, out));
+}
+
+static void traffic_open(struct traffic *t, const struct several *several, size_t bytes,
+                         bool shareable) {
     t->bytes = bytes;
     t->down = queue_of(several, 0);
     t->up = queue_of(several, 1);
     for (int i = 0; i < CHUNKS; i++)
         CLS(cls_host_alloc(several->contexts[0], CHUNK, &t->chunks[i]));
     for (int d = 0; d < 2; d++) {
-        CLS(cls_buffer_create(several->contexts[d], bytes, &t->from[d]));
-        CLS(cls_buffer_create(several->contexts[d], bytes, &t->to[d]));
+        make_buffer(several->contexts[d], bytes, shareable, &t->from[d]);
+        make_buffer(several->contexts[d], bytes, shareable, &t->to[d]);
     }
 }
 
@@ -129,6 +149,21 @@ static void copy_time(struct traffic *t, const char *name, double (*rate)(void *
     bench_values(name, "ms", ms, n, bar_rate > 0 ? megabytes / bar_rate : 0);
 }
 
+/* One command of a driver each. */
+static void direct_copies(struct traffic *t, const struct several *several, size_t bytes) {
+    char name[80];
+    if (!all_share(several, 2))
+        return;
+    traffic_open(t, several, bytes, true);
+    CLS(cls_device_group_create(several->contexts, 2, NULL, &t->group));
+    snprintf(name, sizeof name, "%zu MiB there, shareable", bytes >> 20);
+    copy_time(t, name, one_way, 0);
+    snprintf(name, sizeof name, "%zu MiB, half there and half back, shareable", bytes >> 20);
+    copy_time(t, name, both_ways, 0);
+    CLS(cls_device_group_destroy(t->group));
+    traffic_close(t);
+}
+
 static void copies(struct traffic *t, const struct several *several, size_t chunk, double bar) {
     cls_device_group_config config = CLS_DEVICE_GROUP_CONFIG_INIT;
     char name[80], size[40] = "as it comes";
@@ -155,20 +190,21 @@ static void copies(struct traffic *t, const struct several *several, size_t chun
 
 /* --- all-reduce --- */
 
-static void all_reduce(const struct several *several, unsigned n, size_t bytes) {
-    char name[64];
+static void all_reduce(const struct several *several, unsigned n, size_t bytes, bool shareable) {
+    char name[80];
     double ms[MOST_ROUNDS];
     const unsigned n_rounds = rounds(9);
     cls_device_group group;
     cls_array arrays[MOST_DEVICES];
-    snprintf(name, sizeof name, "all-reduce of %zu MiB, %u %s", bytes >> 20, n, several->what);
-    if (!bench_wants(name))
+    snprintf(name, sizeof name, "all-reduce of %zu MiB, %u %s%s", bytes >> 20, n, several->what,
+             shareable ? ", shareable" : "");
+    if (!bench_wants(name) || (shareable && !all_share(several, n)))
         return;
     CLS(cls_device_group_create(several->contexts, n, NULL, &group));
     for (unsigned d = 0; d < n; d++) {
         cls_buffer buffer;
         const float zero = 0;
-        CLS(cls_buffer_create(several->contexts[d], bytes, &buffer));
+        make_buffer(several->contexts[d], bytes, shareable, &buffer);
         CLS(cls_fill(buffer, 0, bytes, &zero, sizeof zero, NULL));
         arrays[d] = cls_array_of(buffer, CLS_F32, bytes / sizeof zero);
     }
@@ -235,13 +271,15 @@ int main(int argc, char **argv) {
     const bool is_cpu = rig_is_cpu(&rig), bars = several.apart && rig.vendor == VENDOR_NVIDIA;
     bench_note("%u %s", several.n, several.what);
     bench_section("copies between two");
-    traffic_open(&traffic, &several, is_cpu ? 32 << 20 : 256 << 20);
+    traffic_open(&traffic, &several, is_cpu ? 32 << 20 : 256 << 20, false);
     copies(&traffic, &several, 0, bars ? LEAST_RATE : 0);
     copies(&traffic, &several, CHUNK, 0);
     traffic_close(&traffic);
+    direct_copies(&traffic, &several, traffic.bytes);
     bench_section("all-reduce");
     for (unsigned n = 2; n <= several.n; n *= 2)
-        all_reduce(&several, n, is_cpu ? 4 << 20 : 192 << 20);
+        for (int shareable = 0; shareable < 2; shareable++)
+            all_reduce(&several, n, is_cpu ? 4 << 20 : 192 << 20, shareable);
     bench_section("data-parallel training");
     for (unsigned n = 2; n <= several.n && has_blas(&several); n *= 2)
         for (int i = 0; i < 3; i++)

@@ -4,9 +4,12 @@
  * Device groups for data-parallel work: several contexts, on several devices or on parts of one,
  * each with a set of streams, and copies, scatter, gather and all-reduce between them.
  *
- * The drivers' own copies between devices are slow or missing. The library copies through chunks of
- * pinned memory instead: each device has a ring of chunks, and downloads from one device overlap
- * with uploads to another. All copies only submit. A copy runs after the work that the compute
+ * Where the context of one device reaches the other's memory, because the buffer is shareable
+ * (share.h) or the contexts are of one device and one cl_context, data takes the direct way: a copy
+ * is one command of a driver. Else the library copies through chunks of pinned memory, because the
+ * drivers' own copies between devices are slow or missing: each device has a ring of chunks, and
+ * downloads from one device overlap with uploads to another. cls_device_group_get_statistics tells
+ * which way was taken. All copies only submit. A copy runs after the work that the compute
  * streams of the devices involved hold, and their later work runs after the copy. To overlap copies
  * with computation, submit the computation to streams of your own, and make the compute streams
  * wait for those; bench/parallel.c does so with the gradients of a network's layers.
@@ -82,9 +85,12 @@ typedef struct cls_device_range {
 } cls_device_range;
 
 /**
- * Copies `bytes` bytes from one device to another, or within one.
+ * Copies `bytes` bytes from one device to another, or within one. A direct copy runs on the target's
+ * `upload` stream, or, where only the source's context reaches both buffers, on the source's
+ * `download` stream.
  * @retval CLS_ERROR_OUT_OF_RANGE  there is no such device, or the range is past the end of a buffer
  * @retval CLS_ERROR_WRONG_CONTEXT a buffer does not belong to its device's context
+ * @retval CLS_ERROR_OVERLAP       the ranges share bytes of one memory without being the same
  * @return also the statuses of cls_copy_d2h_async and cls_copy_h2d_async
  */
 CLS_API cls_status cls_device_group_copy_async(cls_device_group group, cls_device_range to,
@@ -111,8 +117,14 @@ CLS_API cls_status cls_device_group_gather_async(cls_device_group group, const c
 
 /**
  * Replaces every device's array by the sum of all arrays, added in the order of the devices. Each
- * element is summed once, on one of the devices, so all devices get the same bits. Each device
- * sends and receives about twice the size of an array, whatever the number of devices.
+ * element is summed once, on one of the devices, so all devices get the same bits. The arrays may
+ * not overlap. Integers wrap around. Each device sends and receives about twice the size of an
+ * array, whatever the number of devices.
+ *
+ * Where every device's context reaches all arrays, each device runs one kernel on its `compute`
+ * stream, which the first such call for a type builds. Else the arrays are sent through pinned
+ * memory, and the devices allocate memory for the others' parts. Where the work of one device
+ * failed that the sums need, the compute streams of all devices inherit the failure.
  * @retval CLS_ERROR_INVALID_VALUE `arrays` is null
  * @retval CLS_ERROR_SIZE_MISMATCH the counts differ
  * @retval CLS_ERROR_TYPE_MISMATCH the types differ
@@ -120,6 +132,23 @@ CLS_API cls_status cls_device_group_gather_async(cls_device_group group, const c
  */
 CLS_API cls_status cls_device_group_all_reduce_async(cls_device_group group,
                                                      const cls_array *arrays);
+
+/** Which ways a group's calls took. Start with CLS_DEVICE_GROUP_STATISTICS_INIT. */
+typedef struct cls_device_group_statistics {
+    size_t size;            /**< sizeof(cls_device_group_statistics) */
+    uint64_t direct_copies; /**< copies between two devices that were one command of a driver */
+    uint64_t pinned_copies; /**< those that went through pinned memory */
+    uint64_t
+        direct_reductions; /**< all-reduces by kernels that read and write all devices' memory */
+    uint64_t pinned_reductions; /**< those that went through pinned memory */
+} cls_device_group_statistics;
+
+#define CLS_DEVICE_GROUP_STATISTICS_INIT \
+    { sizeof(cls_device_group_statistics), 0, 0, 0, 0 }
+
+/** Gets the numbers of calls that were submitted so far, by the way that they took. */
+CLS_API cls_status cls_device_group_get_statistics(cls_device_group group,
+                                                   cls_device_group_statistics *out);
 
 /**
  * Waits for all work on the group's streams.

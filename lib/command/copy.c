@@ -100,13 +100,20 @@ cls_status copy_call_read_kept(struct stream *stream, struct buffer *src, size_t
     return status || !bytes ? copy_call_end(&t, status) : copy_call_submit(&t, false);
 }
 
+bool copy_is_direct(struct context *context, const struct buffer *to, const struct buffer *from) {
+    struct copy_end end;
+    return caps_trusts(context->caps, TRUST_ODD_COPIES) && copy_reach(context, to, &end) &&
+           copy_reach(context, from, &end);
+}
+
 /* How a copy gets from one buffer to the other: by a command of the driver where its cl_context reaches both, and it can
  * be trusted. */
 static void choose_path(struct copy_call *t, bool trusted, size_t dst_offset,
                         struct range_1d range) {
     struct copy_end to, from;
     t->command.bytes = range.bytes;
-    if (!trusted || !copy_call_reach(t, t->to, &to) || !copy_call_reach(t, t->from, &from)) {
+    if (!trusted || !copy_reach(t->stream->context, t->to, &to) ||
+        !copy_reach(t->stream->context, t->from, &from)) {
         t->command.type = &type_peer_copy;
         t->command.u.peer =
             (struct peer_arguments){t->to, t->from, rect_1d(dst_offset, range.offset, range.bytes)};

@@ -36,9 +36,7 @@ static cls_status take_stream(struct copy_call *call, cls_stream stream) {
     return status ? copy_call_end(call, status) : CLS_SUCCESS;
 }
 
-bool copy_call_reach(const struct copy_call *call, const struct buffer *buffer,
-                     struct copy_end *out) {
-    struct context *context = call->stream->context;
+bool copy_reach(struct context *context, const struct buffer *buffer, struct copy_end *out) {
     if (buffer->context->cl != context->cl)
         return share_reach(buffer, context, &out->memory, &out->origin);
     *out = (struct copy_end){buffer->memory, 0};

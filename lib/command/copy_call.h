@@ -49,14 +49,16 @@ cls_status copy_call_prepare(struct copy_call *call, struct stream *stream, bool
 cls_status copy_call_read_kept(struct stream *stream, struct buffer *src, size_t offset, void *dst,
                                size_t bytes);
 
-/* A buffer as commands of the call's cl_context use it: a cl_mem, borrowed, and where the buffer begins in that. False:
- * they cannot. */
+/* A buffer as commands of the context's cl_context use it: a cl_mem, borrowed, and where the buffer begins in that.
+ * False: they cannot. */
 struct copy_end {
     cl_mem memory;
     size_t origin;
 };
-bool copy_call_reach(const struct copy_call *call, const struct buffer *buffer,
-                     struct copy_end *out);
+bool copy_reach(struct context *context, const struct buffer *buffer, struct copy_end *out);
+
+/* Whether a copy from buffer to buffer, on a stream of the context, is one command of its driver (command/copy.c). */
+bool copy_is_direct(struct context *context, const struct buffer *to, const struct buffer *from);
 
 /* Releases what is held; returns `status`. */
 cls_status copy_call_end(struct copy_call *call, cls_status status);

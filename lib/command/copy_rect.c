@@ -129,9 +129,9 @@ static bool fits_one_buffer(const struct rect_3d *rect) {
 
 static bool driver_can_copy(const struct copy_call *t, const struct rect_3d *rect,
                             struct copy_end *to, struct copy_end *from) {
-    const struct context *context = t->stream->context;
+    struct context *context = t->stream->context;
     if (!caps_trusts(context->caps, TRUST_RECTANGLES) || !rect_is_cl(rect) ||
-        !copy_call_reach(t, t->to, to) || !copy_call_reach(t, t->from, from))
+        !copy_reach(context, t->to, to) || !copy_reach(context, t->from, from))
         return false;
     if (to->memory == from->memory && !fits_one_buffer(rect))
         return false;

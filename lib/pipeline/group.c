@@ -4,6 +4,7 @@
 
 #include <clstream/buffer.h>
 #include <clstream/event.h>
+#include <clstream/kernel.h>
 #include <clstream/stream.h>
 
 #include "base/error.h"
@@ -28,7 +29,15 @@ static void close_chunk(struct chunk *chunk, unsigned n) {
             cls_event_destroy(chunk->up[d]);
 }
 
+static void close_kernels(struct member *member) {
+    for (int type = 0; type < 6; type++)
+        for (int wide = 0; wide < 2; wide++)
+            if (member->sums[type][wide])
+                cls_kernel_destroy(member->sums[type][wide]);
+}
+
 static void close_member(struct member *member) {
+    close_kernels(member);
     const cls_stream streams[] = {member->streams.upload, member->streams.compute,
                                   member->streams.download};
     for (int i = 0; i < 3; i++)
@@ -155,6 +164,7 @@ cls_status cls_device_group_create(const cls_context *contexts, unsigned n,
             object_abandon(&group->object);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a device group");
     }
+    group->statistics = (cls_device_group_statistics)CLS_DEVICE_GROUP_STATISTICS_INIT;
     group->chunk_bytes = config.chunk_bytes ? config.chunk_bytes : CHUNK_BYTES;
     group->n_chunks = config.chunks ? config.chunks : CHUNKS;
     status = open_all(group, contexts, n);
@@ -200,6 +210,20 @@ cls_status cls_device_group_get_streams(cls_device_group handle, unsigned device
     if (!status)
         *out = group->members[device].streams;
     return group_put(group, status);
+}
+
+cls_status cls_device_group_get_statistics(cls_device_group handle,
+                                           cls_device_group_statistics *out) {
+    struct group *group;
+    cls_status status = SIZED_CHECK(cls_device_group_statistics, out);
+    if (!status)
+        status = group_get(handle, &group);
+    if (status)
+        return status;
+    pthread_mutex_lock(&group->lock);
+    SIZED_OUT(cls_device_group_statistics, out, &group->statistics);
+    pthread_mutex_unlock(&group->lock);
+    return group_put(group, CLS_SUCCESS);
 }
 
 cls_status cls_device_group_synchronize(cls_device_group handle) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Device groups: contexts of several devices that exchange data. Data that leaves a device goes through the
- * device's ring of pinned chunks: a download to a chunk on its download stream, then uploads from it on the
+ * Device groups: contexts of several devices that exchange data. Where the context of one end reaches the memory of the
+ * other, a copy is one command of that context's device. Else data that leaves a device goes through the device's ring of pinned chunks: a download to a chunk on its download stream, then uploads from it on the
  * upload streams of the targets. The next download to that chunk waits for those uploads. Each device has a
  * ring of its own, so that no device waits for what others exchange.
  */
@@ -30,6 +30,7 @@ struct member {
     cls_event event;   /* for marks that are waited for at once */
     cls_buffer others; /* the other devices' slices, for all-reduce; NULL until needed */
     size_t others_bytes;
+    cls_kernel sums[6][2]; /* for all-reduce, by type, and whether by vectors; NULL until needed */
     struct chunk chunks[MOST_CHUNKS];
     unsigned next_chunk;
 };
@@ -38,7 +39,9 @@ struct group {
     struct object object;
     unsigned n, n_chunks;
     size_t chunk_bytes;
-    pthread_mutex_t lock; /* guards the rings and `others`; copies are submitted under it */
+    pthread_mutex_t
+        lock; /* guards the rings, `others` and what follows; copies are submitted under it */
+    cls_device_group_statistics statistics;
     struct member members[CLS_DEVICE_GROUP_MAX];
 };
 

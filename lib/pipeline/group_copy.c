@@ -24,9 +24,15 @@ cls_status group_enter(const struct member *member, cls_stream stream) {
                                       : follow(member, member->streams.compute, stream);
 }
 
-cls_status group_leave(const struct member *member, cls_stream stream) {
+/* Later work of the `other` member's compute stream runs behind that of the member's `stream` so far. */
+static cls_status leave_to(const struct member *member, cls_stream stream,
+                           const struct member *other) {
     return mutant(MUTANT_GROUP_LEAVE) ? CLS_SUCCESS
-                                      : follow(member, stream, member->streams.compute);
+                                      : follow(member, stream, other->streams.compute);
+}
+
+cls_status group_leave(const struct member *member, cls_stream stream) {
+    return leave_to(member, stream, member);
 }
 
 /* --- chunks; under the lock --- */
@@ -99,8 +105,9 @@ cls_status group_send(struct group *group, const cls_device_range *from, const c
 
 /* --- one copy --- */
 
-cls_status group_check_range(const struct member *member, cls_buffer handle, size_t offset,
-                             size_t bytes) {
+/* The buffer of a checked range, with a reference. */
+static cls_status take_buffer(const struct member *member, cls_buffer handle, size_t offset,
+                              size_t bytes, struct buffer **out) {
     struct buffer *buffer;
     cls_status status = buffer_get(handle, &buffer);
     if (status)
@@ -109,7 +116,19 @@ cls_status group_check_range(const struct member *member, cls_buffer handle, siz
         status = error_set(CLS_ERROR_WRONG_CONTEXT, "a buffer of another context than its device");
     else
         status = range_check(offset, bytes, buffer->bytes);
-    buffer_put(buffer);
+    if (status)
+        buffer_put(buffer);
+    else
+        *out = buffer;
+    return status;
+}
+
+cls_status group_check_range(const struct member *member, cls_buffer handle, size_t offset,
+                             size_t bytes) {
+    struct buffer *buffer;
+    cls_status status = take_buffer(member, handle, offset, bytes, &buffer);
+    if (!status)
+        buffer_put(buffer);
     return status;
 }
 
@@ -144,18 +163,66 @@ static cls_status copy_across(struct group *group, const cls_device_range *to,
     return status ? status : left ? left : arrived;
 }
 
+/* Whether the copy is one command of the member's driver. Copies between two devices of one cl_context are too, but
+ * drivers are slow at them. */
+static bool is_direct(const struct buffer *to, const struct buffer *from, struct context *context) {
+    const bool is_one_cl = to->context->cl == from->context->cl;
+    return (!is_one_cl || to->context->device == from->context->device) &&
+           copy_is_direct(context, to, from);
+}
+
+/* Under the lock: a command of `stream`, which is `member`'s and runs for the `other` end too. Also after a failure the
+ * stream is left. */
+static cls_status copy_directly(const struct member *member, cls_stream stream,
+                                const struct member *other, const cls_device_range *to,
+                                const cls_device_range *from, size_t bytes) {
+    cls_status status = group_enter(member, stream);
+    if (!status)
+        status = group_enter(other, stream);
+    if (status)
+        return status;
+    status = cls_copy_d2d_async(to->buffer, to->offset, from->buffer, from->offset, bytes, stream);
+    const cls_status left = group_leave(member, stream);
+    const cls_status left_too = leave_to(member, stream, other);
+    return status ? status : left ? left : left_too;
+}
+
+/* Under the lock: the two ends are different members. */
+static cls_status copy_between(struct group *group, const struct buffer *to_buffer,
+                               const struct buffer *from_buffer, const cls_device_range *to,
+                               const cls_device_range *from, size_t bytes) {
+    const struct member *source = &group->members[from->device];
+    const struct member *target = &group->members[to->device];
+    const bool pulls = is_direct(to_buffer, from_buffer, to_buffer->context);
+    const bool is_pinned = !pulls && !is_direct(to_buffer, from_buffer, from_buffer->context);
+    cls_status status =
+        is_pinned ? copy_across(group, to, from, bytes)
+        : pulls   ? copy_directly(target, target->streams.upload, source, to, from, bytes)
+                  : copy_directly(source, source->streams.download, target, to, from, bytes);
+    if (!status)
+        ++*(is_pinned ? &group->statistics.pinned_copies : &group->statistics.direct_copies);
+    return status;
+}
+
 /* Under the lock. */
 static cls_status copy(struct group *group, const cls_device_range *to,
                        const cls_device_range *from, size_t bytes) {
     const struct member *source = &group->members[from->device];
     const struct member *target = &group->members[to->device];
-    cls_status status = group_check_range(target, to->buffer, to->offset, bytes);
-    if (!status)
-        status = group_check_range(source, from->buffer, from->offset, bytes);
-    if (status || to->device != from->device)
-        return status ? status : copy_across(group, to, from, bytes);
-    return cls_copy_d2d_async(to->buffer, to->offset, from->buffer, from->offset, bytes,
-                              target->streams.compute);
+    struct buffer *to_buffer, *from_buffer;
+    cls_status status = take_buffer(target, to->buffer, to->offset, bytes, &to_buffer);
+    if (status)
+        return status;
+    status = take_buffer(source, from->buffer, from->offset, bytes, &from_buffer);
+    if (!status) {
+        status = to->device == from->device
+                     ? cls_copy_d2d_async(to->buffer, to->offset, from->buffer, from->offset, bytes,
+                                          target->streams.compute)
+                     : copy_between(group, to_buffer, from_buffer, to, from, bytes);
+        buffer_put(from_buffer);
+    }
+    buffer_put(to_buffer);
+    return status;
 }
 
 cls_status cls_device_group_copy_async(cls_device_group handle, cls_device_range to,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All-reduce: the arrays are cut into one slice per device. A device gathers its slice of all arrays, adds
+ * All-reduce: the arrays are cut into one slice per device. Where all devices reach all arrays, kernels do the rest
+ * (group_sum.c). Else data goes through pinned memory, as here. A device gathers its slice of all arrays, adds
  * them up, and sends the sum to all devices. So each device downloads an array's size and uploads at most
  * twice that, however many devices there are, and all get the same bits. On NVIDIA's driver a copy that waits
  * for a kernel starts behind kernels that other queues got meanwhile, so little of a reduction overlaps with
@@ -10,28 +11,11 @@
 #include <clstream/buffer.h>
 
 #include "base/error.h"
-#include "pipeline/group.h"
+#include "pipeline/group_reduce.h"
 #include "pipeline/internals.h"
 
 /* Elements: slices begin at an alignment at which kernels are fastest. */
 enum { SLICE_ALIGN = 64 };
-
-struct reduction {
-    struct group *group;
-    const cls_array *arrays;
-    cls_dtype dtype;
-    size_t size, count, per_slice; /* of an element in bytes, and elements */
-    size_t piece;                  /* bytes that are sent at once */
-};
-
-static size_t slice_start(const struct reduction *r, unsigned slice) {
-    const size_t start = slice * r->per_slice;
-    return start < r->count ? start : r->count;
-}
-
-static size_t slice_count(const struct reduction *r, unsigned slice) {
-    return slice_start(r, slice + 1) - slice_start(r, slice);
-}
 
 /* A slice of a device's array, from `done` bytes on. */
 static cls_device_range range_of(const struct reduction *r, unsigned device, unsigned slice,
@@ -173,6 +157,21 @@ static cls_status add_up(const struct reduction *r, unsigned owner) {
     return status;
 }
 
+/* Through pinned memory. */
+static cls_status reduce_pinned(struct reduction *r) {
+    struct group *group = r->group;
+    cls_status status = CLS_SUCCESS;
+    r->piece = group_piece(group, r->per_slice * r->size * (group->n - 1));
+    for (unsigned d = 0; d < group->n && !status; d++)
+        if (slice_count(r, d))
+            status = make_room(&group->members[d], group->n * r->per_slice * r->size);
+    if (!status)
+        status = gather_slices(r);
+    for (unsigned d = 0; d < group->n && !status; d++)
+        status = add_up(r, d);
+    return status ? status : spread_sums(r);
+}
+
 static cls_status all_reduce(struct group *group, const cls_array *arrays) {
     const size_t count = arrays[0].count, share = count / group->n + (count % group->n > 0);
     struct reduction r = {.group = group,
@@ -184,15 +183,13 @@ static cls_status all_reduce(struct group *group, const cls_array *arrays) {
     cls_status status = check_arrays(group, arrays);
     if (status || !count || group->n == 1)
         return status;
-    r.piece = group_piece(group, r.per_slice * r.size * (group->n - 1));
-    for (unsigned d = 0; d < group->n && !status; d++)
-        if (slice_count(&r, d))
-            status = make_room(&group->members[d], group->n * r.per_slice * r.size);
+    bool direct;
+    status = group_reduce_directly(&r, &direct);
+    if (!direct)
+        status = reduce_pinned(&r);
     if (!status)
-        status = gather_slices(&r);
-    for (unsigned d = 0; d < group->n && !status; d++)
-        status = add_up(&r, d);
-    return status ? status : spread_sums(&r);
+        ++*(direct ? &group->statistics.direct_reductions : &group->statistics.pinned_reductions);
+    return status;
 }
 
 cls_status cls_device_group_all_reduce_async(cls_device_group handle, const cls_array *arrays) {

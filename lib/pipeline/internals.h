@@ -6,6 +6,7 @@
  *   check/explain.h       says what a wait that timed out waits for
  *   command/copy_call.h   an async coordinator prepares a copy before it enters the stream that submits it
  *   command/kernel.h      likewise a launch
+ *   driver/source.h       the text of the kernel that adds up arrays of several devices
  *   memory/buffer.h       buffers that only their owner may destroy; checks of handles
  *   memory/mempool.h      tells a stream's memory that the host has waited
  *   stream/blocking.h     holds CLSTREAM_LAUNCH_BLOCKING's waits while a lock of ours is held

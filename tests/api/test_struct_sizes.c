@@ -27,6 +27,7 @@ static struct world {
     cls_async_coordinator async;
     cls_triple_buffer ring;
     cls_profile profile;
+    cls_device_group group;
 } w;
 
 static cls_status work_stage(const cls_stage_run *run, void *arg) {
@@ -99,12 +100,14 @@ static int setup(void **state) {
     OK(cls_managed_context_get_context(w.managed, &context));
     OK(cls_triple_buffer_create(context, 64, NULL, &w.ring));
     OK(cls_async_coordinator_create(rig.context, NULL, &w.async));
+    OK(cls_device_group_create(&rig.context, 1, NULL, &w.group));
     make_profile();
     return 0;
 }
 
 static int teardown(void **state) {
     OK(cls_profile_destroy(w.profile));
+    OK(cls_device_group_destroy(w.group));
     OK(cls_async_coordinator_destroy(w.async));
     OK(cls_triple_buffer_destroy(w.ring));
     OK(cls_managed_context_destroy(w.managed));
@@ -142,37 +145,39 @@ static cls_status step(const cls_buffered_step *given, cls_step_telemetry *out) 
 
 #define RESULTS(row)                                                                               \
     row(cls_device_info, cls_device_get_info(0, out)) row(                                         \
-        cls_share_info, cls_context_can_share(NULL, NULL, out)) row(cls_stream_info,               \
-                                                                    cls_stream_get_info(w.a, out)) \
-        row(cls_stream_counters, cls_stream_get_counters(w.a, out)) row(                           \
-            cls_stream_memory, cls_stream_get_memory(w.a, out))                                    \
-            row(cls_mempool_config, cls_mempool_get_config(w.mempool, out)) row(                   \
-                cls_mempool_statistics, cls_mempool_get_statistics(w.mempool, out))                \
-                row(cls_timeline_info, cls_timeline_get_info(w.timeline, out)) row(                \
-                    cls_task_info,                                                                 \
-                    cls_task_graph_get_info(w.graph, 0, out)) row(cls_pool_info,                   \
-                                                                  cls_pool_get_info(w.pool, out))  \
-                    row(cls_pool_advice, cls_pool_optimize(w.pool, out)) row(                      \
-                        cls_value_info, cls_batch_get_value(w.batch, w.value, out))                \
-                        row(cls_batch_statistics, cls_batch_get_statistics(w.batch, out)) row(     \
-                            cls_pipeline_statistics, cls_pipeline_get_statistics(w.pipeline, out)) \
-                            row(cls_stage_statistics,                                              \
-                                cls_pipeline_get_stage_statistics(w.pipeline, "stage", out))       \
-                                row(cls_check_counts, cls_check_get_counts(out))                   \
-                                    row(cls_check_finding, cls_check_get_finding(0, out)) row(     \
-                                        cls_profile_record,                                        \
-                                        cls_profile_get_record(w.profile, 0, out))                 \
-                                        row(cls_profile_summary,                                   \
-                                            cls_profile_get_summary(w.profile, out))               \
-                                            row(cls_profile_stream,                                \
-                                                cls_profile_get_stream(w.profile, 0, out))         \
-                                                row(cls_profile_operation,                         \
-                                                    cls_profile_get_operation(                     \
-                                                        w.profile, CLS_PROFILE_ALL, 0, out))       \
-                                                    row(cls_profile_overlap,                       \
-                                                        cls_profile_get_stream_overlap(w.profile,  \
-                                                                                       0, 1, out)) \
-                                                        row(cls_step_telemetry, step(NULL, out))
+        cls_device_group_statistics, cls_device_group_get_statistics(w.group, out))                \
+        row(cls_share_info, cls_context_can_share(NULL, NULL, out)) row(                           \
+            cls_stream_info, cls_stream_get_info(w.a, out)) row(cls_stream_counters,               \
+                                                                cls_stream_get_counters(w.a, out)) \
+            row(cls_stream_memory, cls_stream_get_memory(w.a, out)) row(                           \
+                cls_mempool_config, cls_mempool_get_config(w.mempool, out))                        \
+                row(cls_mempool_statistics, cls_mempool_get_statistics(w.mempool, out)) row(       \
+                    cls_timeline_info, cls_timeline_get_info(w.timeline, out))                     \
+                    row(cls_task_info, cls_task_graph_get_info(w.graph, 0, out)) row(              \
+                        cls_pool_info, cls_pool_get_info(w.pool, out))                             \
+                        row(cls_pool_advice, cls_pool_optimize(w.pool, out)) row(                  \
+                            cls_value_info, cls_batch_get_value(w.batch, w.value, out))            \
+                            row(cls_batch_statistics, cls_batch_get_statistics(w.batch, out)) row( \
+                                cls_pipeline_statistics,                                           \
+                                cls_pipeline_get_statistics(w.pipeline, out))                      \
+                                row(cls_stage_statistics,                                          \
+                                    cls_pipeline_get_stage_statistics(w.pipeline, "stage", out))   \
+                                    row(cls_check_counts, cls_check_get_counts(out))               \
+                                        row(cls_check_finding, cls_check_get_finding(0, out)) row( \
+                                            cls_profile_record,                                    \
+                                            cls_profile_get_record(w.profile, 0, out))             \
+                                            row(cls_profile_summary,                               \
+                                                cls_profile_get_summary(w.profile, out))           \
+                                                row(cls_profile_stream,                            \
+                                                    cls_profile_get_stream(w.profile, 0, out))     \
+                                                    row(cls_profile_operation,                     \
+                                                        cls_profile_get_operation(                 \
+                                                            w.profile, CLS_PROFILE_ALL, 0, out))   \
+                                                        row(cls_profile_overlap,                   \
+                                                            cls_profile_get_stream_overlap(        \
+                                                                w.profile, 0, 1, out))             \
+                                                            row(cls_step_telemetry,                \
+                                                                step(NULL, out))
 
 #define GETTER(type, call) \
     static cls_status get_##type(void *out) { return call; }

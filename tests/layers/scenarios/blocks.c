@@ -260,39 +260,75 @@ static void expect_sums(struct run *run) {
     expect(run, right, "the sums");
 }
 
-/* Pieces go round a ring of two chunks. */
-static bool share_work(struct run *run, cls_device_group group, const struct world *worlds) {
-    const cls_buffer buffers[DEVICES] = {worlds[0].a, worlds[1].a};
+/* Pieces go round a ring of two chunks, unless the buffers are shareable. */
+static bool share_work(struct run *run, cls_device_group group, const struct world *worlds,
+                       const cls_buffer buffers[DEVICES]) {
     const cls_array arrays[DEVICES] = {cls_array_of(buffers[0], CLS_U32, WORDS),
                                        cls_array_of(buffers[1], CLS_U32, WORDS)};
     cls_device_streams last;
     return ok(run, cls_device_group_get_streams(group, 1, &last)) &&
            ok(run, cls_device_group_scatter_async(group, shares, BYTES, buffers)) &&
            ok(run, cls_device_group_copy_async(group, (cls_device_range){1, worlds[1].b, 0},
-                                               (cls_device_range){0, worlds[0].a, 0}, BYTES)) &&
+                                               (cls_device_range){0, buffers[0], 0}, BYTES)) &&
            ok(run, cls_device_group_all_reduce_async(group, arrays)) &&
            ok(run, cls_device_group_gather_async(group, buffers, BYTES, sums)) &&
            ok(run, cls_copy_d2h_async(copied, worlds[1].b, 0, BYTES, last.compute));
 }
 
-void devices_grouped(struct run *run) {
-    struct world worlds[DEVICES];
+/* What cannot be opened goes through pinned memory: the statistics are the report. */
+static void expect_direct(struct run *run, cls_device_group group) {
+    cls_device_group_statistics got = CLS_DEVICE_GROUP_STATISTICS_INIT;
+    if (ok(run, cls_device_group_get_statistics(group, &got)) &&
+        got.pinned_copies + got.pinned_reductions)
+        run->errors++;
+}
+
+static void group_devices(struct run *run, const struct world *worlds,
+                          const cls_buffer buffers[DEVICES], bool direct) {
+    const cls_context contexts[DEVICES] = {worlds[0].context, worlds[1].context};
     cls_device_group group = NULL;
     cls_device_group_config config = CLS_DEVICE_GROUP_CONFIG_INIT;
     config.chunk_bytes = BYTES / 4;
     config.chunks = 2;
     start_shares();
-    world_init(&worlds[1]);
-    if (world_open(run, &worlds[0], 0) && world_open(run, &worlds[1], 0)) {
-        const cls_context contexts[DEVICES] = {worlds[0].context, worlds[1].context};
-        if (ok(run, cls_device_group_create(contexts, DEVICES, &config, &group))) {
-            const bool good = share_work(run, group, worlds);
-            if (ok(run, cls_device_group_synchronize(group)) && good)
-                expect_sums(run);
-        }
-    }
-    if (group)
+    if (ok(run, cls_device_group_create(contexts, DEVICES, &config, &group))) {
+        const bool good = share_work(run, group, worlds, buffers);
+        if (ok(run, cls_device_group_synchronize(group)) && good)
+            expect_sums(run);
+        if (direct)
+            expect_direct(run, group);
         ok(run, cls_device_group_destroy(group));
+    }
+}
+
+static void group_plain(struct run *run, const struct world *worlds) {
+    const cls_buffer buffers[DEVICES] = {worlds[0].a, worlds[1].a};
+    group_devices(run, worlds, buffers, false);
+}
+
+static void group_shareable(struct run *run, const struct world *worlds) {
+    cls_share_info info = CLS_SHARE_INFO_INIT;
+    cls_buffer buffers[DEVICES] = {NULL, NULL};
+    bool made = ok(run, cls_context_can_share(worlds[0].context, worlds[1].context, &info)) &&
+                info.kind != CLS_SHARE_NONE;
+    for (int d = 0; d < DEVICES && made; d++)
+        made = ok(run, cls_buffer_create_shareable(worlds[d].context, BYTES, &buffers[d]));
+    if (made)
+        group_devices(run, worlds, buffers, true);
+    for (int d = 0; d < DEVICES; d++)
+        if (buffers[d])
+            ok(run, cls_buffer_destroy(buffers[d]));
+}
+
+static void with_worlds(struct run *run,
+                        void (*body)(struct run *run, const struct world *worlds)) {
+    struct world worlds[DEVICES];
+    world_init(&worlds[1]);
+    if (world_open(run, &worlds[0], 0) && world_open(run, &worlds[1], 0))
+        body(run, worlds);
     world_close(run, &worlds[1]);
     world_close(run, &worlds[0]);
 }
+
+void devices_grouped(struct run *run) { with_worlds(run, group_plain); }
+void devices_sharing(struct run *run) { with_worlds(run, group_shareable); }

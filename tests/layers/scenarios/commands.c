@@ -389,6 +389,7 @@ const struct scenario scenarios[] = {
     {"managed_on_streams", managed_on_streams},
     {"managed_in_place", managed_in_place},
     {"devices_grouped", devices_grouped},
+    {"devices_sharing", devices_sharing},
     {"reset_after_failure", reset_after_failure},
     {"reset_behind_users", reset_behind_users},
     {"two_contexts", two_contexts},

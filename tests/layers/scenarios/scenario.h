@@ -52,6 +52,7 @@ void stepped(struct run *run);
 void managed_on_streams(struct run *run);
 void managed_in_place(struct run *run);
 void devices_grouped(struct run *run);
+void devices_sharing(struct run *run);
 
 /* trouble.c */
 void interoperation(struct run *run);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All-reduce where every device reaches all arrays: each adds up its slice of them by one kernel (cl/all_reduce.cl), in
+ * the order of the devices, and writes the sums to all. The kernels run on the compute streams, each behind the work of
+ * all of them, and later work of each behind all kernels.
+ */
+#include <stdio.h>
+
+#include <clstream/buffer.h>
+#include <clstream/event.h>
+#include <clstream/kernel.h>
+#include <clstream/share.h>
+#include <clstream/stream.h>
+
+#include "base/error.h"
+#include "driver/source.h"
+#include "pipeline/group_reduce.h"
+#include "pipeline/internals.h"
+
+enum {
+    WIDE = 16,         /* bytes that a work-item has, if the arrays are aligned for that */
+    GROUP_ROUND = 256, /* the launch is a multiple of it, so that all group sizes suit */
+    MOST_ARGS = 1 + 2 * CLS_DEVICE_GROUP_MAX
+};
+
+/* What a device needs for its launch. */
+struct share_of_work {
+    cls_kernel kernel;                      /* the member's */
+    cls_buffer views[CLS_DEVICE_GROUP_MAX]; /* the arrays' buffers in the device's context */
+};
+
+/* --- views of the others' arrays --- */
+
+static bool is_own(const struct reduction *r, unsigned owner, unsigned device) {
+    return r->group->members[owner].context == r->group->members[device].context;
+}
+
+static void close_views(const struct reduction *r, unsigned owner, struct share_of_work *work) {
+    for (unsigned d = 0; d < r->group->n; d++)
+        if (work->views[d] && !is_own(r, owner, d))
+            cls_buffer_destroy(work->views[d]);
+}
+
+/* A device without the type is left to the pinned way, which says so. */
+static bool has_type(const struct member *member, cls_dtype dtype) {
+    struct context *context;
+    if (context_get(member->context, &context))
+        return false;
+    const bool has = dtype != CLS_F64 || context->caps->fp64;
+    context_put(context);
+    return has;
+}
+
+static bool open_views(const struct reduction *r, unsigned owner, struct share_of_work *work) {
+    const struct member *member = &r->group->members[owner];
+    bool opened = has_type(member, r->dtype);
+    for (unsigned d = 0; d < r->group->n && opened; d++) {
+        const cls_buffer array = r->arrays[d].buffer;
+        if (is_own(r, owner, d))
+            work->views[d] = array;
+        else
+            opened = cls_buffer_open(member->context, array, &work->views[d]) == CLS_SUCCESS;
+    }
+    return opened;
+}
+
+/* Devices without a slice of their own need none. */
+static bool open_all(const struct reduction *r, struct share_of_work works[]) {
+    struct detail held;
+    bool opened = true;
+    error_save(&held);
+    for (unsigned d = 0; d < r->group->n && opened; d++)
+        opened = !slice_count(r, d) || open_views(r, d, &works[d]);
+    error_restore(&held, CLS_SUCCESS);
+    return opened;
+}
+
+/* --- kernels --- */
+
+/* Integers wrap around. */
+static const char *element_of(cls_dtype dtype) {
+    return dtype == CLS_F32                       ? "float"
+           : dtype == CLS_F64                     ? "double"
+           : dtype == CLS_I64                     ? "ulong"
+           : dtype == CLS_I32 || dtype == CLS_U32 ? "uint"
+                                                  : "uchar";
+}
+
+static cls_status build(const struct reduction *r, cls_context context, bool wide,
+                        cls_kernel *out) {
+    const char *text, *element = element_of(r->dtype);
+    const unsigned width = wide ? WIDE / (unsigned)r->size : 1;
+    char options[96], vector[4] = "";
+    cls_program program;
+    cls_status status = source_get("all_reduce.cl", &text);
+    if (status)
+        return status;
+    if (wide)
+        snprintf(vector, sizeof vector, "%u", width);
+    snprintf(options, sizeof options, "-DARRAYS=ARRAYS_%u -DE=%s -DV=%s%s -DW=%u%s", r->group->n,
+             element, element, vector, width, r->dtype == CLS_F64 ? " -DIS_DOUBLE" : "");
+    status = cls_program_from_source(context, text, "all_reduce.cl", options, &program);
+    if (status)
+        return status;
+    status = cls_kernel_create(program, "all_reduce", out);
+    cls_program_destroy(program);
+    if (!status)
+        object_note_librarys(*out);
+    return status;
+}
+
+static bool is_wide(const struct reduction *r) {
+    bool aligned = true;
+    for (unsigned d = 0; d < r->group->n; d++)
+        aligned = aligned && r->arrays[d].offset * r->size % WIDE == 0;
+    return aligned;
+}
+
+/* Built on first use, and kept with the member. */
+static cls_status find_kernels(const struct reduction *r, struct share_of_work works[]) {
+    const bool wide = is_wide(r);
+    cls_status status = CLS_SUCCESS;
+    for (unsigned d = 0; d < r->group->n && !status; d++) {
+        struct member *member = &r->group->members[d];
+        cls_kernel *kernel = &member->sums[r->dtype - 1][wide];
+        if (!*kernel && slice_count(r, d))
+            status = build(r, member->context, wide, kernel);
+        works[d].kernel = *kernel;
+    }
+    return status;
+}
+
+/* --- the launches --- */
+
+/* Later work of every compute stream runs behind that of all of them so far; also after a failure. */
+static cls_status join(const struct group *group) {
+    cls_status first = CLS_SUCCESS;
+    for (unsigned d = 0; d < group->n; d++) {
+        const struct member *member = &group->members[d];
+        const cls_status status = cls_event_record(member->event, member->streams.compute);
+        first = first ? first : status;
+    }
+    for (unsigned d = 0; d < group->n; d++)
+        for (unsigned k = 0; k < group->n; k++) {
+            const cls_status status = k == d
+                                          ? CLS_SUCCESS
+                                          : cls_stream_wait_event(group->members[d].streams.compute,
+                                                                  group->members[k].event);
+            first = first ? first : status;
+        }
+    return first;
+}
+
+static cls_status launch(const struct reduction *r, unsigned owner,
+                         const struct share_of_work *work) {
+    const size_t start = slice_start(r, owner), count = slice_count(r, owner);
+    const size_t width = is_wide(r) ? WIDE / r->size : 1;
+    const size_t items = (count + width - 1) / width;
+    const cls_launch shape = cls_launch_1d((items + GROUP_ROUND - 1) / GROUP_ROUND * GROUP_ROUND);
+    cls_arg args[MOST_ARGS];
+    unsigned n = 0;
+    args[n++] = cls_arg_u64(count);
+    for (unsigned d = 0; d < r->group->n; d++) {
+        const size_t first = r->arrays[d].offset + start;
+        args[n++] = cls_arg_updates(work->views[d], first * r->size, count * r->size);
+        args[n++] = cls_arg_u64(first);
+    }
+    return cls_kernel_launch_async(work->kernel, &shape, args, n,
+                                   r->group->members[owner].streams.compute);
+}
+
+static cls_status launch_all(const struct reduction *r, const struct share_of_work works[]) {
+    cls_status status = mutant(MUTANT_GROUP_ENTER) ? CLS_SUCCESS : join(r->group);
+    for (unsigned d = 0; d < r->group->n && !status; d++)
+        if (slice_count(r, d))
+            status = launch(r, d, &works[d]);
+    const cls_status left = mutant(MUTANT_GROUP_LEAVE) ? CLS_SUCCESS : join(r->group);
+    return status ? status : left;
+}
+
+cls_status group_reduce_directly(const struct reduction *r, bool *taken) {
+    struct share_of_work works[CLS_DEVICE_GROUP_MAX] = {{0}};
+    cls_status status = CLS_SUCCESS;
+    *taken = open_all(r, works);
+    if (*taken)
+        status = find_kernels(r, works);
+    if (*taken && !status)
+        status = launch_all(r, works);
+    for (unsigned d = 0; d < r->group->n; d++)
+        close_views(r, d, &works[d]);
+    return status;
+}
