@@ -14,10 +14,11 @@
 #include "../../support/patience.h"
 
 enum {
-    HANG_S = 10,    /* for one run, on a machine that has nothing else to do */
-    EXTENSIONS = 8, /* so many times that, where it has */
-    SETTLE_S = 5,   /* for the library to give back what was destroyed */
-    POLLS = 24,     /* calls swept of a function that is called until something has happened */
+    HANG_S = 10,     /* for one run, on a machine that has nothing else to do */
+    COMPILES_S = 60, /* for one without a fault, which comes first, and has the driver compile */
+    EXTENSIONS = 8,  /* so many times that, where it has */
+    SETTLE_S = 5,    /* for the library to give back what was destroyed */
+    POLLS = 24,      /* calls swept of a function that is called until something has happened */
     MAX_FINDINGS = 20
 };
 
@@ -104,7 +105,7 @@ static struct sweep_run run_once(const struct sweep *sweep, const struct scenari
     scenario_relent = relent;
     guard();
     extensions = EXTENSIONS;
-    watchdog(HANG_S);
+    watchdog(plan->nth ? HANG_S : COMPILES_S);
     sweep->arm(plan);
     scenario->run(&result.run);
     result.fired = sweep->fired(NULL);
