@@ -93,7 +93,7 @@ export -f check_version check_reference missing_pages check_dist same_tarball ch
 
 step 'version' 10 bash -c check_version
 step 'API reference' 300 bash -c check_reference
-step 'installation, first program and examples' 600 bash -c check_install
+step 'installation, first program and examples' 1500 bash -c check_install
 step 'clstream.pc without that of OpenCL' 120 bash -c check_without_opencl_pc
 step 'CMake and Meson' 600 make check-TESTS TESTS=tests/consumers/consumers.sh
 step 'distcheck, and the same tarball again' 1800 bash -c check_dist
