@@ -78,24 +78,3 @@ bool rows_overlap(const struct rows *a, const struct rows *b) {
     const size_t left = a->count - skipped;
     return some_meet(from, a, left < room ? left : room, b);
 }
-
-static struct rows slice_at(const struct slices *slices, size_t i) {
-    struct rows rows = slices->first;
-    rows.start += i * slices->pitch;
-    return rows;
-}
-
-/* Both lists are sorted, so that the slice that ends first meets no later one of the other list. */
-bool slices_overlap(const struct slices *a, const struct slices *b) {
-    size_t i = 0, k = 0;
-    while (i < a->count && k < b->count) {
-        const struct rows x = slice_at(a, i), y = slice_at(b, k);
-        if (rows_overlap(&x, &y))
-            return true;
-        if (end_of(&x) < end_of(&y))
-            i++;
-        else
-            k++;
-    }
-    return false;
-}

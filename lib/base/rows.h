@@ -15,14 +15,4 @@ struct rows {
 /* Exact, in a time that grows with the logarithm of the pitches. The ends of both do not overflow. */
 bool rows_overlap(const struct rows *a, const struct rows *b);
 
-/* Slices of rows, `pitch` bytes apart; none begins before the one ahead of it has ended. */
-struct slices {
-    struct rows first;
-    size_t pitch; /* of one slice any */
-    size_t count;
-};
-
-/* Exact, in a time that grows with the number of slices: a copy of them takes longer. */
-bool slices_overlap(const struct slices *a, const struct slices *b);
-
 #endif

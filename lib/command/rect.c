@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/rows.h"
+#include "stream/touch.h"
 
 cls_status rect_check_given(const cls_rect *rect) {
     return rect ? CLS_SUCCESS : error_set(CLS_ERROR_INVALID_VALUE, "the rectangle is null");
@@ -116,12 +116,8 @@ bool rect_is_onto_itself(const struct rect_3d *r) {
            (r->depth == 1 || r->dst.slice == r->src.slice);
 }
 
-static struct slices slices_of(const struct rect_3d *rect, const struct rect_side *side) {
-    return (struct slices){
-        {side->offset, rect->width, side->pitch, rect->height}, side->slice, rect->depth};
-}
-
 bool rect_overlaps(const struct rect_3d *rect) {
-    const struct slices dst = slices_of(rect, &rect->dst), src = slices_of(rect, &rect->src);
-    return slices_overlap(&dst, &src);
+    const struct byte_span dst = byte_span_of(rect, &rect->dst),
+                           src = byte_span_of(rect, &rect->src);
+    return byte_spans_overlap(&dst, &src);
 }

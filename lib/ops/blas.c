@@ -34,27 +34,26 @@ static cls_status extent(const char *name, size_t offset, const size_t counts[3]
 }
 
 struct step {
-    size_t count, elements;
+    size_t count, bytes;
 };
 
-/* Runs of `width` elements, repeated at two steps. */
-static struct slices lay_out(size_t start, size_t width, struct step inner, struct step outer) {
-    if (outer.count > 1 && outer.elements < inner.elements) {
+/* Runs of `width` bytes, repeated at two steps. */
+static struct byte_span lay_out(size_t start, size_t width, struct step inner, struct step outer) {
+    if (outer.count > 1 && outer.bytes < inner.bytes) {
         const struct step other = inner;
         inner = outer;
         outer = other;
     }
-    if (inner.elements <= width) {
-        width += (inner.count - 1) * inner.elements;
+    if (inner.bytes <= width) {
+        width += (inner.count - 1) * inner.bytes;
         inner.count = 1;
     }
-    const size_t reach = (inner.count - 1) * inner.elements + width;
-    if (outer.count > 1 && outer.elements < reach) {
-        width = (outer.count - 1) * outer.elements + reach;
+    const size_t reach = (inner.count - 1) * inner.bytes + width;
+    if (outer.count > 1 && outer.bytes < reach) {
+        width = (outer.count - 1) * outer.bytes + reach;
         inner.count = outer.count = 1;
     }
-    return (struct slices){
-        {start, width, inner.elements, inner.count}, outer.elements, outer.count};
+    return (struct byte_span){start, width, inner.bytes, inner.count, outer.bytes, outer.count};
 }
 
 cls_status blas_matrix_view(const char *name, const cls_matrix *matrix, size_t batches,
@@ -73,9 +72,10 @@ cls_status blas_matrix_view(const char *name, const cls_matrix *matrix, size_t b
     if (status)
         return status;
     out->array = cls_array_at(matrix->buffer, matrix->dtype, matrix->offset, count);
-    out->elements =
-        lay_out(matrix->offset, matrix->columns, (struct step){matrix->rows, matrix->ld},
-                (struct step){batches, matrix->stride});
+    const size_t size = cls_dtype_size(matrix->dtype);
+    out->span = lay_out(matrix->offset * size, matrix->columns * size,
+                        (struct step){matrix->rows, matrix->ld * size},
+                        (struct step){batches, matrix->stride * size});
     return CLS_SUCCESS;
 }
 
@@ -90,23 +90,15 @@ cls_status blas_vector_view(const char *name, const cls_vector *vector, struct b
     if (status)
         return status;
     out->array = cls_array_at(vector->buffer, vector->dtype, vector->offset, count);
-    out->elements =
-        lay_out(vector->offset, 1, (struct step){vector->count, vector->step}, (struct step){1, 0});
+    const size_t size = cls_dtype_size(vector->dtype);
+    out->span = lay_out(vector->offset * size, size,
+                        (struct step){vector->count, vector->step * size}, (struct step){1, 0});
     return CLS_SUCCESS;
 }
 
 struct blas_view blas_array_view(const cls_array *array) {
-    return (struct blas_view){*array, {{array->offset, array->count, array->count, 1}, 0, 1}};
-}
-
-static struct slices bytes_of(const struct blas_view *view) {
-    const size_t size = cls_dtype_size(view->array.dtype);
-    struct slices bytes = view->elements;
-    bytes.first.start *= size;
-    bytes.first.width *= size;
-    bytes.first.pitch *= size;
-    bytes.pitch *= size;
-    return bytes;
+    const size_t size = cls_dtype_size(array->dtype);
+    return (struct blas_view){*array, byte_span_1d(array->offset * size, array->count * size)};
 }
 
 /* Elements between an operand's may be another's. */
@@ -116,9 +108,9 @@ static cls_status check_overlap(const struct blas_work *work, const struct blas_
     const struct op_view *x = &work->op.views[input], *y = &work->op.views[out];
     if (x->buffer->memory != y->buffer->memory || !x->count || !y->count)
         return CLS_SUCCESS;
-    const struct slices read = bytes_of(&views[input]), written = bytes_of(&views[out]);
-    return slices_overlap(&read, &written) ? op_check_overlap(&work->op, input, out, false)
-                                           : CLS_SUCCESS;
+    if (!byte_spans_overlap(&views[input].span, &views[out].span))
+        return CLS_SUCCESS;
+    return op_check_overlap(&work->op, input, out, false);
 }
 
 static cls_status check(const struct blas_work *work, const struct blas_view *views,

@@ -5,7 +5,7 @@
 
 #include <clstream/blas.h>
 
-#include "base/rows.h"
+#include "base/byte_span.h"
 #include "command/op.h"
 #include "driver/blas.h"
 
@@ -20,12 +20,12 @@ struct blas_work {
     size_t result_place;    /* the result's in it, in bytes */
 };
 
-/* Where an operand lies: the array from its first element to its last, and its elements in the buffer, counted in
- * elements. Of a batch of which one matrix begins between the rows of another and does not end before the next row,
- * all from the first to the last. */
+/* Where an operand lies: the array from its first element to its last, and the bytes of its elements in the buffer. Of a
+ * batch of which one matrix begins between the rows of another and does not end before the next row, all bytes from the
+ * first to the last. */
 struct blas_view {
     cls_array array;
-    struct slices elements;
+    struct byte_span span;
 };
 
 /* All report and leave `out` alone on failure. */

@@ -11,6 +11,7 @@
 
 #include <clstream/kernel.h>
 
+#include "base/byte_span.h"
 #include "driver/device.h"
 #include "driver/queue.h"
 
@@ -25,29 +26,10 @@ struct launch_args {
     unsigned count;
 };
 
-/* `depth` slices of `height` rows of `width` bytes; `pitch` bytes from row to row and `slice` from slice to slice. */
-struct byte_span {
-    size_t start, width, pitch, height, slice, depth;
-};
-
-static inline struct byte_span byte_span_1d(size_t offset, size_t bytes) {
-    return (struct byte_span){offset, bytes, bytes, 1, bytes, 1};
-}
-
 static inline struct byte_span byte_span_of(const struct rect_3d *rect,
                                             const struct rect_side *side) {
     return (struct byte_span){side->offset, rect->width, side->pitch,
                               rect->height, side->slice, rect->depth};
-}
-
-static inline size_t byte_span_bytes(const struct byte_span *span) {
-    return span->width * span->height * span->depth;
-}
-
-/* Of a span that is not empty. */
-static inline size_t byte_span_end(const struct byte_span *span) {
-    return span->start + (span->depth - 1) * span->slice + (span->height - 1) * span->pitch +
-           span->width;
 }
 
 /* Bytes of a buffer, counted from the start of the root buffer that it is a part of, or of host memory. */

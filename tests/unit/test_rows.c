@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/byte_span.h"
 #include "base/rows.h"
 
 static bool compared_one_by_one(const struct rows *a, const struct rows *b) {
@@ -59,19 +60,21 @@ static void test_many_rows_at_once(void **state) {
     assert_false(rows_overlap(&huge, &beside));
 }
 
-static struct slices some_slices(void) {
-    struct slices slices = {some_rows(3, 12), 0, 1 + (unsigned)rand() % 6};
-    slices.first.count = 1 + (unsigned)rand() % 4;
-    slices.pitch = slices.first.count * slices.first.pitch + (unsigned)rand() % 60;
-    return slices;
+static struct byte_span some_slices(void) {
+    const struct rows rows = some_rows(3, 12);
+    const size_t depth = 1 + (unsigned)rand() % 6, height = 1 + (unsigned)rand() % 4;
+    const size_t slice = height * rows.pitch + (unsigned)rand() % 60;
+    return (struct byte_span){rows.start, rows.width, rows.pitch, height, slice, depth};
 }
 
-static bool slices_compared_one_by_one(const struct slices *a, const struct slices *b) {
-    for (size_t i = 0; i < a->count; i++)
-        for (size_t k = 0; k < b->count; k++) {
-            struct rows x = a->first, y = b->first;
-            x.start += i * a->pitch;
-            y.start += k * b->pitch;
+static struct rows slice_at(const struct byte_span *span, size_t i) {
+    return (struct rows){span->start + i * span->slice, span->width, span->pitch, span->height};
+}
+
+static bool slices_compared_one_by_one(const struct byte_span *a, const struct byte_span *b) {
+    for (size_t i = 0; i < a->depth; i++)
+        for (size_t k = 0; k < b->depth; k++) {
+            const struct rows x = slice_at(a, i), y = slice_at(b, k);
             if (compared_one_by_one(&x, &y))
                 return true;
         }
@@ -82,13 +85,13 @@ static void test_slices_exactly(void **state) {
     unsigned overlaps = 0;
     (void)state;
     for (unsigned i = 0; i < 100000; i++) {
-        struct slices a = some_slices(), b = some_slices();
+        struct byte_span a = some_slices(), b = some_slices();
         if (i % 3)
-            b.pitch = a.pitch > b.pitch ? a.pitch : b.pitch;
+            b.slice = a.slice > b.slice ? a.slice : b.slice;
         const bool expected = slices_compared_one_by_one(&a, &b);
         overlaps += expected;
-        assert_int_equal(slices_overlap(&a, &b), expected);
-        assert_int_equal(slices_overlap(&b, &a), expected);
+        assert_int_equal(byte_spans_overlap(&a, &b), expected);
+        assert_int_equal(byte_spans_overlap(&b, &a), expected);
     }
     assert_in_range(overlaps, 20000, 80000);
 }
