@@ -30,7 +30,7 @@ static void close_chunk(struct chunk *chunk, unsigned n) {
 }
 
 static void close_kernels(struct member *member) {
-    for (int type = 0; type < 6; type++)
+    for (int type = 0; type < TYPES; type++)
         for (int wide = 0; wide < 2; wide++)
             if (member->sums[type][wide])
                 cls_kernel_destroy(member->sums[type][wide]);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Device groups: contexts of several devices that exchange data. Where the context of one end reaches the memory of the
- * other, a copy is one command of that context's device. Else data that leaves a device goes through the device's ring of pinned chunks: a download to a chunk on its download stream, then uploads from it on the
- * upload streams of the targets. The next download to that chunk waits for those uploads. Each device has a
- * ring of its own, so that no device waits for what others exchange.
+ * other, a copy is one command of that context's device. Else data that leaves a device goes through the device's ring of
+ * pinned chunks: a download to a chunk on its download stream, then uploads from it on the upload streams of the targets.
+ * The next download to that chunk waits for those uploads. Each device has a ring of its own, so that no device waits for
+ * what others exchange.
  */
 #ifndef CLSTREAM_PIPELINE_GROUP_H
 #define CLSTREAM_PIPELINE_GROUP_H
@@ -13,6 +14,7 @@
 #include <clstream/device_group.h>
 
 #include "base/handle.h"
+#include "base/types.h"
 
 enum { MOST_CHUNKS = 64 };
 
@@ -30,7 +32,8 @@ struct member {
     cls_event event;   /* for marks that are waited for at once */
     cls_buffer others; /* the other devices' slices, for all-reduce; NULL until needed */
     size_t others_bytes;
-    cls_kernel sums[6][2]; /* for all-reduce, by type, and whether by vectors; NULL until needed */
+    cls_kernel sums[TYPES]
+                   [2]; /* for all-reduce, by type, and whether by vectors; NULL until needed */
     struct chunk chunks[MOST_CHUNKS];
     unsigned next_chunk;
 };
@@ -39,8 +42,8 @@ struct group {
     struct object object;
     unsigned n, n_chunks;
     size_t chunk_bytes;
-    pthread_mutex_t
-        lock; /* guards the rings, `others` and what follows; copies are submitted under it */
+    /* Guards rings, `others`, `sums` and the statistics; copies are submitted under it. */
+    pthread_mutex_t lock;
     cls_device_group_statistics statistics;
     struct member members[CLS_DEVICE_GROUP_MAX];
 };

@@ -13,6 +13,7 @@
 #include <clstream/stream.h>
 
 #include "base/error.h"
+#include "base/types.h"
 #include "driver/source.h"
 #include "pipeline/group_reduce.h"
 #include "pipeline/internals.h"
@@ -77,18 +78,11 @@ static bool open_all(const struct reduction *r, struct share_of_work works[]) {
 
 /* --- kernels --- */
 
-/* Integers wrap around. */
-static const char *element_of(cls_dtype dtype) {
-    return dtype == CLS_F32                       ? "float"
-           : dtype == CLS_F64                     ? "double"
-           : dtype == CLS_I64                     ? "ulong"
-           : dtype == CLS_I32 || dtype == CLS_U32 ? "uint"
-                                                  : "uchar";
-}
-
+/* Integers are added as unsigned ones, which wrap around. */
 static cls_status build(const struct reduction *r, cls_context context, bool wide,
                         cls_kernel *out) {
-    const char *text, *element = element_of(r->dtype);
+    const struct type_row *type = type_row(r->dtype);
+    const char *text, *element = type->is_float ? type->opencl : type->bits;
     const unsigned width = wide ? WIDE / (unsigned)r->size : 1;
     char options[96], vector[4] = "";
     cls_program program;
@@ -122,7 +116,7 @@ static cls_status find_kernels(const struct reduction *r, struct share_of_work w
     cls_status status = CLS_SUCCESS;
     for (unsigned d = 0; d < r->group->n && !status; d++) {
         struct member *member = &r->group->members[d];
-        cls_kernel *kernel = &member->sums[r->dtype - 1][wide];
+        cls_kernel *kernel = &member->sums[type_row(r->dtype)->index][wide];
         if (!*kernel && slice_count(r, d))
             status = build(r, member->context, wide, kernel);
         works[d].kernel = *kernel;
