@@ -80,12 +80,6 @@ cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const struct rect_3d *
     return status ? status : op_end(&call, launch_rect(&call, rect), blocking);
 }
 
-cls_status copy_by_kernel(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t src_offset,
-                          size_t bytes, cls_stream stream, bool blocking) {
-    const struct rect_3d row = rect_1d(dst_offset, src_offset, bytes);
-    return rect_by_kernel(dst, src, &row, stream, blocking);
-}
-
 /* --- fills --- */
 
 static cls_status launch_fill(struct op_call *call, const struct rect_3d *rect, const void *pattern,

@@ -12,8 +12,6 @@
 
 #include "driver/queue.h"
 
-cls_status copy_by_kernel(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t src_offset,
-                          size_t bytes, cls_stream stream, bool blocking);
 cls_status rect_by_kernel(cls_buffer dst, cls_buffer src, const struct rect_3d *rect,
                           cls_stream stream, bool blocking);
 /* Of the rectangle's destination. */

@@ -4,7 +4,6 @@
 #include "command/by_kernel.h"
 #include "command/copy_call.h"
 #include "memory/peer.h"
-#include "memory/share.h"
 #include "memory/staging.h"
 #include "stream/context.h"
 #include "stream/touch.h"
@@ -100,56 +99,41 @@ cls_status copy_call_read_kept(struct stream *stream, struct buffer *src, size_t
     return status || !bytes ? copy_call_end(&t, status) : copy_call_submit(&t, false);
 }
 
-bool copy_is_direct(struct context *context, const struct buffer *to, const struct buffer *from) {
-    struct copy_end end;
-    return caps_trusts(context->caps, TRUST_ODD_COPIES) && copy_reach(context, to, &end) &&
-           copy_reach(context, from, &end);
-}
-
-/* How a copy gets from one buffer to the other: by a command of the driver where its cl_context reaches both, and it can
- * be trusted. */
-static void choose_path(struct copy_call *t, bool trusted, size_t dst_offset,
-                        struct range_1d range) {
-    struct copy_end to, from;
-    t->command.bytes = range.bytes;
-    if (!trusted || !copy_reach(t->stream->context, t->to, &to) ||
-        !copy_reach(t->stream->context, t->from, &from)) {
-        t->command.type = &type_peer_copy;
-        t->command.u.peer =
-            (struct peer_arguments){t->to, t->from, rect_1d(dst_offset, range.offset, range.bytes)};
-        return;
-    }
-    range.offset += from.origin;
-    t->command.type = &type_copy;
-    t->command.u.copy = (struct copy_arguments){
-        .to = to.memory, .to_offset = dst_offset + to.origin, .from = from.memory, .range = range};
+bool copy_is_direct(struct context *context, const struct buffer *to, const struct buffer *from,
+                    struct copy_ends *out) {
+    return caps_trusts(context->caps, TRUST_ODD_COPIES) && copy_reach(context, to, from, out);
 }
 
 static cls_status d2d(cls_buffer dst, size_t dst_offset, cls_buffer src, size_t src_offset,
                       size_t bytes, cls_stream stream, bool blocking) {
     struct copy_call t;
+    struct copy_ends ends;
+    bool done = !bytes;
+    const struct rect_3d rect = rect_1d(dst_offset, src_offset, bytes);
     cls_status status = copy_call_begin_crossing(&t, stream, &dst, &src);
     if (status)
         return status;
     status = copy_check_range(t.to, dst_offset, bytes);
     if (!status)
         status = copy_check_range(t.from, src_offset, bytes);
-    size_t apart;
-    const bool is_same = share_is_same(t.to, t.from, &apart);
-    apart += src_offset - dst_offset;
-    const bool is_onto_itself = is_same && !apart;
-    if (!status && is_same && apart && (apart < bytes || -apart < bytes))
-        status = error_set(CLS_ERROR_OVERLAP, "source and destination overlap in one buffer");
-    if (status)
+    if (!status && bytes)
+        status = copy_call_check_overlap(&t, &rect, "source and destination", &done);
+    if (status || done)
         return copy_call_end(&t, status);
-    if (!bytes || is_onto_itself)
-        return copy_call_end(&t, CLS_SUCCESS);
-    const bool trusted = caps_trusts(t.stream->context->caps, TRUST_ODD_COPIES);
-    if (t.to->context == t.from->context && !trusted) {
+    const bool direct = copy_is_direct(t.stream->context, t.to, t.from, &ends);
+    if (!direct && t.to->context == t.from->context) {
         copy_call_end(&t, CLS_SUCCESS);
-        return copy_by_kernel(dst, dst_offset, src, src_offset, bytes, stream, blocking);
+        return rect_by_kernel(dst, src, &rect, stream, blocking);
     }
-    choose_path(&t, trusted, dst_offset, (struct range_1d){src_offset, bytes});
+    t.command.type = direct ? &type_copy : &type_peer_copy;
+    t.command.bytes = bytes;
+    if (direct)
+        t.command.u.copy = (struct copy_arguments){.to = ends.to.memory,
+                                                   .to_offset = dst_offset + ends.to.origin,
+                                                   .from = ends.from.memory,
+                                                   .range = {src_offset + ends.from.origin, bytes}};
+    else
+        t.command.u.peer = (struct peer_arguments){t.to, t.from, rect};
     return copy_call_submit(&t, blocking);
 }
 

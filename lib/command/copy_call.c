@@ -2,6 +2,7 @@
 #include "command/copy_call.h"
 
 #include "base/range.h"
+#include "command/rect.h"
 #include "memory/share.h"
 #include "stream/context.h"
 #include "stream/touch.h"
@@ -36,11 +37,30 @@ static cls_status take_stream(struct copy_call *call, cls_stream stream) {
     return status ? copy_call_end(call, status) : CLS_SUCCESS;
 }
 
-bool copy_reach(struct context *context, const struct buffer *buffer, struct copy_end *out) {
+static bool reach(struct context *context, const struct buffer *buffer, struct copy_end *out) {
     if (buffer->context->cl != context->cl)
         return share_reach(buffer, context, &out->memory, &out->origin);
     *out = (struct copy_end){buffer->memory, 0};
     return true;
+}
+
+bool copy_reach(struct context *context, const struct buffer *to, const struct buffer *from,
+                struct copy_ends *out) {
+    return reach(context, to, &out->to) && reach(context, from, &out->from);
+}
+
+cls_status copy_call_check_overlap(const struct copy_call *call, const struct rect_3d *rect,
+                                   const char *what, bool *same) {
+    struct rect_3d placed = *rect;
+    *same = false;
+    if (!share_is_same(call->to, call->from))
+        return CLS_SUCCESS;
+    placed.dst.offset += call->to->origin;
+    placed.src.offset += call->from->origin;
+    *same = rect_is_onto_itself(&placed);
+    if (*same || !rect_overlaps(&placed))
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OVERLAP, "%s overlap in one buffer", what);
 }
 
 /* Sets up a call that holds nothing yet; the command's type and arguments are the caller's to fill in. */

@@ -49,16 +49,25 @@ cls_status copy_call_prepare(struct copy_call *call, struct stream *stream, bool
 cls_status copy_call_read_kept(struct stream *stream, struct buffer *src, size_t offset, void *dst,
                                size_t bytes);
 
-/* A buffer as commands of the context's cl_context use it: a cl_mem, borrowed, and where the buffer begins in that.
- * False: they cannot. */
-struct copy_end {
-    cl_mem memory;
-    size_t origin;
+/* The buffers of a copy as commands of the context's cl_context use them: a cl_mem each, borrowed, and where the buffer
+ * begins in it. False: they cannot use both. */
+struct copy_ends {
+    struct copy_end {
+        cl_mem memory;
+        size_t origin;
+    } to, from;
 };
-bool copy_reach(struct context *context, const struct buffer *buffer, struct copy_end *out);
+bool copy_reach(struct context *context, const struct buffer *to, const struct buffer *from,
+                struct copy_ends *out);
 
-/* Whether a copy from buffer to buffer, on a stream of the context, is one command of its driver (command/copy.c). */
-bool copy_is_direct(struct context *context, const struct buffer *to, const struct buffer *from);
+/* The same for contiguous bytes, which the driver must be trusted with besides (command/copy.c). */
+bool copy_is_direct(struct context *context, const struct buffer *to, const struct buffer *from,
+                    struct copy_ends *out);
+
+/* CLS_ERROR_OVERLAP, with `what` overlaps, if both sides are of one memory and share a byte. `*same`: they are the same
+ * bytes, which is no error and no work. */
+cls_status copy_call_check_overlap(const struct copy_call *call, const struct rect_3d *rect,
+                                   const char *what, bool *same);
 
 /* Releases what is held; returns `status`. */
 cls_status copy_call_end(struct copy_call *call, cls_status status);

@@ -8,7 +8,6 @@
 #include "command/rect.h"
 #include "driver/memory.h"
 #include "memory/peer.h"
-#include "memory/share.h"
 #include "memory/staging.h"
 #include "stream/context.h"
 #include "stream/touch.h"
@@ -51,7 +50,7 @@ static cls_status take(struct copy_call *t, const cls_rect *rect, struct rect_3d
     *done = status || !out->depth;
     if (*done)
         return copy_call_end(t, status);
-    t->command.bytes = out->width * out->height * out->depth;
+    t->command.bytes = rect_bytes(out);
     return CLS_SUCCESS;
 }
 
@@ -128,37 +127,23 @@ static bool fits_one_buffer(const struct rect_3d *rect) {
 }
 
 static bool driver_can_copy(const struct copy_call *t, const struct rect_3d *rect,
-                            struct copy_end *to, struct copy_end *from) {
+                            struct copy_ends *ends) {
     struct context *context = t->stream->context;
     if (!caps_trusts(context->caps, TRUST_RECTANGLES) || !rect_is_cl(rect) ||
-        !copy_reach(context, t->to, to) || !copy_reach(context, t->from, from))
+        !copy_reach(context, t->to, t->from, ends))
         return false;
-    if (to->memory == from->memory && !fits_one_buffer(rect))
+    if (ends->to.memory == ends->from.memory && !fits_one_buffer(rect))
         return false;
     return caps_trusts(context->caps, TRUST_SUB_BUFFER_RECTANGLES) ||
-           (!is_part(context->device, to->memory) && !is_part(context->device, from->memory));
-}
-
-/* Of a rectangle within one memory. */
-static cls_status check_overlap(const struct copy_call *t, const struct rect_3d *rect, bool *same) {
-    struct rect_3d placed = *rect;
-    size_t apart;
-    *same = false;
-    if (!share_is_same(t->to, t->from, &apart))
-        return CLS_SUCCESS;
-    placed.dst.offset += t->to->origin;
-    placed.src.offset += t->from->origin;
-    *same = rect_is_onto_itself(&placed);
-    if (*same || !rect_overlaps(&placed))
-        return CLS_SUCCESS;
-    return error_set(CLS_ERROR_OVERLAP, "the rectangles overlap in one buffer");
+           (!is_part(context->device, ends->to.memory) &&
+            !is_part(context->device, ends->from.memory));
 }
 
 static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *given, cls_stream stream,
                            bool blocking) {
     struct copy_call t;
     struct rect_3d rect;
-    struct copy_end to, from;
+    struct copy_ends ends;
     bool done;
     cls_status status = rect_check_given(given);
     if (!status)
@@ -168,20 +153,20 @@ static cls_status rect_d2d(cls_buffer dst, cls_buffer src, const cls_rect *given
     status = take(&t, given, &rect, &done);
     if (done)
         return status;
-    status = check_overlap(&t, &rect, &done);
+    status = copy_call_check_overlap(&t, &rect, "the rectangles", &done);
     if (status || done)
         return copy_call_end(&t, status);
-    const bool by_driver = driver_can_copy(&t, &rect, &to, &from);
+    const bool by_driver = driver_can_copy(&t, &rect, &ends);
     if (!by_driver && t.to->context == t.from->context) {
         copy_call_end(&t, CLS_SUCCESS);
         return rect_by_kernel(dst, src, &rect, stream, blocking);
     }
     t.command.type = by_driver ? &type_copy_rect : &type_peer_copy_rect;
     if (by_driver) {
-        rect.dst.offset += to.origin;
-        rect.src.offset += from.origin;
+        rect.dst.offset += ends.to.origin;
+        rect.src.offset += ends.from.origin;
         t.command.u.rect =
-            (struct rect_arguments){.to = to.memory, .from = from.memory, .rect = rect};
+            (struct rect_arguments){.to = ends.to.memory, .from = ends.from.memory, .rect = rect};
     } else {
         t.command.u.peer = (struct peer_arguments){t.to, t.from, rect};
     }

@@ -54,11 +54,11 @@ static cls_status check_pitches(const struct pattern *pattern, const struct rect
 /* Submits a checked fill, and ends the call. A driver fills bytes in a row only. */
 static cls_status submit(struct copy_call *t, cls_buffer dst, const struct rect_3d *rect,
                          const struct pattern *pattern, cls_stream stream, bool blocking) {
-    const size_t bytes = rect->width * rect->height * rect->depth;
-    const bool in_a_row = rect->depth == 1 && (rect->height == 1 || rect->dst.pitch == rect->width);
+    const size_t bytes = rect_bytes(rect);
     if (!bytes)
         return copy_call_end(t, CLS_SUCCESS);
-    if (!in_a_row || !caps_trusts(t->stream->context->caps, TRUST_ODD_FILLS)) {
+    if (!rect_is_flat(rect, &rect->dst) ||
+        !caps_trusts(t->stream->context->caps, TRUST_ODD_FILLS)) {
         copy_call_end(t, CLS_SUCCESS);
         return fill_by_kernel(dst, rect, pattern->bytes, pattern->size, stream, blocking);
     }

@@ -53,6 +53,16 @@ static inline struct rect_3d rect_1d(size_t dst_offset, size_t src_offset, size_
     return (struct rect_3d){bytes, 1, 1, {dst_offset, bytes, bytes}, {src_offset, bytes, bytes}};
 }
 
+static inline size_t rect_bytes(const struct rect_3d *rect) {
+    return rect->width * rect->height * rect->depth;
+}
+
+/* Whether the bytes of the side follow each other without a gap. */
+static inline bool rect_is_flat(const struct rect_3d *rect, const struct rect_side *side) {
+    return (rect->height == 1 || side->pitch == rect->width) &&
+           (rect->depth == 1 || side->slice == rect->width * rect->height);
+}
+
 /* The work-items of a launch. */
 struct grid {
     cl_uint dims;

@@ -203,8 +203,7 @@ bool share_reach(const struct buffer *buffer, struct context *context, cl_mem *o
     return reached;
 }
 
-bool share_is_same(const struct buffer *a, const struct buffer *b, size_t *apart) {
-    *apart = b->origin - a->origin;
+bool share_is_same(const struct buffer *a, const struct buffer *b) {
     return a->share ? a->share == b->share : a->memory == b->memory;
 }
 

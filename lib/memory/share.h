@@ -28,7 +28,7 @@ cls_status share_new_buffer(struct share *share, struct context *context, size_t
  * buffer begins in it. */
 bool share_reach(const struct buffer *buffer, struct context *context, cl_mem *out, size_t *origin);
 
-/* Whether two buffers, of any contexts, are of one memory; `apart`: how far `b` begins behind `a`, mod 2^N. */
-bool share_is_same(const struct buffer *a, const struct buffer *b, size_t *apart);
+/* Whether two buffers, of any contexts, are of one memory. */
+bool share_is_same(const struct buffer *a, const struct buffer *b);
 
 #endif

@@ -210,10 +210,6 @@ bool cut_next(struct cut *cut, struct rect_3d *piece) {
     return true;
 }
 
-static size_t piece_bytes(const struct rect_3d *piece) {
-    return piece->width * piece->height * piece->depth;
-}
-
 static struct rect_side packed(const struct rect_3d *piece) {
     return (struct rect_side){0, piece->width, piece->width * piece->height};
 }
@@ -240,31 +236,28 @@ static void unpack(char *host, const char *chunk, const struct rect_3d *piece) {
     staging_move(host, chunk, &rect);
 }
 
-static bool is_flat(const struct rect_3d *piece, const struct rect_side *side) {
-    return (piece->height == 1 || side->pitch == piece->width) &&
-           (piece->depth == 1 || side->slice == piece->width * piece->height);
-}
-
 cls_status staging_write(const struct transfer_queue *on, cl_mem to, const struct rect_3d *piece,
                          const struct chunk *chunk, struct wait_list waits, cl_event *event) {
     struct rect_3d rect = *piece;
-    const struct range_1d range = {rect.dst.offset, piece_bytes(piece)};
+    const struct range_1d range = {rect.dst.offset, rect_bytes(piece)};
     rect.src = packed(piece);
-    return is_flat(&rect, &rect.dst) ? enqueue_write(on->context->device, on->queue->cl, to, range,
-                                                     chunk->pinned.host, waits, event)
-                                     : enqueue_write_rect(on->context->device, on->queue->cl, to,
-                                                          &rect, chunk->pinned.host, waits, event);
+    return rect_is_flat(&rect, &rect.dst)
+               ? enqueue_write(on->context->device, on->queue->cl, to, range, chunk->pinned.host,
+                               waits, event)
+               : enqueue_write_rect(on->context->device, on->queue->cl, to, &rect,
+                                    chunk->pinned.host, waits, event);
 }
 
 cls_status staging_read(const struct transfer_queue *on, cl_mem from, const struct rect_3d *piece,
                         const struct chunk *chunk, struct wait_list waits, cl_event *event) {
     struct rect_3d rect = *piece;
-    const struct range_1d range = {rect.src.offset, piece_bytes(piece)};
+    const struct range_1d range = {rect.src.offset, rect_bytes(piece)};
     rect.dst = packed(piece);
-    return is_flat(&rect, &rect.src) ? enqueue_read(on->context->device, on->queue->cl, from, range,
-                                                    chunk->pinned.host, waits, event)
-                                     : enqueue_read_rect(on->context->device, on->queue->cl, from,
-                                                         &rect, chunk->pinned.host, waits, event);
+    return rect_is_flat(&rect, &rect.src)
+               ? enqueue_read(on->context->device, on->queue->cl, from, range, chunk->pinned.host,
+                              waits, event)
+               : enqueue_read_rect(on->context->device, on->queue->cl, from, &rect,
+                                   chunk->pinned.host, waits, event);
 }
 
 /* --- the transfer of one command --- */
@@ -326,7 +319,7 @@ static cls_status start_piece(struct staged *staged, const struct rect_3d *piece
     if (staged->to_device)
         pack(slot->chunk->pinned.host, staged->host, piece);
     if (staged->to_device && race_on())
-        checksum_add(&staged->packed, slot->chunk->pinned.host, piece_bytes(piece));
+        checksum_add(&staged->packed, slot->chunk->pinned.host, rect_bytes(piece));
     slot->event = NULL;
     status = enqueue_piece(staged, slot, previous);
     if (slot->event)

@@ -167,8 +167,9 @@ static cls_status copy_across(struct group *group, const cls_device_range *to,
  * drivers are slow at them. */
 static bool is_direct(const struct buffer *to, const struct buffer *from, struct context *context) {
     const bool is_one_cl = to->context->cl == from->context->cl;
+    struct copy_ends unused;
     return (!is_one_cl || to->context->device == from->context->device) &&
-           copy_is_direct(context, to, from);
+           copy_is_direct(context, to, from, &unused);
 }
 
 /* Under the lock: a command of `stream`, which is `member`'s and runs for the `other` end too. Also after a failure the
