@@ -24,15 +24,12 @@ static struct world {
 } w;
 
 static bool shares;
-static char reason[256];
+static cls_share_info found;
 
 static int setup_all(void **state) {
-    cls_share_info info = CLS_SHARE_INFO_INIT;
     if (rig_setup(state))
         return -1;
-    OK(cls_context_can_share(rig.context, rig.context, &info));
-    shares = info.kind != CLS_SHARE_NONE;
-    memcpy(reason, info.reason, sizeof reason);
+    shares = rig_shares_memory(&found);
     return 0;
 }
 
@@ -73,11 +70,11 @@ struct body {
 static void run_body(void **state) {
     const struct body *body = *state;
     if (!shares)
-        SKIP_BECAUSE("this device's memory cannot be shared: %s", reason);
+        SKIP_BECAUSE("this device's memory cannot be shared: %s", found.reason);
     body->run(state);
 }
 
-/* --- what there is to share --- */
+/* --- cls_context_can_share --- */
 
 static void test_a_pair_of_contexts_is_described(void **state) {
     cls_share_info info = CLS_SHARE_INFO_INIT;
@@ -99,7 +96,7 @@ static void test_where_memory_cannot_be_shared_the_reason_is_given(void **state)
     if (shares)
         SKIP_BECAUSE("this device's memory can be shared");
     EXPECT(CLS_ERROR_UNSUPPORTED, cls_buffer_create_shareable(rig.context, 64, &buffer));
-    assert_non_null(strstr(cls_last_error_detail(), reason));
+    assert_non_null(strstr(cls_last_error_detail(), found.reason));
     assert_null(buffer);
 }
 
@@ -374,7 +371,7 @@ static void test_pending_work_keeps_the_memory(void **state) {
     expect_words(0, WORDS);
 }
 
-/* --- what is refused --- */
+/* --- refused calls --- */
 
 static void test_bad_arguments(void **state) {
     cls_buffer plain, out = NULL;

@@ -17,6 +17,7 @@
 #include <clstream/event.h>
 #include <clstream/kernel.h>
 #include <clstream/opencl.h>
+#include <clstream/share.h>
 #include <clstream/stream.h>
 
 #include "patience.h"
@@ -58,6 +59,9 @@ unsigned rig_scale(unsigned count, unsigned least);
 cls_stream rig_stream(void);
 cls_stream rig_named(const char *name);
 cls_event rig_event(void);
+
+/* Whether the context's memory can be shared (clstream/share.h), and what was found about it. */
+bool rig_shares_memory(cls_share_info *info);
 
 /* A buffer of `n` 32-bit cells, all 0. */
 cls_buffer rig_cells(size_t n);
