@@ -24,7 +24,7 @@
  * Unix socket (sendmsg with SCM_RIGHTS) or inherited, and cls_buffer_import opens it there. The
  * memory lives until the last process has ended or destroyed its handles, and closed the
  * descriptors: one that dies leaves the others' memory valid. No event or checker reaches into another
- * process: a process sees what commands wrote that were done before it was told so.
+ * process. Wait for the commands that write the memory before you tell another process to read it.
  *
  * Shareable memory is whole pages, all present from the start, and takes a file descriptor for each
  * buffer.
@@ -49,7 +49,7 @@ typedef enum cls_share_kind {
     CLS_SHARE_DIRECT_LINK = 2  /**< over a link from device to device */
 } cls_share_kind;
 
-/** What was found about a pair of contexts. Start with CLS_SHARE_INFO_INIT. */
+/** The answer of cls_context_can_share about a pair of contexts. Start with CLS_SHARE_INFO_INIT. */
 typedef struct cls_share_info {
     size_t size;         /**< sizeof(cls_share_info) */
     cls_share_kind kind; /**< how memory is shared */

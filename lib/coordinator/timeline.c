@@ -128,7 +128,8 @@ static void retire_queue(struct timeline *timeline, struct signal_queue *queue) 
     }
 }
 
-/* What has retired before failed work was applied then (timelines_update): all others have retired since. */
+/* Signals that retired before the failed work have been applied (timelines_update), so the failed signals come first among
+ * the rest. */
 void timeline_update(struct timeline *timeline) {
     struct signal_queues *queues = &timeline->queues;
     for (unsigned i = 0; i < queues->count; i++)

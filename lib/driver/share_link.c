@@ -124,7 +124,7 @@ static cls_status import(struct trial *trial, struct shareable *shareable) {
     return status;
 }
 
-/* What a driver is stuck with stays. */
+/* Memory that a driver is stuck with is not released. */
 static void end_imports(struct trial *trial) {
     for (unsigned i = 0; i < 2; i++) {
         struct side *side = &trial->side[i];
@@ -298,7 +298,7 @@ static struct share_link *known(const struct device *owner, const struct device 
     return NULL;
 }
 
-/* The probe, of which a refusal is a result. `own`: the owner's link to itself, whose exporter is the owner's; NULL: this
+/* Runs the probe; a refusal is stored as its result. `own`: the owner's link to itself, whose exporter is the owner's; NULL: this
  * is that link. */
 static cls_status fill_in(struct share_link *link, struct device *owner, struct device *other,
                           const struct share_link *own) {

@@ -25,7 +25,7 @@ struct import {
 
 struct share {
     struct share *previous, *next; /* in the list of all */
-    _Atomic unsigned users;        /* buffers, and who makes one */
+    _Atomic unsigned users;        /* buffers, and calls that make one */
     struct shareable *memory;
     struct context *context; /* that it was made in, retained: the memory counts as that one's */
     pthread_mutex_t lock;    /* guards what follows; held while a context imports the memory */
@@ -367,7 +367,7 @@ cls_status cls_buffer_import(cls_context handle, int fd, size_t bytes, cls_buffe
     return status;
 }
 
-/* --- what can be shared --- */
+/* --- cls_context_can_share --- */
 
 static void describe(const struct share_link *link, cls_share_info *info) {
     info->kind = link->exporter ? link->exporter->kind : CLS_SHARE_NONE;

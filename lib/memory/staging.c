@@ -26,7 +26,7 @@ static const uint64_t LOOK_NS = 20 * 1000;
 
 struct chunk {
     struct pinned pinned;
-    struct context *context; /* whose it is; retained while it is abandoned */
+    struct context *context; /* its owner; retained while it is abandoned */
     struct chunk *next;
     bool abandoned; /* a transfer that was abandoned may use it */
 };

@@ -25,13 +25,13 @@ void staging_give(struct chunk *chunk);
 struct transfer_queue {
     struct context *context;
     struct queue *queue;
-    bool unflushed; /* the last flush failed: whoever waits tries again */
+    bool unflushed; /* the last flush failed; the next wait flushes again */
 };
 void staging_flush(struct transfer_queue *on);
 
-/* Waits for the event of a transfer and releases it; the driver's code when the transfer failed. One of which nobody can
- * tell whether it is over is abandoned, with the chunk and what the command refers to: the chunk, which is given back all
- * the same, is of no use until it is over. */
+/* Waits for the event of a transfer and releases it; returns the driver's code when the transfer failed. If the driver
+ * does not tell whether the transfer is over, it is abandoned together with the chunk and the command's references. The
+ * caller gives the chunk back in either case; an abandoned one is reused only when the transfer is over. */
 cl_int staging_finish(struct transfer_queue *on, cl_event event, const struct refs *refs,
                       struct chunk *chunk);
 

@@ -24,7 +24,7 @@ enum {
     MOST_ARGS = 1 + 2 * CLS_DEVICE_GROUP_MAX
 };
 
-/* What a device needs for its launch. */
+/* The arguments of a device's launch. */
 struct share_of_work {
     cls_kernel kernel;                      /* the member's */
     cls_buffer views[CLS_DEVICE_GROUP_MAX]; /* the arrays' buffers in the device's context */

@@ -129,7 +129,7 @@ const struct failure *dep_failure(const struct dep *dep) {
         dep->stream ? stream_failure_at(dep->stream, dep->position) : NULL;
     if (failure || !dep->gate)
         return failure;
-    dep->gate->type->is_over(dep->gate, dep->value); /* learns what has happened so far */
+    dep->gate->type->is_over(dep->gate, dep->value); /* applies the signals that have retired */
     return gate_failure_since(dep->gate, dep->value, dep->since);
 }
 

@@ -49,8 +49,8 @@ struct gate {
 /* The failure behind a value, or NULL; needs no lock. */
 const struct failure *gate_failure(const struct gate *gate, uint64_t value);
 
-/* How often it has failed so far, for who begins to wait. And the failure behind a value for who has waited for it since
- * then: a reset meanwhile takes nothing back from him. */
+/* The number of failures so far. A wait keeps the number from its beginning, and gate_failure_since returns the failure
+ * behind a value for such a wait: one that a reset has cleared meanwhile still counts. */
 uint32_t gate_failures(const struct gate *gate);
 const struct failure *gate_failure_since(const struct gate *gate, uint64_t value, uint32_t since);
 

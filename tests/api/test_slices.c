@@ -9,7 +9,7 @@
 
 enum { BYTES = 4096, BIG = 9 << 20 };
 
-/* Two buffers of one context and one of another, with what they should hold; and host memory. */
+/* Two buffers of one context and one of another, the contents expected of each, and host memory. */
 static struct scene {
     cls_context other;
     cls_stream here, there;

@@ -50,7 +50,7 @@ for page in README.md SECURITY.md doc/batch.md doc/design.md doc/guide.md doc/pe
     check "the variables that $page names are read" "$(unknown_variables "$srcdir/$page")"
     check "what $page links to is there" "$(dead_links "$srcdir/$page")"
 done
-# These name what is gone, too, and what may come.
+# These two also name functions that were removed, or are examples.
 check "what doc/api-changes.md and doc/releases.md link to is there" \
     "$(dead_links "$srcdir/doc/api-changes.md"; dead_links "$srcdir/doc/releases.md")"
 awk '/^## /{latest++} /^### /{on = latest == 1 && $2 == "Added"} on' "$srcdir/doc/api-changes.md" >"$dir/added"
