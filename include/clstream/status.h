@@ -129,6 +129,12 @@ CLS_API const char *cls_last_error_detail(void);
  */
 CLS_API int cls_last_error_code(void);
 
+/**
+ * Sets the calling thread's error detail, for libraries built on this one that report as it does.
+ * The text is copied; NULL is "".
+ */
+CLS_API void cls_set_last_error(const char *detail);
+
 /** Clears the calling thread's error detail and error code. */
 CLS_API void cls_clear_last_error(void);
 

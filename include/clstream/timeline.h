@@ -91,6 +91,25 @@ CLS_API cls_status cls_timeline_destroy(cls_timeline timeline);
 CLS_API cls_status cls_timeline_signal(cls_timeline timeline, uint64_t value);
 
 /**
+ * Poisons the timeline from the host, as a failed signal does, but leaves its value: all waits for
+ * values that are not reached yet complete with CLS_ERROR_COMMAND_FAILED. The error detail says that
+ * `label` failed, with `message`. Both are copied; at most 63 and 127 bytes are kept. It is for code
+ * that works between two streams, such as a thread that receives data. A poisoned timeline stays as
+ * it is.
+ * @retval CLS_ERROR_INVALID_VALUE `label` or `message` is null
+ * @retval CLS_ERROR_INVALID_STATE the timeline has a named signaller, and the caller is not on it
+ * @retval CLS_ERROR_OUT_OF_MEMORY
+ */
+CLS_API cls_status cls_timeline_fail(cls_timeline timeline, const char *label, const char *message);
+
+/**
+ * Sets a text that explanations of waits for this timeline end with (cls_context_explain, details of
+ * CLS_ERROR_TIMEOUT), as what the signaller itself waits for. It is copied; at most 191 bytes are
+ * kept. NULL or "" removes it.
+ */
+CLS_API cls_status cls_timeline_annotate(cls_timeline timeline, const char *text);
+
+/**
  * Asks whether the timeline has reached or passed `value`. Calling it repeatedly is enough for the
  * work that signals it to finish.
  * @retval CLS_SUCCESS   it has

@@ -117,6 +117,8 @@ const char *cls_last_error_detail(void) {
     return detail.long_text ? detail.long_text : detail.text;
 }
 
+void cls_set_last_error(const char *text) { error_set(CLS_SUCCESS, "%s", text ? text : ""); }
+
 int cls_last_error_code(void) { return detail.code; }
 
 void cls_clear_last_error(void) {

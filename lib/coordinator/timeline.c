@@ -179,6 +179,15 @@ void timeline_signal_now(struct timeline *timeline, uint64_t value) {
     advance(timeline, value, NULL);
 }
 
+void timeline_fail_now(struct timeline *timeline, const char *label, const char *message) {
+    struct failure what = {.status = CLS_ERROR_COMMAND_FAILED, .label = label};
+    if (gate_failure(&timeline->gate, UINT64_MAX))
+        return;
+    strncpy(what.message, message, sizeof what.message - 1);
+    failures_record(&timeline->gate.failures, &timeline->spare, timeline->value + 1, &what);
+    pthread_cond_broadcast(&timeline->progress);
+}
+
 struct stream *timeline_next_signal(struct timeline *timeline, uint64_t value, unsigned *cursor,
                                     uint64_t *position) {
     struct stream *stream = NULL;

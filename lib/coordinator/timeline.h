@@ -25,6 +25,7 @@ struct stream;
 struct timeline {
     struct gate gate;
     char name[64];
+    char note[192];           /* of cls_timeline_annotate; under the lock */
     struct stream *signaller; /* retained; NULL: anybody */
     _Atomic bool destroyed;   /* the handle is */
 
@@ -62,6 +63,10 @@ void timelines_update(void);
 
 /* Under the lock: the host's signal. Wakes host waits; does nothing when the value is reached already. */
 void timeline_signal_now(struct timeline *timeline, uint64_t value);
+
+/* Under the lock: fails the waits for values that are not reached, for `label` and `message`, unless the timeline is
+ * poisoned. Wakes host waits. */
+void timeline_fail_now(struct timeline *timeline, const char *label, const char *message);
 
 /* Iterates over the queued signals that would bring the timeline to `value`; `*cursor` begins at 0. Returns the
  * signal's stream, retained, and its position in it; NULL at the end. */

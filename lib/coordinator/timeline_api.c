@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/process.h"
 #include "base/sized.h"
 #include "coordinator/deadlock.h"
@@ -137,6 +138,48 @@ cls_status cls_timeline_signal(cls_timeline handle, uint64_t value) {
     timeline_put(timeline);
     engine_kick();
     return status;
+}
+
+/* Under the lock: whether this thread may fail the timeline. */
+static cls_status check_fail(const struct timeline *timeline) {
+    return timeline->signaller && !worker_is_in_code_of(timeline->signaller)
+               ? error_set(CLS_ERROR_INVALID_STATE, "only stream '%s' may fail timeline '%s'",
+                           timeline->signaller->name, timeline->name)
+               : CLS_SUCCESS;
+}
+
+cls_status cls_timeline_fail(cls_timeline handle, const char *label, const char *message) {
+    struct timeline *timeline;
+    if (!label || !message)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_timeline_fail: a null pointer");
+    cls_status status = timeline_get(handle, &timeline);
+    if (status)
+        return status;
+    const char *kept = intern(label);
+    if (!kept)
+        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for the name '%s'", label);
+    pthread_mutex_lock(&timeline->lock);
+    timeline_update(timeline);
+    if (!status)
+        status = check_fail(timeline);
+    if (!status)
+        timeline_fail_now(timeline, kept, message);
+    pthread_mutex_unlock(&timeline->lock);
+    timeline_put(timeline);
+    engine_kick();
+    return status;
+}
+
+cls_status cls_timeline_annotate(cls_timeline handle, const char *text) {
+    struct timeline *timeline;
+    cls_status status = timeline_get(handle, &timeline);
+    if (status)
+        return status;
+    pthread_mutex_lock(&timeline->lock);
+    snprintf(timeline->note, sizeof timeline->note, "%s", text ? text : "");
+    pthread_mutex_unlock(&timeline->lock);
+    timeline_put(timeline);
+    return CLS_SUCCESS;
 }
 
 /* CLS_NOT_READY, or the outcome of a wait that began after `since` failures. */

@@ -90,6 +90,8 @@ static void describe(struct gate *gate, uint64_t value, struct text *text) {
             text_printf(text, ": any thread or stream may signal it, and no such signal is "
                               "submitted");
     }
+    if (timeline->note[0])
+        text_printf(text, "; %s", timeline->note);
     pthread_mutex_unlock(&timeline->lock);
 }
 

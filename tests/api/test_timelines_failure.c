@@ -56,6 +56,49 @@ static void test_a_skipped_signal_advances_and_poisons(void **state) {
     gate_destroy(&gate);
 }
 
+static void test_the_host_fails_what_is_not_reached(void **state) {
+    (void)state;
+    struct victims v = open_victims();
+    OK(cls_timeline_signal(v.timeline, 2));
+    OK(cls_stream_wait_timeline(v.waiting, v.timeline, 3));
+    OK(rig_set(v.waiting, v.cells, 0, 1, 0));
+    OK(cls_timeline_fail(v.timeline, "reception", "the other side is gone"));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(v.waiting));
+    expect_detail("command 'reception' failed: the other side is gone");
+    assert_int_equal(rig_cell(v.cells, 0), 0);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_wait(v.timeline, 3, UINT64_MAX));
+    OK(cls_timeline_query(v.timeline, 2));
+    OK(cls_timeline_fail(v.timeline, "another", "later"));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_timeline_query(v.timeline, 3));
+    expect_detail("the other side is gone"); /* the first failure counts */
+    OK(cls_timeline_reset(v.timeline));
+    OK(cls_timeline_signal(v.timeline, 4));
+    OK(cls_timeline_query(v.timeline, 4));
+    close_victims(&v);
+}
+
+static void test_only_its_signaller_fails_a_timeline(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_timeline timeline = make("owned", 0, stream);
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_timeline_fail(timeline, "a", "b"));
+    EXPECT(CLS_NOT_READY, cls_timeline_query(timeline, 1));
+    OK(cls_timeline_destroy(timeline));
+    OK(cls_stream_destroy(stream));
+}
+
+static void test_a_note_is_part_of_the_explanation(void **state) {
+    (void)state;
+    cls_timeline timeline = make("noted", 0, NULL);
+    OK(cls_timeline_annotate(timeline, "rank 1 is late"));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_timeline_wait(timeline, 1, 0));
+    expect_detail("; rank 1 is late");
+    OK(cls_timeline_annotate(timeline, NULL));
+    EXPECT(CLS_ERROR_TIMEOUT, cls_timeline_wait(timeline, 1, 0));
+    assert_null(strstr(cls_last_error_detail(), "late"));
+    OK(cls_timeline_destroy(timeline));
+}
+
 static void test_a_wait_for_a_poisoned_timeline_poisons(void **state) {
     (void)state;
     struct victims v = open_victims();
@@ -430,6 +473,9 @@ static void test_streams_with_waits_are_destroyed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_skipped_signal_advances_and_poisons),
+        cmocka_unit_test(test_the_host_fails_what_is_not_reached),
+        cmocka_unit_test(test_only_its_signaller_fails_a_timeline),
+        cmocka_unit_test(test_a_note_is_part_of_the_explanation),
         cmocka_unit_test(test_a_wait_for_a_poisoned_timeline_poisons),
         cmocka_unit_test(test_a_timeline_is_reset),
         cmocka_unit_test(test_a_reset_takes_no_failure_from_who_waits),
