@@ -90,6 +90,47 @@ AS_IF([test "x$cls_clblast" = xyes],
 AM_CONDITIONAL([HAVE_CLBLAST], [test "x$cls_clblast" = xyes])
 ])
 
+dnl CLS_WITH_MPI: --with-mpi=yes|no|auto|MPICC: the compiler command of an MPI. Sets MPI_CFLAGS and MPI_LIBS, to what
+dnl `MPICC -show` says, and MPIEXEC, the launcher of the same name or in the same folder; the conditional HAVE_MPI.
+AC_DEFUN([CLS_WITH_MPI], [
+AC_ARG_WITH([mpi],
+    [AS_HELP_STRING([--with-mpi@<:@=yes|no|auto|MPICC@:>@], [libclstream-mpi, with the MPI of a compiler command (default: auto, mpicc where it is found)])],
+    [], [with_mpi=auto])
+AC_ARG_VAR([MPIEXEC], [launcher of the MPI's programs, for the tests])
+cls_mpi=no
+AS_CASE([$with_mpi], [no], [cls_mpicc=], [yes | auto], [cls_mpicc=mpicc], [cls_mpicc=$with_mpi])
+AS_IF([test -n "$cls_mpicc"], [
+    AC_MSG_CHECKING([for an MPI of version 3 by $cls_mpicc])
+    MPI_CFLAGS= MPI_LIBS=
+    for cls_flag in `($cls_mpicc -show) 2>/dev/null | $SED 's/^@<:@^ @:>@* *//'`; do
+        AS_CASE([$cls_flag],
+            [-I* | -D*], [MPI_CFLAGS="$MPI_CFLAGS $cls_flag"],
+            [-L* | -l* | -Wl,-rpath* | -Wl,--enable-new-dtags], [MPI_LIBS="$MPI_LIBS $cls_flag"])
+    done
+    cls_save_CPPFLAGS=$CPPFLAGS
+    cls_save_LIBS=$LIBS
+    CPPFLAGS="$CPPFLAGS $MPI_CFLAGS"
+    LIBS="$MPI_LIBS $LIBS"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[
+#include <mpi.h>
+#if MPI_VERSION < 3
+#error "MPI 3 is needed"
+#endif
+]], [[int flag; return MPI_Initialized(&flag);]])], [cls_mpi=$cls_mpicc])
+    CPPFLAGS=$cls_save_CPPFLAGS
+    LIBS=$cls_save_LIBS
+    AC_MSG_RESULT([$cls_mpi])
+    AS_IF([test "x$cls_mpi" = xno && test "x$with_mpi" != xauto],
+        [AC_MSG_ERROR([no MPI found by $cls_mpicc. Debian and Ubuntu: apt install libopenmpi-dev openmpi-bin])])])
+AS_IF([test "x$cls_mpi" != xno && test -z "$MPIEXEC"], [
+    MPIEXEC=`echo "$cls_mpicc" | $SED 's/mpicc/mpiexec/'`
+    command -v "$MPIEXEC" >/dev/null || MPIEXEC=])
+AC_SUBST([MPI_CFLAGS])
+AC_SUBST([MPI_LIBS])
+AC_SUBST([MPICC], [$cls_mpicc])
+AM_CONDITIONAL([HAVE_MPI], [test "x$cls_mpi" != xno])
+])
+
 dnl CLS_ENABLE_SANITIZERS: --enable-sanitizers[=LIST]; sets SANITIZER_CFLAGS, for compiling and linking.
 AC_DEFUN([CLS_ENABLE_SANITIZERS], [
 AC_ARG_ENABLE([sanitizers],

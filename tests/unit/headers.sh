@@ -18,7 +18,7 @@ compile() {
 unlisted() {
     for path in "$srcdir"/include/*.h "$srcdir"/include/clstream/*.h; do
         [ -e "$path" ] || continue
-        case " $HEADERS " in
+        case " $HEADERS $ADDON_HEADERS " in
         *" ${path#"$srcdir"/} "*) ;;
         *) echo "${path#"$srcdir"/}" ;;
         esac

@@ -7,6 +7,9 @@ set -eu
 # Rooms from below to above.
 layers='base driver stream memory command check api ops trace coordinator batch pipeline'
 
+# Libraries of their own, on the public interface.
+addons='mpi'
+
 # The one place that knows all rooms. The rooms below call its table `hooks` (stream/hooks.h).
 all_knowing='api/hooks'
 
@@ -54,7 +57,7 @@ opencl_calls() {
 
 # base/thread.h blocks the signals of the process in every thread of the library.
 own_threads() {
-    grep -n 'pthread_create(' -r "$srcdir/lib" | grep -v '/base/thread\.c:'
+    grep -n 'pthread_create(' -r "$srcdir/lib" | grep -v '/base/thread\.c:' | grep -v '/mpi/comm\.c:'
     return 0
 }
 
@@ -145,10 +148,22 @@ unfound_plants() {
 unknown_layers() {
     for dir in "$srcdir"/lib/*/; do
         name=$(basename "$dir")
-        case " $layers " in
+        case " $layers $addons " in
         *" $name "*) ;;
         *) echo "lib/$name" ;;
         esac
+    done
+}
+
+# An addon's files include the installed headers and their own.
+addon_views() {
+    for addon in $addons; do
+        for file in $(files_of "$addon"); do
+            code_of "$file" | sed -n 's/^\([0-9]*\): *# *include "\([^"]*\)".*/\1 \2/p' |
+                while read -r line path; do
+                    [ "${path%%/*}" = "$addon" ] || echo "$file:$line: includes \"$path\""
+                done
+        done
     done
 }
 
@@ -200,6 +215,7 @@ check "a planted call up, and a planted circle, would be found" "$(unfound_plant
 check "coordinator, batch and pipeline include the machine through their internals.h" "$(undeclared_uses)"
 check "every folder of lib is a known layer" "$(unknown_layers)"
 check "tools, examples, bench and tests/api include no header of lib" "$(inside_views)"
+check "lib/mpi includes public headers and its own" "$(addon_views)"
 check "only clstream/opencl.h names OpenCL types" "$(opencl_types_in_headers)"
 check "every pool of objects has a type of its own" "$(shared_handle_types)"
 finish

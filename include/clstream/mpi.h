@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file mpi.h
+ * Collectives between processes as commands of streams, on MPI. They are in a library of their own,
+ * libclstream-mpi (pkg-config: clstream-mpi), and clstream.h does not include this header.
+ *
+ * A communicator (cls_mpi_comm) joins the ranks of an MPI_Comm, each with one context. A collective
+ * takes its place in a stream: it starts after the stream's earlier work and ends before its later
+ * work. The forms that end in `_async` only submit; the others have completed on return.
+ *
+ * Data goes through a ring of chunks of host memory: a download from the device, MPI, an upload to
+ * the device. The three overlap, of one collective and of those that follow each other. Collectives
+ * of one communicator run in the order in which they were submitted, whatever their streams, so all
+ * ranks must submit the same ones in the same order. Sends run in one order too, and so do receives;
+ * they do not wait for collectives. To overlap collectives with computation, submit them to streams
+ * of their own.
+ *
+ * **Results.** A reduction combines the ranks' elements in the order of the ranks, so results are the same on
+ * every rank and in every run, whatever the sizes of chunks. Integers wrap around. Minimum and maximum of
+ * NaN are those of the MPI's MPI_MIN and MPI_MAX. All ranks must have the same byte order.
+ *
+ * **Threads.** Each communicator has one thread, which makes all of its MPI calls and sleeps between
+ * polls. The program must have initialized MPI with MPI_THREAD_MULTIPLE. Every function may be called
+ * from any thread, but creation and destruction are collective, and calls on several threads need an
+ * order of their own that is the same on all ranks.
+ *
+ * **Failure.** A communicator fails as a whole, on all ranks: when MPI reports an error, when a rank
+ * dies or cannot be reached for `peer_timeout_ns`, when the work before a collective fails on one
+ * rank, when the ranks' calls do not fit together, and by cls_mpi_comm_abort. Every collective that
+ * is not complete then fails with CLS_ERROR_COMMAND_FAILED and poisons its stream; the detail names
+ * the rank, the operation and its number, and the reason. Later calls return the same error. Nothing
+ * waits for a rank that is gone. To go on, reset the streams, destroy the communicator and create
+ * another one. Many launchers end all ranks when one dies, before a program can go on; Open MPI 4 does not
+ * with --enable-recovery.
+ *
+ * **Stalls.** Ranks that call in different orders wait for each other. Different operations and types
+ * never exchange data. CLSTREAM_CHECK=mpi compares number, operation, type, count and root of each collective
+ * between the ranks; a difference fails the communicator, and the detail names both sides. Without it a wait of
+ * `stall_ns` is reported on stderr, once for each operation, with what each rank is at, and
+ * cls_context_explain has the same.
+ *
+ * Statuses common to all: CLS_ERROR_INVALID_HANDLE (a communicator, buffer or stream),
+ * CLS_ERROR_INVALID_VALUE (a null pointer, an unknown constant, a wrong size field),
+ * CLS_ERROR_COMMAND_FAILED (the communicator has failed), CLS_ERROR_OUT_OF_MEMORY,
+ * CLS_ERROR_CONTEXT_DESTROYED. Collectives also return:
+ * @retval CLS_ERROR_OUT_OF_RANGE   an array is past the end of its buffer, or its size overflows
+ * @retval CLS_ERROR_TYPE_MISMATCH  the arrays have different types
+ * @retval CLS_ERROR_SIZE_MISMATCH  the arrays' counts do not fit together
+ * @retval CLS_ERROR_OVERLAP        input and output overlap without being the same array
+ * @retval CLS_ERROR_WRONG_CONTEXT  a buffer or the stream is not of the communicator's context
+ * @retval CLS_ERROR_WOULD_DEADLOCK a form without `_async`, inside a host function or callback
+ * @return also the statuses of submissions (stream.h). After the error of a poisoned stream the communicator has
+ *         failed, because the other ranks wait for this one. After any other error nothing has changed.
+ */
+#ifndef CLSTREAM_MPI_H
+#define CLSTREAM_MPI_H
+
+#include <mpi.h>
+
+#include <clstream/device_group.h>
+#include <clstream/types.h>
+
+CLS_BEGIN_DECLS
+
+/** The ranks of an MPI_Comm, each with one context. */
+typedef struct cls_mpi_comm_handle *cls_mpi_comm;
+
+/** How elements of several ranks become one. */
+typedef enum cls_mpi_op {
+    CLS_MPI_SUM = 0,     /**< sum, in the order of the ranks */
+    CLS_MPI_PRODUCT = 1, /**< product, in the order of the ranks */
+    CLS_MPI_MIN = 2,     /**< smallest element */
+    CLS_MPI_MAX = 3      /**< largest element */
+} cls_mpi_op;
+
+/** The host memory that a communicator's ring is made of. */
+typedef enum cls_mpi_memory {
+    CLS_MPI_MEMORY_AUTO =
+        0, /**< pinned, unless the trial at creation finds that MPI cannot use it */
+    CLS_MPI_MEMORY_PINNED = 1, /**< of cls_host_alloc */
+    CLS_MPI_MEMORY_PLAIN =
+        2 /**< pageable; copies go through the library's staging memory as well */
+} cls_mpi_memory;
+
+/** Options of cls_mpi_comm_create. All ranks pass the same. Start with CLS_MPI_COMM_CONFIG_INIT. */
+typedef struct cls_mpi_comm_config {
+    size_t size;        /**< sizeof(cls_mpi_comm_config) */
+    const char *name;   /**< copied, at most 31 bytes kept, for reports; NULL: "communicator N" */
+    size_t chunk_bytes; /**< size of a chunk, 4 KiB to 256 MiB; 0: 4 MiB */
+    unsigned chunks; /**< chunks of a ring, 2 to 8; 0: 4. A ring takes twice chunks x chunk_bytes */
+    cls_mpi_memory memory; /**< memory of the rings */
+    uint64_t
+        stall_ns; /**< time after which a wait for other ranks is reported; 0: 10 s; CLS_FOREVER: never */
+    uint64_t
+        peer_timeout_ns; /**< time after which a rank that sends nothing counts as gone; at least 1 s; 0: 30 s;
+                                   CLS_FOREVER: never. A process stopped by a debugger sends nothing */
+} cls_mpi_comm_config;
+
+#define CLS_MPI_COMM_CONFIG_INIT \
+    { sizeof(cls_mpi_comm_config), 0, 0, 0, CLS_MPI_MEMORY_AUTO, 0, 0 }
+
+/** State of a communicator. Start with CLS_MPI_COMM_INFO_INIT. */
+typedef struct cls_mpi_comm_info {
+    size_t size;           /**< sizeof(cls_mpi_comm_info) */
+    char name[32];         /**< as created */
+    int rank;              /**< this process's rank, from 0 */
+    int ranks;             /**< number of ranks */
+    cls_context context;   /**< as created */
+    cls_mpi_memory memory; /**< of the rings: CLS_MPI_MEMORY_PINNED or CLS_MPI_MEMORY_PLAIN */
+    uint64_t submitted;    /**< collectives submitted, which are numbered from 1 */
+    uint64_t completed;    /**< collectives whose exchange with the other ranks is done */
+    uint64_t sent_bytes;   /**< bytes that this rank has passed to MPI to send */
+    cls_status
+        status; /**< CLS_SUCCESS, or CLS_ERROR_COMMAND_FAILED once the communicator has failed */
+    char failure[256]; /**< the reason; empty unless it has failed */
+} cls_mpi_comm_info;
+
+#define CLS_MPI_COMM_INFO_INIT \
+    { sizeof(cls_mpi_comm_info), "", 0, 0, 0, CLS_MPI_MEMORY_AUTO, 0, 0, 0, CLS_SUCCESS, "" }
+
+/**
+ * Creates a communicator; collective over `mpi`, which is duplicated and stays the caller's. NULL
+ * `context`: the default context. NULL `config`: the defaults. The caller destroys the communicator.
+ * If creation fails on one rank it fails on all.
+ * @retval CLS_ERROR_INVALID_VALUE `out` is null, `mpi` is MPI_COMM_NULL or an intercommunicator, or options are out
+ *                                 of range or differ between ranks
+ * @retval CLS_ERROR_INVALID_STATE MPI is not initialized, is finalized, or was initialized with less than
+ *                                 MPI_THREAD_MULTIPLE
+ * @retval CLS_ERROR_LIMIT         64 communicators exist
+ * @retval CLS_ERROR_COMMAND_FAILED an MPI call failed, or another rank could not create its part
+ * @return also the statuses of cls_stream_create and cls_host_alloc
+ */
+CLS_API cls_status cls_mpi_comm_create(MPI_Comm mpi, cls_context context,
+                                       const cls_mpi_comm_config *config, cls_mpi_comm *out);
+
+/**
+ * Destroys a communicator: waits for what was submitted and until all ranks destroy it. If the
+ * communicator has failed, it waits for nobody, at most a second; its two communicators of MPI, and memory
+ * that MPI may still write to, then stay allocated. MPI_Finalize fails what is still pending on
+ * communicators that were not destroyed.
+ * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function or callback
+ * @return CLS_ERROR_COMMAND_FAILED if the communicator failed while it waited; it is destroyed all the same
+ */
+CLS_API cls_status cls_mpi_comm_destroy(cls_mpi_comm comm);
+
+/** Gets the state of the communicator. */
+CLS_API cls_status cls_mpi_comm_get_info(cls_mpi_comm comm, cls_mpi_comm_info *info);
+
+/**
+ * Fails the communicator on all ranks, and returns at once. `message` is part of the detail that
+ * every rank gets; at most 63 bytes are kept. On a failed communicator the call does nothing.
+ */
+CLS_API cls_status cls_mpi_comm_abort(cls_mpi_comm comm, const char *message);
+
+/**
+ * Combines the ranks' arrays `in`, element by element, and gives every rank the result in `out`. The
+ * two may be the same array. A rank sends and receives about twice the size of an array, whatever
+ * the number of ranks. NULL `stream`: the default stream of the communicator's context, here and
+ * below.
+ */
+CLS_API cls_status cls_mpi_allreduce_async(cls_mpi_comm comm, cls_mpi_op op, cls_array in,
+                                           cls_array out, cls_stream stream);
+/** Like cls_mpi_allreduce_async, and waits for it. */
+CLS_API cls_status cls_mpi_allreduce(cls_mpi_comm comm, cls_mpi_op op, cls_array in, cls_array out,
+                                     cls_stream stream);
+
+/**
+ * Combines the ranks' arrays `in`, of `ranks` blocks of out.count elements, and gives block i of the
+ * result to rank i, in `out`.
+ * @retval CLS_ERROR_OVERLAP `in` and `out` share bytes, except that `out` may be this rank's block of `in`
+ */
+CLS_API cls_status cls_mpi_reduce_scatter_async(cls_mpi_comm comm, cls_mpi_op op, cls_array in,
+                                                cls_array out, cls_stream stream);
+/** Like cls_mpi_reduce_scatter_async, and waits for it. */
+CLS_API cls_status cls_mpi_reduce_scatter(cls_mpi_comm comm, cls_mpi_op op, cls_array in,
+                                          cls_array out, cls_stream stream);
+
+/**
+ * Gives every rank the arrays `in` of all ranks, one behind the other in the order of the ranks, in
+ * `out`, of `ranks` times in.count elements.
+ * @retval CLS_ERROR_OVERLAP `in` and `out` share bytes, except that `in` may be this rank's block of `out`
+ */
+CLS_API cls_status cls_mpi_allgather_async(cls_mpi_comm comm, cls_array in, cls_array out,
+                                           cls_stream stream);
+/** Like cls_mpi_allgather_async, and waits for it. */
+CLS_API cls_status cls_mpi_allgather(cls_mpi_comm comm, cls_array in, cls_array out,
+                                     cls_stream stream);
+
+/**
+ * Copies the array of rank `root` to the arrays of all other ranks.
+ * @retval CLS_ERROR_OUT_OF_RANGE also: there is no such rank
+ */
+CLS_API cls_status cls_mpi_bcast_async(cls_mpi_comm comm, cls_array array, int root,
+                                       cls_stream stream);
+/** Like cls_mpi_bcast_async, and waits for it. */
+CLS_API cls_status cls_mpi_bcast(cls_mpi_comm comm, cls_array array, int root, cls_stream stream);
+
+/**
+ * Later work of the stream starts once the earlier work of the other ranks' streams, on which they
+ * call this, is done.
+ */
+CLS_API cls_status cls_mpi_barrier_async(cls_mpi_comm comm, cls_stream stream);
+/** Like cls_mpi_barrier_async, and waits for it. */
+CLS_API cls_status cls_mpi_barrier(cls_mpi_comm comm, cls_stream stream);
+
+/**
+ * Sends an array to rank `to`, which receives it with cls_mpi_recv. Messages between two ranks arrive
+ * in the order in which they were sent. Later work of the stream starts once the array has been
+ * passed to MPI, which for large arrays is when it is being received. All sends of a communicator go
+ * in one order, and so do its receives: a rank that sends first and then receives, while the other
+ * does the same, does not block.
+ * @retval CLS_ERROR_OUT_OF_RANGE also: there is no such rank, or it is the caller's
+ */
+CLS_API cls_status cls_mpi_send_async(cls_mpi_comm comm, cls_array array, int to,
+                                      cls_stream stream);
+/** Like cls_mpi_send_async, and waits for it. */
+CLS_API cls_status cls_mpi_send(cls_mpi_comm comm, cls_array array, int to, cls_stream stream);
+
+/**
+ * Receives an array from rank `from`. A message of another size or type fails the communicator. Statuses as for
+ * cls_mpi_send_async.
+ */
+CLS_API cls_status cls_mpi_recv_async(cls_mpi_comm comm, cls_array array, int from,
+                                      cls_stream stream);
+/** Like cls_mpi_recv_async, and waits for it. */
+CLS_API cls_status cls_mpi_recv(cls_mpi_comm comm, cls_array array, int from, cls_stream stream);
+
+/**
+ * All-reduce over all devices of all ranks: arrays[i] is of device i of `group`, whose first context
+ * is the communicator's, and the arrays of all devices and ranks have one type and count. The sum of
+ * a rank's arrays (cls_device_group_all_reduce_async) is added to those of the other ranks, and every
+ * array becomes the result. It takes place in the order of the group's `compute` streams.
+ * @retval CLS_ERROR_WRONG_CONTEXT also: the communicator has another context than the first device
+ * @return also the statuses of cls_device_group_all_reduce_async
+ */
+CLS_API cls_status cls_mpi_group_allreduce_async(cls_mpi_comm comm, cls_device_group group,
+                                                 const cls_array *arrays);
+
+CLS_END_DECLS
+
+#endif

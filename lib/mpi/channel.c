@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* Channels: a ring of chunks with the streams and timelines around it, and the submission of calls. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <clstream/buffer.h>
+#include <clstream/context.h>
+#include <clstream/event.h>
+#include <clstream/stream.h>
+#include <clstream/timeline.h>
+
+#include "mpi/comm.h"
+
+/* Bytes: pieces are no smaller, because each costs six commands and two exchanges. */
+enum { LEAST_PIECE = 256 << 10 };
+/* Elements: pieces begin at cache lines. */
+enum { STEP_ALIGN = 64 };
+
+/* --- open and close --- */
+
+static cls_status make_memory(struct comm *comm, struct channel *channel) {
+    const size_t bytes = comm->chunks * (channel->out_bytes + channel->in_bytes);
+    void *memory = NULL;
+    if (comm->memory != CLS_MPI_MEMORY_PLAIN)
+        return cls_host_alloc(comm->context, bytes, (void **)&channel->memory);
+    if (posix_memalign(&memory, 4096, bytes))
+        return report(CLS_ERROR_OUT_OF_MEMORY, "no memory for a ring of %zu bytes", bytes);
+    channel->memory = memory;
+    return CLS_SUCCESS;
+}
+
+static cls_status make_streams(struct comm *comm, struct channel *channel, const char *what) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    char name[64];
+    config.non_blocking = 1;
+    config.name = name;
+    snprintf(name, sizeof name, "%s: %s down", comm->name, what);
+    cls_status status = cls_stream_create(comm->context, &config, &channel->down);
+    snprintf(name, sizeof name, "%s: %s up", comm->name, what);
+    return status ? status : cls_stream_create(comm->context, &config, &channel->up);
+}
+
+static cls_status make_timelines(struct comm *comm, struct channel *channel, const char *what) {
+    cls_timeline *const timelines[] = {&channel->loaded, &channel->moved, &channel->freed};
+    static const char *const names[] = {"loaded", "moved", "freed"};
+    cls_timeline_config config = CLS_TIMELINE_CONFIG_INIT;
+    char name[64];
+    cls_status status = CLS_SUCCESS;
+    config.name = name;
+    for (int i = 0; i < 3 && !status; i++) {
+        snprintf(name, sizeof name, "%s: %s of rank %d %s", comm->name, what, comm->rank, names[i]);
+        status = cls_timeline_create(&config, timelines[i]);
+    }
+    return status;
+}
+
+static bool make_flights(struct comm *comm, struct channel *channel) {
+    const size_t n = 2 * (size_t)comm->ranks + 2;
+    for (unsigned i = 0; i < comm->chunks; i++) {
+        struct piece *piece = &channel->flights[i];
+        piece->active = malloc(n * sizeof *piece->active);
+        piece->wanted = malloc(n * sizeof *piece->wanted);
+        piece->peers = malloc(n * sizeof *piece->peers);
+        if (!piece->active || !piece->wanted || !piece->peers)
+            return false;
+    }
+    return true;
+}
+
+cls_status channel_open(struct comm *comm, struct channel *channel, enum channel_name name) {
+    static const char *const names[] = {"collectives", "sends", "receives"};
+    channel->comm = comm;
+    channel->out_bytes = comm->chunk_bytes;
+    channel->in_bytes = name == COLLECTIVES ? comm->chunk_bytes + 64 * (size_t)comm->ranks : 0;
+    cls_status status = make_flights(comm, channel)
+                            ? make_streams(comm, channel, names[name])
+                            : report(CLS_ERROR_OUT_OF_MEMORY, "no memory for requests");
+    if (!status)
+        status = make_timelines(comm, channel, names[name]);
+    if (!status)
+        status = make_memory(comm, channel);
+    if (status)
+        channel_close(channel, false);
+    else
+        channel->open = true;
+    return status;
+}
+
+void channel_close(struct channel *channel, bool leak) {
+    struct comm *comm = channel->comm;
+    cls_timeline *const timelines[] = {&channel->loaded, &channel->moved, &channel->freed};
+    for (int i = 0; i < 3; i++)
+        if (*timelines[i])
+            cls_timeline_destroy(*timelines[i]);
+    if (channel->down)
+        cls_stream_destroy(channel->down);
+    if (channel->up)
+        cls_stream_destroy(channel->up);
+    if (channel->memory && !leak) {
+        if (comm->memory == CLS_MPI_MEMORY_PLAIN)
+            free(channel->memory);
+        else
+            cls_host_free(channel->memory);
+    }
+    for (struct job *job = channel->first, *next; job; job = next) {
+        next = job->next;
+        free(job);
+    }
+    for (unsigned i = 0; i < MOST_CHUNKS && !leak; i++) {
+        free(channel->flights[i].active);
+        free(channel->flights[i].wanted);
+        free(channel->flights[i].peers);
+    }
+    memset(channel, 0, sizeof *channel);
+}
+
+/* --- the pieces of a call --- */
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Elements per block of each piece: so many that the whole ring is used, but at most a chunk. */
+static size_t step_of(const struct comm *comm, size_t count, size_t element, size_t blocks) {
+    const size_t most = comm->chunk_bytes / element / blocks;
+    const size_t least = smaller(LEAST_PIECE / element / blocks, most);
+    const size_t share = (count / (2 * comm->chunks) / STEP_ALIGN + 1) * STEP_ALIGN;
+    const size_t step = smaller(share > least ? share : least, most);
+    return step ? step : 1;
+}
+
+static struct job *new_job(const struct comm *comm, const struct request *request) {
+    const unsigned n = (unsigned)comm->ranks;
+    const bool is_root = request->action == BCAST && request->peer == comm->rank;
+    struct job *job = calloc(1, sizeof *job);
+    if (!job)
+        return NULL;
+    const cls_array *array = &request->out;
+    job->call.action = request->action;
+    job->call.op = (int32_t)request->op;
+    job->call.dtype = (int32_t)array->dtype;
+    job->call.peer = request->peer;
+    switch (request->action) {
+    case ALLREDUCE:
+        job->in_blocks = job->out_blocks = 1;
+        break;
+    case REDUCE_SCATTER:
+        job->in_blocks = n, job->out_blocks = 1;
+        break;
+    case ALLGATHER:
+        job->in_blocks = 1, job->out_blocks = n, array = &request->in;
+        break;
+    case BCAST:
+        job->in_blocks = is_root, job->out_blocks = !is_root;
+        break;
+    case SEND:
+        job->in_blocks = 1;
+        break;
+    case RECV:
+        job->out_blocks = 1;
+        break;
+    case BARRIER:
+        job->pieces = 1;
+        return job;
+    }
+    const unsigned blocks = job->in_blocks > job->out_blocks ? job->in_blocks : job->out_blocks;
+    job->call.count = job->count = array->count;
+    job->element = cls_dtype_size(array->dtype);
+    job->step = step_of(comm, job->count, job->element, blocks);
+    /* An empty one has its place in the order, too. */
+    job->pieces = job->count ? (job->count - 1) / job->step + 1 : 1;
+    return job;
+}
+
+/* Where block b of a piece of `n` elements lies in its chunk. */
+static char *in_place(const struct channel *channel, const struct job *job, unsigned slot, size_t n,
+                      unsigned b) {
+    return chunk_out(channel, slot) + b * n * job->element;
+}
+
+static char *out_place(const struct channel *channel, const struct job *job, unsigned slot,
+                       size_t n, unsigned b) {
+    const unsigned rank = (unsigned)channel->comm->rank;
+    if (job->call.action == REDUCE_SCATTER)
+        return in_place(channel, job, slot, n, rank);
+    if (job->call.action == ALLGATHER && b != rank)
+        return chunk_in(channel, slot) + b * n * job->element;
+    return chunk_out(channel, slot);
+}
+
+/* --- submission; under the lock --- */
+
+/* Piece i of the job, piece g of the channel. */
+static cls_status load(struct channel *channel, const struct job *job, const cls_array *in,
+                       uint64_t i, uint64_t g) {
+    const unsigned chunks = channel->comm->chunks, slot = (unsigned)(g % chunks);
+    const size_t at = i * job->step, n = smaller(job->step, job->count - at);
+    cls_status status = CLS_SUCCESS;
+    if (g >= chunks)
+        status = cls_stream_wait_timeline(channel->down, channel->freed, g + 1 - chunks);
+    for (unsigned b = 0; b < job->in_blocks && !status; b++)
+        status = cls_copy_d2h_async(in_place(channel, job, slot, n, b), in->buffer,
+                                    (in->offset + b * job->count + at) * job->element,
+                                    n * job->element, channel->down);
+    return status ? status : cls_stream_signal_timeline(channel->down, channel->loaded, g + 1);
+}
+
+static cls_status store(struct channel *channel, const struct job *job, const cls_array *out,
+                        uint64_t i, uint64_t g) {
+    const unsigned slot = (unsigned)(g % channel->comm->chunks);
+    const size_t at = i * job->step, n = smaller(job->step, job->count - at);
+    cls_status status = cls_stream_wait_timeline(channel->up, channel->moved, g + 1);
+    for (unsigned b = 0; b < job->out_blocks && !status; b++)
+        status =
+            cls_copy_h2d_async(out->buffer, (out->offset + b * job->count + at) * job->element,
+                               out_place(channel, job, slot, n, b), n * job->element, channel->up);
+    return status ? status : cls_stream_signal_timeline(channel->up, channel->freed, g + 1);
+}
+
+/* Later work of `waiter` runs behind the work of `stream` so far. */
+static cls_status follow(const struct comm *comm, cls_stream stream, cls_stream waiter) {
+    cls_status status = cls_event_record(comm->mark, stream);
+    return status ? status : cls_stream_wait_event(waiter, comm->mark);
+}
+
+static cls_status submit_pieces(struct channel *channel, const struct job *job,
+                                const struct request *request, cls_stream stream) {
+    cls_status status = follow(channel->comm, stream, channel->down);
+    if (!status)
+        status = follow(channel->comm, stream, channel->up);
+    for (uint64_t i = 0; i < job->pieces && !status; i++) {
+        status = load(channel, job, &request->in, i, job->first + i);
+        if (!status)
+            status = store(channel, job, &request->out, i, job->first + i);
+    }
+    return status ? status : follow(channel->comm, channel->up, stream);
+}
+
+static void queue_job(struct channel *channel, struct job *job) {
+    if (channel->last)
+        channel->last->next = job;
+    else
+        channel->first = job;
+    channel->last = job;
+    channel->submitted += job->pieces;
+    pthread_cond_signal(&channel->comm->wake);
+}
+
+/* A rank that submits nothing for a call that the others make would keep them waiting: it fails the communicator. */
+static cls_status abort_call(struct comm *comm, const struct job *job, cls_status status) {
+    char what[TEXT], why[2 * TEXT];
+    describe_call(&job->call, what, sizeof what);
+    const char *detail = cls_last_error_detail();
+    snprintf(why, sizeof why, "rank %d, %s: %.*s", comm->rank, what, cause_length(detail), detail);
+    comm_abort_locked(comm, why);
+    return status;
+}
+
+static cls_status submit(struct comm *comm, struct channel *channel, struct job *job,
+                         const struct request *request, cls_stream stream) {
+    job->call.number = channel->calls + 1;
+    job->first = channel->submitted;
+    cls_status status = cls_stream_query(stream);
+    if (status < CLS_SUCCESS)
+        return abort_call(comm, job, status);
+    channel->calls++;
+    status = submit_pieces(channel, job, request, stream);
+    if (status)
+        return abort_call(comm, job, status);
+    queue_job(channel, job);
+    return CLS_SUCCESS;
+}
+
+static enum channel_name channel_of(enum action action) {
+    return action == SEND ? SENDS : action == RECV ? RECEIVES : COLLECTIVES;
+}
+
+cls_status channel_submit(struct comm *comm, const struct request *request, cls_stream stream) {
+    const enum channel_name name = channel_of(request->action);
+    struct channel *channel = &comm->channels[name];
+    struct job *job = new_job(comm, request);
+    if (!job)
+        return report(CLS_ERROR_OUT_OF_MEMORY, "no memory for a call");
+    pthread_mutex_lock(&comm->lock);
+    cls_status status = comm->failed || comm->aborted ? comm_report_failure(comm) : CLS_SUCCESS;
+    if (!status && !channel->open)
+        status = channel_open(comm, channel, name);
+    if (!status)
+        status = submit(comm, channel, job, request, stream);
+    pthread_mutex_unlock(&comm->lock);
+    if (status)
+        free(job);
+    return status;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libclstream-mpi: communicators, on the public interface of libclstream.
+ *
+ * A call submits all of its commands at once, and the communication thread does the rest. An array is cut into
+ * pieces that fit a chunk of the ring. Piece g of a channel goes through three timelines:
+ *
+ *   down stream: [waits for the caller's stream]  waits for freed >= g + 1 - chunks, downloads, signals loaded = g + 1
+ *   thread:      once loaded >= g + 1: exchanges the chunk with the other ranks, then signals moved = g + 1
+ *   up stream:   waits for moved >= g + 1, uploads, signals freed = g + 1
+ *   the caller's stream: waits for the up stream
+ *
+ * Pieces without a download or an upload signal all the same, so the thread has one condition to look at. A
+ * failure of the caller's stream arrives through `loaded`; a failure of the communicator goes to the waiting
+ * streams by failing `moved`.
+ *
+ * Files: comm.c creates and destroys; agree.c is what ranks tell each other at creation; channel.c submits; exchange.c
+ * moves pieces by MPI; thread.c is the thread's loop; control.c has the messages about failures, order and stalls;
+ * calls.c and group.c are the collectives; report.c puts things into words.
+ */
+#ifndef CLSTREAM_MPI_COMM_H
+#define CLSTREAM_MPI_COMM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <clstream/mpi.h>
+
+enum { MOST_COMMS = 64, MOST_CHUNKS = 8, TEXT = 256, SIGNATURES = 1024 };
+
+enum action { ALLREDUCE, REDUCE_SCATTER, ALLGATHER, BCAST, BARRIER, SEND, RECV };
+enum channel_name { COLLECTIVES, SENDS, RECEIVES, CHANNELS };
+
+/* What CLSTREAM_CHECK=mpi compares, and reports name. */
+struct signature {
+    uint64_t number, count; /* number: from 1, in its channel */
+    int32_t action, dtype, op;
+    int32_t peer; /* root, or the other rank; -1: none */
+};
+
+/* A submitted call. Constant once it is queued, but for `next`. */
+struct job {
+    struct signature call;
+    uint64_t first, pieces; /* pieces of the channel */
+    size_t count, element;  /* elements per block, and bytes of one */
+    size_t step;            /* elements per block and piece */
+    unsigned in_blocks, out_blocks;
+    struct job *next;
+};
+
+/* A piece that is exchanged; used by the thread only. */
+struct piece {
+    const struct job *job;
+    size_t count;        /* elements per block */
+    unsigned slot;       /* its chunk */
+    unsigned phase;      /* of exchange.c */
+    bool over;           /* nothing is left to do */
+    int n;               /* requests */
+    MPI_Request *active; /* room for 2 * ranks + 2; MPI_REQUEST_NULL: complete */
+    long *wanted;        /* bytes to receive; -1: a send */
+    int *peers;
+};
+
+struct channel {
+    struct comm *comm;
+    _Atomic bool open;
+    cls_stream down, up;
+    cls_timeline loaded, moved, freed;
+    char *memory;       /* chunks x (out_bytes + in_bytes) */
+    size_t out_bytes;   /* of a chunk: what is downloaded and uploaded */
+    size_t in_bytes;    /* behind it: what is received on the way */
+    uint64_t submitted; /* pieces; under the communicator's lock, as the two that follow */
+    uint64_t calls;
+    struct job *first, *last; /* jobs whose pieces are not all moved */
+    /* Of the thread: */
+    struct job *current; /* of pieces up to known_end */
+    uint64_t known_end, begun, moved_pieces;
+    struct piece flights[MOST_CHUNKS]; /* piece g is in flights[g % chunks] */
+    uint64_t progress_ns;              /* when a piece last began or got further */
+    bool reported;                     /* the stall since then */
+};
+
+/* A message of the control communicator. */
+enum note_kind { NOTE_BEAT, NOTE_ABORT, NOTE_SIGNATURE, NOTE_ASK, NOTE_STATE, NOTE_LEAVE };
+struct note {
+    int32_t kind, from;
+    struct signature call;
+    char text[TEXT];
+};
+
+struct peer {
+    uint64_t host; /* equal: the process can be looked up by its number */
+    int64_t process;
+    uint64_t heard_ns;
+    bool left;        /* sends nothing any more */
+    char state[TEXT]; /* the answer to NOTE_ASK; of this stall if not empty */
+};
+
+struct comm {
+    char name[32];
+    int rank, ranks;
+    cls_context context;
+    size_t chunk_bytes;
+    unsigned chunks;
+    cls_mpi_memory memory;
+    uint64_t stall_ns, peer_timeout_ns;
+    bool compares; /* CLSTREAM_CHECK=mpi */
+    cls_event mark;
+    pthread_t thread;
+
+    pthread_mutex_t lock; /* submission; guards what follows */
+    pthread_cond_t wake;  /* a job, a request to stop, a failure from outside */
+    struct channel channels[CHANNELS];
+    struct signature own[SIGNATURES]; /* of collectives, at number % SIGNATURES; while compares */
+    bool started, joined;             /* the thread */
+    _Atomic bool agreed;              /* all ranks have created it: the thread may begin */
+    _Atomic bool stopping; /* the thread ends once what was submitted is done, or has failed */
+    _Atomic bool aborted;  /* `why` is set by another thread than the communication thread */
+    _Atomic bool failed;   /* `why` is final; the streams have been told */
+    char why[TEXT];
+    uint64_t completed;
+
+    unsigned users; /* guarded by the registry's lock (comm.c) */
+    _Atomic uint64_t sent_bytes;
+
+    /* Of the thread: */
+    MPI_Comm data, control;
+    int numbers; /* tags tell so many numbers apart */
+    struct peer *peers;
+    MPI_Request incoming;
+    struct note received;
+    struct outgoing *outgoing;
+    struct note *early; /* signatures of calls that are not submitted here yet */
+    size_t n_early, early_room;
+    uint64_t beat_ns;
+    uint64_t asked_ns; /* 0: no report is being made */
+    char *scrap;       /* where a message is received that nobody wants, after a failure */
+    MPI_Request scrap_request;
+    bool is_idle;       /* nothing to poll for */
+    bool drained;       /* after a failure: no request is left */
+    bool has_left;      /* NOTE_LEAVE is sent */
+    uint64_t failed_ns; /* when */
+    bool leaks;         /* requests of MPI are left that may use the rings */
+};
+
+/* --- report.c --- */
+
+/* Sets the thread's detail; returns `status`. */
+cls_status report(cls_status status, const char *format, ...)
+    __attribute__((cold, format(printf, 2, 3)));
+const char *action_name(int action);
+/* "all-reduce 17 (sum, 1000 x f32)". */
+void describe_call(const struct signature *call, char *text, size_t size);
+/* What MPI says of an error. */
+void describe_mpi(int error, char *text, size_t size);
+
+/* For "%.*s": the part of a poisoned stream's or timeline's detail that says what failed first. */
+int cause_length(const char *detail);
+
+uint64_t now_ns(void);
+
+/* --- comm.c --- */
+
+cls_status comm_get(cls_mpi_comm handle, struct comm **out);
+cls_status comm_put(struct comm *comm, cls_status status);
+void comm_set(struct comm *comm, _Atomic bool *flag); /* and wakes the thread */
+/* Ends the thread, and fails what is pending if there is a reason. A second call does nothing. */
+void comm_end(struct comm *comm, const char *why);
+cls_status comm_may_block(struct comm *comm);
+
+/* --- channel.c --- */
+
+cls_status channel_open(struct comm *comm, struct channel *channel, enum channel_name name);
+/* `leak`: MPI may still use the memory. */
+void channel_close(struct channel *channel, bool leak);
+static inline char *chunk_out(const struct channel *channel, unsigned slot) {
+    return channel->memory + slot * (channel->out_bytes + channel->in_bytes);
+}
+static inline char *chunk_in(const struct channel *channel, unsigned slot) {
+    return chunk_out(channel, slot) + channel->out_bytes;
+}
+
+/* A call: `in` and `out` as the action has them; count 0 where there is none. */
+struct request {
+    enum action action;
+    cls_mpi_op op;
+    int peer;
+    cls_array in, out;
+};
+/* Submits a checked request. */
+cls_status channel_submit(struct comm *comm, const struct request *request, cls_stream stream);
+
+/* --- thread.c --- */
+
+void *comm_thread(void *comm);
+/* For threads of the program: has the communication thread fail the communicator. */
+void comm_abort_locked(struct comm *comm, const char *why);
+/* For the communication thread: fails the communicator and tells the other ranks, unless `why` comes from one. */
+void comm_fail(struct comm *comm, bool tell, const char *format, ...)
+    __attribute__((cold, format(printf, 3, 4)));
+cls_status comm_report_failure(struct comm *comm);
+
+/* --- agree.c --- */
+
+/* Duplicates `mpi`, and agrees with the other ranks on creation: the outcome of all of them. */
+cls_status comm_agree(struct comm *comm, MPI_Comm mpi, cls_status own);
+
+/* --- exchange.c --- */
+
+/* Begins, and brings on, the exchange of a piece. False: the communicator has failed. */
+bool piece_begin(struct channel *channel, struct piece *piece);
+bool piece_poll(struct channel *channel, struct piece *piece, bool *progressed);
+/* After a failure: cancels receives, receives what others send; true once no request is left. */
+bool pieces_drain(struct comm *comm);
+void pieces_cancel(struct comm *comm);
+
+/* --- control.c --- */
+
+bool control_open(struct comm *comm);
+/* Takes messages, sends beats, watches the other ranks. Returns whether there was a message. */
+bool control_poll(struct comm *comm);
+void control_tell_all(struct comm *comm, enum note_kind kind, const char *text);
+void control_compare(struct comm *comm, const struct signature *call);
+/* Looks for stalls and reports them. */
+void control_watch(struct comm *comm);
+/* Whether all notes are sent; whether all ranks have said, as this one now does, that they send nothing more. */
+bool control_is_quiet(const struct comm *comm);
+bool control_all_left(struct comm *comm);
+void control_close(struct comm *comm);
+
+#endif

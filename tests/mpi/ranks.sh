@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# libclstream-mpi with two ranks (RANKS= another number) of the MPI that configure found (MPIEXEC=).
+set -eu
+. "$srcdir/tests/tap.sh"
+. "$srcdir/tests/mpi/common.sh"
+
+ranks=${RANKS_PROGRAM:-$top_builddir/tests/mpi/ranks}
+n=${RANKS:-2}
+
+if [ ! -x "$ranks" ]; then
+    skip "collectives of $n ranks" "configure found no MPI"
+    finish
+    exit 0
+fi
+if [ -z "$MPIEXEC" ]; then
+    skip "collectives of $n ranks" "no launcher of that MPI"
+    finish
+    exit 0
+fi
+if ! launches; then
+    skip "collectives of $n ranks" "$MPIEXEC starts no program here"
+    finish
+    exit 0
+fi
+
+# A test that prints nothing and succeeds has passed. These need something else.
+for test in $("$ranks" --list); do
+    case $test in
+    thread_level | check | stall | killed_rank) continue ;;
+    esac
+    check "$test, $n ranks" "$(run_ranks 200 "$n" "$ranks" "$test")"
+done
+check "a lower thread level is refused, $n ranks" "$(RANKS_FUNNELED=1 run_ranks 100 "$n" "$ranks" thread_level)"
+CLSTREAM_CHECK=mpi
+export CLSTREAM_CHECK
+check "CLSTREAM_CHECK=mpi names both sides, $n ranks" "$(run_ranks 100 "$n" "$ranks" check)"
+check "CLSTREAM_CHECK=mpi has nothing to say of what fits, $n ranks" "$(run_ranks 100 "$n" "$ranks" order)"
+unset CLSTREAM_CHECK
+said=$(run_ranks 100 "$n" "$ranks" stall)
+check "each rank reports a stall, $n ranks" "$([ "$(echo "$said" | grep -c '^clstream: .* has waited .* rank')" = "$n" ] &&
+    ! echo "$said" | grep -v '^clstream: ' || echo "$said")"
+LAUNCH_FLAGS="$LAUNCH_FLAGS $(keeps_going)"
+RANKS_SURVIVORS=$(mktemp -d)
+export RANKS_SURVIVORS
+trap 'rm -rf "$RANKS_SURVIVORS"' EXIT
+# MPICH's launcher ends all ranks when one has died by a signal, and sends them another: a shell in between hides it.
+said=$(run_ranks 100 "$n" sh -c 'trap "" USR1; "$@" || exit 0' ranks "$ranks" killed_rank)
+noted=$(find "$RANKS_SURVIVORS" -type f -exec cat {} +)
+check "the others survive a killed rank, $n ranks" \
+    "$([ "$(echo "$noted" | grep -c "rank $((n - 1)) of $n has ended")" = $((n - 1)) ] || printf '%s\n' "$noted" "$said")"
+finish
