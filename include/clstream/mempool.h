@@ -33,6 +33,14 @@
  *
  * cls_mempool_config selects which of these a pool may use between streams.
  *
+ * **Shareable pools.** Buffers of a pool that was created with `shareable` can be opened in other
+ * contexts (cls_buffer_open, share.h), as CUDA's cudaMemPoolSetAccess allows; cls_buffer_export
+ * does not take them. Such a pool takes memory in blocks of at least 2 MiB, each one allocation
+ * that the contexts share, and a file descriptor for each block. Freeing a buffer that is open
+ * elsewhere succeeds: its own handle is stale, the opened ones stay valid, and the pool gives the
+ * memory out again once the last of them is destroyed and its work is done. An error would be no
+ * safer: another context may open the buffer at any moment before the free.
+ *
  * A NULL stream means a default stream: that of the buffer's or pool's context, or that of the
  * default context. Statuses common to all calls: CLS_ERROR_INVALID_HANDLE,
  * CLS_ERROR_CONTEXT_DESTROYED (not returned by frees and destroys, which still succeed then),
@@ -69,10 +77,12 @@ typedef struct cls_mempool_config {
                                    useful; CUDA's default is 0 */
     size_t max_bytes;         /**< most bytes reserved at a time; 0: no limit */
     cls_reuse reuse;          /**< how freed memory may go from stream to stream */
+    int shareable;            /**< nonzero: other contexts can open the pool's buffers. Decided at
+                                   creation: cls_mempool_set_config does not change it */
 } cls_mempool_config;
 
 #define CLS_MEMPOOL_CONFIG_INIT \
-    { sizeof(cls_mempool_config), SIZE_MAX, 0, CLS_REUSE_FOLLOW_DONE }
+    { sizeof(cls_mempool_config), SIZE_MAX, 0, CLS_REUSE_FOLLOW_DONE, 0 }
 
 /** Statistics of a memory pool. Start with CLS_MEMPOOL_STATISTICS_INIT. */
 typedef struct cls_mempool_statistics {
@@ -140,6 +150,8 @@ CLS_API cls_status cls_mempool_malloc_async(cls_mempool pool, cls_stream stream,
  * Creates a memory pool. NULL `config`: the defaults. The pool takes no memory from the driver
  * before the first allocation. The caller destroys the pool.
  * @retval CLS_ERROR_INVALID_VALUE an unknown bit in `reuse`
+ * @retval CLS_ERROR_UNSUPPORTED   `shareable`, and the device has no memory that can be shared; the
+ *                                 detail has the reason
  */
 CLS_API cls_status cls_mempool_create(cls_context context, const cls_mempool_config *config,
                                       cls_mempool *out);
@@ -167,7 +179,7 @@ CLS_API cls_status cls_context_get_mempool(cls_context context, cls_mempool *out
 /** Gets the pool's current options. */
 CLS_API cls_status cls_mempool_get_config(cls_mempool pool, cls_mempool_config *config);
 /**
- * Sets the pool's options. NULL: the defaults. Lowering a limit does not release memory by itself.
+ * Sets the pool's options but `shareable`. NULL: the defaults. Lowering a limit does not release memory by itself.
  */
 CLS_API cls_status cls_mempool_set_config(cls_mempool pool, const cls_mempool_config *config);
 

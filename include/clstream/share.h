@@ -16,8 +16,12 @@
  * copy between buffers of two contexts is a command of the driver where the stream's context can
  * share the other one's buffer, and needs no pinned memory (cls_copy_d2d_async).
  *
+ * Stream-ordered memory can be shared too: buffers of a memory pool that was created with `shareable`
+ * (mempool.h).
+ *
  * **Lifetime.** Each handle is destroyed by itself (cls_buffer_destroy), in any order. The memory
- * lives until the last handle is destroyed and the work submitted with any of them is done. After
+ * lives until the last handle is destroyed and the work submitted with any of them is done. This holds
+ * for memory of a pool as well: freed while another handle is open, it is not given out again before. After
  * cls_context_destroy the handles of that context are unusable, and those of others stay valid.
  *
  * **Other processes.** cls_buffer_export gives a file descriptor of the memory, which is sent over a
@@ -80,8 +84,9 @@ CLS_API cls_status cls_context_can_share(cls_context owner, cls_context other,
 CLS_API cls_status cls_buffer_create_shareable(cls_context context, size_t bytes, cls_buffer *out);
 
 /**
- * Gets a handle for the bytes of a shareable buffer in another context; in the buffer's own context
- * it is one handle more. The caller destroys it.
+ * Gets a handle for the bytes of a shareable buffer, or of one that a shareable memory pool has
+ * given, in another context; in the buffer's own context it is one handle more. The caller destroys
+ * it.
  * @retval CLS_ERROR_INVALID_VALUE the buffer is not shareable
  * @retval CLS_ERROR_UNSUPPORTED   the context cannot use this memory; the detail has the reason
  */
@@ -90,7 +95,8 @@ CLS_API cls_status cls_buffer_open(cls_context context, cls_buffer buffer, cls_b
 /**
  * Gets a file descriptor of a shareable buffer's memory, for cls_buffer_import in another process. The
  * caller closes it (it is closed on exec); the memory stays as long as it is open.
- * @retval CLS_ERROR_INVALID_VALUE the buffer is not shareable
+ * @retval CLS_ERROR_INVALID_VALUE the buffer is not shareable, or of a memory pool: its memory is
+ *                                 part of a block, which the other process would have whole
  */
 CLS_API cls_status cls_buffer_export(cls_buffer buffer, int *fd);
 

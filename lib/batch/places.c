@@ -18,21 +18,23 @@ struct place place_of(const struct batch *batch, uint32_t node) {
 
 /* The bytes of a node that lies in an array of the caller's. */
 struct extent {
-    cl_mem memory;
-    size_t from, to;
+    const struct buffer *buffer;
+    size_t from, to; /* in its memory */
     size_t element;
 };
 
 static struct extent extent_of(const struct node *node) {
-    const size_t size = cls_dtype_size(node->dtype), from = node->place.offset * size;
-    return (struct extent){node->place.buffer->memory, from, from + node->count * size, size};
+    const size_t size = cls_dtype_size(node->dtype),
+                 from = node->place.buffer->origin + node->place.offset * size;
+    return (struct extent){node->place.buffer, from, from + node->count * size, size};
 }
 
 static bool is_callers(const struct node *node) { return node->kind == NODE_ARRAY || node->stored; }
 
 static bool overlap(const struct extent *a, const struct extent *b) {
     const bool bytes = a->from < a->to && b->from < b->to;
-    return bytes && a->memory == b->memory && a->from < b->to && b->from < a->to;
+    return bytes && buffer_is_same_memory(a->buffer, b->buffer) && a->from < b->to &&
+           b->from < a->to;
 }
 
 static bool same(const struct extent *a, const struct extent *b) {

@@ -53,7 +53,7 @@ cls_status copy_call_check_overlap(const struct copy_call *call, const struct re
                                    const char *what, bool *same) {
     struct rect_3d placed = *rect;
     *same = false;
-    if (!share_is_same(call->to, call->from))
+    if (!buffer_is_same_memory(call->to, call->from))
         return CLS_SUCCESS;
     placed.dst.offset += call->to->origin;
     placed.src.offset += call->from->origin;

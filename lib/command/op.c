@@ -106,12 +106,13 @@ cls_status op_begin_kept(struct op_call *call, cls_stream stream, const cls_arra
 cls_status op_check_overlap(const struct op_call *call, unsigned a, unsigned b, bool in_place) {
     const struct op_view *x = &call->views[a], *y = &call->views[b];
     size_t x_size = cls_dtype_size(x->dtype), y_size = cls_dtype_size(y->dtype);
-    size_t x_end = x->address + x->count * x_size, y_end = y->address + y->count * y_size;
-    if (x->buffer->memory != y->buffer->memory || x_end <= y->address || y_end <= x->address)
+    size_t x_start = x->buffer->origin + x->address, x_end = x_start + x->count * x_size;
+    size_t y_start = y->buffer->origin + y->address, y_end = y_start + y->count * y_size;
+    if (!buffer_is_same_memory(x->buffer, y->buffer) || x_end <= y_start || y_end <= x_start)
         return CLS_SUCCESS;
     if (!x->count || !y->count)
         return CLS_SUCCESS;
-    if (in_place && x->address == y->address && x_end == y_end && x_size == y_size)
+    if (in_place && x_start == y_start && x_end == y_end && x_size == y_size)
         return CLS_SUCCESS;
     return error_set(CLS_ERROR_OVERLAP, "%s",
                      in_place ? "arrays overlap without being the same"

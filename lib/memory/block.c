@@ -11,9 +11,11 @@
 #include "base/error.h"
 #include "driver/memory.h"
 #include "memory/mempool.h"
+#include "memory/share.h"
 #include "stream/context.h"
 
-enum { FIRST_BLOCK = 256 << 10, LARGEST_BLOCK = 4 << 20 };
+/* A shareable block costs a file descriptor, and devices round it up to 2 MiB. */
+enum { FIRST_BLOCK = 256 << 10, FIRST_SHAREABLE_BLOCK = 2 << 20, LARGEST_BLOCK = 4 << 20 };
 
 /* --- lists; under the pool's lock --- */
 
@@ -50,6 +52,12 @@ static uint64_t bytes_of(const struct block *block) {
     return (uint64_t)block->slot_bytes * block->n_slots;
 }
 
+/* Shareable memory is counted where it is made, with all its buffers. */
+static void count_memory(const struct block *block, int64_t sign) {
+    if (!block->share)
+        context_count_memory(block->pool->context, sign * (int64_t)bytes_of(block));
+}
+
 static bool is_unused(const struct block *block) { return block->n_idle == block->n_carved; }
 
 /* --- making and destroying --- */
@@ -63,6 +71,8 @@ static void destroy_block(struct block *block) {
     }
     if (block->memory)
         memory_release(pool->context->device, block->memory);
+    if (block->share)
+        share_put(block->share);
     free(block);
     mempool_put(pool);
 }
@@ -73,28 +83,38 @@ static void remove_block(struct mempool *pool, struct block *block) {
     for (unsigned i = 0; i < SHELVES; i++)
         set_on_shelf(block, i, false);
     atomic_fetch_sub(&pool->reserved, bytes_of(block));
-    context_count_memory(pool->context, -(int64_t)bytes_of(block));
+    count_memory(block, -1);
 }
 
-/* Under the lock: makes the block's next slot. */
-static cls_status carve(struct mempool *pool, struct block *block, struct buffer **out) {
-    const struct device *device = pool->context->device;
+static cls_status carve_memory(struct block *block, size_t origin, struct buffer **out) {
+    struct context *context = block->pool->context;
     cl_mem memory = block->memory;
     cls_status status = CLS_SUCCESS;
     if (block->n_slots > 1)
-        status = memory_create_part(device, block->memory, block->n_carved * block->slot_bytes,
-                                    block->slot_bytes, &memory);
+        status =
+            memory_create_part(context->device, block->memory, origin, block->slot_bytes, &memory);
     if (status)
         return status;
-    struct buffer *slot;
-    status = buffer_new(pool->context, memory, 0, &slot);
+    status = buffer_new(context, memory, 0, out);
     if (status) {
         if (block->n_slots > 1)
-            memory_release(device, memory);
+            memory_release(context->device, memory);
         return status;
     }
     if (block->n_slots == 1)
         block->memory = NULL; /* the slot's now */
+    return CLS_SUCCESS;
+}
+
+/* Under the lock: makes the block's next slot. */
+static cls_status carve(struct block *block, struct buffer **out) {
+    const size_t origin = block->n_carved * block->slot_bytes;
+    struct buffer *slot;
+    cls_status status = block->share ? share_new_buffer(block->share, block->pool->context, origin,
+                                                        block->slot_bytes, &slot)
+                                     : carve_memory(block, origin, &slot);
+    if (status)
+        return status;
     slot->capacity = block->slot_bytes;
     slot->size_class = block->size_class;
     slot->block = block;
@@ -104,11 +124,10 @@ static cls_status carve(struct mempool *pool, struct block *block, struct buffer
 }
 
 /* Under the lock: something of a block that is on the shelf. */
-static cls_status take_from(struct mempool *pool, struct block *block, enum shelf shelf,
-                            struct buffer **out) {
+static cls_status take_from(struct block *block, enum shelf shelf, struct buffer **out) {
     cls_status status = CLS_SUCCESS;
     if (shelf == SHELF_FRESH) {
-        status = carve(pool, block, out);
+        status = carve(block, out);
     } else {
         *out = block->idle;
         block->idle = block->idle->older;
@@ -125,7 +144,7 @@ cls_status pool_take(struct mempool *pool, unsigned size_class, enum shelf shelf
     pthread_mutex_lock(&pool->lock);
     struct block *block = pool->shelves[shelf][size_class];
     if (block)
-        status = take_from(pool, block, shelf, out);
+        status = take_from(block, shelf, out);
     pthread_mutex_unlock(&pool->lock);
     return status;
 }
@@ -135,9 +154,10 @@ cls_status pool_take(struct mempool *pool, unsigned size_class, enum shelf shelf
 /* Slots of one block are sub-buffers of it. */
 static unsigned slots_wanted(const struct mempool *pool, unsigned size_class, size_t bytes) {
     const uint64_t allowed = pool->context->device->info.max_allocation;
-    if (bytes >= LARGE_SLOT || !caps_trusts_parts(pool->context->caps))
+    const size_t large = pool->is_shareable ? FIRST_SHAREABLE_BLOCK : LARGE_SLOT;
+    if (bytes >= large || !caps_trusts_parts(pool->context->caps))
         return 1;
-    size_t least = FIRST_BLOCK / bytes;
+    size_t least = (pool->is_shareable ? FIRST_SHAREABLE_BLOCK : FIRST_BLOCK) / bytes;
     size_t most = (allowed < LARGEST_BLOCK ? (size_t)allowed : LARGEST_BLOCK) / bytes;
     size_t wanted = pool->n_slots[size_class];
     wanted = wanted < least ? least : wanted;
@@ -200,6 +220,13 @@ uint64_t pool_growth(struct mempool *pool, unsigned size_class) {
     return (uint64_t)bytes * slots;
 }
 
+static cls_status take_memory(struct block *block) {
+    struct context *context = block->pool->context;
+    if (block->pool->is_shareable)
+        return share_new(context, (size_t)bytes_of(block), &block->share);
+    return memory_create(context->device, context->cl, (size_t)bytes_of(block), &block->memory);
+}
+
 static cls_status make_block(struct mempool *pool, unsigned size_class, struct block **out) {
     const size_t bytes = slot_bytes(pool, size_class);
     unsigned slots;
@@ -208,8 +235,7 @@ static cls_status make_block(struct mempool *pool, unsigned size_class, struct b
         return status;
     struct block *block = new_block(pool, size_class, bytes, slots);
     if (block)
-        status =
-            memory_create(pool->context->device, pool->context->cl, bytes * slots, &block->memory);
+        status = take_memory(block);
     else
         status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a block of a pool");
     if (status) {
@@ -217,7 +243,7 @@ static cls_status make_block(struct mempool *pool, unsigned size_class, struct b
         free(block);
         return status;
     }
-    context_count_memory(pool->context, (int64_t)bytes_of(block));
+    count_memory(block, 1);
     object_retain(&pool->object);
     *out = block;
     return CLS_SUCCESS;
@@ -239,7 +265,7 @@ cls_status pool_grow(struct mempool *pool, unsigned size_class, struct buffer **
     pthread_mutex_lock(&pool->lock);
     link_block(pool, block);
     note_taken(pool, bytes_of(block));
-    status = take_from(pool, block, SHELF_FRESH, out);
+    status = take_from(block, SHELF_FRESH, out);
     if (status)
         remove_block(pool, block);
     pthread_mutex_unlock(&pool->lock);

@@ -22,6 +22,8 @@ static void buffer_finalize(struct object *object) {
     if (!share)
         context_count_memory(buffer->context, -(int64_t)buffer->bytes);
     context_put(buffer->context);
+    if (buffer->slot)
+        share_leave_slot(buffer->slot);
     if (share)
         share_put(share);
 }

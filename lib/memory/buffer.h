@@ -27,12 +27,15 @@ struct buffer {
     void *host;          /* host address of unified or pinned memory; NULL: of other memory */
     const char *owner;   /* the kind of library object that owns it; NULL: the user does */
     struct share *share; /* retained: the memory of a shareable buffer; NULL: of all others */
-    size_t origin;       /* of a shareable buffer in that memory */
+    size_t origin;       /* of a shareable buffer in that memory; 0: of all others */
+    struct buffer
+        *slot; /* retained: the pool's, that an opened buffer is of; NULL: of all others */
 
     struct block *block; /* NULL: not a slot of a pool */
     size_t capacity;     /* bytes of the slot */
     unsigned size_class;
     _Atomic uint64_t home;    /* id of the stream that the slot is allocated for; 0: free */
+    _Atomic unsigned opened;  /* buffers whose `slot` this is */
     _Atomic bool is_librarys; /* allocated by the library itself: the user's calls do not free it */
     _Atomic bool
         use_abandoned; /* abandoned work may hold a reference; no later work is ordered behind it */
@@ -57,6 +60,11 @@ static inline cls_status buffer_check(const struct buffer *buffer) {
                ? buffer_is_the_hosts()
                : CLS_SUCCESS;
 }
+/* Whether two buffers, of any contexts, are of one memory, in which each begins at its `origin`. */
+static inline bool buffer_is_same_memory(const struct buffer *a, const struct buffer *b) {
+    return a->share ? a->share == b->share : a->memory == b->memory;
+}
+
 static inline void buffer_put(struct buffer *buffer) { object_release(&buffer->object); }
 
 /* Takes over `memory` on success. */

@@ -174,10 +174,21 @@ static bool is_fenced(struct stream *stream) {
     return false;
 }
 
+/* Whether other contexts have it open. Called when the slot's handle is stale: they are not becoming more. */
+static bool is_open_elsewhere(struct magazine *magazine, const struct buffer *slot) {
+    if (!magazine->pool->is_shareable)
+        return false;
+    atomic_thread_fence(memory_order_seq_cst); /* as in share.c, keep_slot */
+    return atomic_load(&slot->opened);
+}
+
+/* A slot that is open elsewhere goes back to its block, as all held ones do: it is idle once no handle and no work
+ * refers to it. Its memory does not end for the race checker. */
 void magazine_free(struct magazine *magazine, struct buffer *slot, cls_free_mode mode) {
     struct stream *stream = magazine->stream;
     uint64_t home = atomic_load_explicit(&slot->home, memory_order_relaxed);
-    if (race_on() && mode == CLS_FREE_IN_ORDER) {
+    const bool open = is_open_elsewhere(magazine, slot);
+    if (race_on() && mode == CLS_FREE_IN_ORDER && !open) {
         if (legacy_is_due(stream))
             legacy_tell_free(stream);
         hooks.race.ends(stream, slot->memory);
@@ -197,7 +208,7 @@ void magazine_free(struct magazine *magazine, struct buffer *slot, cls_free_mode
         slot->fence = stream->fence;
         stream->fence->users++;
     }
-    if (fenced || mode == CLS_FREE_WHEN_DONE)
+    if (fenced || open || mode == CLS_FREE_WHEN_DONE)
         freed_push(&magazine->held, slot);
     else
         freed_push(&magazine->lists[slot->size_class], slot);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "memory/magazine.h"
+#include "memory/share.h"
 #include "stream/context.h"
 
 /* Slots start at multiples of this many bytes, or of the device's base alignment where that is more. */
@@ -80,6 +81,7 @@ static cls_status mempool_new(struct context *context, const cls_mempool_config 
     object_retain(&context->object);
     pool->context = context;
     pool->unit_shift = unit_shift_of(context->device);
+    pool->is_shareable = config && config->shareable;
     set_config(pool, config ? config : &default_config);
     *out = pool;
     return CLS_SUCCESS;
@@ -97,7 +99,10 @@ cls_status cls_mempool_create(cls_context handle, const cls_mempool_config *give
         status = context_get(handle, &context);
     if (status)
         return status;
-    status = mempool_new(context, &config, &pool);
+    if (config.shareable)
+        status = share_check(context);
+    if (!status)
+        status = mempool_new(context, &config, &pool);
     if (!status)
         *out = object_handle(&pool->object);
     context_put(context);
@@ -297,6 +302,7 @@ cls_status cls_mempool_get_config(cls_mempool handle, cls_mempool_config *config
     now.release_threshold = atomic_load(&pool->release_threshold);
     now.max_bytes = atomic_load(&pool->max_bytes);
     now.reuse = (cls_reuse)atomic_load(&pool->reuse);
+    now.shareable = pool->is_shareable;
     SIZED_OUT(cls_mempool_config, config, &now);
     mempool_put(pool);
     return CLS_SUCCESS;

@@ -31,6 +31,7 @@ struct context;
 struct magazine;
 struct stream;
 struct deps;
+struct share;
 
 /* Slots of this many bytes or more are a block each. */
 enum { LARGE_SLOT = 256 << 10 };
@@ -60,7 +61,8 @@ struct block {
         bool on;
         struct block *next, *prev;
     } shelf[SHELVES];
-    cl_mem memory; /* NULL: the block is one slot, which has the cl_mem */
+    cl_mem memory; /* NULL: the block is one slot, which has the cl_mem, or of a shareable pool */
+    struct share *share; /* retained: of a shareable pool; NULL: of all others */
     unsigned size_class;
     size_t slot_bytes;
     unsigned n_slots, n_carved, n_idle;
@@ -73,6 +75,7 @@ struct mempool {
     struct context *context; /* retained */
     unsigned unit_shift;     /* log2 of the slots' alignment */
     bool is_default;
+    bool is_shareable;
     _Atomic bool closed; /* the handle is destroyed: unused memory is not kept */
     _Atomic size_t release_threshold;
     _Atomic size_t max_bytes;

@@ -75,6 +75,11 @@ static cls_status find_own_link(struct context *context, const struct share_link
     return status || (*out)->exporter ? status : share_link_refuse(*out);
 }
 
+cls_status share_check(struct context *context) {
+    const struct share_link *link;
+    return find_own_link(context, &link);
+}
+
 static cls_status allocate(struct context *context, size_t bytes, struct shareable **out) {
     const struct share_link *link;
     struct detail held;
@@ -203,10 +208,6 @@ bool share_reach(const struct buffer *buffer, struct context *context, cl_mem *o
     return reached;
 }
 
-bool share_is_same(const struct buffer *a, const struct buffer *b) {
-    return a->share ? a->share == b->share : a->memory == b->memory;
-}
-
 /* --- buffers of it --- */
 
 /* A cl_mem for a buffer to own. */
@@ -273,19 +274,45 @@ cls_status cls_buffer_create_shareable(cls_context handle, size_t bytes, cls_buf
 }
 
 static cls_status not_shareable(void) {
-    return error_set(CLS_ERROR_INVALID_VALUE,
-                     "the buffer is not shareable: cls_buffer_create_shareable makes those");
+    return error_set(
+        CLS_ERROR_INVALID_VALUE,
+        "the buffer is not shareable: cls_buffer_create_shareable and shareable memory "
+        "pools make those");
 }
 
-static cls_status open_in(struct context *context, const struct buffer *buffer, cls_buffer *out) {
+void share_leave_slot(struct buffer *slot) {
+    atomic_fetch_sub(&slot->opened, 1);
+    buffer_put(slot);
+}
+
+/* The opened buffer keeps the slot from being given out again. */
+static void keep_slot(struct buffer *buffer, struct buffer *opened) {
+    struct buffer *slot = buffer->block ? buffer : buffer->slot;
+    if (!slot)
+        return;
+    object_retain(&slot->object);
+    atomic_fetch_add(&slot->opened, 1);
+    opened->slot = slot;
+    atomic_thread_fence(memory_order_seq_cst); /* as in magazine_free */
+}
+
+/* A free of the slot by another thread either finds it opened, or has made the handle stale before. */
+static cls_status open_in(struct context *context, struct buffer *buffer, cls_buffer handle,
+                          cls_buffer *out) {
     struct buffer *opened;
     if (!buffer->share)
         return not_shareable();
     cls_status status =
         share_new_buffer(buffer->share, context, buffer->origin, buffer->bytes, &opened);
-    if (!status)
-        *out = object_handle(&opened->object);
-    return status;
+    if (status)
+        return status;
+    keep_slot(buffer, opened);
+    if (!object_is(&buffer->object, handle)) {
+        buffer_put(opened);
+        return object_invalid(&buffer_pool, handle);
+    }
+    *out = object_handle(&opened->object);
+    return CLS_SUCCESS;
 }
 
 cls_status cls_buffer_open(cls_context handle, cls_buffer buffer_handle, cls_buffer *out) {
@@ -298,7 +325,7 @@ cls_status cls_buffer_open(cls_context handle, cls_buffer buffer_handle, cls_buf
         return status;
     status = context_get(handle, &context);
     if (!status) {
-        status = open_in(context, buffer, out);
+        status = open_in(context, buffer, buffer_handle, out);
         context_put(context);
     }
     buffer_put(buffer);
@@ -310,6 +337,11 @@ cls_status cls_buffer_open(cls_context handle, cls_buffer buffer_handle, cls_buf
 static cls_status export(const struct buffer *buffer, int *fd) {
     if (!buffer->share)
         return not_shareable();
+    if (buffer->block || buffer->slot)
+        return error_set(
+            CLS_ERROR_INVALID_VALUE,
+            "the buffer is of a memory pool: only buffers with memory of their own are "
+            "exported");
     return shareable_export(buffer->share->memory, fd);
 }
 

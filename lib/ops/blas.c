@@ -106,9 +106,12 @@ static cls_status check_overlap(const struct blas_work *work, const struct blas_
                                 unsigned input) {
     const unsigned out = work->op.n_views - 1;
     const struct op_view *x = &work->op.views[input], *y = &work->op.views[out];
-    if (x->buffer->memory != y->buffer->memory || !x->count || !y->count)
+    struct byte_span x_span = views[input].span, y_span = views[out].span;
+    if (!buffer_is_same_memory(x->buffer, y->buffer) || !x->count || !y->count)
         return CLS_SUCCESS;
-    if (!byte_spans_overlap(&views[input].span, &views[out].span))
+    x_span.start += x->buffer->origin;
+    y_span.start += y->buffer->origin;
+    if (!byte_spans_overlap(&x_span, &y_span))
         return CLS_SUCCESS;
     return op_check_overlap(&work->op, input, out, false);
 }

@@ -48,6 +48,33 @@ static void one_memory_two_contexts(bool clean) {
     OK(cls_context_destroy(other));
 }
 
+/* The same, of memory of a pool: freed while it is open elsewhere, it does not end there. */
+static void one_memory_of_a_pool(bool clean) {
+    const cls_mempool_config config = {.size = sizeof config, .shareable = 1};
+    const cls_stream_config named = {.size = sizeof named, .name = "there"};
+    cls_context other;
+    cls_stream there;
+    cls_mempool pool;
+    cls_buffer near, far;
+    OK(cls_context_create(NULL, &other));
+    OK(cls_stream_create(other, &named, &there));
+    OK(cls_mempool_create(rig.context, &config, &pool));
+    OK(cls_mempool_malloc_async(pool, w.a, BYTES, &near));
+    OK(cls_buffer_open(other, near, &far));
+    fill(near, 4, 4, w.a);
+    if (clean)
+        edge(w.a, there);
+    fill(w.x, 0, 4, w.a); /* so that the free comes later than the edge */
+    OK(cls_free_async(near, w.a));
+    fill(far, 0, 8, there);
+    OK(cls_context_synchronize(rig.context));
+    OK(cls_context_synchronize(other));
+    OK(cls_buffer_destroy(far));
+    OK(cls_mempool_destroy(pool));
+    OK(cls_stream_destroy(there));
+    OK(cls_context_destroy(other));
+}
+
 /* A destroyed handle takes none of the other's accesses with it, also once the engine has retired its work; new memory
  * begins without any. */
 static void one_memory_a_handle_destroyed(bool clean) {
@@ -184,6 +211,7 @@ static const struct CMUnitTest tests[] = {
          {"bytes 0 to 3 of a buffer of 256"}),
     PAIR("one memory, two contexts", one_memory_two_contexts, false,
          {"bytes 4 to 7 of a buffer of 256", "stream 'there'"}),
+    PAIR("one memory, of a pool", one_memory_of_a_pool, false, {"stream 'there'", "('fill')"}),
     PAIR("one memory, a handle destroyed", one_memory_a_handle_destroyed, false,
          {"byte 3 of a buffer of 256"}),
     PAIR("parts of one buffer", parts_of_one_buffer, false, {"byte 1023 of a buffer of"}),

@@ -340,7 +340,8 @@ static void test_first_use(void **state) {
         enum caught call;
     } once[] = {{"host_functions", THREAD},       {"host_functions", SEMAPHORE},
                 {"host_functions", CONDITION},    {"shared_memory", MEMFD},
-                {"shared_memory", ALLOCATE_FILE}, {"shared_memory", MAP}};
+                {"shared_memory", ALLOCATE_FILE}, {"shared_memory", MAP},
+                {"shareable_pools", MEMFD},       {"shareable_pools", MAP}};
     unsigned came = 0;
     (void)state;
     for (size_t i = 0; i < sizeof once / sizeof *once; i++)

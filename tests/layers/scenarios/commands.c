@@ -376,6 +376,7 @@ const struct scenario scenarios[] = {
     {"too_much", too_much},
     {"unified_memory", unified_memory},
     {"shared_memory", shared_memory},
+    {"shareable_pools", shareable_pools},
     {"interoperation", interoperation},
     {"foreign_call", foreign_call},
     {"library_call", library_call},

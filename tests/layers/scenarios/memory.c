@@ -249,3 +249,50 @@ void shared_memory(struct run *run) {
     world_close(run, &far);
     world_close(run, &near);
 }
+
+/* Memory of a pool that is read in another context, freed there and then, and allocated again meanwhile. */
+static bool lend(struct run *run, const struct world *near, const struct world *far,
+                 cls_mempool pool) {
+    cls_stream here = near->streams[0], there = far->streams[0];
+    cls_buffer x = NULL, opened = NULL, y = NULL;
+    bool good = ok(run, cls_mempool_malloc_async(pool, here, BYTES, &x)) &&
+                ok(run, cls_buffer_open(far->context, x, &opened)) && upload(run, near, x, here) &&
+                ok(run, cls_event_record(near->event, here)) &&
+                ok(run, cls_stream_wait_event(there, near->event));
+    if (x)
+        ok(run, cls_free_async(x, here));
+    good = good && ok(run, cls_mempool_malloc_async(pool, here, BYTES, &y)) &&
+           ok(run, cls_fill_async(y, 0, BYTES, &run, 1, here)) && download(run, far, opened, there);
+    if (opened)
+        ok(run, cls_buffer_destroy(opened));
+    if (y)
+        ok(run, cls_free_async(y, here));
+    return good;
+}
+
+void shareable_pools(struct run *run) {
+    struct world near, far;
+    cls_mempool pool = NULL;
+    cls_mempool_config config = CLS_MEMPOOL_CONFIG_INIT;
+    cls_share_info info = CLS_SHARE_INFO_INIT;
+    config.shareable = 1;
+    config.release_threshold = 0;
+    world_init(&far);
+    if (world_open(run, &near, 1) && world_open(run, &far, 1) &&
+        ok(run, cls_context_can_share(near.context, far.context, &info))) {
+        if (info.kind == CLS_SHARE_NONE) {
+            run->nothing = "this device's memory cannot be shared";
+        } else if (ok(run, cls_mempool_create(near.context, &config, &pool))) {
+            for (unsigned i = 0; i < WORDS; i++)
+                far.area->in[i] = near.area->in[i];
+            bool good = lend(run, &near, &far, pool);
+            good = synchronize(run, near.streams[0]) && good;
+            if (synchronize(run, far.streams[0]) && good)
+                expect_scaled(run, &far, 1, 0);
+        }
+    }
+    if (pool)
+        give_back(run, &near, pool);
+    world_close(run, &far);
+    world_close(run, &near);
+}

@@ -42,6 +42,7 @@ void passed_and_fenced(struct run *run);
 void too_much(struct run *run);
 void unified_memory(struct run *run);
 void shared_memory(struct run *run);
+void shareable_pools(struct run *run);
 
 /* blocks.c */
 void triple_buffered(struct run *run);
