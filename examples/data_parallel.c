@@ -2,17 +2,17 @@
 /*
  * Data parallel: each device has a share of the data and a copy of the weights. In each step it computes the
  * gradient of its share, all-reduce replaces the gradients by their sum, and every device takes the same
- * step along it. Here the weights come to the mean of the data.
+ * step along it. Here the weights come to the mean of the data, and the loss is the sum of squared distances.
  *
  * For one model on several devices. Look at the three parts of the loop in main(): nothing waits on the host
- * until the end. Two arguments name the devices, as CLSTREAM_DEVICE does; without them there are two contexts
+ * until the end, but for the losses that are printed. Two arguments name the devices, as CLSTREAM_DEVICE does; without them there are two contexts
  * of the default device.
  */
 #include <clstream.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DEVICES = 2, N = 4096, STEPS = 40 };
+enum { DEVICES = 2, N = 4096, STEPS = 40, REPORT = 10 };
 
 static const float RATE = 0.5f;
 
@@ -54,8 +54,14 @@ int main(int argc, char **argv) {
 
     must(cls_device_group_scatter_async(group, data, sizeof data[0], shares));
     for (int step = 0; step < STEPS; step++) {
-        for (int d = 0; d < DEVICES; d++)
+        float loss[DEVICES];
+        for (int d = 0; d < DEVICES; d++) {
             must(cls_sub_f32_async(w[d], share[d], gradient[d], streams[d].compute));
+            if (step % REPORT == 0)
+                must(cls_dot_f32(gradient[d], gradient[d], &loss[d], streams[d].compute));
+        }
+        if (step % REPORT == 0)
+            printf("step %d: loss %.9g\n", step, (double)(loss[0] + loss[1]));
         must(cls_device_group_all_reduce_async(group, gradient));
         for (int d = 0; d < DEVICES; d++) {
             must(cls_scale_f32_async(gradient[d], gradient[d], RATE / DEVICES, streams[d].compute));

@@ -64,6 +64,8 @@ CLS_BEGIN_DECLS
 
 /** The ranks of an MPI_Comm, each with one context. */
 typedef struct cls_mpi_comm_handle *cls_mpi_comm;
+/** Gradients in buffers that are summed over the ranks while others are still being computed. */
+typedef struct cls_mpi_buckets_handle *cls_mpi_buckets;
 
 /** How elements of several ranks become one. */
 typedef enum cls_mpi_op {
@@ -126,7 +128,7 @@ typedef struct cls_mpi_comm_info {
  *                                 of range or differ between ranks
  * @retval CLS_ERROR_INVALID_STATE MPI is not initialized, is finalized, or was initialized with less than
  *                                 MPI_THREAD_MULTIPLE
- * @retval CLS_ERROR_LIMIT         64 communicators exist
+ * @retval CLS_ERROR_LIMIT         256 communicators and sets of buckets exist
  * @retval CLS_ERROR_COMMAND_FAILED an MPI call failed, or another rank could not create its part
  * @return also the statuses of cls_stream_create and cls_host_alloc
  */
@@ -235,6 +237,64 @@ CLS_API cls_status cls_mpi_recv(cls_mpi_comm comm, cls_array array, int from, cl
  */
 CLS_API cls_status cls_mpi_group_allreduce_async(cls_mpi_comm comm, cls_device_group group,
                                                  const cls_array *arrays);
+
+/** Options of cls_mpi_buckets_create. Start with CLS_MPI_BUCKETS_CONFIG_INIT. */
+typedef struct cls_mpi_buckets_config {
+    size_t size;         /**< sizeof(cls_mpi_buckets_config) */
+    size_t bucket_bytes; /**< most bytes in a bucket of several gradients; 0: 25 MiB */
+} cls_mpi_buckets_config;
+
+#define CLS_MPI_BUCKETS_CONFIG_INIT \
+    { sizeof(cls_mpi_buckets_config), 0 }
+
+/**
+ * Creates buckets for `n` gradients of counts[i] elements each, in the order in which they are
+ * computed: the last layer's first. Consecutive gradients share a bucket of at most bucket_bytes,
+ * which is one buffer; a larger gradient has a bucket of its own. Collective over the communicator,
+ * which must outlive the buckets; the ranks' layouts are compared. NULL `config`: the defaults.
+ *
+ * A step of training: kernels write the gradients of a bucket to its arrays, cls_mpi_buckets_ready
+ * starts its sum over the ranks while kernels go on with the next one, and the optimiser's stream
+ * calls cls_mpi_buckets_wait.
+ * @retval CLS_ERROR_INVALID_VALUE  a pointer is null, `n` or a count is 0, the type is unknown, or the ranks have
+ *                                  different layouts
+ * @retval CLS_ERROR_OUT_OF_RANGE   a size overflows
+ * @retval CLS_ERROR_LIMIT          256 communicators and sets of buckets exist
+ * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function or callback
+ * @return also the statuses of cls_buffer_create and cls_mpi_allreduce
+ */
+CLS_API cls_status cls_mpi_buckets_create(cls_mpi_comm comm, cls_dtype dtype, const size_t *counts,
+                                          size_t n, const cls_mpi_buckets_config *config,
+                                          cls_mpi_buckets *out);
+
+/** Destroys the buckets and their buffers, and returns at once. Pending work still completes. */
+CLS_API cls_status cls_mpi_buckets_destroy(cls_mpi_buckets buckets);
+
+/** Gets the number of buckets. */
+CLS_API cls_status cls_mpi_buckets_get_count(cls_mpi_buckets buckets, size_t *count);
+
+/**
+ * Gets the array of gradient `i`, and the number of its bucket; either may be NULL. The buffer
+ * belongs to the buckets; do not destroy it.
+ * @retval CLS_ERROR_OUT_OF_RANGE there is no such gradient
+ */
+CLS_API cls_status cls_mpi_buckets_get_gradient(cls_mpi_buckets buckets, size_t i, cls_array *array,
+                                                size_t *bucket);
+
+/**
+ * Starts the sum of a bucket over the ranks, behind the work that `stream` has so far; the stream
+ * does not wait for it. Each step makes all buckets ready, in their order.
+ * @retval CLS_ERROR_OUT_OF_RANGE  there is no such bucket
+ * @retval CLS_ERROR_INVALID_STATE it is another bucket's turn
+ * @return also the statuses of cls_mpi_allreduce_async
+ */
+CLS_API cls_status cls_mpi_buckets_ready(cls_mpi_buckets buckets, size_t bucket, cls_stream stream);
+
+/**
+ * Makes later work of the stream wait for the sums of all buckets, and begins the next step.
+ * @retval CLS_ERROR_INVALID_STATE a bucket was not made ready
+ */
+CLS_API cls_status cls_mpi_buckets_wait(cls_mpi_buckets buckets, cls_stream stream);
 
 CLS_END_DECLS
 

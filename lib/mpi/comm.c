@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Creation and destruction of communicators, and the table of those that exist. */
+/* Creation and destruction of communicators. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,74 +13,17 @@
 
 static const uint64_t SECOND = 1000000000u;
 
-/* --- the table; a handle is a slot and the number of its use --- */
-
-static struct slot {
-    struct comm *comm;
-    uintptr_t use;
-} slots[MOST_COMMS];
-static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t unused = PTHREAD_COND_INITIALIZER;
-
-static cls_mpi_comm handle_of(const struct slot *slot) {
-    const uintptr_t index = (uintptr_t)(slot - slots);
-    return (cls_mpi_comm)(((slot->use * MOST_COMMS + index) << 4) | 9);
-}
-
-/* Under the registry's lock. */
-static struct slot *slot_of(cls_mpi_comm handle) {
-    for (struct slot *slot = slots; slot < slots + MOST_COMMS; slot++)
-        if (slot->comm && handle_of(slot) == handle)
-            return slot;
-    return NULL;
-}
-
 cls_status comm_get(cls_mpi_comm handle, struct comm **out) {
-    pthread_mutex_lock(&registry);
-    struct slot *slot = slot_of(handle);
-    if (slot) {
-        slot->comm->users++;
-        *out = slot->comm;
-    }
-    pthread_mutex_unlock(&registry);
-    return slot ? CLS_SUCCESS
-                : report(CLS_ERROR_INVALID_HANDLE, "%p is no communicator", (void *)handle);
-}
-
-cls_status comm_put(struct comm *comm, cls_status status) {
-    pthread_mutex_lock(&registry);
-    if (!--comm->users)
-        pthread_cond_broadcast(&unused);
-    pthread_mutex_unlock(&registry);
+    struct entry *entry;
+    cls_status status = table_get(KIND_COMM, handle, &entry);
+    if (!status)
+        *out = (struct comm *)(void *)entry;
     return status;
 }
 
-static cls_status enlist(struct comm *comm, cls_mpi_comm *out) {
-    cls_status status = CLS_ERROR_LIMIT;
-    pthread_mutex_lock(&registry);
-    for (struct slot *slot = slots; slot < slots + MOST_COMMS && status; slot++) {
-        if (slot->comm)
-            continue;
-        slot->comm = comm;
-        slot->use++;
-        *out = handle_of(slot);
-        status = CLS_SUCCESS;
-    }
-    pthread_mutex_unlock(&registry);
-    return status ? report(status, "there are %d communicators", MOST_COMMS) : CLS_SUCCESS;
-}
-
-/* Ends a handle; NULL: it is none. Returns once no call uses the communicator. */
-static struct comm *delist(cls_mpi_comm handle) {
-    pthread_mutex_lock(&registry);
-    struct slot *slot = slot_of(handle);
-    struct comm *comm = slot ? slot->comm : NULL;
-    if (slot)
-        slot->comm = NULL;
-    while (comm && comm->users)
-        pthread_cond_wait(&unused, &registry);
-    pthread_mutex_unlock(&registry);
-    return comm;
+cls_status comm_put(struct comm *comm, cls_status status) {
+    table_put(&comm->entry);
+    return status;
 }
 
 /* --- options --- */
@@ -226,20 +169,14 @@ static cls_status prepare(struct comm *comm) {
         status = channel_open(comm, &comm->channels[COLLECTIVES], COLLECTIVES);
     return status ? status : start_thread(comm);
 }
+static void end_by_finalize(struct entry *entry) {
+    comm_end((struct comm *)(void *)entry, "MPI_Finalize was called before cls_mpi_comm_destroy");
+}
+
 /* MPI calls this at the begin of MPI_Finalize. */
 static int at_finalize(MPI_Comm self, int key, void *value, void *extra) {
     (void)self, (void)key, (void)value, (void)extra;
-    for (int i = 0; i < MOST_COMMS; i++) {
-        pthread_mutex_lock(&registry);
-        struct comm *comm = slots[i].comm;
-        if (comm)
-            comm->users++;
-        pthread_mutex_unlock(&registry);
-        if (comm) {
-            comm_end(comm, "MPI_Finalize was called before cls_mpi_comm_destroy");
-            comm_put(comm, CLS_SUCCESS);
-        }
-    }
+    table_each(KIND_COMM, end_by_finalize);
     return MPI_SUCCESS;
 }
 
@@ -253,7 +190,7 @@ cls_status cls_mpi_comm_create(MPI_Comm mpi, cls_context context, const cls_mpi_
                                cls_mpi_comm *out) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     cls_mpi_comm_config config = CLS_MPI_COMM_CONFIG_INIT;
-    cls_mpi_comm handle;
+    void *handle;
     if (!out)
         return report(CLS_ERROR_INVALID_VALUE, "cls_mpi_comm_create: out is null");
     cls_status status = check_mpi(mpi);
@@ -267,14 +204,14 @@ cls_status cls_mpi_comm_create(MPI_Comm mpi, cls_context context, const cls_mpi_
         return CLS_ERROR_OUT_OF_MEMORY;
     status = prepare(comm);
     if (!status)
-        status = enlist(comm, &handle);
+        status = table_add(KIND_COMM, &comm->entry, &handle);
     const bool is_listed = !status;
     status =
         comm_agree(comm, mpi, status); /* after a failure, too: the others wait for this rank */
     if (!status)
         comm_set(comm, &comm->agreed);
     else if (is_listed)
-        delist(handle);
+        table_remove(KIND_COMM, handle);
     if (status)
         free_comm(comm);
     else
@@ -320,7 +257,7 @@ cls_status cls_mpi_comm_destroy(cls_mpi_comm handle) {
     status = comm_put(comm, comm_may_block(comm));
     if (status)
         return status;
-    if (!delist(handle))
+    if (!table_remove(KIND_COMM, handle))
         return report(CLS_ERROR_INVALID_HANDLE, "another thread destroys the communicator");
     const bool was_well = !comm->failed && !comm->aborted;
     comm_end(comm, NULL);

@@ -16,7 +16,7 @@
  *
  * Files: comm.c creates and destroys; agree.c is what ranks tell each other at creation; channel.c submits; exchange.c
  * moves pieces by MPI; thread.c is the thread's loop; control.c has the messages about failures, order and stalls;
- * calls.c and group.c are the collectives; report.c puts things into words.
+ * calls.c and group.c are the collectives, buckets.c gradients; table.c has the handles; report.c puts things into words.
  */
 #ifndef CLSTREAM_MPI_COMM_H
 #define CLSTREAM_MPI_COMM_H
@@ -27,7 +27,9 @@
 
 #include <clstream/mpi.h>
 
-enum { MOST_COMMS = 64, MOST_CHUNKS = 8, TEXT = 256, SIGNATURES = 1024 };
+#include "mpi/table.h"
+
+enum { MOST_CHUNKS = 8, TEXT = 256, SIGNATURES = 1024 };
 
 enum action { ALLREDUCE, REDUCE_SCATTER, ALLGATHER, BCAST, BARRIER, SEND, RECV };
 enum channel_name { COLLECTIVES, SENDS, RECEIVES, CHANNELS };
@@ -98,6 +100,7 @@ struct peer {
 };
 
 struct comm {
+    struct entry entry;
     char name[32];
     int rank, ranks;
     cls_context context;
@@ -121,7 +124,6 @@ struct comm {
     char why[TEXT];
     uint64_t completed;
 
-    unsigned users; /* guarded by the registry's lock (comm.c) */
     _Atomic uint64_t sent_bytes;
 
     /* Of the thread: */

@@ -31,6 +31,21 @@ run_ranks() {
     timeout --kill-after=10 "$seconds" "$MPIEXEC" $LAUNCH_FLAGS -n "$n" "$@" </dev/null 2>&1 || echo "status $?"
 }
 
+# need_launcher PROGRAM WHAT: skips the script where ranks of the program cannot be started.
+need_launcher() {
+    reason=
+    if [ ! -x "$1" ]; then
+        reason='configure found no MPI'
+    elif [ -z "$MPIEXEC" ]; then
+        reason='no launcher of that MPI'
+    elif ! launches; then
+        reason="$MPIEXEC starts no program here"
+    fi
+    [ -n "$reason" ] || return 0
+    skip "$2" "$reason"
+    finish
+    exit 0
+}
 
 launches() {
     timeout 60 "$MPIEXEC" $LAUNCH_FLAGS -n 2 true </dev/null >/dev/null 2>&1

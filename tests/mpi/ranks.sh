@@ -8,21 +8,7 @@ set -eu
 ranks=${RANKS_PROGRAM:-$top_builddir/tests/mpi/ranks}
 n=${RANKS:-2}
 
-if [ ! -x "$ranks" ]; then
-    skip "collectives of $n ranks" "configure found no MPI"
-    finish
-    exit 0
-fi
-if [ -z "$MPIEXEC" ]; then
-    skip "collectives of $n ranks" "no launcher of that MPI"
-    finish
-    exit 0
-fi
-if ! launches; then
-    skip "collectives of $n ranks" "$MPIEXEC starts no program here"
-    finish
-    exit 0
-fi
+need_launcher "$ranks" "collectives of $n ranks"
 
 # A test that prints nothing and succeeds has passed. These need something else.
 for test in $("$ranks" --list); do

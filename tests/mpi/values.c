@@ -353,14 +353,65 @@ static void test_group(void) {
     OK(cls_context_destroy(contexts[1]));
 }
 
-const struct test value_tests[] = {{"allreduce", test_allreduce},
-                                   {"reduce_scatter", test_reduce_scatter},
-                                   {"allgather", test_allgather},
-                                   {"bcast", test_bcast},
-                                   {"messages", test_messages},
-                                   {"order", test_order},
-                                   {"bits", test_bits},
-                                   {"barrier", test_barrier},
-                                   {"lifetimes", test_lifetimes},
-                                   {"group", test_group},
-                                   {NULL, NULL}};
+/* Steps of training: the sum of each gradient over the ranks, whatever bucket it is in. */
+static void test_buckets(void) {
+    static const size_t sizes[] = {100, 300, 5000, 20, 20, 20, 700};
+    enum { GRADIENTS = sizeof sizes / sizeof *sizes, STEPS = 5 };
+    static float host[5000];
+    cls_mpi_comm comm = small_comm();
+    cls_stream backward = new_stream(), optimiser = new_stream();
+    cls_mpi_buckets_config config = CLS_MPI_BUCKETS_CONFIG_INIT;
+    cls_mpi_buckets buckets;
+    cls_array array;
+    size_t n_buckets, bucket, before = 0;
+    config.bucket_bytes = 2000;
+    OK(cls_mpi_buckets_create(comm, CLS_F32, sizes, GRADIENTS, &config, &buckets));
+    OK(cls_mpi_buckets_get_count(buckets, &n_buckets));
+    THAT(n_buckets == 4); /* 100 + 300, 5000, 20 + 20 + 20, 700 */
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_mpi_buckets_wait(buckets, optimiser));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_mpi_buckets_ready(buckets, 1, backward));
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_mpi_buckets_ready(buckets, 4, backward));
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_mpi_buckets_get_gradient(buckets, GRADIENTS, &array, NULL));
+    for (int step = 0; step < STEPS; step++) {
+        for (size_t g = 0; g < GRADIENTS; g++) {
+            const float own = (float)(step * 1000 + (int)g * 10 + job.rank);
+            OK(cls_mpi_buckets_get_gradient(buckets, g, &array, &bucket));
+            THAT(array.count == sizes[g]);
+            if (bucket != before)
+                OK(cls_mpi_buckets_ready(buckets, before, backward));
+            before = bucket;
+            OK(cls_fill_async(array.buffer, array.offset * 4, array.count * 4, &own, 4, backward));
+        }
+        OK(cls_mpi_buckets_ready(buckets, before, backward));
+        before = 0;
+        OK(cls_mpi_buckets_wait(buckets, optimiser));
+        for (size_t g = 0; g < GRADIENTS; g++) {
+            float wanted = 0;
+            for (int r = 0; r < job.ranks; r++)
+                wanted += (float)(step * 1000 + (int)g * 10 + r);
+            OK(cls_mpi_buckets_get_gradient(buckets, g, &array, NULL));
+            OK(cls_copy_d2h(host, array.buffer, array.offset * 4, array.count * 4, optimiser));
+            for (size_t i = 0; i < array.count; i++)
+                THAT(host[i] == wanted);
+        }
+    }
+    OK(cls_mpi_buckets_destroy(buckets));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_mpi_buckets_destroy(buckets));
+    const size_t unlike[] = {10, job.rank ? 20 : 21};
+    if (job.ranks > 1)
+        EXPECT(CLS_ERROR_INVALID_VALUE,
+               cls_mpi_buckets_create(comm, CLS_F32, unlike, 2, NULL, &buckets));
+    EXPECT(CLS_ERROR_INVALID_VALUE,
+           cls_mpi_buckets_create(comm, CLS_F32, sizes, 0, NULL, &buckets));
+    OK(cls_stream_destroy(backward));
+    OK(cls_stream_destroy(optimiser));
+    OK(cls_mpi_comm_destroy(comm));
+}
+
+const struct test value_tests[] = {
+    {"allreduce", test_allreduce}, {"reduce_scatter", test_reduce_scatter},
+    {"allgather", test_allgather}, {"bcast", test_bcast},
+    {"messages", test_messages},   {"order", test_order},
+    {"bits", test_bits},           {"barrier", test_barrier},
+    {"lifetimes", test_lifetimes}, {"group", test_group},
+    {"buckets", test_buckets},     {NULL, NULL}};
