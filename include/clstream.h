@@ -38,6 +38,7 @@
 
 /* Order between many streams. */
 #include <clstream/coordinator.h> /* a set of streams with declared dependencies */
+#include <clstream/graph.h>       /* capture what streams do, launch it again */
 #include <clstream/pool.h>        /* a pool of streams, for load balancing */
 #include <clstream/task.h>        /* task graphs on the streams of a coordinator */
 #include <clstream/timeline.h>    /* counters to signal and wait for, also before the signal */

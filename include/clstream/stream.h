@@ -129,7 +129,8 @@ typedef enum cls_command_kind {
     CLS_COMMAND_CALLBACK = 8, /**< callbacks of cls_stream_add_callback */
     CLS_COMMAND_FOREIGN = 9,  /**< the caller's OpenCL code (cls_stream_foreign_async) and
                                    CLBlast */
-    CLS_COMMAND_KINDS = 10    /**< the number of kinds */
+    CLS_COMMAND_GRAPH = 10,   /**< cls_graph_launch_async */
+    CLS_COMMAND_KINDS = 11    /**< the number of kinds */
 } cls_command_kind;
 
 /** Totals since the stream was created. Start with CLS_STREAM_COUNTERS_INIT. */

@@ -8,6 +8,7 @@
 #include "command/named_kernels.h"
 #include "memory/mempool.h"
 #include "stream/engine.h"
+#include "stream/hooks.h"
 #include "stream/stream.h"
 
 cls_status cls_context_default(cls_context *out) {
@@ -32,6 +33,7 @@ static void close_streams(struct context *context) {
     pthread_mutex_unlock(&context->lock);
     named_kernels_clear(context);
     atomic_store(&stream->destroyed, true);
+    hooks.capture.leave(stream);
     stream_drop_waits(stream);
     object_retain(&stream->object);
     stream_close(stream);
@@ -86,10 +88,19 @@ cls_status cls_context_get_device(cls_context handle, size_t *index) {
     return CLS_SUCCESS;
 }
 
+/* Of a captured stream the work before its capture is waited for, and the capture is left alone. */
+static cls_status position_to_wait(struct stream *stream, uint64_t *position) {
+    pthread_mutex_lock(&stream->lock);
+    const bool captured = stream->capturing;
+    *position = captured ? stream_newest_locked(stream) : 0;
+    pthread_mutex_unlock(&stream->lock);
+    return captured ? CLS_SUCCESS : stream_mark_to_wait(stream, position, WAIT_FOREVER);
+}
+
 /* Waits for one stream; keeps the first error and its message. */
 static cls_status synchronize_one(struct stream *stream, cls_status so_far) {
     uint64_t position;
-    cls_status status = stream_mark_to_wait(stream, &position, WAIT_FOREVER);
+    cls_status status = position_to_wait(stream, &position);
     if (!status) {
         stream_await(stream, position, WAIT_FOREVER);
         if (race_on())

@@ -10,6 +10,7 @@
 #include "stream/context.h"
 #include "stream/event_policy.h"
 #include "stream/follow.h"
+#include "stream/hooks.h"
 #include "stream/legacy.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"
@@ -73,8 +74,10 @@ static void set_record(struct event *event, struct stream *stream, uint64_t posi
                        uint64_t serial) {
     struct stream *out = stream;
     object_retain(&stream->object);
+    struct object *captured = NULL;
     pthread_mutex_lock(&event->lock);
     if (serial > event->serial) {
+        captured = event_take_captured(event);
         out = event->stream;
         event->stream = stream;
         event->position = position;
@@ -83,6 +86,8 @@ static void set_record(struct event *event, struct stream *stream, uint64_t posi
     pthread_mutex_unlock(&event->lock);
     if (out)
         stream_put(out);
+    if (captured)
+        object_release(captured);
 }
 
 /* A timed record is a marker on a profiled queue; its end time is the event's. */
@@ -130,23 +135,51 @@ static cls_status record(struct event *event, struct stream *stream) {
     return status;
 }
 
-/* Called with the stream entered: records, unless a command has to be submitted for it. `*before` is the stream of the
- * replaced record, for the caller to release without locks, or NULL. */
+/* What a record replaces, for the caller to release without locks. */
+struct replaced {
+    struct stream *stream;   /* NULL: none, or the same one */
+    struct object *captured; /* NULL: none */
+};
+
+/* Under the locks of both: records in the stream's capture. */
+COLD static cls_status record_captured(struct stream *stream, struct event *event,
+                                       struct replaced *before) {
+    struct object *captured = event->captured;
+    cls_status status = event->context == stream->context
+                            ? hooks.capture.record(stream, event)
+                            : error_set(CLS_ERROR_WRONG_CONTEXT, "the event and the stream are of "
+                                                                 "different contexts");
+    if (status)
+        return status;
+    *before = (struct replaced){event->stream, captured};
+    event->stream = NULL;
+    event->serial = ++event->next_serial;
+    return CLS_SUCCESS;
+}
+
+/* Called with the stream entered: records, unless a command has to be submitted for it. */
 static cls_status record_here(struct stream *stream, cls_event handle, bool *recorded,
-                              struct stream **before) {
+                              struct replaced *before) {
     struct event *event;
     uint64_t position;
     cls_status status = event_enter(handle, &event);
     if (status)
         return status;
+    if (RARELY(stream->capturing)) {
+        status = record_captured(stream, event, before);
+        *recorded = !status;
+        pthread_mutex_unlock(&event->lock);
+        return status;
+    }
     *recorded = !event->timed && event->context == stream->context &&
                 stream_marked_locked(stream, &position);
     if (*recorded) {
         if (event->stream != stream) {
             object_retain(&stream->object);
-            *before = event->stream;
+            before->stream = event->stream;
             event->stream = stream;
         }
+        before->captured = event_take_captured(event);
         event->position = position;
         event->serial = ++event->next_serial;
         event_policy_note_record(stream);
@@ -157,11 +190,13 @@ static cls_status record_here(struct stream *stream, cls_event handle, bool *rec
 
 /* The same under the stream's lock, which it drops. */
 static cls_status record_leaving(struct stream *stream, cls_event handle, bool *recorded) {
-    struct stream *before = NULL;
+    struct replaced before = {NULL, NULL};
     cls_status status = record_here(stream, handle, recorded, &before);
     pthread_mutex_unlock(&stream->lock);
-    if (before)
-        stream_put(before);
+    if (before.stream)
+        stream_put(before.stream);
+    if (RARELY(before.captured))
+        object_release(before.captured);
     return status;
 }
 
@@ -266,11 +301,17 @@ static cls_status ask(cls_stream handle, struct stream *default_stream, const st
 cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
     struct stream *stream = NULL, *other;
     struct learned learned; /* not cleared: four cache lines, mostly unused */
+    struct captured_record captured;
     struct dep dep;
     uint64_t position;
     bool done = true, is_default = !handle;
     learned.count = 0;
-    cls_status status = event_snapshot(event, &other, &position);
+    cls_status status = event_snapshot_any(event, &other, &position, &captured);
+    if (!status && RARELY(captured.capture)) {
+        status = hooks.capture.wait(handle, captured.capture, captured.node);
+        object_release(captured.capture);
+        return status;
+    }
     if (status || (is_default && !other))
         return status;
     if (is_default)

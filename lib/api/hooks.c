@@ -9,6 +9,8 @@
 #include "command/kernel_slots.h"
 #include "command/op_kernel.h"
 #include "coordinator/timeline.h"
+#include "graph/capture.h"
+#include "graph/exec.h"
 #include "memory/buffer.h"
 #include "memory/magazine.h"
 #include "memory/mempool.h"
@@ -35,7 +37,7 @@ const struct hooks hooks = {
             .return_held = stream_memory_return_held,
             .shed = stream_memory_shed,
             .leave = stream_memory_leave,
-            .abandon = buffer_abandon,
+            .abandon = graph_abandon,
         },
     .race =
         {
@@ -56,6 +58,16 @@ const struct hooks hooks = {
             .frees_wait = race_frees_wait,
             .forget_memory = race_forget_memory,
             .forget_host = race_forget_host,
+        },
+    .capture =
+        {
+            .submit = capture_submit,
+            .refuse = capture_refuse,
+            .record = capture_record,
+            .wait = capture_wait,
+            .refuse_event = capture_refuse_event,
+            .leave = capture_leave,
+            .uses = graph_uses,
         },
     .forget_kernels = kernel_slots_clear,
     .context_ends = context_ends,

@@ -11,6 +11,7 @@
 #include "stream/context.h"
 #include "stream/engine.h"
 #include "stream/gate.h"
+#include "stream/hooks.h"
 #include "stream/legacy.h"
 #include "stream/stream.h"
 
@@ -150,9 +151,11 @@ static cls_status position_to_ask(struct stream *stream, uint64_t *position, boo
     *position = stream->submitted;
     *waits = stream->waits.count != 0;
     const bool due = legacy_is_due_to_ask(stream);
+    cls_status captured =
+        RARELY(stream->capturing) ? hooks.capture.refuse(stream, "cls_stream_query") : CLS_SUCCESS;
     pthread_mutex_unlock(&stream->lock);
-    if (!due)
-        return CLS_SUCCESS;
+    if (captured || !due)
+        return captured;
     error_save(&held);
     const cls_status status = stream_mark_to_ask(stream, position);
     const bool is_full = status == CLS_ERROR_LIMIT;
@@ -192,6 +195,7 @@ cls_status cls_stream_reset(cls_stream handle) {
     cls_status status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
+    hooks.capture.leave(stream);
     status = stream_reset(stream);
     stream_put(stream);
     return status;

@@ -20,10 +20,16 @@ static cls_status copy(struct target target, const struct command *command, stru
                         command->u.copy.from, command->u.copy.range, waits, event);
 }
 
-static const struct command_type type_write = {
-    .kind = CLS_COMMAND_COPY_H2D, .label = "copy_h2d", .enqueue = write, .touch = touch_copy};
-static const struct command_type type_copy = {
-    .kind = CLS_COMMAND_COPY_D2D, .label = "copy_d2d", .enqueue = copy, .touch = touch_copy};
+static const struct command_type type_write = {.kind = CLS_COMMAND_COPY_H2D,
+                                               .capture = CAPTURE_COPY,
+                                               .label = "copy_h2d",
+                                               .enqueue = write,
+                                               .touch = touch_copy};
+static const struct command_type type_copy = {.kind = CLS_COMMAND_COPY_D2D,
+                                              .capture = CAPTURE_COPY,
+                                              .label = "copy_d2d",
+                                              .enqueue = copy,
+                                              .touch = touch_copy};
 
 /* A copy between a buffer and host memory; a copy to the device only reads the host memory. */
 struct host_copy {

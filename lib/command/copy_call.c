@@ -174,5 +174,8 @@ static cls_status read(struct target target, const struct command *command, stru
                         command->u.copy.host, waits, event);
 }
 
-const struct command_type type_read = {
-    .kind = CLS_COMMAND_COPY_D2H, .label = "copy_d2h", .enqueue = read, .touch = touch_copy};
+const struct command_type type_read = {.kind = CLS_COMMAND_COPY_D2H,
+                                       .capture = CAPTURE_COPY,
+                                       .label = "copy_d2h",
+                                       .enqueue = read,
+                                       .touch = touch_copy};

@@ -28,12 +28,14 @@ static void touch(struct touches *touches, const struct device *device,
 }
 
 static const struct command_type type_host_copy = {.kind = CLS_COMMAND_HOST,
+                                                   .capture = CAPTURE_HOST_COPY,
                                                    .label = "copy_h2h",
                                                    .run = run,
                                                    .copies_host = true,
                                                    .touch = touch,
                                                    .after_completion = true};
 static const struct command_type type_host_copy_rect = {.kind = CLS_COMMAND_HOST,
+                                                        .capture = CAPTURE_HOST_COPY,
                                                         .label = "copy_rect_h2h",
                                                         .run = run,
                                                         .copies_host = true,

@@ -31,14 +31,17 @@ static cls_status copy_rect(struct target target, const struct command *command,
 }
 
 static const struct command_type type_write_rect = {.kind = CLS_COMMAND_COPY_H2D,
+                                                    .capture = CAPTURE_RECT,
                                                     .label = "copy_rect_h2d",
                                                     .enqueue = write_rect,
                                                     .touch = touch_rect};
 static const struct command_type type_read_rect = {.kind = CLS_COMMAND_COPY_D2H,
+                                                   .capture = CAPTURE_RECT,
                                                    .label = "copy_rect_d2h",
                                                    .enqueue = read_rect,
                                                    .touch = touch_rect};
 static const struct command_type type_copy_rect = {.kind = CLS_COMMAND_COPY_D2D,
+                                                   .capture = CAPTURE_RECT,
                                                    .label = "copy_rect_d2d",
                                                    .enqueue = copy_rect,
                                                    .touch = touch_rect};

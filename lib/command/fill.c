@@ -15,8 +15,11 @@ static cls_status enqueue(struct target target, const struct command *command,
                         command->u.fill.pattern, command->u.fill.pattern_bytes, waits, event);
 }
 
-static const struct command_type type_fill = {
-    .kind = CLS_COMMAND_FILL, .label = "fill", .enqueue = enqueue, .touch = touch_fill};
+static const struct command_type type_fill = {.kind = CLS_COMMAND_FILL,
+                                              .capture = CAPTURE_FILL,
+                                              .label = "fill",
+                                              .enqueue = enqueue,
+                                              .touch = touch_fill};
 
 /* A pattern, of the caller's. */
 struct pattern {

@@ -140,8 +140,11 @@ static struct run_result run_foreign(struct stream *stream, struct command *comm
     return run_on_companion(stream, command, call_user);
 }
 
-const struct command_type type_foreign = {
-    .kind = CLS_COMMAND_FOREIGN, .label = "foreign call", .run = run_foreign, .user_code = true};
+const struct command_type type_foreign = {.kind = CLS_COMMAND_FOREIGN,
+                                          .capture = CAPTURE_CODE,
+                                          .label = "foreign call",
+                                          .run = run_foreign,
+                                          .user_code = true};
 
 /* --- calls of a foreign library by an operation --- */
 
@@ -175,11 +178,13 @@ static void discard_library(struct command *command) {
 }
 
 static const struct command_type type_library = {.kind = CLS_COMMAND_FOREIGN,
+                                                 .capture = CAPTURE_LIBRARY,
                                                  .label = "library call",
                                                  .run = run_library,
                                                  .touch = touch_args,
                                                  .discard = discard_library};
 static const struct command_type type_library_inline = {.kind = CLS_COMMAND_FOREIGN,
+                                                        .capture = CAPTURE_LIBRARY,
                                                         .label = "library call",
                                                         .enqueue = enqueue_library,
                                                         .in_parts = true,
@@ -227,6 +232,7 @@ cls_status op_library(struct op_call *call, const struct op_library_call *librar
     const bool in_place = may_go_inline(call->stream, library->compiled);
     command_init(&command, in_place ? &type_library_inline : &type_library, library->label);
     command.u.library.call = library->call;
+    command.u.library.bytes = library->bytes;
     command.u.library.arguments = malloc(library->bytes);
     if (!command.u.library.arguments)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a library's call");

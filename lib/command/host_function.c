@@ -30,11 +30,13 @@ static struct run_result run_callback(struct stream *stream, struct command *com
 }
 
 static const struct command_type type_host = {.kind = CLS_COMMAND_HOST,
+                                              .capture = CAPTURE_CODE,
                                               .label = "host function",
                                               .run = run_host,
                                               .after_completion = true,
                                               .user_code = true};
 static const struct command_type type_callback = {.kind = CLS_COMMAND_CALLBACK,
+                                                  .capture = CAPTURE_CODE,
                                                   .label = "callback",
                                                   .run = run_callback,
                                                   .after_completion = true,

@@ -78,12 +78,14 @@ void touch_args(struct touches *touches, const struct device *device, const stru
 }
 
 const struct command_type type_launch = {.kind = CLS_COMMAND_KERNEL,
+                                         .capture = CAPTURE_LAUNCH,
                                          .label = "kernel",
                                          .enqueue = launch,
                                          .touch = touch_args,
                                          .discard = launch_discard,
                                          .own = launch_own};
 const struct command_type type_launch_in_two = {.kind = CLS_COMMAND_KERNEL,
+                                                .capture = CAPTURE_LAUNCH,
                                                 .label = "kernel",
                                                 .enqueue = launch_enqueue_in_two,
                                                 .in_parts = true,

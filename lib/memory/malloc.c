@@ -87,12 +87,26 @@ static struct buffer *malloc_at_hand(struct stream *stream, const struct mempool
     return slot;
 }
 
+/* Memory for a captured stream: a buffer of its own, which the nodes that use it keep when it is freed. */
+COLD static cls_status malloc_captured(struct stream *stream, size_t bytes, cls_buffer *handle,
+                                       struct buffer **out) {
+    cls_status status = buffer_check_most(stream->context->device, bytes);
+    if (!status)
+        status = buffer_allocate(stream->context, bytes, out);
+    if (!status && handle)
+        *handle = object_handle(&(*out)->object);
+    return status;
+}
+
 cls_status stream_malloc(struct stream *stream, struct mempool *pool, size_t bytes,
                          cls_buffer *handle, struct buffer **out) {
     struct context *context = stream->context;
     pthread_mutex_lock(&stream->lock);
-    struct buffer *slot = malloc_at_hand(stream, pool, bytes, handle);
+    const bool captured = stream->capturing;
+    struct buffer *slot = captured ? NULL : malloc_at_hand(stream, pool, bytes, handle);
     pthread_mutex_unlock(&stream->lock);
+    if (RARELY(captured))
+        return malloc_captured(stream, bytes, handle, out);
     if (slot) {
         *out = slot;
         return CLS_SUCCESS;
@@ -127,7 +141,8 @@ cls_status cls_malloc_async(cls_stream handle, size_t bytes, cls_buffer *out) {
         status = stream_enter(handle, &stream);
         if (status)
             return status;
-        slot = malloc_at_hand(stream, NULL, bytes, out);
+        if (!RARELY(stream->capturing))
+            slot = malloc_at_hand(stream, NULL, bytes, out);
         pthread_mutex_unlock(&stream->lock);
     }
     return status || slot ? status : malloc_slowly(handle, bytes, out);
@@ -243,6 +258,11 @@ static cls_status refuse_free(const struct buffer *slot, cls_buffer handle) {
  * submitted so far keep the memory, and no later one gets it. */
 static cls_status free_entered(struct stream *stream, struct buffer *slot, cls_buffer handle) {
     const bool is_pools = slot->block != NULL;
+    if (RARELY(stream->capturing) && is_pools) {
+        cls_status status = hooks.capture.refuse(stream, "free of memory from outside of it");
+        pthread_mutex_unlock(&stream->lock);
+        return status;
+    }
     if (slot->context != stream->context ||
         (is_pools && !object_end_life(&slot->object, object_generation_of(handle)))) {
         pthread_mutex_unlock(&stream->lock);

@@ -179,11 +179,13 @@ static void touch(struct touches *touches, const struct device *device,
 }
 
 const struct command_type type_peer_copy_rect = {.kind = CLS_COMMAND_COPY_D2D,
+                                                 .capture = CAPTURE_PEER,
                                                  .label = "copy_rect_d2d",
                                                  .run = run,
                                                  .touch = touch,
                                                  .after_completion = true};
 const struct command_type type_peer_copy = {.kind = CLS_COMMAND_COPY_D2D,
+                                            .capture = CAPTURE_PEER,
                                             .label = "copy_d2d",
                                             .run = run,
                                             .touch = touch,

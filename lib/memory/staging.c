@@ -398,21 +398,25 @@ static struct run_result staged_read_rect(struct stream *stream, struct command 
 }
 
 const struct command_type type_staged_write = {.kind = CLS_COMMAND_COPY_H2D,
+                                               .capture = CAPTURE_COPY,
                                                .label = "copy_h2d",
                                                .run = staged_write,
                                                .touch = touch_copy,
                                                .after_completion = true};
 const struct command_type type_staged_read = {.kind = CLS_COMMAND_COPY_D2H,
+                                              .capture = CAPTURE_COPY,
                                               .label = "copy_d2h",
                                               .run = staged_read,
                                               .touch = touch_copy,
                                               .after_completion = true};
 const struct command_type type_staged_write_rect = {.kind = CLS_COMMAND_COPY_H2D,
+                                                    .capture = CAPTURE_RECT,
                                                     .label = "copy_rect_h2d",
                                                     .run = staged_write_rect,
                                                     .touch = touch_rect,
                                                     .after_completion = true};
 const struct command_type type_staged_read_rect = {.kind = CLS_COMMAND_COPY_D2H,
+                                                   .capture = CAPTURE_RECT,
                                                    .label = "copy_rect_d2h",
                                                    .run = staged_read_rect,
                                                    .touch = touch_rect,

@@ -228,7 +228,7 @@ static cls_status mark_frees(struct stream *stream, uint64_t *position) {
 static cls_status progress_to_frees(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
     const uint64_t latest = last_free(stream);
-    const bool to_come = latest > stream->submitted;
+    const bool to_come = latest > stream->submitted && !stream->capturing;
     pthread_mutex_unlock(&stream->lock);
     uint64_t position = latest;
     cls_status status = to_come ? mark_frees(stream, &position) : CLS_SUCCESS;

@@ -22,6 +22,7 @@ struct kernel_slot;
 struct event;
 struct buffer;
 struct pending_prefetch;
+struct graph_run;
 struct trace_record;
 
 /* Where a device command goes. */
@@ -42,8 +43,22 @@ struct run_result {
     bool skipped;        /* it did not run: the stream is poisoned, or the process exits */
 };
 
+/* How a capture takes a command (graph/capture.h): which member of its union it records. */
+enum capture_as {
+    CAPTURE_REFUSED, /* it cannot be captured */
+    CAPTURE_LAUNCH,
+    CAPTURE_COPY,
+    CAPTURE_RECT,
+    CAPTURE_FILL,
+    CAPTURE_HOST_COPY,
+    CAPTURE_PEER,
+    CAPTURE_CODE,   /* `host` */
+    CAPTURE_LIBRARY /* `library` */
+};
+
 struct command_type {
     cls_command_kind kind;
+    enum capture_as capture;
     const char *label; /* for commands without one of their own */
     /* Hands the command to the driver. NULL: `run` instead. */
     cls_status (*enqueue)(struct target target, const struct command *command,
@@ -181,10 +196,14 @@ struct command {
             void *arg;
         } host;
         struct {
+            struct graph_run *run; /* in refs */
+        } graph;
+        struct {
             /* Enqueues, in order, on the queue; `event`, where not NULL, gets its last command's. */
             int (*call)(const struct device *device, cl_command_queue queue, const void *arguments,
                         cl_event *event);
             void *arguments; /* heap, freed by discard */
+            size_t bytes;
         } library;
     } u;
 };

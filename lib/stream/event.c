@@ -4,12 +4,15 @@
 #include <stddef.h>
 
 #include "stream/context.h"
+#include "stream/hooks.h"
 #include "stream/stream.h"
 
 static void event_finalize(struct object *object) {
     struct event *event = (struct event *)(void *)object;
     if (event->stream)
         stream_put(event->stream);
+    if (event->captured)
+        object_release(event->captured);
     context_put(event->context);
 }
 
@@ -43,14 +46,30 @@ struct stream *event_latest(struct event *event, uint64_t *position) {
     return event->stream;
 }
 
-cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *position) {
+cls_status event_snapshot_any(cls_event handle, struct stream **stream, uint64_t *position,
+                              struct captured_record *captured) {
     struct event *event;
     cls_status status = event_enter(handle, &event);
     if (status)
         return status;
     *stream = event_latest(event, position);
+    captured->capture = event->captured;
+    if (RARELY(event->captured)) {
+        captured->node = event->node;
+        object_retain(event->captured);
+    }
     pthread_mutex_unlock(&event->lock);
     return CLS_SUCCESS;
+}
+
+cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *position) {
+    struct captured_record captured;
+    cls_status status = event_snapshot_any(handle, stream, position, &captured);
+    if (status || !RARELY(captured.capture))
+        return status;
+    status = hooks.capture.refuse_event(captured.capture, "a call that asks for a captured event");
+    object_release(captured.capture);
+    return status;
 }
 
 void event_set_time(struct event *event, uint64_t serial, const struct event_time *time) {

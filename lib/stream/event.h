@@ -34,12 +34,32 @@ struct event {
     uint64_t
         time_serial; /* of the record that `time` is of: it may come before the record is set */
     struct event_time time;
+    struct object
+        *captured; /* the capture that the latest record is part of, retained; NULL: none */
+    unsigned node; /* of that capture */
 };
 
 extern struct object_pool event_pool;
 
-/* The latest record: the stream, retained, or NULL, and the position. Reports a bad handle. */
+/* The latest record: the stream, retained, or NULL, and the position. Reports a bad handle, and refuses a captured record. */
 cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *position);
+
+/* A record in a capture; `capture` is retained, or NULL. */
+struct captured_record {
+    struct object *capture;
+    unsigned node;
+};
+
+/* event_snapshot that tells of a captured record, which has no stream. */
+cls_status event_snapshot_any(cls_event handle, struct stream **stream, uint64_t *position,
+                              struct captured_record *captured);
+
+/* Under the lock: takes the captured record out, for the caller to release without locks; NULL: there was none. */
+static inline struct object *event_take_captured(struct event *event) {
+    struct object *captured = event->captured;
+    event->captured = NULL;
+    return captured;
+}
 
 /* Looks up a handle and locks the event, as stream_enter does. Reports. */
 cls_status event_enter(cls_event handle, struct event **out);

@@ -55,7 +55,7 @@ COLD static void register_late(void) {
 
 void exit_note_done(cls_command_kind kind) {
     if (atomic_load_explicit(&registered, memory_order_relaxed) != REGISTERED_LATE &&
-        kind == CLS_COMMAND_KERNEL)
+        (kind == CLS_COMMAND_KERNEL || kind == CLS_COMMAND_GRAPH))
         register_late();
 }
 

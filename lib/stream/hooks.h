@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <clstream/types.h>
+
 #include "base/handle.h"
 #include "base/rare.h"
 #include "driver/device.h"
@@ -58,9 +60,34 @@ struct race_hooks {
     void (*forget_host)(const void *memory, size_t bytes);
 };
 
+struct launch_args;
+struct event;
+struct refs;
+
+/* Captures (graph/capture.h). Called for captured streams and events only, but for `uses`. */
+struct capture_hooks {
+    /* Under the stream's lock, which it drops: stream_submit_entered of a captured stream. */
+    cls_status (*submit)(struct stream *stream, struct command *command,
+                         const struct launch_args *args, uint64_t *position);
+    /* Under the stream's lock: CLS_ERROR_INVALID_STATE, and its capture is invalid from now on. `call` in words. */
+    cls_status (*refuse)(struct stream *stream, const char *call);
+    /* Under the locks of both: the event stands for the stream's nodes so far. */
+    cls_status (*record)(struct stream *stream, struct event *event);
+    /* Without locks: later nodes of the stream come after that node of the capture. */
+    cls_status (*wait)(cls_stream stream, struct object *capture, unsigned node);
+    /* Under the event's lock: CLS_ERROR_INVALID_STATE, as refuse. */
+    cls_status (*refuse_event)(struct object *capture, const char *call);
+    /* Without the lock: the stream is reset or destroyed. */
+    void (*leave)(struct stream *stream);
+    /* Under the stream's lock: whether launches of graphs among the references use something (stream_last_use). */
+    bool (*uses)(const struct refs *refs,
+                 bool (*uses)(const struct refs *, const void *, const void *), const void *arg);
+};
+
 struct hooks {
     struct memory_hooks memory;
     struct race_hooks race;
+    struct capture_hooks capture;
     /* Frees the argument caches of the kernels that the stream launched; under its lock, or at its end. */
     void (*forget_kernels)(struct stream *stream);
     /* A context has ended, its streams with it: frees what rooms above keep in it. */

@@ -311,6 +311,8 @@ cls_status stream_destroy(cls_stream handle, bool by_owner) {
     else
         status = object_invalid(&stream_pool, handle);
     if (!status)
+        hooks.capture.leave(stream);
+    if (!status)
         stream_drop_waits(stream);
     stream_put(stream);
     return status;
@@ -340,14 +342,15 @@ uint64_t stream_last_use(struct stream *stream, use_test uses, const void *arg) 
     pthread_mutex_lock(&stream->lock);
     for (unsigned i = 0; i < stream->flights.count; i++) {
         struct flight *flight = flight_at(&stream->flights, i);
-        if (!uses(&flight->refs, flight->host, arg))
+        if (!uses(&flight->refs, flight->host, arg) &&
+            !hooks.capture.uses(&flight->refs, uses, arg))
             continue;
         flight_need_event(flight);
         position = flight->position;
     }
     const struct command *command = fifo_head(&stream->fifo);
     for (; command; command = command->next)
-        if (command_uses(command, uses, arg))
+        if (command_uses(command, uses, arg) || hooks.capture.uses(&command->refs, uses, arg))
             position = command->position;
     pthread_mutex_unlock(&stream->lock);
     return position;

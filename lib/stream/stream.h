@@ -64,6 +64,7 @@ struct queue_left;
 struct trace_record;
 struct magazine;
 struct fence;
+struct capture;
 
 /* One failure: the positions from `first` to `last` are failed. Nodes are never removed while the
  * stream (or the gate) lives, so outcomes can be read without its lock. */
@@ -97,6 +98,7 @@ struct stream {
     bool hurt; /* a command failed in the driver, so its queues may be dead; cleared by a reset */
     bool fresh_failure : 1;  /* recorded, and not propagated yet (stream_leave): failure.c */
     bool legacy_open : 1;    /* its next command may have to take the legacy order: legacy.h */
+    bool capturing : 1;      /* `capture` records what is submitted: graph/capture.c */
     struct queue *queue;     /* that the next command goes to; replaced by handover.c and reset.c */
     uint64_t unflushed_from; /* the oldest position that was not flushed; 0: none. By flush.c */
     _Atomic(struct failure *) failures; /* newest first; read without the lock: failure.c */
@@ -106,17 +108,21 @@ struct stream {
     struct flights flights;
     struct event_policy events;
     struct deps waits; /* of the next command */
+
+    /* Six words that are rarely used, so that the counters of launches and the head of the FIFO share a line. */
+    uint64_t id;
+    struct stream *prev, *next; /* in the registry of all streams, under its lock */
+    struct stream *noted_prev,
+        *noted_next;         /* for the default stream, under the context's lock: legacy.c */
+    struct capture *capture; /* retained, where it is `capturing`; else NULL */
+
     cls_stream_counters counters;
     struct fifo fifo; /* its head is in a cache line of the counters, which launches use anyhow */
 
     _Atomic(struct magazine *) magazines; /* what the stream has freed, a list by pool */
     struct order_cache order_cache;       /* what the stream is ordered behind */
-    uint64_t id;
     char name[64];
-    struct stream *prev, *next; /* in the registry of all streams, under its lock */
-    struct stream *noted_prev,
-        *noted_next;              /* for the default stream, under the context's lock: legacy.c */
-    bool is_noted;                /* likewise */
+    bool is_noted;                /* for the default stream, under the context's lock: legacy.c */
     enum legacy_role legacy_role; /* constant */
     const char *owner; /* the object that it belongs to, in words; NULL: the user's. Constant */
     _Atomic bool destroyed; /* the handle was destroyed; the work may go on. Set once */
@@ -189,6 +195,9 @@ static inline uint64_t stream_newest_locked(struct stream *stream) {
 /* The next stream of the registry after `previous` (NULL: the first), retained; `previous` is released.
  * NULL at the end. */
 struct stream *stream_next(struct stream *previous);
+
+/* What a submission to a captured stream gives as its position: there is none, and a wait for it is refused. */
+#define POSITION_CAPTURED UINT64_MAX
 
 /* Submits a command of any kind. Takes over what it holds in every case; on failure nothing else happened. `position`, the
  * command's, may be NULL. */

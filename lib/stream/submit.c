@@ -174,6 +174,8 @@ static inline unsigned left_to_do(struct stream *stream, enum route route) {
 /* A failure that was found meanwhile is propagated by the engine: the caller may hold locks of layers above. */
 cls_status stream_submit_entered(struct stream *stream, struct command *command,
                                  const struct launch_args *args, uint64_t *position) {
+    if (RARELY(stream->capturing))
+        return hooks.capture.submit(stream, command, args, position);
     enum route route = TO_FIFO;
     struct held held = {false, false};
     const bool checked = race_on(), blocking = blocking_launches();
@@ -245,7 +247,9 @@ cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {
     if (status)
         return status;
     pthread_mutex_lock(&stream->lock);
-    if (mutant(MUTANT_WAIT_GATE) && dep->gate && !dep->stream)
+    if (RARELY(stream->capturing))
+        status = hooks.capture.refuse(stream, "a wait for work outside of the capture");
+    else if (mutant(MUTANT_WAIT_GATE) && dep->gate && !dep->stream)
         dep_release(dep);
     else
         status = deps_add(&stream->waits, dep);
@@ -284,6 +288,12 @@ bool stream_marked_to_ask_locked(struct stream *stream, uint64_t *position) {
 static cls_status mark_once(struct stream *stream, uint64_t *position, bool to_ask) {
     struct command mark;
     pthread_mutex_lock(&stream->lock);
+    if (RARELY(stream->capturing)) {
+        cls_status status = hooks.capture.refuse(
+            stream, to_ask ? "a wait for the stream" : "a call that orders work behind the stream");
+        pthread_mutex_unlock(&stream->lock);
+        return status;
+    }
     bool marked = is_marked(stream, position, to_ask);
     command_init(&mark, stream_poison(stream) ? &type_mark : &type_marker, NULL);
     if (!marked) {

@@ -260,13 +260,27 @@ static bool wait_until_retired(struct stream *stream, struct host_wait *wait) {
 }
 
 bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline) {
+    if (RARELY(position == POSITION_CAPTURED))
+        return true;
     struct host_wait wait = {.position = position, .deadline = deadline, .start = clock_now_ns()};
     bool done = wait_until_retired(stream, &wait);
     waiter_put(wait.waiter);
     return done;
 }
 
+/* Of a blocking form whose command was recorded. */
+COLD static cls_status refuse_captured(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    cls_status status = stream->capturing
+                            ? hooks.capture.refuse(stream, "a call that waits for its command")
+                            : error_set(CLS_ERROR_INVALID_STATE, "the command was captured");
+    pthread_mutex_unlock(&stream->lock);
+    return status;
+}
+
 cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline) {
+    if (RARELY(position == POSITION_CAPTURED))
+        return refuse_captured(stream);
     if (!stream_await(stream, position, deadline))
         return CLS_ERROR_TIMEOUT;
     if (race_on())

@@ -167,6 +167,7 @@ const char *cls_command_kind_name(cls_command_kind kind) {
         [CLS_COMMAND_FILL] = "fill",         [CLS_COMMAND_MIGRATE] = "migrate",
         [CLS_COMMAND_MARKER] = "marker",     [CLS_COMMAND_HOST] = "host",
         [CLS_COMMAND_CALLBACK] = "callback", [CLS_COMMAND_FOREIGN] = "foreign",
+        [CLS_COMMAND_GRAPH] = "graph",
     };
     return (unsigned)kind < CLS_COMMAND_KINDS && names[kind] ? names[kind] : "?";
 }

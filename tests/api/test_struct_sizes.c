@@ -28,6 +28,8 @@ static struct world {
     cls_triple_buffer ring;
     cls_profile profile;
     cls_device_group group;
+    cls_graph captured;
+    cls_graph_exec exec;
 } w;
 
 static cls_status work_stage(const cls_stage_run *run, void *arg) {
@@ -84,6 +86,9 @@ static int setup(void **state) {
     task.fn = work_task;
     stage.name = "stage";
     stage.fn = work_stage;
+    OK(cls_stream_begin_capture(w.a, NULL));
+    OK(cls_stream_end_capture(w.a, &w.captured));
+    OK(cls_graph_instantiate(w.captured, NULL, &w.exec));
     OK(cls_batch_create(rig.context, NULL, &w.batch));
     OK(cls_batch_scalar(w.batch, CLS_F32, &one, &w.value));
     OK(cls_timeline_create(NULL, &w.timeline));
@@ -118,6 +123,8 @@ static int teardown(void **state) {
     OK(cls_coordinator_destroy(w.coordinator));
     OK(cls_timeline_destroy(w.timeline));
     OK(cls_batch_destroy(w.batch));
+    OK(cls_graph_exec_destroy(w.exec));
+    OK(cls_graph_destroy(w.captured));
     OK(cls_buffer_destroy(w.cells));
     OK(cls_stream_destroy(w.a));
     OK(cls_stream_destroy(w.b));
@@ -158,26 +165,30 @@ static cls_status step(const cls_buffered_step *given, cls_step_telemetry *out) 
                         row(cls_pool_advice, cls_pool_optimize(w.pool, out)) row(                  \
                             cls_value_info, cls_batch_get_value(w.batch, w.value, out))            \
                             row(cls_batch_statistics, cls_batch_get_statistics(w.batch, out)) row( \
-                                cls_pipeline_statistics,                                           \
-                                cls_pipeline_get_statistics(w.pipeline, out))                      \
-                                row(cls_stage_statistics,                                          \
-                                    cls_pipeline_get_stage_statistics(w.pipeline, "stage", out))   \
-                                    row(cls_check_counts, cls_check_get_counts(out))               \
-                                        row(cls_check_finding, cls_check_get_finding(0, out)) row( \
-                                            cls_profile_record,                                    \
-                                            cls_profile_get_record(w.profile, 0, out))             \
-                                            row(cls_profile_summary,                               \
-                                                cls_profile_get_summary(w.profile, out))           \
-                                                row(cls_profile_stream,                            \
-                                                    cls_profile_get_stream(w.profile, 0, out))     \
-                                                    row(cls_profile_operation,                     \
-                                                        cls_profile_get_operation(                 \
-                                                            w.profile, CLS_PROFILE_ALL, 0, out))   \
-                                                        row(cls_profile_overlap,                   \
-                                                            cls_profile_get_stream_overlap(        \
-                                                                w.profile, 0, 1, out))             \
-                                                            row(cls_step_telemetry,                \
-                                                                step(NULL, out))
+                                cls_graph_statistics, cls_graph_get_statistics(w.exec, out))       \
+                                row(cls_capture_info, cls_stream_get_capture(w.a, out)) row(       \
+                                    cls_pipeline_statistics,                                       \
+                                    cls_pipeline_get_statistics(w.pipeline, out))                  \
+                                    row(cls_stage_statistics,                                      \
+                                        cls_pipeline_get_stage_statistics(w.pipeline, "stage",     \
+                                                                          out))                    \
+                                        row(cls_check_counts, cls_check_get_counts(out)) row(      \
+                                            cls_check_finding, cls_check_get_finding(0, out))      \
+                                            row(cls_profile_record,                                \
+                                                cls_profile_get_record(w.profile, 0, out))         \
+                                                row(cls_profile_summary,                           \
+                                                    cls_profile_get_summary(w.profile, out))       \
+                                                    row(cls_profile_stream,                        \
+                                                        cls_profile_get_stream(w.profile, 0, out)) \
+                                                        row(cls_profile_operation,                 \
+                                                            cls_profile_get_operation(             \
+                                                                w.profile, CLS_PROFILE_ALL, 0,     \
+                                                                out))                              \
+                                                            row(cls_profile_overlap,               \
+                                                                cls_profile_get_stream_overlap(    \
+                                                                    w.profile, 0, 1, out))         \
+                                                                row(cls_step_telemetry,            \
+                                                                    step(NULL, out))
 
 #define GETTER(type, call) \
     static cls_status get_##type(void *out) { return call; }
@@ -258,6 +269,9 @@ static cls_status take_mempool(const void *in) {
 }
 static cls_status take_batch(const void *in) {
     MAKE(cls_batch_create, cls_batch_destroy, cls_batch, rig.context, in);
+}
+static cls_status take_graph(const void *in) {
+    MAKE(cls_graph_instantiate, cls_graph_exec_destroy, cls_graph_exec, w.captured, in);
 }
 static cls_status take_ring(const void *in) {
     MAKE(cls_triple_buffer_create, cls_triple_buffer_destroy, cls_triple_buffer, rig.context, 64,
@@ -342,6 +356,7 @@ static const struct options {
     OPTIONS(cls_pool_request, take_request),
     OPTIONS(cls_mempool_config, take_mempool),
     OPTIONS(cls_batch_config, take_batch),
+    OPTIONS(cls_graph_config, take_graph),
     OPTIONS(cls_gemm_config, take_gemm),
     OPTIONS(cls_triple_buffer_config, take_ring),
     OPTIONS(cls_async_coordinator_config, take_async),

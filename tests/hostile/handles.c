@@ -169,6 +169,8 @@ const struct kind handle_kinds[] = {
     {"pipeline", good_handle, bad_handle, NULL},
     {"managed", good_handle, bad_handle, NULL},
     {"device_group", good_handle, bad_handle, NULL},
+    {"graph", good_handle, bad_handle, NULL},
+    {"graph_exec", good_handle, bad_handle, NULL},
     {"out", good_region, bad_pointer, undo_out},
     {"memory", good_region, bad_pointer, NULL},
     {"cl_context", good_cl, bad_cl, NULL},

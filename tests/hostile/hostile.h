@@ -130,6 +130,8 @@ enum handle_type {
     PIPELINE,
     MANAGED,
     DEVICE_GROUP,
+    GRAPH,
+    GRAPH_EXEC,
     HANDLE_TYPES
 };
 

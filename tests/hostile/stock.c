@@ -192,6 +192,39 @@ static cls_status make_device_group(cls_context context, void **out) {
 }
 
 static cls_status destroy_context(void *handle) { return cls_context_destroy(handle); }
+/* Of one fill, of a buffer that goes with the graph. */
+static cls_status make_graph(cls_context context, void **out) {
+    const uint32_t nine = 9;
+    cls_stream stream;
+    cls_buffer buffer;
+    cls_graph made = NULL;
+    cls_status status = cls_stream_create(context, NULL, &stream);
+    if (!status)
+        status = cls_buffer_create(context, BUFFER_BYTES, &buffer);
+    if (!status)
+        status = cls_stream_begin_capture(stream, "stock");
+    if (!status)
+        status = cls_fill_async(buffer, 0, BUFFER_BYTES, &nine, sizeof nine, stream);
+    if (!status)
+        status = cls_stream_end_capture(stream, &made);
+    *out = made;
+    if (!status)
+        status = cls_buffer_destroy(buffer);
+    return status ? status : cls_stream_destroy(stream);
+}
+
+static cls_status make_graph_exec(cls_context context, void **out) {
+    void *graph;
+    cls_graph_exec made = NULL;
+    cls_status status = make_graph(context, &graph);
+    if (!status)
+        status = cls_graph_instantiate(graph, NULL, &made);
+    *out = made;
+    return status ? status : cls_graph_destroy(graph);
+}
+
+static cls_status destroy_graph(void *handle) { return cls_graph_destroy(handle); }
+static cls_status destroy_graph_exec(void *handle) { return cls_graph_exec_destroy(handle); }
 static cls_status destroy_stream(void *handle) { return cls_stream_destroy(handle); }
 static cls_status destroy_event(void *handle) { return cls_event_destroy(handle); }
 static cls_status destroy_buffer(void *handle) { return cls_buffer_destroy(handle); }
@@ -233,6 +266,8 @@ const struct handle_row handle_rows[HANDLE_TYPES] = {
     [PIPELINE] = {"pipeline", make_pipeline, destroy_pipeline, false},
     [MANAGED] = {"managed", make_managed, destroy_managed, true},
     [DEVICE_GROUP] = {"device_group", make_device_group, destroy_device_group, false},
+    [GRAPH] = {"graph", make_graph, destroy_graph, false},
+    [GRAPH_EXEC] = {"graph_exec", make_graph_exec, destroy_graph_exec, false},
 };
 
 static bool make_handles(enum handle_type type, cls_context gone) {

@@ -5,7 +5,7 @@ set -eu
 . "$srcdir/tests/tap.sh"
 
 # Rooms from below to above.
-layers='base driver stream memory command check api ops trace coordinator batch pipeline'
+layers='base driver stream memory command check api ops trace coordinator batch graph pipeline'
 
 # Libraries of their own, on the public interface.
 addons='mpi'
@@ -121,7 +121,7 @@ circles() {
 
 # The rooms above the machine use it through one header each, which says what they use.
 undeclared_uses() {
-    for room in coordinator batch pipeline; do
+    for room in coordinator batch graph pipeline; do
         for file in $(files_of "$room"); do
             [ "$(basename "$file")" = internals.h ] && continue
             code_of "$file" | grep -E '# *include "(stream|memory|command|check|api)/' | sed "s,^,$file:,"
@@ -212,7 +212,7 @@ else
     skip "no files of a room call each other in a circle, but for the machine's" "nm says nothing of the objects"
 fi
 check "a planted call up, and a planted circle, would be found" "$(unfound_plants)"
-check "coordinator, batch and pipeline include the machine through their internals.h" "$(undeclared_uses)"
+check "coordinator, batch, graph and pipeline include the machine through their internals.h" "$(undeclared_uses)"
 check "every folder of lib is a known layer" "$(unknown_layers)"
 check "tools, examples, bench and tests/api include no header of lib" "$(inside_views)"
 check "lib/mpi includes public headers and its own" "$(addon_views)"

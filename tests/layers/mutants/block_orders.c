@@ -303,6 +303,57 @@ static void batch_read_elsewhere(struct desk *desk) {
     ok(desk, cls_batch_destroy(batch));
 }
 
+/* --- graphs --- */
+
+static cls_graph_exec end_capture(struct desk *desk, cls_stream stream) {
+    cls_graph_exec exec = NULL;
+    cls_graph graph;
+    if (!ok(desk, cls_stream_end_capture(stream, &graph)))
+        return NULL;
+    ok(desk, cls_graph_instantiate(graph, NULL, &exec));
+    ok(desk, cls_graph_destroy(graph));
+    return exec;
+}
+
+/* Three branches that begin with the launch, of which one is joined by a node and one by the launch's end. */
+static void graph_branches(struct desk *desk) {
+    cls_stream origin = desk->streams[0], second = desk->streams[1], third = desk->streams[2];
+    const cls_buffer *buffers = desk->buffers;
+    const uint32_t later = 111;
+    ok(desk, cls_stream_begin_capture(origin, "branches"));
+    follow(desk, origin, second);
+    follow(desk, origin, third);
+    ok(desk, cls_copy_d2d_async(buffers[1], 0, buffers[0], 0, BYTES, origin));
+    ok(desk, cls_copy_d2d_async(buffers[2], 0, buffers[0], 0, BYTES, second));
+    get(desk, buffers[0], BYTES, 110, third);
+    follow(desk, second, origin);
+    ok(desk, cls_copy_d2d_async(buffers[1], 0, buffers[2], 0, BYTES, origin));
+    follow(desk, third, origin);
+    cls_graph_exec exec = end_capture(desk, origin);
+    put(desk, 0, 110, origin);
+    ok(desk, cls_graph_launch_async(exec, origin));
+    ok(desk, cls_fill_async(buffers[0], 0, BYTES, &later, 4, origin));
+    get(desk, buffers[1], BYTES, 110, origin);
+    ok(desk, cls_graph_exec_destroy(exec));
+}
+
+/* Launched on one stream and then another: the second launch finds what the first one left. */
+static void graph_twice(struct desk *desk) {
+    cls_stream first = desk->streams[0], second = desk->streams[1], third = desk->streams[2];
+    const uint32_t later = 121;
+    ok(desk, cls_stream_begin_capture(first, "twice"));
+    ok(desk, cls_copy_d2d_async(desk->buffers[1], 0, desk->buffers[0], 0, BYTES, first));
+    ok(desk, cls_fill_async(desk->buffers[0], 0, BYTES, &later, 4, first));
+    cls_graph_exec exec = end_capture(desk, first);
+    put(desk, 0, 120, first);
+    ok(desk, cls_graph_launch_async(exec, first));
+    ok(desk, cls_graph_launch_async(exec, second));
+    follow(desk, first, third);
+    follow(desk, second, third);
+    get(desk, desk->buffers[1], BYTES, 121, third);
+    ok(desk, cls_graph_exec_destroy(exec));
+}
+
 /* --- pipelines --- */
 
 static cls_status stage_in(const cls_stage_run *run, void *arg) {
@@ -571,6 +622,8 @@ static const struct {
     {"results of two streams", batch_apart},
     {"a batch executed twice", batch_twice},
     {"a result read on another stream", batch_read_elsewhere},
+    {"a graph of three branches", graph_branches},
+    {"a graph launched twice", graph_twice},
     {"stages", stages},
     {"steps", steps},
     {"a ring", ring},

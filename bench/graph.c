@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * (s) Graphs. Launches in a row, captured and replayed, against raw loops of the same launches; a fork of four branches
+ * against the same by streams and events; and what a launch call costs its caller against submitting its nodes.
+ */
+#include <stdio.h>
+
+#include "harness.h"
+#include "raw_launch.h"
+
+enum { NODES = 100, BRANCHES = 4, OF_BRANCH = NODES / BRANCHES };
+
+static cls_graph_exec end_capture(cls_stream stream) {
+    cls_graph graph;
+    cls_graph_exec exec;
+    CLS(cls_stream_end_capture(stream, &graph));
+    CLS(cls_graph_instantiate(graph, NULL, &exec));
+    CLS(cls_graph_destroy(graph));
+    return exec;
+}
+
+/* --- launches in a row --- */
+
+struct chain {
+    cls_stream stream;
+    cls_kernel kernel;
+    cls_buffer buffer;
+    cls_graph_exec exec;
+    unsigned graphs; /* launches of the graph in a run */
+};
+
+static void submit_chain(const struct chain *chain) {
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}};
+    const cls_arg args[] = {cls_arg_buffer(chain->buffer), cls_arg_u32(1)};
+    for (unsigned i = 0; i < NODES; i++)
+        CLS(cls_kernel_launch_async(chain->kernel, &shape, args, 2, chain->stream));
+}
+
+/* Microseconds a node; `also`: of the calls alone. */
+static double run_chain(const struct chain *chain, bool replayed, double *also) {
+    const double start = now_seconds();
+    for (unsigned i = 0; i < chain->graphs; i++)
+        if (replayed)
+            CLS(cls_graph_launch_async(chain->exec, chain->stream));
+        else
+            submit_chain(chain);
+    const double submitted = now_seconds();
+    CLS(cls_stream_synchronize(chain->stream));
+    const double scale = 1e6 / (chain->graphs * NODES);
+    *also = scale * (submitted - start);
+    return scale * (now_seconds() - start);
+}
+
+static double replay_run(void *chain, double *also) { return run_chain(chain, true, also); }
+static double eager_run(void *chain, double *also) { return run_chain(chain, false, also); }
+
+static double replay_call(void *chain, double *also) {
+    run_chain(chain, true, also);
+    return *also;
+}
+
+static double eager_call(void *chain, double *also) {
+    run_chain(chain, false, also);
+    return *also;
+}
+
+/* Raw launches whose arguments are set once. */
+static double bare_run(void *arg, double *also) {
+    struct raw_loop *loop = arg;
+    const size_t one = 1;
+    const cl_uint value = 1;
+    cl_event last = NULL;
+    CL(clSetKernelArg(loop->kernel, 0, sizeof loop->memory, &loop->memory));
+    CL(clSetKernelArg(loop->kernel, 1, sizeof value, &value));
+    const bool chained = loop->events == RAW_CHAINED;
+    const double start = now_seconds();
+    for (unsigned i = 0; i < loop->launches; i++) {
+        CL(clEnqueueNDRangeKernel(loop->queue, loop->kernel, 1, NULL, &one, &one,
+                                  chained && last ? 1 : 0, chained && last ? &last : NULL,
+                                  chained ? &last : NULL));
+        if (chained)
+            raw_ring_keep(&loop->ring, last);
+    }
+    const double submitted = now_seconds();
+    CL(clFinish(loop->queue));
+    raw_ring_release(&loop->ring);
+    *also = 1e6 * (submitted - start) / loop->launches;
+    return 1e6 * (now_seconds() - start) / loop->launches;
+}
+
+static struct raw_loop *raw_loop(const struct rig *rig, const struct chain *chain,
+                                 enum raw_events events) {
+    struct raw_loop *loop = allocate(sizeof *loop);
+    loop->queue = rig_queue(rig, events == RAW_CHAINED);
+    loop->kernel = rig_raw_kernel(rig, "advance");
+    loop->memory = rig_mem_of(chain->buffer);
+    loop->events = events;
+    loop->launches = chain->graphs * NODES;
+    return loop;
+}
+
+static void check_chain(struct chain *chain) {
+    const uint32_t zero = 0;
+    uint32_t sum;
+    double also;
+    CLS(cls_fill(chain->buffer, 0, sizeof zero, &zero, sizeof zero, NULL));
+    replay_run(chain, &also);
+    CLS(cls_copy_d2h(&sum, chain->buffer, 0, sizeof sum, chain->stream));
+    if (sum != chain->graphs * NODES)
+        die("%u replayed launches added up to %u", chain->graphs * NODES, (unsigned)sum);
+}
+
+static void open_chain(const struct rig *rig, struct chain *chain) {
+    const uint32_t zero[16] = {0};
+    *chain = (struct chain){.stream = rig_stream(rig, CLS_ORDER_AUTO),
+                            .kernel = rig_kernel(rig, "advance"),
+                            .graphs = bench_options()->quick ? 10 : 20};
+    CLS(cls_buffer_from_host(rig->context, zero, sizeof zero, &chain->buffer));
+    CLS(cls_stream_begin_capture(chain->stream, "chain"));
+    submit_chain(chain);
+    chain->exec = end_capture(chain->stream);
+    check_chain(chain);
+}
+
+static void close_chain(struct chain *chain) {
+    CLS(cls_graph_exec_destroy(chain->exec));
+    CLS(cls_buffer_destroy(chain->buffer));
+    CLS(cls_stream_destroy(chain->stream));
+}
+
+static void contest(const char *name, double (*ours)(void *, double *), struct chain *chain,
+                    const struct way *rivals, unsigned n_rivals, double bar) {
+    bench_contest(&(struct contest){.name = name,
+                                    .unit = "us",
+                                    .ours = {"graph", ours, chain},
+                                    .rivals = rivals,
+                                    .n_rivals = n_rivals,
+                                    .bar = bar,
+                                    .rounds = bench_options()->quick ? 21 : 61});
+}
+
+static void chains(const struct rig *rig) {
+    struct chain chain;
+    open_chain(rig, &chain);
+    struct way setting[3] = {
+        {"in-order, no events", raw_loop_run, raw_loop(rig, &chain, RAW_NO_EVENTS)},
+        {"in-order, event each", raw_loop_run, raw_loop(rig, &chain, RAW_EACH)}};
+    struct way bare[2] = {{"in-order, no events", bare_run, raw_loop(rig, &chain, RAW_NO_EVENTS)}};
+    unsigned n_setting = 2, n_bare = 1;
+    if (rig->out_of_order) {
+        setting[n_setting++] =
+            (struct way){"out-of-order, chained", raw_loop_run, raw_loop(rig, &chain, RAW_CHAINED)};
+        bare[n_bare++] =
+            (struct way){"out-of-order, chained", bare_run, raw_loop(rig, &chain, RAW_CHAINED)};
+    }
+    const struct way eager = {"calls", eager_run, &chain},
+                     submitting = {"calls", eager_call, &chain};
+    contest("100 launches, replayed", replay_run, &chain, setting, n_setting,
+            rig_bar(rig, 1.0, 1.0));
+    contest("the same, arguments set once", replay_run, &chain, bare, n_bare,
+            rig_bar(rig, 1.05, 1.05));
+    contest("the same, against calls", replay_run, &chain, &eager, 1, 0);
+    contest("the calls alone, a node", replay_call, &chain, &submitting, 1, rig_bar(rig, 0.5, 0.5));
+    close_chain(&chain);
+}
+
+/* --- a fork of four branches --- */
+
+struct fork {
+    cls_stream streams[BRANCHES];
+    cls_event forked, joined[BRANCHES];
+    cls_kernel kernel;
+    cls_buffer buffers[BRANCHES];
+    cls_graph_exec exec;
+    unsigned graphs;
+};
+
+static void submit_fork(const struct fork *fork) {
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}};
+    CLS(cls_event_record(fork->forked, fork->streams[0]));
+    for (unsigned b = 1; b < BRANCHES; b++)
+        CLS(cls_stream_wait_event(fork->streams[b], fork->forked));
+    for (unsigned b = 0; b < BRANCHES; b++) {
+        const cls_arg args[] = {cls_arg_buffer(fork->buffers[b]), cls_arg_u32(1)};
+        for (unsigned i = 0; i < OF_BRANCH; i++)
+            CLS(cls_kernel_launch_async(fork->kernel, &shape, args, 2, fork->streams[b]));
+    }
+    for (unsigned b = 1; b < BRANCHES; b++) {
+        CLS(cls_event_record(fork->joined[b], fork->streams[b]));
+        CLS(cls_stream_wait_event(fork->streams[0], fork->joined[b]));
+    }
+}
+
+static double run_fork(const struct fork *fork, bool replayed, double *also) {
+    const double start = now_seconds();
+    for (unsigned i = 0; i < fork->graphs; i++)
+        if (replayed)
+            CLS(cls_graph_launch_async(fork->exec, fork->streams[0]));
+        else
+            submit_fork(fork);
+    const double submitted = now_seconds();
+    CLS(cls_stream_synchronize(fork->streams[0]));
+    const double scale = 1e6 / (fork->graphs * NODES);
+    *also = scale * (submitted - start);
+    return scale * (now_seconds() - start);
+}
+
+static double replay_fork(void *fork, double *also) { return run_fork(fork, true, also); }
+static double eager_fork(void *fork, double *also) { return run_fork(fork, false, also); }
+
+static void forks(const struct rig *rig) {
+    const uint32_t zero[16] = {0};
+    struct fork fork = {.kernel = rig_kernel(rig, "advance"),
+                        .graphs = bench_options()->quick ? 10 : 20};
+    CLS(cls_event_create(rig->context, NULL, &fork.forked));
+    for (unsigned b = 0; b < BRANCHES; b++) {
+        fork.streams[b] = rig_stream(rig, CLS_ORDER_AUTO);
+        CLS(cls_event_create(rig->context, NULL, &fork.joined[b]));
+        CLS(cls_buffer_from_host(rig->context, zero, sizeof zero, &fork.buffers[b]));
+    }
+    CLS(cls_stream_begin_capture(fork.streams[0], "fork"));
+    submit_fork(&fork);
+    fork.exec = end_capture(fork.streams[0]);
+    const struct way eager = {"streams and events", eager_fork, &fork};
+    bench_contest(&(struct contest){.name = "four branches of 25 launches",
+                                    .unit = "us",
+                                    .ours = {"graph", replay_fork, &fork},
+                                    .rivals = &eager,
+                                    .n_rivals = 1,
+                                    .bar = rig_bar(rig, 0.9, 0.9),
+                                    .rounds = bench_options()->quick ? 21 : 61});
+    CLS(cls_graph_exec_destroy(fork.exec));
+    for (unsigned b = 0; b < BRANCHES; b++) {
+        CLS(cls_stream_destroy(fork.streams[b]));
+        CLS(cls_event_destroy(fork.joined[b]));
+        CLS(cls_buffer_destroy(fork.buffers[b]));
+    }
+    CLS(cls_event_destroy(fork.forked));
+}
+
+int main(int argc, char **argv) {
+    struct rig rig;
+    bench_begin(argc, argv, "graph");
+    rig_open(&rig);
+    bench_header(&rig);
+    bench_section("(s) graphs, time a node");
+    chains(&rig);
+    forks(&rig);
+    rig_close(&rig);
+    return bench_end();
+}

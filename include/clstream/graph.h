@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file graph.h
+ * Graphs: capture once what streams do, then launch all of it again with one call.
+ *
+ *     cls_graph graph;
+ *     cls_graph_exec exec;
+ *     cls_stream_begin_capture(stream, "step");
+ *     cls_copy_h2d_async(x, 0, host_x, bytes, stream);  // recorded, not run
+ *     cls_kernel_launch_async(kernel, &shape, args, 3, stream);
+ *     cls_copy_d2h_async(host_y, y, 0, bytes, stream);
+ *     cls_stream_end_capture(stream, &graph);
+ *     cls_graph_instantiate(graph, NULL, &exec);
+ *     for (int i = 0; i < steps; i++)
+ *         cls_graph_launch_async(exec, stream);
+ *
+ * **Capture.** What is submitted to a captured stream becomes a node of the graph and does not run: launches, copies of
+ * all directions and of rectangles, fills, typed operations, matrix products, host functions, callbacks, foreign
+ * calls, and launches of other graphs. A node comes after the nodes that its stream was behind. An event that is recorded on a
+ * captured stream stands for its nodes; a stream that waits for it joins the capture (fork), and a wait of a captured
+ * stream makes its later nodes come after those of the event (join). Arguments are recorded by value, buffers and
+ * kernels as objects, which the graph keeps alive; host memory must stay valid as long as launches use it. Scratch
+ * memory of operations belongs to the graph.
+ *
+ * These calls are refused on a captured stream or event with CLS_ERROR_INVALID_STATE and make the capture invalid:
+ * calls that wait (synchronize, wait, blocking forms), queries, a wait for an event that was recorded outside of the
+ * capture or in another one, timelines, frees of stream-ordered memory from outside, and any library object (pool,
+ * coordinator, batch, pipeline ...) that orders the stream's work by other means. Prefetches cannot be captured yet:
+ * they are refused with CLS_ERROR_UNSUPPORTED, and the capture is invalid. From then on every submission to its
+ * streams returns CLS_ERROR_INVALID_STATE with the reason, until cls_stream_end_capture returns it too. Other streams
+ * and captures are not affected. A call that is refused for its arguments is not recorded and leaves the capture as it
+ * is. Any thread may submit to a captured stream.
+ *
+ * cls_malloc_async on a captured stream gives a buffer of its own at once, and cls_free_async takes its handle back: the
+ * nodes that use it keep the memory. cls_context_synchronize waits for what was submitted before the captures.
+ *
+ * cls_stream_reset or cls_stream_destroy of the stream where the capture began ends the capture without a graph; of
+ * another one of its streams it makes the capture invalid.
+ *
+ * **Launches.** A launch is one command of its stream, whatever the graph holds: it comes after the stream's earlier
+ * work and before its later work, and events, waits, counters and failures treat it as one. Branches run side by side.
+ * Launches of one executable graph keep their order, also on different streams. If the driver refuses a node, or one
+ * fails, later nodes of the launch may have run or not; the launch has failed and the stream is poisoned, with the name
+ * of the node where the driver tells it, else with that of the graph. A callback of a failed launch is called with the
+ * error.
+ *
+ * Every function may be called from any thread. Launches can return the statuses of submissions (stream.h).
+ */
+#ifndef CLSTREAM_GRAPH_H
+#define CLSTREAM_GRAPH_H
+
+#include <stdio.h>
+
+#include <clstream/kernel.h>
+#include <clstream/stream.h>
+#include <clstream/types.h>
+
+CLS_BEGIN_DECLS
+
+/** What a capture has recorded. It does not change. */
+typedef struct cls_graph_handle *cls_graph;
+
+/** A graph that can be launched. */
+typedef struct cls_graph_exec_handle *cls_graph_exec;
+
+/** The state of a stream with regard to captures. */
+typedef enum cls_capture_state {
+    CLS_CAPTURE_NONE = 0,   /**< the stream is not captured */
+    CLS_CAPTURE_ACTIVE = 1, /**< submissions are recorded */
+    CLS_CAPTURE_INVALID = 2 /**< a call made the capture invalid; submissions are refused */
+} cls_capture_state;
+
+/** A stream's capture, from cls_stream_get_capture. Start with CLS_CAPTURE_INFO_INIT. */
+typedef struct cls_capture_info {
+    size_t size;             /**< sizeof(cls_capture_info) */
+    cls_capture_state state; /**< whether the stream is captured */
+    int is_origin;           /**< nonzero: the capture began on this stream */
+    uint64_t nodes;          /**< recorded so far, of all its streams */
+    unsigned streams;        /**< that take part */
+    char name[64];           /**< of the capture */
+} cls_capture_info;
+
+#define CLS_CAPTURE_INFO_INIT \
+    { sizeof(cls_capture_info), CLS_CAPTURE_NONE, 0, 0, 0, "" }
+
+/**
+ * Begins a capture on a stream. `name` is copied, at most 63 bytes are kept; NULL: "graph N". Work that was submitted
+ * before, and waits that are pending, are not part of the capture and not affected.
+ * @retval CLS_ERROR_INVALID_STATE the stream is captured already
+ * @retval CLS_ERROR_UNSUPPORTED   the stream belongs to another object of the library, or its context keeps CUDA's
+ *                                 legacy order and the stream takes part in that
+ * @return the error of a poisoned stream
+ */
+CLS_API cls_status cls_stream_begin_capture(cls_stream stream, const char *name);
+
+/**
+ * Ends the capture that began on this stream; its streams are ordinary streams again, whatever is returned. The caller
+ * destroys the graph.
+ * @retval CLS_ERROR_INVALID_VALUE `out` is null; the capture goes on
+ * @retval CLS_ERROR_INVALID_STATE no capture began on this stream, which is no change; or the capture is invalid, or
+ *                                 a stream with nodes of its own was not joined: then there is no graph
+ */
+CLS_API cls_status cls_stream_end_capture(cls_stream stream, cls_graph *out);
+
+/** Says whether a stream is captured, and by which capture. It has no effect on the capture. */
+CLS_API cls_status cls_stream_get_capture(cls_stream stream, cls_capture_info *info);
+
+/** Gets the number of nodes of a graph. They have numbers from 0 on, in the order of their capture. */
+CLS_API cls_status cls_graph_get_nodes(cls_graph graph, uint64_t *count);
+
+/** Dependencies that cls_graph_get_node tells of a node. */
+#define CLS_GRAPH_NODE_DEPENDENCIES 16
+
+/** A node, from cls_graph_get_node. Start with CLS_GRAPH_NODE_INFO_INIT. */
+typedef struct cls_graph_node_info {
+    size_t size;             /**< sizeof(cls_graph_node_info) */
+    cls_command_kind kind;   /**< of the command */
+    char label[64];          /**< of the command, as in profiles and errors */
+    uint64_t bytes;          /**< moved by a copy or a fill */
+    unsigned stream;         /**< branch that it is planned on, from 0 */
+    unsigned n_dependencies; /**< nodes that it waits for, without those that others imply */
+    uint64_t dependencies[CLS_GRAPH_NODE_DEPENDENCIES]; /**< their numbers, the first 16 */
+} cls_graph_node_info;
+
+#define CLS_GRAPH_NODE_INFO_INIT                                            \
+    {                                                                       \
+        sizeof(cls_graph_node_info), CLS_COMMAND_KERNEL, "", 0, 0, 0, { 0 } \
+    }
+
+/**
+ * Gets what is known of a node.
+ * @retval CLS_ERROR_OUT_OF_RANGE there is no node of that number
+ */
+CLS_API cls_status cls_graph_get_node(cls_graph graph, uint64_t number, cls_graph_node_info *info);
+
+/**
+ * Writes the graph as Graphviz DOT, and flushes the file. Arrows point from a node to what comes after it.
+ * @retval CLS_ERROR_IO
+ */
+CLS_API cls_status cls_graph_write_dot(cls_graph graph, FILE *file);
+
+/** Destroys a graph and returns at once. What was instantiated from it is not affected. */
+CLS_API cls_status cls_graph_destroy(cls_graph graph);
+
+/** Options of cls_graph_instantiate. Start with CLS_GRAPH_CONFIG_INIT. */
+typedef struct cls_graph_config {
+    size_t size;      /**< sizeof(cls_graph_config) */
+    unsigned streams; /**< branches that may run side by side, at most 16; 0: 8 */
+} cls_graph_config;
+
+#define CLS_GRAPH_CONFIG_INIT \
+    { sizeof(cls_graph_config), 0 }
+
+/**
+ * Makes an executable graph, with kernels of its own whose arguments are set. NULL `config`: the defaults. A graph may be
+ * instantiated any number of times. The caller destroys the result.
+ * @retval CLS_ERROR_INVALID_VALUE `out` is null, or more than 16 streams
+ * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
+ */
+CLS_API cls_status cls_graph_instantiate(cls_graph graph, const cls_graph_config *config,
+                                         cls_graph_exec *out);
+
+/** Destroys an executable graph and returns at once. Submitted launches still complete. */
+CLS_API cls_status cls_graph_exec_destroy(cls_graph_exec exec);
+
+/**
+ * Submits a launch of the graph to a stream. NULL means the default stream of the graph's context. A graph without nodes
+ * is a command that does nothing.
+ * @retval CLS_ERROR_WRONG_CONTEXT the stream is of another context
+ * On a captured stream the nodes are recorded as they are now, and become nodes of that capture.
+ * @retval CLS_ERROR_INVALID_STATE on a captured stream: rebinding waits for a launch that has not begun
+ */
+CLS_API cls_status cls_graph_launch_async(cls_graph_exec exec, cls_stream stream);
+
+/** Like cls_graph_launch_async, and waits for the launch. */
+CLS_API cls_status cls_graph_launch(cls_graph_exec exec, cls_stream stream);
+
+/* ---- rebinding: all of it is in effect for the launches submitted after the call, and for none before */
+
+/**
+ * Has all nodes use another buffer where `buffer` was captured; binding again replaces the last one. `buffer` is the
+ * handle that was captured, even if it is destroyed by now. No program is built and nothing waits. The executable graph
+ * keeps the other buffer. If a node then copies within one buffer, its ranges must not overlap: the launch would fail.
+ * @retval CLS_ERROR_NOT_FOUND     no node uses such a buffer
+ * @retval CLS_ERROR_OUT_OF_RANGE  the other buffer has fewer bytes than the captured one
+ * @retval CLS_ERROR_WRONG_CONTEXT
+ * @retval CLS_ERROR_INVALID_STATE the host owns the other buffer (managed.h)
+ * @retval CLS_ERROR_UNSUPPORTED   a matrix product uses the buffer
+ */
+CLS_API cls_status cls_graph_bind(cls_graph_exec exec, cls_buffer buffer, cls_buffer other);
+
+/**
+ * The same for host memory: copies that were captured with memory that begins at `pointer` use `other`, which must be
+ * as large, and valid as long as launches use it.
+ * @retval CLS_ERROR_INVALID_VALUE a pointer is null
+ * @retval CLS_ERROR_NOT_FOUND     no copy was captured with memory that begins there
+ */
+CLS_API cls_status cls_graph_bind_host(cls_graph_exec exec, const void *pointer, void *other);
+
+/**
+ * Replaces the work-items and arguments of a launch of one of the program's kernels, which are checked as by
+ * cls_kernel_launch_async. From then on cls_graph_bind finds the node by the buffers given here.
+ * @retval CLS_ERROR_OUT_OF_RANGE   there is no node of that number
+ * @retval CLS_ERROR_INVALID_VALUE  the node is no such launch, or there would be no work-items
+ * @retval CLS_ERROR_INVALID_HANDLE also for a kernel that is destroyed by now
+ */
+CLS_API cls_status cls_graph_set_args(cls_graph_exec exec, uint64_t node, const cls_launch *launch,
+                                      const cls_arg *args, unsigned n_args);
+
+/**
+ * Leaves a node out (`enabled` 0), or takes it in again. What comes after it still waits for what comes before it.
+ * @retval CLS_ERROR_OUT_OF_RANGE there is no node of that number
+ */
+CLS_API cls_status cls_graph_set_enabled(cls_graph_exec exec, uint64_t node, int enabled);
+
+/**
+ * Takes over all arguments, sizes, buffers and host memory of another graph of the same shape, as of a capture of the
+ * same code. All former rebinding is gone, and all nodes are enabled.
+ * @retval CLS_ERROR_INVALID_VALUE the shape is another one: other commands, kernels or dependencies. The detail names
+ *                                 the first difference, and nothing has changed
+ * @retval CLS_ERROR_WRONG_CONTEXT
+ */
+CLS_API cls_status cls_graph_update(cls_graph_exec exec, cls_graph graph);
+
+/** What an executable graph is. Start with CLS_GRAPH_STATISTICS_INIT. */
+typedef struct cls_graph_statistics {
+    size_t size;      /**< sizeof(cls_graph_statistics) */
+    uint64_t nodes;   /**< commands of one launch */
+    uint64_t edges;   /**< dependencies between them, without those that others imply */
+    unsigned streams; /**< branches that run side by side */
+    int one_command; /**< nonzero: a launch gives all of its nodes to the driver at once; 0: some node is for a thread
+                            of the library, as host functions are, and launches run on one */
+    uint64_t launches; /**< submitted so far */
+} cls_graph_statistics;
+
+#define CLS_GRAPH_STATISTICS_INIT \
+    { sizeof(cls_graph_statistics), 0, 0, 0, 0, 0 }
+
+/** Gets the statistics of an executable graph. */
+CLS_API cls_status cls_graph_get_statistics(cls_graph_exec exec, cls_graph_statistics *statistics);
+
+CLS_END_DECLS
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* Changes that the program asks for: other buffers, other host memory, other arguments, nodes left out, another graph. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/capture.h"
+#include "graph/exec.h"
+
+static cls_status no_memory(void) {
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a change of a graph");
+}
+
+/* Looks up a graph, and keeps launches off; leave ends that. */
+static cls_status enter(cls_graph_exec handle, struct graph_exec **out) {
+    cls_status status = graph_exec_get(handle, out);
+    if (!status)
+        pthread_mutex_lock(&(*out)->launching);
+    return status;
+}
+
+static cls_status leave(struct graph_exec *exec, cls_status status) {
+    pthread_mutex_unlock(&exec->launching);
+    object_release(&exec->object);
+    return status;
+}
+
+/* The change comes behind the launches so far. */
+static void ask(struct graph_exec *exec, struct change *change) {
+    change->after = exec->numbered;
+    pthread_mutex_lock(&exec->lock);
+    changes_add(&exec->changes, change);
+    pthread_mutex_unlock(&exec->lock);
+}
+
+static cls_status copy_uses(struct change *change, const struct uses *uses) {
+    change->uses.items = malloc((uses->count + 1) * sizeof *uses->items);
+    if (!change->uses.items)
+        return no_memory();
+    memcpy(change->uses.items, uses->items, uses->count * sizeof *uses->items);
+    change->uses.count = uses->count;
+    return CLS_SUCCESS;
+}
+
+/* --- buffers --- */
+
+static cls_status make_parts(struct change *change) {
+    const struct uses *uses = &change->uses;
+    cls_status status = CLS_SUCCESS;
+    bool any = false;
+    for (unsigned i = 0; i < uses->count; i++)
+        any = any || uses->items[i].bytes;
+    if (!any)
+        return CLS_SUCCESS;
+    change->parts = calloc(uses->count, sizeof(struct buffer_part *));
+    change->n_parts = change->parts ? uses->count : 0;
+    for (unsigned i = 0; i < change->n_parts && !status; i++)
+        if (uses->items[i].bytes)
+            status = buffer_part_new(change->buffer, uses->items[i].offset, uses->items[i].bytes,
+                                     &change->parts[i]);
+    return change->parts ? status : no_memory();
+}
+
+static cls_status check_buffer(const struct graph_exec *exec, const struct slot *slot,
+                               const struct buffer *other) {
+    if (!slot)
+        return error_set(CLS_ERROR_NOT_FOUND, "graph '%s' uses no such buffer", exec->name);
+    if (slot->fixed)
+        return error_set(CLS_ERROR_UNSUPPORTED,
+                         "graph '%s': '%s' uses the buffer, and cannot be bound to another one",
+                         exec->name, slot->fixed);
+    if (other->context != exec->context)
+        return error_set(CLS_ERROR_WRONG_CONTEXT,
+                         "the buffer and graph '%s' are of different "
+                         "contexts",
+                         exec->name);
+    if (other->bytes < slot->bytes)
+        return error_set(CLS_ERROR_OUT_OF_RANGE,
+                         "graph '%s' uses a buffer of %zu bytes, and the other one has %zu",
+                         exec->name, slot->bytes, other->bytes);
+    return CLS_SUCCESS;
+}
+
+static cls_status bind(struct graph_exec *exec, cls_buffer name, struct buffer *other) {
+    struct slot *slot = graph_body_slot(exec->newest, name);
+    cls_status status = check_buffer(exec, slot, other);
+    if (status)
+        return status;
+    struct change *change = change_new(CHANGE_BUFFER);
+    if (!change)
+        return no_memory();
+    object_retain(&other->object);
+    change->buffer = other;
+    change->number = (unsigned)(slot - exec->newest->slots);
+    status = copy_uses(change, &slot->uses);
+    if (!status)
+        status = make_parts(change);
+    if (status)
+        change_free(change);
+    else
+        ask(exec, change);
+    return status;
+}
+
+cls_status cls_graph_bind(cls_graph_exec handle, cls_buffer buffer, cls_buffer other_handle) {
+    struct graph_exec *exec;
+    struct buffer *other;
+    cls_status status = buffer_get(other_handle, &other);
+    if (status)
+        return status;
+    status = enter(handle, &exec);
+    if (!status)
+        status = leave(exec, bind(exec, buffer, other));
+    buffer_put(other);
+    return status;
+}
+
+static cls_status bind_host(struct graph_exec *exec, const void *name, void *other) {
+    const struct host_slot *slot = graph_body_host(exec->newest, name);
+    if (!slot)
+        return error_set(CLS_ERROR_NOT_FOUND,
+                         "graph '%s' has no copy whose host memory begins there", exec->name);
+    struct change *change = change_new(CHANGE_HOST);
+    if (!change)
+        return no_memory();
+    change->host = other;
+    cls_status status = copy_uses(change, &slot->uses);
+    if (status)
+        change_free(change);
+    else
+        ask(exec, change);
+    return status;
+}
+
+cls_status cls_graph_bind_host(cls_graph_exec handle, const void *pointer, void *other) {
+    struct graph_exec *exec;
+    if (!pointer || !other)
+        return error_set(CLS_ERROR_INVALID_VALUE, "cls_graph_bind_host: %s is null",
+                         pointer ? "other" : "pointer");
+    cls_status status = enter(handle, &exec);
+    return status ? status : leave(exec, bind_host(exec, pointer, other));
+}
+
+/* --- nodes --- */
+
+static cls_status check_number(const struct graph_exec *exec, uint64_t number) {
+    if (number < exec->plan.n_nodes)
+        return CLS_SUCCESS;
+    return error_set(CLS_ERROR_OUT_OF_RANGE, "graph '%s' has %u nodes, and none of number %llu",
+                     exec->name, exec->plan.n_nodes, (unsigned long long)number);
+}
+
+static cls_status set_enabled(struct graph_exec *exec, uint64_t number, bool enabled) {
+    cls_status status = check_number(exec, number);
+    if (status)
+        return status;
+    struct change *change = change_new(CHANGE_ENABLED);
+    if (!change)
+        return no_memory();
+    change->number = (unsigned)number;
+    change->disabled = !enabled;
+    ask(exec, change);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_graph_set_enabled(cls_graph_exec handle, uint64_t node, int enabled) {
+    struct graph_exec *exec;
+    cls_status status = enter(handle, &exec);
+    return status ? status : leave(exec, set_enabled(exec, node, enabled != 0));
+}
+
+static const struct node *original(const struct graph_body *body, unsigned i) {
+    return &body->graph->nodes[body->places[i]];
+}
+
+/* The kernel of a node that is a launch of the program's. */
+static cls_status find_kernel(const struct graph_exec *exec, uint64_t number, cls_kernel *out) {
+    cls_status status = check_number(exec, number);
+    if (status)
+        return status;
+    const struct command *command = &original(exec->newest, (unsigned)number)->command;
+    if (command->type->capture != CAPTURE_LAUNCH || !command->u.launch.kernel->program)
+        return error_set(
+            CLS_ERROR_INVALID_VALUE,
+            "node %llu of graph '%s' is '%s', and no launch of a kernel of the program",
+            (unsigned long long)number, exec->name, command_label(command));
+    *out = object_handle(&command->u.launch.kernel->object);
+    return CLS_SUCCESS;
+}
+
+/* Captures the launch on a stream that has no other work, so that it is checked as any. */
+static cls_status record(struct graph_exec *exec, cls_kernel kernel, const cls_launch *launch,
+                         const cls_arg *args, unsigned n_args, cls_graph *out) {
+    cls_status status = CLS_SUCCESS;
+    if (!exec->recorder)
+        status = stream_create_owned(object_handle(&exec->context->object), NULL, capture_owner,
+                                     &exec->recorder);
+    if (!status)
+        status = cls_stream_begin_capture(exec->recorder, exec->name);
+    if (status)
+        return status;
+    struct detail held;
+    status = cls_kernel_launch_async(kernel, launch, args, n_args, exec->recorder);
+    error_save(&held);
+    cls_status ended = cls_stream_end_capture(exec->recorder, out);
+    if (status && !ended)
+        cls_graph_destroy(*out);
+    return error_restore(&held, status ? status : ended);
+}
+
+static cls_status replace(struct graph_exec *exec, unsigned number, cls_graph recorded) {
+    struct command_graph *graph;
+    struct change *change = change_new(CHANGE_NODE);
+    if (!change)
+        return no_memory();
+    cls_status status = command_graph_get(recorded, &graph);
+    if (!status) {
+        status = graph->n_nodes ? node_copy(&change->node, &graph->nodes[0])
+                                : error_set(CLS_ERROR_INVALID_VALUE,
+                                            "a node has work-items: cls_graph_set_enabled leaves "
+                                            "it out");
+        object_release(&graph->object);
+    }
+    change->has_node = !status;
+    change->number = number;
+    pthread_mutex_lock(&exec->lock); /* changes are made meanwhile */
+    if (!status) {
+        graph_body_forget_uses(exec->newest, number);
+        status = graph_body_note_uses(exec->newest, number, &change->node);
+    }
+    pthread_mutex_unlock(&exec->lock);
+    if (status)
+        change_free(change);
+    else
+        ask(exec, change);
+    return status;
+}
+
+static cls_status set_args(struct graph_exec *exec, uint64_t number, const cls_launch *launch,
+                           const cls_arg *args, unsigned n_args) {
+    cls_kernel kernel;
+    cls_graph recorded;
+    cls_status status = find_kernel(exec, number, &kernel);
+    if (!status)
+        status = record(exec, kernel, launch, args, n_args, &recorded);
+    if (status)
+        return status;
+    status = replace(exec, (unsigned)number, recorded);
+    cls_graph_destroy(recorded);
+    return status;
+}
+
+cls_status cls_graph_set_args(cls_graph_exec handle, uint64_t node, const cls_launch *launch,
+                              const cls_arg *args, unsigned n_args) {
+    struct graph_exec *exec;
+    cls_status status = enter(handle, &exec);
+    return status ? status : leave(exec, set_args(exec, node, launch, args, n_args));
+}
+
+/* --- another graph --- */
+
+static cls_status differs(const struct graph_exec *exec, unsigned i, const char *what) {
+    return error_set(CLS_ERROR_INVALID_VALUE, "node %u of graph '%s' %s", i, exec->name, what);
+}
+
+static cls_status compare_node(const struct graph_exec *exec, unsigned i, const struct node *now,
+                               const struct node *then) {
+    const struct command *a = &then->command, *b = &now->command;
+    if (a->type != b->type)
+        return error_set(CLS_ERROR_INVALID_VALUE, "node %u of graph '%s' is '%s', and not '%s'", i,
+                         exec->name, command_label(b), command_label(a));
+    if (a->type->capture == CAPTURE_LAUNCH && a->u.launch.kernel != b->u.launch.kernel)
+        return differs(exec, i, "launches another kernel");
+    return CLS_SUCCESS;
+}
+
+static cls_status compare(const struct graph_exec *exec, const struct command_graph *graph,
+                          const struct exec_plan *plan) {
+    const struct exec_plan *own = &exec->plan;
+    if (plan->n_nodes != own->n_nodes)
+        return error_set(CLS_ERROR_INVALID_VALUE, "graph '%s' has %u nodes, and the other one %u",
+                         exec->name, own->n_nodes, plan->n_nodes);
+    for (unsigned i = 0; i < own->n_nodes; i++) {
+        const struct planned *a = &own->nodes[i], *b = &plan->nodes[i];
+        cls_status status =
+            compare_node(exec, i, &graph->nodes[b->node], original(exec->newest, i));
+        if (status)
+            return status;
+        if (a->lane != b->lane || a->n_deps != b->n_deps ||
+            memcmp(&own->deps[a->first_dep], &plan->deps[b->first_dep],
+                   a->n_deps * sizeof *own->deps))
+            return differs(exec, i, "has other dependencies");
+    }
+    return CLS_SUCCESS;
+}
+
+static cls_status update(struct graph_exec *exec, struct command_graph *graph) {
+    struct exec_plan plan;
+    cls_status status = exec_plan_make(graph->nodes, graph->n_nodes, exec->most_lanes, &plan);
+    if (status)
+        return status;
+    struct change *change = NULL;
+    status = compare(exec, graph, &plan);
+    if (!status) {
+        change = change_new(CHANGE_BODY);
+        status = change ? graph_body_new(graph, &plan, &change->body) : no_memory();
+    }
+    exec_plan_free(&plan);
+    if (status) {
+        if (change)
+            change_free(change);
+        return status;
+    }
+    change->body->plan = &exec->plan;
+    exec->newest = change->body;
+    ask(exec, change);
+    return CLS_SUCCESS;
+}
+
+cls_status cls_graph_update(cls_graph_exec handle, cls_graph graph_handle) {
+    struct command_graph *graph;
+    struct graph_exec *exec;
+    cls_status status = command_graph_get(graph_handle, &graph);
+    if (status)
+        return status;
+    status = enter(handle, &exec);
+    if (!status && graph->context != exec->context)
+        status = leave(exec, error_set(CLS_ERROR_WRONG_CONTEXT,
+                                       "graphs '%s' and '%s' are of different contexts", exec->name,
+                                       graph->name));
+    else if (!status)
+        status = leave(exec, update(exec, graph));
+    object_release(&graph->object);
+    return status;
+}

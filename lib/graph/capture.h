@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Captures: what is submitted to their streams becomes nodes. Each stream has a frontier, the nodes that its next one comes
+ * after; a wait for a captured event adds a node to it. An event stands for one node: where the frontier has more, or none,
+ * an empty node joins it.
+ *
+ * A stream refers to its capture, and `capturing` says so, under the stream's lock; the capture's members refer to the
+ * streams until it ends. A capture's lock is a leaf, taken inside those of streams and events. These functions are the
+ * hooks of stream/hooks.h, which has the contract.
+ */
+#ifndef CLSTREAM_GRAPH_CAPTURE_H
+#define CLSTREAM_GRAPH_CAPTURE_H
+
+#include <clstream/graph.h>
+
+#include "graph/internals.h"
+
+cls_status capture_submit(struct stream *stream, struct command *command,
+                          const struct launch_args *args, uint64_t *position);
+cls_status capture_refuse(struct stream *stream, const char *call);
+cls_status capture_record(struct stream *stream, struct event *event);
+cls_status capture_wait(cls_stream stream, struct object *capture, unsigned node);
+cls_status capture_refuse_event(struct object *capture, const char *call);
+void capture_leave(struct stream *stream);
+
+/* Adds the nodes of an executable graph, as they are now, to the stream's capture. Under the stream's lock, and with the
+ * graph's changes made and kept off. */
+struct graph_exec;
+cls_status capture_graph(struct stream *stream, const struct graph_exec *exec);
+
+/* The owner of streams that may be captured all the same. */
+extern const char capture_owner[];
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Executable graphs. A launch is one command of its stream, of one of two types:
+ *
+ *   - replay: all nodes are handed to the driver at once, under the locks of the stream and of the graph (replay.h);
+ *   - worker run: a worker submits the nodes, each as a command of its own, to streams of the graph, and waits for them
+ *     (worker_run.h). So are graphs launched of which a node is for a worker, and all graphs while commands are
+ *     observed: then each node is a command with a name.
+ *
+ * A launch comes after the one before it, on whichever stream that is. So nodes, lanes and streams are used by one launch
+ * at a time. What a launch needs besides is its graph_run, which its command keeps.
+ */
+#ifndef CLSTREAM_GRAPH_EXEC_H
+#define CLSTREAM_GRAPH_EXEC_H
+
+#include <clstream/graph.h>
+
+#include "graph/body.h"
+#include "graph/change.h"
+#include "graph/internals.h"
+#include "graph/plan.h"
+
+struct graph_exec {
+    struct object object;
+    struct context *context; /* retained */
+    const char *name;        /* of the graph; interned */
+    struct exec_plan plan;   /* constant */
+    unsigned most_lanes;     /* likewise */
+    bool for_worker;         /* some node is for a worker */
+    bool in_order;           /* some node is for in-order queues only */
+    bool has_callbacks;
+    pthread_mutex_t
+        launching; /* taken before the lock of a stream: launches get their order, and the next three */
+    struct stream *last; /* of the newest launch, retained; NULL: there is none */
+    uint64_t last_position;
+    uint64_t launches;
+    uint64_t numbered;         /* launches that were given a number, refused ones included */
+    cls_stream recorder;       /* captures launches that replace others; NULL until needed */
+    struct graph_body *newest; /* the body as of all changes asked for: what it is, with its uses */
+    pthread_mutex_t
+        lock; /* a leaf, taken under the lock of a stream: a replay hands over its nodes */
+    struct graph_body *body; /* as of the changes made */
+    struct changes changes;  /* not made yet */
+    uint64_t begun; /* the newest launch that is with the driver, on a worker, or dropped */
+    struct graph_run *latest; /* the newest launch that began, not retained; NULL: it is over */
+    struct queue
+        *queues[PLAN_LANES]; /* of lanes from 1 on, for in-order streams; NULL until needed */
+    _Atomic bool hurt;       /* a launch failed with the driver: the queues may be dead */
+    cls_stream streams
+        [PLAN_LANES]; /* of the lanes, for worker runs; NULL until needed. One launch's at a time */
+};
+
+extern struct object_pool graph_exec_pool;
+
+/* What one launch needs until it has retired. */
+struct graph_run {
+    struct object object;
+    struct graph_exec *exec; /* retained */
+    struct stream *stream;   /* that holds the command */
+    uint64_t number;         /* of the launch, from 1 */
+    struct change *replaced; /* by launches after it: freed with it. Under the graph's lock */
+    cl_event *events; /* of nodes, as in the plan, and more; NULL: none. Array NULL: none at all */
+    unsigned n_events;
+    struct refs kept; /* made for this launch */
+};
+
+extern struct object_pool graph_run_pool;
+
+/* Checks a handle, its context included, and takes a reference. */
+cls_status graph_exec_get(cls_graph_exec handle, struct graph_exec **out);
+
+/* Under the lock: makes the changes that a launch comes after. */
+cls_status graph_exec_begin(struct graph_exec *exec, struct graph_run *run);
+
+/* The same for a launch that is about to be submitted, where no other is still to begin. Without the lock. */
+cls_status graph_exec_prepare(struct graph_exec *exec);
+
+/* discard of its commands: the launch has begun, or never will. */
+void graph_discard(struct command *command);
+
+/* What a launch touches. What its uploads read of the host's memory is left out: the graph itself may write it before. */
+touch_fn graph_touch;
+
+/* Whether the launches among these references use something (stream_last_use). */
+bool graph_uses(const struct refs *refs, use_test uses, const void *arg);
+
+/* buffer_abandon of all that an abandoned launch uses, or of another object. */
+void graph_abandon(struct object *object);
+
+static inline const unsigned *planned_deps(const struct graph_exec *exec, unsigned i) {
+    return &exec->plan.deps[exec->plan.nodes[i].first_dep];
+}
+
+#endif

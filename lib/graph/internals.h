@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All that lib/graph may use of stream/, memory/, command/, check/ and api/. No other file of lib/graph includes a
+ * header of these rooms.
+ *
+ *   api/reset.h               makes the streams of a failed launch usable again
+ *   command/kernel.h          instances of kernels
+ *   command/launch_groups.h   launches that are cut in two
+ *   command/op.h              arguments of typed operations
+ *   memory/buffer.h           buffers that nodes use
+ *   memory/part.h             parts of buffers as arguments
+ *   stream/abandoned.h        commands whose end cannot be known
+ *   stream/blocking.h         holds CLSTREAM_LAUNCH_BLOCKING's waits while a graph is locked
+ *   stream/context.h          contexts, their devices and queues
+ *   stream/event.h            records in captures
+ *   stream/follow.h           makes a launch wait for the one before it
+ *   stream/hooks.h            the race checker
+ *   stream/observe.h          whether commands are observed
+ *   stream/mutant.h           places at which tests leave out a wait
+ *   stream/stream.h           streams, and commands on them
+ *   stream/touch.h            which bytes a node uses
+ */
+#ifndef CLSTREAM_GRAPH_INTERNALS_H
+#define CLSTREAM_GRAPH_INTERNALS_H
+
+#include "api/reset.h"
+#include "command/kernel.h"
+#include "command/launch_groups.h"
+#include "command/op.h"
+#include "memory/buffer.h"
+#include "memory/part.h"
+#include "stream/abandoned.h"
+#include "stream/blocking.h"
+#include "stream/context.h"
+#include "stream/event.h"
+#include "stream/follow.h"
+#include "stream/hooks.h"
+#include "stream/mutant.h"
+#include "stream/observe.h"
+#include "stream/stream.h"
+#include "stream/touch.h"
+
+#endif

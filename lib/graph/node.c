@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "graph/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "driver/kernel.h"
+
+static cls_status no_memory(void) {
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a node of a graph");
+}
+
+/* --- arguments --- */
+
+/* The buffer of a handle that was checked, among what the command keeps. */
+static struct buffer *kept_buffer(const struct command *command, cls_buffer handle) {
+    const struct refs *refs = &command->refs;
+    for (unsigned i = 0; i < refs->count + refs->more_count; i++) {
+        struct object *object = i < refs->count ? refs->here[i] : refs->more[i - refs->count];
+        if (object->pool == &buffer_pool && object_is_at(object, handle))
+            return (struct buffer *)(void *)object;
+    }
+    return NULL;
+}
+
+/* The kernel gets a part of its own, since the command's belongs to nobody in particular. */
+static cls_status take_part(struct command *command, struct node_arg *arg) {
+    struct buffer_part *part;
+    cls_status status = buffer_part_new(arg->buffer, arg->offset, arg->size, &part);
+    if (status)
+        return status;
+    status = command_keep(command, &part->object);
+    if (status)
+        object_release(&part->object);
+    else
+        arg->memory = part->memory;
+    return status;
+}
+
+/* Copies a value behind those before it. */
+static void take_value(struct node *node, struct node_arg *to, const void *value) {
+    memcpy(node->values + node->values_bytes, value, to->size);
+    to->value = node->values_bytes;
+    node->values_bytes += to->size;
+}
+
+static cls_status take_user_arg(struct node_arg *to, struct command *command, unsigned i,
+                                const cls_arg *from, const struct device *device,
+                                struct node *node) {
+    *to = (struct node_arg){.kind = from->kind, .size = from->size};
+    if (from->kind == CLS_ARG_VALUE)
+        take_value(node, to, from->size > sizeof from->u.bytes ? from->u.pointer : from->u.bytes);
+    if (from->kind != CLS_ARG_BUFFER && from->kind != CLS_ARG_BUFFER_PART)
+        return CLS_SUCCESS;
+    const bool writable = !kernel_parameter_is_const(device, command->u.launch.instance, i);
+    to->possible = from->access == CLS_ACCESS_UNKNOWN;
+    to->writes = to->possible ? writable : from->access != CLS_ACCESS_READ;
+    to->whole = to->possible && from->kind == CLS_ARG_BUFFER;
+    to->offset = to->whole ? 0 : from->u.part.offset;
+    to->span = byte_span_1d(to->offset, to->size);
+    to->buffer = from->u.buffer ? kept_buffer(command, from->u.buffer) : NULL;
+    to->memory = to->buffer ? to->buffer->memory : NULL;
+    return from->kind == CLS_ARG_BUFFER_PART ? take_part(command, to) : CLS_SUCCESS;
+}
+
+static void take_op_arg(struct node_arg *to, const struct op_arg *from, struct node *node) {
+    static const cls_arg_kind kinds[] = {[OP_ARG_BUFFER] = CLS_ARG_BUFFER,
+                                         [OP_ARG_VALUE] = CLS_ARG_VALUE,
+                                         [OP_ARG_LOCAL] = CLS_ARG_LOCAL};
+    *to = (struct node_arg){.kind = kinds[from->kind], .size = from->size};
+    if (from->kind == OP_ARG_VALUE)
+        take_value(node, to, from->u.bytes);
+    if (from->kind != OP_ARG_BUFFER)
+        return;
+    to->writes = from->writes;
+    to->buffer = from->u.part.buffer;
+    to->memory = to->buffer->memory;
+    to->offset = from->u.part.offset;
+    to->span =
+        from->u.part.span ? *from->u.part.span : byte_span_1d(from->u.part.offset, from->size);
+}
+
+static size_t bytes_of_values(const struct launch_args *args) {
+    size_t bytes = 0;
+    for (unsigned i = 0; i < args->count; i++) {
+        const bool is_value = args->args ? args->args[i].kind == CLS_ARG_VALUE
+                                         : args->op_args[i].kind == OP_ARG_VALUE;
+        if (is_value)
+            bytes += args->args ? args->args[i].size : args->op_args[i].size;
+    }
+    return bytes;
+}
+
+static cls_status take_args(struct node *node, struct command *command,
+                            const struct launch_args *args, const struct device *device) {
+    if (!args || !args->count)
+        return CLS_SUCCESS;
+    node->args = calloc(args->count, sizeof *node->args);
+    node->values = malloc(bytes_of_values(args) + 1);
+    if (!node->args || !node->values)
+        return no_memory();
+    cls_status status = CLS_SUCCESS;
+    node->n_args = args->count;
+    for (unsigned i = 0; i < args->count && !status; i++)
+        if (args->args)
+            status = take_user_arg(&node->args[i], command, i, &args->args[i], device, node);
+        else
+            take_op_arg(&node->args[i], &args->op_args[i], node);
+    return status;
+}
+
+/* --- nodes --- */
+
+static void free_arrays(struct node *node) {
+    free(node->args);
+    free(node->values);
+    free(node->deps);
+    *node = (struct node){.n_args = 0};
+}
+
+cls_status node_take(struct node *node, struct stream *stream, struct command *command,
+                     const struct launch_args *args) {
+    *node = (struct node){.n_args = 0};
+    cls_status status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
+    if (!status)
+        status = take_args(node, command, args, stream->context->device);
+    if (status) {
+        free_arrays(node);
+        return status;
+    }
+    node->command = *command;
+    return CLS_SUCCESS;
+}
+
+cls_status node_set_deps(struct node *node, const unsigned *deps, unsigned count) {
+    node->n_deps = count;
+    if (!count)
+        return CLS_SUCCESS;
+    node->deps = malloc(count * sizeof *deps);
+    if (!node->deps)
+        return no_memory();
+    memcpy(node->deps, deps, count * sizeof *deps);
+    return CLS_SUCCESS;
+}
+
+/* A copy that failed may lack its instance. */
+void node_drop(struct node *node) {
+    struct command *command = &node->command;
+    const bool lacks = !node_is_empty(node) && command->type->capture == CAPTURE_LAUNCH &&
+                       !command->u.launch.instance;
+    if (lacks)
+        refs_release(&command->refs);
+    else if (!node_is_empty(node))
+        command_drop(command);
+    free_arrays(node);
+}
+
+/* --- copies --- */
+
+static cls_status copy_refs(struct refs *to, const struct refs *from) {
+    cls_status status = CLS_SUCCESS;
+    to->count = to->more_count = 0;
+    for (unsigned i = 0; i < from->count + from->more_count && !status; i++) {
+        struct object *object = i < from->count ? from->here[i] : from->more[i - from->count];
+        object_retain(object);
+        status = refs_keep(to, object);
+        if (status)
+            object_release(object);
+    }
+    return status;
+}
+
+static void *copy_bytes(const void *from, size_t bytes) {
+    void *to = malloc(bytes + 1);
+    if (to && bytes)
+        memcpy(to, from, bytes);
+    return to;
+}
+
+static cls_status copy_args(struct node *to, const struct node *from) {
+    to->args = copy_bytes(from->args, from->n_args * sizeof *to->args);
+    to->values = copy_bytes(from->values, from->values_bytes);
+    if (!to->args || !to->values)
+        return no_memory();
+    to->n_args = from->n_args;
+    to->values_bytes = from->values_bytes;
+    return CLS_SUCCESS;
+}
+
+static cls_status set_arg(const struct node *node, unsigned i) {
+    const struct device *device = node->command.u.launch.kernel->context->device;
+    const struct node_arg *arg = &node->args[i];
+    cl_kernel instance = node->command.u.launch.instance;
+    const bool is_buffer = arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART;
+    if (is_buffer)
+        return kernel_set_arg(device, instance, i, sizeof arg->memory, &arg->memory);
+    return kernel_set_arg(device, instance, i, arg->size,
+                          arg->kind == CLS_ARG_LOCAL ? NULL : node->values + arg->value);
+}
+
+/* Launches only. */
+static cls_status make_instance(struct node *node) {
+    cl_kernel instance;
+    cls_status status = kernel_take_instance(node->command.u.launch.kernel, &instance);
+    if (status)
+        return status;
+    node->command.u.launch.instance = instance;
+    for (unsigned i = 0; i < node->n_args && !status; i++)
+        status = set_arg(node, i);
+    return status;
+}
+
+/* What the command's own arguments hold. */
+static cls_status copy_command(struct node *to, const struct node *from) {
+    switch (from->command.type->capture) {
+    case CAPTURE_LAUNCH:
+        return make_instance(to);
+    case CAPTURE_LIBRARY:
+        to->command.u.library.arguments =
+            copy_bytes(from->command.u.library.arguments, from->command.u.library.bytes);
+        return to->command.u.library.arguments ? CLS_SUCCESS : no_memory();
+    default:
+        return CLS_SUCCESS;
+    }
+}
+
+cls_status node_copy(struct node *to, const struct node *from) {
+    *to = (struct node){.command = from->command};
+    const bool is_launch = !node_is_empty(from) && from->command.type->capture == CAPTURE_LAUNCH;
+    if (is_launch)
+        to->command.u.launch.instance = NULL;
+    else if (!node_is_empty(from) && from->command.type->capture == CAPTURE_LIBRARY)
+        to->command.u.library.arguments = NULL;
+    cls_status status = copy_refs(&to->command.refs, &from->command.refs);
+    if (!status)
+        status = copy_args(to, from);
+    if (!status && !node_is_empty(from))
+        status = copy_command(to, from);
+    if (!status)
+        status = node_set_deps(to, from->deps, from->n_deps);
+    if (status)
+        node_drop(to);
+    return status;
+}
+
+cls_status node_set_buffer(struct node *node, unsigned arg, struct buffer *buffer, cl_mem memory) {
+    struct kernel *kernel = node->command.u.launch.kernel;
+    cl_kernel before = node->command.u.launch.instance;
+    node->args[arg].buffer = buffer;
+    node->args[arg].memory = memory;
+    if (caps_trusts(kernel->context->caps, TRUST_ARGUMENTS_SET_AGAIN))
+        return set_arg(node, arg);
+    cls_status status = make_instance(node);
+    if (!status)
+        kernel_give_instance(kernel, before);
+    return status;
+}
+
+/* --- what a node touches --- */
+
+static void touch_arg(struct touches *touches, const struct device *device,
+                      const struct node_arg *arg) {
+    if (!arg->buffer)
+        return;
+    if (arg->whole)
+        touches_add_whole(touches, device, arg->buffer->memory, arg->writes, arg->possible);
+    else
+        touches_add_buffer(touches, device, arg->buffer->memory, &arg->span, arg->writes,
+                           arg->possible);
+}
+
+void node_touch(struct touches *touches, const struct device *device, const struct node *node) {
+    for (unsigned i = 0; i < node->n_args; i++)
+        touch_arg(touches, device, &node->args[i]);
+    if (!node->n_args && node->command.type->touch)
+        node->command.type->touch(touches, device, &node->command, NULL);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Nodes: captured commands. A node has the command with its references, which keep what it uses; a launch has its
+ * arguments besides, so that copies of the node get kernels of their own.
+ */
+#ifndef CLSTREAM_GRAPH_NODE_H
+#define CLSTREAM_GRAPH_NODE_H
+
+#include <stdbool.h>
+
+#include "graph/internals.h"
+
+/* An argument of a launch. What it says of accesses is for the race checker and for listings. */
+struct node_arg {
+    cls_arg_kind kind;
+    bool writes, possible; /* a buffer */
+    bool whole;            /* the accesses are anywhere in the buffer; else in `span` */
+    size_t size, offset;
+    struct buffer *buffer; /* in the command's references; NULL: a null pointer */
+    cl_mem memory;         /* of the buffer, or of its part */
+    struct byte_span span;
+    size_t value; /* where it begins in the node's `values` */
+};
+
+struct node {
+    struct command command; /* type NULL: an empty node, which only joins others */
+    struct node_arg *args;
+    unsigned n_args;
+    unsigned char *values;
+    size_t values_bytes;
+    unsigned *deps; /* earlier nodes, each once */
+    unsigned n_deps;
+};
+
+/* Takes over the command, which needs no stream any more, with copies of its arguments. Under the stream's lock. On
+ * failure the command is the caller's still, and the node holds nothing. */
+cls_status node_take(struct node *node, struct stream *stream, struct command *command,
+                     const struct launch_args *args);
+
+/* Sets the dependencies, copied. */
+cls_status node_set_deps(struct node *node, const unsigned *deps, unsigned count);
+
+/* Drops a node with all that it holds. */
+void node_drop(struct node *node);
+
+/* A copy that shares nothing with the original but the objects that both refer to; of a launch it has an instance of its
+ * own, with the arguments set. */
+cls_status node_copy(struct node *to, const struct node *from);
+
+/* Launches only: passes a buffer, or `memory` of it, as argument `arg` from now on. The caller keeps the buffer. */
+cls_status node_set_buffer(struct node *node, unsigned arg, struct buffer *buffer, cl_mem memory);
+
+/* Adds what the node touches. */
+void node_touch(struct touches *touches, const struct device *device, const struct node *node);
+
+static inline bool node_is_empty(const struct node *node) { return !node->command.type; }
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "graph/worker_run.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/* A launch that a worker runs. */
+struct progress {
+    struct graph_exec *exec;
+    struct graph_run *run;
+    struct stream *lanes[PLAN_LANES]; /* retained */
+    uint64_t ends[PLAN_LANES];        /* the last position of each */
+    uint64_t *positions;              /* of the nodes, as in the plan */
+};
+
+/* --- streams of the lanes --- */
+
+static cls_status make_stream(struct graph_exec *exec, unsigned lane) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    config.order = exec->in_order ? CLS_ORDER_IN_ORDER : CLS_ORDER_AUTO;
+    config.name = exec->name;
+    return stream_create_owned(object_handle(&exec->context->object), &config, "a graph",
+                               &exec->streams[lane]);
+}
+
+/* The stream of a lane, well, whatever became of the launch before. */
+static cls_status open_lane(struct progress *progress, unsigned lane) {
+    struct graph_exec *exec = progress->exec;
+    cls_status status = exec->streams[lane] ? CLS_SUCCESS : make_stream(exec, lane);
+    if (!status)
+        status = stream_get(exec->streams[lane], NULL, &progress->lanes[lane]);
+    if (!status && stream_poison(progress->lanes[lane]))
+        status = stream_reset(progress->lanes[lane]);
+    return status;
+}
+
+static cls_status open_lanes(struct progress *progress) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned lane = 0; lane < progress->exec->plan.n_lanes && !status; lane++)
+        status = open_lane(progress, lane);
+    return status;
+}
+
+static void close_lanes(struct progress *progress) {
+    for (unsigned lane = 0; lane < PLAN_LANES; lane++)
+        if (progress->lanes[lane])
+            stream_put(progress->lanes[lane]);
+}
+
+/* --- nodes --- */
+
+/* The node keeps its instance and what its library call uses. The race checker knows the launch as a whole. */
+static void set_type(struct exec_node *node) {
+    node->type = *node->node.command.type;
+    node->type.discard = NULL;
+    node->type.own = NULL;
+    node->type.touch = NULL;
+}
+
+/* A command of its own for a node; of one that is left out, a mark. It keeps the launch, and with it the graph. */
+static cls_status make_command(struct progress *progress, struct exec_node *node,
+                               struct command *out) {
+    const struct command *from = &node->node.command;
+    set_type(node);
+    command_init(out, node->disabled ? &type_marker : &node->type, command_label(from));
+    if (!node->disabled) {
+        out->bytes = from->bytes;
+        out->u = from->u;
+    }
+    object_retain(&progress->run->object);
+    command_keep(out, &progress->run->object); /* there is room */
+    if (node->disabled || from->type != &type_launch_in_two)
+        return CLS_SUCCESS;
+    cls_status status = launch_rest_keep(from->u.launch.kernel, out);
+    if (status)
+        command_drop(out);
+    return status;
+}
+
+/* Has the lane wait for what the node comes after on other lanes. */
+static cls_status wait_for_deps(struct progress *progress, unsigned i) {
+    const struct planned *planned = &progress->exec->plan.nodes[i];
+    const unsigned *deps = planned_deps(progress->exec, i);
+    struct stream *lane = progress->lanes[planned->lane];
+    cls_status status = CLS_SUCCESS;
+    for (unsigned d = 0; d < planned->n_deps && !status; d++) {
+        struct stream *other = progress->lanes[progress->exec->plan.nodes[deps[d]].lane];
+        if (other != lane && !mutant(MUTANT_GRAPH_EDGE))
+            status = stream_wait_for(lane, other, progress->positions[deps[d]]);
+    }
+    return status;
+}
+
+static cls_status submit_node(struct progress *progress, unsigned i) {
+    struct exec_node *node = &progress->exec->body->nodes[i];
+    const unsigned lane = progress->exec->plan.nodes[i].lane;
+    struct command command;
+    cls_status status = wait_for_deps(progress, i);
+    if (!status)
+        status = make_command(progress, node, &command);
+    if (!status)
+        status = stream_submit(progress->lanes[lane], &command, &progress->positions[i]);
+    if (!status)
+        progress->ends[lane] = progress->positions[i];
+    return status;
+}
+
+/* --- a launch --- */
+
+/* Waits for all lanes; returns a failure of one of them, or NULL. */
+static const struct failure *await_lanes(struct progress *progress) {
+    const struct failure *failure = NULL;
+    for (unsigned lane = 0; lane < progress->exec->plan.n_lanes; lane++) {
+        struct stream *stream = progress->lanes[lane];
+        if (!stream || !progress->ends[lane] || mutant(MUTANT_GRAPH_LEAVE))
+            continue;
+        stream_await(stream, progress->ends[lane], WAIT_FOREVER);
+        if (!failure)
+            failure = stream_failure_at(stream, progress->ends[lane]);
+    }
+    return failure;
+}
+
+/* After a node was refused, callbacks are submitted still. */
+static cls_status submit_all(struct progress *progress, const char **refused) {
+    const struct exec_plan *plan = &progress->exec->plan;
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < plan->n_nodes; i++) {
+        const struct exec_node *node = &progress->exec->body->nodes[i];
+        const struct command *command = &node->node.command;
+        if (status && (node->disabled || !command->type->when_failed))
+            continue;
+        const cls_status now = submit_node(progress, i);
+        if (now && !status) {
+            status = now;
+            *refused = command_label(command);
+        }
+    }
+    return status;
+}
+
+static struct run_result run_nodes(struct progress *progress, struct stream *stream,
+                                   struct command *command) {
+    const char *refused = command_label(command);
+    pthread_mutex_lock(&progress->exec->lock);
+    cls_status status = graph_exec_begin(progress->exec, progress->run);
+    pthread_mutex_unlock(&progress->exec->lock);
+    if (!status)
+        status = open_lanes(progress);
+    int code = status ? cls_last_error_code() : 0;
+    if (!status) {
+        status = submit_all(progress, &refused);
+        code = status ? cls_last_error_code() : 0;
+    }
+    const struct failure *failure = await_lanes(progress);
+    pthread_mutex_lock(&stream->lock);
+    if (failure)
+        stream_fail_by_locked(stream, command->position, failure);
+    else if (status)
+        stream_fail_locked(stream, command->position, stream_poison_status(status), code, refused);
+    pthread_mutex_unlock(&stream->lock);
+    return (struct run_result){.status = CLS_SUCCESS};
+}
+
+static struct run_result run(struct stream *stream, struct command *command, cls_status so_far) {
+    struct graph_run *run = command->u.graph.run;
+    struct progress progress = {.exec = run->exec, .run = run};
+    struct run_result result = {.status = CLS_ERROR_OUT_OF_MEMORY};
+    (void)so_far;
+    progress.positions = calloc((size_t)run->exec->plan.n_nodes + 1, sizeof *progress.positions);
+    if (progress.positions)
+        result = run_nodes(&progress, stream, command);
+    close_lanes(&progress);
+    free(progress.positions);
+    return result;
+}
+
+/* The callbacks of a launch that does not run. */
+static struct run_result call_callbacks(struct stream *stream, struct command *command,
+                                        cls_status so_far) {
+    const struct graph_exec *exec = command->u.graph.run->exec;
+    for (unsigned i = 0; i < exec->plan.n_nodes; i++) {
+        struct command callback = exec->body->nodes[i].node.command;
+        if (callback.type->when_failed && !exec->body->nodes[i].disabled)
+            callback.type->run(stream, &callback, so_far);
+    }
+    return (struct run_result){.status = CLS_SUCCESS};
+}
+
+static struct run_result run_calling(struct stream *stream, struct command *command,
+                                     cls_status so_far) {
+    return so_far || engine_is_down() ? call_callbacks(stream, command, so_far)
+                                      : run(stream, command, so_far);
+}
+
+const struct command_type type_graph_run = {.kind = CLS_COMMAND_GRAPH,
+                                            .label = "graph",
+                                            .run = run,
+                                            .touch = graph_touch,
+                                            .discard = graph_discard,
+                                            .after_completion = true};
+const struct command_type type_graph_run_calling = {.kind = CLS_COMMAND_GRAPH,
+                                                    .label = "graph",
+                                                    .run = run_calling,
+                                                    .touch = graph_touch,
+                                                    .discard = graph_discard,
+                                                    .after_completion = true,
+                                                    .when_failed = true};

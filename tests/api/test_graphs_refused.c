@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* Graphs: what a capture refuses, what becomes of it then, captures that are left open, and failures of launches. */
+#include "../support/rig.h"
+
+#include <string.h>
+
+#include <clstream/graph.h>
+#include <clstream/mempool.h>
+#include <clstream/timeline.h>
+
+/* A captured stream, and one beside it that is captured by nobody, with work of its own. */
+static cls_stream captured, beside;
+static cls_buffer cells;
+static cls_event event;
+
+static int begin(void **state) {
+    (void)state;
+    captured = rig_named("main");
+    beside = rig_named("beside");
+    cells = rig_cells(8);
+    event = rig_event();
+    OK(cls_stream_begin_capture(captured, "step"));
+    OK(rig_step(captured, cells, 0, 3, 1, 0));
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    OK(cls_stream_destroy(captured));
+    OK(cls_stream_destroy(beside));
+    OK(cls_event_destroy(event));
+    OK(cls_buffer_destroy(cells));
+    return 0;
+}
+
+static void expect_detail(const char *part) {
+    if (!strstr(cls_last_error_detail(), part))
+        fail_msg("'%s' is not in: %s", part, cls_last_error_detail());
+}
+
+static cls_capture_state state_of(cls_stream stream) {
+    cls_capture_info info = CLS_CAPTURE_INFO_INIT;
+    OK(cls_stream_get_capture(stream, &info));
+    return info.state;
+}
+
+/* The capture is invalid, says why to each submission and at its end, and the stream works again. Others work all along.
+ */
+static void expect_invalid(const char *reason) {
+    cls_graph graph = (cls_graph)&graph;
+    assert_int_equal(state_of(captured), CLS_CAPTURE_INVALID);
+    EXPECT(CLS_ERROR_INVALID_STATE, rig_step(captured, cells, 0, 3, 1, 0));
+    expect_detail(reason);
+    OK(rig_step(beside, cells, 4, 3, 1, 0));
+    OK(cls_stream_synchronize(beside));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_end_capture(captured, &graph));
+    expect_detail(reason);
+    expect_detail("step");
+    assert_ptr_equal(graph, (cls_graph)&graph);
+    assert_int_equal(state_of(captured), CLS_CAPTURE_NONE);
+    OK(cls_stream_synchronize(captured));
+    assert_int_equal(rig_cell(cells, 0), 0);
+    OK(rig_step(captured, cells, 0, 3, 1, 0));
+    OK(cls_stream_synchronize(captured));
+    assert_int_equal(rig_cell(cells, 0), 1);
+}
+
+static void test_synchronize(void **state) {
+    (void)state;
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_synchronize(captured));
+    expect_invalid("wait for the stream");
+}
+
+static void test_wait(void **state) {
+    (void)state;
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_wait(captured, 1000));
+    expect_invalid("wait for the stream");
+}
+
+static void test_query(void **state) {
+    (void)state;
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_query(captured));
+    expect_invalid("cls_stream_query");
+}
+
+static void test_blocking_copy(void **state) {
+    (void)state;
+    uint32_t out[2] = {7, 7};
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_copy_d2h(out, cells, 0, 8, captured));
+    assert_int_equal(out[0], 7);
+    expect_invalid("waits for its command");
+}
+
+static void test_query_of_an_event(void **state) {
+    (void)state;
+    OK(cls_event_record(event, captured));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_event_query(event));
+    expect_invalid("captured event");
+}
+
+static void test_wait_for_an_event(void **state) {
+    (void)state;
+    OK(cls_event_record(event, captured));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_event_synchronize(event));
+    expect_invalid("captured event");
+}
+
+static void test_wait_for_work_outside(void **state) {
+    (void)state;
+    OK(cls_event_record(event, beside));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_wait_event(captured, event));
+    expect_invalid("outside");
+}
+
+static void test_joining_another_capture(void **state) {
+    (void)state;
+    cls_stream third = rig_stream();
+    cls_graph graph;
+    OK(cls_stream_begin_capture(third, "third"));
+    OK(rig_step(third, cells, 2, 3, 1, 0));
+    OK(cls_event_record(event, third));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_wait_event(captured, event));
+    expect_invalid("another capture");
+    OK(cls_stream_end_capture(third, &graph)); /* it is not affected */
+    OK(cls_graph_destroy(graph));
+    OK(cls_stream_destroy(third));
+}
+
+static void test_a_stream_that_is_not_joined(void **state) {
+    (void)state;
+    cls_graph graph;
+    OK(cls_event_record(event, captured));
+    OK(cls_stream_wait_event(beside, event));
+    OK(rig_step(beside, cells, 1, 3, 1, 0));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_end_capture(captured, &graph));
+    expect_detail("'beside' was not joined");
+    assert_int_equal(state_of(beside), CLS_CAPTURE_NONE);
+    OK(cls_stream_synchronize(beside));
+    OK(cls_stream_synchronize(captured));
+    assert_int_equal(rig_cell(cells, 1), 0);
+}
+
+static void test_a_stream_without_nodes_needs_no_join(void **state) {
+    (void)state;
+    cls_graph graph;
+    OK(cls_event_record(event, captured));
+    OK(cls_stream_wait_event(beside, event));
+    OK(cls_stream_end_capture(captured, &graph));
+    OK(cls_graph_destroy(graph));
+}
+
+static void test_timelines(void **state) {
+    (void)state;
+    cls_timeline timeline;
+    OK(cls_timeline_create(NULL, &timeline));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_wait_timeline(captured, timeline, 1));
+    expect_invalid("outside");
+    OK(cls_timeline_destroy(timeline));
+}
+
+static void test_freeing_memory_from_outside(void **state) {
+    (void)state;
+    cls_buffer memory;
+    OK(cls_malloc_async(beside, 64, &memory));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_free_async(memory, captured));
+    expect_invalid("free");
+    OK(cls_free_async(memory, beside));
+}
+
+/* --- what leaves a capture as it is --- */
+
+static void test_bad_arguments_are_not_recorded(void **state) {
+    (void)state;
+    cls_graph graph;
+    cls_capture_info info = CLS_CAPTURE_INFO_INIT;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_copy_d2d_async(cells, 0, cells, 1 << 20, 4, captured));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_begin_capture(captured, NULL));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_stream_end_capture(captured, NULL));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_end_capture(beside, &graph));
+    OK(cls_stream_get_capture(captured, &info));
+    assert_int_equal(info.state, CLS_CAPTURE_ACTIVE);
+    assert_int_equal(info.nodes, 1);
+    assert_string_equal(info.name, "step");
+    OK(cls_stream_end_capture(captured, &graph));
+    OK(cls_graph_destroy(graph));
+}
+
+static void test_other_work_goes_on(void **state) {
+    (void)state;
+    cls_graph graph;
+    cls_buffer memory;
+    OK(cls_malloc_async(beside, 64, &memory));
+    OK(rig_step(beside, cells, 4, 3, 1, 0));
+    OK(cls_free_async(memory, beside));
+    OK(cls_context_synchronize(rig.context));
+    OK(cls_stream_query(beside));
+    assert_int_equal(rig_cell(cells, 4), 1);
+    assert_int_equal(state_of(captured), CLS_CAPTURE_ACTIVE);
+    OK(cls_stream_end_capture(captured, &graph));
+    OK(cls_graph_destroy(graph));
+}
+
+static void test_an_event_is_ordinary_again_once_recorded_outside(void **state) {
+    (void)state;
+    cls_graph graph;
+    OK(cls_event_record(event, captured));
+    OK(cls_stream_end_capture(captured, &graph));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_event_query(event));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_wait_event(beside, event));
+    OK(cls_event_record(event, captured));
+    OK(cls_event_synchronize(event));
+    OK(cls_stream_wait_event(beside, event));
+    OK(cls_graph_destroy(graph));
+}
+
+/* --- captures that are left open --- */
+
+static void test_reset_ends_a_capture(void **state) {
+    (void)state;
+    cls_graph graph;
+    OK(cls_stream_reset(captured));
+    assert_int_equal(state_of(captured), CLS_CAPTURE_NONE);
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_end_capture(captured, &graph));
+    OK(rig_step(captured, cells, 0, 3, 1, 0));
+    OK(cls_stream_synchronize(captured));
+    assert_int_equal(rig_cell(cells, 0), 1);
+}
+
+static void test_destroy_ends_a_capture(void **state) {
+    (void)state;
+    OK(cls_event_record(event, captured));
+    OK(cls_stream_wait_event(beside, event));
+    OK(rig_step(beside, cells, 1, 3, 1, 0));
+    OK(cls_stream_destroy(captured));
+    captured = rig_stream();
+    assert_int_equal(state_of(beside), CLS_CAPTURE_NONE);
+    OK(rig_step(beside, cells, 1, 3, 1, 0));
+    OK(cls_stream_synchronize(beside));
+    assert_int_equal(rig_cell(cells, 1), 1);
+}
+
+static void test_a_joined_stream_that_goes_makes_it_invalid(void **state) {
+    (void)state;
+    cls_graph graph;
+    cls_stream joined = rig_stream();
+    OK(cls_event_record(event, captured));
+    OK(cls_stream_wait_event(joined, event));
+    OK(cls_stream_destroy(joined));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_end_capture(captured, &graph));
+    expect_detail("destruction");
+}
+
+/* --- failures of launches --- */
+
+static int refuse(cl_command_queue queue, void *arg) {
+    (void)queue;
+    (void)arg;
+    return -5;
+}
+
+static void note_status(cls_stream stream, cls_status status, void *arg) {
+    (void)stream;
+    *(cls_status *)arg = status;
+}
+
+static void test_a_failed_node_poisons_the_stream_by_name(void **state) {
+    (void)state;
+    cls_graph graph;
+    cls_graph_exec exec;
+    cls_status told = CLS_SUCCESS;
+    OK(cls_stream_foreign_async(captured, "unlucky", refuse, NULL));
+    OK(rig_step(captured, cells, 1, 3, 1, 0));
+    OK(cls_stream_add_callback(captured, note_status, &told));
+    OK(cls_stream_end_capture(captured, &graph));
+    OK(cls_graph_instantiate(graph, NULL, &exec));
+    for (int round = 0; round < 2; round++) {
+        told = CLS_SUCCESS;
+        OK(cls_graph_launch_async(exec, beside));
+        OK(cls_event_record(event, beside));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(beside));
+        expect_detail("unlucky");
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_graph_launch_async(exec, beside));
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_event_query(event));
+        assert_int_equal(told, CLS_ERROR_COMMAND_FAILED);
+        OK(cls_stream_reset(beside));
+    }
+    OK(cls_stream_synchronize(captured));
+    assert_int_equal(rig_cell(cells, 1), 0);
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_graph_destroy(graph));
+}
+
+static void test_a_launch_on_a_failed_stream_is_dropped(void **state) {
+    (void)state;
+    cls_graph graph;
+    cls_graph_exec exec;
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_end_capture(captured, &graph));
+    OK(cls_graph_instantiate(graph, NULL, &exec));
+    OK(cls_stream_launch_host_async(beside, gate_hold, &gate));
+    OK(rig_fail(beside, "before", -5));
+    OK(cls_graph_launch_async(exec, beside));
+    gate_await(&gate);
+    gate_open(&gate);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(beside));
+    expect_detail("before");
+    assert_int_equal(rig_cell(cells, 0), 0);
+    OK(cls_graph_launch(exec, captured)); /* what failed there is no failure of this one */
+    assert_int_equal(rig_cell(cells, 0), 1);
+    OK(cls_stream_reset(beside));
+    OK(cls_graph_launch(exec, beside));
+    assert_int_equal(rig_cell(cells, 0), 4);
+    gate_destroy(&gate);
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_graph_destroy(graph));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(synchronize),
+        TEST(wait),
+        TEST(query),
+        TEST(blocking_copy),
+        TEST(query_of_an_event),
+        TEST(wait_for_an_event),
+        TEST(wait_for_work_outside),
+        TEST(joining_another_capture),
+        TEST(a_stream_that_is_not_joined),
+        TEST(a_stream_without_nodes_needs_no_join),
+        TEST(timelines),
+        TEST(freeing_memory_from_outside),
+        TEST(bad_arguments_are_not_recorded),
+        TEST(other_work_goes_on),
+        TEST(an_event_is_ordinary_again_once_recorded_outside),
+        TEST(reset_ends_a_capture),
+        TEST(destroy_ends_a_capture),
+        TEST(a_joined_stream_that_goes_makes_it_invalid),
+        TEST(a_failed_node_poisons_the_stream_by_name),
+        TEST(a_launch_on_a_failed_stream_is_dropped),
+    };
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}
