@@ -210,7 +210,7 @@ static void all_reduce(const struct several *several, unsigned n, size_t bytes, 
     }
     for (unsigned i = 0; i <= n_rounds; i++) { /* the first warms up */
         const double start = now_seconds();
-        CLS(cls_device_group_all_reduce_async(group, arrays));
+        CLS(cls_device_group_all_reduce_async(group, CLS_REDUCE_SUM, arrays));
         CLS(cls_device_group_synchronize(group));
         ms[i ? i - 1 : 0] = 1e3 * (now_seconds() - start);
     }

@@ -171,7 +171,7 @@ static void step(const struct team *team) {
             backward(team, &team->learners[d], i);
             gradients[d] = as_array(weights(team, team->learners[d].g[i]));
         }
-        CLS(cls_device_group_all_reduce_async(team->group, gradients));
+        CLS(cls_device_group_all_reduce_async(team->group, CLS_REDUCE_SUM, gradients));
         for (unsigned d = 0; d < team->n; d++)
             update(team, &team->learners[d], i);
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sum of arrays of several devices, for lib/pipeline/group_sum.c: a device adds a slice of all of them, in their
- * order, and writes the sums to all. The options say E, the type of an element; V, of W elements that a work-item has;
- * and ARRAYS, which is ARRAYS_N for N arrays. Array k begins at element at##k.
+ * The sum, minimum or maximum of arrays of several devices, element by element, for lib/pipeline/group_sum.c: a device
+ * combines a slice of all of them, in their order, and writes the result to all, or with -DSCATTER to one array of its own.
+ * The options say OP_sum, OP_min or OP_max; E, the type of an element, and IS_FLOAT where it is a floating-point type; V, of
+ * W elements that a work-item has; and ARRAYS, which is ARRAYS_N for N arrays. Array k begins at element at##k.
  */
 #ifdef IS_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -24,27 +25,52 @@
 #define ARRAYS_15(X) ARRAYS_14(X) X(14)
 #define ARRAYS_16(X) ARRAYS_15(X) X(15)
 
+/* As op_add, op_min and op_max of map.cl, so that the bits are the same: NaN wins. */
+#ifdef IS_FLOAT
+#define BEATS(x, y, before) (x before y || x != x)
+#else
+#define BEATS(x, y, before) (x before y)
+#endif
+#if defined(OP_sum)
+#define COMBINE(x, y) (x + y)
+#elif defined(OP_min)
+#define COMBINE(x, y) (BEATS(x, y, <) ? x : y)
+#else
+#define COMBINE(x, y) (BEATS(x, y, >) ? x : y)
+#endif
+
 /* Loaded first, so that the devices' memory answers all at once. */
 #define PARAMETER(k) , __global E *a##k, ulong at##k
 #define LOAD(k) const V v##k = *(const __global V *)(a##k + at##k + i);
-#define TERM(k) sum = k ? sum + v##k : v##k;
-#define STORE(k) *(__global V *)(a##k + at##k + i) = sum;
+#define TERM(k) result = k ? COMBINE(result, v##k) : v##k;
+#define LOAD_ELEMENT(k) const E e##k = a##k[at##k + j];
+#define TERM_ELEMENT(k) rest = k ? COMBINE(rest, e##k) : e##k;
 
-#define ELEMENT(k) rest = k ? rest + a##k[at##k + j] : a##k[at##k + j];
+#ifdef SCATTER
+#define TARGET , __global E *to, ulong to_at
+#define STORE_ALL *(__global V *)(to + to_at + i) = result;
+#define STORE_ELEMENTS to[to_at + j] = rest;
+#else
+#define TARGET
+#define STORE(k) *(__global V *)(a##k + at##k + i) = result;
 #define STORE_ELEMENT(k) a##k[at##k + j] = rest;
+#define STORE_ALL ARRAYS(STORE)
+#define STORE_ELEMENTS ARRAYS(STORE_ELEMENT)
+#endif
 
-__kernel void all_reduce(ulong count ARRAYS(PARAMETER)) {
+__kernel void all_reduce(ulong count ARRAYS(PARAMETER) TARGET) {
     const ulong i = (ulong)get_global_id(0) * W;
     if (i + W <= count) {
         ARRAYS(LOAD)
-        V sum;
+        V result;
         ARRAYS(TERM)
-        ARRAYS(STORE)
+        STORE_ALL
         return;
     }
     for (ulong j = i; j < count; j++) {
+        ARRAYS(LOAD_ELEMENT)
         E rest;
-        ARRAYS(ELEMENT)
-        ARRAYS(STORE_ELEMENT)
+        ARRAYS(TERM_ELEMENT)
+        STORE_ELEMENTS
     }
 }

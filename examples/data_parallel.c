@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
         }
         if (step % REPORT == 0)
             printf("step %d: loss %.9g\n", step, (double)(loss[0] + loss[1]));
-        must(cls_device_group_all_reduce_async(group, gradient));
+        must(cls_device_group_all_reduce_async(group, CLS_REDUCE_SUM, gradient));
         for (int d = 0; d < DEVICES; d++) {
             must(cls_scale_f32_async(gradient[d], gradient[d], RATE / DEVICES, streams[d].compute));
             must(cls_sub_f32_async(w[d], gradient[d], w[d], streams[d].compute));

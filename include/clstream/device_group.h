@@ -2,7 +2,8 @@
 /**
  * @file device_group.h
  * Device groups for data-parallel work: several contexts, on several devices or on parts of one,
- * each with a set of streams, and copies, scatter, gather and all-reduce between them.
+ * each with a set of streams, and copies, scatter, gather, all-reduce and reduce-scatter between
+ * them.
  *
  * Where the context of one device reaches the other's memory, because the buffer is shareable
  * (share.h) or the contexts are of one device and one cl_context, data takes the direct way: a copy
@@ -20,6 +21,7 @@
 #ifndef CLSTREAM_DEVICE_GROUP_H
 #define CLSTREAM_DEVICE_GROUP_H
 
+#include <clstream/reduce.h>
 #include <clstream/types.h>
 
 CLS_BEGIN_DECLS
@@ -116,22 +118,43 @@ CLS_API cls_status cls_device_group_gather_async(cls_device_group group, const c
                                                  size_t bytes, void *host);
 
 /**
- * Replaces every device's array by the sum of all arrays, added in the order of the devices. Each
- * element is summed once, on one of the devices, so all devices get the same bits. The arrays may
- * not overlap. Integers wrap around. Each device sends and receives about twice the size of an
- * array, whatever the number of devices.
+ * Replaces every device's array by the sum, minimum or maximum of all arrays, element by element.
+ * `op` is CLS_REDUCE_SUM, CLS_REDUCE_MIN or CLS_REDUCE_MAX: the sum is of the arrays' type, and sums
+ * of integers wrap around; a minimum or maximum is NaN where one of the elements is. All types. Each
+ * element is computed once, on one of the devices, in the order of the devices, so all devices get
+ * the same bits, whichever way the data takes. Each device sends and receives about twice the size
+ * of an array, whatever the number of devices.
  *
  * Where every device's context reaches all arrays, each device runs one kernel on its `compute`
- * stream, which the first such call for a type builds. Else the arrays are sent through pinned
- * memory, and the devices allocate memory for the others' parts. Where the work of one device
- * failed that the sums need, the compute streams of all devices inherit the failure.
- * @retval CLS_ERROR_INVALID_VALUE `arrays` is null
+ * stream, which the first such call for an operation and a type builds. Else the arrays are sent
+ * through pinned memory, and the devices allocate memory for the others' parts. Where the work of
+ * one device failed that a result needs, the compute streams of the devices that get it inherit the
+ * failure.
+ * @retval CLS_ERROR_INVALID_VALUE `arrays` is null, or another operation
  * @retval CLS_ERROR_SIZE_MISMATCH the counts differ
  * @retval CLS_ERROR_TYPE_MISMATCH the types differ
+ * @retval CLS_ERROR_OVERLAP       two of the arrays share bytes
  * @return also the statuses of cls_device_group_copy_async and cls_binary_async
  */
-CLS_API cls_status cls_device_group_all_reduce_async(cls_device_group group,
+CLS_API cls_status cls_device_group_all_reduce_async(cls_device_group group, cls_reduce_op op,
                                                      const cls_array *arrays);
+
+/**
+ * Like cls_device_group_all_reduce_async, but each device gets a part of the result, in a view of its
+ * own: the first results[0].count elements go to device 0, the next results[1].count to device 1, and
+ * so on; a count may be 0. The arrays keep their elements, unless a device's result is that part of
+ * its own array. A device sends and receives about the size of an array.
+ * @retval CLS_ERROR_INVALID_VALUE a pointer is null, or another operation
+ * @retval CLS_ERROR_SIZE_MISMATCH the arrays' counts differ, or the results' counts do not add up to
+ *                                 an array's
+ * @retval CLS_ERROR_TYPE_MISMATCH the types differ
+ * @retval CLS_ERROR_OVERLAP       two of the arrays, or of the results, share bytes, or a result shares
+ *                                 bytes with an array without being its part
+ * @return also the statuses of cls_device_group_copy_async and cls_binary_async
+ */
+CLS_API cls_status cls_device_group_reduce_scatter_async(cls_device_group group, cls_reduce_op op,
+                                                         const cls_array *arrays,
+                                                         const cls_array *results);
 
 /** Which ways a group's calls took. Start with CLS_DEVICE_GROUP_STATISTICS_INIT. */
 typedef struct cls_device_group_statistics {
@@ -139,7 +162,8 @@ typedef struct cls_device_group_statistics {
     uint64_t direct_copies; /**< copies between two devices that were one command of a driver */
     uint64_t pinned_copies; /**< those that went through pinned memory */
     uint64_t
-        direct_reductions; /**< all-reduces by kernels that read and write all devices' memory */
+        direct_reductions; /**< all-reduces and reduce-scatters by kernels that read all devices'
+                              memory */
     uint64_t pinned_reductions; /**< those that went through pinned memory */
 } cls_device_group_statistics;
 

@@ -42,7 +42,7 @@ cls_status cls_mpi_group_allreduce_async(cls_mpi_comm comm, cls_device_group gro
     if (!status)
         status = check_first(comm, streams.compute);
     if (!status)
-        status = cls_device_group_all_reduce_async(group, arrays);
+        status = cls_device_group_all_reduce_async(group, CLS_REDUCE_SUM, arrays);
     if (!status)
         status = cls_mpi_allreduce_async(comm, CLS_MPI_SUM, arrays[0], arrays[0], streams.compute);
     return status ? status : spread(group, devices, arrays);

@@ -30,10 +30,9 @@ static void close_chunk(struct chunk *chunk, unsigned n) {
 }
 
 static void close_kernels(struct member *member) {
-    for (int type = 0; type < TYPES; type++)
-        for (int wide = 0; wide < 2; wide++)
-            if (member->sums[type][wide])
-                cls_kernel_destroy(member->sums[type][wide]);
+    for (int i = 0; i < GROUP_KERNELS; i++)
+        if (member->kernels[i])
+            cls_kernel_destroy(member->kernels[i]);
 }
 
 static void close_member(struct member *member) {

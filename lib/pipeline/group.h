@@ -16,7 +16,13 @@
 #include "base/handle.h"
 #include "base/types.h"
 
-enum { MOST_CHUNKS = 64 };
+struct buffer;
+
+enum {
+    MOST_CHUNKS = 64,
+    GROUP_OPS = 3, /* sum, min, max */
+    GROUP_KERNELS = GROUP_OPS * TYPES * 2 * 2
+};
 
 struct chunk {
     void *memory;
@@ -30,10 +36,9 @@ struct member {
     cls_context context;
     cls_device_streams streams;
     cls_event event;   /* for marks that are waited for at once */
-    cls_buffer others; /* the other devices' slices, for all-reduce; NULL until needed */
+    cls_buffer others; /* the other devices' slices, for reductions; NULL until needed */
     size_t others_bytes;
-    cls_kernel sums[TYPES]
-                   [2]; /* for all-reduce, by type, and whether by vectors; NULL until needed */
+    cls_kernel kernels[GROUP_KERNELS]; /* for reductions: group_sum.c; NULL until needed */
     struct chunk chunks[MOST_CHUNKS];
     unsigned next_chunk;
 };
@@ -42,7 +47,7 @@ struct group {
     struct object object;
     unsigned n, n_chunks;
     size_t chunk_bytes;
-    /* Guards rings, `others`, `sums` and the statistics; copies are submitted under it. */
+    /* Guards rings, `others`, `kernels` and the statistics; copies are submitted under it. */
     pthread_mutex_t lock;
     cls_device_group_statistics statistics;
     struct member members[CLS_DEVICE_GROUP_MAX];
@@ -70,7 +75,9 @@ size_t group_piece(const struct group *group, size_t bytes);
 cls_status group_send(struct group *group, const cls_device_range *from, const cls_device_range *to,
                       unsigned n, size_t bytes);
 
-/* Checks a range of a device's buffer. All are checked before any copy. */
+/* Checks a range of a device's buffer, and takes a reference to that. All are checked before any copy. */
+cls_status group_take_range(const struct member *member, cls_buffer handle, size_t offset,
+                            size_t bytes, struct buffer **out);
 cls_status group_check_range(const struct member *member, cls_buffer buffer, size_t offset,
                              size_t bytes);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All-reduce where every device reaches all arrays: each adds up its slice of them by one kernel (cl/all_reduce.cl), in
- * the order of the devices, and writes the sums to all. The kernels run on the compute streams, each behind the work of
- * all of them, and later work of each behind all kernels.
+ * Reductions where every device reaches all arrays: each combines its slice of them by one kernel (cl/all_reduce.cl), in
+ * the order of the devices, and writes the result to all, or, for reduce-scatter, to its own memory. The kernels run on
+ * the compute streams, each behind the work of all of them, and later work of each behind all kernels.
  */
 #include <stdio.h>
 
@@ -21,7 +21,7 @@
 enum {
     WIDE = 16,         /* bytes that a work-item has, if the arrays are aligned for that */
     GROUP_ROUND = 256, /* the launch is a multiple of it, so that all group sizes suit */
-    MOST_ARGS = 1 + 2 * CLS_DEVICE_GROUP_MAX
+    MOST_ARGS = 3 + 2 * CLS_DEVICE_GROUP_MAX
 };
 
 /* The arguments of a device's launch. */
@@ -79,20 +79,26 @@ static bool open_all(const struct reduction *r, struct share_of_work works[]) {
 /* --- kernels --- */
 
 /* Integers are added as unsigned ones, which wrap around. */
+static const char *element_of(const struct reduction *r) {
+    const struct type_row *type = type_row(r->dtype);
+    return type->is_float || r->op != CLS_REDUCE_SUM ? type->opencl : type->bits;
+}
+
 static cls_status build(const struct reduction *r, cls_context context, bool wide,
                         cls_kernel *out) {
-    const struct type_row *type = type_row(r->dtype);
-    const char *text, *element = type->is_float ? type->opencl : type->bits;
+    const char *text, *element = element_of(r);
     const unsigned width = wide ? WIDE / (unsigned)r->size : 1;
-    char options[96], vector[4] = "";
+    char options[128], vector[4] = "";
     cls_program program;
     cls_status status = source_get("all_reduce.cl", &text);
     if (status)
         return status;
     if (wide)
         snprintf(vector, sizeof vector, "%u", width);
-    snprintf(options, sizeof options, "-DARRAYS=ARRAYS_%u -DE=%s -DV=%s%s -DW=%u%s", r->group->n,
-             element, element, vector, width, r->dtype == CLS_F64 ? " -DIS_DOUBLE" : "");
+    snprintf(options, sizeof options, "-DARRAYS=ARRAYS_%u -DOP_%s -DE=%s -DV=%s%s -DW=%u%s%s%s",
+             r->group->n, cls_reduce_op_name(r->op), element, element, vector, width,
+             type_row(r->dtype)->is_float ? " -DIS_FLOAT" : "",
+             r->dtype == CLS_F64 ? " -DIS_DOUBLE" : "", r->results ? " -DSCATTER" : "");
     status = cls_program_from_source(context, text, "all_reduce.cl", options, &program);
     if (status)
         return status;
@@ -103,20 +109,32 @@ static cls_status build(const struct reduction *r, cls_context context, bool wid
     return status;
 }
 
-static bool is_wide(const struct reduction *r) {
-    bool aligned = true;
-    for (unsigned d = 0; d < r->group->n; d++)
-        aligned = aligned && r->arrays[d].offset * r->size % WIDE == 0;
+static bool is_aligned(const cls_array *array, size_t size) {
+    return array->offset * size % WIDE == 0;
+}
+
+static bool is_wide(const struct reduction *r, unsigned owner) {
+    const cls_array result = slice_result(r, owner);
+    bool aligned = is_aligned(&result, r->size);
+    for (unsigned d = 0; d < r->group->n && aligned; d++) {
+        const cls_array slice = slice_of(r, d, owner);
+        aligned = is_aligned(&slice, r->size);
+    }
     return aligned;
+}
+
+static unsigned kernel_index(const struct reduction *r, bool wide) {
+    const unsigned op = (unsigned)r->op - CLS_REDUCE_SUM, type = type_row(r->dtype)->index;
+    return ((op * TYPES + type) * 2 + (r->results != NULL)) * 2 + wide;
 }
 
 /* Built on first use, and kept with the member. */
 static cls_status find_kernels(const struct reduction *r, struct share_of_work works[]) {
-    const bool wide = is_wide(r);
     cls_status status = CLS_SUCCESS;
     for (unsigned d = 0; d < r->group->n && !status; d++) {
         struct member *member = &r->group->members[d];
-        cls_kernel *kernel = &member->sums[type_row(r->dtype)->index][wide];
+        const bool wide = is_wide(r, d);
+        cls_kernel *kernel = &member->kernels[kernel_index(r, wide)];
         if (!*kernel && slice_count(r, d))
             status = build(r, member->context, wide, kernel);
         works[d].kernel = *kernel;
@@ -147,17 +165,23 @@ static cls_status join(const struct group *group) {
 
 static cls_status launch(const struct reduction *r, unsigned owner,
                          const struct share_of_work *work) {
-    const size_t start = slice_start(r, owner), count = slice_count(r, owner);
-    const size_t width = is_wide(r) ? WIDE / r->size : 1;
+    const cls_array result = slice_result(r, owner);
+    const size_t count = result.count, width = is_wide(r, owner) ? WIDE / r->size : 1;
     const size_t items = (count + width - 1) / width;
     const cls_launch shape = cls_launch_1d((items + GROUP_ROUND - 1) / GROUP_ROUND * GROUP_ROUND);
     cls_arg args[MOST_ARGS];
     unsigned n = 0;
     args[n++] = cls_arg_u64(count);
     for (unsigned d = 0; d < r->group->n; d++) {
-        const size_t first = r->arrays[d].offset + start;
-        args[n++] = cls_arg_updates(work->views[d], first * r->size, count * r->size);
+        const size_t first = slice_of(r, d, owner).offset;
+        cls_arg (*const access)(cls_buffer, size_t, size_t) =
+            r->results ? cls_arg_reads : cls_arg_updates;
+        args[n++] = access(work->views[d], first * r->size, count * r->size);
         args[n++] = cls_arg_u64(first);
+    }
+    if (r->results) {
+        args[n++] = cls_arg_writes(result.buffer, result.offset * r->size, count * r->size);
+        args[n++] = cls_arg_u64(result.offset);
     }
     return cls_kernel_launch_async(work->kernel, &shape, args, n,
                                    r->group->members[owner].streams.compute);

@@ -175,7 +175,7 @@ static void all_reduce_sums_on_every_device(void **state) {
         for (int d = 0; d < DEVICES; d++)
             fill(in[d], d * 7000 + round);
         OK(cls_device_group_scatter_async(pair.group, in, BYTES, pair.buffers));
-        OK(cls_device_group_all_reduce_async(pair.group, arrays));
+        OK(cls_device_group_all_reduce_async(pair.group, CLS_REDUCE_SUM, arrays));
         OK(cls_device_group_gather_async(pair.group, pair.buffers, BYTES, out));
         OK(cls_device_group_synchronize(pair.group));
         for (int d = 0; d < DEVICES; d++)
@@ -234,7 +234,7 @@ static void all_reduce_gives_the_same_bits(void **state) {
             in[d][i] = 1e8f * (float)(d == 1 ? -1 : 1) / (float)(i + 1) + 0.1f * (float)d;
     }
     OK(cls_device_group_scatter_async(group, in, sizeof in[0], buffers));
-    OK(cls_device_group_all_reduce_async(group, arrays));
+    OK(cls_device_group_all_reduce_async(group, CLS_REDUCE_SUM, arrays));
     OK(cls_device_group_gather_async(group, buffers, sizeof out[0], out));
     OK(cls_device_group_synchronize(group));
     for (int d = 0; d < THREE; d++)
@@ -373,9 +373,11 @@ static void bad_arguments(void **state) {
     bad = there, bad.device = 0;
     EXPECT(CLS_ERROR_WRONG_CONTEXT, cls_device_group_copy_async(pair.group, bad, here, 4));
     arrays[1].count--;
-    EXPECT(CLS_ERROR_SIZE_MISMATCH, cls_device_group_all_reduce_async(pair.group, arrays));
+    EXPECT(CLS_ERROR_SIZE_MISMATCH,
+           cls_device_group_all_reduce_async(pair.group, CLS_REDUCE_SUM, arrays));
     arrays[1] = array_of(1), arrays[1].dtype = CLS_U32;
-    EXPECT(CLS_ERROR_TYPE_MISMATCH, cls_device_group_all_reduce_async(pair.group, arrays));
+    EXPECT(CLS_ERROR_TYPE_MISMATCH,
+           cls_device_group_all_reduce_async(pair.group, CLS_REDUCE_SUM, arrays));
     OK(cls_device_group_synchronize(pair.group));
 }
 

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Device groups whose members reach each other's memory, beside those that do not: the same results, by another way. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <clstream/device_group.h>
+#include <clstream/mempool.h>
 #include <clstream/share.h>
 #include <clstream/unary.h>
 
+#include "../support/effort.h"
 #include "../support/rig.h"
 
-enum { MOST = 5, WORDS = 3001, BYTES = WORDS * 8 }; /* of the largest type */
+enum { MOST = 8, WORDS = 3001, BYTES = WORDS * 8 }; /* of the largest type */
 
-static const unsigned sizes[] = {2, 3, MOST};
+static const unsigned sizes[] = {2, 3, 4, 5, MOST};
 
 static struct team {
     unsigned n;
@@ -200,67 +203,115 @@ static void test_overlapping_ranges_of_one_memory_are_refused(void **state) {
     close_team();
 }
 
-/* --- sums --- */
+/* --- reductions --- */
+
+static const cls_reduce_op ops[] = {CLS_REDUCE_SUM, CLS_REDUCE_MIN, CLS_REDUCE_MAX};
 
 struct values {
+    cls_reduce_op op;
     cls_dtype dtype;
     size_t first, count; /* elements */
 };
 
-static void add(cls_dtype dtype, void *to, const void *from, size_t i) {
-    switch (dtype) {
-    case CLS_F32:
-        ((float *)to)[i] += ((const float *)from)[i];
-        break;
-    case CLS_F64:
-        ((double *)to)[i] += ((const double *)from)[i];
-        break;
-    case CLS_I32:
-    case CLS_U32:
-        ((uint32_t *)to)[i] += ((const uint32_t *)from)[i];
-        break;
-    case CLS_I64:
-        ((uint64_t *)to)[i] += ((const uint64_t *)from)[i];
-        break;
-    case CLS_U8:
-        ((uint8_t *)to)[i] = (uint8_t)(((uint8_t *)to)[i] + ((const uint8_t *)from)[i]);
-        break;
+/* The results of one type, in order: the sum wraps around; NaN wins, and the later of equal elements. */
+#define COMBINE(name, type, wide)                                                            \
+    static void name(cls_reduce_op op, void *to, const void *from, size_t i) {               \
+        type *x = (type *)to + i;                                                            \
+        const type y = ((const type *)from)[i];                                              \
+        const bool beats = op == CLS_REDUCE_MIN ? *x < y : *x > y;                           \
+        *x = op == CLS_REDUCE_SUM ? (type)((wide)*x + (wide)y) : beats || *x != *x ? *x : y; \
     }
+COMBINE(combine_f32, float, float)
+COMBINE(combine_f64, double, double)
+COMBINE(combine_i32, int32_t, uint32_t)
+COMBINE(combine_i64, int64_t, uint64_t)
+COMBINE(combine_u8, uint8_t, unsigned)
+COMBINE(combine_u32, uint32_t, uint32_t)
+
+static void combine(cls_reduce_op op, cls_dtype dtype, void *to, const void *from, size_t i) {
+    static void (*const kinds[])(cls_reduce_op, void *, const void *, size_t) = {
+        [CLS_F32] = combine_f32, [CLS_F64] = combine_f64, [CLS_I32] = combine_i32,
+        [CLS_I64] = combine_i64, [CLS_U8] = combine_u8,   [CLS_U32] = combine_u32};
+    kinds[dtype](op, to, from, i);
 }
 
-/* Sums whose last bits tell the order in which they were added. */
-static void fill_in_floats(cls_dtype dtype) {
+/* Sums whose last bits tell the order in which they were added; of minima and maxima also NaN, zeros of both signs and
+ * equal elements. */
+static void fill_in_floats(const struct values *v) {
+    static const double odd[] = {NAN, -0.0, 0.0, INFINITY, -INFINITY, 3};
     for (unsigned d = 0; d < MOST; d++)
         for (unsigned i = 0; i < WORDS; i++) {
-            const double value = (d % 2 ? -1e8 : 1e8) / (i + 1) + 0.1 * d;
-            if (dtype == CLS_F32)
+            double value = (d % 2 ? -1e8 : 1e8) / (i + 1) + 0.1 * d;
+            if (v->op != CLS_REDUCE_SUM && (i + d) % 5 == 0)
+                value = odd[(i / 5 + 2 * d) % 6];
+            if (v->dtype == CLS_F32)
                 ((float *)(void *)in[d])[i] = (float)value;
             else
                 ((double *)(void *)in[d])[i] = value;
         }
 }
 
-static void sum_in_order(const struct values *v) {
+/* The reduction of all arrays, at the place of the first. */
+static void combine_in_order(const struct values *v) {
     for (size_t i = v->first; i < v->first + v->count; i++)
         for (unsigned d = 1; d < team.n; d++)
-            add(v->dtype, in[0], in[d], i);
-    const size_t size = cls_dtype_size(v->dtype);
-    for (unsigned d = 1; d < team.n; d++)
-        memcpy(in[d] + v->first * size, in[0] + v->first * size, v->count * size);
+            combine(v->op, v->dtype, in[0], in[d], i);
 }
 
-static void reduce(const struct values *v) {
-    cls_array arrays[MOST];
+static void prepare(const struct values *v, cls_array *arrays) {
     fill_in(v->count > 1);
     if (v->dtype == CLS_F32 || v->dtype == CLS_F64)
-        fill_in_floats(v->dtype);
+        fill_in_floats(v);
     for (unsigned d = 0; d < team.n; d++)
         arrays[d] = cls_array_at(team.buffers[d], v->dtype, v->first, v->count);
     scatter();
-    OK(cls_device_group_all_reduce_async(team.group, arrays));
+}
+
+static void reduce(const struct values *v) {
+    const size_t size = cls_dtype_size(v->dtype);
+    cls_array arrays[MOST];
+    prepare(v, arrays);
+    OK(cls_device_group_all_reduce_async(team.group, v->op, arrays));
     gather();
-    sum_in_order(v);
+    combine_in_order(v);
+    for (unsigned d = 1; d < team.n; d++)
+        memcpy(in[d] + v->first * size, in[0] + v->first * size, v->count * size);
     assert_memory_equal(out, in, team.n * (size_t)BYTES);
+}
+
+/* Into memory of their own, or, `in_place`, each device's part of its array. The parts are of different sizes, some of
+ * none. */
+static void reduce_and_scatter(const struct values *v, bool in_place) {
+    static unsigned char part[BYTES], before[MOST][BYTES];
+    const size_t size = cls_dtype_size(v->dtype);
+    size_t start = 0;
+    cls_array arrays[MOST], results[MOST];
+    cls_buffer own[MOST];
+    prepare(v, arrays);
+    memcpy(before, in, sizeof in);
+    for (unsigned d = 0; d < team.n; d++) {
+        const size_t left = v->count - start, share = left * (d % 3) / 3;
+        const size_t count = d + 1 == team.n ? left : share;
+        OK(cls_buffer_create(team.contexts[d], BYTES, &own[d]));
+        results[d] = in_place ? cls_array_at(team.buffers[d], v->dtype, v->first + start, count)
+                              : cls_array_at(own[d], v->dtype, d, count);
+        start += count;
+    }
+    OK(cls_device_group_reduce_scatter_async(team.group, v->op, arrays, results));
+    gather();
+    combine_in_order(v);
+    start = v->first * size;
+    for (unsigned d = 0; d < team.n; d++) {
+        const size_t bytes = results[d].count * size;
+        if (bytes)
+            OK(cls_copy_d2h(part, results[d].buffer, results[d].offset * size, bytes, NULL));
+        assert_memory_equal(part, in[0] + start, bytes);
+        if (in_place)
+            memcpy(before[d] + start, in[0] + start, bytes);
+        start += bytes;
+        OK(cls_buffer_destroy(own[d]));
+    }
+    assert_memory_equal(out, before, team.n * (size_t)BYTES);
 }
 
 static bool has_f64(void) {
@@ -271,41 +322,167 @@ static bool has_f64(void) {
     return info.has_fp64 != 0;
 }
 
-/* All types; few and odd numbers of elements, from places that are aligned for vectors and others. */
-static void reduce_all_kinds(void) {
+/* All types and operations, a part of them with each number of devices, because each is a kernel of its own; few and odd
+ * numbers of elements, from places that are aligned for vectors and others. */
+static void for_all_kinds(unsigned stride, void (*body)(const struct values *v)) {
     static const cls_dtype types[] = {CLS_F32, CLS_F64, CLS_I32, CLS_I64, CLS_U8, CLS_U32};
-    static const size_t cuts[][2] = {{0, 0}, {1, 1}, {16, 63}, {0, 1001}, {3, WORDS - 64}};
-    uint64_t done = 0;
-    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
-        for (size_t c = 0; c < sizeof cuts / sizeof cuts[0]; c++) {
-            const struct values v = {types[t], cuts[c][0], cuts[c][1]};
-            if (types[t] == CLS_F64 && !has_f64())
-                continue;
-            reduce(&v);
-            done += v.count > 0;
-        }
+    static const size_t cuts[][2] = {{0, 0}, {1, 1}, {0, 3}, {16, 63}, {0, 1001}, {3, WORDS - 64}};
+    for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++)
+        for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
+            for (size_t c = 0; c < sizeof cuts / sizeof cuts[0]; c++) {
+                const struct values v = {ops[o], types[t], cuts[c][0], cuts[c][1]};
+                if ((effort_is_long() || (o + t + team.n) % stride == 0) &&
+                    (types[t] != CLS_F64 || has_f64()))
+                    body(&v);
+            }
+}
+
+static uint64_t done;
+
+static void expect_reductions(void) {
     const cls_device_group_statistics got = statistics();
     assert_int_equal(got.direct_reductions, team.shared ? done : 0);
     assert_int_equal(got.pinned_reductions, team.shared ? 0 : done);
 }
 
-static void test_sums_are_the_same_either_way(void **state) {
+static void reduce_one(const struct values *v) {
+    reduce(v);
+    done += v->count > 0;
+}
+
+static void reduce_all_kinds(void) {
+    done = 0;
+    for_all_kinds(6, reduce_one);
+    expect_reductions();
+}
+
+static void test_reductions_are_the_same_either_way(void **state) {
     (void)state;
     on_every_team(reduce_all_kinds);
+}
+
+static void scatter_one(const struct values *v) {
+    reduce_and_scatter(v, v->count % 2);
+    done += v->count > 0;
+}
+
+static void scatter_all_kinds(void) {
+    const struct values v = {CLS_REDUCE_SUM, CLS_F32, 3, WORDS - 64};
+    done = 0;
+    for_all_kinds(9, scatter_one);
+    for (unsigned i = 0; i < 2; i++, done++)
+        reduce_and_scatter(&v, i);
+    expect_reductions();
+}
+
+static void test_scattered_reductions_are_the_same_either_way(void **state) {
+    (void)state;
+    on_every_team(scatter_all_kinds);
+}
+
+/* Nothing to combine: the result is the array. */
+static void test_a_group_of_one(void **state) {
+    (void)state;
+    const struct values v = {CLS_REDUCE_MAX, CLS_I32, 5, 100};
+    open_team(1, false);
+    reduce(&v);
+    reduce_and_scatter(&v, false);
+    reduce_and_scatter(&v, true);
+    close_team();
+}
+
+static void test_refused_reductions(void **state) {
+    (void)state;
+    cls_array arrays[2], results[2];
+    open_team(2, false);
+    fill_in(0);
+    scatter();
+    for (unsigned d = 0; d < 2; d++) {
+        arrays[d] = cls_array_of(team.buffers[d], CLS_I32, 64);
+        results[d] = cls_array_at(team.buffers[d], CLS_I32, 100, 32);
+    }
+    EXPECT(CLS_ERROR_INVALID_VALUE,
+           cls_device_group_all_reduce_async(team.group, CLS_REDUCE_MEAN, arrays));
+    EXPECT(CLS_ERROR_INVALID_VALUE,
+           cls_device_group_reduce_scatter_async(team.group, (cls_reduce_op)0, arrays, results));
+    EXPECT(CLS_ERROR_INVALID_VALUE,
+           cls_device_group_reduce_scatter_async(team.group, CLS_REDUCE_MIN, arrays, NULL));
+    results[1].count = 31;
+    EXPECT(CLS_ERROR_SIZE_MISMATCH,
+           cls_device_group_reduce_scatter_async(team.group, CLS_REDUCE_MIN, arrays, results));
+    results[0].count = SIZE_MAX - 10;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE,
+           cls_device_group_reduce_scatter_async(team.group, CLS_REDUCE_MIN, arrays, results));
+    results[0].count = results[1].count = 32;
+    results[1].dtype = CLS_F32;
+    EXPECT(CLS_ERROR_TYPE_MISMATCH,
+           cls_device_group_reduce_scatter_async(team.group, CLS_REDUCE_MIN, arrays, results));
+    results[1].dtype = CLS_I32;
+    results[1].offset = 40; /* its part is elements 32 to 63 */
+    EXPECT(CLS_ERROR_OVERLAP,
+           cls_device_group_reduce_scatter_async(team.group, CLS_REDUCE_MIN, arrays, results));
+    results[1].offset = WORDS * 2 - 31;
+    EXPECT(CLS_ERROR_OUT_OF_RANGE,
+           cls_device_group_reduce_scatter_async(team.group, CLS_REDUCE_MIN, arrays, results));
+    gather();
+    assert_memory_equal(out, in, 2 * (size_t)BYTES);
+    close_team();
+}
+
+/* Two handles of one memory, which are not two arrays. */
+static void test_arrays_that_overlap_are_refused(void **state) {
+    (void)state;
+    cls_buffer view;
+    if (!can_share())
+        SKIP_BECAUSE("this device's memory cannot be shared");
+    open_team(2, true);
+    OK(cls_buffer_open(team.contexts[1], team.buffers[0], &view));
+    cls_array arrays[2] = {cls_array_of(team.buffers[0], CLS_I32, 64),
+                           cls_array_at(view, CLS_I32, 63, 64)};
+    EXPECT(CLS_ERROR_OVERLAP,
+           cls_device_group_all_reduce_async(team.group, CLS_REDUCE_SUM, arrays));
+    arrays[1].offset = 64;
+    OK(cls_device_group_all_reduce_async(team.group, CLS_REDUCE_SUM, arrays));
+    OK(cls_device_group_synchronize(team.group));
+    OK(cls_buffer_destroy(view));
+    close_team();
+}
+
+/* Arrays of a shareable pool are parts of a block. */
+static void test_arrays_of_pools_take_the_direct_way(void **state) {
+    (void)state;
+    const cls_mempool_config config = {.size = sizeof config, .shareable = 1};
+    const struct values v = {CLS_REDUCE_SUM, CLS_F32, 1, 999};
+    cls_mempool pools[3];
+    if (!can_share())
+        SKIP_BECAUSE("this device's memory cannot be shared");
+    open_team(3, true);
+    for (unsigned d = 0; d < 3; d++) {
+        OK(cls_buffer_destroy(team.buffers[d]));
+        OK(cls_mempool_create(team.contexts[d], &config, &pools[d]));
+        OK(cls_mempool_malloc_async(pools[d], team.streams[d].compute, BYTES, &team.buffers[d]));
+    }
+    reduce(&v);
+    reduce_and_scatter(&v, true);
+    assert_int_equal(statistics().direct_reductions, 2);
+    for (unsigned d = 0; d < 3; d++)
+        OK(cls_mempool_destroy(pools[d]));
+    close_team();
 }
 
 /* One array that the others cannot reach sends all through pinned memory. */
 static void test_a_plain_array_among_shareable_ones(void **state) {
     (void)state;
-    const struct values v = {CLS_F32, 1, 999};
+    const struct values v = {CLS_REDUCE_SUM, CLS_F32, 1, 999};
     if (!can_share())
         SKIP_BECAUSE("this device's memory cannot be shared");
     open_team(3, true);
     OK(cls_buffer_destroy(team.buffers[1]));
     team.buffers[1] = make(team.contexts[1], false);
     reduce(&v);
+    reduce_and_scatter(&v, true);
     assert_int_equal(statistics().direct_reductions, 0);
-    assert_int_equal(statistics().pinned_reductions, 1);
+    assert_int_equal(statistics().pinned_reductions, 2);
     close_team();
 }
 
@@ -319,17 +496,23 @@ static void reset_all(void) {
     }
 }
 
-/* The sums need what the member failed to make, so all members inherit its failure. */
-static void fail_one(void) {
-    const struct values v = {CLS_I32, 0, WORDS};
-    cls_array arrays[MOST];
+/* The results need what the member failed to make, so all members inherit its failure. */
+static void fail_in(bool scattered) {
+    const struct values v = {CLS_REDUCE_SUM, CLS_I32, 0, WORDS};
+    cls_array arrays[MOST], results[MOST];
     struct gate gate;
     gate_init(&gate);
-    for (unsigned d = 0; d < team.n; d++)
+    for (unsigned d = 0; d < team.n; d++) {
+        const size_t count = d + 1 < team.n ? 100 : WORDS - 100 * d;
         arrays[d] = cls_array_at(team.buffers[d], v.dtype, v.first, v.count);
+        results[d] = cls_array_at(team.buffers[d], v.dtype, 100 * (size_t)d, count);
+    }
     OK(cls_stream_launch_host_async(team.streams[1].compute, gate_hold, &gate));
     OK(rig_fail(team.streams[1].compute, "a member's work", CL_OUT_OF_RESOURCES));
-    OK(cls_device_group_all_reduce_async(team.group, arrays));
+    if (scattered)
+        OK(cls_device_group_reduce_scatter_async(team.group, v.op, arrays, results));
+    else
+        OK(cls_device_group_all_reduce_async(team.group, v.op, arrays));
     gate_open(&gate);
     for (unsigned d = 0; d < team.n; d++) {
         EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(team.streams[d].compute));
@@ -339,6 +522,11 @@ static void fail_one(void) {
     reset_all();
     reduce(&v);
     gate_destroy(&gate);
+}
+
+static void fail_one(void) {
+    fail_in(false);
+    fail_in(true);
 }
 
 static void test_a_member_that_fails(void **state) {
@@ -358,7 +546,7 @@ static void destroy_early(void) {
         arrays[d] = cls_array_of(team.buffers[d], CLS_U32, WORDS);
     OK(cls_device_group_copy_async(team.group, range(1, team.buffers[1], 0),
                                    range(0, team.buffers[0], 0), BYTES));
-    OK(cls_device_group_all_reduce_async(team.group, arrays));
+    OK(cls_device_group_all_reduce_async(team.group, CLS_REDUCE_SUM, arrays));
     for (unsigned d = 0; d < team.n; d++) {
         OK(cls_buffer_destroy(team.buffers[d]));
         team.buffers[d] = make(team.contexts[d], team.shared);
@@ -379,7 +567,12 @@ int main(void) {
         cmocka_unit_test(test_one_shareable_end_is_enough),
         cmocka_unit_test(test_both_ends_wait),
         cmocka_unit_test(test_overlapping_ranges_of_one_memory_are_refused),
-        cmocka_unit_test(test_sums_are_the_same_either_way),
+        cmocka_unit_test(test_reductions_are_the_same_either_way),
+        cmocka_unit_test(test_scattered_reductions_are_the_same_either_way),
+        cmocka_unit_test(test_a_group_of_one),
+        cmocka_unit_test(test_refused_reductions),
+        cmocka_unit_test(test_arrays_that_overlap_are_refused),
+        cmocka_unit_test(test_arrays_of_pools_take_the_direct_way),
         cmocka_unit_test(test_a_plain_array_among_shareable_ones),
         cmocka_unit_test(test_a_member_that_fails),
         cmocka_unit_test(test_buffers_destroyed_in_flight),

@@ -77,7 +77,7 @@ static cls_status copy(void) {
 static cls_status reduce(void) {
     const cls_array arrays[DEVICES] = {cls_array_of(pair.buffers[0], CLS_U8, BYTES),
                                        cls_array_of(pair.buffers[1], CLS_U8, BYTES)};
-    return cls_device_group_all_reduce_async(pair.group, arrays);
+    return cls_device_group_all_reduce_async(pair.group, CLS_REDUCE_SUM, arrays);
 }
 
 /* With the downloads held back what the compute streams are given after the failure would overtake them. */

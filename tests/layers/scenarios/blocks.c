@@ -265,12 +265,15 @@ static bool share_work(struct run *run, cls_device_group group, const struct wor
                        const cls_buffer buffers[DEVICES]) {
     const cls_array arrays[DEVICES] = {cls_array_of(buffers[0], CLS_U32, WORDS),
                                        cls_array_of(buffers[1], CLS_U32, WORDS)};
+    const cls_array parts[DEVICES] = {cls_array_of(buffers[0], CLS_U32, WORDS / 2),
+                                      cls_array_at(buffers[1], CLS_U32, WORDS / 2, WORDS / 2)};
     cls_device_streams last;
     return ok(run, cls_device_group_get_streams(group, 1, &last)) &&
            ok(run, cls_device_group_scatter_async(group, shares, BYTES, buffers)) &&
            ok(run, cls_device_group_copy_async(group, (cls_device_range){1, worlds[1].b, 0},
                                                (cls_device_range){0, buffers[0], 0}, BYTES)) &&
-           ok(run, cls_device_group_all_reduce_async(group, arrays)) &&
+           ok(run, cls_device_group_all_reduce_async(group, CLS_REDUCE_SUM, arrays)) &&
+           ok(run, cls_device_group_reduce_scatter_async(group, CLS_REDUCE_MAX, arrays, parts)) &&
            ok(run, cls_device_group_gather_async(group, buffers, BYTES, sums)) &&
            ok(run, cls_copy_d2h_async(copied, worlds[1].b, 0, BYTES, last.compute));
 }
