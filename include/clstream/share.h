@@ -9,7 +9,9 @@
  * copies, rectangles, fills, operations, batches and cls_buffer_get_cl take either handle. Whether
  * two contexts can share memory depends on their devices and drivers: the library tries it, by
  * values, at the first question about a pair of devices, which takes about 20 ms. Devices that
- * compute in the host's memory share its pages (CLS_SHARE_HOST_MEMORY).
+ * compute in the host's memory share its pages (CLS_SHARE_HOST_MEMORY). NVIDIA's devices reach each
+ * other's memory where they have a link, NVLink or PCI Express (CLS_SHARE_DIRECT_LINK); libcuda.so.1,
+ * which comes with their driver, makes such memory, and is loaded at the first question.
  *
  * **Order.** The handles are one memory. Streams of different contexts are ordered by events and
  * timelines, as for any other work; the race checker (check.h) knows the handles to be one memory. A
@@ -30,8 +32,8 @@
  * descriptors: one that dies leaves the others' memory valid. No event or checker reaches into another
  * process. Wait for the commands that write the memory before you tell another process to read it.
  *
- * Shareable memory is whole pages, all present from the start, and takes a file descriptor for each
- * buffer.
+ * Shareable memory is whole pages, all present from the start, or whole units of a device's memory (2
+ * MiB for NVIDIA's), and takes a file descriptor for each buffer.
  *
  * Statuses common to all calls: CLS_ERROR_INVALID_HANDLE, CLS_ERROR_CONTEXT_DESTROYED,
  * CLS_ERROR_INVALID_VALUE for null out-parameters and wrong size fields, CLS_ERROR_OUT_OF_MEMORY
@@ -104,8 +106,10 @@ CLS_API cls_status cls_buffer_export(cls_buffer buffer, int *fd);
  * Opens the memory of a buffer that was exported, of `bytes` bytes: the size of that buffer. The caller
  * destroys the buffer, and keeps the descriptor, which may be closed at once. Where the process has
  * the memory already, its own or imported, this is one handle more for it, as of cls_buffer_open.
- * @retval CLS_ERROR_INVALID_VALUE `out` is null, `bytes` is 0, or `fd` is not of cls_buffer_export
- * @retval CLS_ERROR_SIZE_MISMATCH the exported buffer has another size
+ * @retval CLS_ERROR_INVALID_VALUE `out` is null, `bytes` is 0, or `fd` is not of cls_buffer_export for
+ *                                 memory of the kind that the context's device shares
+ * @retval CLS_ERROR_SIZE_MISMATCH the exported buffer has another size; of a device's memory only a
+ *                                 size that its units do not have is noticed
  * @retval CLS_ERROR_UNSUPPORTED   the context's device cannot use this memory; the detail has the
  *                                 reason
  */

@@ -194,6 +194,13 @@ static cls_status ask_extension(cl_device_id id, const char *name, bool *has) {
     return CLS_SUCCESS;
 }
 
+/* Drivers that do not know the query (cl_khr_device_uuid) refuse it. */
+static bool ask_uuid(cl_device_id id, unsigned char out[16]) {
+    size_t used = 0;
+    const cl_int code = clGetDeviceInfo(id, CL_DEVICE_UUID_KHR, 16, out, &used);
+    return code == CL_SUCCESS && used == 16;
+}
+
 /* The lines of /proc/cpuinfo that tell one instruction set from another: a binary made for this CPU
  * must not be loaded on another one that shares the home directory. */
 static void append_instruction_set(struct text *text) {
@@ -271,6 +278,8 @@ cls_status device_query(cl_platform_id platform, cl_device_id id, struct device 
     ask_max_local(id, device->max_local);
     device->quirks = quirk_bits(device);
     cls_status status = ask_extension(id, "cl_khr_priority_hints", &device->priority_hints);
+    if (!status && device->cl_version >= 300 && ask_uuid(id, device->uuid))
+        status = ask_extension(id, "cl_khr_external_memory_opaque_fd", &device->imports_fds);
     if (!status)
         status = name_identity(device);
     if (status) {

@@ -252,13 +252,13 @@ static bool is_final(cls_status status) {
 }
 
 /* Fills in the first of the exporters whose memory both sides use; the status is that of the last one tried. */
-static cls_status try_exporters(struct trial *trial, const struct exporter *first, size_t n,
+static cls_status try_exporters(struct trial *trial, const struct exporter *const *first, size_t n,
                                 struct share_link *link) {
     cls_status status = CLS_SUCCESS;
     for (size_t i = 0; i < n; i++) {
-        status = try_exporter(trial, &first[i], link);
+        status = try_exporter(trial, first[i], link);
         if (!status)
-            link->exporter = &first[i];
+            link->exporter = first[i];
         if (!status || !is_final(status))
             break;
     }
@@ -271,7 +271,7 @@ static cls_status not_started(const struct device *device) {
 }
 
 static cls_status probe(struct share_link *link, struct device *owner, struct device *other,
-                        const struct exporter *first, size_t n) {
+                        const struct exporter *const *first, size_t n) {
     struct trial trial = {.bytes = 0};
     if (!open_side(&trial.side[0], owner))
         return not_started(owner);
@@ -306,7 +306,7 @@ static cls_status fill_in(struct share_link *link, struct device *owner, struct 
     if (!at_exit_hold())
         return driver_gone();
     error_save(&held);
-    cls_status status = own ? probe(link, owner, other, own->exporter, 1)
+    cls_status status = own ? probe(link, owner, other, &own->exporter, 1)
                             : probe(link, owner, other, exporters, EXPORTERS);
     if (status && is_final(status)) {
         snprintf(link->reason, sizeof link->reason, "%s", cls_last_error_detail());

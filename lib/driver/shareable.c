@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* memfd_create, F_ADD_SEALS */
 #include "driver/shareable.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "base/error.h"
+#include "driver/exporter.h"
 #include "driver/serial.h"
 #include "driver/status.h"
 
@@ -26,109 +20,9 @@ cls_status shareable_check_size(uint64_t has, size_t bytes) {
                      (unsigned long long)has, bytes);
 }
 
-/* --- pages of the host, for devices whose buffers can lie in them --- */
+const struct exporter *const exporters[EXPORTERS] = {&exporter_cuda, &exporter_pages};
 
-static cls_status refused(const char *call, int code) {
-    const bool full = code == EMFILE || code == ENFILE;
-    const bool empty = code == ENOMEM || code == ENOSPC || code == EAGAIN;
-    return error_set(full    ? CLS_ERROR_LIMIT
-                     : empty ? CLS_ERROR_OUT_OF_DEVICE_MEMORY
-                             : CLS_ERROR_UNSUPPORTED,
-                     "shareable memory: %s: %s", call, strerror(code));
-}
-
-static cls_status duplicate(int fd, int *out) {
-    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0)
-        return refused("a file descriptor more", errno);
-    *out = copy;
-    return CLS_SUCCESS;
-}
-
-static cls_status map_pages(struct shareable *shareable) {
-    void *pages =
-        mmap(NULL, shareable->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shareable->fd, 0);
-    if (pages == MAP_FAILED)
-        return refused("mmap", errno);
-    shareable->pages = pages;
-    return CLS_SUCCESS;
-}
-
-#ifdef F_ADD_SEALS
-/* All pages are there from the start: one that the system has no memory for later would end the process (SIGBUS). Nor
- * can a process that has the descriptor take some away. */
-static cls_status fill_file(int fd, size_t bytes) {
-    int code;
-    while ((code = posix_fallocate(fd, 0, (off_t)bytes)) == EINTR)
-        ;
-    if (code)
-        return refused("posix_fallocate", code);
-    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-        return refused("F_ADD_SEALS", errno);
-    return CLS_SUCCESS;
-}
-
-static cls_status make_pages(struct shareable *shareable, const struct device *device) {
-    (void)device;
-    shareable->fd = memfd_create("clstream", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (shareable->fd < 0)
-        return refused("memfd_create", errno);
-    cls_status status = fill_file(shareable->fd, shareable->bytes);
-    if (!status)
-        status = map_pages(shareable);
-    if (status)
-        close(shareable->fd);
-    return status;
-}
-
-/* Only a file whose size is sealed is safe to map. */
-static cls_status open_pages(struct shareable *shareable, int fd) {
-    struct stat facts;
-    const int seals = fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &facts))
-        return error_set(CLS_ERROR_INVALID_VALUE, "%d is no descriptor of cls_buffer_export", fd);
-    cls_status status = shareable_check_size((uint64_t)facts.st_size, shareable->bytes);
-    if (!status)
-        status = duplicate(fd, &shareable->fd);
-    if (status)
-        return status;
-    status = map_pages(shareable);
-    if (status)
-        close(shareable->fd);
-    return status;
-}
-#else
-static cls_status make_pages(struct shareable *shareable, const struct device *device) {
-    (void)shareable;
-    (void)device;
-    return refused("memfd_create", ENOSYS);
-}
-
-static cls_status open_pages(struct shareable *shareable, int fd) {
-    (void)shareable;
-    (void)fd;
-    return refused("memfd_create", ENOSYS);
-}
-#endif
-
-static cl_mem import_pages(const struct shareable *shareable, cl_context context, cl_int *code) {
-    return clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, shareable->bytes,
-                          shareable->pages, code);
-}
-
-static bool are_pages(const struct shareable *shareable, int fd) {
-    struct stat own, others;
-    return !fstat(shareable->fd, &own) && !fstat(fd, &others) && own.st_dev == others.st_dev &&
-           own.st_ino == others.st_ino;
-}
-
-static void unmake_pages(struct shareable *shareable) {
-    munmap(shareable->pages, shareable->bytes);
-    close(shareable->fd);
-}
-
-const struct exporter exporters[EXPORTERS] = {
-    {CLS_SHARE_HOST_MEMORY, make_pages, open_pages, are_pages, import_pages, unmake_pages}};
+cls_share_kind shareable_kind(const struct exporter *exporter) { return exporter->kind; }
 
 /* --- memory of any exporter --- */
 
@@ -156,10 +50,20 @@ cls_status shareable_make(const struct exporter *exporter, const struct device *
     return status ? status : keep(shareable, exporter->make(shareable, device), out);
 }
 
-cls_status shareable_open(int fd, size_t bytes, struct shareable **out) {
+cls_status shareable_open(const struct exporter *exporter, int fd, size_t bytes,
+                          struct shareable **out) {
     struct shareable *shareable;
-    cls_status status = allocate(&exporters[0], bytes, &shareable);
-    return status ? status : keep(shareable, exporters[0].open(shareable, fd), out);
+    cls_status status = allocate(exporter, bytes, &shareable);
+    if (status)
+        return status;
+    status = exporter->open(shareable, fd);
+    if (!status && (status = shareable_check_size(shareable->bytes, bytes)))
+        exporter->unmake(shareable);
+    return keep(shareable, status, out);
+}
+
+bool shareable_is(const struct shareable *shareable, int fd) {
+    return shareable->exporter->is(shareable, fd);
 }
 
 /* The last holder may be a thread of the driver's, where no lock may be taken. */
@@ -171,7 +75,7 @@ void shareable_drop(struct shareable *shareable) {
 }
 
 cls_status shareable_export(const struct shareable *shareable, int *fd) {
-    return duplicate(shareable->fd, fd);
+    return exporter_duplicate(shareable->fd, fd);
 }
 
 /* --- buffers of it --- */
@@ -218,17 +122,16 @@ static void CL_CALLBACK on_end(cl_mem memory, void *shareable) {
 
 static cls_status create(struct shareable *shareable, const struct device *device,
                          cl_context context, cl_mem *out) {
-    cl_int code;
+    cl_mem memory;
     if (!driver_begin(device))
         return driver_gone();
-    cl_mem memory = shareable->exporter->import(shareable, context, &code);
+    cls_status status = shareable->exporter->import(shareable, device, context, &memory);
     driver_end(device);
-    cls_status status = driver_status(code, "the driver's import of shareable memory");
     if (status)
         return status;
     atomic_fetch_add(&shareable->holders, 1);
     driver_enter(device);
-    code = clSetMemObjectDestructorCallback(memory, on_end, shareable);
+    const cl_int code = clSetMemObjectDestructorCallback(memory, on_end, shareable);
     driver_leave(device);
     status = driver_status(code, "clSetMemObjectDestructorCallback");
     if (status) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory that several cl_contexts use as buffers of their own ("shareable"), and that another process opens by a file
- * descriptor. Each way of making it is a row of the table of exporters. Which contexts reach each other's memory is found
+ * descriptor. Each way of making it is an exporter. Which contexts reach each other's memory is found
  * by a probe of their devices (driver/share_link.h), never by a name.
  *
  * The memory lives until its last holder is gone: whoever made it, and each of its cl_mems, until the driver is done
@@ -24,38 +24,24 @@ struct shareable {
     void *pages; /* in this process; NULL: the memory is a device's */
 };
 
-/*
- * One way of making memory. A device uses the first row whose memory it can import (share_link). To come: memory of
- * cuMemCreate, for devices that libcuda knows by their UUID, and what a driver exports itself by
- * cl_khr_external_memory_opaque_fd or dma_buf.
- */
-struct exporter {
-    cls_share_kind kind; /* how others reach the memory */
-    /* Sets `fd` and `pages` for `bytes` bytes: of new memory on the device; or of what `fd` names, which stays the
-     * caller's. */
-    cls_status (*make)(struct shareable *shareable, const struct device *device);
-    cls_status (*open)(struct shareable *shareable, int fd);
-    bool (*is)(const struct shareable *shareable, int fd); /* `fd` names this memory */
-    cl_mem (*import)(const struct shareable *shareable, cl_context context, cl_int *code);
-    void (*unmake)(struct shareable *shareable);
-};
+/* In the order in which they are tried (driver/exporter.h). A device uses the first one whose memory it can import. */
+enum { EXPORTERS = 2 };
+extern const struct exporter *const exporters[EXPORTERS];
 
-enum { EXPORTERS = 1 };
-extern const struct exporter exporters[EXPORTERS];
+cls_share_kind shareable_kind(const struct exporter *exporter);
 
 /* New memory, with undefined contents. */
 cls_status shareable_make(const struct exporter *exporter, const struct device *device,
                           size_t bytes, struct shareable **out);
-/* Memory that another process has exported. The descriptor stays the caller's. CLS_ERROR_INVALID_VALUE for a descriptor of
- * something else, CLS_ERROR_SIZE_MISMATCH for another size. */
+/* Memory of the same exporter that another process has exported. The descriptor stays the caller's.
+ * CLS_ERROR_INVALID_VALUE for a descriptor of something else, CLS_ERROR_SIZE_MISMATCH for another size. */
+cls_status shareable_open(const struct exporter *exporter, int fd, size_t bytes,
+                          struct shareable **out);
 cls_status shareable_check_size(uint64_t has, size_t bytes);
-cls_status shareable_open(int fd, size_t bytes, struct shareable **out);
 void shareable_drop(struct shareable *shareable);
 
 /* Whether the descriptor names this memory. */
-static inline bool shareable_is(const struct shareable *shareable, int fd) {
-    return shareable->exporter->is(shareable, fd);
-}
+bool shareable_is(const struct shareable *shareable, int fd);
 
 /* A descriptor more of the memory, the caller's to close. */
 cls_status shareable_export(const struct shareable *shareable, int *fd);

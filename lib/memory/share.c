@@ -362,7 +362,7 @@ static cls_status open_new(struct context *context, int fd, size_t bytes, struct
     struct shareable *memory;
     cls_status status = find_own_link(context, &link);
     if (!status)
-        status = shareable_open(fd, bytes, &memory);
+        status = shareable_open(link->exporter, fd, bytes, &memory);
     return status ? status : enclose(context, memory, out);
 }
 
@@ -402,7 +402,7 @@ cls_status cls_buffer_import(cls_context handle, int fd, size_t bytes, cls_buffe
 /* --- cls_context_can_share --- */
 
 static void describe(const struct share_link *link, cls_share_info *info) {
-    info->kind = link->exporter ? link->exporter->kind : CLS_SHARE_NONE;
+    info->kind = link->exporter ? shareable_kind(link->exporter) : CLS_SHARE_NONE;
     info->gb_per_s = link->gb_per_s;
     info->latency_ns = link->latency_ns;
     memcpy(info->reason, link->reason, sizeof info->reason);

@@ -2,7 +2,6 @@
 /* Shareable buffers: handles for one memory in several contexts. */
 #include "../support/rig.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -392,17 +391,6 @@ static void test_bad_arguments(void **state) {
 
 /* --- nothing is left --- */
 
-static unsigned count_descriptors(void) {
-    unsigned n = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    if (!folder)
-        return 0;
-    while (readdir(folder))
-        n++;
-    closedir(folder);
-    return n;
-}
-
 /* Mappings of shareable memory. */
 static unsigned count_mappings(void) {
     char line[512];
@@ -419,19 +407,17 @@ static unsigned count_mappings(void) {
 /* A driver may give up memory later, on a thread of its own. */
 static void expect_counts(unsigned descriptors, unsigned mappings) {
     for (unsigned i = 0; i < 2000; i++) {
-        if (count_descriptors() == descriptors && count_mappings() == mappings)
+        if (rig_count_descriptors() == descriptors && count_mappings() == mappings)
             return;
         nap_ms(1);
     }
-    assert_int_equal(count_descriptors(), descriptors);
+    assert_int_equal(rig_count_descriptors(), descriptors);
     assert_int_equal(count_mappings(), mappings);
 }
 
 static void test_descriptors_and_mappings_go_with_the_memory(void **state) {
-    const unsigned descriptors = count_descriptors(), mappings = count_mappings();
+    const unsigned descriptors = rig_count_descriptors(), mappings = count_mappings();
     (void)state;
-    if (!mappings)
-        SKIP_BECAUSE("the shareable memory of this device is no memory of the process");
     for (unsigned round = 0; round < 20; round++) {
         cls_buffer buffers[10], opened[10];
         for (unsigned i = 0; i < 10; i++) {
@@ -439,7 +425,7 @@ static void test_descriptors_and_mappings_go_with_the_memory(void **state) {
             OK(cls_buffer_open(w.other, buffers[i], &opened[i]));
             OK(cls_copy_d2d_async(opened[i], 0, w.near, 0, BYTES, w.there));
         }
-        assert_int_equal(count_mappings(), mappings + 10);
+        assert_int_equal(count_mappings(), mappings ? mappings + 10 : 0);
         for (unsigned i = 0; i < 10; i++) {
             OK(cls_buffer_destroy(buffers[i]));
             OK(cls_buffer_destroy(opened[i]));

@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE /* syscall */
 #include "rig.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,6 +256,17 @@ unsigned rig_scale(unsigned count, unsigned least) {
         count /= 32;
     double fewer = pace.launch_ms > usual_ms ? count * usual_ms / pace.launch_ms : count;
     return fewer < least ? least : (unsigned)fewer;
+}
+
+unsigned rig_count_descriptors(void) {
+    unsigned n = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    if (!folder)
+        return 0;
+    while (readdir(folder))
+        n++;
+    closedir(folder);
+    return n;
 }
 
 /* --- objects --- */

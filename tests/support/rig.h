@@ -54,6 +54,9 @@ bool rig_runs_inline(void);
  * every command; at least `least`. */
 unsigned rig_scale(unsigned count, unsigned least);
 
+/* The descriptors that the process has open, and one. */
+unsigned rig_count_descriptors(void);
+
 /* --- streams, cells, and work of known effect --- */
 
 cls_stream rig_stream(void);

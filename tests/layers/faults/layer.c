@@ -78,6 +78,7 @@ static void layer_after_enqueue(struct layer_enqueue *e, cl_int code) {
 #include "device_calls.h"
 #include "least.h"
 #include "lies_calls.h"
+#include "linked.h"
 
 /* A driver that is known by its name: the library looks for its quirks. */
 static cl_int CL_API_CALL named_clGetPlatformInfo(cl_platform_id platform, cl_platform_info what,
@@ -135,6 +136,7 @@ static void layer_override(cl_icd_dispatch *table) {
     table->clReleaseCommandQueue = held_clReleaseCommandQueue;
     device_override(table);
     least_override(table);
+    linked_override(table);
     lies_override(table);
 }
 
@@ -244,6 +246,7 @@ __attribute__((constructor)) static void read_environment(void) {
     };
     const char *device = getenv("CLS_FAULT_DEVICE");
     device_is_discrete = device && !strcmp(device, "discrete");
+    device_is_linked = device && !strcmp(device, "linked");
     device_is_least = device && !strcmp(device, "least");
     lie = getenv("CLS_FAULT_LIE") ? getenv("CLS_FAULT_LIE") : "";
     hold_set(getenv("CLS_FAULT_HOLD") != NULL, NULL, CL_SUCCESS);
