@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "base/at_exit.h"
 
@@ -56,4 +59,10 @@ int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void
     else
         pthread_detach(made);
     return 0;
+}
+
+void thread_wake_on_time(void) {
+#ifdef __linux__
+    prctl(PR_SET_TIMERSLACK, 1000UL);
+#endif
 }

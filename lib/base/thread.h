@@ -14,4 +14,7 @@
  */
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
+/* From here on the calling thread's sleeps end on time. Linux may let others lie for 50 us more. */
+void thread_wake_on_time(void);
+
 #endif

@@ -19,11 +19,13 @@
 #include "stream/waiter.h"
 
 static const uint64_t TICK_NS = 400 * 1000;           /* while something is unflushed or deferred */
+static const uint64_t SOON_NS = 20 * 1000;            /* while a FIFO waits for a device's work */
 static const uint64_t LONG_NS = 10 * 1000 * 1000;     /* while all is flushed and pending */
 static const uint64_t ENDLESS_NS = 10 * CLOCK_SECOND; /* nothing is watched: only a kick ends it */
 enum {
-    IDLE_TICKS = 50, /* ticks from the last work to sleeping without end */
-    IDLE_VISITS = 25 /* visits to an idle stream until it is let go */
+    SOON_SHARE = 128, /* of the time that the FIFO has waited so far, when that is more */
+    IDLE_TICKS = 50,  /* ticks from the last work to sleeping without end */
+    IDLE_VISITS = 25  /* visits to an idle stream until it is let go */
 };
 
 static pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
@@ -72,7 +74,14 @@ bool engine_ticks_for(const struct stream *stream) {
 
 /* --- the thread --- */
 
-enum need { NEED_NOTHING, NEED_LONG, NEED_TICK };
+enum need { NEED_NOTHING, NEED_LONG, NEED_TICK, NEED_SOON };
+
+/* What a round of visits found. */
+struct round {
+    enum need need; /* the most urgent one */
+    bool ticking;   /* engine_ticks_for a stream */
+    bool moved;     /* something was flushed, or has retired */
+};
 
 /* Whether commands came in since the last visit: more may come, and should not have to wake this thread. `*busy`: and none
  * of them was deferred and no memory is owed, so that the submitter, who polls, should not have to wait for the lock. */
@@ -100,12 +109,14 @@ static bool tend(struct stream *stream, bool busy) {
 }
 
 /* NEED_NOTHING when the stream is idle and was so at the last visit. */
-static enum need visit(struct stream *stream, bool urgent) {
+static enum need visit(struct stream *stream, bool urgent, struct round *round) {
     bool busy, news = has_news(stream, &busy);
     if (busy && !urgent && stream->context->caps->unflushed_progresses)
         return engine_ticks_for(stream) ? NEED_TICK : NEED_LONG;
+    const uint64_t retired = atomic_load(&stream->retired);
     stream_poll(stream);
     bool fresh = tend(stream, busy);
+    round->moved = round->moved || fresh || atomic_load(&stream->retired) != retired;
     stream_drive(stream);
     hooks.memory.shed(stream);
     pthread_mutex_lock(&stream->lock);
@@ -113,6 +124,8 @@ static enum need visit(struct stream *stream, bool urgent) {
         stream->flights.count || !fifo_is_empty(&stream->fifo) || hooks.memory.is_owed(stream);
     bool deferred = fifo_needs_driving(&stream->fifo);
     pthread_mutex_unlock(&stream->lock);
+    if (deferred && stream->context->device->info.type != CLS_DEVICE_CPU)
+        return NEED_SOON;
     /* A long sleep would be cut short by the next command. */
     if (fresh || deferred || (news && engine_ticks_for(stream)))
         return NEED_TICK;
@@ -160,17 +173,16 @@ static bool may_go(struct stream *stream, enum need need) {
     return stream->idle_visits > IDLE_VISITS || atomic_load(&stream->destroyed);
 }
 
-/* Visits all, and lets idle streams go; `*ticking`: engine_ticks_for one of them. */
-static struct stream *visit_all(struct stream *list, bool urgent, enum need *need, bool *ticking) {
+/* Visits all, and lets idle streams go. */
+static struct stream *visit_all(struct stream *list, bool urgent, struct round *round) {
     struct stream **link = &list;
-    *need = NEED_NOTHING;
-    *ticking = false;
+    *round = (struct round){.need = NEED_NOTHING};
     while (*link) {
         struct stream *stream = *link;
-        enum need one = visit(stream, urgent);
-        if (one > *need)
-            *need = one;
-        *ticking = *ticking || engine_ticks_for(stream);
+        enum need one = visit(stream, urgent, round);
+        if (one > round->need)
+            round->need = one;
+        round->ticking = round->ticking || engine_ticks_for(stream);
         struct stream *next = stream->watch_next;
         if (may_go(stream, one) && let_go(stream)) {
             *link = next;
@@ -204,33 +216,46 @@ static bool is_quiet(struct stream *list) {
     return quiet;
 }
 
-/* Sleeps for a tick, of at most `most_ns`; not at all after a kick that came since `kicked` was cleared. */
-static void rest(struct waiter *waiter, struct stream *list, bool often, uint64_t most_ns) {
+/* While a FIFO waits for a device's work the ticks are short, and grow with the time since something `moved`, in `*since`. */
+static uint64_t tick_of(const struct round *round, uint64_t *since) {
+    const uint64_t now = clock_now_ns();
+    if (round->moved || round->need != NEED_SOON)
+        *since = now;
+    const uint64_t share = (now - *since) / SOON_SHARE;
+    if (round->need != NEED_SOON || share > TICK_NS)
+        return TICK_NS;
+    return share < SOON_NS ? SOON_NS : share;
+}
+
+/* Sleeps for a tick (0: until a kick), of at most `most_ns`; not at all after a kick that came since `kicked` was cleared. */
+static void rest(struct waiter *waiter, struct stream *list, uint64_t tick_ns, uint64_t most_ns) {
     uint64_t long_ns = list ? LONG_NS : ENDLESS_NS;
     if (long_ns > most_ns)
         long_ns = most_ns;
-    atomic_store(&sleeps_long, !often);
-    if (!atomic_load(&kicked) && (often || is_quiet(list)))
-        waiter_sleep(waiter, often ? TICK_NS : long_ns);
+    atomic_store(&sleeps_long, !tick_ns);
+    if (!atomic_load(&kicked) && (tick_ns || is_quiet(list)))
+        waiter_sleep(waiter, tick_ns ? tick_ns : long_ns);
     atomic_store(&sleeps_long, false);
 }
 
 static void *serve(void *arg) {
     struct waiter *waiter = arg;
     struct stream *list = NULL;
+    uint64_t since = 0;
     unsigned idle = 0;
+    thread_wake_on_time();
     while (!stopping()) {
-        enum need need;
-        bool ticking;
+        struct round round;
         bool urgent = atomic_exchange(&kicked, false);
         list = take_arrivals(list);
-        list = visit_all(list, urgent, &need, &ticking);
-        idle = need == NEED_NOTHING ? idle + 1 : 0;
+        list = visit_all(list, urgent, &round);
+        idle = round.need == NEED_NOTHING ? idle + 1 : 0;
+        bool often = round.need >= NEED_TICK ||
+                     (round.need == NEED_NOTHING && round.ticking && idle <= IDLE_TICKS);
+        uint64_t tick_ns = tick_of(&round, &since);
         uint64_t abandoned_look_ns = abandoned_reclaim();
         shared_collect();
-        rest(waiter, list,
-             need == NEED_TICK || (need == NEED_NOTHING && ticking && idle <= IDLE_TICKS),
-             abandoned_look_ns ? abandoned_look_ns : ENDLESS_NS);
+        rest(waiter, list, often ? tick_ns : 0, abandoned_look_ns ? abandoned_look_ns : ENDLESS_NS);
     }
     while (list) {
         struct stream *next = list->watch_next;

@@ -4,7 +4,8 @@
  * for, retires what nobody asks about, and drives the FIFOs. It never blocks in a driver or in user code.
  *
  * A stream is visited at every tick, of 0.4 ms while it has work to flush or a FIFO to drive and of 10 ms while its work is
- * only pending, from engine_watch on until it is idle. engine_kick has all streams visited at once; engine_rouse does where
+ * only pending, from engine_watch on until it is idle. While the FIFO is that of a device other than a CPU, whose work no
+ * thread disturbs, ticks are of 20 us at first: so long may a stream of one context lie behind another context's work. engine_kick has all streams visited at once; engine_rouse does where
  * the next tick is 10 ms or more away.
  */
 #ifndef CLSTREAM_STREAM_ENGINE_H
