@@ -159,8 +159,14 @@ static cls_status make_memory(struct shareable *shareable, const struct device *
 static cls_status open_memory(struct shareable *shareable, int fd) {
     cu_memory memory;
     pthread_once(&loaded, load);
-    if (missing || cuda.import(&memory, (void *)(intptr_t)fd, CU_FILE_DESCRIPTOR))
+    if (missing)
         return exporter_foreign(fd);
+    const int code = cuda.import(&memory, (void *)(intptr_t)fd, CU_FILE_DESCRIPTOR);
+    if (code)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "%d is no descriptor of cls_buffer_export: "
+                         "cuMemImportFromShareableHandle: CUDA error %d",
+                         fd, code);
     cuda.release(memory);
     return exporter_duplicate(fd, &shareable->fd);
 }
