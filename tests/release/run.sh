@@ -38,12 +38,18 @@ same_tarball() {
         (umask 077 && make -s dist) && cmp "$work/first.tar.gz" "$tarball"
 }
 
+# The tarball's sources: the tree itself may be configured, and can then be built in no other folder.
+unpack_sources() {
+    rm -rf "$work/sources" && mkdir "$work/sources" && make -s dist &&
+        tar xf clstream-*.tar.gz -C "$work/sources" --strip-components=1
+}
+
 # The README's first program and the installed examples, compiled as a reader would: against an installation in a folder,
 # through pkg-config alone, and run.
 check_install() {
     local prefix=$work/prefix build=$work/build
-    mkdir -p "$build" && cd "$build" &&
-        "$top/configure" --prefix="$prefix" --quiet &&
+    unpack_sources && mkdir -p "$build" && cd "$build" &&
+        "$work/sources/configure" --prefix="$prefix" --quiet &&
         make -s -j"$(nproc)" && make -s install &&
         awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' "$top/README.md" >first.c &&
         [ -s first.c ] &&
@@ -59,8 +65,8 @@ check_install() {
 # clstream.pc serves also where pkg-config knows no OpenCL, and configure was told where it is.
 check_without_opencl_pc() {
     local build=$work/told flags
-    mkdir -p "$build" && cd "$build" &&
-        PKG_CONFIG_LIBDIR=/none "$top/configure" --quiet OPENCL_LIBS=-lOpenCL OPENCL_CFLAGS=-DTOLD=1 &&
+    unpack_sources && mkdir -p "$build" && cd "$build" &&
+        PKG_CONFIG_LIBDIR=/none "$work/sources/configure" --quiet OPENCL_LIBS=-lOpenCL OPENCL_CFLAGS=-DTOLD=1 &&
         flags=$(PKG_CONFIG_LIBDIR=$build pkg-config --cflags --libs --static clstream) && echo "$flags" &&
         [[ $flags == *-DTOLD=1* && $flags == *-lOpenCL* ]]
 }
@@ -88,8 +94,8 @@ check_version() {
 }
 
 export work top
-export -f check_version check_reference missing_pages check_dist same_tarball check_install check_without_opencl_pc \
-    check_needed left_behind
+export -f check_version check_reference missing_pages check_dist same_tarball unpack_sources check_install \
+    check_without_opencl_pc check_needed left_behind
 
 step 'version' 10 bash -c check_version
 step 'API reference' 300 bash -c check_reference
