@@ -290,6 +290,12 @@ class context_ref : public ref<cls_context> {
         text.resize(length < text.size() ? length : text.size());
         return detail::finish(status, std::move(text));
     }
+    /** Whether and how fast `other` can open shareable buffers of this context (share.h). */
+    result<cls_share_info> can_share(context_ref other) const {
+        cls_share_info info = CLS_SHARE_INFO_INIT;
+        const cls_status status = cls_context_can_share(get(), other.get(), &info);
+        return detail::finish(status, info);
+    }
 };
 
 class context : public owner<context_ref> {
@@ -314,6 +320,13 @@ class buffer_ref : public ref<cls_buffer> {
         const cls_status status = cls_buffer_get_size(get(), &bytes);
         return detail::finish(status, bytes);
     }
+    /** Gets a file descriptor of a shareable buffer's memory, for buffer::import_fd in another
+     * process (share.h). The caller closes it. */
+    result<int> export_fd() const {
+        int fd = -1;
+        const cls_status status = cls_buffer_export(get(), &fd);
+        return detail::finish(status, fd);
+    }
 };
 
 class buffer : public owner<buffer_ref> {
@@ -323,6 +336,25 @@ class buffer : public owner<buffer_ref> {
     static result<buffer> create(std::size_t bytes, context_ref context = {}) {
         cls_buffer handle = nullptr;
         const cls_status status = cls_buffer_create(context.get(), bytes, &handle);
+        return detail::own<buffer>(status, handle);
+    }
+    /** Allocates device memory that other contexts can open (share.h). */
+    static result<buffer> create_shareable(std::size_t bytes, context_ref context = {}) {
+        cls_buffer handle = nullptr;
+        const cls_status status = cls_buffer_create_shareable(context.get(), bytes, &handle);
+        return detail::own<buffer>(status, handle);
+    }
+    /** Opens a shareable buffer in another context: a handle for the same bytes. */
+    static result<buffer> open(buffer_ref shareable, context_ref context = {}) {
+        cls_buffer handle = nullptr;
+        const cls_status status = cls_buffer_open(context.get(), shareable.get(), &handle);
+        return detail::own<buffer>(status, handle);
+    }
+    /** Opens the memory of another process's buffer of `bytes` bytes. The descriptor stays the
+     * caller's. */
+    static result<buffer> import_fd(int fd, std::size_t bytes, context_ref context = {}) {
+        cls_buffer handle = nullptr;
+        const cls_status status = cls_buffer_import(context.get(), fd, bytes, &handle);
         return detail::own<buffer>(status, handle);
     }
 };

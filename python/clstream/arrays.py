@@ -40,6 +40,27 @@ class Buffer(capi.Handle):
         return buffer
 
     @classmethod
+    def shareable(cls, nbytes, context=None):
+        """Device memory that other contexts, and other processes, can open."""
+        context = context or default_context()
+        return cls._of(make("cls_buffer_create_shareable", context.handle, nbytes), context)
+
+    @classmethod
+    def from_fd(cls, fd, nbytes, context=None):
+        """The memory of a buffer of `nbytes` bytes that another process has exported. The descriptor stays the
+        caller's."""
+        context = context or default_context()
+        return cls._of(make("cls_buffer_import", context.handle, fd, nbytes), context)
+
+    def open(self, context):
+        """The same bytes in another context, if the buffer is shareable; `context.can_share` tells whether it can."""
+        return Buffer._of(make("cls_buffer_open", context.handle, self.handle), context)
+
+    def export_fd(self):
+        """A file descriptor of a shareable buffer's memory, for `from_fd` in another process. The caller closes it."""
+        return make("cls_buffer_export", self.handle, type=ctypes.c_int)
+
+    @classmethod
     def from_int_ptr(cls, memory, context):
         """A buffer of a cl_mem of the context, for example `int_ptr` of PyOpenCL's buffer. It is retained."""
         return cls._of(make("cls_buffer_wrap", context.handle, memory), context)

@@ -86,12 +86,17 @@ class ValueInfo(Sized):
                 ("is_result", c_int)]
 
 
+class ShareInfo(Sized):
+    _fields_ = [("size", c_size_t), ("kind", c_int), ("gb_per_s", c_double), ("latency_ns", c_double),
+                ("reason", c_char * 256)]
+
+
 #: C's name of each struct, for the test that compares the layouts.
 STRUCTS = {
     "cls_array": Array, "cls_matrix": Matrix, "cls_launch": Launch, "cls_arg": Arg, "cls_context_config": ContextConfig,
     "cls_stream_config": StreamConfig, "cls_stream_info": StreamInfo, "cls_event_config": EventConfig,
     "cls_timeline_config": TimelineConfig, "cls_device_info": DeviceInfo, "cls_gemm_config": GemmConfig,
-    "cls_value_info": ValueInfo,
+    "cls_value_info": ValueInfo, "cls_share_info": ShareInfo,
 }
 
 CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_void_p)
@@ -113,6 +118,8 @@ cls_event_create ppp   cls_event_destroy p   cls_event_record pp   cls_event_que
 cls_event_wait pq   cls_event_elapsed ppp
 cls_buffer_create pzp   cls_buffer_destroy p   cls_buffer_get_size pp   cls_malloc_async pzp
 cls_host_alloc pzp   cls_host_free p
+cls_context_can_share ppp   cls_buffer_create_shareable pzp   cls_buffer_open ppp   cls_buffer_export pp
+cls_buffer_import pizp
 cls_copy_h2d_async pzpzp   cls_copy_d2h_async ppzzp   cls_copy_d2h ppzzp   cls_copy_d2d_async pzpzzp
 cls_fill_async pzzpzp
 cls_cast_async AAp   cls_where_async AAAAp   cls_unary_async iAAp   cls_unary_param_async iAAdp

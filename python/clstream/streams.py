@@ -67,6 +67,14 @@ class Context(capi.Handle):
         """The device, as in devices()."""
         return devices()[make("cls_context_get_device", self.handle, type=ctypes.c_size_t)]
 
+    def can_share(self, other):
+        """How `other` reaches shareable buffers of this context: a dict with `kind` (None, "host memory" or
+        "direct link"), the measured `gb_per_s` and `latency_ns`, and, where it does not, the `reason`."""
+        info = capi.ShareInfo()
+        call("cls_context_can_share", self.handle, other.handle, ctypes.byref(info))
+        return {"kind": (None, "host memory", "direct link")[info.kind], "gb_per_s": info.gb_per_s,
+                "latency_ns": info.latency_ns, "reason": info.reason.decode(errors="replace")}
+
     def synchronize(self):
         """Waits for all work submitted to the context's streams so far."""
         call("cls_context_synchronize", self.handle)

@@ -89,6 +89,44 @@ class Arrays(unittest.TestCase):
         self.assertEqual(part.sum(), sum(range(4, 12)))
 
 
+
+class SharedMemory(unittest.TestCase):
+    def setUp(self):
+        self.near, self.far = cs.Context(), cs.Context()
+        self.found = self.near.can_share(self.far)
+        if self.found["kind"] is None:
+            self.assertTrue(self.found["reason"])
+            self.assertRaises(cs.Error, lambda: cs.Buffer.shareable(64, self.near))
+            self.skipTest("this device's memory cannot be shared")
+
+    def test_contexts_have_one_memory(self):
+        self.assertGreater(self.found["gb_per_s"], 0)
+        self.assertGreater(self.found["latency_ns"], 0)
+        here = cs.Array(cs.Buffer.shareable(400, self.near), 100, np.int32)
+        there = cs.Array(here.buffer.open(self.far), 100, np.int32)
+        here.fill(3)
+        self.near.synchronize()
+        self.assertEqual((there.to_host() == 3).all(), True)
+        here.buffer.close()
+        self.assertEqual((there.to_host() == 3).all(), True)
+
+    def test_a_descriptor_names_the_memory(self):
+        here = cs.Array(cs.Buffer.shareable(400, self.near), 100, np.int32)
+        fd = here.buffer.export_fd()
+        self.assertRaises(cs.Error, lambda: cs.Buffer.from_fd(fd, 399, self.far))
+        there = cs.Array(cs.Buffer.from_fd(fd, 400, self.far), 100, np.int32)
+        os.close(fd)
+        here.fill(5)
+        self.near.synchronize()
+        self.assertEqual((there.to_host() == 5).all(), True)
+
+    def test_plain_memory_is_refused(self):
+        plain = cs.Buffer(64, self.near)
+        for call in (lambda: plain.open(self.far), plain.export_fd):
+            with self.assertRaises(cs.Error) as caught:
+                call()
+            self.assertEqual(caught.exception.status, cs.Status.ERROR_INVALID_VALUE)
+
 class Operations(unittest.TestCase):
     def test_casts(self):
         with np.errstate(invalid="ignore"):

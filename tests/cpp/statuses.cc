@@ -3,6 +3,7 @@
 #include <clstream.hpp>
 #include <cstdio>
 #include <memory>
+#include <unistd.h>
 #include <vector>
 
 static int failures;
@@ -15,7 +16,37 @@ static int failures;
         }                                                                     \
     while (0)
 
+/* One memory in two contexts, and by way of a descriptor. */
+static void test_shared_memory() {
+    const auto near = cls::context::create(), far = cls::context::create();
+    const auto found = near->can_share(*far);
+    EXPECT(found);
+    if (!found || found->kind == CLS_SHARE_NONE) {
+        EXPECT(cls::buffer::create_shareable(64, *near).status() == CLS_ERROR_UNSUPPORTED);
+        return;
+    }
+    EXPECT(found->gb_per_s > 0);
+    const auto here = cls::buffer::create_shareable(64, *near);
+    const auto there = cls::buffer::open(*here, *far);
+    EXPECT(here && there && *there->size() == 64);
+    const auto fd = here->export_fd();
+    EXPECT(fd && *fd >= 0);
+    const auto again = cls::buffer::import_fd(*fd, 64, *far);
+    EXPECT(cls::buffer::import_fd(*fd, 65, *far).status() == CLS_ERROR_SIZE_MISMATCH);
+    EXPECT(close(*fd) == 0);
+    const int seven = 7;
+    int got[2] = {0, 0};
+    EXPECT(cls::check(cls_fill(here->get(), 0, 64, &seven, sizeof seven, nullptr)));
+    EXPECT(cls::check(cls_copy_d2h(&got[0], there->get(), 60, 4, nullptr)));
+    EXPECT(cls::check(cls_copy_d2h(&got[1], again->get(), 60, 4, nullptr)));
+    EXPECT(got[0] == 7 && got[1] == 7);
+    const auto plain = cls::buffer::create(64, *near);
+    EXPECT(plain->export_fd().status() == CLS_ERROR_INVALID_VALUE);
+    EXPECT(cls::buffer::open(*plain, *far).status() == CLS_ERROR_INVALID_VALUE);
+}
+
 int main() {
+    test_shared_memory();
     auto made = cls::stream::create();
     EXPECT(made && made.status() == CLS_SUCCESS);
     const cls::stream stream = std::move(*made);
