@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several devices: copies from one to another against a ring of pinned chunks by hand; all-reduce; and
- * data-parallel training on n of them against one, with the same batch on each. Where there is only one
+ * Several devices: copies from one to another against a ring of pinned chunks by hand; all-reduce; both on memory that
+ * the devices share, against raw OpenCL (bench/direct.c); and data-parallel training on n of them against one, with the same batch on each. Where there is only one
  * device, its parts stand for several, and no bar holds.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "direct.h"
 #include "harness.h"
 #include "parallel.h"
 #include "rig.h"
@@ -92,18 +93,6 @@ static cl_command_queue queue_of(const struct several *several, unsigned device)
     return queue;
 }
 
-/* Whether the first `n` devices reach each other's memory. */
-static bool all_share(const struct several *several, unsigned n) {
-    bool share = true;
-    for (unsigned d = 0; d < n; d++)
-        for (unsigned k = 0; k < n && share; k++) {
-            cls_share_info info = CLS_SHARE_INFO_INIT;
-            CLS(cls_context_can_share(several->contexts[d], several->contexts[k], &info));
-            share = info.kind != CLS_SHARE_NONE;
-        }
-    return share;
-}
-
 static void make_buffer(cls_context context, size_t bytes, bool shareable, cls_buffer *out) {
     if (shareable)
         CLS(cls_buffer_create_shareable(context, bytes, out));
@@ -150,14 +139,12 @@ static void copy_time(struct traffic *t, const char *name, double (*rate)(void *
 }
 
 /* One command of a driver each. */
-static void direct_copies(struct traffic *t, const struct several *several, size_t bytes) {
+static void shareable_copies(struct traffic *t, const struct several *several, size_t bytes) {
     char name[80];
-    if (!all_share(several, 2))
+    if (!direct_is_there(several, 2))
         return;
     traffic_open(t, several, bytes, true);
     CLS(cls_device_group_create(several->contexts, 2, NULL, &t->group));
-    snprintf(name, sizeof name, "%zu MiB there, shareable", bytes >> 20);
-    copy_time(t, name, one_way, 0);
     snprintf(name, sizeof name, "%zu MiB, half there and half back, shareable", bytes >> 20);
     copy_time(t, name, both_ways, 0);
     CLS(cls_device_group_destroy(t->group));
@@ -198,7 +185,7 @@ static void all_reduce(const struct several *several, unsigned n, size_t bytes, 
     cls_array arrays[MOST_DEVICES];
     snprintf(name, sizeof name, "all-reduce of %zu MiB, %u %s%s", bytes >> 20, n, several->what,
              shareable ? ", shareable" : "");
-    if (!bench_wants(name) || (shareable && !all_share(several, n)))
+    if (!bench_wants(name) || (shareable && !direct_is_there(several, n)))
         return;
     CLS(cls_device_group_create(several->contexts, n, NULL, &group));
     for (unsigned d = 0; d < n; d++) {
@@ -275,11 +262,15 @@ int main(int argc, char **argv) {
     copies(&traffic, &several, 0, bars ? LEAST_RATE : 0);
     copies(&traffic, &several, CHUNK, 0);
     traffic_close(&traffic);
-    direct_copies(&traffic, &several, traffic.bytes);
+    shareable_copies(&traffic, &several, traffic.bytes);
+    direct_copies(&several, bars);
     bench_section("all-reduce");
     for (unsigned n = 2; n <= several.n; n *= 2)
         for (int shareable = 0; shareable < 2; shareable++)
             all_reduce(&several, n, is_cpu ? 4 << 20 : 192 << 20, shareable);
+    direct_all_reduces(&several, bars);
+    bench_section("shareable memory used alone");
+    direct_alone(&several, bars);
     bench_section("data-parallel training");
     for (unsigned n = 2; n <= several.n && has_blas(&several); n *= 2)
         for (int i = 0; i < 3; i++)
