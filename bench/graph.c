@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * (s) Graphs. Launches in a row, captured and replayed, against raw loops of the same launches; a fork of four branches
- * against the same by streams and events; and what a launch call costs its caller against submitting its nodes.
+ * against the same by streams and events; what a launch call costs its caller against submitting its nodes; and
+ * rebinding a buffer.
  */
 #include <stdio.h>
 
@@ -75,9 +76,9 @@ static double bare_run(void *arg, double *also) {
     const bool chained = loop->events == RAW_CHAINED;
     const double start = now_seconds();
     for (unsigned i = 0; i < loop->launches; i++) {
-        CL(clEnqueueNDRangeKernel(loop->queue, loop->kernel, 1, NULL, &one, &one,
-                                  chained && last ? 1 : 0, chained && last ? &last : NULL,
-                                  chained ? &last : NULL));
+        const cl_event before = last;
+        CL(clEnqueueNDRangeKernel(loop->queue, loop->kernel, 1, NULL, &one, &one, before ? 1 : 0,
+                                  before ? &before : NULL, chained ? &last : NULL));
         if (chained)
             raw_ring_keep(&loop->ring, last);
     }
@@ -238,6 +239,55 @@ static void forks(const struct rig *rig) {
     CLS(cls_event_destroy(fork.forked));
 }
 
+/* --- rebinding --- */
+
+enum { MANY = 1000, REBINDS = 100 };
+
+struct rebinding {
+    cls_graph_exec exec;
+    cls_buffer captured[MANY], others[2];
+};
+
+/* Microseconds a call; each launch takes over what was bound since the one before. */
+static double rebind_run(void *arg, double *also) {
+    const struct rebinding *rebinding = arg;
+    double seconds = 0;
+    (void)also;
+    for (unsigned i = 0; i < REBINDS; i++) {
+        const double start = now_seconds();
+        CLS(cls_graph_bind(rebinding->exec, rebinding->captured[(i * 7) % MANY],
+                           rebinding->others[i % 2]));
+        seconds += now_seconds() - start;
+        if (i % 10 == 9)
+            CLS(cls_graph_launch(rebinding->exec, NULL));
+    }
+    return 1e6 * seconds / REBINDS;
+}
+
+static void rebinds(const struct rig *rig) {
+    static struct rebinding rebinding;
+    const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}};
+    cls_stream stream = rig_stream(rig, CLS_ORDER_AUTO);
+    cls_kernel kernel = rig_kernel(rig, "advance");
+    CLS(cls_stream_begin_capture(stream, "many"));
+    for (unsigned i = 0; i < MANY; i++) {
+        CLS(cls_buffer_create(rig->context, 64, &rebinding.captured[i]));
+        const cls_arg args[] = {cls_arg_buffer(rebinding.captured[i]), cls_arg_u32(1)};
+        CLS(cls_kernel_launch_async(kernel, &shape, args, 2, stream));
+    }
+    rebinding.exec = end_capture(stream);
+    for (int i = 0; i < 2; i++)
+        CLS(cls_buffer_create(rig->context, 64, &rebinding.others[i]));
+    bench_figure("rebinding one buffer of 1,000 nodes", "us",
+                 (struct way){"graph", rebind_run, &rebinding}, 5);
+    CLS(cls_graph_exec_destroy(rebinding.exec));
+    for (unsigned i = 0; i < MANY; i++)
+        CLS(cls_buffer_destroy(rebinding.captured[i]));
+    for (int i = 0; i < 2; i++)
+        CLS(cls_buffer_destroy(rebinding.others[i]));
+    CLS(cls_stream_destroy(stream));
+}
+
 int main(int argc, char **argv) {
     struct rig rig;
     bench_begin(argc, argv, "graph");
@@ -246,6 +296,7 @@ int main(int argc, char **argv) {
     bench_section("(s) graphs, time a node");
     chains(&rig);
     forks(&rig);
+    rebinds(&rig);
     rig_close(&rig);
     return bench_end();
 }

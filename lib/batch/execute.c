@@ -18,6 +18,7 @@ struct execution {
     struct stream *lanes[BATCH_STREAMS]; /* NULL: not begun */
     uint64_t ends[BATCH_STREAMS];        /* the last position of each */
     uint64_t begin;                      /* the position in lane 0 that the other lanes wait for */
+    bool captured;                       /* lane 0 is captured: there are no positions */
 };
 
 /* ---- lanes */
@@ -143,7 +144,7 @@ static cls_status launch_product(struct execution *execution, uint32_t node, uin
     batch->totals.kernels++;
     cls_status status =
         blas_gemm_kept(matrices, buffers, &sizes->config, object_handle(&stream->object));
-    return status ? status : stream_mark(stream, position);
+    return status || execution->captured ? status : stream_mark(stream, position);
 }
 
 static cls_status launch(struct execution *execution, struct step *step) {
@@ -269,6 +270,7 @@ static void begin(struct execution *execution, struct batch *batch, struct strea
     execution->batch = batch;
     execution->plan = batch->plan;
     execution->begin = 0;
+    execution->captured = false;
     for (unsigned i = 0; i < batch->plan->n_lanes; i++) {
         execution->lanes[i] = i ? NULL : stream;
         execution->ends[i] = 0;
@@ -319,6 +321,51 @@ static cls_status submit(struct batch *batch, struct stream *stream, uint64_t *p
     return status;
 }
 
+/* ---- capture: the steps become nodes of a graph, one after the other */
+
+/* A graph has no uploads of its own for the batch: what would be uploaded now is not there yet. */
+static cls_status check_uploaded(const struct batch *batch) {
+    for (uint32_t i = 0; i < batch->n_nodes; i++)
+        if (batch->nodes[i].kind == NODE_UPLOAD && batch->nodes[i].dirty)
+            return error_set(CLS_ERROR_INVALID_STATE,
+                             "an input of the batch is not uploaded yet: execute the batch once "
+                             "before it is captured");
+    return CLS_SUCCESS;
+}
+
+/* The nodes have taken the instances that were set. */
+static void forget_instances(struct plan *plan) {
+    for (unsigned i = 0; i < plan->regions.count; i++)
+        for (unsigned k = 0; k < plan->steps[i].n_launches; k++)
+            plan->steps[i].launches[k].instance = NULL;
+}
+
+static cls_status capture(struct batch *batch, struct stream *stream, uint64_t *position) {
+    struct execution execution;
+    cls_status status = check_uploaded(batch);
+    if (!status)
+        status = take_arena(batch, stream);
+    if (status)
+        return status;
+    begin(&execution, batch, stream);
+    execution.captured = true;
+    for (unsigned lane = 1; lane < batch->plan->n_lanes; lane++)
+        execution.lanes[lane] = stream;
+    for (unsigned i = 0; i < batch->plan->regions.count && !status; i++)
+        status = run_step(&execution, i);
+    forget_instances(batch->plan);
+    free_arena(batch, stream);
+    *position = POSITION_CAPTURED;
+    return status;
+}
+
+static bool is_captured(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    const bool captured = stream->capturing;
+    pthread_mutex_unlock(&stream->lock);
+    return captured;
+}
+
 static cls_status execute(struct batch *batch, struct stream *stream, uint64_t *position) {
     if (stream->context != batch->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "batch and stream are of different contexts");
@@ -335,6 +382,8 @@ static cls_status execute(struct batch *batch, struct stream *stream, uint64_t *
     if (status)
         return status;
     batch->overlaps_checked = true;
+    if (is_captured(stream))
+        return capture(batch, stream, position);
     upload_again_after_failure(batch);
     return submit(batch, stream, position);
 }

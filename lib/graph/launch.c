@@ -10,8 +10,8 @@
 /* Whether each node is to be a command of its own. Where launches of several contexts must not overlap, the machine sees
  * to it for single ones. */
 static bool runs_on_worker(const struct graph_exec *exec, const struct stream *stream) {
-    return exec->for_worker || observer() ||
-           (exec->in_order && stream->queue->traits.out_of_order) ||
+    const bool across = caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES);
+    return exec->for_worker || observer() || (stream->queue->traits.out_of_order && !across) ||
            (exec->context->device->quirks & QUIRK_UNLIKE_GRIDS_ABORT);
 }
 

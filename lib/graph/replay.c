@@ -3,9 +3,12 @@
 
 #include <stdlib.h>
 
+#include "base/cache_line.h"
 #include "base/error.h"
 #include "driver/event.h"
 #include "driver/queue.h"
+
+enum { AHEAD = 2 }; /* nodes, from one that is handed over to one that is fetched into the cache */
 
 /* A launch that is being handed over. */
 struct replay {
@@ -13,7 +16,6 @@ struct replay {
     struct graph_run *run;
     struct target target;
     struct wait_list outside; /* what the launch waits for */
-    cl_event entered;         /* of the work before the launch, for lanes on queues of their own */
     bool unflushed
         [PLAN_LANES]; /* in order: the lane's queue has commands that others do not see yet */
     cl_event *waits;  /* of the node at hand */
@@ -21,16 +23,20 @@ struct replay {
     bool handed_over; /* some node */
 };
 
+/* Whether the lane has a queue of the graph's: all but the first one of a launch on an in-order queue. */
+static bool is_own(const struct replay *replay, unsigned lane) {
+    return lane || !replay->target.in_order;
+}
+
 static struct target lane_target(const struct replay *replay, unsigned lane) {
-    struct target target = replay->target;
-    if (target.in_order && lane)
-        target.queue = replay->exec->queues[lane]->cl;
-    return target;
+    cl_command_queue queue =
+        is_own(replay, lane) ? replay->exec->queues[lane]->cl : replay->target.queue;
+    return (struct target){replay->target.device, queue, true};
 }
 
 /* Has the driver start what is on the lane's queue, for others to wait for it. */
 static void flush(struct replay *replay, unsigned lane) {
-    if (!replay->unflushed[lane] || replay->exec->context->caps->unflushed_runs)
+    if (!replay->unflushed[lane] || !replay->exec->context->caps->flushes)
         return;
     queue_flush(replay->target.device, lane_target(replay, lane).queue);
     replay->unflushed[lane] = false;
@@ -38,35 +44,37 @@ static void flush(struct replay *replay, unsigned lane) {
 
 /* --- lanes on queues of their own --- */
 
-static cls_status find_queues(struct graph_exec *exec, int priority) {
-    const struct queue_traits traits = {.out_of_order = false, .priority = priority};
+static cls_status find_queues(struct replay *replay) {
+    struct graph_exec *exec = replay->exec;
+    const struct queue_traits traits = {.out_of_order = false,
+                                        .priority = replay->run->stream->queue->traits.priority};
     cls_status status = CLS_SUCCESS;
     const bool hurt = atomic_exchange(&exec->hurt, false);
-    for (unsigned lane = 1; lane < exec->plan.n_lanes && !status; lane++) {
+    for (unsigned lane = 0; lane < exec->plan.n_lanes && !status; lane++) {
         struct queue **queue = &exec->queues[lane];
         if (*queue && hurt) {
             queue_bury(exec->context, *queue);
             *queue = NULL;
         }
-        if (!*queue)
+        if (!*queue && is_own(replay, lane))
             status = queue_acquire(exec->context, &traits, queue);
     }
     return status;
 }
 
-/* The other lanes' first nodes wait for what the stream's queue holds. */
+/* What comes before the launch on an in-order queue has no event: the other lanes' first nodes wait for a marker. */
 static cls_status enter_lanes(struct replay *replay) {
-    if (!replay->target.in_order || replay->exec->plan.n_lanes < 2)
-        return CLS_SUCCESS;
-    cls_status status = find_queues(replay->exec, replay->run->stream->queue->traits.priority);
-    if (status || mutant(MUTANT_GRAPH_ENTER))
+    cls_status status = find_queues(replay);
+    if (!replay->target.in_order && replay->outside.count)
+        stream_flush_locked(
+            replay->run->stream); /* the work before the launch, which other queues wait for */
+    if (status || !replay->target.in_order || replay->exec->plan.n_lanes < 2)
         return status;
-    status = enqueue_marker(replay->target.device, replay->target.queue, replay->outside,
-                            &replay->entered);
+    cl_event *entered = &replay->run->events[replay->exec->plan.n_nodes];
+    status = enqueue_marker(replay->target.device, replay->target.queue, replay->outside, entered);
     if (status)
         return status;
-    replay->run->events[replay->exec->plan.n_nodes] = replay->entered;
-    replay->outside = (struct wait_list){0, NULL};
+    replay->outside = (struct wait_list){1, entered};
     replay->unflushed[0] = true;
     flush(replay, 0);
     return CLS_SUCCESS;
@@ -74,36 +82,38 @@ static cls_status enter_lanes(struct replay *replay) {
 
 /* --- nodes --- */
 
-/* What node `i` waits for by events. */
+/* What a lane's first node waits for. */
+static struct wait_list first_waits(const struct replay *replay, unsigned lane) {
+    const bool ordered = !is_own(replay, lane) && replay->exec->plan.n_lanes > 1; /* by the queue */
+    return ordered || (lane && mutant(MUTANT_GRAPH_ENTER)) ? (struct wait_list){0, NULL}
+                                                           : replay->outside;
+}
+
+/* What node `i` waits for by events: nodes of other lanes, or what comes before the launch. */
 static struct wait_list waits_of(struct replay *replay, unsigned i) {
     const struct planned *planned = &replay->exec->plan.nodes[i];
     const unsigned *deps = planned_deps(replay->exec, i);
     struct wait_list waits = {0, replay->waits};
-    if (!planned->n_deps && replay->entered && planned->lane)
-        return (struct wait_list){1, &replay->entered};
     if (!planned->n_deps)
-        return replay->outside;
+        return first_waits(replay, planned->lane);
     for (unsigned d = 0; d < planned->n_deps; d++) {
         const unsigned lane = replay->exec->plan.nodes[deps[d]].lane;
-        if (replay->target.in_order && lane == planned->lane)
+        if (lane == planned->lane || mutant(MUTANT_GRAPH_EDGE))
             continue;
-        if (mutant(MUTANT_GRAPH_EDGE))
-            continue;
-        if (replay->target.in_order)
-            flush(replay, lane);
+        flush(replay, lane);
         replay->waits[waits.count++] = replay->run->events[deps[d]];
     }
     return waits;
 }
 
-/* Whether somebody waits for the node by its event: on an out-of-order queue each successor does. */
-static bool needs_event(const struct replay *replay, unsigned i) {
+/* Where the node's event goes: to the launch, to nodes of other lanes, to the end of the launch; NULL: there is none. */
+static cl_event *event_of(const struct replay *replay, unsigned i) {
     const struct planned *planned = &replay->exec->plan.nodes[i];
-    if (!replay->target.in_order)
-        return true;
-    if (!planned->n_successors)
-        return planned->lane != 0 || replay->exec->plan.n_sinks == 1;
-    return planned->crosses;
+    const bool is_end = !planned->n_successors;
+    if (is_end && replay->exec->plan.n_sinks == 1 && (!planned->lane || !replay->target.in_order))
+        return replay->event;
+    return planned->crosses || (is_end && is_own(replay, planned->lane)) ? &replay->run->events[i]
+                                                                         : NULL;
 }
 
 /* A launch that is cut in two keeps an event of its own. */
@@ -117,19 +127,6 @@ static cls_status enqueue_cut(struct replay *replay, const struct node *node, st
     if (status)
         refs_release(&command.refs);
     return status ? status : command.type->enqueue(target, &command, waits, event);
-}
-
-/* Events of launches that another launch waits for can go, where the driver keeps what it needs of them. */
-static void forget_waited(struct replay *replay, unsigned i) {
-    const struct planned *planned = &replay->exec->plan.nodes[i];
-    const unsigned *deps = planned_deps(replay->exec, i);
-    if (replay->target.in_order || planned->n_deps != 1 ||
-        !replay->exec->body->nodes[i].is_launch || !replay->exec->body->nodes[deps[0]].is_launch ||
-        replay->exec->plan.nodes[deps[0]].n_successors != 1 ||
-        !replay->exec->context->caps->chain_shares)
-        return;
-    event_release(replay->target.device, replay->run->events[deps[0]]);
-    replay->run->events[deps[0]] = NULL;
 }
 
 /* A node that is left out passes on what it would wait for. */
@@ -150,61 +147,64 @@ static cls_status enqueue_one(struct replay *replay, const struct exec_node *nod
     return command->type->enqueue(target, command, waits, event);
 }
 
+/* The lines of a node that handing it over reads: its type, and a launch's kernel and shape. */
+PREFETCHES void fetch(const struct replay *replay, unsigned i) {
+    const struct command *command = &replay->exec->body->nodes[i].node.command;
+    if (i >= replay->exec->plan.n_nodes)
+        return;
+    prefetch_line(command, 0);
+    prefetch_line(&command->u, 0);
+    prefetch_line(&command->u, 1);
+}
+
 static cls_status enqueue_node(struct replay *replay, unsigned i) {
-    const struct exec_node *node = &replay->exec->body->nodes[i];
     const unsigned lane = replay->exec->plan.nodes[i].lane;
-    const struct target target = lane_target(replay, lane);
-    const bool last = !replay->exec->plan.nodes[i].n_successors && replay->exec->plan.n_sinks == 1;
-    const struct wait_list waits = waits_of(replay, i);
-    cl_event *event = NULL;
-    if (last && (lane == 0 || !target.in_order))
-        event = replay->event;
-    else if (needs_event(replay, i))
-        event = &replay->run->events[i];
-    cls_status status = enqueue_one(replay, node, target, waits, event);
-    if (RARELY(status))
-        return status;
-    replay->unflushed[lane] = true;
-    replay->handed_over = true;
-    forget_waited(replay, i);
-    return CLS_SUCCESS;
+    fetch(replay, i + AHEAD);
+    cls_status status =
+        enqueue_one(replay, &replay->exec->body->nodes[i], lane_target(replay, lane),
+                    waits_of(replay, i), event_of(replay, i));
+    replay->unflushed[lane] = replay->handed_over = true;
+    return status;
 }
 
 /* --- the end --- */
 
-/* The launch's event: behind all nodes that others do not wait for. */
+static void flush_lanes(struct replay *replay) {
+    for (unsigned lane = 0; lane < replay->exec->plan.n_lanes; lane++)
+        if (is_own(replay, lane))
+            flush(replay, lane);
+}
+
+/* The launch's event, where no node has it: behind the ends of all lanes that are not on its queue. */
 static cls_status leave(struct replay *replay) {
     const struct exec_plan *plan = &replay->exec->plan;
     struct wait_list ends = {0, replay->waits};
-    for (unsigned lane = 1; replay->target.in_order && lane < plan->n_lanes; lane++)
-        flush(replay, lane);
+    flush_lanes(replay);
     if (*replay->event)
         return CLS_SUCCESS;
     for (unsigned i = 0; i < plan->n_nodes && !mutant(MUTANT_GRAPH_LEAVE); i++)
         if (!plan->nodes[i].n_successors && replay->run->events[i])
             replay->waits[ends.count++] = replay->run->events[i];
-    if (!plan->n_nodes)
-        ends = replay->outside;
-    return enqueue_marker(replay->target.device, replay->target.queue, ends, replay->event);
+    return enqueue_marker(replay->target.device, replay->target.queue,
+                          plan->n_nodes ? ends : replay->outside, replay->event);
 }
 
 /* An event behind all that was handed over of a launch of which a node was refused. */
-static cls_status leave_early(struct replay *replay, unsigned count) {
+static cls_status leave_early(struct replay *replay) {
     struct wait_list ends = {0, replay->waits};
     const struct exec_plan *plan = &replay->exec->plan;
-    for (unsigned i = 0; i < count && !replay->target.in_order; i++)
-        if (replay->run->events[i])
-            replay->waits[ends.count++] = replay->run->events[i];
-    for (unsigned lane = 1; replay->target.in_order && lane < plan->n_lanes; lane++) {
-        cl_event *event = &replay->run->events[plan->n_nodes + lane];
-        const struct target target = lane_target(replay, lane);
-        cls_status status =
-            enqueue_marker(target.device, target.queue, (struct wait_list){0, NULL}, event);
-        if (status)
-            return status;
-        queue_flush(target.device, target.queue);
+    cls_status status = CLS_SUCCESS;
+    for (unsigned lane = 0; lane < plan->n_lanes && !status; lane++) {
+        cl_event *event = &replay->run->events[plan->n_nodes + 1 + lane];
+        if (!is_own(replay, lane))
+            continue;
+        status = enqueue_marker(replay->target.device, lane_target(replay, lane).queue,
+                                (struct wait_list){0, NULL}, event);
         replay->waits[ends.count++] = *event;
     }
+    if (status)
+        return status;
+    flush_lanes(replay);
     return enqueue_marker(replay->target.device, replay->target.queue, ends, replay->event);
 }
 
@@ -217,7 +217,7 @@ COLD static cls_status fail_at(struct replay *replay, const struct command *comm
     if (!i)
         return status;
     error_save(&held);
-    cls_status left = leave_early(replay, i);
+    cls_status left = leave_early(replay);
     error_restore(&held, CLS_SUCCESS);
     atomic_store(&replay->exec->hurt, true);
     stream_note_hurt(replay->run->stream);

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
+#include <clstream/batch.h>
 #include <clstream/binary.h>
+#include <clstream/blas.h>
 #include <clstream/graph.h>
 #include <clstream/mempool.h>
 #include <clstream/reduce.h>
@@ -170,6 +172,44 @@ static void foreign_calls(struct work *work) {
     OK(rig_step(work->stream, work->a, 0, 3, 1, 0));
 }
 
+/* Of a batch that was executed before: relu(a) * 3 + a into b, its sum into a. */
+static void batches(struct work *work) {
+    const cls_array a = cls_array_of(work->a, CLS_F32, CELLS),
+                    b = cls_array_of(work->b, CLS_F32, CELLS);
+    static float numbers[CELLS];
+    cls_batch batch;
+    cls_value x, y, sum;
+    for (int i = 0; i < CELLS; i++)
+        numbers[i] = (float)i - 100;
+    OK(cls_copy_h2d_async(work->a, 0, numbers, BYTES, work->stream));
+    OK(cls_batch_create(rig.context, NULL, &batch));
+    OK(cls_batch_array(batch, a, &x));
+    OK(cls_batch_relu(batch, x, &y));
+    OK(cls_batch_scale(batch, y, 3, &y));
+    OK(cls_batch_add(batch, y, x, &y));
+    OK(cls_batch_store(batch, y, b));
+    OK(cls_batch_reduce(batch, CLS_REDUCE_SUM, y, &sum));
+    OK(cls_batch_keep(batch, sum));
+    OK(cls_batch_execute_async(batch, work->stream));
+    OK(cls_batch_destroy(batch));
+    OK(cls_unary_async(CLS_UNARY_NEG, b, a, work->stream));
+}
+
+/* A product of two matrices of 8 by 8 in a, into b. */
+static void products(struct work *work) {
+    enum { SIDE = 8, HALF = SIDE * SIDE };
+    static float numbers[2 * HALF];
+    const cls_matrix a = cls_matrix_of(work->a, CLS_F32, SIDE, SIDE),
+                     b = cls_matrix_at(work->a, CLS_F32, HALF, SIDE, SIDE),
+                     c = cls_matrix_of(work->b, CLS_F32, SIDE, SIDE);
+    for (int i = 0; i < 2 * HALF; i++)
+        numbers[i] = (float)(i % 7);
+    OK(cls_copy_h2d_async(work->a, 0, numbers, sizeof numbers, work->stream));
+    OK(cls_gemm_async(a, b, c, NULL, work->stream));
+    OK(cls_unary_async(CLS_UNARY_NEG, cls_array_of(work->b, CLS_F32, HALF),
+                       cls_array_of(work->b, CLS_F32, HALF), work->stream));
+}
+
 enum { ROUNDS = 3 };
 
 static void run_eagerly(part_fn *part, struct work *work) {
@@ -224,6 +264,16 @@ COMPARES(diamond)
 COMPARES(host_functions)
 COMPARES(scratch)
 COMPARES(foreign_calls)
+COMPARES(batches)
+
+static void test_products(void **state) {
+    (void)state;
+    if (rig_platform_is("Oclgrind"))
+        SKIP_BECAUSE("CLBlast's kernels take minutes in an interpreter");
+    if (!cls_blas_available())
+        SKIP_BECAUSE("this library was built without CLBlast");
+    compare(products);
+}
 
 /* --- the plan --- */
 
@@ -411,6 +461,8 @@ int main(void) {
         cmocka_unit_test(test_host_functions),
         cmocka_unit_test(test_scratch),
         cmocka_unit_test(test_foreign_calls),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_products),
         cmocka_unit_test(test_the_plan_keeps_no_implied_dependency),
         cmocka_unit_test(test_a_graph_without_nodes_does_nothing),
         cmocka_unit_test(test_a_launch_keeps_its_place_in_its_stream),

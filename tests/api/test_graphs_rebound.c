@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Graphs: other buffers, host memory, arguments and graphs for what was captured; listings; graphs in graphs. */
+#include "../support/effort.h"
 #include "../support/rig.h"
 
 #include <string.h>
@@ -330,6 +331,37 @@ static void test_dot(void **state) {
     assert_null(strstr(text, "n0 -> n3;"));
 }
 
+/* --- memory --- */
+
+static long resident_pages(void) {
+    long size = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%ld %ld", &size, &resident) != 2)
+        resident = 0;
+    fclose(file);
+    return resident;
+}
+
+static void test_many_launches_leave_memory_flat(void **state) {
+    (void)state;
+    const unsigned launches = effort_is_long() ? 100000 : 2000, warm = launches / 4;
+    long before = 0;
+    for (unsigned i = 0; i < launches; i++) {
+        if (i == warm)
+            before = resident_pages();
+        OK(cls_graph_bind(exec, in, i % 2 ? other : in));
+        OK(cls_graph_launch_async(exec, i % 3 ? stream : elsewhere));
+        if (i % 100 == 99)
+            OK(cls_context_synchronize(rig.context));
+    }
+    OK(cls_context_synchronize(rig.context));
+    const long more = resident_pages() - before;
+    if (more > 2048)
+        fail_msg("%ld pages more after %u launches", more, launches - warm);
+}
+
 /* --- graphs in graphs --- */
 
 static void test_a_graph_in_a_graph(void **state) {
@@ -372,6 +404,7 @@ int main(void) {
         TEST(update_says_what_differs),
         TEST(nodes_are_listed),
         TEST(dot),
+        TEST(many_launches_leave_memory_flat),
         TEST(a_graph_in_a_graph),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
