@@ -88,8 +88,8 @@ typedef enum cls_mpi_memory {
 typedef struct cls_mpi_comm_config {
     size_t size;        /**< sizeof(cls_mpi_comm_config) */
     const char *name;   /**< copied, at most 31 bytes kept, for reports; NULL: "communicator N" */
-    size_t chunk_bytes; /**< size of a chunk, 4 KiB to 256 MiB; 0: 4 MiB */
-    unsigned chunks; /**< chunks of a ring, 2 to 8; 0: 4. A ring takes twice chunks x chunk_bytes */
+    size_t chunk_bytes; /**< size of a chunk, 4 KiB to 256 MiB; 0: 2 MiB */
+    unsigned chunks; /**< chunks of a ring, 2 to 8; 0: 8. A ring takes twice chunks x chunk_bytes */
     cls_mpi_memory memory; /**< memory of the rings */
     uint64_t
         stall_ns; /**< time after which a wait for other ranks is reported; 0: 10 s; CLS_FOREVER: never */

@@ -10,6 +10,9 @@
 
 #include "mpi/comm.h"
 
+/* On one stream a bucket would wait for the upload of the one before. */
+enum { STREAMS = 4 };
+
 struct gradient {
     size_t bucket, offset, count; /* elements */
 };
@@ -17,7 +20,7 @@ struct gradient {
 struct buckets {
     struct entry entry;
     cls_mpi_comm comm;
-    cls_stream sums; /* what is summed, in the order of the buckets */
+    cls_stream streams[STREAMS]; /* the sums, in turns */
     cls_event mark;
     size_t n, n_buckets;
     struct gradient *gradients;
@@ -65,11 +68,11 @@ static cls_status compare(const struct buckets *buckets, cls_dtype dtype, cls_co
     if (status)
         return status;
     const cls_array array = cls_array_of(buffer, CLS_I64, 2);
-    status = cls_copy_h2d(buffer, 0, least, sizeof least, buckets->sums);
+    status = cls_copy_h2d(buffer, 0, least, sizeof least, buckets->streams[0]);
     if (!status)
-        status = cls_mpi_allreduce(buckets->comm, CLS_MPI_MIN, array, array, buckets->sums);
+        status = cls_mpi_allreduce(buckets->comm, CLS_MPI_MIN, array, array, buckets->streams[0]);
     if (!status)
-        status = cls_copy_d2h(least, buffer, 0, sizeof least, buckets->sums);
+        status = cls_copy_d2h(least, buffer, 0, sizeof least, buckets->streams[0]);
     cls_buffer_destroy(buffer);
     if (!status && least[0] != -least[1])
         status = report(CLS_ERROR_INVALID_VALUE,
@@ -86,8 +89,9 @@ static void free_buckets(struct buckets *buckets) {
             cls_buffer_destroy(buckets->arrays[b].buffer);
     if (buckets->mark)
         cls_event_destroy(buckets->mark);
-    if (buckets->sums)
-        cls_stream_destroy(buckets->sums);
+    for (int i = 0; i < STREAMS; i++)
+        if (buckets->streams[i])
+            cls_stream_destroy(buckets->streams[i]);
     pthread_mutex_destroy(&buckets->lock);
     free(buckets->gradients);
     free(buckets->arrays);
@@ -126,8 +130,8 @@ static cls_status build(struct buckets *buckets, cls_context context, cls_dtype 
     config.name = "buckets";
     config.non_blocking = 1;
     cls_status status = lay_out(buckets, dtype, counts, most);
-    if (!status)
-        status = cls_stream_create(context, &config, &buckets->sums);
+    for (int i = 0; i < STREAMS && !status; i++)
+        status = cls_stream_create(context, &config, &buckets->streams[i]);
     if (!status)
         status = cls_event_create(context, NULL, &buckets->mark);
     if (!status)
@@ -230,14 +234,15 @@ cls_status cls_mpi_buckets_get_gradient(cls_mpi_buckets handle, size_t i, cls_ar
 /* Under the lock. Once the reduction is submitted, the turn has passed. */
 static cls_status start(struct buckets *buckets, size_t bucket, cls_stream stream) {
     const cls_array *array = &buckets->arrays[bucket];
+    const cls_stream sums = buckets->streams[bucket % STREAMS];
     if (bucket != buckets->next)
         return report(CLS_ERROR_INVALID_STATE, "bucket %zu: it is the turn of %zu of %zu", bucket,
                       buckets->next, buckets->n_buckets);
     cls_status status = cls_event_record(buckets->mark, stream);
     if (!status)
-        status = cls_stream_wait_event(buckets->sums, buckets->mark);
+        status = cls_stream_wait_event(sums, buckets->mark);
     if (!status)
-        status = cls_mpi_allreduce_async(buckets->comm, CLS_MPI_SUM, *array, *array, buckets->sums);
+        status = cls_mpi_allreduce_async(buckets->comm, CLS_MPI_SUM, *array, *array, sums);
     if (!status)
         buckets->next++;
     return status;
@@ -266,10 +271,11 @@ cls_status cls_mpi_buckets_wait(cls_mpi_buckets handle, cls_stream stream) {
     if (buckets->next != buckets->n_buckets)
         status = report(CLS_ERROR_INVALID_STATE, "bucket %zu of %zu was not made ready",
                         buckets->next, buckets->n_buckets);
-    if (!status)
-        status = cls_event_record(buckets->mark, buckets->sums);
-    if (!status)
-        status = cls_stream_wait_event(stream, buckets->mark);
+    for (int i = 0; i < STREAMS && !status; i++) {
+        status = cls_event_record(buckets->mark, buckets->streams[i]);
+        if (!status)
+            status = cls_stream_wait_event(stream, buckets->mark);
+    }
     if (!status)
         buckets->next = 0;
     pthread_mutex_unlock(&buckets->lock);

@@ -22,7 +22,7 @@ static cls_status check_array(const struct comm *comm, const cls_array *array, s
     if (!size)
         return report(CLS_ERROR_INVALID_VALUE, "%d is no cls_dtype", (int)array->dtype);
     cls_status status =
-        cls_copy_d2h_async(NULL, array->buffer, 0, 0, comm->channels[COLLECTIVES].down);
+        cls_copy_d2h_async(NULL, array->buffer, 0, 0, comm->channels[COLLECTIVES].streams[0]);
     if (!status)
         status = cls_buffer_get_size(array->buffer, &have);
     if (status)

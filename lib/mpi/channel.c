@@ -30,28 +30,29 @@ static cls_status make_memory(struct comm *comm, struct channel *channel) {
     return CLS_SUCCESS;
 }
 
-static cls_status make_streams(struct comm *comm, struct channel *channel, const char *what) {
+static cls_status make_stream(struct comm *comm, struct channel *channel, const char *what,
+                              unsigned chunk) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_timeline_config timeline = CLS_TIMELINE_CONFIG_INIT;
     char name[64];
     config.non_blocking = 1;
-    config.name = name;
-    snprintf(name, sizeof name, "%s: %s down", comm->name, what);
-    cls_status status = cls_stream_create(comm->context, &config, &channel->down);
-    snprintf(name, sizeof name, "%s: %s up", comm->name, what);
-    return status ? status : cls_stream_create(comm->context, &config, &channel->up);
+    config.name = timeline.name = name;
+    snprintf(name, sizeof name, "%s: %s %u", comm->name, what, chunk);
+    cls_status status = cls_stream_create(comm->context, &config, &channel->streams[chunk]);
+    snprintf(name, sizeof name, "%s: rank %d loaded %u", comm->name, comm->rank, chunk);
+    if (!status)
+        status = cls_timeline_create(&timeline, &channel->loaded[chunk]);
+    snprintf(name, sizeof name, "%s: rank %d moved %u", comm->name, comm->rank, chunk);
+    return status ? status : cls_timeline_create(&timeline, &channel->moved[chunk]);
 }
 
-static cls_status make_timelines(struct comm *comm, struct channel *channel, const char *what) {
-    cls_timeline *const timelines[] = {&channel->loaded, &channel->moved, &channel->freed};
-    static const char *const names[] = {"loaded", "moved", "freed"};
-    cls_timeline_config config = CLS_TIMELINE_CONFIG_INIT;
-    char name[64];
-    cls_status status = CLS_SUCCESS;
-    config.name = name;
-    for (int i = 0; i < 3 && !status; i++) {
-        snprintf(name, sizeof name, "%s: %s of rank %d %s", comm->name, what, comm->rank, names[i]);
-        status = cls_timeline_create(&config, timelines[i]);
-    }
+static cls_status make_streams(struct comm *comm, struct channel *channel, const char *what) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    config.non_blocking = 1;
+    config.name = comm->name;
+    cls_status status = cls_stream_create(comm->context, &config, &channel->join);
+    for (unsigned c = 0; c < comm->chunks && !status; c++)
+        status = make_stream(comm, channel, what, c);
     return status;
 }
 
@@ -77,8 +78,6 @@ cls_status channel_open(struct comm *comm, struct channel *channel, enum channel
                             ? make_streams(comm, channel, names[name])
                             : report(CLS_ERROR_OUT_OF_MEMORY, "no memory for requests");
     if (!status)
-        status = make_timelines(comm, channel, names[name]);
-    if (!status)
         status = make_memory(comm, channel);
     if (status)
         channel_close(channel, false);
@@ -89,14 +88,16 @@ cls_status channel_open(struct comm *comm, struct channel *channel, enum channel
 
 void channel_close(struct channel *channel, bool leak) {
     struct comm *comm = channel->comm;
-    cls_timeline *const timelines[] = {&channel->loaded, &channel->moved, &channel->freed};
-    for (int i = 0; i < 3; i++)
-        if (*timelines[i])
-            cls_timeline_destroy(*timelines[i]);
-    if (channel->down)
-        cls_stream_destroy(channel->down);
-    if (channel->up)
-        cls_stream_destroy(channel->up);
+    if (channel->join)
+        cls_stream_destroy(channel->join);
+    for (unsigned c = 0; c < MOST_CHUNKS; c++) {
+        if (channel->loaded[c])
+            cls_timeline_destroy(channel->loaded[c]);
+        if (channel->moved[c])
+            cls_timeline_destroy(channel->moved[c]);
+        if (channel->streams[c])
+            cls_stream_destroy(channel->streams[c]);
+    }
     if (channel->memory && !leak) {
         if (comm->memory == CLS_MPI_MEMORY_PLAIN)
             free(channel->memory);
@@ -189,31 +190,33 @@ static char *out_place(const struct channel *channel, const struct job *job, uns
 
 /* --- submission; under the lock --- */
 
-/* Piece i of the job, piece g of the channel. */
+/* Piece i of the job: the download, and what the thread waits for. */
 static cls_status load(struct channel *channel, const struct job *job, const cls_array *in,
-                       uint64_t i, uint64_t g) {
-    const unsigned chunks = channel->comm->chunks, slot = (unsigned)(g % chunks);
+                       uint64_t i) {
+    const unsigned chunks = channel->comm->chunks, slot = (unsigned)((job->first + i) % chunks);
     const size_t at = i * job->step, n = smaller(job->step, job->count - at);
+    const cls_stream stream = channel->streams[slot];
     cls_status status = CLS_SUCCESS;
-    if (g >= chunks)
-        status = cls_stream_wait_timeline(channel->down, channel->freed, g + 1 - chunks);
     for (unsigned b = 0; b < job->in_blocks && !status; b++)
         status = cls_copy_d2h_async(in_place(channel, job, slot, n, b), in->buffer,
                                     (in->offset + b * job->count + at) * job->element,
-                                    n * job->element, channel->down);
-    return status ? status : cls_stream_signal_timeline(channel->down, channel->loaded, g + 1);
+                                    n * job->element, stream);
+    return status ? status
+                  : cls_stream_signal_timeline(stream, channel->loaded[slot],
+                                               (job->first + i) / chunks + 1);
 }
 
 static cls_status store(struct channel *channel, const struct job *job, const cls_array *out,
-                        uint64_t i, uint64_t g) {
-    const unsigned slot = (unsigned)(g % channel->comm->chunks);
+                        uint64_t i) {
+    const unsigned chunks = channel->comm->chunks, slot = (unsigned)((job->first + i) % chunks);
     const size_t at = i * job->step, n = smaller(job->step, job->count - at);
-    cls_status status = cls_stream_wait_timeline(channel->up, channel->moved, g + 1);
+    const cls_stream stream = channel->streams[slot];
+    cls_status status =
+        cls_stream_wait_timeline(stream, channel->moved[slot], (job->first + i) / chunks + 1);
     for (unsigned b = 0; b < job->out_blocks && !status; b++)
-        status =
-            cls_copy_h2d_async(out->buffer, (out->offset + b * job->count + at) * job->element,
-                               out_place(channel, job, slot, n, b), n * job->element, channel->up);
-    return status ? status : cls_stream_signal_timeline(channel->up, channel->freed, g + 1);
+        status = cls_copy_h2d_async(out->buffer, (out->offset + b * job->count + at) * job->element,
+                                    out_place(channel, job, slot, n, b), n * job->element, stream);
+    return status;
 }
 
 /* Later work of `waiter` runs behind the work of `stream` so far. */
@@ -222,17 +225,25 @@ static cls_status follow(const struct comm *comm, cls_stream stream, cls_stream 
     return status ? status : cls_stream_wait_event(waiter, comm->mark);
 }
 
+/* The first pieces wait for the caller's stream, which waits for the last ones. */
 static cls_status submit_pieces(struct channel *channel, const struct job *job,
                                 const struct request *request, cls_stream stream) {
-    cls_status status = follow(channel->comm, stream, channel->down);
-    if (!status)
-        status = follow(channel->comm, stream, channel->up);
+    const struct comm *comm = channel->comm;
+    const uint64_t used = job->pieces < comm->chunks ? job->pieces : comm->chunks;
+    cls_status status = cls_event_record(comm->mark, stream);
+    for (uint64_t i = 0; i < used && !status; i++)
+        status =
+            cls_stream_wait_event(channel->streams[(job->first + i) % comm->chunks], comm->mark);
     for (uint64_t i = 0; i < job->pieces && !status; i++) {
-        status = load(channel, job, &request->in, i, job->first + i);
+        status = load(channel, job, &request->in, i);
         if (!status)
-            status = store(channel, job, &request->out, i, job->first + i);
+            status = store(channel, job, &request->out, i);
     }
-    return status ? status : follow(channel->comm, channel->up, stream);
+    if (used == 1 && !status)
+        return follow(comm, channel->streams[job->first % comm->chunks], stream);
+    for (uint64_t i = 0; i < used && !status; i++)
+        status = follow(comm, channel->streams[(job->first + i) % comm->chunks], channel->join);
+    return status ? status : follow(comm, channel->join, stream);
 }
 
 static void queue_job(struct channel *channel, struct job *job) {

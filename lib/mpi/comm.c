@@ -35,8 +35,8 @@ static cls_status take_config(const cls_mpi_comm_config *given, cls_mpi_comm_con
         return report(CLS_ERROR_INVALID_VALUE, "cls_mpi_comm_create: a wrong size field");
     if (given)
         memcpy(config, given, given->size);
-    config->chunk_bytes = config->chunk_bytes ? config->chunk_bytes : 4 << 20;
-    config->chunks = config->chunks ? config->chunks : 4;
+    config->chunk_bytes = config->chunk_bytes ? config->chunk_bytes : 2 << 20;
+    config->chunks = config->chunks ? config->chunks : 8;
     config->stall_ns = config->stall_ns ? config->stall_ns : 10 * SECOND;
     config->peer_timeout_ns = config->peer_timeout_ns ? config->peer_timeout_ns : 30 * SECOND;
     if (config->chunk_bytes < 4 << 10 || config->chunk_bytes > 256 << 20 || config->chunks < 2 ||

@@ -3,16 +3,18 @@
  * libclstream-mpi: communicators, on the public interface of libclstream.
  *
  * A call submits all of its commands at once, and the communication thread does the rest. An array is cut into
- * pieces that fit a chunk of the ring. Piece g of a channel goes through three timelines:
+ * pieces that fit a chunk of the ring. Each chunk has a stream and two timelines. Piece g of a channel takes chunk
+ * g % chunks, in the round r = g / chunks + 1:
  *
- *   down stream: [waits for the caller's stream]  waits for freed >= g + 1 - chunks, downloads, signals loaded = g + 1
- *   thread:      once loaded >= g + 1: exchanges the chunk with the other ranks, then signals moved = g + 1
- *   up stream:   waits for moved >= g + 1, uploads, signals freed = g + 1
- *   the caller's stream: waits for the up stream
+ *   the chunk's stream: [waits for the caller's stream]  downloads, signals loaded = r, waits for moved >= r, uploads
+ *   thread:             once loaded >= r: exchanges the chunk with the other ranks, then signals moved = r
+ *   the caller's stream: waits for the streams of the chunks, through `join`
  *
- * Pieces without a download or an upload signal all the same, so the thread has one condition to look at. A
- * failure of the caller's stream arrives through `loaded`; a failure of the communicator goes to the waiting
- * streams by failing `moved`.
+ * The stream's order keeps a chunk from its next download until its upload is done. Streams of their own keep the copies
+ * of different chunks apart: on one stream each copy would go to the end of what a busy device has to do, behind the
+ * program's next kernel. Pieces without a download or an upload signal and wait all the same, so the thread has one
+ * condition to look at. A failure of the caller's stream arrives through `loaded`; a failure of the communicator goes to
+ * the waiting streams by failing `moved`.
  *
  * Files: comm.c creates and destroys; agree.c is what ranks tell each other at creation; channel.c submits; exchange.c
  * moves pieces by MPI; thread.c is the thread's loop; control.c has the messages about failures, order and stalls;
@@ -58,6 +60,7 @@ struct piece {
     unsigned slot;       /* its chunk */
     unsigned phase;      /* of exchange.c */
     bool over;           /* nothing is left to do */
+    bool told;           /* `moved` is signalled */
     int n;               /* requests */
     MPI_Request *active; /* room for 2 * ranks + 2; MPI_REQUEST_NULL: complete */
     long *wanted;        /* bytes to receive; -1: a send */
@@ -67,8 +70,10 @@ struct piece {
 struct channel {
     struct comm *comm;
     _Atomic bool open;
-    cls_stream down, up;
-    cls_timeline loaded, moved, freed;
+    cls_stream streams[MOST_CHUNKS];
+    cls_stream
+        join; /* behind all pieces of a call, so that the caller's stream depends on one other stream only */
+    cls_timeline loaded[MOST_CHUNKS], moved[MOST_CHUNKS];
     char *memory;       /* chunks x (out_bytes + in_bytes) */
     size_t out_bytes;   /* of a chunk: what is downloaded and uploaded */
     size_t in_bytes;    /* behind it: what is received on the way */
@@ -202,6 +207,8 @@ void comm_abort_locked(struct comm *comm, const char *why);
 void comm_fail(struct comm *comm, bool tell, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 cls_status comm_report_failure(struct comm *comm);
+/* What explanations of the channel's waits end with. */
+void channel_annotate(struct channel *channel, const char *text);
 
 /* --- agree.c --- */
 

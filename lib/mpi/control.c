@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <clstream/timeline.h>
-
 #include "mpi/comm.h"
 
 static const uint64_t SECOND = 1000000000u;
@@ -168,7 +166,7 @@ static void report_stall(struct comm *comm, struct channel *channel) {
     snprintf(text, sizeof text, "rank %d of %d has waited %.0f s in %s%s", comm->rank, comm->ranks,
              (double)(now_ns() - channel->progress_ns) / 1e9, what, others);
     fprintf(stderr, "clstream: communicator '%s': %s\n", comm->name, text);
-    cls_timeline_annotate(channel->moved, text);
+    channel_annotate(channel, text);
     channel->reported = true;
 }
 

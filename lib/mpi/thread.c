@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include <clstream/timeline.h>
 
@@ -14,7 +17,7 @@
 
 /* After so long without progress a poll is followed by a sleep, which grows from the first to the last of these. Ranks
  * that share cores leave them to each other and to the device. */
-static const uint64_t SPIN_NS = 50000, LEAST_SLEEP_NS = 20000, MOST_SLEEP_NS = 500000;
+static const uint64_t SPIN_NS = 500000, LEAST_SLEEP_NS = 20000, MOST_SLEEP_NS = 500000;
 /* With nothing to do, the thread looks for messages of other ranks this often. */
 static const uint64_t IDLE_NS = 100000000, DRAIN_NS = 1000000;
 /* What is pending after a failure may take so long to end. */
@@ -44,7 +47,8 @@ static void fail_streams(struct comm *comm) {
             continue;
         if (channel->first)
             label = action_name(channel->first->call.action);
-        cls_timeline_fail(channel->moved, label, comm->why);
+        for (unsigned i = 0; i < comm->chunks; i++)
+            cls_timeline_fail(channel->moved[i], label, comm->why);
     }
 }
 
@@ -91,7 +95,9 @@ static void fail_by_stream(struct comm *comm, const struct job *job) {
 }
 
 static bool is_loaded(struct comm *comm, struct channel *channel, const struct job *job) {
-    const cls_status status = cls_timeline_query(channel->loaded, channel->begun + 1);
+    const uint64_t g = channel->begun;
+    const cls_status status =
+        cls_timeline_query(channel->loaded[g % comm->chunks], g / comm->chunks + 1);
     if (status < CLS_SUCCESS)
         fail_by_stream(comm, job);
     return status == CLS_SUCCESS;
@@ -108,6 +114,7 @@ static bool begin_piece(struct comm *comm, struct channel *channel) {
     struct piece *piece = &channel->flights[g % comm->chunks];
     piece->job = job;
     piece->slot = (unsigned)(g % comm->chunks);
+    piece->told = false;
     piece->count = job->count - at < job->step ? job->count - at : job->step;
     if (comm->compares && g == job->first && channel == &comm->channels[COLLECTIVES])
         control_compare(comm, &job->call);
@@ -129,23 +136,31 @@ static void end_job(struct comm *comm, struct channel *channel) {
     free(job);
 }
 
-/* Signals the pieces that are exchanged, in their order. */
+/* Signals the pieces that are exchanged, and ends the calls of which all are. */
 static void signal_moved(struct comm *comm, struct channel *channel) {
-    while (channel->moved_pieces < channel->begun) {
-        const struct piece *piece = &channel->flights[channel->moved_pieces % comm->chunks];
-        if (!piece->over)
-            return;
-        const struct job *job = piece->job;
-        cls_timeline_signal(channel->moved, ++channel->moved_pieces);
-        if (channel->moved_pieces == job->first + job->pieces)
+    for (uint64_t g = channel->moved_pieces; g < channel->begun; g++) {
+        struct piece *piece = &channel->flights[g % comm->chunks];
+        if (piece->over && !piece->told)
+            cls_timeline_signal(channel->moved[piece->slot], g / comm->chunks + 1);
+        piece->told = piece->over;
+    }
+    while (channel->moved_pieces < channel->begun &&
+           channel->flights[channel->moved_pieces % comm->chunks].over) {
+        const struct job *job = channel->flights[channel->moved_pieces % comm->chunks].job;
+        if (++channel->moved_pieces == job->first + job->pieces)
             end_job(comm, channel);
     }
+}
+
+void channel_annotate(struct channel *channel, const char *text) {
+    for (unsigned i = 0; i < channel->comm->chunks; i++)
+        cls_timeline_annotate(channel->moved[i], text);
 }
 
 static void note_progress(struct channel *channel) {
     channel->progress_ns = now_ns();
     if (channel->reported)
-        cls_timeline_annotate(channel->moved, NULL);
+        channel_annotate(channel, NULL);
     channel->reported = false;
 }
 
@@ -237,6 +252,13 @@ static void update_idle(struct comm *comm) {
     pthread_mutex_unlock(&comm->lock);
 }
 
+/* A short sleep lasts 50 us more otherwise. */
+static void sleep_exactly(void) {
+#ifdef PR_SET_TIMERSLACK
+    prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
+#endif
+}
+
 static bool await_agreement(struct comm *comm) {
     pthread_mutex_lock(&comm->lock);
     while (!comm->agreed && !comm->stopping)
@@ -251,6 +273,7 @@ void *comm_thread(void *arg) {
     if (!await_agreement(comm))
         return NULL;
     uint64_t last_progress = now_ns();
+    sleep_exactly();
     if (!control_open(comm))
         comm_fail(comm, false, "rank %d: MPI_Irecv failed", comm->rank);
     while (!may_end(comm)) {

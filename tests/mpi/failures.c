@@ -250,24 +250,24 @@ static void test_check(void) {
 }
 
 /* Launchers lose what ranks print after one has died: it goes to a file. */
-static void note_survivor(const char *why) {
+static void note(const char *name, const char *why) {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%d", getenv("RANKS_SURVIVORS"), job.rank);
+    snprintf(path, sizeof path, "%s/%s.%d", getenv("RANKS_SURVIVORS"), name, job.rank);
     FILE *file = fopen(path, "w");
     THAT(file != NULL);
     fprintf(file, "%s\n", why);
     THAT(!fclose(file));
 }
 
-/* The last rank dies in the middle of everything; the launcher leaves the others alone. */
-static void test_killed_rank(void) {
+/* Reduces until the communicator fails, and notes why. */
+static void reduce_until_failure(bool dies) {
     cls_mpi_comm comm = quick_comm();
     cls_mpi_comm_info info = CLS_MPI_COMM_INFO_INIT;
     cls_stream stream = new_stream();
     cls_array array = floats(200000);
     cls_status status = CLS_SUCCESS;
     for (int i = 0; !status; i++) {
-        if (i == 20 && job.rank == job.ranks - 1)
+        if (i == 20 && dies)
             kill(getpid(), SIGKILL);
         status = cls_mpi_allreduce_async(comm, CLS_MPI_SUM, array, array, stream);
         if (!status && i % 8 == 0)
@@ -280,8 +280,17 @@ static void test_killed_rank(void) {
     OK(cls_stream_reset(stream));
     OK(cls_stream_destroy(stream));
     OK(cls_mpi_comm_destroy(comm));
-    note_survivor(info.failure);
+    note("survivor", info.failure);
     _exit(0); /* MPI_Finalize may wait for the dead */
+}
+
+/* The last rank dies in the middle of everything; the launcher leaves the others alone. */
+static void test_killed_rank(void) { reduce_until_failure(job.rank == job.ranks - 1); }
+
+/* The script cuts the link between two halves of the ranks once they have begun. */
+static void test_cut_link(void) {
+    note("begun", "");
+    reduce_until_failure(false);
 }
 
 static void test_finalize(void) {
@@ -308,5 +317,6 @@ const struct test failure_tests[] = {{"arguments", test_arguments},
                                      {"stall", test_stall},
                                      {"check", test_check},
                                      {"killed_rank", test_killed_rank},
+                                     {"cut_link", test_cut_link},
                                      {"finalize", test_finalize},
                                      {NULL, NULL}};

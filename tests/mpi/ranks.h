@@ -33,6 +33,6 @@ struct test {
     const char *name;
     void (*run)(void);
 };
-extern const struct test value_tests[], failure_tests[]; /* up to a null name */
+extern const struct test value_tests[], failure_tests[], random_tests[]; /* up to a null name */
 
 #endif
