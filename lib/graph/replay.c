@@ -8,7 +8,10 @@
 #include "driver/event.h"
 #include "driver/queue.h"
 
-enum { AHEAD = 2 }; /* nodes, from one that is handed over to one that is fetched into the cache */
+enum {
+    AHEAD = 2, /* nodes, from one that is handed over to one that is fetched into the cache */
+    MORE_FLUSHES = 8
+};
 
 /* A launch that is being handed over. */
 struct replay {
@@ -34,12 +37,25 @@ static struct target lane_target(const struct replay *replay, unsigned lane) {
     return (struct target){replay->target.device, queue, true};
 }
 
+/* Again where the first try failed: nobody else flushes the queues of a graph. */
+COLD static cls_status flush_again(const struct replay *replay, unsigned lane) {
+    struct detail held;
+    cls_status status = CLS_ERROR_DRIVER;
+    error_save(&held);
+    for (int i = 0; i < MORE_FLUSHES && status; i++)
+        status = queue_flush(replay->target.device, lane_target(replay, lane).queue);
+    return error_restore(&held, status);
+}
+
 /* Has the driver start what is on the lane's queue, for others to wait for it. */
-static void flush(struct replay *replay, unsigned lane) {
+static cls_status flush(struct replay *replay, unsigned lane) {
     if (!replay->unflushed[lane] || !replay->exec->context->caps->flushes)
-        return;
-    queue_flush(replay->target.device, lane_target(replay, lane).queue);
-    replay->unflushed[lane] = false;
+        return CLS_SUCCESS;
+    cls_status status = queue_flush(replay->target.device, lane_target(replay, lane).queue);
+    if (RARELY(status))
+        status = flush_again(replay, lane);
+    replay->unflushed[lane] = status != CLS_SUCCESS;
+    return status;
 }
 
 /* --- lanes on queues of their own --- */
@@ -76,8 +92,7 @@ static cls_status enter_lanes(struct replay *replay) {
         return status;
     replay->outside = (struct wait_list){1, entered};
     replay->unflushed[0] = true;
-    flush(replay, 0);
-    return CLS_SUCCESS;
+    return flush(replay, 0);
 }
 
 /* --- nodes --- */
@@ -100,10 +115,21 @@ static struct wait_list waits_of(struct replay *replay, unsigned i) {
         const unsigned lane = replay->exec->plan.nodes[deps[d]].lane;
         if (lane == planned->lane || mutant(MUTANT_GRAPH_EDGE))
             continue;
-        flush(replay, lane);
         replay->waits[waits.count++] = replay->run->events[deps[d]];
     }
     return waits;
+}
+
+/* The lanes that node `i` waits for. */
+static cls_status flush_deps(struct replay *replay, unsigned i) {
+    const struct planned *planned = &replay->exec->plan.nodes[i];
+    cls_status status = CLS_SUCCESS;
+    for (unsigned d = 0; d < planned->n_deps && !status; d++) {
+        const unsigned lane = replay->exec->plan.nodes[planned_deps(replay->exec, i)[d]].lane;
+        if (lane != planned->lane)
+            status = flush(replay, lane);
+    }
+    return status;
 }
 
 /* Where the node's event goes: to the launch, to nodes of other lanes, to the end of the launch; NULL: there is none. */
@@ -160,28 +186,33 @@ PREFETCHES void fetch(const struct replay *replay, unsigned i) {
 static cls_status enqueue_node(struct replay *replay, unsigned i) {
     const unsigned lane = replay->exec->plan.nodes[i].lane;
     fetch(replay, i + AHEAD);
-    cls_status status =
-        enqueue_one(replay, &replay->exec->body->nodes[i], lane_target(replay, lane),
-                    waits_of(replay, i), event_of(replay, i));
-    replay->unflushed[lane] = replay->handed_over = true;
+    cls_status status = replay->exec->plan.n_lanes > 1 ? flush_deps(replay, i) : CLS_SUCCESS;
+    if (RARELY(status))
+        return status;
+    status = enqueue_one(replay, &replay->exec->body->nodes[i], lane_target(replay, lane),
+                         waits_of(replay, i), event_of(replay, i));
+    if (!RARELY(status))
+        replay->unflushed[lane] = replay->handed_over = true;
     return status;
 }
 
 /* --- the end --- */
 
-static void flush_lanes(struct replay *replay) {
-    for (unsigned lane = 0; lane < replay->exec->plan.n_lanes; lane++)
+static cls_status flush_lanes(struct replay *replay) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned lane = 0; lane < replay->exec->plan.n_lanes && !status; lane++)
         if (is_own(replay, lane))
-            flush(replay, lane);
+            status = flush(replay, lane);
+    return status;
 }
 
 /* The launch's event, where no node has it: behind the ends of all lanes that are not on its queue. */
 static cls_status leave(struct replay *replay) {
     const struct exec_plan *plan = &replay->exec->plan;
     struct wait_list ends = {0, replay->waits};
-    flush_lanes(replay);
-    if (*replay->event)
-        return CLS_SUCCESS;
+    cls_status status = flush_lanes(replay);
+    if (status || *replay->event)
+        return status;
     for (unsigned i = 0; i < plan->n_nodes && !mutant(MUTANT_GRAPH_LEAVE); i++)
         if (!plan->nodes[i].n_successors && replay->run->events[i])
             replay->waits[ends.count++] = replay->run->events[i];
@@ -202,10 +233,11 @@ static cls_status leave_early(struct replay *replay) {
                                 (struct wait_list){0, NULL}, event);
         replay->waits[ends.count++] = *event;
     }
-    if (status)
-        return status;
-    flush_lanes(replay);
-    return enqueue_marker(replay->target.device, replay->target.queue, ends, replay->event);
+    if (!status)
+        status = flush_lanes(replay);
+    return status
+               ? status
+               : enqueue_marker(replay->target.device, replay->target.queue, ends, replay->event);
 }
 
 /* A node was refused when others were with the driver: the launch is a command that failed, by the node's name. */
@@ -226,17 +258,20 @@ COLD static cls_status fail_at(struct replay *replay, const struct command *comm
     return left;
 }
 
-/* What was handed over has no event: its end cannot be known. */
+/* What was handed over has no event, or may never be started: its end cannot be known. */
 COLD static void abandon(const struct replay *replay, const struct command *command) {
     struct command whole = *command;
+    replay->run->events[replay->run->n_events - 1] = *replay->event;
+    *replay->event = NULL;
+    atomic_store(&replay->exec->hurt, true);
     object_retain(&replay->run->object);
     whole.refs = (struct refs){.count = 1, .here = {&replay->run->object}};
     abandon_command(replay->exec->context, replay->run->stream->queue, &whole);
 }
 
-/* Room for an event a node, for that of entering, and for one a lane of leave_early. */
+/* Room for an event a node, for that of entering, for one a lane of leave_early, and for that of an abandoned launch. */
 static cls_status make_room(struct replay *replay) {
-    const size_t room = (size_t)replay->exec->plan.n_nodes + 1 + PLAN_LANES;
+    const size_t room = (size_t)replay->exec->plan.n_nodes + 2 + PLAN_LANES;
     replay->run->n_events = (unsigned)room;
     replay->run->events = calloc(room, sizeof(cl_event));
     replay->waits = malloc(room * sizeof(cl_event));

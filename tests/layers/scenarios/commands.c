@@ -400,6 +400,8 @@ const struct scenario scenarios[] = {
     {"polled", polled},
     {"batch", batch},
     {"batch_beside", batch_beside},
+    {"graph_replayed", graph_replayed},
+    {"graph_on_worker", graph_on_worker},
     {"profiled", profiled},
     {"coordinated_run", coordinated_run},
     {"coordinated_threads", coordinated_threads},

@@ -74,6 +74,10 @@ void polled(struct run *run);
 void batch(struct run *run);
 void batch_beside(struct run *run);
 
+/* graph.c */
+void graph_replayed(struct run *run);
+void graph_on_worker(struct run *run);
+
 /* profiler.c */
 void profiled(struct run *run);
 
