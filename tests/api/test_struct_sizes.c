@@ -87,6 +87,7 @@ static int setup(void **state) {
     stage.name = "stage";
     stage.fn = work_stage;
     OK(cls_stream_begin_capture(w.a, NULL));
+    OK(rig_set(w.a, w.cells, 0, 1, 0));
     OK(cls_stream_end_capture(w.a, &w.captured));
     OK(cls_graph_instantiate(w.captured, NULL, &w.exec));
     OK(cls_batch_create(rig.context, NULL, &w.batch));
@@ -161,10 +162,12 @@ static cls_status step(const cls_buffered_step *given, cls_step_telemetry *out) 
                 row(cls_mempool_statistics, cls_mempool_get_statistics(w.mempool, out)) row(       \
                     cls_timeline_info, cls_timeline_get_info(w.timeline, out))                     \
                     row(cls_task_info, cls_task_graph_get_info(w.graph, 0, out)) row(              \
-                        cls_pool_info, cls_pool_get_info(w.pool, out))                             \
-                        row(cls_pool_advice, cls_pool_optimize(w.pool, out)) row(                  \
-                            cls_value_info, cls_batch_get_value(w.batch, w.value, out))            \
-                            row(cls_batch_statistics, cls_batch_get_statistics(w.batch, out)) row( \
+                        cls_pool_info,                                                             \
+                        cls_pool_get_info(w.pool, out)) row(cls_pool_advice,                       \
+                                                            cls_pool_optimize(w.pool, out))        \
+                        row(cls_value_info, cls_batch_get_value(w.batch, w.value, out)) row(       \
+                            cls_batch_statistics, cls_batch_get_statistics(w.batch, out))          \
+                            row(cls_graph_node_info, cls_graph_get_node(w.captured, 0, out)) row(  \
                                 cls_graph_statistics, cls_graph_get_statistics(w.exec, out))       \
                                 row(cls_capture_info, cls_stream_get_capture(w.a, out)) row(       \
                                     cls_pipeline_statistics,                                       \
