@@ -37,6 +37,10 @@
  * cls_stream_reset or cls_stream_destroy of the stream where the capture began ends the capture without a graph; of
  * another one of its streams it makes the capture invalid.
  *
+ * While launches are profiled, each node is a command of its own, with its name and time. The race checker takes a launch
+ * for one command that touches what its nodes touch, but for the host memory that it uploads; it does not compare nodes of
+ * one launch with each other.
+ *
  * **Launches.** A launch is one command of its stream, whatever the graph holds: it comes after the stream's earlier
  * work and before its later work, and events, waits, counters and failures treat it as one. Branches run side by side.
  * Launches of one executable graph keep their order, also on different streams. If the driver refuses a node, or one

@@ -383,6 +383,36 @@ static void test_launches_on_several_streams_keep_their_order(void **state) {
         OK(cls_stream_destroy(streams[i]));
 }
 
+enum { THREADS = 4, OF_EACH = 50 };
+
+static bool launch_many(void *arg, unsigned i) {
+    cls_graph_exec exec = *(cls_graph_exec *)arg;
+    cls_stream stream = rig_stream();
+    bool good = true;
+    for (int k = 0; k < OF_EACH && good; k++)
+        good = !cls_graph_set_enabled(exec, 1, (int)(i + (unsigned)k) % 2) &&
+               !cls_graph_launch_async(exec, stream);
+    return !cls_stream_synchronize(stream) && !cls_stream_destroy(stream) && good;
+}
+
+/* Node 0 counts; whether node 1 is in is each thread's to say, and nobody's to know. */
+static void test_several_threads_launch_one_graph(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(2);
+    OK(cls_stream_begin_capture(stream, "shared"));
+    OK(rig_step(stream, cells, 0, 1, 1, 0));
+    OK(rig_step(stream, cells, 1, 1, 1, 0));
+    cls_graph_exec exec = end_capture(stream);
+    assert_int_equal(team_run(THREADS, launch_many, &exec), 0);
+    assert_int_equal(rig_cell(cells, 0), THREADS * OF_EACH);
+    assert_true(rig_cell(cells, 1) <= THREADS * OF_EACH);
+    assert_int_equal(statistics_of(exec).launches, THREADS * OF_EACH);
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(stream));
+}
+
 static void test_a_graph_keeps_what_it_uses(void **state) {
     (void)state;
     cls_stream stream = rig_stream(), captured = rig_stream();
@@ -467,6 +497,7 @@ int main(void) {
         cmocka_unit_test(test_a_graph_without_nodes_does_nothing),
         cmocka_unit_test(test_a_launch_keeps_its_place_in_its_stream),
         cmocka_unit_test(test_launches_on_several_streams_keep_their_order),
+        cmocka_unit_test(test_several_threads_launch_one_graph),
         cmocka_unit_test(test_a_graph_keeps_what_it_uses),
         cmocka_unit_test(test_branches_run_and_join),
     };
