@@ -7,7 +7,9 @@
  *
  * Where the context of one device reaches the other's memory, because the buffer is shareable
  * (share.h) or the contexts are of one device and one cl_context, data takes the direct way: a copy
- * is one command of a driver. Else the library copies through chunks of pinned memory, because the
+ * is one command of a driver. Ordinary buffers of devices that have a link (CLS_SHARE_DIRECT_LINK) go
+ * through a shareable buffer of the group's, as large as the largest such array, or copy up to 256
+ * MiB, on each device. Else the library copies through chunks of pinned memory, because the
  * drivers' own copies between devices are slow or missing: each device has a ring of chunks, and
  * downloads from one device overlap with uploads to another. cls_device_group_get_statistics tells
  * which way was taken. All copies only submit. A copy runs after the work that the compute
@@ -125,8 +127,9 @@ CLS_API cls_status cls_device_group_gather_async(cls_device_group group, const c
  * the same bits, whichever way the data takes. Each device sends and receives about twice the size
  * of an array, whatever the number of devices.
  *
- * Where every device's context reaches all arrays, each device runs one kernel on its `compute`
- * stream, which the first such call for an operation and a type builds. Else the arrays are sent
+ * Where every device's context reaches all arrays, or copies of them in memory of the group's, each
+ * device runs one kernel on its `compute` stream, which the first such call for an operation and a
+ * type builds. Else the arrays are sent
  * through pinned memory, and the devices allocate memory for the others' parts. Where the work of
  * one device failed that a result needs, the compute streams of the devices that get it inherit the
  * failure.
@@ -159,7 +162,7 @@ CLS_API cls_status cls_device_group_reduce_scatter_async(cls_device_group group,
 /** Which ways a group's calls took. Start with CLS_DEVICE_GROUP_STATISTICS_INIT. */
 typedef struct cls_device_group_statistics {
     size_t size;            /**< sizeof(cls_device_group_statistics) */
-    uint64_t direct_copies; /**< copies between two devices that were one command of a driver */
+    uint64_t direct_copies; /**< copies from device to device, by their drivers */
     uint64_t pinned_copies; /**< those that went through pinned memory */
     uint64_t
         direct_reductions; /**< all-reduces and reduce-scatters by kernels that read all devices'

@@ -46,6 +46,8 @@ static void close_member(struct member *member) {
         cls_event_destroy(member->event);
     if (member->others)
         buffer_destroy_owned(member->others);
+    if (member->stand_in)
+        buffer_destroy_owned(member->stand_in);
 }
 
 static void await_copies(const struct member *member) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Device groups: contexts of several devices that exchange data. Where the context of one end reaches the memory of the
- * other, a copy is one command of that context's device. Else data that leaves a device goes through the device's ring of
- * pinned chunks: a download to a chunk on its download stream, then uploads from it on the upload streams of the targets.
+ * other, a copy is one command of that context's device. Ordinary buffers of devices with a link go through memory that
+ * they reach (group_linked.h). Else data that leaves a device goes through the device's ring of pinned chunks: a download to a chunk on its download stream, then uploads from it on the upload streams of the targets.
  * The next download to that chunk waits for those uploads. Each device has a ring of its own, so that no device waits for
  * what others exchange.
  */
@@ -38,6 +38,8 @@ struct member {
     cls_event event;   /* for marks that are waited for at once */
     cls_buffer others; /* the other devices' slices, for reductions; NULL until needed */
     size_t others_bytes;
+    cls_buffer stand_in; /* shareable: group_linked.h; NULL until needed */
+    size_t stand_in_bytes;
     cls_kernel kernels[GROUP_KERNELS]; /* for reductions: group_sum.c; NULL until needed */
     struct chunk chunks[MOST_CHUNKS];
     unsigned next_chunk;
@@ -47,7 +49,7 @@ struct group {
     struct object object;
     unsigned n, n_chunks;
     size_t chunk_bytes;
-    /* Guards rings, `others`, `kernels` and the statistics; copies are submitted under it. */
+    /* Guards rings, `others`, stand-ins, `kernels` and the statistics; copies are submitted under it. */
     pthread_mutex_t lock;
     cls_device_group_statistics statistics;
     struct member members[CLS_DEVICE_GROUP_MAX];

@@ -4,8 +4,9 @@
 #include <clstream/event.h>
 #include <clstream/stream.h>
 
+#include "base/error.h"
 #include "base/range.h"
-#include "pipeline/group.h"
+#include "pipeline/group_linked.h"
 #include "pipeline/internals.h"
 #include "pipeline/pipeline.h"
 
@@ -187,6 +188,36 @@ static cls_status copy_directly(const struct member *member, cls_stream stream,
     return status ? status : left ? left : left_too;
 }
 
+/* Under the lock: an ordinary buffer's bytes through the source's stand-in, from which the target reads. */
+static cls_status copy_linked(const struct group *group, const cls_device_range *to,
+                              const cls_device_range *from, cls_buffer stand_in, size_t bytes) {
+    const struct member *source = &group->members[from->device];
+    const struct member *target = &group->members[to->device];
+    cls_status status = CLS_SUCCESS;
+    for (size_t done = 0; done < bytes && !status; done += MOST_STAND_IN) {
+        const size_t part = bytes - done < MOST_STAND_IN ? bytes - done : MOST_STAND_IN;
+        const cls_device_range half_way = {from->device, stand_in, 0};
+        const cls_device_range end = {to->device, to->buffer, to->offset + done};
+        status = cls_copy_d2d_async(stand_in, 0, from->buffer, from->offset + done, part,
+                                    source->streams.compute);
+        if (!status)
+            status = copy_directly(target, target->streams.upload, source, &end, &half_way, part);
+    }
+    return status;
+}
+
+/* Under the lock: the stand-in for such a copy, or NULL, where there is none. */
+static cls_buffer find_stand_in(struct group *group, unsigned device, size_t bytes) {
+    const size_t part = bytes < MOST_STAND_IN ? bytes : MOST_STAND_IN;
+    struct detail held;
+    cls_buffer found;
+    error_save(&held);
+    if (!group_is_linked(group) || group_stand_in(&group->members[device], part, &found))
+        found = NULL;
+    error_restore(&held, CLS_SUCCESS);
+    return found;
+}
+
 /* Under the lock: the two ends are different members. */
 static cls_status copy_between(struct group *group, const struct buffer *to_buffer,
                                const struct buffer *from_buffer, const cls_device_range *to,
@@ -194,11 +225,14 @@ static cls_status copy_between(struct group *group, const struct buffer *to_buff
     const struct member *source = &group->members[from->device];
     const struct member *target = &group->members[to->device];
     const bool pulls = is_direct(to_buffer, from_buffer, to_buffer->context);
-    const bool is_pinned = !pulls && !is_direct(to_buffer, from_buffer, from_buffer->context);
+    const bool is_apart = !pulls && !is_direct(to_buffer, from_buffer, from_buffer->context);
+    const cls_buffer stand_in = is_apart ? find_stand_in(group, from->device, bytes) : NULL;
+    const bool is_pinned = is_apart && !stand_in;
     cls_status status =
-        is_pinned ? copy_across(group, to, from, bytes)
-        : pulls   ? copy_directly(target, target->streams.upload, source, to, from, bytes)
-                  : copy_directly(source, source->streams.download, target, to, from, bytes);
+        is_pinned  ? copy_across(group, to, from, bytes)
+        : stand_in ? copy_linked(group, to, from, stand_in, bytes)
+        : pulls    ? copy_directly(target, target->streams.upload, source, to, from, bytes)
+                   : copy_directly(source, source->streams.download, target, to, from, bytes);
     if (!status)
         ++*(is_pinned ? &group->statistics.pinned_copies : &group->statistics.direct_copies);
     return status;

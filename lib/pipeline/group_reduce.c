@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All-reduce and reduce-scatter: the arrays are cut into one slice per device. Where all devices reach all arrays, kernels
- * do the rest (group_sum.c). Else data goes through pinned memory, as here. A device gathers its slice of all arrays,
+ * do the rest (group_sum.c), or where they reach copies of them (group_linked.c). Else data goes through pinned memory, as here. A device gathers its slice of all arrays,
  * combines them, and, for all-reduce, sends the result to all devices. So each device downloads an array's size and uploads
  * at most twice that, however many devices there are, and all get the same bits. On NVIDIA's driver a copy that waits
  * for a kernel starts behind kernels that other queues got meanwhile, so little of a reduction overlaps with
@@ -11,7 +11,7 @@
 #include <clstream/buffer.h>
 
 #include "base/error.h"
-#include "pipeline/group_reduce.h"
+#include "pipeline/group_linked.h"
 #include "pipeline/internals.h"
 
 /* Elements: slices begin at an alignment at which kernels are fastest. */
@@ -298,6 +298,8 @@ static cls_status reduce(struct reduction *r) {
     if (group->n == 1)
         return keep(r);
     cls_status status = group_reduce_directly(r, &direct);
+    if (!direct)
+        status = group_reduce_linked(r, &direct);
     if (!direct)
         status = reduce_pinned(r);
     if (!status)

@@ -122,30 +122,35 @@ static void copies_go_through_the_ring(void **state) {
     OK(cls_device_group_synchronize(pair.group));
 }
 
-/* With the download held back, neither side's later work runs. */
+/* With the streams of the copy held back, whichever way it goes, neither side's later work runs. */
 static void later_work_waits_for_the_copy(void **state) {
     (void)state;
-    struct gate gate;
+    struct gate down, up;
     const int32_t one = 1;
     int32_t got[2] = {0, 0};
-    gate_init(&gate);
+    gate_init(&down);
+    gate_init(&up);
     OK(cls_fill(pair.buffers[0], 0, BYTES, &one, sizeof one, pair.streams[0].compute));
-    OK(cls_stream_launch_host_async(pair.streams[0].download, gate_hold, &gate));
+    OK(cls_stream_launch_host_async(pair.streams[0].download, gate_hold, &down));
+    OK(cls_stream_launch_host_async(pair.streams[1].upload, gate_hold, &up));
     OK(cls_device_group_copy_async(pair.group, (cls_device_range){1, pair.buffers[1], 0},
                                    (cls_device_range){0, pair.buffers[0], 0}, BYTES));
     for (int d = 0; d < DEVICES; d++)
         OK(cls_unary_param_async(CLS_UNARY_ADD_SCALAR, array_of(d), array_of(d), d + 1,
                                  pair.streams[d].compute));
-    gate_await(&gate);
+    gate_await(&down);
+    gate_await(&up);
     nap_ms(20);
     for (int d = 0; d < DEVICES; d++)
         EXPECT(CLS_NOT_READY, cls_stream_query(pair.streams[d].compute));
-    gate_open(&gate);
+    gate_open(&down);
+    gate_open(&up);
     for (int d = 0; d < DEVICES; d++)
         OK(cls_copy_d2h(&got[d], pair.buffers[d], 0, sizeof got[d], pair.streams[d].compute));
     assert_int_equal(got[0], 2);
     assert_int_equal(got[1], 3);
-    gate_destroy(&gate);
+    gate_destroy(&down);
+    gate_destroy(&up);
 }
 
 static void scatter_and_gather(void **state) {
