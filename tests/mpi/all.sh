@@ -14,6 +14,7 @@ cleanup() {
     rm -rf "$dir"
 }
 trap cleanup EXIT
+trap 'exit 1' INT TERM
 
 # build MPICC: the test program with the library's sources, for that MPI.
 build() {
