@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034
 # Two "hosts": network namespaces with a link between them, and names of their own. For root.
 
 ns_a=clsa$$ ns_b=clsb$$ link_a=va$$ link_b=vb$$
@@ -7,7 +7,6 @@ ns_dir=
 
 # make_hosts [DELAY RATE]: false where that is not permitted. Both hold for each direction; a kernel without netem has the
 # rate only (ns_link says which).
-# shellcheck disable=SC2034 # for who includes this
 ns_link='no delay'
 shape() {
     if tc -n "$1" qdisc add dev "$2" root netem delay "$3" rate "$4"; then
