@@ -42,7 +42,7 @@ run() {
 }
 
 for name in double_buffering triple_buffering four_streams query loader stages analysis \
-    fork_join graph task_graph fusion inference data_parallel peer_copy; do
+    fork_join graph task_graph fusion inference data_parallel all_reduce peer_copy; do
     run "$name"
 done
 picture=$(mktemp)
