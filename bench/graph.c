@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * (s) Graphs. Launches in a row, captured and replayed, against raw loops of the same launches; a fork of four branches
- * against the same by streams and events; what a launch call costs its caller against submitting its nodes; and
+ * against the same by streams and events; operations in a row that are fused, against a batch and single calls; what a launch call costs its caller against submitting its nodes; and
  * rebinding a buffer.
  */
 #include <stdio.h>
@@ -239,6 +239,116 @@ static void forks(const struct rig *rig) {
     CLS(cls_event_destroy(fork.forked));
 }
 
+/* --- operations in a row --- */
+
+enum { OPERATIONS = 8, COUNT = 1 << 22 };
+
+struct operations {
+    cls_stream stream;
+    cls_array in, out;
+    cls_batch batch;
+    cls_graph_exec exec;
+};
+
+/* Every second operation adds what came in. */
+static void submit_operations(const struct operations *operations) {
+    const cls_array in = operations->in, out = operations->out;
+    for (unsigned i = 0; i < OPERATIONS; i++)
+        if (i % 2)
+            CLS(cls_binary_async(CLS_BINARY_ADD, out, in, out, operations->stream));
+        else
+            CLS(cls_unary_param_async(CLS_UNARY_SCALE, i ? out : in, out, 0.5, operations->stream));
+}
+
+static void record_operations(const struct rig *rig, struct operations *operations) {
+    cls_value in, value;
+    CLS(cls_batch_create(rig->context, NULL, &operations->batch));
+    CLS(cls_batch_array(operations->batch, operations->in, &in));
+    value = in;
+    for (unsigned i = 0; i < OPERATIONS; i++)
+        if (i % 2)
+            CLS(cls_batch_add(operations->batch, value, in, &value));
+        else
+            CLS(cls_batch_scale(operations->batch, value, 0.5, &value));
+    CLS(cls_batch_store(operations->batch, value, operations->out));
+    CLS(cls_batch_prepare(operations->batch));
+}
+
+static double milliseconds(const struct operations *operations,
+                           void (*submit)(const struct operations *), unsigned times) {
+    const double start = now_seconds();
+    for (unsigned i = 0; i < times; i++)
+        submit(operations);
+    CLS(cls_stream_synchronize(operations->stream));
+    return 1e3 * (now_seconds() - start) / times;
+}
+
+static void launch_fused(const struct operations *operations) {
+    CLS(cls_graph_launch_async(operations->exec, operations->stream));
+}
+
+static void execute_batch(const struct operations *operations) {
+    CLS(cls_batch_execute_async(operations->batch, operations->stream));
+}
+
+static double fused_run(void *arg, double *also) {
+    *also = 0;
+    return milliseconds(arg, launch_fused, 10);
+}
+
+static double batch_run(void *arg, double *also) {
+    *also = 0;
+    return milliseconds(arg, execute_batch, 10);
+}
+
+static double single_run(void *arg, double *also) {
+    *also = 0;
+    return milliseconds(arg, submit_operations, 10);
+}
+
+static void capture_fused(struct operations *operations) {
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
+    cls_graph graph;
+    config.fuse = 1;
+    CLS(cls_stream_begin_capture(operations->stream, "operations"));
+    submit_operations(operations);
+    CLS(cls_stream_end_capture(operations->stream, &graph));
+    CLS(cls_graph_instantiate(graph, &config, &operations->exec));
+    CLS(cls_graph_destroy(graph));
+}
+
+static void operations_rows(const struct rig *rig) {
+    struct operations operations = {.stream = rig_stream(rig, CLS_ORDER_AUTO)};
+    cls_buffer buffers[2];
+    for (int i = 0; i < 2; i++)
+        CLS(cls_buffer_create(rig->context, COUNT * sizeof(float), &buffers[i]));
+    const float one = 1;
+    CLS(cls_fill(buffers[0], 0, COUNT * sizeof one, &one, sizeof one, operations.stream));
+    operations.in = cls_array_of(buffers[0], CLS_F32, COUNT);
+    operations.out = cls_array_of(buffers[1], CLS_F32, COUNT);
+    record_operations(rig, &operations);
+    capture_fused(&operations);
+    const struct way batch = {"batch", batch_run, &operations},
+                     single = {"calls", single_run, &operations};
+    struct contest contest = {.name = "8 operations, captured and fused, against the batch",
+                              .unit = "ms",
+                              .measure = MEASURE_SPEEDUP,
+                              .ours = {"graph", fused_run, &operations},
+                              .rivals = &batch,
+                              .n_rivals = 1,
+                              .bar = rig_bar(rig, 0.95, 0.95)};
+    bench_contest(&contest);
+    contest.name = "8 operations, captured and fused, against calls";
+    contest.rivals = &single;
+    contest.bar = 0;
+    bench_contest(&contest);
+    CLS(cls_graph_exec_destroy(operations.exec));
+    CLS(cls_batch_destroy(operations.batch));
+    for (int i = 0; i < 2; i++)
+        CLS(cls_buffer_destroy(buffers[i]));
+    CLS(cls_stream_destroy(operations.stream));
+}
+
 /* --- rebinding --- */
 
 enum { MANY = 1000, REBINDS = 100 };
@@ -296,6 +406,7 @@ int main(int argc, char **argv) {
     bench_section("(s) graphs, time a node");
     chains(&rig);
     forks(&rig);
+    operations_rows(&rig);
     rebinds(&rig);
     rig_close(&rig);
     return bench_end();

@@ -48,6 +48,18 @@
  * of the node where the driver tells it, else with that of the graph. A callback of a failed launch is called with the
  * error.
  *
+ * **Fusion.** With `fuse` in the options of cls_graph_instantiate, element-wise operations (cast.h, where.h, unary.h,
+ * binary.h) that follow one another become one kernel, as in a batch (batch.h), at most 64 of them. Each must come right
+ * after the one before it, with no event that other streams wait for in between; it has as many elements, and reads an
+ * array that the others read or write. A written array that overlaps another array without being the same ends the chain,
+ * and so does any other command. Operations by the name of a registered kernel, and those that come from the launch of
+ * another graph, are not fused. Results are bit for bit those of a batch: those of the operations one by one, but for
+ * functions such as exp where a driver has different ones for other widths of vectors. An array is not written if its
+ * memory was both allocated and freed in the capture (cls_malloc_async, cls_free_async) and no node outside of the chain
+ * uses it; cls_graph_bind does not find such memory. All other arrays are written. Buffers that are bound to a fused chain
+ * must not overlap where those that were captured did not: the results would be undefined. Nodes keep their numbers;
+ * fused ones can be neither changed nor left out.
+ *
  * Every function may be called from any thread. Launches can return the statuses of submissions (stream.h).
  */
 #ifndef CLSTREAM_GRAPH_H
@@ -150,15 +162,18 @@ CLS_API cls_status cls_graph_destroy(cls_graph graph);
 typedef struct cls_graph_config {
     size_t size;      /**< sizeof(cls_graph_config) */
     unsigned streams; /**< branches that may run side by side, at most 16; 0: 8 */
+    int fuse;         /**< nonzero: chains of typed operations become one kernel each, see above */
 } cls_graph_config;
 
 #define CLS_GRAPH_CONFIG_INIT \
-    { sizeof(cls_graph_config), 0 }
+    { sizeof(cls_graph_config), 0, 0 }
 
 /**
  * Makes an executable graph, with kernels of its own whose arguments are set. NULL `config`: the defaults. A graph may be
  * instantiated any number of times. The caller destroys the result.
  * @retval CLS_ERROR_INVALID_VALUE `out` is null, or more than 16 streams
+ * @retval CLS_ERROR_INVALID_STATE to be fused: the host owns an array (managed.h)
+ * @retval CLS_ERROR_BUILD_FAILED  to be fused: the device's compiler failed; the detail holds its log
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
  */
 CLS_API cls_status cls_graph_instantiate(cls_graph graph, const cls_graph_config *config,
@@ -207,6 +222,7 @@ CLS_API cls_status cls_graph_bind_host(cls_graph_exec exec, const void *pointer,
  * @retval CLS_ERROR_OUT_OF_RANGE   there is no node of that number
  * @retval CLS_ERROR_INVALID_VALUE  the node is no such launch, or there would be no work-items
  * @retval CLS_ERROR_INVALID_HANDLE also for a kernel that is destroyed by now
+ * @retval CLS_ERROR_UNSUPPORTED    the node is fused with others
  */
 CLS_API cls_status cls_graph_set_args(cls_graph_exec exec, uint64_t node, const cls_launch *launch,
                                       const cls_arg *args, unsigned n_args);
@@ -214,6 +230,7 @@ CLS_API cls_status cls_graph_set_args(cls_graph_exec exec, uint64_t node, const 
 /**
  * Leaves a node out (`enabled` 0), or takes it in again. What comes after it still waits for what comes before it.
  * @retval CLS_ERROR_OUT_OF_RANGE there is no node of that number
+ * @retval CLS_ERROR_UNSUPPORTED  the node is fused with others
  */
 CLS_API cls_status cls_graph_set_enabled(cls_graph_exec exec, uint64_t node, int enabled);
 
@@ -223,6 +240,7 @@ CLS_API cls_status cls_graph_set_enabled(cls_graph_exec exec, uint64_t node, int
  * @retval CLS_ERROR_INVALID_VALUE the shape is another one: other commands, kernels or dependencies. The detail names
  *                                 the first difference, and nothing has changed
  * @retval CLS_ERROR_WRONG_CONTEXT
+ * @retval CLS_ERROR_UNSUPPORTED   nodes of the executable graph are fused
  */
 CLS_API cls_status cls_graph_update(cls_graph_exec exec, cls_graph graph);
 
@@ -234,11 +252,13 @@ typedef struct cls_graph_statistics {
     unsigned streams; /**< branches that run side by side */
     int one_command; /**< nonzero: a launch gives all of its nodes to the driver at once; 0: some node is for a thread
                             of the library, as host functions are, and launches run on one */
-    uint64_t launches; /**< submitted so far */
+    uint64_t launches;      /**< submitted so far */
+    uint64_t fused_nodes;   /**< nodes of the graph that share kernels (cls_graph_config.fuse) */
+    uint64_t fused_kernels; /**< kernels that they share */
 } cls_graph_statistics;
 
 #define CLS_GRAPH_STATISTICS_INIT \
-    { sizeof(cls_graph_statistics), 0, 0, 0, 0, 0 }
+    { sizeof(cls_graph_statistics), 0, 0, 0, 0, 0, 0, 0 }
 
 /** Gets the statistics of an executable graph. */
 CLS_API cls_status cls_graph_get_statistics(cls_graph_exec exec, cls_graph_statistics *statistics);

@@ -92,6 +92,8 @@ cls_status op_begin_kept(struct op_call *call, cls_stream stream, const cls_arra
     call->copies = 0;
     call->scratch = NULL;
     call->registered = NULL;
+    call->row = NULL;
+    call->parameter = NULL;
     for (unsigned i = 0; i < n_views && !status; i++) {
         status = take_view(views[i], buffers ? buffers[i] : NULL, &call->views[i]);
         call->n_views += !status;
@@ -103,16 +105,24 @@ cls_status op_begin_kept(struct op_call *call, cls_stream stream, const cls_arra
     return status;
 }
 
+static size_t view_start(const struct op_view *view) {
+    return view->buffer->origin + view->address;
+}
+
+static size_t view_end(const struct op_view *view) {
+    return view_start(view) + view->count * cls_dtype_size(view->dtype);
+}
+
+bool op_views_overlap(const struct op_view *a, const struct op_view *b) {
+    return a->count && b->count && buffer_is_same_memory(a->buffer, b->buffer) &&
+           view_start(a) < view_end(b) && view_start(b) < view_end(a);
+}
+
 cls_status op_check_overlap(const struct op_call *call, unsigned a, unsigned b, bool in_place) {
     const struct op_view *x = &call->views[a], *y = &call->views[b];
-    size_t x_size = cls_dtype_size(x->dtype), y_size = cls_dtype_size(y->dtype);
-    size_t x_start = x->buffer->origin + x->address, x_end = x_start + x->count * x_size;
-    size_t y_start = y->buffer->origin + y->address, y_end = y_start + y->count * y_size;
-    if (!buffer_is_same_memory(x->buffer, y->buffer) || x_end <= y_start || y_end <= x_start)
-        return CLS_SUCCESS;
-    if (!x->count || !y->count)
-        return CLS_SUCCESS;
-    if (in_place && x_start == y_start && x_end == y_end && x_size == y_size)
+    const size_t x_size = cls_dtype_size(x->dtype), y_size = cls_dtype_size(y->dtype);
+    const bool same = view_start(x) == view_start(y) && x_size == y_size && x->count == y->count;
+    if (!op_views_overlap(x, y) || (in_place && same))
         return CLS_SUCCESS;
     return error_set(CLS_ERROR_OVERLAP, "%s",
                      in_place ? "arrays overlap without being the same"
@@ -273,10 +283,9 @@ static cls_status check_count(const struct kernel *kernel, unsigned n_args) {
 
 /* Called with the stream entered; leaves it. */
 static cls_status submit(struct stream *stream, cls_status status, struct command *command,
-                         const struct op_arg *args, unsigned n_args, uint64_t *position) {
-    const struct launch_args known = {.op_args = args, .count = n_args};
+                         const struct launch_args *known, uint64_t *position) {
     if (!status)
-        return stream_submit_entered(stream, command, &known, position);
+        return stream_submit_entered(stream, command, known, position);
     pthread_mutex_unlock(&stream->lock);
     command_drop(command);
     return status;
@@ -301,7 +310,9 @@ cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct o
     status = set_args(slot, args, n_args);
     if (!status)
         status = keep_buffers(&command, args, n_args);
-    return submit(call->stream, status, &command, args, n_args, &call->last_position);
+    const struct launch_args known = {
+        .op_args = args, .count = n_args, .call = call->row ? call : NULL};
+    return submit(call->stream, status, &command, &known, &call->last_position);
 }
 
 /* --- repeated launches --- */
@@ -352,7 +363,8 @@ cls_status op_launch_repeat(struct stream *stream, struct op_repeat *repeat, str
         status = set_repeat(repeat, slot->instance, fresh);
     if (!status)
         keep_repeat(&command, repeat, fresh);
-    return submit(stream, status, &command, repeat->args, repeat->n_args, position);
+    const struct launch_args known = {.op_args = repeat->args, .count = repeat->n_args};
+    return submit(stream, status, &command, &known, position);
 }
 
 cls_status op_read_back(struct op_call *call, struct buffer *from, size_t offset, void *to,

@@ -22,6 +22,7 @@ struct context;
 struct kernel;
 struct buffer;
 struct byte_span;
+struct op_row;
 
 enum { OP_MAX_VIEWS = 4, OP_MAX_ARGS = 16 };
 
@@ -45,7 +46,13 @@ struct op_call {
     size_t copies;          /* bytes that each launch copies, for the counters; 0: not a copy */
     struct buffer *scratch;
     struct kernel *registered;
+    /* Of an element-wise operation of the library's own, the output being the last view; NULL: of any other */
+    const struct op_row *row;
+    const unsigned char *parameter; /* of that; NULL: none */
 };
+
+/* Whether two views share bytes. */
+bool op_views_overlap(const struct op_view *a, const struct op_view *b);
 
 /* CLS_ERROR_OUT_OF_RANGE for an array, of a valid dtype, that passes the end of its buffer. */
 cls_status op_check_range(const cls_array *array, const struct buffer *buffer);

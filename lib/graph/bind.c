@@ -143,21 +143,29 @@ cls_status cls_graph_bind_host(cls_graph_exec handle, const void *pointer, void 
 
 /* --- nodes --- */
 
-static cls_status check_number(const struct graph_exec *exec, uint64_t number) {
-    if (number < exec->plan.n_nodes)
-        return CLS_SUCCESS;
-    return error_set(CLS_ERROR_OUT_OF_RANGE, "graph '%s' has %u nodes, and none of number %llu",
-                     exec->name, exec->plan.n_nodes, (unsigned long long)number);
+/* The place in the plan of the node that has this number in the graph. */
+static cls_status find_node(const struct graph_exec *exec, uint64_t number, unsigned *out) {
+    const struct fusion *fusion = &exec->fusion;
+    const unsigned count = fusion->places ? fusion->n_nodes : exec->plan.n_nodes;
+    if (number >= count)
+        return error_set(CLS_ERROR_OUT_OF_RANGE, "graph '%s' has %u nodes, and none of number %llu",
+                         exec->name, count, (unsigned long long)number);
+    *out = fusion->places ? fusion->places[number] : (unsigned)number;
+    if (*out == FUSED_NODE)
+        return error_set(CLS_ERROR_UNSUPPORTED, "node %llu of graph '%s' is fused with others",
+                         (unsigned long long)number, exec->name);
+    return CLS_SUCCESS;
 }
 
 static cls_status set_enabled(struct graph_exec *exec, uint64_t number, bool enabled) {
-    cls_status status = check_number(exec, number);
+    unsigned place;
+    cls_status status = find_node(exec, number, &place);
     if (status)
         return status;
     struct change *change = change_new(CHANGE_ENABLED);
     if (!change)
         return no_memory();
-    change->number = (unsigned)number;
+    change->number = place;
     change->disabled = !enabled;
     ask(exec, change);
     return CLS_SUCCESS;
@@ -174,11 +182,12 @@ static const struct node *original(const struct graph_body *body, unsigned i) {
 }
 
 /* The kernel of a node that is a launch of the program's. */
-static cls_status find_kernel(const struct graph_exec *exec, uint64_t number, cls_kernel *out) {
-    cls_status status = check_number(exec, number);
+static cls_status find_kernel(const struct graph_exec *exec, uint64_t number, unsigned *place,
+                              cls_kernel *out) {
+    cls_status status = find_node(exec, number, place);
     if (status)
         return status;
-    const struct command *command = &original(exec->newest, (unsigned)number)->command;
+    const struct command *command = &original(exec->newest, *place)->command;
     if (command->type->capture != CAPTURE_LAUNCH || !command->u.launch.kernel->program)
         return error_set(
             CLS_ERROR_INVALID_VALUE,
@@ -240,12 +249,13 @@ static cls_status set_args(struct graph_exec *exec, uint64_t number, const cls_l
                            const cls_arg *args, unsigned n_args) {
     cls_kernel kernel;
     cls_graph recorded;
-    cls_status status = find_kernel(exec, number, &kernel);
+    unsigned place;
+    cls_status status = find_kernel(exec, number, &place, &kernel);
     if (!status)
         status = record(exec, kernel, launch, args, n_args, &recorded);
     if (status)
         return status;
-    status = replace(exec, (unsigned)number, recorded);
+    status = replace(exec, place, recorded);
     cls_graph_destroy(recorded);
     return status;
 }
@@ -296,6 +306,9 @@ static cls_status compare(const struct graph_exec *exec, const struct command_gr
 
 static cls_status update(struct graph_exec *exec, struct command_graph *graph) {
     struct exec_plan plan;
+    if (exec->fusion.places)
+        return error_set(CLS_ERROR_UNSUPPORTED,
+                         "graph '%s' has fused nodes: instantiate the other one", exec->name);
     cls_status status = exec_plan_make(graph->nodes, graph->n_nodes, exec->most_lanes, &plan);
     if (status)
         return status;

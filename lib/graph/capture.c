@@ -420,6 +420,20 @@ static cls_status check_joined(struct capture *capture) {
     return capture->state == ACTIVE ? CLS_SUCCESS : refusal(capture);
 }
 
+/* Memory that was allocated and freed in the capture: only its nodes have it. */
+static bool is_inner(const struct capture *capture, const struct buffer *buffer) {
+    return buffer->capture == object_handle(&capture->object) &&
+           !object_is(&buffer->object, object_handle(&buffer->object));
+}
+
+static void mark_forgotten(const struct capture *capture, struct node *nodes, unsigned n_nodes) {
+    for (unsigned i = 0; i < n_nodes; i++) {
+        struct chain_step *step = nodes[i].step;
+        if (step)
+            step->forgotten = is_inner(capture, step->views[step->n_views - 1].buffer);
+    }
+}
+
 /* What is left of a capture that has ended. */
 struct remains {
     struct node *nodes;
@@ -478,6 +492,7 @@ static cls_status end(struct capture *capture, struct command_graph **out) {
     if (ends)
         remains = take_remains(capture);
     pthread_mutex_unlock(&capture->lock);
+    mark_forgotten(capture, remains.nodes, remains.n_nodes);
     if (!status)
         status =
             command_graph_new(capture->context, capture->name, remains.nodes, remains.n_nodes, out);

@@ -32,6 +32,7 @@ static void graph_exec_finalize(struct object *object) {
     if (exec->newest)
         graph_body_free(exec->body);
     exec_plan_free(&exec->plan);
+    fusion_free(&exec->fusion);
     release_queues(exec);
     for (unsigned lane = 0; lane < PLAN_LANES; lane++)
         if (exec->streams[lane])
@@ -219,10 +220,14 @@ static void note(struct graph_exec *exec, const struct exec_node *node) {
     exec->has_callbacks |= command->type->when_failed;
 }
 
-static cls_status make(struct command_graph *graph, unsigned lanes, struct graph_exec **out) {
+static cls_status make(struct command_graph *graph, unsigned lanes, struct fusion *fusion,
+                       struct graph_exec **out) {
     struct graph_exec *exec = object_create(&graph_exec_pool);
-    if (!exec)
+    if (!exec) {
+        fusion_free(fusion);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an executable graph");
+    }
+    exec->fusion = *fusion;
     object_retain(&graph->context->object);
     exec->context = graph->context;
     exec->name = graph->name;
@@ -244,6 +249,19 @@ static cls_status make(struct command_graph *graph, unsigned lanes, struct graph
     return status;
 }
 
+static cls_status make_fused(struct command_graph *graph, const cls_graph_config *config,
+                             struct graph_exec **out) {
+    struct fusion fusion = {.n_nodes = 0};
+    struct command_graph *fused = NULL;
+    cls_status status = config->fuse ? graph_fuse(graph, &fusion, &fused) : CLS_SUCCESS;
+    if (!status)
+        status = make(fused ? fused : graph, config->streams ? config->streams : DEFAULT_LANES,
+                      &fusion, out);
+    if (fused)
+        object_release(&fused->object);
+    return status;
+}
+
 cls_status cls_graph_instantiate(cls_graph handle, const cls_graph_config *given,
                                  cls_graph_exec *out) {
     cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
@@ -259,7 +277,7 @@ cls_status cls_graph_instantiate(cls_graph handle, const cls_graph_config *given
         status = command_graph_get(handle, &graph);
     if (status)
         return status;
-    status = make(graph, config.streams ? config.streams : DEFAULT_LANES, &exec);
+    status = make_fused(graph, &config, &exec);
     if (!status)
         *out = object_handle(&exec->object);
     object_release(&graph->object);
@@ -283,6 +301,8 @@ cls_status cls_graph_get_statistics(cls_graph_exec handle, cls_graph_statistics 
     now.edges = exec->plan.n_deps;
     now.streams = exec->plan.n_lanes;
     now.one_command = !exec->for_worker;
+    now.fused_nodes = exec->fusion.n_fused;
+    now.fused_kernels = exec->fusion.n_kernels;
     pthread_mutex_lock(&exec->launching);
     now.launches = exec->launches;
     pthread_mutex_unlock(&exec->launching);

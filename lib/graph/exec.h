@@ -17,6 +17,7 @@
 
 #include "graph/body.h"
 #include "graph/change.h"
+#include "graph/fuse.h"
 #include "graph/internals.h"
 #include "graph/plan.h"
 
@@ -26,6 +27,7 @@ struct graph_exec {
     const char *name;        /* of the graph; interned */
     struct exec_plan plan;   /* constant */
     unsigned most_lanes;     /* likewise */
+    struct fusion fusion;    /* likewise */
     bool for_worker;         /* some node is for a worker */
     bool in_order;           /* some node is for in-order queues only */
     bool has_callbacks;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All that lib/graph may use of stream/, memory/, command/, check/ and api/. No other file of lib/graph includes a
+ * All that lib/graph may use of stream/, memory/, command/, check/, api/ and batch/. No other file of lib/graph includes a
  * header of these rooms.
  *
+ *   batch/chain.h             batches of element-wise operations, which are fused
  *   api/reset.h               makes the streams of a failed launch usable again
  *   command/kernel.h          instances of kernels
  *   command/launch_groups.h   launches that are cut in two
@@ -24,6 +25,7 @@
 #define CLSTREAM_GRAPH_INTERNALS_H
 
 #include "api/reset.h"
+#include "batch/chain.h"
 #include "command/kernel.h"
 #include "command/launch_groups.h"
 #include "command/op.h"

@@ -116,7 +116,23 @@ static void free_arrays(struct node *node) {
     free(node->args);
     free(node->values);
     free(node->deps);
+    free(node->step);
     *node = (struct node){.n_args = 0};
+}
+
+/* What the call computes. */
+static cls_status take_step(struct node *node, const struct op_call *call) {
+    struct chain_step *step = calloc(1, sizeof *step);
+    if (!step)
+        return no_memory();
+    step->row = call->row;
+    step->n_views = call->n_views;
+    memcpy(step->views, call->views, call->n_views * sizeof *call->views);
+    step->has_parameter = call->parameter;
+    if (call->parameter)
+        memcpy(step->parameter.bytes, call->parameter, sizeof step->parameter.bytes);
+    node->step = step;
+    return CLS_SUCCESS;
 }
 
 cls_status node_take(struct node *node, struct stream *stream, struct command *command,
@@ -125,6 +141,8 @@ cls_status node_take(struct node *node, struct stream *stream, struct command *c
     cls_status status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
     if (!status)
         status = take_args(node, command, args, stream->context->device);
+    if (!status && args && args->call)
+        status = take_step(node, args->call);
     if (status) {
         free_arrays(node);
         return status;

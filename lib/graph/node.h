@@ -30,6 +30,8 @@ struct node {
     size_t values_bytes;
     unsigned *deps; /* earlier nodes, each once */
     unsigned n_deps;
+    struct chain_step
+        *step; /* what an element-wise operation computes; NULL: of all else, and of copies */
 };
 
 /* Takes over the command, which needs no stream any more, with copies of its arguments. Under the stream's lock. On

@@ -31,6 +31,8 @@ struct buffer {
     struct buffer
         *slot; /* retained: the pool's, that an opened buffer is of; NULL: of all others */
 
+    const void *capture; /* the handle of the capture that it was allocated in; NULL: in none */
+
     struct block *block; /* NULL: not a slot of a pool */
     size_t capacity;     /* bytes of the slot */
     unsigned size_class;

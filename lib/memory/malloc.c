@@ -88,25 +88,34 @@ static struct buffer *malloc_at_hand(struct stream *stream, const struct mempool
 }
 
 /* Memory for a captured stream: a buffer of its own, which the nodes that use it keep when it is freed. */
-COLD static cls_status malloc_captured(struct stream *stream, size_t bytes, cls_buffer *handle,
-                                       struct buffer **out) {
+COLD static cls_status malloc_captured(struct stream *stream, const void *capture, size_t bytes,
+                                       cls_buffer *handle, struct buffer **out) {
     cls_status status = buffer_check_most(stream->context->device, bytes);
     if (!status)
         status = buffer_allocate(stream->context, bytes, out);
-    if (!status && handle)
+    if (status)
+        return status;
+    (*out)->capture = capture;
+    if (handle)
         *handle = object_handle(&(*out)->object);
-    return status;
+    return CLS_SUCCESS;
+}
+
+/* Under the lock: the handle of the stream's capture; NULL: it is not captured. */
+static const void *capture_of(const struct stream *stream) {
+    return RARELY(stream->capturing) ? object_handle((struct object *)(void *)stream->capture)
+                                     : NULL;
 }
 
 cls_status stream_malloc(struct stream *stream, struct mempool *pool, size_t bytes,
                          cls_buffer *handle, struct buffer **out) {
     struct context *context = stream->context;
     pthread_mutex_lock(&stream->lock);
-    const bool captured = stream->capturing;
-    struct buffer *slot = captured ? NULL : malloc_at_hand(stream, pool, bytes, handle);
+    const void *capture = capture_of(stream);
+    struct buffer *slot = capture ? NULL : malloc_at_hand(stream, pool, bytes, handle);
     pthread_mutex_unlock(&stream->lock);
-    if (RARELY(captured))
-        return malloc_captured(stream, bytes, handle, out);
+    if (RARELY(capture))
+        return malloc_captured(stream, capture, bytes, handle, out);
     if (slot) {
         *out = slot;
         return CLS_SUCCESS;

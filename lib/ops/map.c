@@ -164,6 +164,8 @@ static cls_status launch(struct op_call *call, const struct op_row *row,
         return status;
     struct op_arg args[MAX_MAP_ARGS];
     const unsigned n_args = map_args(call, parameter, args);
+    call->row = row;
+    call->parameter = parameter ? parameter->bytes : NULL;
     size_t local = op_max_group(call, kernel);
     local = local < spec->local ? local : spec->local;
     const size_t per_group = local * spec->vector * spec->batch * spec->steps;

@@ -17,6 +17,7 @@
 
 struct command;
 struct op_arg;
+struct op_call;
 struct stream;
 
 /* The arguments of a launch: the caller's or a typed operation's. */
@@ -24,6 +25,7 @@ struct launch_args {
     const cls_arg *args;
     const struct op_arg *op_args;
     unsigned count;
+    const struct op_call *call; /* of an operation, for captures; NULL: of anything else */
 };
 
 static inline struct byte_span byte_span_of(const struct rect_3d *rect,
