@@ -349,7 +349,7 @@ static uint64_t check_program(unsigned number) {
 
 static void test_random_chains(void **state) {
     (void)state;
-    const unsigned programs = effort_is_long() ? 300 : 6;
+    const unsigned programs = effort_is_long() ? 300 : 4;
     uint64_t fused = 0;
     for (unsigned i = 0; i < programs; i++)
         fused += check_program(i);
