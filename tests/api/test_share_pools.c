@@ -2,7 +2,6 @@
 /* Shareable memory pools: stream-ordered memory that other contexts open. */
 #include "mempools.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,17 +121,6 @@ static void expect_given_again(cl_mem memory) {
     assert_true(again);
     while (n)
         OK(cls_free_async(taken[--n], w.here));
-}
-
-static unsigned count_descriptors(void) {
-    unsigned n = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    if (!folder)
-        return 0;
-    while (readdir(folder))
-        n++;
-    closedir(folder);
-    return n;
 }
 
 /* --- one memory --- */
@@ -381,21 +369,21 @@ static void test_a_block_has_one_descriptor(void **state) {
     (void)state;
     if (found.kind != CLS_SHARE_HOST_MEMORY)
         SKIP_BECAUSE("the shareable memory of this device is no memory of the process");
-    const unsigned before = count_descriptors();
+    const unsigned before = rig_count_descriptors();
     for (unsigned i = 0; i < N; i++) {
         near[i] = take_from(w.pool, w.here, 4 * KIB);
         far[i] = open_there(near[i]);
     }
-    assert_int_equal(count_descriptors() - before, stats_of(w.pool).blocks);
+    assert_int_equal(rig_count_descriptors() - before, stats_of(w.pool).blocks);
     for (unsigned i = 0; i < N; i++) {
         OK(cls_free_async(near[i], w.here));
         OK(cls_buffer_destroy(far[i]));
     }
     OK(cls_stream_synchronize(w.here));
     OK(cls_mempool_trim(w.pool, 0));
-    for (unsigned i = 0; i < 2000 && count_descriptors() != before; i++)
+    for (unsigned i = 0; i < 2000 && rig_count_descriptors() != before; i++)
         nap_ms(1); /* a driver may give up memory on a thread of its own */
-    assert_int_equal(count_descriptors(), before);
+    assert_int_equal(rig_count_descriptors(), before);
 }
 
 /* --- threads --- */
