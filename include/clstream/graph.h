@@ -199,12 +199,12 @@ CLS_API cls_status cls_graph_launch(cls_graph_exec exec, cls_stream stream);
 /**
  * Has all nodes use another buffer where `buffer` was captured; binding again replaces the last one. `buffer` is the
  * handle that was captured, even if it is destroyed by now. No program is built and nothing waits. The executable graph
- * keeps the other buffer. If a node then copies within one buffer, its ranges must not overlap: the launch would fail.
+ * keeps the other buffer. If a node then copies within one buffer, its ranges must not overlap: the launch would fail. Nor may
+ * the output of an operation or a product then overlap an input, where it did not when captured: its values would be undefined.
  * @retval CLS_ERROR_NOT_FOUND     no node uses such a buffer
  * @retval CLS_ERROR_OUT_OF_RANGE  the other buffer has fewer bytes than the captured one
  * @retval CLS_ERROR_WRONG_CONTEXT
  * @retval CLS_ERROR_INVALID_STATE the host owns the other buffer (managed.h)
- * @retval CLS_ERROR_UNSUPPORTED   a matrix product uses the buffer
  */
 CLS_API cls_status cls_graph_bind(cls_graph_exec exec, cls_buffer buffer, cls_buffer other);
 
@@ -250,8 +250,9 @@ typedef struct cls_graph_statistics {
     uint64_t nodes;   /**< commands of one launch */
     uint64_t edges;   /**< dependencies between them, without those that others imply */
     unsigned streams; /**< branches that run side by side */
-    int one_command; /**< nonzero: a launch gives all of its nodes to the driver at once; 0: some node is for a thread
-                            of the library, as host functions are, and launches run on one */
+    int one_command; /**< nonzero: a launch gives all of its nodes to the driver at once, except while kernels of matrix
+                            products are still to be compiled; 0: some node is for a thread of the library, as host
+                            functions are, and launches run on one */
     uint64_t launches;      /**< submitted so far */
     uint64_t fused_nodes;   /**< nodes of the graph that share kernels (cls_graph_config.fuse) */
     uint64_t fused_kernels; /**< kernels that they share */

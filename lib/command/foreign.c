@@ -150,8 +150,8 @@ const struct command_type type_foreign = {.kind = CLS_COMMAND_FOREIGN,
 
 static int call_library(struct stream *stream, cl_command_queue queue,
                         const struct command *command) {
-    return command->u.library.call(stream->context->device, queue, command->u.library.arguments,
-                                   NULL);
+    return command->u.library.of->call(stream->context->device, queue, command->u.library.arguments,
+                                       NULL);
 }
 
 static struct run_result run_library(struct stream *stream, struct command *command,
@@ -167,8 +167,8 @@ static cls_status enqueue_library(struct target target, const struct command *co
         waits.count ? enqueue_marker(target.device, target.queue, waits, NULL) : CLS_SUCCESS;
     if (status)
         return status;
-    const int code =
-        command->u.library.call(target.device, target.queue, command->u.library.arguments, event);
+    const int code = command->u.library.of->call(target.device, target.queue,
+                                                 command->u.library.arguments, event);
     return code ? driver_status(code, command_label(command)) : CLS_SUCCESS;
 }
 
@@ -177,24 +177,24 @@ static void discard_library(struct command *command) {
     command->u.library.arguments = NULL;
 }
 
-static const struct command_type type_library = {.kind = CLS_COMMAND_FOREIGN,
+const struct command_type type_library = {.kind = CLS_COMMAND_FOREIGN,
+                                          .capture = CAPTURE_LIBRARY,
+                                          .label = "library call",
+                                          .run = run_library,
+                                          .touch = touch_args,
+                                          .discard = discard_library};
+const struct command_type type_library_inline = {.kind = CLS_COMMAND_FOREIGN,
                                                  .capture = CAPTURE_LIBRARY,
                                                  .label = "library call",
-                                                 .run = run_library,
+                                                 .enqueue = enqueue_library,
+                                                 .in_parts = true,
                                                  .touch = touch_args,
                                                  .discard = discard_library};
-static const struct command_type type_library_inline = {.kind = CLS_COMMAND_FOREIGN,
-                                                        .capture = CAPTURE_LIBRARY,
-                                                        .label = "library call",
-                                                        .enqueue = enqueue_library,
-                                                        .in_parts = true,
-                                                        .touch = touch_args,
-                                                        .discard = discard_library};
 
 /* Whether the submitting thread may enqueue the call itself: nothing is left to compile, and the stream's own queue
  * is in order, so that the library needs no wait lists. */
-static bool may_go_inline(struct stream *stream, bool compiled) {
-    if (!compiled)
+static bool may_go_inline(struct stream *stream, const struct op_library_call *call) {
+    if (!call->library->is_compiled(call->arguments))
         return false;
     pthread_mutex_lock(&stream->lock);
     const bool in_order = !stream->queue->traits.out_of_order;
@@ -229,9 +229,9 @@ static unsigned library_args(const struct op_call *call, struct op_arg *args) {
 
 cls_status op_library(struct op_call *call, const struct op_library_call *library) {
     struct command command;
-    const bool in_place = may_go_inline(call->stream, library->compiled);
+    const bool in_place = may_go_inline(call->stream, library);
     command_init(&command, in_place ? &type_library_inline : &type_library, library->label);
-    command.u.library.call = library->call;
+    command.u.library.of = library->library;
     command.u.library.bytes = library->bytes;
     command.u.library.arguments = malloc(library->bytes);
     if (!command.u.library.arguments)

@@ -23,6 +23,7 @@ struct kernel;
 struct buffer;
 struct byte_span;
 struct op_row;
+struct foreign_library;
 
 enum { OP_MAX_VIEWS = 4, OP_MAX_ARGS = 16 };
 
@@ -141,11 +142,9 @@ cls_status op_launch(struct op_call *call, struct kernel *kernel, const struct o
 
 /* A call of a foreign library that enqueues by itself, on a queue that keeps it in order. */
 struct op_library_call {
-    int (*call)(const struct device *device, cl_command_queue queue, const void *arguments,
-                cl_event *event); /* returns a cl_int; `event` may be NULL */
-    const void *arguments;        /* copied */
+    const struct foreign_library *library;
+    const void *arguments; /* copied */
     size_t bytes;
-    bool compiled;     /* no kernels are left to compile */
     const char *label; /* static */
 };
 

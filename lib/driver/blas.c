@@ -140,7 +140,8 @@ static void note_compiled(const struct blas_call *call, uint32_t seen) {
     } while (!atomic_compare_exchange_weak(&call->user->compiled, &before, after));
 }
 
-bool blas_is_compiled(const struct blas_call *call) {
+bool blas_is_compiled(const void *arguments) {
+    const struct blas_call *call = arguments;
     const uint64_t compiled = atomic_load(&call->user->compiled);
     return compiled >> 32 == atomic_load(&clearings) && (compiled & bit_of(call));
 }
@@ -225,8 +226,8 @@ bool blas_available(void) { return false; }
 
 void blas_forget(const struct blas_user *user) { (void)user; }
 
-bool blas_is_compiled(const struct blas_call *call) {
-    (void)call;
+bool blas_is_compiled(const void *arguments) {
+    (void)arguments;
     return false;
 }
 
@@ -249,6 +250,17 @@ cls_status blas_temporary(const struct device *device, cl_command_queue queue,
 }
 
 #endif
+
+cl_mem *blas_memory(void *arguments, unsigned view) {
+    static const unsigned char outputs[BLAS_ROUTINES] = {
+        [BLAS_GEMM] = 2, [BLAS_GEMM_BATCHED] = 2, [BLAS_GEMV] = 2, [BLAS_AXPY] = 1,
+        [BLAS_SCAL] = 0, [BLAS_DOT] = 2,          [BLAS_AMAX] = 1,
+    };
+    struct blas_call *call = arguments;
+    if (view == outputs[call->routine])
+        return &call->c.memory;
+    return view ? &call->b.memory : &call->a.memory;
+}
 
 cls_status blas_missing(void) {
     return error_set(CLS_ERROR_UNSUPPORTED,

@@ -58,17 +58,20 @@ cls_status blas_missing(void);
  * from those of other contexts, whose next calls compile again. */
 void blas_forget(const struct blas_user *user);
 
-/* Whether the routine runs without compiling anything. */
-bool blas_is_compiled(const struct blas_call *call);
+/* Whether the routine runs without compiling anything. Here and below `arguments` is a struct blas_call. */
+bool blas_is_compiled(const void *arguments);
 
 /* The bytes of temporary memory that a call needs; 0: none. `queue` is any queue of the device. It must succeed once
  * before the first blas_enqueue of the process. */
 cls_status blas_temporary(const struct device *device, cl_command_queue queue,
                           const struct blas_call *call, size_t *bytes);
 
-/* Enqueues the routine; may compile for seconds where blas_is_compiled is false. `arguments` is a struct blas_call; `event`, which may
- * be NULL, receives the event of the last command. Returns CL_SUCCESS, or a code of OpenCL or CLBlast. */
+/* Enqueues the routine; may compile for seconds where blas_is_compiled is false. `event`, which may be NULL,
+ * receives the event of the last command. Returns CL_SUCCESS, or a code of OpenCL or CLBlast. */
 int blas_enqueue(const struct device *device, cl_command_queue queue, const void *arguments,
                  cl_event *event);
+
+/* Where the memory of a view is: inputs have numbers from 0 on, the output is the last view. */
+cl_mem *blas_memory(void *arguments, unsigned view);
 
 #endif

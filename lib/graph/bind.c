@@ -65,10 +65,6 @@ static cls_status check_buffer(const struct graph_exec *exec, const struct slot 
                                const struct buffer *other) {
     if (!slot)
         return error_set(CLS_ERROR_NOT_FOUND, "graph '%s' uses no such buffer", exec->name);
-    if (slot->fixed)
-        return error_set(CLS_ERROR_UNSUPPORTED,
-                         "graph '%s': '%s' uses the buffer, and cannot be bound to another one",
-                         exec->name, slot->fixed);
     if (other->context != exec->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT,
                          "the buffer and graph '%s' are of different "

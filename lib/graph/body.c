@@ -69,15 +69,6 @@ static cls_status note_host(struct graph_body *body, unsigned node, unsigned sid
     return slot ? add_use(&slot->uses, &(struct use){.node = node, .arg = side}) : no_memory();
 }
 
-static cls_status note_fixed(struct graph_body *body, const struct node *node,
-                             const struct buffer *buffer) {
-    struct slot *slot = need_slot(body, buffer);
-    if (!slot)
-        return no_memory();
-    slot->fixed = command_label(&node->command);
-    return CLS_SUCCESS;
-}
-
 /* The buffer of a copy, among what the command keeps; NULL: its memory is reached in another way. */
 static const struct buffer *buffer_of(const struct command *command, cl_mem memory) {
     for (unsigned i = 0; i < command->refs.count; i++) {
@@ -95,7 +86,7 @@ static cls_status note_side(struct graph_body *body, unsigned i, unsigned side,
     return buffer ? note_buffer(body, i, side, buffer) : CLS_SUCCESS;
 }
 
-static cls_status note_launch(struct graph_body *body, unsigned i, const struct node *node) {
+static cls_status note_args(struct graph_body *body, unsigned i, const struct node *node) {
     cls_status status = CLS_SUCCESS;
     for (unsigned a = 0; a < node->n_args && !status; a++) {
         const struct node_arg *arg = &node->args[a];
@@ -128,19 +119,12 @@ static cls_status note_peer(struct graph_body *body, unsigned i, const struct co
     return status ? status : note_buffer(body, i, SIDE_FROM, command->u.peer.from);
 }
 
-static cls_status note_library(struct graph_body *body, const struct node *node) {
-    cls_status status = CLS_SUCCESS;
-    for (unsigned a = 0; a < node->n_args && !status; a++)
-        if (node->args[a].buffer)
-            status = note_fixed(body, node, node->args[a].buffer);
-    return status;
-}
-
 cls_status graph_body_note_uses(struct graph_body *body, unsigned i, const struct node *node) {
     const struct command *command = &node->command;
     switch (command->type->capture) {
     case CAPTURE_LAUNCH:
-        return note_launch(body, i, node);
+    case CAPTURE_LIBRARY:
+        return note_args(body, i, node);
     case CAPTURE_COPY:
     case CAPTURE_RECT:
         return note_copy(body, i, command);
@@ -150,8 +134,6 @@ cls_status graph_body_note_uses(struct graph_body *body, unsigned i, const struc
         return note_host_copy(body, i, command);
     case CAPTURE_PEER:
         return note_peer(body, i, command);
-    case CAPTURE_LIBRARY:
-        return note_library(body, node);
     default:
         return CLS_SUCCESS;
     }
@@ -187,7 +169,8 @@ static cls_status fill(struct graph_body *body) {
         status = node_copy(&node->node, &body->graph->nodes[plan->nodes[i].node]);
         if (status)
             break;
-        node->is_launch = node->node.command.type->capture == CAPTURE_LAUNCH;
+        node->has_args = node->node.command.type->capture == CAPTURE_LAUNCH ||
+                         node->node.command.type->capture == CAPTURE_LIBRARY;
         status = graph_body_note_uses(body, i, &node->node);
     }
     return status;
@@ -256,7 +239,7 @@ static void set_side(struct command *command, unsigned side, struct buffer *buff
 
 cls_status exec_node_bind(struct exec_node *node, unsigned arg, struct buffer *buffer,
                           cl_mem memory) {
-    if (node->is_launch)
+    if (node->has_args)
         return node_set_buffer(&node->node, arg, buffer, memory);
     set_side(&node->node.command, arg, buffer);
     return CLS_SUCCESS;

@@ -13,11 +13,11 @@
 struct exec_node {
     struct node node;         /* a copy, with an instance of its own */
     struct command_type type; /* as its command's, but nothing is discarded: worker_run.c */
-    bool is_launch;
+    bool has_args;            /* a launch or a library's call: rebinding changes its arguments */
     bool disabled;
 };
 
-/* Where a node uses a buffer or host memory: the argument of a launch, or one side of a copy. */
+/* Where a node uses a buffer or host memory: the argument of a launch or a library's call, or one side of a copy. */
 enum { SIDE_TO, SIDE_FROM };
 struct use {
     unsigned node;
@@ -35,7 +35,6 @@ struct uses {
 struct slot {
     cls_buffer name;        /* the handle that was captured */
     size_t bytes;           /* a buffer in its place has as many, or more */
-    const char *fixed;      /* what uses it that cannot be rebound; NULL: nothing */
     struct uses uses;       /* as of all changes asked for */
     struct buffer *current; /* retained; NULL: the one that was captured. As of the changes made */
     struct buffer_part **parts; /* of it that are arguments; NULL: none. Likewise */

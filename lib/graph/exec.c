@@ -216,7 +216,7 @@ void graph_abandon(struct object *object) {
 static void note(struct graph_exec *exec, const struct exec_node *node) {
     const struct command *command = &node->node.command;
     exec->for_worker |= !command->type->enqueue;
-    exec->in_order |= command->type->enqueue && command->type->capture == CAPTURE_LIBRARY;
+    exec->in_order |= command->type->capture == CAPTURE_LIBRARY;
     exec->has_callbacks |= command->type->when_failed;
 }
 

@@ -29,7 +29,7 @@ struct graph_exec {
     unsigned most_lanes;     /* likewise */
     struct fusion fusion;    /* likewise */
     bool for_worker;         /* some node is for a worker */
-    bool in_order;           /* some node is for in-order queues only */
+    bool in_order;           /* some node is for in-order queues only: a library's call */
     bool has_callbacks;
     pthread_mutex_t
         launching; /* taken before the lock of a stream: launches get their order, and the next three */

@@ -5,6 +5,7 @@
  *
  *   batch/chain.h             batches of element-wise operations, which are fused
  *   api/reset.h               makes the streams of a failed launch usable again
+ *   command/foreign.h         calls of libraries
  *   command/kernel.h          instances of kernels
  *   command/launch_groups.h   launches that are cut in two
  *   command/op.h              arguments of typed operations
@@ -26,6 +27,7 @@
 
 #include "api/reset.h"
 #include "batch/chain.h"
+#include "command/foreign.h"
 #include "command/kernel.h"
 #include "command/launch_groups.h"
 #include "command/op.h"

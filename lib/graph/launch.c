@@ -7,16 +7,27 @@
 #include "graph/replay.h"
 #include "graph/worker_run.h"
 
-/* Whether each node is to be a command of its own. Where launches of several contexts must not overlap, the machine sees
- * to it for single ones. */
-static bool runs_on_worker(const struct graph_exec *exec, const struct stream *stream) {
-    const bool across = caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES);
-    return exec->for_worker || observer() || (stream->queue->traits.out_of_order && !across) ||
-           (exec->context->device->quirks & QUIRK_UNLIKE_GRIDS_ABORT);
+/* Whether a library's call has kernels to compile, which takes long. */
+static bool must_compile(struct graph_exec *exec) {
+    bool must = false;
+    if (!exec->in_order)
+        return false;
+    pthread_mutex_lock(&exec->lock);
+    for (unsigned i = 0; i < exec->plan.n_nodes && !must; i++)
+        must = node_must_compile(&exec->body->nodes[i].node);
+    pthread_mutex_unlock(&exec->lock);
+    return must;
 }
 
-static const struct command_type *type_for(const struct graph_exec *exec,
-                                           const struct stream *stream) {
+/* Whether each node is to be a command of its own. Where launches of several contexts must not overlap, the machine sees
+ * to it for single ones. */
+static bool runs_on_worker(struct graph_exec *exec, const struct stream *stream) {
+    const bool across = caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES);
+    return exec->for_worker || observer() || (stream->queue->traits.out_of_order && !across) ||
+           (exec->context->device->quirks & QUIRK_UNLIKE_GRIDS_ABORT) || must_compile(exec);
+}
+
+static const struct command_type *type_for(struct graph_exec *exec, const struct stream *stream) {
     if (!runs_on_worker(exec, stream))
         return &type_graph_replay;
     return exec->has_callbacks ? &type_graph_run_calling : &type_graph_run;

@@ -148,6 +148,8 @@ cls_status node_take(struct node *node, struct stream *stream, struct command *c
         return status;
     }
     node->command = *command;
+    if (command->type->capture == CAPTURE_LIBRARY)
+        node->command.type = &type_library_inline; /* graphs have in-order queues */
     return CLS_SUCCESS;
 }
 
@@ -263,10 +265,15 @@ cls_status node_copy(struct node *to, const struct node *from) {
 }
 
 cls_status node_set_buffer(struct node *node, unsigned arg, struct buffer *buffer, cl_mem memory) {
-    struct kernel *kernel = node->command.u.launch.kernel;
-    cl_kernel before = node->command.u.launch.instance;
+    struct command *command = &node->command;
     node->args[arg].buffer = buffer;
     node->args[arg].memory = memory;
+    if (command->type->capture == CAPTURE_LIBRARY) {
+        *command->u.library.of->memory(command->u.library.arguments, arg) = memory;
+        return CLS_SUCCESS;
+    }
+    struct kernel *kernel = command->u.launch.kernel;
+    cl_kernel before = command->u.launch.instance;
     if (caps_trusts(kernel->context->caps, TRUST_ARGUMENTS_SET_AGAIN))
         return set_arg(node, arg);
     cls_status status = make_instance(node);

@@ -49,11 +49,18 @@ void node_drop(struct node *node);
  * own, with the arguments set. */
 cls_status node_copy(struct node *to, const struct node *from);
 
-/* Launches only: passes a buffer, or `memory` of it, as argument `arg` from now on. The caller keeps the buffer. */
+/* Launches and calls of libraries only: passes a buffer, or `memory` of it, as argument `arg` from now on. The caller keeps the buffer. */
 cls_status node_set_buffer(struct node *node, unsigned arg, struct buffer *buffer, cl_mem memory);
 
 /* Adds what the node touches. */
 void node_touch(struct touches *touches, const struct device *device, const struct node *node);
+
+/* Whether it is a library's call whose kernels are still to be compiled. */
+static inline bool node_must_compile(const struct node *node) {
+    const struct command *command = &node->command;
+    return command->type->capture == CAPTURE_LIBRARY &&
+           !command->u.library.of->is_compiled(command->u.library.arguments);
+}
 
 static inline bool node_is_empty(const struct node *node) { return !node->command.type; }
 

@@ -240,13 +240,14 @@ static cls_status leave_early(struct replay *replay) {
                : enqueue_marker(replay->target.device, replay->target.queue, ends, replay->event);
 }
 
-/* A node was refused when others were with the driver: the launch is a command that failed, by the node's name. */
+/* A node was refused when others, or some of it, were with the driver: the launch is a command that failed, by the node's
+ * name. */
 COLD static cls_status fail_at(struct replay *replay, const struct command *command, unsigned i,
                                cls_status status) {
     struct detail held;
     const int code = cls_last_error_code();
-    const char *label = command_label(&replay->exec->body->nodes[i].node.command);
-    if (!i)
+    const struct command *refused = &replay->exec->body->nodes[i].node.command;
+    if (!i && !refused->type->in_parts)
         return status;
     error_save(&held);
     cls_status left = leave_early(replay);
@@ -254,7 +255,7 @@ COLD static cls_status fail_at(struct replay *replay, const struct command *comm
     atomic_store(&replay->exec->hurt, true);
     stream_note_hurt(replay->run->stream);
     stream_fail_locked(replay->run->stream, command->position, stream_poison_status(status), code,
-                       label);
+                       command_label(refused));
     return left;
 }
 

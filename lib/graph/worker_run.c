@@ -52,7 +52,7 @@ static void close_lanes(struct progress *progress) {
 
 /* The node keeps its instance and what its library call uses. The race checker knows the launch as a whole. */
 static void set_type(struct exec_node *node) {
-    node->type = *node->node.command.type;
+    node->type = node_must_compile(&node->node) ? type_library : *node->node.command.type;
     node->type.discard = NULL;
     node->type.own = NULL;
     node->type.touch = NULL;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "memory/buffer.h"
+#include "stream/command.h"
 #include "stream/context.h"
 
 static const char *const labels[BLAS_ROUTINES][2] = {
@@ -189,14 +190,15 @@ static cls_status take_temporary(struct blas_work *work) {
     return CLS_SUCCESS;
 }
 
+static const struct foreign_library clblast = {blas_enqueue, blas_is_compiled, blas_memory};
+
 cls_status blas_submit(struct blas_work *work) {
     const enum blas_routine routine = work->call.routine;
     cls_status status = take_temporary(work);
     const struct op_library_call library = {
-        .call = blas_enqueue,
+        .library = &clblast,
         .arguments = &work->call,
         .bytes = sizeof work->call,
-        .compiled = blas_is_compiled(&work->call),
         .label = labels[routine][work->call.f64],
     };
     return status ? status : op_library(&work->op, &library);

@@ -86,6 +86,15 @@ struct command_type {
     cls_status (*own)(struct stream *stream, struct command *command);
 };
 
+/* A library that enqueues by itself. `arguments` are those of one call. */
+struct foreign_library {
+    /* Enqueues, in order, on the queue; `event`, where not NULL, gets its last command's. Returns a cl_int. */
+    int (*call)(const struct device *device, cl_command_queue queue, const void *arguments,
+                cl_event *event);
+    bool (*is_compiled)(const void *arguments);        /* whether nothing is left to compile */
+    cl_mem *(*memory)(void *arguments, unsigned view); /* where the memory of a view is */
+};
+
 /* What is done about a size that has no divisor for a group (command/launch_groups.h). */
 enum launch_cut {
     CUT_NONE,   /* nothing: it has one, or a group size is given */
@@ -199,9 +208,7 @@ struct command {
             struct graph_run *run; /* in refs */
         } graph;
         struct {
-            /* Enqueues, in order, on the queue; `event`, where not NULL, gets its last command's. */
-            int (*call)(const struct device *device, cl_command_queue queue, const void *arguments,
-                        cl_event *event);
+            const struct foreign_library *of;
             void *arguments; /* heap, freed by discard */
             size_t bytes;
         } library;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include <clstream/blas.h>
 #include <clstream/graph.h>
 #include <clstream/mempool.h>
 #include <clstream/unary.h>
@@ -179,6 +180,135 @@ static void test_buffers_of_operations(void **state) {
     assert_int_equal(rig_cell(out, 5), 0);
     OK(cls_graph_exec_destroy(of));
     OK(cls_graph_destroy(operation));
+}
+
+/* --- buffers of products --- */
+
+enum { SIDE = 4, PRODUCTS = 6 };
+
+/* x, y, A, B and the outputs; all are captured as different buffers. */
+static cls_buffer operands[4], outputs[PRODUCTS];
+
+static cls_vector vector(cls_buffer buffer) { return cls_vector_of(buffer, CLS_F32, SIDE); }
+
+static cls_matrix matrix(cls_buffer buffer) { return cls_matrix_of(buffer, CLS_F32, SIDE, SIDE); }
+
+/* One of each routine. */
+static void submit_products(void) {
+    const cls_buffer x = operands[0], y = operands[1], a = operands[2], b = operands[3];
+    OK(cls_gemm_async(matrix(a), matrix(b), matrix(outputs[0]), NULL, stream));
+    OK(cls_gemv_async(matrix(a), vector(x), vector(outputs[1]), NULL, stream));
+    OK(cls_axpy_async(2, vector(x), vector(outputs[2]), stream));
+    OK(cls_scal_async(3, vector(outputs[3]), stream));
+    OK(cls_blas_dot_async(vector(x), vector(y), cls_array_of(outputs[4], CLS_F32, 1), stream));
+    OK(cls_amax_async(vector(y), cls_array_of(outputs[5], CLS_U32, 1), stream));
+}
+
+/* SIDE x SIDE numbers that begin so and have that step. */
+static cls_buffer numbers(float first, float step) {
+    float values[SIDE * SIDE];
+    cls_buffer buffer;
+    for (int i = 0; i < SIDE * SIDE; i++)
+        values[i] = first + step * (float)(i % 5);
+    OK(cls_buffer_from_host(rig.context, values, sizeof values, &buffer));
+    return buffer;
+}
+
+static void make_operands(cls_buffer *in_place, cls_buffer *out_place, float first) {
+    for (int i = 0; i < 4; i++)
+        in_place[i] = numbers(first + (float)i, 0.5F);
+    for (int i = 0; i < PRODUCTS; i++)
+        out_place[i] = numbers(1, 1);
+}
+
+static void drop_operands(const cls_buffer *in_place, const cls_buffer *out_place) {
+    for (int i = 0; i < 4; i++)
+        OK(cls_buffer_destroy(in_place[i]));
+    for (int i = 0; i < PRODUCTS; i++)
+        OK(cls_buffer_destroy(out_place[i]));
+}
+
+static void expect_same(const cls_buffer *x, const cls_buffer *y) {
+    for (int i = 0; i < PRODUCTS; i++)
+        for (size_t cell = 0; cell < SIDE * SIDE; cell++)
+            assert_int_equal(rig_cell(x[i], cell), rig_cell(y[i], cell));
+}
+
+/* The products of these by calls, and by the graph that is bound to copies of theirs. */
+static void compare_products(cls_graph_exec products, const cls_buffer *captured_in,
+                             const cls_buffer *captured_out, float first) {
+    cls_buffer bound[4], bound_out[PRODUCTS];
+    make_operands(operands, outputs, first);
+    make_operands(bound, bound_out, first);
+    submit_products();
+    OK(cls_stream_synchronize(stream));
+    for (int i = 0; i < 4; i++)
+        OK(cls_graph_bind(products, captured_in[i], bound[i]));
+    for (int i = 0; i < PRODUCTS; i++)
+        OK(cls_graph_bind(products, captured_out[i], bound_out[i]));
+    OK(cls_graph_launch(products, stream));
+    expect_same(outputs, bound_out);
+    drop_operands(operands, outputs);
+    drop_operands(bound, bound_out);
+}
+
+static void test_buffers_of_products(void **state) {
+    (void)state;
+    cls_buffer captured_in[4], captured_out[PRODUCTS], before[PRODUCTS];
+    cls_graph_exec products;
+    cls_graph_statistics statistics = CLS_GRAPH_STATISTICS_INIT;
+    if (rig_platform_is("Oclgrind"))
+        SKIP_BECAUSE("CLBlast's kernels take minutes in an interpreter");
+    if (!cls_blas_available())
+        SKIP_BECAUSE("this library was built without CLBlast");
+    make_operands(operands, outputs, 1);
+    memcpy(captured_in, operands, sizeof operands);
+    memcpy(captured_out, outputs, sizeof outputs);
+    cls_graph of = captured(submit_products);
+    OK(cls_graph_instantiate(of, NULL, &products));
+    OK(cls_graph_get_statistics(products, &statistics));
+    assert_true(statistics.one_command);
+    for (int i = 0; i < 3; i++)
+        compare_products(products, captured_in, captured_out, (float)(i + 2));
+    for (int i = 0; i < PRODUCTS; i++)
+        before[i] = numbers(1, 1);
+    expect_same(captured_out, before); /* nobody wrote to what was captured */
+    for (int i = 0; i < PRODUCTS; i++)
+        OK(cls_buffer_destroy(before[i]));
+    OK(cls_graph_exec_destroy(products));
+    OK(cls_graph_destroy(of));
+    drop_operands(captured_in, captured_out);
+}
+
+static void submit_gemm(void) {
+    OK(cls_gemm_async(matrix(operands[2]), matrix(operands[3]), matrix(outputs[0]), NULL, stream));
+}
+
+/* Two operands that one buffer was bound in the place of are two all the same. */
+static void test_operands_that_shared_a_buffer(void **state) {
+    (void)state;
+    cls_graph_exec product;
+    cls_buffer ones = numbers(1, 0), twos = numbers(2, 0);
+    float cell;
+    if (rig_platform_is("Oclgrind"))
+        SKIP_BECAUSE("CLBlast's kernels take minutes in an interpreter");
+    if (!cls_blas_available())
+        SKIP_BECAUSE("this library was built without CLBlast");
+    make_operands(operands, outputs, 1);
+    cls_graph of = captured(submit_gemm);
+    OK(cls_graph_instantiate(of, NULL, &product));
+    OK(cls_graph_bind(product, operands[2], ones));
+    OK(cls_graph_bind(product, operands[3], ones));
+    OK(cls_graph_launch(product, stream));
+    OK(cls_graph_bind(product, operands[3], twos));
+    OK(cls_graph_launch(product, stream));
+    OK(cls_copy_d2h(&cell, outputs[0], 0, sizeof cell, stream));
+    assert_true(cell == 8);
+    OK(cls_graph_exec_destroy(product));
+    OK(cls_graph_destroy(of));
+    drop_operands(operands, outputs);
+    OK(cls_buffer_destroy(ones));
+    OK(cls_buffer_destroy(twos));
 }
 
 /* --- arguments, and nodes left out --- */
@@ -397,6 +527,8 @@ int main(void) {
         TEST(what_cannot_be_bound),
         TEST(other_host_memory),
         TEST(buffers_of_operations),
+        TEST(buffers_of_products),
+        TEST(operands_that_shared_a_buffer),
         TEST(other_arguments),
         TEST(arguments_are_checked),
         TEST(nodes_left_out),

@@ -8,6 +8,7 @@
 #include "driver/caps.h"
 #include "made_up_caps.h"
 #include "silent_driver.h"
+#include "stream/command.h"
 
 enum { SPAN = 12 };
 
@@ -83,6 +84,11 @@ static int call_of_a_library(const struct device *device, cl_command_queue queue
     return CL_SUCCESS;
 }
 
+static bool is_compiled(const void *arguments) {
+    (void)arguments;
+    return true;
+}
+
 static cls_status call_library(cls_stream stream, cls_buffer cells,
                                const struct op_library_call *library) {
     struct op_call call;
@@ -92,11 +98,9 @@ static cls_status call_library(cls_stream stream, cls_buffer cells,
 }
 
 static void test_memory_of_a_library_call_without_an_event_stays(void **state) {
-    const struct op_library_call library = {.call = call_of_a_library,
-                                            .arguments = "",
-                                            .bytes = 1,
-                                            .compiled = true,
-                                            .label = "library call"};
+    static const struct foreign_library of = {call_of_a_library, is_compiled, NULL};
+    const struct op_library_call library = {
+        .library = &of, .arguments = "", .bytes = 1, .label = "library call"};
     struct world world;
     cls_buffer cells;
     (void)state;
@@ -125,11 +129,9 @@ static int call_in_parts(const struct device *device, cl_command_queue queue, co
 }
 
 static cls_status call_parts(cls_stream stream, cls_buffer cells, int code) {
-    const struct op_library_call library = {.call = call_in_parts,
-                                            .arguments = &code,
-                                            .bytes = sizeof code,
-                                            .compiled = true,
-                                            .label = "library call"};
+    static const struct foreign_library of = {call_in_parts, is_compiled, NULL};
+    const struct op_library_call library = {
+        .library = &of, .arguments = &code, .bytes = sizeof code, .label = "library call"};
     return call_library(stream, cells, &library);
 }
 
@@ -158,12 +160,48 @@ static void test_memory_of_a_library_call_that_fails_halfway_stays(void **state)
     world_close(&world);
 }
 
+static cls_graph_exec capture_failing_call(cls_stream stream, cls_buffer cells) {
+    cls_graph graph;
+    cls_graph_exec exec;
+    assert_int_equal(cls_stream_begin_capture(stream, "graph"), CLS_SUCCESS);
+    assert_int_equal(call_parts(stream, cells, CL_OUT_OF_RESOURCES), CLS_SUCCESS);
+    assert_int_equal(cls_stream_end_capture(stream, &graph), CLS_SUCCESS);
+    assert_int_equal(cls_graph_instantiate(graph, NULL, &exec), CLS_SUCCESS);
+    assert_int_equal(cls_graph_destroy(graph), CLS_SUCCESS);
+    return exec;
+}
+
+/* The first node of a graph: what is enqueued of it makes its launch a command that fails, and no call that is refused. */
+static void test_memory_of_a_graph_whose_first_call_fails_halfway_stays(void **state) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    struct world world;
+    cls_buffer cells;
+    (void)state;
+    config.order = CLS_ORDER_IN_ORDER;
+    assert_int_equal(cls_context_create(NULL, &world.context), CLS_SUCCESS);
+    const uint32_t rounds = world_make(&world, &config);
+    assert_int_equal(cls_buffer_create(world.context, BYTES, &cells), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_get_cl(cells, &seen.watched), CLS_SUCCESS);
+    cls_graph_exec exec = capture_failing_call(world.stream, cells);
+    assert_int_equal(launch(world.kernel, world.cells, 2 * rounds, world.stream), CLS_SUCCESS);
+    assert_int_equal(cls_graph_launch_async(exec, world.stream), CLS_SUCCESS);
+    seen.released = 0;
+    assert_int_equal(cls_graph_exec_destroy(exec), CLS_SUCCESS);
+    assert_int_equal(cls_buffer_destroy(cells), CLS_SUCCESS);
+    assert_int_not_equal(cls_stream_synchronize(world.stream), CLS_SUCCESS);
+    assert_non_null(strstr(cls_last_error_detail(), "library call"));
+    wait_until(&seen.released, 1);
+    seen.watched = NULL;
+    world_close(&world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_of_a_span_that_nobody_tells_of_stays),
         cmocka_unit_test(test_memory_of_a_span_without_an_event_stays),
         cmocka_unit_test(test_memory_of_a_library_call_without_an_event_stays),
         cmocka_unit_test(test_memory_of_a_library_call_that_fails_halfway_stays),
+        cmocka_unit_test(test_memory_of_a_graph_whose_first_call_fails_halfway_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
