@@ -3,7 +3,7 @@
  * Collectives of libclstream-mpi against the same chunks by hand with MPI and raw OpenCL, in turns; how much of a
  * reduction hides behind computation; and a step's time, for weak scaling. Run it under the MPI's launcher:
  *
- *   mpirun -n 2 bench/mpi [--quick] [--only TEXT] [--json FILE] [--chunk KIB]
+ *   mpirun -n 2 bench/mpi [--quick] [--only TEXT] [--json FILE] [--chunk KIB] [--host-ranks N]
  *
  * Rank 0 reports. A time is that of the slowest rank, and the ratio the median of those of the rounds. The status is 1
  * when a bar is missed.
@@ -25,7 +25,8 @@ static struct bench {
     int rank, ranks;
     bool quick, missed;
     const char *only;
-    size_t chunk; /* most bytes of a chunk */
+    size_t chunk;        /* most bytes of a chunk */
+    unsigned host_ranks; /* most ranks that share memory; 0: all of a host */
     FILE *json;
     cls_context context;
     cls_stream stream;
@@ -338,6 +339,8 @@ static void take_options(int argc, char **argv) {
             bench.only = argv[++i];
         else if (!strcmp(argv[i], "--chunk") && i + 1 < argc)
             bench.chunk = (size_t)atoi(argv[++i]) << 10;
+        else if (!strcmp(argv[i], "--host-ranks") && i + 1 < argc)
+            bench.host_ranks = (unsigned)atoi(argv[++i]);
         else if (!strcmp(argv[i], "--json") && i + 1 < argc)
             bench.json = bench.rank ? NULL : fopen(argv[++i], "a");
         else if (bench.rank == 0)
@@ -349,6 +352,7 @@ static void open_all(void) {
     cl_int code;
     cls_mpi_comm_config config = CLS_MPI_COMM_CONFIG_INIT;
     config.chunk_bytes = bench.chunk;
+    config.host_ranks = bench.host_ranks;
     CLS(cls_context_create(NULL, &bench.context));
     CLS(cls_stream_create(bench.context, NULL, &bench.stream));
     CLS(cls_mpi_comm_create(MPI_COMM_WORLD, bench.context, &config, &bench.comm));

@@ -15,9 +15,17 @@
  * they do not wait for collectives. To overlap collectives with computation, submit them to streams
  * of their own.
  *
- * **Results.** A reduction combines the ranks' elements in the order of the ranks, so results are the same on
- * every rank and in every run, whatever the sizes of chunks. Integers wrap around. Minimum and maximum of
- * NaN are those of the MPI's MPI_MIN and MPI_MAX. All ranks must have the same byte order.
+ * **Hosts.** The ranks of a host (MPI_COMM_TYPE_SHARED) keep the chunks of collectives in memory that they
+ * share. They combine their chunks there first; then each part of a piece has one rank of the host that
+ * exchanges it with the other hosts. So a host sends and receives an array once, however many ranks it has.
+ * Where the processes cannot share memory (Linux has it, for processes of one user in one PID namespace), and
+ * with `host_ranks` = 1, every rank is a host of its own.
+ *
+ * **Results.** A reduction combines the elements of a host's ranks in the order of the ranks, and the results
+ * of hosts in the order of their lowest ranks: with two ranks on each of two hosts (r0 + r1) + (r2 + r3). So
+ * results are the same on every rank and in every run of the same placement, whatever the sizes of chunks.
+ * With `host_ranks` = 1 they do not depend on the placement either. Integers wrap around. Minimum and maximum
+ * of NaN are those of the MPI's MPI_MIN and MPI_MAX. All ranks must have the same byte order.
  *
  * **Threads.** Each communicator has one thread, which makes all of its MPI calls and sleeps between
  * polls. The program must have initialized MPI with MPI_THREAD_MULTIPLE. Every function may be called
@@ -69,13 +77,13 @@ typedef struct cls_mpi_buckets_handle *cls_mpi_buckets;
 
 /** How elements of several ranks become one. */
 typedef enum cls_mpi_op {
-    CLS_MPI_SUM = 0,     /**< sum, in the order of the ranks */
-    CLS_MPI_PRODUCT = 1, /**< product, in the order of the ranks */
+    CLS_MPI_SUM = 0,     /**< sum; "Results" above has the order */
+    CLS_MPI_PRODUCT = 1, /**< product, in the same order */
     CLS_MPI_MIN = 2,     /**< smallest element */
     CLS_MPI_MAX = 3      /**< largest element */
 } cls_mpi_op;
 
-/** The host memory that a communicator's ring is made of. */
+/** The host memory of a rank's own rings. Memory that a host's ranks share is pageable. */
 typedef enum cls_mpi_memory {
     CLS_MPI_MEMORY_AUTO =
         0, /**< pinned, unless the trial at creation finds that MPI cannot use it */
@@ -96,10 +104,13 @@ typedef struct cls_mpi_comm_config {
     uint64_t
         peer_timeout_ns; /**< time after which a rank that sends nothing counts as gone; at least 1 s; 0: 30 s;
                                    CLS_FOREVER: never. A process stopped by a debugger sends nothing */
+    unsigned
+        host_ranks; /**< most ranks that share memory: a host with more counts as several; 0: all of
+                              a host; 1: none share */
 } cls_mpi_comm_config;
 
 #define CLS_MPI_COMM_CONFIG_INIT \
-    { sizeof(cls_mpi_comm_config), 0, 0, 0, CLS_MPI_MEMORY_AUTO, 0, 0 }
+    { sizeof(cls_mpi_comm_config), 0, 0, 0, CLS_MPI_MEMORY_AUTO, 0, 0, 0 }
 
 /** State of a communicator. Start with CLS_MPI_COMM_INFO_INIT. */
 typedef struct cls_mpi_comm_info {
@@ -108,17 +119,23 @@ typedef struct cls_mpi_comm_info {
     int rank;              /**< this process's rank, from 0 */
     int ranks;             /**< number of ranks */
     cls_context context;   /**< as created */
-    cls_mpi_memory memory; /**< of the rings: CLS_MPI_MEMORY_PINNED or CLS_MPI_MEMORY_PLAIN */
+    cls_mpi_memory memory; /**< of its own rings: CLS_MPI_MEMORY_PINNED or CLS_MPI_MEMORY_PLAIN */
     uint64_t submitted;    /**< collectives submitted, which are numbered from 1 */
     uint64_t completed;    /**< collectives whose exchange with the other ranks is done */
     uint64_t sent_bytes;   /**< bytes that this rank has passed to MPI to send */
     cls_status
         status; /**< CLS_SUCCESS, or CLS_ERROR_COMMAND_FAILED once the communicator has failed */
     char failure[256]; /**< the reason; empty unless it has failed */
+    int hosts;         /**< number of hosts */
+    int host;       /**< this rank's host; hosts count from 0, in the order of their lowest ranks */
+    int host_ranks; /**< ranks of this rank's host, which share memory; 1: it shares none */
 } cls_mpi_comm_info;
 
-#define CLS_MPI_COMM_INFO_INIT \
-    { sizeof(cls_mpi_comm_info), "", 0, 0, 0, CLS_MPI_MEMORY_AUTO, 0, 0, 0, CLS_SUCCESS, "" }
+#define CLS_MPI_COMM_INFO_INIT                                                                    \
+    {                                                                                             \
+        sizeof(cls_mpi_comm_info), "", 0, 0, 0, CLS_MPI_MEMORY_AUTO, 0, 0, 0, CLS_SUCCESS, "", 0, \
+            0, 0                                                                                  \
+    }
 
 /**
  * Creates a communicator; collective over `mpi`, which is duplicated and stays the caller's. NULL
@@ -156,8 +173,8 @@ CLS_API cls_status cls_mpi_comm_abort(cls_mpi_comm comm, const char *message);
 
 /**
  * Combines the ranks' arrays `in`, element by element, and gives every rank the result in `out`. The
- * two may be the same array. A rank sends and receives about twice the size of an array, whatever
- * the number of ranks. NULL `stream`: the default stream of the communicator's context, here and
+ * two may be the same array. A host sends and receives about twice the size of an array, whatever
+ * the number of hosts. NULL `stream`: the default stream of the communicator's context, here and
  * below.
  */
 CLS_API cls_status cls_mpi_allreduce_async(cls_mpi_comm comm, cls_mpi_op op, cls_array in,

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,11 +16,11 @@
 /* --- options --- */
 
 /* Options and their negatives: if all ranks have the same, the two minima are negatives of each other. */
-enum { OPTIONS = 4, VALUES = 1 + 2 * OPTIONS };
+enum { OPTIONS = 5, VALUES = 1 + 2 * OPTIONS };
 
 static cls_status compare(struct comm *comm, cls_status own) {
     const int64_t options[OPTIONS] = {(int64_t)comm->chunk_bytes, comm->chunks, comm->memory,
-                                      comm->compares};
+                                      comm->compares, comm->host_ranks};
     int64_t mine[VALUES] = {own ? comm->rank - comm->ranks : 0}, least[VALUES];
     for (int i = 0; i < OPTIONS; i++) {
         mine[1 + i] = options[i];
@@ -61,8 +60,7 @@ static bool exchange_chunk(struct comm *comm, const struct channel *channel, boo
     const int before = (comm->rank + comm->ranks - 1) % comm->ranks;
     const size_t bytes = comm->chunk_bytes;
     char *plain = usable ? NULL : malloc(2 * bytes);
-    char *out = plain ? plain : chunk_out(channel, 0),
-         *in = plain ? plain + bytes : chunk_in(channel, 0);
+    char *out = plain ? plain : channel->out.base, *in = plain ? plain + bytes : channel->in.base;
     bool same = usable;
     for (size_t i = 0; i < bytes; i++)
         out[i] = pattern(comm->rank, i);
@@ -89,45 +87,10 @@ static cls_status try_memory(struct comm *comm) {
     comm->memory = arrives ? CLS_MPI_MEMORY_PINNED : CLS_MPI_MEMORY_PLAIN;
     if (arrives)
         return CLS_SUCCESS;
-    channel_close(channel, false);
-    return channel_open(comm, channel, COLLECTIVES);
+    return channel_remake(channel);
 }
 
-/* --- who is where --- */
-
-/* Processes with the same number see each other's process numbers: one boot of one machine, one namespace. */
-static uint64_t host_id(void) {
-    uint64_t id = UINT64_C(14695981039346656037);
-    char text[64] = "";
-    struct stat space = {0};
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
-    if (file && !fgets(text, sizeof text, file))
-        *text = '\0';
-    if (file)
-        fclose(file);
-    if (!*text || stat("/proc/self/ns/pid", &space))
-        return 0; /* not known */
-    for (const char *c = text; *c; c++)
-        id = (id ^ (unsigned char)*c) * UINT64_C(1099511628211);
-    return (id ^ (uint64_t)space.st_ino) | 1;
-}
-
-static cls_status meet(struct comm *comm) {
-    const uint64_t now = now_ns();
-    int64_t mine[2] = {(int64_t)host_id(), getpid()};
-    int64_t *all = calloc((size_t)comm->ranks, sizeof mine);
-    if (!all || MPI_Allgather(mine, 2, MPI_INT64_T, all, 2, MPI_INT64_T, comm->control)) {
-        free(all);
-        return report(CLS_ERROR_COMMAND_FAILED, "MPI_Allgather failed");
-    }
-    for (int r = 0; r < comm->ranks; r++) {
-        comm->peers[r].host = (uint64_t)all[2 * r];
-        comm->peers[r].process = all[2 * r + 1];
-        comm->peers[r].heard_ns = now;
-    }
-    free(all);
-    return CLS_SUCCESS;
-}
+/* --- all of it --- */
 
 /* Tags: number, type, action, chunk, phase; the last four take 10 bits, and the standard grants 15. */
 static void count_numbers(struct comm *comm) {
@@ -160,8 +123,11 @@ cls_status comm_agree(struct comm *comm, MPI_Comm mpi, cls_status own) {
     cls_status status = compare(comm, own);
     if (!status) {
         status = try_memory(comm);
-        const cls_status met = meet(comm);
-        status = settle(comm, status ? status : met);
+        const cls_status met = host_meet(comm);
+        status = status ? status : met;
+        if (!status && comm->segment)
+            status = channel_remake(&comm->channels[COLLECTIVES]);
+        status = settle(comm, status);
     }
     if (status) {
         MPI_Comm_free(&comm->data);

@@ -19,15 +19,61 @@ enum { STEP_ALIGN = 64 };
 
 /* --- open and close --- */
 
-static cls_status make_memory(struct comm *comm, struct channel *channel) {
-    const size_t bytes = comm->chunks * (channel->out_bytes + channel->in_bytes);
+static bool shares(const struct channel *channel) {
+    return channel->comm->segment && channel == &channel->comm->channels[COLLECTIVES];
+}
+
+/* What ranks receive on the way: of reductions a part of each host, of all-gathers a block of each rank. */
+static size_t in_bytes(const struct channel *channel) {
+    const struct comm *comm = channel->comm;
+    if (channel != &comm->channels[COLLECTIVES] || (shares(channel) && comm->n_hosts == 1))
+        return 0;
+    return comm->chunk_bytes + 64 * (size_t)comm->ranks;
+}
+
+/* The rank's own memory has what it receives, and what it downloads if that is not in its host's segment. */
+static void place(struct channel *channel) {
+    const struct comm *comm = channel->comm;
+    const size_t out = comm->chunk_bytes, in = in_bytes(channel);
+    if (shares(channel)) {
+        channel->out = (struct part){host_chunks(comm, comm->peers[comm->rank].local), out};
+        channel->in = (struct part){channel->memory, in};
+        channel->result = channel->gathered = (struct part){host_results(comm), out};
+    } else {
+        channel->out = channel->result = (struct part){channel->memory, out};
+        channel->in = channel->gathered = (struct part){channel->memory + comm->chunks * out, in};
+    }
+}
+
+static cls_status make_memory(struct channel *channel) {
+    struct comm *comm = channel->comm;
+    const size_t own = shares(channel) ? 0 : comm->chunk_bytes;
+    const size_t bytes = comm->chunks * (own + in_bytes(channel));
+    cls_status status = CLS_SUCCESS;
     void *memory = NULL;
-    if (comm->memory != CLS_MPI_MEMORY_PLAIN)
-        return cls_host_alloc(comm->context, bytes, (void **)&channel->memory);
-    if (posix_memalign(&memory, 4096, bytes))
-        return report(CLS_ERROR_OUT_OF_MEMORY, "no memory for a ring of %zu bytes", bytes);
+    if (bytes && comm->memory != CLS_MPI_MEMORY_PLAIN)
+        status = cls_host_alloc(comm->context, bytes, &memory);
+    else if (bytes && posix_memalign(&memory, 4096, bytes))
+        status = report(CLS_ERROR_OUT_OF_MEMORY, "no memory for a ring of %zu bytes", bytes);
+    if (status)
+        return status;
     channel->memory = memory;
+    channel->is_pinned = comm->memory != CLS_MPI_MEMORY_PLAIN;
+    place(channel);
     return CLS_SUCCESS;
+}
+
+static void free_memory(struct channel *channel) {
+    if (channel->is_pinned)
+        cls_host_free(channel->memory);
+    else
+        free(channel->memory);
+    channel->memory = NULL;
+}
+
+cls_status channel_remake(struct channel *channel) {
+    free_memory(channel);
+    return make_memory(channel);
 }
 
 static cls_status make_stream(struct comm *comm, struct channel *channel, const char *what,
@@ -72,13 +118,11 @@ static bool make_flights(struct comm *comm, struct channel *channel) {
 cls_status channel_open(struct comm *comm, struct channel *channel, enum channel_name name) {
     static const char *const names[] = {"collectives", "sends", "receives"};
     channel->comm = comm;
-    channel->out_bytes = comm->chunk_bytes;
-    channel->in_bytes = name == COLLECTIVES ? comm->chunk_bytes + 64 * (size_t)comm->ranks : 0;
     cls_status status = make_flights(comm, channel)
                             ? make_streams(comm, channel, names[name])
                             : report(CLS_ERROR_OUT_OF_MEMORY, "no memory for requests");
     if (!status)
-        status = make_memory(comm, channel);
+        status = make_memory(channel);
     if (status)
         channel_close(channel, false);
     else
@@ -87,7 +131,6 @@ cls_status channel_open(struct comm *comm, struct channel *channel, enum channel
 }
 
 void channel_close(struct channel *channel, bool leak) {
-    struct comm *comm = channel->comm;
     if (channel->join)
         cls_stream_destroy(channel->join);
     for (unsigned c = 0; c < MOST_CHUNKS; c++) {
@@ -98,12 +141,8 @@ void channel_close(struct channel *channel, bool leak) {
         if (channel->streams[c])
             cls_stream_destroy(channel->streams[c]);
     }
-    if (channel->memory && !leak) {
-        if (comm->memory == CLS_MPI_MEMORY_PLAIN)
-            free(channel->memory);
-        else
-            cls_host_free(channel->memory);
-    }
+    if (!leak)
+        free_memory(channel);
     for (struct job *job = channel->first, *next; job; job = next) {
         next = job->next;
         free(job);
@@ -172,20 +211,20 @@ static struct job *new_job(const struct comm *comm, const struct request *reques
     return job;
 }
 
-/* Where block b of a piece of `n` elements lies in its chunk. */
+/* Where block b of a piece of `n` elements is downloaded to, and uploaded from. */
 static char *in_place(const struct channel *channel, const struct job *job, unsigned slot, size_t n,
                       unsigned b) {
-    return chunk_out(channel, slot) + b * n * job->element;
+    return chunk_of(channel->out, slot) + b * n * job->element;
 }
 
 static char *out_place(const struct channel *channel, const struct job *job, unsigned slot,
                        size_t n, unsigned b) {
     const unsigned rank = (unsigned)channel->comm->rank;
     if (job->call.action == REDUCE_SCATTER)
-        return in_place(channel, job, slot, n, rank);
+        return chunk_of(channel->result, slot) + rank * n * job->element;
     if (job->call.action == ALLGATHER && b != rank)
-        return chunk_in(channel, slot) + b * n * job->element;
-    return chunk_out(channel, slot);
+        return chunk_of(channel->gathered, slot) + b * n * job->element;
+    return chunk_of(job->call.action == ALLGATHER ? channel->out : channel->result, slot);
 }
 
 /* --- submission; under the lock --- */

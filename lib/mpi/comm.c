@@ -93,6 +93,9 @@ static void free_comm(struct comm *comm) {
         cls_event_destroy(comm->mark);
     pthread_cond_destroy(&comm->wake);
     pthread_mutex_destroy(&comm->lock);
+    if (comm->leaks)
+        comm->segment = NULL; /* MPI may still send from it */
+    host_forget(comm);
     free(comm->peers);
     free(comm->early);
     free(comm);
@@ -137,6 +140,7 @@ static struct comm *new_comm(const cls_mpi_comm_config *config, cls_context cont
     comm->memory = config->memory;
     comm->stall_ns = config->stall_ns;
     comm->peer_timeout_ns = config->peer_timeout_ns;
+    comm->host_ranks = config->host_ranks;
     comm->compares = check_lists("mpi");
     return comm;
 }
@@ -158,7 +162,7 @@ static cls_status prepare(struct comm *comm) {
         return report(CLS_ERROR_INVALID_VALUE, "chunks of %zu bytes are too small for %d ranks",
                       comm->chunk_bytes, comm->ranks);
     comm->peers = calloc((size_t)comm->ranks, sizeof *comm->peers);
-    if (!comm->peers)
+    if (!comm->peers || !host_prepare(comm))
         return report(CLS_ERROR_OUT_OF_MEMORY, "no memory for %d ranks", comm->ranks);
     cls_status status = comm->context ? CLS_SUCCESS : cls_context_default(&comm->context);
     if (!status)
@@ -286,6 +290,9 @@ cls_status cls_mpi_comm_get_info(cls_mpi_comm handle, cls_mpi_comm_info *info) {
     now.memory = comm->memory;
     now.submitted = comm->channels[COLLECTIVES].calls;
     now.completed = comm->completed;
+    now.hosts = comm->n_hosts;
+    now.host = comm->peers[comm->rank].host;
+    now.host_ranks = host_of(comm)->n;
     now.sent_bytes = atomic_load(&comm->sent_bytes);
     now.status = comm->failed || comm->aborted ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS;
     pthread_mutex_unlock(&comm->lock);

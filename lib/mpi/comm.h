@@ -16,8 +16,8 @@
  * condition to look at. A failure of the caller's stream arrives through `loaded`; a failure of the communicator goes to
  * the waiting streams by failing `moved`.
  *
- * Files: comm.c creates and destroys; agree.c is what ranks tell each other at creation; channel.c submits; exchange.c
- * moves pieces by MPI; thread.c is the thread's loop; control.c has the messages about failures, order and stalls;
+ * Files: comm.c creates and destroys; agree.c is what ranks tell each other at creation; host.c is which of them share
+ * memory, and how; channel.c submits; exchange.c moves pieces, by MPI and in that memory; thread.c is the thread's loop; control.c has the messages about failures, order and stalls;
  * calls.c and group.c are the collectives, buckets.c gradients; table.c has the handles; report.c puts things into words.
  */
 #ifndef CLSTREAM_MPI_COMM_H
@@ -53,18 +53,30 @@ struct job {
     struct job *next;
 };
 
+/* How far a rank is with a piece: host.c. */
+enum stage { NOWHERE, LOADED, DONE };
+
 /* A piece that is exchanged; used by the thread only. */
 struct piece {
     const struct job *job;
     size_t count;        /* elements per block */
     unsigned slot;       /* its chunk */
+    uint64_t round;      /* of the chunk */
     unsigned phase;      /* of exchange.c */
+    enum stage awaited;  /* of the host's other ranks; NOWHERE: nothing */
+    bool exchanged;      /* no message is left to send or receive */
     bool over;           /* nothing is left to do */
     bool told;           /* `moved` is signalled */
     int n;               /* requests */
     MPI_Request *active; /* room for 2 * ranks + 2; MPI_REQUEST_NULL: complete */
     long *wanted;        /* bytes to receive; -1: a send */
     int *peers;
+};
+
+/* Chunk i of a part of a ring is at base + i * stride. */
+struct part {
+    char *base;
+    size_t stride;
 };
 
 struct channel {
@@ -74,10 +86,14 @@ struct channel {
     cls_stream
         join; /* behind all pieces of a call, so that the caller's stream depends on one other stream only */
     cls_timeline loaded[MOST_CHUNKS], moved[MOST_CHUNKS];
-    char *memory;       /* chunks x (out_bytes + in_bytes) */
-    size_t out_bytes;   /* of a chunk: what is downloaded and uploaded */
-    size_t in_bytes;    /* behind it: what is received on the way */
-    uint64_t submitted; /* pieces; under the communicator's lock, as the two that follow */
+    char *memory;    /* this rank's own; NULL: none is needed */
+    bool is_pinned;  /* it is of cls_host_alloc */
+    struct part out; /* what is downloaded */
+    struct part in;  /* what is received on the way */
+    struct part
+        result; /* what reductions and broadcasts upload; `out` if the rank is alone on its host */
+    struct part gathered; /* what all-gathers upload, except for the rank's own block */
+    uint64_t submitted;   /* pieces; under the communicator's lock, as the two that follow */
     uint64_t calls;
     struct job *first, *last; /* jobs whose pieces are not all moved */
     /* Of the thread: */
@@ -97,11 +113,18 @@ struct note {
 };
 
 struct peer {
-    uint64_t host; /* equal: the process can be looked up by its number */
+    int host, local;  /* its host, and its place there */
+    uint64_t machine; /* equal and not 0: the process can be looked up by its number */
     int64_t process;
     uint64_t heard_ns;
     bool left;        /* sends nothing any more */
     char state[TEXT]; /* the answer to NOTE_ASK; of this stall if not empty */
+};
+
+/* Ranks that share memory. */
+struct host {
+    int lowest, n; /* rank; number of ranks */
+    int *ranks;    /* ascending */
 };
 
 struct comm {
@@ -113,7 +136,8 @@ struct comm {
     unsigned chunks;
     cls_mpi_memory memory;
     uint64_t stall_ns, peer_timeout_ns;
-    bool compares; /* CLSTREAM_CHECK=mpi */
+    unsigned host_ranks; /* as in the options */
+    bool compares;       /* CLSTREAM_CHECK=mpi */
     cls_event mark;
     pthread_t thread;
 
@@ -135,6 +159,11 @@ struct comm {
     MPI_Comm data, control;
     int numbers; /* tags tell so many numbers apart */
     struct peer *peers;
+    struct card *cards; /* of host.c, as the five that follow */
+    struct host *hosts;
+    int n_hosts;
+    int *members;  /* what hosts' `ranks` point to */
+    char *segment; /* memory of this rank's host; NULL: it is alone there */
     MPI_Request incoming;
     struct note received;
     struct outgoing *outgoing;
@@ -181,11 +210,10 @@ cls_status comm_may_block(struct comm *comm);
 cls_status channel_open(struct comm *comm, struct channel *channel, enum channel_name name);
 /* `leak`: MPI may still use the memory. */
 void channel_close(struct channel *channel, bool leak);
-static inline char *chunk_out(const struct channel *channel, unsigned slot) {
-    return channel->memory + slot * (channel->out_bytes + channel->in_bytes);
-}
-static inline char *chunk_in(const struct channel *channel, unsigned slot) {
-    return chunk_out(channel, slot) + channel->out_bytes;
+/* Allocates the ring anew, after a change of the kind of memory or of the host's segment. Unused so far. */
+cls_status channel_remake(struct channel *channel);
+static inline char *chunk_of(struct part part, unsigned slot) {
+    return part.base + slot * part.stride;
 }
 
 /* A call: `in` and `out` as the action has them; count 0 where there is none. */
@@ -215,6 +243,24 @@ void channel_annotate(struct channel *channel, const char *text);
 /* Duplicates `mpi`, and agrees with the other ranks on creation: the outcome of all of them. */
 cls_status comm_agree(struct comm *comm, MPI_Comm mpi, cls_status own);
 
+/* --- host.c --- */
+
+bool host_prepare(struct comm *comm);
+/* Finds the hosts and shares memory on each; collective. Where that is not possible each rank is a host. */
+cls_status host_meet(struct comm *comm);
+void host_close(struct comm *comm); /* unmaps the segment */
+void host_forget(struct comm *comm);
+static inline const struct host *host_of(const struct comm *comm) {
+    return &comm->hosts[comm->peers[comm->rank].host];
+}
+/* Of the segment: the results, and the chunks of one rank, one behind the other. */
+char *host_results(const struct comm *comm);
+char *host_chunks(const struct comm *comm, int local);
+/* This rank has got so far; whether all others of its host have. Fails the communicator if one has the same call with
+ * other arguments. */
+void host_mark(struct comm *comm, const struct piece *piece, enum stage stage);
+bool host_has_marked(struct comm *comm, const struct piece *piece, enum stage stage);
+
 /* --- exchange.c --- */
 
 /* Begins, and brings on, the exchange of a piece. False: the communicator has failed. */
@@ -231,6 +277,9 @@ bool control_open(struct comm *comm);
 bool control_poll(struct comm *comm);
 void control_tell_all(struct comm *comm, enum note_kind kind, const char *text);
 void control_compare(struct comm *comm, const struct signature *call);
+/* Fails the communicator if the rank's call is not as this one's own. */
+void control_match(struct comm *comm, int rank, const struct signature *theirs,
+                   const struct signature *own);
 /* Looks for stalls and reports them. */
 void control_watch(struct comm *comm);
 /* Whether all notes are sent; whether all ranks have said, as this one now does, that they send nothing more. */

@@ -71,19 +71,20 @@ static bool is_same(const struct signature *a, const struct signature *b) {
            a->count == b->count && a->peer == b->peer;
 }
 
-static void compare(struct comm *comm, const struct note *theirs, const struct signature *own) {
+void control_match(struct comm *comm, int rank, const struct signature *theirs,
+                   const struct signature *own) {
     char there[96], here[96];
-    if (is_same(&theirs->call, own))
+    if (is_same(theirs, own))
         return;
-    describe_call(&theirs->call, there, sizeof there);
+    describe_call(theirs, there, sizeof there);
     describe_call(own, here, sizeof here);
-    comm_fail(comm, true, "rank %d called %s, rank %d %s", theirs->from, there, comm->rank, here);
+    comm_fail(comm, true, "rank %d called %s, rank %d %s", rank, there, comm->rank, here);
 }
 
 static void take_signature(struct comm *comm, const struct note *note) {
     const struct signature *own = &comm->own[note->call.number % SIGNATURES];
     if (own->number == note->call.number) {
-        compare(comm, note, own);
+        control_match(comm, note->from, &note->call, own);
     } else if (own->number < note->call.number) {
         if (comm->n_early == comm->early_room) {
             const size_t room = comm->early_room ? 2 * comm->early_room : 16;
@@ -106,7 +107,7 @@ void control_compare(struct comm *comm, const struct signature *call) {
             continue;
         const struct note note = comm->early[i];
         comm->early[i] = comm->early[--comm->n_early];
-        compare(comm, &note, call);
+        control_match(comm, note.from, &note.call, call);
         return;
     }
 }
@@ -262,10 +263,10 @@ static void watch_peers(struct comm *comm, uint64_t now) {
     const struct peer *own = &comm->peers[comm->rank];
     for (int r = 0; r < comm->ranks; r++) {
         const struct peer *peer = &comm->peers[r];
-        const bool same_host = peer->host && peer->host == own->host;
+        const bool same_machine = peer->machine && peer->machine == own->machine;
         if (r == comm->rank || peer->left)
             continue;
-        if (same_host && kill((pid_t)peer->process, 0) && errno == ESRCH)
+        if (same_machine && kill((pid_t)peer->process, 0) && errno == ESRCH)
             comm_fail(comm, true, "rank %d of %d has ended (process %lld, noticed by rank %d)", r,
                       comm->ranks, (long long)peer->process, comm->rank);
         else if ((r + 1) % comm->ranks == comm->rank &&

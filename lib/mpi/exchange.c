@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a piece is exchanged, by messages between two ranks each, so that reductions have one order and what is in
- * flight can be cancelled.
+ * How a piece is exchanged: within a host through its segment, and between hosts by messages between two ranks each,
+ * so that reductions have one order and what is in flight can be cancelled. First all ranks of a host have downloaded
+ * (LOADED), and in the end all have written their part of what the host uploads (DONE): host.c. In between:
  *
- *   all-reduce       every rank gets its slice of the piece from all, combines them, and sends the result to all;
- *                    a small array goes to all whole, and each combines it
+ *   all-reduce       each rank has a slice of the piece, for which each host has a helper, on its own host the rank
+ *                    itself. Helpers combine their host's chunks there and send the sum to the rank, which combines
+ *                    those of the hosts and sends the result to the helpers. A small array is one slice, which the
+ *                    lowest rank of every host gets whole and combines
  *   reduce-scatter   the first half of that, with blocks for slices
- *   all-gather       every rank sends its block to all
- *   broadcast        along a binomial tree
- *   barrier          to the rank 1, 2, 4 ... further on, and from the rank as far behind
+ *   all-gather       every rank copies its block for its host, and sends it to the helpers of the other hosts
+ *   broadcast        along a binomial tree of hosts, which the root speaks for or the lowest rank
+ *   barrier          to the host 1, 2, 4 ... further on, and from the host as far behind, by the lowest ranks
+ *
+ * Where a rank is alone on its host, its chunk is the host's result, and nothing is copied.
  *
  * A message's tag has the call's number, action and type, the chunk and the phase: what does not belong together
  * never meets.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "mpi/comm.h"
 
@@ -103,16 +109,40 @@ static bool post(const struct channel *channel, struct piece *piece, int peer, c
     return start(channel, piece, peer, data, bytes, false);
 }
 
+/* --- hosts --- */
+
+static bool is_lowest(const struct comm *comm) { return host_of(comm)->lowest == comm->rank; }
+
+/* The rank of a host that has to do with the slice or block of rank `owner`. */
+static int helper(const struct comm *comm, int host, int owner) {
+    const struct host *of = &comm->hosts[host];
+    return of->ranks[comm->peers[owner].local % of->n];
+}
+
+static bool helps(const struct comm *comm, int owner) {
+    return helper(comm, comm->peers[comm->rank].host, owner) == comm->rank;
+}
+
+/* In turns, each host or rank beginning with the next one, so that none is everybody's first. */
+static int host_at(const struct comm *comm, int turn) {
+    return (comm->peers[comm->rank].host + turn) % comm->n_hosts;
+}
+static int peer_at(const struct comm *comm, int turn) { return (comm->rank + turn) % comm->ranks; }
+
+static bool is_here(const struct comm *comm, int rank) {
+    return comm->peers[rank].host == comm->peers[comm->rank].host;
+}
+
 /* --- slices --- */
 
-/* The part of the piece that a rank combines: `first` in bytes from the start of the chunk. */
+/* The part of the piece that is a rank's: `first` in bytes from the start of the chunk. */
 struct slice {
     size_t first, count;
 };
 
 static bool is_small(const struct channel *channel, const struct job *job) {
     const size_t bytes = job->count * job->element;
-    return job->pieces == 1 && bytes <= SMALL &&
+    return job->call.action == ALLREDUCE && job->pieces == 1 && bytes <= SMALL &&
            bytes * (size_t)channel->comm->ranks <= channel->comm->chunk_bytes;
 }
 
@@ -122,39 +152,28 @@ static struct slice slice_of(const struct channel *channel, const struct piece *
     if (job->call.action == REDUCE_SCATTER)
         return (struct slice){r * piece->count * job->element, piece->count};
     if (is_small(channel, job))
-        return (struct slice){0, piece->count};
+        return (struct slice){0, channel->comm->peers[rank].local ? 0 : piece->count};
     const size_t share = (piece->count / n + (piece->count % n > 0) + 15) / 16 * 16;
     const size_t first = r * share < piece->count ? r * share : piece->count;
     const size_t rest = piece->count - first;
     return (struct slice){first * job->element, rest < share ? rest : share};
 }
 
-/* Where the part of `peer` for this rank's slice is received. */
-static char *part_of(const struct channel *channel, const struct piece *piece, int peer) {
-    const struct slice own = slice_of(channel, piece, channel->comm->rank);
-    return chunk_in(channel, piece->slot) + (size_t)peer * own.count * piece->job->element;
+static char *result_of(const struct channel *channel, const struct piece *piece, int rank) {
+    return chunk_of(channel->result, piece->slot) + slice_of(channel, piece, rank).first;
 }
 
-/* In turns, each rank beginning with the next one, so that no rank is everybody's first. */
-static int peer_at(const struct comm *comm, int turn) { return (comm->rank + turn) % comm->ranks; }
-
-static bool exchange_parts(const struct channel *channel, struct piece *piece) {
-    const struct comm *comm = channel->comm;
-    const size_t element = piece->job->element;
-    const size_t own = slice_of(channel, piece, comm->rank).count * element;
-    bool well = true;
-    for (int turn = comm->ranks - 1; turn > 0 && own && well; turn--) {
-        const int peer = peer_at(comm, turn);
-        well = receive(channel, piece, peer, part_of(channel, piece, peer), own);
-    }
-    for (int turn = 1; turn < comm->ranks && well; turn++) {
-        const struct slice slice = slice_of(channel, piece, peer_at(comm, turn));
-        if (slice.count)
-            well = post(channel, piece, peer_at(comm, turn),
-                        chunk_out(channel, piece->slot) + slice.first, slice.count * element);
-    }
-    return well;
+static size_t slice_bytes(const struct channel *channel, const struct piece *piece, int rank) {
+    return slice_of(channel, piece, rank).count * piece->job->element;
 }
+
+/* Where a host's part of this rank's slice is received. */
+static char *part_of(const struct channel *channel, const struct piece *piece, int host) {
+    return chunk_of(channel->in, piece->slot) +
+           (size_t)host * slice_bytes(channel, piece, channel->comm->rank);
+}
+
+/* --- combining --- */
 
 /* to[i] = op(to[i], from[i]) */
 static bool combine(const struct channel *channel, const struct piece *piece, char *to, char *from,
@@ -164,111 +183,180 @@ static bool combine(const struct channel *channel, const struct piece *piece, ch
     return !error || failed_in(channel, piece, error);
 }
 
-/* One block, in the order of the ranks: those before this rank into the first one's part, and that, then those
- * behind it, into this rank's own. */
-static bool combine_block(const struct channel *channel, const struct piece *piece, char *own,
+typedef bool combiner(const struct channel *channel, const struct piece *piece, int owner,
+                      size_t at, size_t count);
+
+/* A slice in blocks that stay in the processor's cache. */
+static bool by_blocks(combiner *combine_block, const struct channel *channel,
+                      const struct piece *piece, int owner) {
+    const size_t count = slice_of(channel, piece, owner).count, element = piece->job->element;
+    const size_t most = BLOCK / element;
+    bool well = true;
+    for (size_t at = 0; at < count && well; at += most) {
+        const size_t rest = count - at;
+        well = combine_block(channel, piece, owner, at * element, rest < most ? rest : most);
+    }
+    return well;
+}
+
+/* The chunks of this host's ranks, in their order. */
+static bool combine_ranks(const struct channel *channel, const struct piece *piece, int owner,
                           size_t at, size_t count) {
     const struct comm *comm = channel->comm;
-    char *first = part_of(channel, piece, 0) + at;
+    const int n = host_of(comm)->n;
+    const size_t first = slice_of(channel, piece, owner).first + at;
+    char *result = result_of(channel, piece, owner) + at;
     bool well = true;
-    for (int r = 1; r < comm->rank && well; r++)
-        well = combine(channel, piece, first, part_of(channel, piece, r) + at, count);
-    if (comm->rank && well)
-        well = combine(channel, piece, own + at, first, count);
-    for (int r = comm->rank + 1; r < comm->ranks && well; r++)
-        well = combine(channel, piece, own + at, part_of(channel, piece, r) + at, count);
-    return well;
-}
-
-static bool combine_parts(const struct channel *channel, const struct piece *piece) {
-    const struct slice slice = slice_of(channel, piece, channel->comm->rank);
-    const size_t element = piece->job->element, most = BLOCK / element;
-    char *own = chunk_out(channel, piece->slot) + slice.first;
-    bool well = true;
-    for (size_t at = 0; at < slice.count && well; at += most) {
-        const size_t rest = slice.count - at;
-        well = combine_block(channel, piece, own, at * element, rest < most ? rest : most);
+    for (int local = 0; local < n && n > 1 && well; local++) {
+        char *from =
+            chunk_of((struct part){host_chunks(comm, local), channel->out.stride}, piece->slot) +
+            first;
+        if (local)
+            well = combine(channel, piece, result, from, count);
+        else
+            memcpy(result, from, count * piece->job->element);
     }
     return well;
 }
 
-static bool spread_slice(const struct channel *channel, struct piece *piece) {
+/* The sums of the hosts, in their order: those before this host into the first one's part, and that, then those
+ * behind it, into this host's own. */
+static bool combine_hosts(const struct channel *channel, const struct piece *piece, int owner,
+                          size_t at, size_t count) {
     const struct comm *comm = channel->comm;
-    const struct slice own = slice_of(channel, piece, comm->rank);
-    const size_t element = piece->job->element;
-    char *chunk = chunk_out(channel, piece->slot);
+    const int host = comm->peers[owner].host;
+    char *first = part_of(channel, piece, 0) + at, *own = result_of(channel, piece, owner) + at;
+    bool well = true;
+    for (int h = 1; h < host && well; h++)
+        well = combine(channel, piece, first, part_of(channel, piece, h) + at, count);
+    if (host && well)
+        well = combine(channel, piece, own, first, count);
+    for (int h = host + 1; h < comm->n_hosts && well; h++)
+        well = combine(channel, piece, own, part_of(channel, piece, h) + at, count);
+    return well;
+}
+
+/* --- phases: each posts what the next one waits for, or says that all is exchanged --- */
+
+static bool receive_sums(const struct channel *channel, struct piece *piece) {
+    const struct comm *comm = channel->comm;
+    const size_t bytes = slice_bytes(channel, piece, comm->rank);
+    bool well = true;
+    for (int turn = comm->n_hosts - 1; turn > 0 && bytes && well; turn--) {
+        const int host = host_at(comm, turn);
+        well = receive(channel, piece, helper(comm, host, comm->rank),
+                       part_of(channel, piece, host), bytes);
+    }
+    return well;
+}
+
+static bool send_sums(const struct channel *channel, struct piece *piece) {
+    const struct comm *comm = channel->comm;
+    bool well = true;
+    for (int turn = 1; turn <= comm->ranks && well; turn++) {
+        const int owner = peer_at(comm, turn);
+        const size_t bytes = slice_bytes(channel, piece, owner);
+        if (!bytes || !helps(comm, owner))
+            continue;
+        well = by_blocks(combine_ranks, channel, piece, owner);
+        if (owner != comm->rank && well)
+            well = post(channel, piece, owner, result_of(channel, piece, owner), bytes);
+    }
+    return well;
+}
+
+static bool spread_results(const struct channel *channel, struct piece *piece) {
+    const struct comm *comm = channel->comm;
+    const size_t own = slice_bytes(channel, piece, comm->rank);
     bool well = true;
     for (int turn = comm->ranks - 1; turn > 0 && well; turn--) {
-        const struct slice slice = slice_of(channel, piece, peer_at(comm, turn));
-        if (slice.count)
-            well = receive(channel, piece, peer_at(comm, turn), chunk + slice.first,
-                           slice.count * element);
+        const int owner = peer_at(comm, turn);
+        const size_t bytes = slice_bytes(channel, piece, owner);
+        if (bytes && !is_here(comm, owner) && helps(comm, owner))
+            well = receive(channel, piece, owner, result_of(channel, piece, owner), bytes);
     }
-    for (int turn = 1; turn < comm->ranks && own.count && well; turn++)
-        well = post(channel, piece, peer_at(comm, turn), chunk + own.first, own.count * element);
+    for (int turn = 1; turn < comm->n_hosts && own && well; turn++)
+        well = post(channel, piece, helper(comm, host_at(comm, turn), comm->rank),
+                    result_of(channel, piece, comm->rank), own);
     return well;
 }
-
-static bool spread_block(const struct channel *channel, struct piece *piece) {
-    const struct comm *comm = channel->comm;
-    const size_t bytes = piece->count * piece->job->element;
-    bool well = true;
-    for (int turn = comm->ranks - 1; turn > 0 && well; turn--) {
-        const int peer = peer_at(comm, turn);
-        well = receive(channel, piece, peer, chunk_in(channel, piece->slot) + (size_t)peer * bytes,
-                       bytes);
-    }
-    for (int turn = 1; turn < comm->ranks && well; turn++)
-        well = post(channel, piece, peer_at(comm, turn), chunk_out(channel, piece->slot), bytes);
-    return well;
-}
-
-/* --- phases: each posts what the next one waits for, or ends the piece --- */
 
 static bool step_reduction(const struct channel *channel, struct piece *piece) {
-    const bool scatters = piece->job->call.action == REDUCE_SCATTER;
+    const struct job *job = piece->job;
     switch (piece->phase) {
-    case 0:
-        return exchange_parts(channel, piece);
     case 1:
-        piece->over = scatters || is_small(channel, piece->job);
-        return combine_parts(channel, piece) && (piece->over || spread_slice(channel, piece));
+        return receive_sums(channel, piece) && send_sums(channel, piece);
+    case 2:
+        piece->exchanged = job->call.action == REDUCE_SCATTER || is_small(channel, job);
+        return (channel->comm->n_hosts == 1 ||
+                by_blocks(combine_hosts, channel, piece, channel->comm->rank)) &&
+               (piece->exchanged || spread_results(channel, piece));
     default:
-        piece->over = true;
+        piece->exchanged = true;
         return true;
     }
 }
 
-/* Ranks count from the root. A rank's parent lacks its lowest bit, and its children have one bit more, below that. */
+static bool step_gather(const struct channel *channel, struct piece *piece) {
+    const struct comm *comm = channel->comm;
+    const size_t bytes = piece->count * piece->job->element;
+    char *own = chunk_of(channel->out, piece->slot);
+    char *all = chunk_of(channel->gathered, piece->slot);
+    bool well = true;
+    piece->exchanged = piece->phase > 1;
+    if (piece->exchanged)
+        return true;
+    if (host_of(comm)->n > 1)
+        memcpy(all + (size_t)comm->rank * bytes, own, bytes);
+    for (int turn = comm->ranks - 1; turn > 0 && well; turn--) {
+        const int owner = peer_at(comm, turn);
+        if (!is_here(comm, owner) && helps(comm, owner))
+            well = receive(channel, piece, owner, all + (size_t)owner * bytes, bytes);
+    }
+    for (int turn = 1; turn < comm->n_hosts && well; turn++)
+        well = post(channel, piece, helper(comm, host_at(comm, turn), comm->rank), own, bytes);
+    return well;
+}
+
+/* The rank that a host sends and receives a broadcast by. Hosts count from the root's. */
+static int speaker(const struct comm *comm, int root, int from_root) {
+    const int host = (comm->peers[root].host + from_root) % comm->n_hosts;
+    return from_root ? comm->hosts[host].lowest : root;
+}
+
+/* A host's parent lacks its lowest bit, and its children have one bit more, below that. */
 static bool step_broadcast(const struct channel *channel, struct piece *piece) {
     const struct comm *comm = channel->comm;
-    const int n = comm->ranks, root = piece->job->call.peer, me = (comm->rank - root + n) % n;
+    const int n = comm->n_hosts, root = piece->job->call.peer;
+    const int me = (comm->peers[comm->rank].host - comm->peers[root].host + n) % n;
     const size_t bytes = piece->count * piece->job->element;
-    char *chunk = chunk_out(channel, piece->slot);
+    char *out = chunk_of(channel->out, piece->slot),
+         *result = chunk_of(channel->result, piece->slot);
     bool well = true;
     int bit = 1;
+    piece->exchanged = piece->phase > 2 || speaker(comm, root, me) != comm->rank;
     while (bit < n && !(me & bit))
         bit *= 2;
-    if (piece->phase == 0)
-        return me == 0 || receive(channel, piece, (me - bit + root) % n, chunk, bytes);
-    piece->over = piece->phase > 1;
-    for (bit /= 2; bit > 0 && well && !piece->over; bit /= 2)
+    if (piece->phase == 1 && me && !piece->exchanged)
+        return receive(channel, piece, speaker(comm, root, me - bit), result, bytes);
+    if (piece->phase == 1 && !piece->exchanged && result != out)
+        memcpy(result, out, bytes);
+    for (bit /= 2; piece->phase == 2 && bit > 0 && well; bit /= 2)
         if (me + bit < n)
-            well = post(channel, piece, (me + bit + root) % n, chunk, bytes);
+            well = post(channel, piece, speaker(comm, root, me + bit), result, bytes);
     return well;
 }
 
 static bool step_barrier(const struct channel *channel, struct piece *piece) {
     const struct comm *comm = channel->comm;
-    const int n = comm->ranks;
-    char *chunk = chunk_out(channel, piece->slot);
-    if (piece->phase >= 31 || 1 << piece->phase >= n) {
-        piece->over = true;
+    const int n = comm->n_hosts;
+    char *chunk = chunk_of(channel->out, piece->slot);
+    piece->exchanged = piece->phase > 31 || 1 << (piece->phase - 1) >= n || !is_lowest(comm);
+    if (piece->exchanged)
         return true;
-    }
-    const int distance = 1 << piece->phase;
-    return receive(channel, piece, (comm->rank - distance + n) % n, chunk, 1) &&
-           post(channel, piece, (comm->rank + distance) % n, chunk + 64, 1);
+    const int distance = 1 << (piece->phase - 1);
+    return receive(channel, piece, comm->hosts[host_at(comm, n - distance)].lowest, chunk, 1) &&
+           post(channel, piece, comm->hosts[host_at(comm, distance)].lowest, chunk + 64, 1);
 }
 
 static bool step_message(const struct channel *channel, struct piece *piece) {
@@ -277,27 +365,44 @@ static bool step_message(const struct channel *channel, struct piece *piece) {
     piece->over = piece->phase > 0;
     if (piece->over)
         return true;
-    return start(channel, piece, call->peer, chunk_out(channel, piece->slot), bytes,
+    return start(channel, piece, call->peer, chunk_of(channel->out, piece->slot), bytes,
                  call->action == RECV);
 }
 
-static bool step(const struct channel *channel, struct piece *piece) {
+static bool step_exchange(const struct channel *channel, struct piece *piece) {
     switch ((enum action)piece->job->call.action) {
     case ALLREDUCE:
     case REDUCE_SCATTER:
         return step_reduction(channel, piece);
     case ALLGATHER:
-        piece->over = piece->phase > 0;
-        return piece->over || spread_block(channel, piece);
+        return step_gather(channel, piece);
     case BCAST:
         return step_broadcast(channel, piece);
     case BARRIER:
         return step_barrier(channel, piece);
     case SEND:
     case RECV:
-        return step_message(channel, piece);
+        break;
     }
     return false;
+}
+
+static bool meet(const struct channel *channel, struct piece *piece, enum stage stage) {
+    host_mark(channel->comm, piece, stage);
+    piece->awaited = stage;
+    return true;
+}
+
+static bool step(const struct channel *channel, struct piece *piece) {
+    const int action = piece->job->call.action;
+    if (action == SEND || action == RECV)
+        return step_message(channel, piece);
+    if (piece->phase == 0)
+        return meet(channel, piece, LOADED);
+    piece->over = piece->exchanged;
+    if (piece->over)
+        return true;
+    return step_exchange(channel, piece) && (!piece->exchanged || meet(channel, piece, DONE));
 }
 
 /* --- progress --- */
@@ -341,9 +446,10 @@ bool piece_poll(struct channel *channel, struct piece *piece, bool *progressed) 
     while (!piece->over) {
         if (!test_all(channel, piece, &all, progressed))
             return false;
-        if (!all)
-            return true;
+        if (!all || (piece->awaited && !host_has_marked(channel->comm, piece, piece->awaited)))
+            return !channel->comm->failed;
         piece->n = 0;
+        piece->awaited = NOWHERE;
         piece->phase++;
         if (!step(channel, piece))
             return false;
@@ -355,7 +461,8 @@ bool piece_poll(struct channel *channel, struct piece *piece, bool *progressed) 
 bool piece_begin(struct channel *channel, struct piece *piece) {
     piece->phase = 0;
     piece->n = 0;
-    piece->over = false;
+    piece->awaited = NOWHERE;
+    piece->exchanged = piece->over = false;
     return step(channel, piece);
 }
 

@@ -114,6 +114,7 @@ static bool begin_piece(struct comm *comm, struct channel *channel) {
     struct piece *piece = &channel->flights[g % comm->chunks];
     piece->job = job;
     piece->slot = (unsigned)(g % comm->chunks);
+    piece->round = g / comm->chunks + 1;
     piece->told = false;
     piece->count = job->count - at < job->step ? job->count - at : job->step;
     if (comm->compares && g == job->first && channel == &comm->channels[COLLECTIVES])

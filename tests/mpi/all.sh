@@ -51,7 +51,7 @@ two_hosts() {
     RANKS_SURVIVORS=$dir/survivors
     export RANKS_SURVIVORS
     mkdir -p "$RANKS_SURVIVORS"
-    for test in allreduce messages order buckets failed_input abort; do
+    for test in allreduce bits hosts messages order buckets failed_input abort; do
         check "$what: $test, 4 ranks" "$(timeout 200 sh -c '. "$srcdir/tests/mpi/common.sh"; . "$srcdir/tests/mpi/netns.sh"
             ns_a=$1 ns_b=$2 ns_dir=$3 link_a=$4; shift 4; across 4 "$@"' sh $ns_a $ns_b "$ns_dir" $link_a "$ranks" "$test" </dev/null 2>&1 || echo "status $?")"
     done

@@ -116,6 +116,7 @@ static void open_sequence(struct sequence *s, uint64_t seed) {
     config.chunks = 2 + draw(s, 3);
     config.memory = draw(s, 4) ? CLS_MPI_MEMORY_AUTO : CLS_MPI_MEMORY_PLAIN;
     config.peer_timeout_ns = UINT64_C(20000000000);
+    config.host_ranks = draw(s, 3);
     s->comm = new_comm(&config);
     for (int i = 0; i < 2; i++)
         s->streams[i] = new_stream();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One rank: ranks NAME runs one test, ranks --list prints their names. */
+/* One rank: ranks NAME... runs tests, ranks --list prints their names. */
 #include "ranks.h"
 
 #include <stdio.h>
@@ -38,9 +38,14 @@ void detail_has(const char *text) {
     give_up();
 }
 
-cls_mpi_comm new_comm(const cls_mpi_comm_config *config) {
+cls_mpi_comm new_comm(const cls_mpi_comm_config *given) {
+    cls_mpi_comm_config config = CLS_MPI_COMM_CONFIG_INIT;
     cls_mpi_comm comm;
-    OK(cls_mpi_comm_create(MPI_COMM_WORLD, job.context, config, &comm));
+    if (given)
+        config = *given;
+    if (getenv("RANKS_HOST"))
+        config.host_ranks = (unsigned)atoi(getenv("RANKS_HOST"));
+    OK(cls_mpi_comm_create(MPI_COMM_WORLD, job.context, &config, &comm));
     return comm;
 }
 
@@ -74,13 +79,19 @@ static int list(void) {
     return 0;
 }
 
+static bool are_tests(int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        if (!find(argv[i]))
+            return false;
+    return argc > 1;
+}
+
 int main(int argc, char **argv) {
     int level;
     if (argc == 2 && !strcmp(argv[1], "--list"))
         return list();
-    void (*run)(void) = argc == 2 ? find(argv[1]) : NULL;
-    if (!run) {
-        fprintf(stderr, "usage: ranks TEST | --list\n");
+    if (!are_tests(argc, argv)) {
+        fprintf(stderr, "usage: ranks TEST... | --list\n");
         return 2;
     }
     MPI_Init_thread(&argc, &argv,
@@ -89,7 +100,8 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
     alarm(getenv("RANKS_SECONDS") ? (unsigned)atoi(getenv("RANKS_SECONDS")) : 120);
     OK(cls_context_create(NULL, &job.context));
-    run();
+    for (int i = 1; i < argc; i++)
+        find(argv[i])();
     OK(cls_context_destroy(job.context));
     MPI_Finalize();
     return 0;

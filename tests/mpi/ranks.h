@@ -24,6 +24,7 @@ void that(bool condition, const char *text, const char *file, int line);
 /* The detail of the thread's last error has this text. */
 void detail_has(const char *text);
 
+/* RANKS_HOST=N: hosts of at most so many ranks. */
 cls_mpi_comm new_comm(const cls_mpi_comm_config *config);
 /* A communicator with small chunks, so that small arrays take several pieces. */
 cls_mpi_comm small_comm(void);

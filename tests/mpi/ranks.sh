@@ -17,6 +17,16 @@ for test in $("$ranks" --list); do
     esac
     check "$test, $n ranks" "$(run_ranks 200 "$n" "$ranks" "$test")"
 done
+# Hosts of fewer ranks, as if the others were somewhere else.
+host=1
+while [ "$host" -lt "$n" ]; do
+    RANKS_HOST=$host
+    export RANKS_HOST
+    check "values and failures with $host ranks a host, $n ranks" "$(run_ranks 200 "$n" "$ranks" allreduce reduce_scatter \
+        allgather bcast messages order bits hosts barrier group buckets failed_input poisoned_stream abort)"
+    host=$((host + 1))
+done
+unset RANKS_HOST
 check "a lower thread level is refused, $n ranks" "$(RANKS_FUNNELED=1 run_ranks 100 "$n" "$ranks" thread_level)"
 CLSTREAM_CHECK=mpi
 export CLSTREAM_CHECK
@@ -32,8 +42,16 @@ RANKS_SURVIVORS=$(mktemp -d)
 export RANKS_SURVIVORS
 trap 'rm -rf "$RANKS_SURVIVORS"' EXIT
 # MPICH's launcher ends all ranks when one has died by a signal, and sends them another: a shell in between hides it.
-said=$(run_ranks 100 "$n" sh -c 'trap "" USR1; "$@" || exit 0' ranks "$ranks" killed_rank)
-noted=$(find "$RANKS_SURVIVORS" -name 'survivor.*' -exec cat {} +)
-check "the others survive a killed rank, $n ranks" \
-    "$([ "$(echo "$noted" | grep -c "rank $((n - 1)) of $n has ended")" = $((n - 1)) ] || printf '%s\n' "$noted" "$said")"
+kill_rank() {
+    said=$(run_ranks 100 "$n" sh -c 'trap "" USR1; "$@" || exit 0' ranks "$ranks" killed_rank)
+    noted=$(find "$RANKS_SURVIVORS" -name 'survivor.*' -exec cat {} +)
+    [ "$(echo "$noted" | grep -c "rank $((n - 1)) of $n has ended")" = $((n - 1)) ] || printf '%s\n' "$noted" "$said"
+    rm -f "$RANKS_SURVIVORS"/*
+}
+check "the others survive a killed rank, $n ranks" "$(kill_rank)"
+if [ "$n" -gt 2 ]; then
+    RANKS_HOST=2
+    export RANKS_HOST
+    check "the others survive a killed rank, $n ranks on hosts of 2" "$(kill_rank)"
+fi
 finish

@@ -239,22 +239,51 @@ static void test_order(void) {
     OK(cls_mpi_comm_destroy(comm));
 }
 
-/* Sums of floats have the order of the ranks, whatever the chunks: all bits are those of a loop. */
+/* --- hosts --- */
+
+/* The host of each rank, into room for all. */
+static cls_mpi_comm_info find_hosts(cls_mpi_comm comm, int *hosts) {
+    cls_mpi_comm_info info = CLS_MPI_COMM_INFO_INIT;
+    OK(cls_mpi_comm_get_info(comm, &info));
+    MPI_Allgather(&info.host, 1, MPI_INT, hosts, 1, MPI_INT, MPI_COMM_WORLD);
+    return info;
+}
+
+static float fraction(int rank, int i) {
+    return 1.0f / (float)(1 + i + 17 * rank) * (i % 2 ? 1e-3f : 1e3f);
+}
+
+/* The ranks of each host in their order, and then the hosts in theirs. */
+static float sum_by_hosts(const int *hosts, int n_hosts, int i) {
+    float sum = 0;
+    for (int h = 0; h < n_hosts; h++) {
+        float of_host = 0;
+        bool any = false;
+        for (int r = 0; r < job.ranks; r++)
+            if (hosts[r] == h) {
+                of_host = any ? of_host + fraction(r, i) : fraction(r, i);
+                any = true;
+            }
+        sum = h ? sum + of_host : of_host;
+    }
+    return sum;
+}
+
+/* Sums of floats have the order of ranks and hosts, whatever the chunks: all bits are those of a loop. */
 static void test_bits(void) {
     enum { N = 3001 };
     static float own[N], wanted[N], got[N];
+    int *hosts = calloc((size_t)job.ranks, sizeof *hosts);
     for (size_t chunk = 4096; chunk <= 65536; chunk *= 4) {
         cls_mpi_comm_config config = CLS_MPI_COMM_CONFIG_INIT;
         cls_buffer buffer;
         config.chunk_bytes = chunk;
         cls_mpi_comm comm = new_comm(&config);
-        for (int r = 0; r < job.ranks; r++)
-            for (int i = 0; i < N; i++) {
-                const float v = 1.0f / (float)(1 + i + 17 * r) * (i % 2 ? 1e-3f : 1e3f);
-                wanted[i] = r ? wanted[i] + v : v;
-                if (r == job.rank)
-                    own[i] = v;
-            }
+        const cls_mpi_comm_info info = find_hosts(comm, hosts);
+        for (int i = 0; i < N; i++) {
+            own[i] = fraction(job.rank, i);
+            wanted[i] = sum_by_hosts(hosts, info.hosts, i);
+        }
         OK(cls_buffer_from_host(job.context, own, sizeof own, &buffer));
         const cls_array array = cls_array_of(buffer, CLS_F32, N);
         OK(cls_mpi_allreduce(comm, CLS_MPI_SUM, array, array, NULL));
@@ -263,7 +292,42 @@ static void test_bits(void) {
         OK(cls_buffer_destroy(buffer));
         OK(cls_mpi_comm_destroy(comm));
     }
+    free(hosts);
 }
+
+/* What a host's ranks send for an array of so many bytes goes to the other hosts once, and comes back once. */
+static void test_hosts(void) {
+    enum { BYTES = 1 << 20 };
+    cls_mpi_comm comm = new_comm(NULL);
+    int *hosts = calloc((size_t)job.ranks, sizeof *hosts);
+    const cls_mpi_comm_info before = find_hosts(comm, hosts);
+    const int limit = getenv("RANKS_HOST") ? atoi(getenv("RANKS_HOST")) : 0;
+    uint64_t sent = 0, of_host = 0, *all = calloc((size_t)job.ranks, sizeof *all);
+    int here = 0;
+    THAT(before.host == hosts[job.rank] && before.host < before.hosts);
+    THAT(!limit || before.host_ranks <= limit);
+    cls_array array = make(CLS_F32, BYTES / sizeof(float), value, job.rank);
+    OK(cls_mpi_allreduce(comm, CLS_MPI_SUM, array, array, NULL));
+    const cls_mpi_comm_info after = find_hosts(comm, hosts);
+    sent = after.sent_bytes - before.sent_bytes;
+    MPI_Allgather(&sent, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, MPI_COMM_WORLD);
+    for (int r = 0; r < job.ranks; r++)
+        if (hosts[r] == before.host) {
+            of_host += all[r];
+            here++;
+        }
+    THAT(here == before.host_ranks);
+    /* Each host sends the others' shares of its sum, and the result of its own share to all others. */
+    const uint64_t others = (uint64_t)(job.ranks - here) * BYTES / (uint64_t)job.ranks;
+    const uint64_t own = (uint64_t)here * BYTES / (uint64_t)job.ranks;
+    THAT(of_host == others + own * (uint64_t)(before.hosts - 1));
+    OK(cls_buffer_destroy(array.buffer));
+    OK(cls_mpi_comm_destroy(comm));
+    free(hosts);
+    free(all);
+}
+
+/* --- order and lifetimes --- */
 
 /* No rank leaves the barrier before the last one has come: a counter in the window of rank 0. */
 static void test_barrier(void) {
@@ -408,10 +472,16 @@ static void test_buckets(void) {
     OK(cls_mpi_comm_destroy(comm));
 }
 
-const struct test value_tests[] = {
-    {"allreduce", test_allreduce}, {"reduce_scatter", test_reduce_scatter},
-    {"allgather", test_allgather}, {"bcast", test_bcast},
-    {"messages", test_messages},   {"order", test_order},
-    {"bits", test_bits},           {"barrier", test_barrier},
-    {"lifetimes", test_lifetimes}, {"group", test_group},
-    {"buckets", test_buckets},     {NULL, NULL}};
+const struct test value_tests[] = {{"allreduce", test_allreduce},
+                                   {"reduce_scatter", test_reduce_scatter},
+                                   {"allgather", test_allgather},
+                                   {"bcast", test_bcast},
+                                   {"messages", test_messages},
+                                   {"order", test_order},
+                                   {"bits", test_bits},
+                                   {"hosts", test_hosts},
+                                   {"barrier", test_barrier},
+                                   {"lifetimes", test_lifetimes},
+                                   {"group", test_group},
+                                   {"buckets", test_buckets},
+                                   {NULL, NULL}};
