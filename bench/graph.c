@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * (s) Graphs. Launches in a row, captured and replayed, against raw loops of the same launches; a fork of four branches
- * against the same by streams and events; operations in a row that are fused, against a batch and single calls; what a launch call costs its caller against submitting its nodes; and
- * rebinding a buffer.
+ * (s) Graphs. Launches in a row, captured and replayed, against raw loops of the same launches; what a launch call costs its
+ * caller against submitting its nodes; a fork of four branches against the same by streams and events; operations in a row
+ * that are fused, against a batch and single calls; the step of examples/train against its calls; and rebinding a buffer.
  */
 #include <stdio.h>
 
+#include "../examples/learning.h"
 #include "harness.h"
 #include "raw_launch.h"
 
@@ -349,6 +350,80 @@ static void operations_rows(const struct rig *rig) {
     CLS(cls_stream_destroy(operations.stream));
 }
 
+/* --- a step of training --- */
+
+enum { BATCH = 64, TRAINING_STEPS = 100 };
+
+struct training {
+    struct network network;
+    cls_buffer captured, rows[2]; /* of batches */
+    cls_graph_exec exec;
+};
+
+static double training_run(struct training *training, bool replayed, double *also) {
+    const double start = now_seconds();
+    for (unsigned i = 0; i < TRAINING_STEPS; i++) {
+        const cls_buffer rows = training->rows[i % 2];
+        if (replayed) {
+            CLS(cls_graph_bind(training->exec, training->captured, rows));
+            CLS(cls_graph_launch_async(training->exec, training->network.stream));
+        } else {
+            network_learn(&training->network, rows);
+        }
+    }
+    const double submitted = now_seconds();
+    CLS(cls_stream_synchronize(training->network.stream));
+    *also = 1e6 * (submitted - start) / TRAINING_STEPS;
+    return 1e6 * (now_seconds() - start) / TRAINING_STEPS;
+}
+
+static double replay_training(void *training, double *also) {
+    return training_run(training, true, also);
+}
+
+static double submit_training(void *training, double *also) {
+    return training_run(training, false, also);
+}
+
+/* The step of examples/train, operations in a row fused. */
+static void capture_training(struct training *training) {
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
+    cls_graph graph;
+    config.fuse = 1;
+    network_open(&training->network, BATCH, 7);
+    network_set_rate(&training->network, 0.1);
+    training->captured = filled(BATCH * ROW, 0);
+    for (int i = 0; i < 2; i++)
+        training->rows[i] = filled(BATCH * ROW, 0.5F);
+    CLS(cls_stream_begin_capture(training->network.stream, "step"));
+    network_learn(&training->network, training->captured);
+    CLS(cls_stream_end_capture(training->network.stream, &graph));
+    CLS(cls_graph_instantiate(graph, &config, &training->exec));
+    CLS(cls_graph_destroy(graph));
+}
+
+static void training_row(const struct rig *rig) {
+    struct training training;
+    double also;
+    if (!cls_blas_available())
+        return;
+    capture_training(&training);
+    training_run(&training, true, &also); /* compiles what is left */
+    const struct way calls = {"calls", submit_training, &training};
+    bench_contest(&(struct contest){.name = "step of examples/train, captured, against calls",
+                                    .unit = "us",
+                                    .ours = {"graph", replay_training, &training},
+                                    .rivals = &calls,
+                                    .n_rivals = 1,
+                                    .bar = rig_bar(rig, 0, 0.6),
+                                    .rounds = bench_options()->quick ? 11 : 31});
+    CLS(cls_graph_exec_destroy(training.exec));
+    CLS(cls_buffer_destroy(training.captured));
+    for (int i = 0; i < 2; i++)
+        CLS(cls_buffer_destroy(training.rows[i]));
+    network_close(&training.network);
+}
+
 /* --- rebinding --- */
 
 enum { MANY = 1000, REBINDS = 100 };
@@ -407,6 +482,7 @@ int main(int argc, char **argv) {
     chains(&rig);
     forks(&rig);
     operations_rows(&rig);
+    training_row(&rig);
     rebinds(&rig);
     rig_close(&rig);
     return bench_end();

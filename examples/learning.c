@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 void must(cls_status status) {
     if (status)
@@ -22,11 +23,32 @@ void give_up(const char *format, ...) {
     _Exit(1);
 }
 
-void *allocate(size_t bytes) {
+void *zeroed(size_t bytes) {
     void *memory = calloc(1, bytes);
     if (!memory)
         give_up("no memory for %zu bytes", bytes);
     return memory;
+}
+
+const char *option(int argc, char **argv, const char *name) {
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], name))
+            return i + 1 < argc ? argv[i + 1] : "";
+    return NULL;
+}
+
+double when_done_us(cls_stream stream) {
+    struct timespec now;
+    must(cls_stream_synchronize(stream));
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+cls_buffer filled(size_t count, float value) {
+    cls_buffer buffer;
+    must(cls_buffer_create(NULL, count * sizeof value, &buffer));
+    must(cls_fill(buffer, 0, count * sizeof value, &value, sizeof value, NULL));
+    return buffer;
 }
 
 /* --- the digits --- */
@@ -44,7 +66,7 @@ static unsigned char *read_bytes(const char *folder, const char *name, size_t *c
     const long start = 10 + header[8] + 256 * header[9];
     fseek(file, 0, SEEK_END);
     *count = (size_t)(ftell(file) - start);
-    unsigned char *bytes = allocate(*count);
+    unsigned char *bytes = zeroed(*count);
     fseek(file, start, SEEK_SET);
     if (fread(bytes, 1, *count, file) != *count)
         give_up("%s cannot be read", path);
@@ -69,7 +91,7 @@ void digits_open(struct digits *digits, const char *folder, unsigned seed) {
     digits->labels = read_bytes(folder, "digits_labels.npy", &digits->count);
     if (pixels != digits->count * PIXELS)
         give_up("%zu pixels for %zu labels", pixels, digits->count);
-    digits->order = allocate(digits->count * sizeof *digits->order);
+    digits->order = zeroed(digits->count * sizeof *digits->order);
     for (size_t i = 0; i < digits->count; i++)
         digits->order[i] = (unsigned)i;
     shuffle(digits->order, digits->count, seed);
@@ -93,7 +115,8 @@ static void digits_row(const struct digits *digits, size_t image, float *inputs,
 }
 
 cls_status digits_batch(const struct digits *digits, unsigned seed, size_t first, size_t count,
-                        float *inputs, float *targets) {
+                        float *rows) {
+    float *inputs = rows, *targets = rows + count * INPUTS;
     unsigned *order = malloc(digits->train * sizeof *order);
     if (!order)
         return CLS_ERROR_OUT_OF_MEMORY;
@@ -110,16 +133,17 @@ cls_status digits_batch(const struct digits *digits, unsigned seed, size_t first
 
 static const double MOMENTUM = 0.9;
 
-static cls_buffer filled(size_t count, float value) {
-    cls_buffer buffer;
-    must(cls_buffer_create(NULL, count * sizeof value, &buffer));
-    must(cls_fill(buffer, 0, count * sizeof value, &value, sizeof value, NULL));
-    return buffer;
-}
+/* The rate lies on the device: an argument would be the same in each launch of a graph. */
+static const char DESCEND[] =
+    "__kernel void descend(__global float *weights, __global const float *gradient,\n"
+    "                      __global const float *rate) {\n"
+    "    const size_t i = get_global_id(0);\n"
+    "    weights[i] -= rate[0] * gradient[i];\n"
+    "}\n";
 
 /* Uniform, in a range that suits a layer of `in` inputs; the last row, the biases, is 0. */
 static cls_buffer weights(size_t in, size_t out, unsigned *seed) {
-    float *values = allocate(in * out * sizeof *values);
+    float *values = zeroed(in * out * sizeof *values);
     const double width = sqrt(6.0 / (double)in);
     cls_buffer buffer;
     for (size_t i = 0; i < (in - 1) * out; i++) {
@@ -131,8 +155,10 @@ static cls_buffer weights(size_t in, size_t out, unsigned *seed) {
     return buffer;
 }
 
-void network_open(struct network *network, cls_stream stream, size_t batch, unsigned seed) {
-    network->stream = stream;
+void network_open(struct network *network, size_t batch, unsigned seed) {
+    cls_program program;
+    must(cls_stream_create(NULL, NULL, &network->stream));
+    must(cls_blas_warmup(CLS_F32, batch, HIDDEN, INPUTS, network->stream));
     network->batch = batch;
     network->w1 = weights(INPUTS, HIDDEN, &seed);
     network->w2 = weights(WIDE, CLASSES, &seed);
@@ -145,12 +171,21 @@ void network_open(struct network *network, cls_stream stream, size_t batch, unsi
     network->e2 = filled(batch * CLASSES, 0);
     network->s2 = filled(batch * CLASSES, 0);
     network->ones = filled(CLASSES * CLASSES, 1);
+    network->rate = filled(1, 0);
+    network->loss = filled(1, 0);
+    network->sum = filled(1, 0);
+    must(cls_program_from_source(NULL, DESCEND, "descend.cl", NULL, &program));
+    must(cls_kernel_create(program, "descend", &network->descend));
+    must(cls_program_destroy(program));
 }
 
 void network_close(struct network *network) {
-    const cls_buffer buffers[] = {network->w1, network->w2, network->v1,  network->v2,
-                                  network->a1, network->d1, network->m1,  network->z2,
-                                  network->e2, network->s2, network->ones};
+    const cls_buffer buffers[] = {network->w1,   network->w2, network->v1,   network->v2,
+                                  network->a1,   network->d1, network->m1,   network->z2,
+                                  network->e2,   network->s2, network->ones, network->rate,
+                                  network->loss, network->sum};
+    must(cls_kernel_destroy(network->descend));
+    must(cls_stream_destroy(network->stream));
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         must(cls_buffer_destroy(buffers[i]));
 }
@@ -182,10 +217,10 @@ static cls_array all(cls_buffer buffer, size_t count) {
 
 /* --- the network: forward, backward, update --- */
 
-/* Scores of the rows of `inputs`, batch x INPUTS, into z2. */
-static void network_forward(struct network *network, cls_array inputs) {
+/* Scores of the inputs, batch x INPUTS, into z2. */
+static void network_forward(struct network *network, cls_buffer inputs) {
     const size_t n = network->batch;
-    const cls_matrix x = cls_matrix_at(inputs.buffer, CLS_F32, inputs.offset, n, INPUTS);
+    const cls_matrix x = part(inputs, n, INPUTS, INPUTS);
     const cls_array a1 = all(network->a1, n * WIDE);
     multiply(network, x, part(network->w1, INPUTS, HIDDEN, HIDDEN),
              part(network->a1, n, HIDDEN, WIDE), NEITHER, 1, 0);
@@ -206,26 +241,33 @@ static void softmax(struct network *network) {
     must(cls_binary_async(CLS_BINARY_DIV, e2, s2, e2, network->stream));
 }
 
-/* The sum of -log of the probabilities of the right classes. */
-static void sum_losses(struct network *network, cls_array targets, cls_array loss) {
-    const size_t count = network->batch * CLASSES;
-    const cls_array e2 = all(network->e2, count), s2 = all(network->s2, count);
-    must(cls_unary_async(CLS_UNARY_LOG, e2, s2, network->stream));
-    must(cls_dot_async(s2, targets, loss, network->stream));
-    must(cls_unary_async(CLS_UNARY_NEG, loss, loss, network->stream));
+/* Of the logarithms of the probabilities, those of the right classes. */
+static void add_losses(struct network *network, cls_array targets) {
+    const cls_array s2 = all(network->s2, targets.count), sum = all(network->sum, 1);
+    const cls_array loss = all(network->loss, 1);
+    must(cls_dot_async(s2, targets, sum, network->stream));
+    must(cls_binary_async(CLS_BINARY_SUB, loss, sum, loss, network->stream));
 }
 
-void network_learn(struct network *network, cls_array inputs, cls_array targets, double rate,
-                   cls_array loss) {
+static void descend(struct network *network, cls_buffer weights, cls_buffer v, size_t count) {
+    const cls_launch shape = cls_launch_1d(count);
+    const cls_arg args[] = {cls_arg_buffer(weights), cls_arg_buffer(v),
+                            cls_arg_buffer(network->rate)};
+    must(cls_kernel_launch_async(network->descend, &shape, args, 3, network->stream));
+}
+
+void network_learn(struct network *network, cls_buffer rows) {
     const size_t n = network->batch;
-    const cls_array e2 = all(network->e2, n * CLASSES), d1 = all(network->d1, n * WIDE);
-    const cls_array m1 = all(network->m1, n * WIDE);
+    const cls_array targets = cls_array_at(rows, CLS_F32, n * INPUTS, n * CLASSES);
+    const cls_array e2 = all(network->e2, n * CLASSES), s2 = all(network->s2, n * CLASSES);
+    const cls_array d1 = all(network->d1, n * WIDE), m1 = all(network->m1, n * WIDE);
     const cls_matrix d2 = part(network->e2, n, CLASSES, CLASSES);
-    network_forward(network, inputs);
+    network_forward(network, rows);
     softmax(network);
-    sum_losses(network, targets, loss);
+    must(cls_unary_async(CLS_UNARY_LOG, e2, s2, network->stream));
     /* The gradient of the scores is softmax - targets; that of the hidden values is 0 where they are. */
     must(cls_binary_async(CLS_BINARY_SUB, e2, targets, e2, network->stream));
+    add_losses(network, targets);
     multiply(network, d2, part(network->w2, HIDDEN, CLASSES, CLASSES),
              part(network->d1, n, HIDDEN, WIDE), SECOND, 1, 0);
     must(cls_unary_async(CLS_UNARY_SIGN, all(network->a1, n * WIDE), m1, network->stream));
@@ -233,13 +275,22 @@ void network_learn(struct network *network, cls_array inputs, cls_array targets,
     /* v = mean gradient + MOMENTUM v; w = w - rate v */
     multiply(network, part(network->a1, n, WIDE, WIDE), d2,
              part(network->v2, WIDE, CLASSES, CLASSES), FIRST, 1.0 / (double)n, MOMENTUM);
-    multiply(network, cls_matrix_at(inputs.buffer, CLS_F32, inputs.offset, n, INPUTS),
-             part(network->d1, n, HIDDEN, WIDE), part(network->v1, INPUTS, HIDDEN, HIDDEN), FIRST,
-             1.0 / (double)n, MOMENTUM);
-    must(cls_axpy_async(-rate, cls_vector_of(network->v2, CLS_F32, WIDE * CLASSES),
-                        cls_vector_of(network->w2, CLS_F32, WIDE * CLASSES), network->stream));
-    must(cls_axpy_async(-rate, cls_vector_of(network->v1, CLS_F32, INPUTS * HIDDEN),
-                        cls_vector_of(network->w1, CLS_F32, INPUTS * HIDDEN), network->stream));
+    multiply(network, part(rows, n, INPUTS, INPUTS), part(network->d1, n, HIDDEN, WIDE),
+             part(network->v1, INPUTS, HIDDEN, HIDDEN), FIRST, 1.0 / (double)n, MOMENTUM);
+    descend(network, network->w2, network->v2, WIDE * CLASSES);
+    descend(network, network->w1, network->v1, INPUTS * HIDDEN);
+}
+
+void network_set_rate(struct network *network, double rate) {
+    const float value = (float)rate;
+    must(cls_fill_async(network->rate, 0, sizeof value, &value, sizeof value, network->stream));
+}
+
+void network_take_loss(struct network *network, cls_buffer losses, size_t index) {
+    const float zero = 0;
+    must(cls_copy_d2d_async(losses, index * sizeof zero, network->loss, 0, sizeof zero,
+                            network->stream));
+    must(cls_fill_async(network->loss, 0, sizeof zero, &zero, sizeof zero, network->stream));
 }
 
 /* --- the network: how well it does --- */
@@ -255,9 +306,9 @@ static size_t best_of(const float *scores) {
 /* The last batch is filled with the first test images, which count once. */
 double network_test(struct network *network, const struct digits *digits) {
     const size_t n = network->batch, first = digits->train, count = digits->count - first;
-    float *inputs = allocate(n * INPUTS * sizeof *inputs);
-    float *targets = allocate(n * CLASSES * sizeof *targets);
-    float *scores = allocate(n * CLASSES * sizeof *scores);
+    float *inputs = zeroed(n * INPUTS * sizeof *inputs);
+    float *targets = zeroed(n * CLASSES * sizeof *targets);
+    float *scores = zeroed(n * CLASSES * sizeof *scores);
     size_t right = 0;
     cls_buffer buffer;
     must(cls_buffer_create(NULL, n * INPUTS * sizeof *inputs, &buffer));
@@ -266,7 +317,7 @@ double network_test(struct network *network, const struct digits *digits) {
             digits_row(digits, first + (at + i) % count, inputs + i * INPUTS,
                        targets + i * CLASSES);
         must(cls_copy_h2d_async(buffer, 0, inputs, n * INPUTS * sizeof *inputs, network->stream));
-        network_forward(network, all(buffer, n * INPUTS));
+        network_forward(network, buffer);
         must(cls_copy_d2h(scores, network->z2, 0, n * CLASSES * sizeof *scores, network->stream));
         for (size_t i = 0; i < n && at + i < count; i++)
             right += targets[i * CLASSES + best_of(scores + i * CLASSES)] > 0;
@@ -282,13 +333,14 @@ double network_test(struct network *network, const struct digits *digits) {
 
 enum { WIDTH = 640, HEIGHT = 320, MARGIN = 40 };
 
-void draw_losses(const char *path, const double *losses, size_t count, double accuracy) {
+void draw_losses(const char *path, const float *sums, size_t count, double images,
+                 double accuracy) {
     FILE *file = fopen(path, "w");
     if (!file)
         give_up("%s cannot be written", path);
-    double most = losses[0];
+    float most = sums[0];
     for (size_t i = 1; i < count; i++)
-        most = losses[i] > most ? losses[i] : most;
+        most = sums[i] > most ? sums[i] : most;
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "font-family=\"sans-serif\" font-size=\"12\">\n"
@@ -298,12 +350,13 @@ void draw_losses(const char *path, const double *losses, size_t count, double ac
             "<text x=\"%d\" y=\"%d\">mean loss of the epochs 1 to %zu; %.2f %% right on the test "
             "images</text>\n<polyline fill=\"none\" stroke=\"steelblue\" stroke-width=\"2\" "
             "points=\"",
-            WIDTH, HEIGHT, MARGIN, MARGIN, HEIGHT - MARGIN, WIDTH - MARGIN / 2, 4, MARGIN + 4, most,
-            MARGIN - 14, HEIGHT - MARGIN + 4, MARGIN, HEIGHT - MARGIN / 2, count, 100 * accuracy);
+            WIDTH, HEIGHT, MARGIN, MARGIN, HEIGHT - MARGIN, WIDTH - MARGIN / 2, 4, MARGIN + 4,
+            most / images, MARGIN - 14, HEIGHT - MARGIN + 4, MARGIN, HEIGHT - MARGIN / 2, count,
+            100 * accuracy);
     for (size_t i = 0; i < count; i++) {
         const double x = count > 1 ? (double)i / (double)(count - 1) : 0;
         fprintf(file, "%.1f,%.1f ", MARGIN + x * (WIDTH - MARGIN * 3 / 2.0),
-                MARGIN + (1 - losses[i] / most) * (HEIGHT - 2 * MARGIN));
+                MARGIN + (1 - (double)(sums[i] / most)) * (HEIGHT - 2 * MARGIN));
     }
     fputs("\"/>\n</svg>\n", file);
     if (fclose(file))

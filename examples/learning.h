@@ -18,9 +18,25 @@ void must(cls_status status);
 void give_up(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* Zeroed memory, to be freed; ends the program if there is none. */
-void *allocate(size_t bytes);
+void *zeroed(size_t bytes);
 
-enum { PIXELS = 64, INPUTS = PIXELS + 1, HIDDEN = 128, WIDE = HIDDEN + 1, CLASSES = 10 };
+/* The argument behind an option; the empty string, if it is the last one; NULL: there is no such option. */
+const char *option(int argc, char **argv, const char *name);
+
+/* Waits for a stream's work, and tells the time in microseconds. */
+double when_done_us(cls_stream stream);
+
+/* A buffer of equal numbers. */
+cls_buffer filled(size_t count, float value);
+
+enum {
+    PIXELS = 64,
+    INPUTS = PIXELS + 1,
+    HIDDEN = 128,
+    WIDE = HIDDEN + 1,
+    CLASSES = 10,
+    ROW = INPUTS + CLASSES
+};
 
 /* --- the digits --- */
 
@@ -36,10 +52,10 @@ struct digits {
 void digits_open(struct digits *digits, const char *folder, unsigned seed);
 void digits_close(struct digits *digits);
 
-/* `count` training images from number `first` on, in an order that the seed alone gives: for each, a row of
- * INPUTS (64 pixels from 0 to 1, and a 1) and a row of targets (one 1 of CLASSES). Safe on several threads. */
+/* `count` training images from number `first` on, in an order that the seed alone gives: first a row of INPUTS (64
+ * pixels from 0 to 1, and a 1) for each, then a row of targets (one 1 of CLASSES). Safe on several threads. */
 cls_status digits_batch(const struct digits *digits, unsigned seed, size_t first, size_t count,
-                        float *inputs, float *targets);
+                        float *rows);
 
 /* --- the network --- */
 
@@ -51,23 +67,32 @@ struct network {
     cls_buffer a1, d1, m1; /* batch x WIDE: values, their gradient, where they are above 0 */
     cls_buffer z2, e2, s2; /* batch x CLASSES: scores, exponentials, their sums in each row */
     cls_buffer ones;       /* CLASSES x CLASSES */
+    cls_buffer rate;       /* one number */
+    cls_buffer sum, loss;  /* likewise: minus the losses of a batch, and the sum of the losses */
+    cls_program program;
+    cls_kernel descend;
 };
 
-/* The first weights depend on the seed alone. The stream stays the caller's. */
-void network_open(struct network *network, cls_stream stream, size_t batch, unsigned seed);
+/* With a stream of its own, and kernels compiled. The first weights depend on the seed alone. */
+void network_open(struct network *network, size_t batch, unsigned seed);
 void network_close(struct network *network);
 
-/* One step of gradient descent on a batch: a matrix of inputs and one of targets, by rows. The sum of the
- * batch's losses goes to `loss`, a view of one element. Only submits. */
-void network_learn(struct network *network, cls_array inputs, cls_array targets, double rate,
-                   cls_array loss);
+/* The learning rate of the steps from now on. Only submits, as the next two do. */
+void network_set_rate(struct network *network, double rate);
+
+/* One step of gradient descent on the rows of a batch, whose losses are added to a sum. From step to step only the
+ * buffer changes, so that one can be captured. */
+void network_learn(struct network *network, cls_buffer rows);
+
+/* Puts the sum of the losses into element `index` of a buffer, and begins a new sum. */
+void network_take_loss(struct network *network, cls_buffer losses, size_t index);
 
 /* The share of the test images that are recognized, 0 to 1. Waits. */
 double network_test(struct network *network, const struct digits *digits);
 
 /* --- the picture --- */
 
-/* Writes the mean losses of the epochs as SVG, with the accuracy (0 to 1) in its title. */
-void draw_losses(const char *path, const double *losses, size_t count, double accuracy);
+/* Writes the mean losses of the epochs as SVG, from sums of so many images. The title has the accuracy (0 to 1). */
+void draw_losses(const char *path, const float *sums, size_t count, double images, double accuracy);
 
 #endif

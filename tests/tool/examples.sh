@@ -46,7 +46,7 @@ for name in double_buffering triple_buffering four_streams query loader stages a
     run "$name"
 done
 picture=$(mktemp)
-run train --data "$srcdir/examples/data" --svg "$picture"
+run train --compare --data "$srcdir/examples/data" --svg "$picture"
 if [ "$status" = 77 ]; then
     skip "the loss is drawn" "$out"
 else
