@@ -31,8 +31,11 @@
  * and captures are not affected. A call that is refused for its arguments is not recorded and leaves the capture as it
  * is. Any thread may submit to a captured stream.
  *
- * cls_malloc_async on a captured stream gives a buffer of its own at once, and cls_free_async takes its handle back: the
- * nodes that use it keep the memory. cls_context_synchronize waits for what was submitted before the captures.
+ * cls_malloc_async on a captured stream gives a buffer at once, and cls_free_async takes its handle back. If it is freed
+ * before the capture ends, it is for nodes of that capture only, and each executable graph has memory for it: all such
+ * buffers lie in one block, laid out as a batch's intermediate values are. Two of them share bytes if all nodes that use
+ * one come before all that use the other; a chain needs no more than its widest step. What such a buffer holds is lost
+ * between launches. A buffer keeps memory of its own if it is not freed, if a batch uses it, or if its cl_mem was asked for (opencl.h). cls_context_synchronize waits for what was submitted before the captures.
  *
  * cls_stream_reset or cls_stream_destroy of the stream where the capture began ends the capture without a graph; of
  * another one of its streams it makes the capture invalid.
@@ -256,10 +259,14 @@ typedef struct cls_graph_statistics {
     uint64_t launches;      /**< submitted so far */
     uint64_t fused_nodes;   /**< nodes of the graph that share kernels (cls_graph_config.fuse) */
     uint64_t fused_kernels; /**< kernels that they share */
+    uint64_t arena_bytes;   /**< device memory for what is allocated and freed in the capture */
+    uint64_t
+        arena_least_bytes; /**< most of it in use at once, by one node after the other: the lower limit of
+                                     `arena_bytes` */
 } cls_graph_statistics;
 
 #define CLS_GRAPH_STATISTICS_INIT \
-    { sizeof(cls_graph_statistics), 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(cls_graph_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Gets the statistics of an executable graph. */
 CLS_API cls_status cls_graph_get_statistics(cls_graph_exec exec, cls_graph_statistics *statistics);

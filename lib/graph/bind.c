@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "graph/capture.h"
 #include "graph/exec.h"
+#include "graph/memory.h"
 
 static cls_status no_memory(void) {
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a change of a graph");
@@ -33,33 +34,7 @@ static void ask(struct graph_exec *exec, struct change *change) {
     pthread_mutex_unlock(&exec->lock);
 }
 
-static cls_status copy_uses(struct change *change, const struct uses *uses) {
-    change->uses.items = malloc((uses->count + 1) * sizeof *uses->items);
-    if (!change->uses.items)
-        return no_memory();
-    memcpy(change->uses.items, uses->items, uses->count * sizeof *uses->items);
-    change->uses.count = uses->count;
-    return CLS_SUCCESS;
-}
-
 /* --- buffers --- */
-
-static cls_status make_parts(struct change *change) {
-    const struct uses *uses = &change->uses;
-    cls_status status = CLS_SUCCESS;
-    bool any = false;
-    for (unsigned i = 0; i < uses->count; i++)
-        any = any || uses->items[i].bytes;
-    if (!any)
-        return CLS_SUCCESS;
-    change->parts = calloc(uses->count, sizeof(struct buffer_part *));
-    change->n_parts = change->parts ? uses->count : 0;
-    for (unsigned i = 0; i < change->n_parts && !status; i++)
-        if (uses->items[i].bytes)
-            status = buffer_part_new(change->buffer, uses->items[i].offset, uses->items[i].bytes,
-                                     &change->parts[i]);
-    return change->parts ? status : no_memory();
-}
 
 static cls_status check_buffer(const struct graph_exec *exec, const struct slot *slot,
                                const struct buffer *other) {
@@ -82,18 +57,9 @@ static cls_status bind(struct graph_exec *exec, cls_buffer name, struct buffer *
     cls_status status = check_buffer(exec, slot, other);
     if (status)
         return status;
-    struct change *change = change_new(CHANGE_BUFFER);
-    if (!change)
-        return no_memory();
-    object_retain(&other->object);
-    change->buffer = other;
-    change->number = (unsigned)(slot - exec->newest->slots);
-    status = copy_uses(change, &slot->uses);
+    struct change *change;
+    status = change_of_buffer(exec->newest, slot, other, &change);
     if (!status)
-        status = make_parts(change);
-    if (status)
-        change_free(change);
-    else
         ask(exec, change);
     return status;
 }
@@ -116,14 +82,9 @@ static cls_status bind_host(struct graph_exec *exec, const void *name, void *oth
     if (!slot)
         return error_set(CLS_ERROR_NOT_FOUND,
                          "graph '%s' has no copy whose host memory begins there", exec->name);
-    struct change *change = change_new(CHANGE_HOST);
-    if (!change)
-        return no_memory();
-    change->host = other;
-    cls_status status = copy_uses(change, &slot->uses);
-    if (status)
-        change_free(change);
-    else
+    struct change *change;
+    cls_status status = change_of_host(slot, other, &change);
+    if (!status)
         ask(exec, change);
     return status;
 }
@@ -312,7 +273,7 @@ static cls_status update(struct graph_exec *exec, struct command_graph *graph) {
     status = compare(exec, graph, &plan);
     if (!status) {
         change = change_new(CHANGE_BODY);
-        status = change ? graph_body_new(graph, &plan, &change->body) : no_memory();
+        status = change ? graph_memory_body(graph, &plan, &change->body) : no_memory();
     }
     exec_plan_free(&plan);
     if (status) {

@@ -31,7 +31,8 @@ static struct slot *need_slot(struct graph_body *body, const struct buffer *buff
     struct slot *slot = graph_body_slot(body, name);
     if (slot || !ARRAY_ROOM(body->slots, body->n_slots, body->slots_room, 16))
         return slot;
-    body->slots[body->n_slots] = (struct slot){.name = name, .bytes = buffer->bytes};
+    body->slots[body->n_slots] =
+        (struct slot){.name = name, .bytes = buffer->bytes, .is_private = buffer->is_private};
     return &body->slots[body->n_slots++];
 }
 
@@ -210,6 +211,8 @@ void graph_body_free(struct graph_body *body) {
     }
     for (unsigned i = 0; i < body->n_hosts; i++)
         free(body->hosts[i].uses.items);
+    if (body->arena)
+        buffer_put(body->arena);
     object_release(&body->graph->object);
     free(body->nodes);
     free(body->places);

@@ -35,6 +35,7 @@ struct uses {
 struct slot {
     cls_buffer name;        /* the handle that was captured */
     size_t bytes;           /* a buffer in its place has as many, or more */
+    bool is_private;        /* memory.h */
     struct uses uses;       /* as of all changes asked for */
     struct buffer *current; /* retained; NULL: the one that was captured. As of the changes made */
     struct buffer_part **parts; /* of it that are arguments; NULL: none. Likewise */
@@ -55,9 +56,11 @@ struct graph_body {
     unsigned n_slots, slots_room;
     struct host_slot *hosts;
     unsigned n_hosts, hosts_room;
+    struct buffer *arena;            /* retained: of private buffers; NULL: none */
+    size_t arena_bytes, arena_least; /* of them; least: what is alive at once, one node at a time */
 };
 
-/* Makes the body of a graph that has this plan. */
+/* Makes the body of a graph that has this plan; its private buffers have no memory yet (graph_memory_body). */
 cls_status graph_body_new(struct command_graph *graph, const struct exec_plan *plan,
                           struct graph_body **out);
 void graph_body_free(struct graph_body *body);

@@ -11,6 +11,7 @@
 #include "base/sized.h"
 #include "graph/exec.h"
 #include "graph/graph.h"
+#include "graph/memory.h"
 #include "graph/node.h"
 
 enum state { ACTIVE, INVALID, ENDED };
@@ -170,20 +171,23 @@ cls_status capture_submit(struct stream *stream, struct command *command,
 /* --- launches of graphs --- */
 
 /* The node refers to what was captured, and perhaps uses what was bound in its place. */
+static cls_status keep(struct node *node, struct object *object) {
+    if (!object)
+        return CLS_SUCCESS;
+    object_retain(object);
+    cls_status status = refs_keep(&node->command.refs, object);
+    if (status)
+        object_release(object);
+    return status;
+}
+
 static cls_status keep_current(struct node *node, const struct graph_body *body) {
-    cls_status status = CLS_SUCCESS;
+    cls_status status = body->arena ? keep(node, &body->arena->object) : CLS_SUCCESS;
     for (unsigned s = 0; s < body->n_slots && !status; s++) {
         const struct slot *slot = &body->slots[s];
-        for (unsigned p = 0; p <= slot->n_parts && slot->current && !status; p++) {
-            struct object *object =
-                p < slot->n_parts ? (struct object *)slot->parts[p] : &slot->current->object;
-            if (!object)
-                continue;
-            object_retain(object);
-            status = refs_keep(&node->command.refs, object);
-            if (status)
-                object_release(object);
-        }
+        for (unsigned p = 0; p <= slot->n_parts && slot->current && !status; p++)
+            status = keep(node, p < slot->n_parts ? (struct object *)slot->parts[p]
+                                                  : &slot->current->object);
     }
     return status;
 }
@@ -420,20 +424,6 @@ static cls_status check_joined(struct capture *capture) {
     return capture->state == ACTIVE ? CLS_SUCCESS : refusal(capture);
 }
 
-/* Memory that was allocated and freed in the capture: only its nodes have it. */
-static bool is_inner(const struct capture *capture, const struct buffer *buffer) {
-    return buffer->capture == object_handle(&capture->object) &&
-           !object_is(&buffer->object, object_handle(&buffer->object));
-}
-
-static void mark_forgotten(const struct capture *capture, struct node *nodes, unsigned n_nodes) {
-    for (unsigned i = 0; i < n_nodes; i++) {
-        struct chain_step *step = nodes[i].step;
-        if (step)
-            step->forgotten = is_inner(capture, step->views[step->n_views - 1].buffer);
-    }
-}
-
 /* What is left of a capture that has ended. */
 struct remains {
     struct node *nodes;
@@ -492,10 +482,11 @@ static cls_status end(struct capture *capture, struct command_graph **out) {
     if (ends)
         remains = take_remains(capture);
     pthread_mutex_unlock(&capture->lock);
-    mark_forgotten(capture, remains.nodes, remains.n_nodes);
-    if (!status)
+    if (!status) {
+        graph_memory_give_back(object_handle(&capture->object), remains.nodes, remains.n_nodes);
         status =
             command_graph_new(capture->context, capture->name, remains.nodes, remains.n_nodes, out);
+    }
     if (status)
         nodes_drop(remains.nodes, remains.n_nodes);
     release_members(capture, &remains);

@@ -2,6 +2,9 @@
 #include "graph/change.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
 
 struct change *change_new(int kind) {
     struct change *change = calloc(1, sizeof *change);
@@ -21,6 +24,71 @@ void change_free(struct change *change) {
     free(change->uses.items);
     free(change);
 }
+
+/* --- what is bound --- */
+
+static cls_status no_memory(void) {
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a change of a graph");
+}
+
+static cls_status copy_uses(struct change *change, const struct uses *uses) {
+    change->uses.items = malloc((uses->count + 1) * sizeof *uses->items);
+    if (!change->uses.items)
+        return no_memory();
+    memcpy(change->uses.items, uses->items, uses->count * sizeof *uses->items);
+    change->uses.count = uses->count;
+    return CLS_SUCCESS;
+}
+
+static cls_status make_parts(struct change *change) {
+    const struct uses *uses = &change->uses;
+    cls_status status = CLS_SUCCESS;
+    bool any = false;
+    for (unsigned i = 0; i < uses->count; i++)
+        any = any || uses->items[i].bytes;
+    if (!any)
+        return CLS_SUCCESS;
+    change->parts = calloc(uses->count, sizeof(struct buffer_part *));
+    change->n_parts = change->parts ? uses->count : 0;
+    for (unsigned i = 0; i < change->n_parts && !status; i++)
+        if (uses->items[i].bytes)
+            status = buffer_part_new(change->buffer, uses->items[i].offset, uses->items[i].bytes,
+                                     &change->parts[i]);
+    return change->parts ? status : no_memory();
+}
+
+cls_status change_of_buffer(const struct graph_body *body, const struct slot *slot,
+                            struct buffer *buffer, struct change **out) {
+    struct change *change = change_new(CHANGE_BUFFER);
+    if (!change)
+        return no_memory();
+    object_retain(&buffer->object);
+    change->buffer = buffer;
+    change->number = (unsigned)(slot - body->slots);
+    cls_status status = copy_uses(change, &slot->uses);
+    if (!status)
+        status = make_parts(change);
+    if (status)
+        change_free(change);
+    else
+        *out = change;
+    return status;
+}
+
+cls_status change_of_host(const struct host_slot *slot, void *host, struct change **out) {
+    struct change *change = change_new(CHANGE_HOST);
+    if (!change)
+        return no_memory();
+    change->host = host;
+    cls_status status = copy_uses(change, &slot->uses);
+    if (status)
+        change_free(change);
+    else
+        *out = change;
+    return status;
+}
+
+/* --- making changes --- */
 
 static cls_status bind_buffer(struct change *change, struct graph_body *body) {
     struct slot *slot = &body->slots[change->number];

@@ -34,6 +34,11 @@ struct changes {
 struct change *change_new(int kind);
 void change_free(struct change *change);
 
+/* A change that has all uses of a slot use another buffer, or other host memory. */
+cls_status change_of_buffer(const struct graph_body *body, const struct slot *slot,
+                            struct buffer *buffer, struct change **out);
+cls_status change_of_host(const struct host_slot *slot, void *host, struct change **out);
+
 static inline void changes_add(struct changes *changes, struct change *change) {
     change->next = NULL;
     if (!changes->first)

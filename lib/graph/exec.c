@@ -7,6 +7,7 @@
 #include "base/sized.h"
 #include "driver/event.h"
 #include "driver/quirk.h"
+#include "graph/memory.h"
 
 enum { DEFAULT_LANES = 8 };
 
@@ -138,10 +139,6 @@ static const struct graph_run *run_of(const struct object *object) {
     return object->pool == &graph_run_pool ? (const struct graph_run *)(const void *)object : NULL;
 }
 
-static struct object *ref_at(const struct refs *refs, unsigned i) {
-    return i < refs->count ? refs->here[i] : refs->more[i - refs->count];
-}
-
 void graph_touch(struct touches *touches, const struct device *device,
                  const struct command *command, const struct launch_args *args) {
     struct graph_exec *exec = command->u.graph.run->exec;
@@ -180,7 +177,7 @@ static bool body_uses(const struct graph_body *body, use_test uses, const void *
 bool graph_uses(const struct refs *refs, use_test uses, const void *arg) {
     bool used = false;
     for (unsigned i = 0; i < refs->count + refs->more_count && !used; i++) {
-        const struct graph_run *run = run_of(ref_at(refs, i));
+        const struct graph_run *run = run_of(refs_at(refs, i));
         if (!run)
             continue;
         pthread_mutex_lock(&run->exec->lock);
@@ -194,7 +191,7 @@ static void abandon_body(const struct graph_body *body) {
     for (unsigned n = 0; n < body->plan->n_nodes; n++) {
         const struct refs *refs = &body->nodes[n].node.command.refs;
         for (unsigned i = 0; i < refs->count + refs->more_count; i++)
-            buffer_abandon(ref_at(refs, i));
+            buffer_abandon(refs_at(refs, i));
     }
     for (unsigned i = 0; i < body->n_slots; i++)
         if (body->slots[i].current)
@@ -238,7 +235,7 @@ static cls_status make(struct command_graph *graph, unsigned lanes, struct fusio
     exec->most_lanes = lanes;
     cls_status status = exec_plan_make(graph->nodes, graph->n_nodes, lanes, &exec->plan);
     if (!status)
-        status = graph_body_new(graph, &exec->plan, &exec->newest);
+        status = graph_memory_body(graph, &exec->plan, &exec->newest);
     exec->body = exec->newest;
     for (unsigned i = 0; i < exec->plan.n_nodes && !status; i++)
         note(exec, &exec->body->nodes[i]);
@@ -304,6 +301,8 @@ cls_status cls_graph_get_statistics(cls_graph_exec handle, cls_graph_statistics 
     now.fused_nodes = exec->fusion.n_fused;
     now.fused_kernels = exec->fusion.n_kernels;
     pthread_mutex_lock(&exec->launching);
+    now.arena_bytes = exec->newest->arena_bytes;
+    now.arena_least_bytes = exec->newest->arena_least;
     now.launches = exec->launches;
     pthread_mutex_unlock(&exec->launching);
     SIZED_OUT(cls_graph_statistics, statistics, &now);

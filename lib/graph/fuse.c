@@ -87,10 +87,8 @@ static void find_chain(const struct fuser *fuser, unsigned first, struct chain *
 /* --- memory that only the chain uses --- */
 
 static bool node_has(const struct node *node, const struct buffer *buffer) {
-    const struct refs *refs = &node->command.refs;
-    for (unsigned i = 0; i < refs->count + refs->more_count; i++)
-        if ((i < refs->count ? refs->here[i] : refs->more[i - refs->count]) == &buffer->object)
-            return true;
+    if (refs_use(&node->command.refs, &buffer->object))
+        return true;
     for (unsigned a = 0; a < node->n_args; a++)
         if (node->args[a].buffer == buffer)
             return true;

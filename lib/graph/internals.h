@@ -3,6 +3,7 @@
  * All that lib/graph may use of stream/, memory/, command/, check/, api/ and batch/. No other file of lib/graph includes a
  * header of these rooms.
  *
+ *   batch/arena.h             the layout of memory by lifetimes
  *   batch/chain.h             batches of element-wise operations, which are fused
  *   api/reset.h               makes the streams of a failed launch usable again
  *   command/foreign.h         calls of libraries
@@ -26,6 +27,7 @@
 #define CLSTREAM_GRAPH_INTERNALS_H
 
 #include "api/reset.h"
+#include "batch/arena.h"
 #include "batch/chain.h"
 #include "command/foreign.h"
 #include "command/kernel.h"

@@ -17,7 +17,7 @@ static cls_status no_memory(void) {
 static struct buffer *kept_buffer(const struct command *command, cls_buffer handle) {
     const struct refs *refs = &command->refs;
     for (unsigned i = 0; i < refs->count + refs->more_count; i++) {
-        struct object *object = i < refs->count ? refs->here[i] : refs->more[i - refs->count];
+        struct object *object = refs_at(refs, i);
         if (object->pool == &buffer_pool && object_is_at(object, handle))
             return (struct buffer *)(void *)object;
     }
@@ -182,7 +182,7 @@ static cls_status copy_refs(struct refs *to, const struct refs *from) {
     cls_status status = CLS_SUCCESS;
     to->count = to->more_count = 0;
     for (unsigned i = 0; i < from->count + from->more_count && !status; i++) {
-        struct object *object = i < from->count ? from->here[i] : from->more[i - from->count];
+        struct object *object = refs_at(from, i);
         object_retain(object);
         status = refs_keep(to, object);
         if (status)
@@ -280,6 +280,45 @@ cls_status node_set_buffer(struct node *node, unsigned arg, struct buffer *buffe
     if (!status)
         kernel_give_instance(kernel, before);
     return status;
+}
+
+static bool replace_args(struct node *node, const struct buffer *buffer, cl_mem memory) {
+    bool found = false;
+    for (unsigned i = 0; i < node->n_args; i++) {
+        struct node_arg *arg = &node->args[i];
+        found = found || arg->buffer == buffer;
+        if (arg->buffer == buffer && arg->memory == buffer->memory)
+            arg->memory = memory;
+    }
+    return found;
+}
+
+static bool replace_side(cl_mem *side, const struct buffer *buffer, cl_mem memory) {
+    const bool found = *side == buffer->memory;
+    if (found)
+        *side = memory;
+    return found;
+}
+
+bool node_replace_memory(struct node *node, const struct buffer *buffer, cl_mem memory) {
+    struct command *command = &node->command;
+    struct copy_arguments *copy = &command->u.copy; /* `rect` begins as it does */
+    bool to;
+    switch (command->type->capture) {
+    case CAPTURE_LAUNCH:
+    case CAPTURE_LIBRARY:
+        return replace_args(node, buffer, memory);
+    case CAPTURE_COPY:
+    case CAPTURE_RECT:
+        to = replace_side(&copy->to, buffer, memory);
+        return replace_side(&copy->from, buffer, memory) || to;
+    case CAPTURE_FILL:
+        return replace_side(&command->u.fill.to, buffer, memory);
+    case CAPTURE_PEER:
+        return command->u.peer.to == buffer || command->u.peer.from == buffer;
+    default:
+        return false;
+    }
 }
 
 /* --- what a node touches --- */

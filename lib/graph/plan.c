@@ -12,18 +12,12 @@
 #include "base/error.h"
 #include "graph/node.h"
 
-/* Of each lane: how many of its nodes come before. */
-struct clock {
-    unsigned before[PLAN_LANES];
-};
-
 struct planner {
     struct exec_plan *plan;
     const struct node *nodes;
     unsigned most;
     unsigned *place; /* of each node of the graph: its index in the plan; of empty ones undefined */
-    struct clock *clocks; /* of each planned node, itself included */
-    unsigned *found;      /* dependencies of the node at hand */
+    unsigned *found; /* dependencies of the node at hand */
     unsigned n_found;
     unsigned char *seen;       /* of each node of the graph: whether the node at hand has it */
     unsigned ends[PLAN_LANES]; /* the last planned node of each lane */
@@ -100,7 +94,7 @@ static void add_end(struct planner *planner, unsigned lane) {
     planner->n_found++;
 }
 
-static void merge(struct clock *clock, const struct clock *other) {
+static void merge(struct plan_clock *clock, const struct plan_clock *other) {
     for (unsigned lane = 0; lane < PLAN_LANES; lane++)
         if (clock->before[lane] < other->before[lane])
             clock->before[lane] = other->before[lane];
@@ -110,7 +104,7 @@ static void merge(struct clock *clock, const struct clock *other) {
 static cls_status enter(struct planner *planner, unsigned node) {
     struct exec_plan *plan = planner->plan;
     const unsigned index = plan->n_nodes, lane = choose_lane(planner);
-    struct clock *clock = &planner->clocks[index];
+    struct plan_clock *clock = &plan->clocks[index];
     if (planner->counts[lane])
         add_end(planner, lane);
     unsigned *deps = realloc(plan->deps, (plan->n_deps + planner->n_found + 1) * sizeof *deps);
@@ -120,9 +114,9 @@ static cls_status enter(struct planner *planner, unsigned node) {
     plan->nodes[index] = (struct planned){.node = node, .lane = lane, .first_dep = plan->n_deps};
     for (unsigned d = 0; d < planner->n_found; d++) {
         const unsigned dep = planner->found[d], from = plan->nodes[dep].lane;
-        if (clock->before[from] >= planner->clocks[dep].before[from])
+        if (clock->before[from] >= plan->clocks[dep].before[from])
             continue;
-        merge(clock, &planner->clocks[dep]);
+        merge(clock, &plan->clocks[dep]);
         deps[plan->n_deps++] = dep;
         plan->nodes[index].n_deps++;
         plan->n_sinks -= !plan->nodes[dep].n_successors++;
@@ -153,17 +147,16 @@ cls_status exec_plan_make(const struct node *nodes, unsigned n_nodes, unsigned m
     struct planner planner = {.plan = &plan, .nodes = nodes, .most = most};
     const size_t room = (size_t)n_nodes + 1;
     plan.nodes = calloc(room, sizeof *plan.nodes);
+    plan.clocks = calloc(room, sizeof *plan.clocks);
     planner.place = calloc(room, sizeof *planner.place);
-    planner.clocks = calloc(room, sizeof *planner.clocks);
     planner.found = calloc(room + 1, sizeof *planner.found);
     planner.seen = calloc(room, sizeof *planner.seen);
     const bool has_all =
-        plan.nodes && planner.place && planner.clocks && planner.found && planner.seen;
+        plan.nodes && plan.clocks && planner.place && planner.found && planner.seen;
     cls_status status =
         has_all ? plan_all(&planner, n_nodes)
                 : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for the plan of a graph");
     free(planner.place);
-    free(planner.clocks);
     free(planner.found);
     free(planner.seen);
     if (status)
@@ -175,6 +168,7 @@ cls_status exec_plan_make(const struct node *nodes, unsigned n_nodes, unsigned m
 
 void exec_plan_free(struct exec_plan *plan) {
     free(plan->nodes);
+    free(plan->clocks);
     free(plan->deps);
     *plan = (struct exec_plan){.n_nodes = 0};
 }

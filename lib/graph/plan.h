@@ -23,13 +23,19 @@ struct planned {
     bool crosses;          /* one of them is on another lane */
 };
 
+/* What a node comes after, itself included: of each lane, how many of its nodes. */
+struct plan_clock {
+    unsigned before[PLAN_LANES];
+};
+
 struct exec_plan {
     struct planned *nodes; /* each behind its dependencies */
     unsigned n_nodes;
     unsigned *deps;
     unsigned n_deps;
     unsigned n_lanes;
-    unsigned n_sinks; /* nodes without successors */
+    unsigned n_sinks;          /* nodes without successors */
+    struct plan_clock *clocks; /* of the nodes */
 };
 
 /* Plans nodes for at most `most` lanes; exec_plan_free frees. CLS_ERROR_OUT_OF_MEMORY holds nothing. */

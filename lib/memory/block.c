@@ -66,7 +66,6 @@ static void destroy_block(struct block *block) {
     struct mempool *pool = block->pool;
     for (unsigned i = 0; i < block->n_carved; i++) {
         block->slots[i]->block = NULL;
-        block->slots[i]->bytes = 0; /* the block was counted, not its slots */
         buffer_put(block->slots[i]);
     }
     if (block->memory)
@@ -95,7 +94,7 @@ static cls_status carve_memory(struct block *block, size_t origin, struct buffer
             memory_create_part(context->device, block->memory, origin, block->slot_bytes, &memory);
     if (status)
         return status;
-    status = buffer_new(context, memory, 0, out);
+    status = buffer_new_uncounted(context, memory, 0, out);
     if (status) {
         if (block->n_slots > 1)
             memory_release(context->device, memory);

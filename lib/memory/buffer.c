@@ -19,8 +19,7 @@ static void buffer_finalize(struct object *object) {
         managed_free(buffer);
     else
         memory_release(buffer->context->device, buffer->memory);
-    if (!share)
-        context_count_memory(buffer->context, -(int64_t)buffer->bytes);
+    context_count_memory(buffer->context, -(int64_t)buffer->counted);
     context_put(buffer->context);
     if (buffer->slot)
         share_leave_slot(buffer->slot);
@@ -67,7 +66,8 @@ cls_status buffer_get(cls_buffer handle, struct buffer **out) {
     return status;
 }
 
-cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, struct buffer **out) {
+cls_status buffer_new_uncounted(struct context *context, cl_mem memory, size_t bytes,
+                                struct buffer **out) {
     struct buffer *buffer = object_create(&buffer_pool);
     if (!buffer)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a buffer's handle");
@@ -75,8 +75,16 @@ cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, stru
     buffer->context = context;
     buffer->memory = memory;
     buffer->bytes = bytes;
-    context_count_memory(context, (int64_t)bytes);
     *out = buffer;
+    return CLS_SUCCESS;
+}
+
+cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, struct buffer **out) {
+    cls_status status = buffer_new_uncounted(context, memory, bytes, out);
+    if (status)
+        return status;
+    (*out)->counted = bytes;
+    context_count_memory(context, (int64_t)bytes);
     return CLS_SUCCESS;
 }
 

@@ -31,7 +31,11 @@ struct buffer {
     struct buffer
         *slot; /* retained: the pool's, that an opened buffer is of; NULL: of all others */
 
-    const void *capture; /* the handle of the capture that it was allocated in; NULL: in none */
+    size_t counted; /* bytes of device memory that the context counts for it */
+    const void *_Atomic
+        capture; /* handle of the capture that it was allocated in; NULL: none, or its cl_mem was asked for */
+    bool
+        is_private; /* only nodes of graphs refer to it, which have memory for it: `memory` is a placeholder (graph/memory.h) */
 
     struct block *block; /* NULL: not a slot of a pool */
     size_t capacity;     /* bytes of the slot */
@@ -71,6 +75,9 @@ static inline void buffer_put(struct buffer *buffer) { object_release(&buffer->o
 
 /* Takes over `memory` on success. */
 cls_status buffer_new(struct context *context, cl_mem memory, size_t bytes, struct buffer **out);
+/* The same for a part of memory that is counted as a whole. */
+cls_status buffer_new_uncounted(struct context *context, cl_mem memory, size_t bytes,
+                                struct buffer **out);
 cls_status buffer_allocate(struct context *context, size_t bytes, struct buffer **out);
 
 /* The same as cls_buffer_create and cls_buffer_destroy for a buffer that belongs to another object; `owner` names that

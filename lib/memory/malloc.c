@@ -95,7 +95,7 @@ COLD static cls_status malloc_captured(struct stream *stream, const void *captur
         status = buffer_allocate(stream->context, bytes, out);
     if (status)
         return status;
-    (*out)->capture = capture;
+    atomic_init(&(*out)->capture, capture);
     if (handle)
         *handle = object_handle(&(*out)->object);
     return CLS_SUCCESS;

@@ -233,7 +233,7 @@ cls_status share_new_buffer(struct share *share, struct context *context, size_t
     cls_status status = take_part(share, context, origin, bytes, &memory);
     if (status)
         return status;
-    status = buffer_new(context, memory, 0, &buffer);
+    status = buffer_new_uncounted(context, memory, bytes, &buffer);
     if (status) {
         memory_release(context->device, memory);
         return status;
@@ -241,7 +241,6 @@ cls_status share_new_buffer(struct share *share, struct context *context, size_t
     atomic_fetch_add(&share->users, 1);
     buffer->share = share;
     buffer->origin = origin;
-    buffer->bytes = bytes;
     *out = buffer;
     return CLS_SUCCESS;
 }

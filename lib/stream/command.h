@@ -252,6 +252,11 @@ static inline void refs_release(struct refs *refs) {
         refs_release_all(refs);
 }
 
+/* One of the `count` and `more_count` objects. */
+static inline struct object *refs_at(const struct refs *refs, unsigned i) {
+    return i < refs->count ? refs->here[i] : refs->more[i - refs->count];
+}
+
 /* Whether an object is among the inline ones. */
 static inline bool refs_hold(const struct refs *refs, const struct object *object) {
     for (unsigned i = 0; i < refs->count; i++)

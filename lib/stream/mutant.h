@@ -46,10 +46,11 @@ enum mutant {
     MUTANT_BATCH_END,   /* the batch's own streams, for work after an execution */
     MUTANT_BATCH_READ,  /* the execution, for who reads its result */
     /* Graphs */
-    MUTANT_GRAPH_ENTER, /* work before a launch, for branches on queues of their own */
-    MUTANT_GRAPH_EDGE,  /* a node, for one of another branch */
-    MUTANT_GRAPH_LEAVE, /* branches, for work after a launch */
-    MUTANT_GRAPH_ORDER, /* the launch before, for one on another stream */
+    MUTANT_GRAPH_ENTER,  /* work before a launch, for branches on queues of their own */
+    MUTANT_GRAPH_EDGE,   /* a node, for one of another branch */
+    MUTANT_GRAPH_LEAVE,  /* branches, for work after a launch */
+    MUTANT_GRAPH_ORDER,  /* the launch before, for one on another stream */
+    MUTANT_GRAPH_MEMORY, /* memory of its own, for a value of another branch */
     /* Pipelines */
     MUTANT_STAGE_READ,    /* the stage that wrote a buffer, for one that reads it */
     MUTANT_STAGE_WRITE,   /* the stages that use a buffer, for one that writes it */
