@@ -20,6 +20,7 @@ struct gradient {
 struct buckets {
     struct entry entry;
     cls_mpi_comm comm;
+    cls_context context;
     cls_stream streams[STREAMS]; /* the sums, in turns */
     cls_event mark;
     size_t n, n_buckets;
@@ -60,11 +61,11 @@ static int64_t fingerprint(const struct buckets *buckets, cls_dtype dtype) {
 }
 
 /* If all ranks have the same value, the least of it and the least of its negative are negatives of each other. */
-static cls_status compare(const struct buckets *buckets, cls_dtype dtype, cls_context context) {
+static cls_status compare(const struct buckets *buckets, cls_dtype dtype) {
     const int64_t own = fingerprint(buckets, dtype);
     int64_t least[2] = {own, -own};
     cls_buffer buffer;
-    cls_status status = cls_buffer_create(context, sizeof least, &buffer);
+    cls_status status = cls_buffer_create(buckets->context, sizeof least, &buffer);
     if (status)
         return status;
     const cls_array array = cls_array_of(buffer, CLS_I64, 2);
@@ -98,13 +99,14 @@ static void free_buckets(struct buckets *buckets) {
     free(buckets);
 }
 
-static struct buckets *new_buckets(cls_mpi_comm comm, size_t n) {
+static struct buckets *new_buckets(cls_mpi_comm comm, cls_context context, size_t n) {
     struct buckets *buckets = calloc(1, sizeof *buckets);
     if (!buckets || pthread_mutex_init(&buckets->lock, NULL)) {
         free(buckets);
         return NULL;
     }
     buckets->comm = comm;
+    buckets->context = context;
     buckets->n = n;
     buckets->gradients = calloc(n, sizeof *buckets->gradients);
     buckets->arrays = calloc(n, sizeof *buckets->arrays);
@@ -114,29 +116,30 @@ static struct buckets *new_buckets(cls_mpi_comm comm, size_t n) {
     return NULL;
 }
 
-static cls_status make_buffers(struct buckets *buckets, cls_context context, cls_dtype dtype) {
+static cls_status make_buffers(struct buckets *buckets, cls_dtype dtype) {
     cls_status status = CLS_SUCCESS;
     for (size_t b = 0; b < buckets->n_buckets && !status; b++) {
         cls_array *array = &buckets->arrays[b];
         array->dtype = dtype;
-        status = cls_buffer_create(context, array->count * cls_dtype_size(dtype), &array->buffer);
+        status = cls_buffer_create(buckets->context, array->count * cls_dtype_size(dtype),
+                                   &array->buffer);
     }
     return status;
 }
 
-static cls_status build(struct buckets *buckets, cls_context context, cls_dtype dtype,
-                        const size_t *counts, size_t most) {
+static cls_status build(struct buckets *buckets, cls_dtype dtype, const size_t *counts,
+                        size_t most) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     config.name = "buckets";
     config.non_blocking = 1;
     cls_status status = lay_out(buckets, dtype, counts, most);
     for (int i = 0; i < STREAMS && !status; i++)
-        status = cls_stream_create(context, &config, &buckets->streams[i]);
+        status = cls_stream_create(buckets->context, &config, &buckets->streams[i]);
     if (!status)
-        status = cls_event_create(context, NULL, &buckets->mark);
+        status = cls_event_create(buckets->context, NULL, &buckets->mark);
     if (!status)
-        status = make_buffers(buckets, context, dtype);
-    return status ? status : compare(buckets, dtype, context);
+        status = make_buffers(buckets, dtype);
+    return status ? status : compare(buckets, dtype);
 }
 
 static cls_status create(struct comm *comm, cls_mpi_comm handle, cls_dtype dtype,
@@ -144,10 +147,10 @@ static cls_status create(struct comm *comm, cls_mpi_comm handle, cls_dtype dtype
     cls_status status = comm_may_block(comm);
     if (status)
         return status;
-    struct buckets *buckets = new_buckets(handle, n);
+    struct buckets *buckets = new_buckets(handle, comm->context, n);
     if (!buckets)
         return report(CLS_ERROR_OUT_OF_MEMORY, "no memory for %zu gradients", n);
-    status = build(buckets, comm->context, dtype, counts, most);
+    status = build(buckets, dtype, counts, most);
     if (!status)
         status = table_add(KIND_BUCKETS, &buckets->entry, out);
     if (status)
@@ -256,6 +259,9 @@ cls_status cls_mpi_buckets_ready(cls_mpi_buckets handle, size_t bucket, cls_stre
     if (bucket >= buckets->n_buckets)
         return put_buckets(buckets, report(CLS_ERROR_OUT_OF_RANGE, "bucket %zu: there are %zu",
                                            bucket, buckets->n_buckets));
+    status = check_stream(buckets->context, &stream);
+    if (status)
+        return put_buckets(buckets, status);
     pthread_mutex_lock(&buckets->lock);
     status = start(buckets, bucket, stream);
     pthread_mutex_unlock(&buckets->lock);
@@ -267,6 +273,9 @@ cls_status cls_mpi_buckets_wait(cls_mpi_buckets handle, cls_stream stream) {
     cls_status status = get_buckets(handle, &buckets);
     if (status)
         return status;
+    status = check_stream(buckets->context, &stream);
+    if (status)
+        return put_buckets(buckets, status);
     pthread_mutex_lock(&buckets->lock);
     if (buckets->next != buckets->n_buckets)
         status = report(CLS_ERROR_INVALID_STATE, "bucket %zu of %zu was not made ready",

@@ -73,13 +73,12 @@ static cls_status check_blocks(const struct comm *comm, const cls_array *whole,
     return CLS_SUCCESS;
 }
 
-/* The default stream of the communicator's context for NULL. */
-static cls_status check_stream(const struct comm *comm, cls_stream *stream) {
+cls_status check_stream(cls_context context, cls_stream *stream) {
     cls_stream_info info = CLS_STREAM_INFO_INIT;
     if (!*stream)
-        return cls_context_default_stream(comm->context, stream);
+        return cls_context_default_stream(context, stream);
     cls_status status = cls_stream_get_info(*stream, &info);
-    if (!status && info.context != comm->context)
+    if (!status && info.context != context)
         status =
             report(CLS_ERROR_WRONG_CONTEXT, "a stream of another context than the communicator's");
     return status;
@@ -119,7 +118,7 @@ static cls_status call(cls_mpi_comm handle, const struct request *request, cls_s
         return status;
     status = check_request(comm, request);
     if (!status)
-        status = check_stream(comm, &stream);
+        status = check_stream(comm->context, &stream);
     if (!status && waits)
         status = comm_may_block(comm);
     if (!status)

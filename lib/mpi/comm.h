@@ -205,6 +205,11 @@ void comm_set(struct comm *comm, _Atomic bool *flag); /* and wakes the thread */
 void comm_end(struct comm *comm, const char *why);
 cls_status comm_may_block(struct comm *comm);
 
+/* --- calls.c --- */
+
+/* Checks a stream of the program; the context's default stream for NULL. */
+cls_status check_stream(cls_context context, cls_stream *stream);
+
 /* --- channel.c --- */
 
 cls_status channel_open(struct comm *comm, struct channel *channel, enum channel_name name);

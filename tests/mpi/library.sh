@@ -16,6 +16,12 @@ sed -n 's/^ *\(cls_[a-z_]*\);.*/\1/p' "$srcdir/lib/mpi/clstream-mpi.map" | sort 
 check "the version map is what the header declares" "$(diff "$dir/declared" "$dir/allowed" || true)"
 few=$(awk 'END {if (NR < 15) print "only " NR " names"}' "$dir/declared")
 check "the names are found" "$few"
+hostile=$srcdir/tests/mpi/hostile.c
+sed -n 's/^ *ROW(\([a-z_]*\),.*/cls_mpi_\1/p' "$hostile" | sort >"$dir/tried"
+check "tests/mpi/hostile.c tries each of them" "$(diff "$dir/declared" "$dir/tried" || true)"
+sized=$(sed -n 's/^ *size_t size; .*sizeof(\(cls_[a-z_]*\)).*/\1/p' "$header")
+check "the structs that begin with their size are found" "$([ "$(echo "$sized" | wc -l)" -ge 3 ] || echo "$sized")"
+check "tests/mpi/hostile.c tries each of them" "$(for type in $sized; do grep -qw "$type" "$hostile" || echo "$type"; done)"
 
 if [ -f "$library" ]; then
     ${NM:-nm} -D --defined-only "$library" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | sort >"$dir/exported"

@@ -62,7 +62,8 @@ cls_stream new_stream(void) {
     return stream;
 }
 
-static const struct test *const tables[] = {value_tests, failure_tests, random_tests};
+static const struct test *const tables[] = {value_tests, failure_tests, random_tests,
+                                            hostile_tests};
 
 static void (*find(const char *name))(void) {
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)

@@ -34,6 +34,7 @@ struct test {
     const char *name;
     void (*run)(void);
 };
-extern const struct test value_tests[], failure_tests[], random_tests[]; /* up to a null name */
+extern const struct test value_tests[], failure_tests[], random_tests[],
+    hostile_tests[]; /* up to a null name */
 
 #endif
