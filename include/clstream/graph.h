@@ -239,11 +239,13 @@ CLS_API cls_status cls_graph_set_enabled(cls_graph_exec exec, uint64_t node, int
 
 /**
  * Takes over all arguments, sizes, buffers and host memory of another graph of the same shape, as of a capture of the
- * same code. All former rebinding is gone, and all nodes are enabled.
- * @retval CLS_ERROR_INVALID_VALUE the shape is another one: other commands, kernels or dependencies. The detail names
- *                                 the first difference, and nothing has changed
+ * same code. All former rebinding is gone, and all nodes are enabled. Where operations are fused, those of the other
+ * graph are fused too, for which kernels may be built.
+ * @retval CLS_ERROR_INVALID_VALUE the shape is another one: other commands, kernels or dependencies, or other operations
+ *                                 can be fused. The detail names the first difference, and nothing has changed
  * @retval CLS_ERROR_WRONG_CONTEXT
- * @retval CLS_ERROR_UNSUPPORTED   nodes of the executable graph are fused
+ * @retval CLS_ERROR_INVALID_STATE to be fused: the host owns an array (managed.h)
+ * @retval CLS_ERROR_BUILD_FAILED  to be fused: the device's compiler failed; the detail holds its log
  */
 CLS_API cls_status cls_graph_update(cls_graph_exec exec, cls_graph graph);
 

@@ -241,50 +241,88 @@ static cls_status compare_node(const struct graph_exec *exec, unsigned i, const 
     return CLS_SUCCESS;
 }
 
-static cls_status compare(const struct graph_exec *exec, const struct command_graph *graph,
-                          const struct exec_plan *plan) {
-    const struct exec_plan *own = &exec->plan;
+static bool same_place(const struct exec_plan *own, const struct exec_plan *plan, unsigned i) {
+    const struct planned *a = &own->nodes[i], *b = &plan->nodes[i];
+    return a->lane == b->lane && a->n_deps == b->n_deps &&
+           !memcmp(&own->deps[a->first_dep], &plan->deps[b->first_dep],
+                   a->n_deps * sizeof *own->deps);
+}
+
+static cls_status compare_plans(const struct graph_exec *exec, const struct command_graph *graph,
+                                const struct exec_plan *own, const struct exec_plan *plan) {
+    const struct command_graph *before = exec->newest->captured;
     if (plan->n_nodes != own->n_nodes)
         return error_set(CLS_ERROR_INVALID_VALUE, "graph '%s' has %u nodes, and the other one %u",
                          exec->name, own->n_nodes, plan->n_nodes);
     for (unsigned i = 0; i < own->n_nodes; i++) {
-        const struct planned *a = &own->nodes[i], *b = &plan->nodes[i];
-        cls_status status =
-            compare_node(exec, i, &graph->nodes[b->node], original(exec->newest, i));
+        cls_status status = compare_node(exec, i, &graph->nodes[plan->nodes[i].node],
+                                         &before->nodes[own->nodes[i].node]);
         if (status)
             return status;
-        if (a->lane != b->lane || a->n_deps != b->n_deps ||
-            memcmp(&own->deps[a->first_dep], &plan->deps[b->first_dep],
-                   a->n_deps * sizeof *own->deps))
+        if (!same_place(own, plan, i))
             return differs(exec, i, "has other dependencies");
     }
     return CLS_SUCCESS;
 }
 
-static cls_status update(struct graph_exec *exec, struct command_graph *graph) {
-    struct exec_plan plan;
-    if (exec->fusion.places)
-        return error_set(CLS_ERROR_UNSUPPORTED,
-                         "graph '%s' has fused nodes: instantiate the other one", exec->name);
-    cls_status status = exec_plan_make(graph->nodes, graph->n_nodes, exec->most_lanes, &plan);
+/* Compares the graphs as they were captured. */
+static cls_status compare(const struct graph_exec *exec, const struct command_graph *graph) {
+    const struct command_graph *before = exec->newest->captured;
+    struct exec_plan own, plan;
+    cls_status status = exec_plan_make(before->nodes, before->n_nodes, exec->most_lanes, &own);
     if (status)
         return status;
-    struct change *change = NULL;
-    status = compare(exec, graph, &plan);
+    status = exec_plan_make(graph->nodes, graph->n_nodes, exec->most_lanes, &plan);
     if (!status) {
-        change = change_new(CHANGE_BODY);
-        status = change ? graph_memory_body(graph, &plan, &change->body) : no_memory();
+        status = compare_plans(exec, graph, &own, &plan);
+        exec_plan_free(&plan);
     }
-    exec_plan_free(&plan);
-    if (status) {
-        if (change)
-            change_free(change);
-        return status;
+    exec_plan_free(&own);
+    return status;
+}
+
+/* Of graphs that are the same but for what their operations are fused to. */
+static cls_status compare_fused(const struct graph_exec *exec, const struct exec_parts *parts) {
+    const struct fusion *a = &exec->fusion, *b = &parts->fusion;
+    const unsigned count = a->places ? a->n_nodes : b->n_nodes;
+    for (unsigned i = 0; i < count; i++) {
+        const bool was = a->places && a->places[i] == FUSED_NODE,
+                   is = b->places && b->places[i] == FUSED_NODE;
+        if (was != is)
+            return differs(exec, i, is ? "is fused with others now" : "is not fused any more");
     }
-    change->body->plan = &exec->plan;
-    exec->newest = change->body;
-    ask(exec, change);
+    if (a->n_kernels != b->n_kernels || exec->plan.n_nodes != parts->plan.n_nodes)
+        return error_set(
+            CLS_ERROR_INVALID_VALUE,
+            "the operations of graph '%s' make %u kernels, and those of the other one %u",
+            exec->name, a->n_kernels, b->n_kernels);
+    for (unsigned i = 0; i < exec->plan.n_nodes; i++)
+        if (!same_place(&exec->plan, &parts->plan, i))
+            return error_set(CLS_ERROR_INVALID_VALUE,
+                             "the operations of graph '%s' are fused to other kernels", exec->name);
     return CLS_SUCCESS;
+}
+
+/* The kernels of fused operations are built again: other ones may be left in memory. */
+static cls_status update(struct graph_exec *exec, struct command_graph *graph) {
+    struct exec_parts parts;
+    cls_status status = compare(exec, graph);
+    if (!status)
+        status = exec_parts_make(graph, exec->fuse, exec->most_lanes, &parts);
+    if (status)
+        return status;
+    status = compare_fused(exec, &parts);
+    struct change *change = status ? NULL : change_new(CHANGE_BODY);
+    if (change) {
+        change->body = exec->newest = parts.body;
+        change->body->plan = &exec->plan;
+        parts.body = NULL;
+        ask(exec, change);
+    } else if (!status) {
+        status = no_memory();
+    }
+    exec_parts_free(&parts);
+    return status;
 }
 
 cls_status cls_graph_update(cls_graph_exec handle, cls_graph graph_handle) {

@@ -214,6 +214,8 @@ void graph_body_free(struct graph_body *body) {
     if (body->arena)
         buffer_put(body->arena);
     object_release(&body->graph->object);
+    if (body->captured)
+        object_release(&body->captured->object);
     free(body->nodes);
     free(body->places);
     free(body->slots);

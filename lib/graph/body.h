@@ -48,7 +48,8 @@ struct host_slot {
 };
 
 struct graph_body {
-    struct command_graph *graph; /* retained */
+    struct command_graph *graph;    /* retained */
+    struct command_graph *captured; /* retained: the same before its operations were fused */
     const struct exec_plan *plan;
     struct exec_node *nodes; /* as in the plan */
     unsigned *places;        /* of the nodes, in the graph */

@@ -217,46 +217,68 @@ static void note(struct graph_exec *exec, const struct exec_node *node) {
     exec->has_callbacks |= command->type->when_failed;
 }
 
-static cls_status make(struct command_graph *graph, unsigned lanes, struct fusion *fusion,
-                       struct graph_exec **out) {
-    struct graph_exec *exec = object_create(&graph_exec_pool);
-    if (!exec) {
-        fusion_free(fusion);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an executable graph");
+cls_status exec_parts_make(struct command_graph *captured, bool fuse, unsigned lanes,
+                           struct exec_parts *out) {
+    struct exec_parts parts = {.body = NULL};
+    struct command_graph *fused = NULL;
+    cls_status status = fuse ? graph_fuse(captured, &parts.fusion, &fused) : CLS_SUCCESS;
+    struct command_graph *graph = fused ? fused : captured;
+    if (!status)
+        status = exec_plan_make(graph->nodes, graph->n_nodes, lanes, &parts.plan);
+    if (!status)
+        status = graph_memory_body(graph, &parts.plan, &parts.body);
+    if (fused)
+        object_release(&fused->object);
+    if (status) {
+        exec_parts_free(&parts);
+        return status;
     }
-    exec->fusion = *fusion;
+    object_retain(&captured->object);
+    parts.body->captured = captured;
+    *out = parts;
+    out->body->plan = &out->plan;
+    return CLS_SUCCESS;
+}
+
+void exec_parts_free(struct exec_parts *parts) {
+    if (parts->body)
+        graph_body_free(parts->body);
+    exec_plan_free(&parts->plan);
+    fusion_free(&parts->fusion);
+}
+
+static void take_parts(struct graph_exec *exec, const struct exec_parts *parts) {
+    exec->fusion = parts->fusion;
+    exec->plan = parts->plan;
+    exec->body = exec->newest = parts->body;
+    exec->body->plan = &exec->plan;
+    for (unsigned i = 0; i < exec->plan.n_nodes; i++)
+        note(exec, &exec->body->nodes[i]);
+}
+
+static cls_status make(struct command_graph *graph, const cls_graph_config *config,
+                       struct graph_exec **out) {
+    struct exec_parts parts;
+    struct graph_exec *exec = object_create(&graph_exec_pool);
+    if (!exec)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an executable graph");
     object_retain(&graph->context->object);
     exec->context = graph->context;
     exec->name = graph->name;
     pthread_mutex_init(&exec->launching, NULL);
     pthread_mutex_init(&exec->lock, NULL);
+    exec->fuse = config->fuse;
+    exec->most_lanes = config->streams ? config->streams : DEFAULT_LANES;
     if (!caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES))
-        lanes = 1;
-    exec->most_lanes = lanes;
-    cls_status status = exec_plan_make(graph->nodes, graph->n_nodes, lanes, &exec->plan);
-    if (!status)
-        status = graph_memory_body(graph, &exec->plan, &exec->newest);
-    exec->body = exec->newest;
-    for (unsigned i = 0; i < exec->plan.n_nodes && !status; i++)
-        note(exec, &exec->body->nodes[i]);
-    if (status)
+        exec->most_lanes = 1;
+    cls_status status = exec_parts_make(graph, exec->fuse, exec->most_lanes, &parts);
+    if (status) {
         object_release(&exec->object);
-    else
-        *out = exec;
-    return status;
-}
-
-static cls_status make_fused(struct command_graph *graph, const cls_graph_config *config,
-                             struct graph_exec **out) {
-    struct fusion fusion = {.n_nodes = 0};
-    struct command_graph *fused = NULL;
-    cls_status status = config->fuse ? graph_fuse(graph, &fusion, &fused) : CLS_SUCCESS;
-    if (!status)
-        status = make(fused ? fused : graph, config->streams ? config->streams : DEFAULT_LANES,
-                      &fusion, out);
-    if (fused)
-        object_release(&fused->object);
-    return status;
+        return status;
+    }
+    take_parts(exec, &parts);
+    *out = exec;
+    return CLS_SUCCESS;
 }
 
 cls_status cls_graph_instantiate(cls_graph handle, const cls_graph_config *given,
@@ -274,7 +296,7 @@ cls_status cls_graph_instantiate(cls_graph handle, const cls_graph_config *given
         status = command_graph_get(handle, &graph);
     if (status)
         return status;
-    status = make_fused(graph, &config, &exec);
+    status = make(graph, &config, &exec);
     if (!status)
         *out = object_handle(&exec->object);
     object_release(&graph->object);

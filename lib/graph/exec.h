@@ -28,6 +28,7 @@ struct graph_exec {
     struct exec_plan plan;   /* constant */
     unsigned most_lanes;     /* likewise */
     struct fusion fusion;    /* likewise */
+    bool fuse;               /* likewise: it was asked for */
     bool for_worker;         /* some node is for a worker */
     bool in_order;           /* some node is for in-order queues only: a library's call */
     bool has_callbacks;
@@ -67,6 +68,18 @@ struct graph_run {
 };
 
 extern struct object_pool graph_run_pool;
+
+/* What an executable graph is made of. Of the same shape have equal fusions and plans. */
+struct exec_parts {
+    struct fusion fusion;
+    struct exec_plan plan; /* of the graph, with its operations fused where that was asked for */
+    struct graph_body *body;
+};
+
+/* Plans a graph, and makes a body. exec_parts_free frees all of it. */
+cls_status exec_parts_make(struct command_graph *captured, bool fuse, unsigned lanes,
+                           struct exec_parts *out);
+void exec_parts_free(struct exec_parts *parts);
 
 /* Checks a handle, its context included, and takes a reference. */
 cls_status graph_exec_get(cls_graph_exec handle, struct graph_exec **out);

@@ -639,14 +639,18 @@ static void test_memory_from_outside_is_written(void **state) {
 /* --- changes --- */
 
 /* Nodes 0 to 2 are fused, 3 is a copy to z, 4 and 5 are fused. */
+static void submit_two_chains(cls_array x, cls_array y, cls_array z, double factor) {
+    scale(x, y, factor);
+    scale(y, y, 2);
+    scale(y, y, 2);
+    OK(cls_copy_d2d_async(z.buffer, 0, y.buffer, 0, 4 * z.count, stream));
+    scale(y, y, 2);
+    scale(y, y, 2);
+}
+
 static cls_graph_exec capture_two_chains(cls_array x, cls_array y, cls_array z) {
     OK(cls_stream_begin_capture(stream, "two"));
-    scale(x, y, 2);
-    scale(y, y, 2);
-    scale(y, y, 2);
-    OK(cls_copy_d2d_async(z.buffer, 0, y.buffer, 0, sizeof numbers, stream));
-    scale(y, y, 2);
-    scale(y, y, 2);
+    submit_two_chains(x, y, z, 2);
     return end_fused();
 }
 
@@ -670,12 +674,75 @@ static void test_other_buffers(void **state) {
         OK(cls_buffer_destroy(all[i].buffer));
 }
 
+/* Another capture of the same code: other arrays, of another length, and another parameter. */
+static void test_update(void **state) {
+    (void)state;
+    cls_array x = floats(), y = floats(), z = floats(), in = floats(), out = floats();
+    cls_graph_exec exec = capture_two_chains(x, y, z);
+    cls_graph other;
+    in.count = out.count = z.count = 200;
+    OK(cls_stream_begin_capture(stream, "other"));
+    submit_two_chains(in, out, z, 3);
+    OK(cls_stream_end_capture(stream, &other));
+    OK(cls_graph_launch_async(exec, stream));
+    OK(cls_graph_update(exec, other));
+    OK(cls_graph_destroy(other));
+    OK(cls_graph_launch(exec, stream));
+    expect_fused(exec, 3, 5, 2);
+    expect_scaled(y, 32);
+    expect_scaled(z, 12);
+    expect_scaled(out, 48);
+    const cls_array all[] = {x, y, z, in, out};
+    for (int i = 0; i < 5; i++)
+        OK(cls_buffer_destroy(all[i].buffer));
+    OK(cls_graph_exec_destroy(exec));
+}
+
+/* Ends a capture, and expects the update to be refused with this detail. */
+static void expect_refused(cls_graph_exec exec, const char *detail) {
+    cls_graph other;
+    OK(cls_stream_end_capture(stream, &other));
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_graph_update(exec, other));
+    expect_detail(detail);
+    OK(cls_graph_destroy(other));
+}
+
+static void test_update_says_what_differs(void **state) {
+    (void)state;
+    const cls_array x = floats(), y = floats(), z = floats();
+    cls_graph_exec exec = capture_two_chains(x, y, z);
+    OK(cls_stream_begin_capture(stream, "shorter"));
+    expect_refused(exec, "has 6 nodes, and the other one 0");
+    OK(cls_stream_begin_capture(stream, "other operation"));
+    scale(x, y, 2);
+    OK(cls_unary_async(CLS_UNARY_NEG, y, y, stream));
+    scale(y, y, 2);
+    OK(cls_copy_d2d_async(z.buffer, 0, y.buffer, 0, sizeof numbers, stream));
+    scale(y, y, 2);
+    scale(y, y, 2);
+    expect_refused(exec, "node 1 of graph 'two'");
+    OK(cls_stream_begin_capture(stream, "not connected"));
+    scale(x, y, 2);
+    scale(y, y, 2);
+    scale(y, y, 2);
+    OK(cls_copy_d2d_async(z.buffer, 0, y.buffer, 0, sizeof numbers, stream));
+    scale(y, y, 2);
+    scale(x, x, 2);
+    expect_refused(exec, "node 4 of graph 'two' is not fused any more");
+    OK(cls_graph_launch(exec, stream));
+    expect_scaled(y, 32);
+    expect_scaled(x, 1);
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_buffer_destroy(x.buffer));
+    OK(cls_buffer_destroy(y.buffer));
+    OK(cls_buffer_destroy(z.buffer));
+}
+
 static void test_what_is_refused(void **state) {
     (void)state;
     const cls_array x = floats(), y = floats(), z = floats();
     const cls_launch shape = {1, {1, 1, 1}, {1, 1, 1}};
     cls_graph_exec exec = capture_two_chains(x, y, z);
-    cls_graph other;
     const uint64_t fused[] = {0, 1, 2, 4, 5};
     for (int i = 0; i < 5; i++) {
         EXPECT(CLS_ERROR_UNSUPPORTED, cls_graph_set_enabled(exec, fused[i], 0));
@@ -684,15 +751,10 @@ static void test_what_is_refused(void **state) {
         expect_detail("is fused");
     }
     EXPECT(CLS_ERROR_OUT_OF_RANGE, cls_graph_set_enabled(exec, 6, 0));
-    OK(cls_stream_begin_capture(stream, "other"));
-    OK(cls_stream_end_capture(stream, &other));
-    EXPECT(CLS_ERROR_UNSUPPORTED, cls_graph_update(exec, other));
-    expect_detail("fused");
     OK(cls_graph_set_enabled(exec, 3, 0));
     OK(cls_graph_launch(exec, stream));
     expect_scaled(y, 32);
     expect_scaled(z, 1);
-    OK(cls_graph_destroy(other));
     OK(cls_graph_exec_destroy(exec));
     OK(cls_buffer_destroy(x.buffer));
     OK(cls_buffer_destroy(y.buffer));
@@ -748,6 +810,8 @@ int main(void) {
         TEST(values_in_no_memory),
         TEST(memory_from_outside_is_written),
         TEST(other_buffers),
+        TEST(update),
+        TEST(update_says_what_differs),
         TEST(what_is_refused),
         TEST(a_failed_node_keeps_the_chain_from_running),
         TEST(a_fused_graph_in_a_graph),
