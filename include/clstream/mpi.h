@@ -37,9 +37,10 @@
  * rank, when the ranks' calls do not fit together, and by cls_mpi_comm_abort. Every collective that
  * is not complete then fails with CLS_ERROR_COMMAND_FAILED and poisons its stream; the detail names
  * the rank, the operation and its number, and the reason. Later calls return the same error. Nothing
- * waits for a rank that is gone. To go on, reset the streams, destroy the communicator and create
- * another one. Many launchers end all ranks when one dies, before a program can go on; Open MPI 4 does not
- * with --enable-recovery.
+ * waits for a rank that is gone. To go on with all ranks, reset the streams, destroy the communicator and
+ * create another one; to go on without a rank that died, cls_mpi_comm_shrink. Many launchers end all ranks
+ * when one dies, before a program can go on; Open MPI 4 does not with --enable-recovery, nor Open MPI 5 with
+ * --with-ft ulfm.
  *
  * **Stalls.** Ranks that call in different orders wait for each other. Different operations and types
  * never exchange data. CLSTREAM_CHECK=mpi compares number, operation, type, count and root of each collective
@@ -170,6 +171,22 @@ CLS_API cls_status cls_mpi_comm_get_info(cls_mpi_comm comm, cls_mpi_comm_info *i
  * every rank gets; at most 63 bytes are kept. On a failed communicator the call does nothing.
  */
 CLS_API cls_status cls_mpi_comm_abort(cls_mpi_comm comm, const char *message);
+
+/**
+ * Creates a communicator of the ranks that are left of a failed one, with its context and options;
+ * collective over these ranks, which keep their order. Reset the streams that have failed before you use
+ * them again. The failed communicator stays, and is destroyed as any other. If another rank dies
+ * meanwhile, the call fails, and can be repeated.
+ *
+ * It needs an MPI that goes on without a rank (User Level Failure Mitigation, MPIX_Comm_shrink): Open MPI 5,
+ * under `mpiexec --with-ft ulfm`. MPICH 4.0 declares these functions, but ends the process when they are
+ * called, so it counts as an MPI without.
+ * @retval CLS_ERROR_INVALID_STATE  `comm` has not failed
+ * @retval CLS_ERROR_UNSUPPORTED    the MPI cannot do it; the detail has the reason
+ * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function or callback
+ * @return also the statuses of cls_mpi_comm_create
+ */
+CLS_API cls_status cls_mpi_comm_shrink(cls_mpi_comm comm, cls_mpi_comm *out);
 
 /**
  * Combines the ranks' arrays `in`, element by element, and gives every rank the result in `out`. The

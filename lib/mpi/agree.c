@@ -19,8 +19,8 @@
 enum { OPTIONS = 5, VALUES = 1 + 2 * OPTIONS };
 
 static cls_status compare(struct comm *comm, cls_status own) {
-    const int64_t options[OPTIONS] = {(int64_t)comm->chunk_bytes, comm->chunks, comm->memory,
-                                      comm->compares, comm->host_ranks};
+    const int64_t options[OPTIONS] = {(int64_t)comm->chunk_bytes, comm->chunks, comm->config.memory,
+                                      comm->compares, comm->config.host_ranks};
     int64_t mine[VALUES] = {own ? comm->rank - comm->ranks : 0}, least[VALUES];
     for (int i = 0; i < OPTIONS; i++) {
         mine[1 + i] = options[i];

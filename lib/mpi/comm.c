@@ -135,12 +135,12 @@ static struct comm *new_comm(const cls_mpi_comm_config *config, cls_context cont
     comm->data = comm->control = MPI_COMM_NULL;
     comm->incoming = comm->scrap_request = MPI_REQUEST_NULL;
     comm->context = context;
+    comm->config = *config;
     comm->chunk_bytes = config->chunk_bytes;
     comm->chunks = config->chunks;
     comm->memory = config->memory;
     comm->stall_ns = config->stall_ns;
     comm->peer_timeout_ns = config->peer_timeout_ns;
-    comm->host_ranks = config->host_ranks;
     comm->compares = check_lists("mpi");
     return comm;
 }

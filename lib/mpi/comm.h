@@ -18,7 +18,8 @@
  *
  * Files: comm.c creates and destroys; agree.c is what ranks tell each other at creation; host.c is which of them share
  * memory, and how; channel.c submits; exchange.c moves pieces, by MPI and in that memory; thread.c is the thread's loop; control.c has the messages about failures, order and stalls;
- * calls.c and group.c are the collectives, buckets.c gradients; table.c has the handles; report.c puts things into words.
+ * calls.c and group.c are the collectives, buckets.c gradients; shrink.c goes on without a rank; table.c has the handles;
+ * report.c puts things into words.
  */
 #ifndef CLSTREAM_MPI_COMM_H
 #define CLSTREAM_MPI_COMM_H
@@ -132,12 +133,12 @@ struct comm {
     char name[32];
     int rank, ranks;
     cls_context context;
+    cls_mpi_comm_config config; /* as given, with the defaults filled in */
     size_t chunk_bytes;
     unsigned chunks;
-    cls_mpi_memory memory;
+    cls_mpi_memory memory; /* as tried */
     uint64_t stall_ns, peer_timeout_ns;
-    unsigned host_ranks; /* as in the options */
-    bool compares;       /* CLSTREAM_CHECK=mpi */
+    bool compares; /* CLSTREAM_CHECK=mpi */
     cls_event mark;
     pthread_t thread;
 
@@ -165,6 +166,7 @@ struct comm {
     int *members;  /* what hosts' `ranks` point to */
     char *segment; /* memory of this rank's host; NULL: it is alone there */
     MPI_Request incoming;
+    bool deaf; /* MPI has refused to receive */
     struct note received;
     struct outgoing *outgoing;
     struct note *early; /* signatures of calls that are not submitted here yet */
@@ -287,6 +289,8 @@ void control_match(struct comm *comm, int rank, const struct signature *theirs,
                    const struct signature *own);
 /* Looks for stalls and reports them. */
 void control_watch(struct comm *comm);
+/* Fails the communicator if a process has ended: a better reason than what MPI says of it. */
+void control_find_dead(struct comm *comm);
 /* Whether all notes are sent; whether all ranks have said, as this one now does, that they send nothing more. */
 bool control_is_quiet(const struct comm *comm);
 bool control_all_left(struct comm *comm);

@@ -197,11 +197,15 @@ void control_watch(struct comm *comm) {
 /* --- receiving --- */
 
 static bool listen(struct comm *comm) {
+    comm->incoming = MPI_REQUEST_NULL;
     return !MPI_Irecv(&comm->received, (int)sizeof comm->received, MPI_BYTE, MPI_ANY_SOURCE, 0,
                       comm->control, &comm->incoming);
 }
 
-bool control_open(struct comm *comm) { return listen(comm); }
+bool control_open(struct comm *comm) {
+    comm->deaf = !listen(comm);
+    return !comm->deaf;
+}
 
 static void take_note(struct comm *comm, const struct note *note) {
     struct peer *peer = &comm->peers[note->from];
@@ -233,13 +237,14 @@ static bool take_notes(struct comm *comm) {
     bool any = false;
     for (;;) {
         int flag = 0;
-        if (comm->incoming == MPI_REQUEST_NULL)
+        if (comm->deaf)
             return any;
         const int error = MPI_Test(&comm->incoming, &flag, MPI_STATUS_IGNORE);
         if (error) {
             char said[96];
             describe_mpi(error, said, sizeof said);
-            comm->incoming = MPI_REQUEST_NULL;
+            comm->deaf = true;
+            control_find_dead(comm);
             comm_fail(comm, true, "rank %d: %s", comm->rank, said);
             return any;
         }
@@ -248,7 +253,7 @@ static bool take_notes(struct comm *comm) {
         const struct note note = comm->received;
         any = true;
         if (!listen(comm)) {
-            comm->incoming = MPI_REQUEST_NULL;
+            comm->deaf = true;
             comm_fail(comm, true, "rank %d: MPI_Irecv failed", comm->rank);
         }
         if (note.from >= 0 && note.from < comm->ranks)
@@ -258,22 +263,26 @@ static bool take_notes(struct comm *comm) {
 
 /* --- the life of the others --- */
 
-/* Processes of this host are looked up; the rank before this one in the ring sends beats. */
-static void watch_peers(struct comm *comm, uint64_t now) {
+void control_find_dead(struct comm *comm) {
     const struct peer *own = &comm->peers[comm->rank];
     for (int r = 0; r < comm->ranks; r++) {
         const struct peer *peer = &comm->peers[r];
         const bool same_machine = peer->machine && peer->machine == own->machine;
-        if (r == comm->rank || peer->left)
-            continue;
-        if (same_machine && kill((pid_t)peer->process, 0) && errno == ESRCH)
+        if (r != comm->rank && !peer->left && same_machine && kill((pid_t)peer->process, 0) &&
+            errno == ESRCH)
             comm_fail(comm, true, "rank %d of %d has ended (process %lld, noticed by rank %d)", r,
                       comm->ranks, (long long)peer->process, comm->rank);
-        else if ((r + 1) % comm->ranks == comm->rank &&
-                 now - peer->heard_ns > comm->peer_timeout_ns)
-            comm_fail(comm, true, "rank %d of %d has sent nothing for %.0f s (noticed by rank %d)",
-                      r, comm->ranks, (double)(now - peer->heard_ns) / 1e9, comm->rank);
     }
+}
+
+/* Processes of this machine are looked up; the rank before this one in the ring sends beats. */
+static void watch_peers(struct comm *comm, uint64_t now) {
+    const int before = (comm->rank + comm->ranks - 1) % comm->ranks;
+    const struct peer *peer = &comm->peers[before];
+    control_find_dead(comm);
+    if (!peer->left && now - peer->heard_ns > comm->peer_timeout_ns)
+        comm_fail(comm, true, "rank %d of %d has sent nothing for %.0f s (noticed by rank %d)",
+                  before, comm->ranks, (double)(now - peer->heard_ns) / 1e9, comm->rank);
 }
 
 static void beat(struct comm *comm) {

@@ -77,6 +77,7 @@ static bool failed_in(const struct channel *channel, const struct piece *piece, 
     char what[96], said[96];
     describe_call(&piece->job->call, what, sizeof what);
     describe_mpi(error, said, sizeof said);
+    control_find_dead(channel->comm);
     comm_fail(channel->comm, true, "rank %d, %s: %s", channel->comm->rank, what, said);
     return false;
 }

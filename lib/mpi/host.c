@@ -205,12 +205,12 @@ static bool share(struct comm *comm, struct card *own, bool *shared) {
 }
 
 static bool meet(struct comm *comm) {
-    const bool limited = comm->host_ranks && comm->host_ranks < (unsigned)comm->ranks;
+    const bool limited = comm->config.host_ranks && comm->config.host_ranks < (unsigned)comm->ranks;
     struct card own = {(int64_t)machine_id(), getpid(), lowest_near(comm), -1};
     bool shared = false;
     if (!exchange_cards(comm, &own))
         return false;
-    divide(comm, limited ? (int)comm->host_ranks : comm->ranks);
+    divide(comm, limited ? (int)comm->config.host_ranks : comm->ranks);
     const bool well = share(comm, &own, &shared) && own.lowest >= 0;
     if (!shared)
         divide(comm, 1);

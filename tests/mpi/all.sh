@@ -16,10 +16,10 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
-# build MPICC: the test program with the library's sources, for that MPI.
+# build MPICC PROGRAM: the test program with the library's sources, for that MPI.
 build() {
     $1 -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -pthread -I"$top_builddir/include" -I"$srcdir/include" -I"$srcdir/lib" \
-        "$srcdir"/lib/mpi/*.c "$srcdir"/tests/mpi/*.c -o "$dir/ranks.$1" \
+        "$srcdir"/lib/mpi/*.c "$srcdir"/tests/mpi/*.c -o "$2" \
         -L"$top_builddir/lib/.libs" -lclstream -Wl,-rpath,"$top_builddir/lib/.libs" 2>&1 || echo "status $?"
 }
 
@@ -82,18 +82,19 @@ two_hosts() {
 
 found=
 for mpicc in ${MPI_COMPILERS:-mpicc.openmpi mpicc.mpich}; do
-    name=${mpicc#mpicc.}
-    MPIEXEC=$(echo "$mpicc" | sed 's/mpicc/mpiexec/')
+    name=$(basename "$mpicc" | sed 's/^mpicc[.]*//')
+    name=${name:-$mpicc}
+    MPIEXEC=$(echo "$mpicc" | sed 's/mpicc\([^/]*\)$/mpiexec\1/')
     export MPIEXEC
     if ! command -v "$mpicc" >/dev/null || ! command -v "$MPIEXEC" >/dev/null || ! launches; then
         skip "$name" "no $mpicc with a launcher"
         continue
     fi
     found=1
-    failed=$(build "$mpicc")
+    ranks=$dir/ranks.$(basename "$mpicc")
+    failed=$(build "$mpicc" "$ranks")
     check "$name: the library and its tests are built" "$failed"
     [ -z "$failed" ] || continue
-    ranks=$dir/ranks.$mpicc
     for n in 2 4; do
         said=$(RANKS_PROGRAM=$ranks RANKS=$n sh "$srcdir/tests/mpi/ranks.sh")
         check "$name: ranks.sh, $n ranks" "$(echo "$said" | grep -A 20 '^not ok' || echo "$said" | grep -q '^1\.\.[1-9]' || echo "$said")"

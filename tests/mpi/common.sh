@@ -3,10 +3,10 @@
 # Starting ranks. MPIEXEC is the launcher.
 
 # Open MPI refuses root, and more ranks than cores, unless it is told otherwise. PoCL gets one core a rank.
-OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_mpi_yield_when_idle=1
 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe \
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM PRTE_ALLOW_RUN_AS_ROOT PRTE_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe \
     OMPI_MCA_btl_base_warn_component_unused OMPI_MCA_mpi_yield_when_idle PRTE_MCA_rmaps_default_mapping_policy
 # After a failure messages are left that nobody takes, which UCX warns of.
 UCX_LOG_LEVEL=error
@@ -19,7 +19,8 @@ LAUNCH_FLAGS=${LAUNCH_FLAGS:-}
 # The launcher keeps the other ranks when one is killed.
 keeps_going() {
     case $("$MPIEXEC" --version 2>&1) in
-    *'Open MPI'* | *OpenRTE*) echo '--enable-recovery' ;;
+    *'Open MPI) 4'* | *OpenRTE*) echo '--enable-recovery' ;;
+    *'Open MPI'*) echo '--with-ft ulfm' ;;
     *) echo '-disable-auto-cleanup' ;;
     esac
 }

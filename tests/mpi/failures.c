@@ -10,6 +10,15 @@
 
 #include "ranks.h"
 
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
+#ifdef OMPI_HAVE_MPI_EXT_FTMPI
+const bool mpi_shrinks = true;
+#else
+const bool mpi_shrinks = false;
+#endif
+
 static cls_array floats(size_t count) {
     cls_buffer buffer;
     const float one = 1;
@@ -261,11 +270,9 @@ static void note(const char *name, const char *why) {
     THAT(!fclose(file));
 }
 
-/* Reduces until the communicator fails, and notes why. */
-static void reduce_until_failure(bool dies) {
-    cls_mpi_comm comm = quick_comm();
-    cls_mpi_comm_info info = CLS_MPI_COMM_INFO_INIT;
-    cls_stream stream = new_stream();
+/* Reduces until the communicator fails; the reason into `info`. */
+static void reduce_until_failure(cls_mpi_comm comm, cls_stream stream, bool dies,
+                                 cls_mpi_comm_info *info) {
     cls_array array = floats(200000);
     cls_status status = CLS_SUCCESS;
     for (int i = 0; !status; i++) {
@@ -277,9 +284,17 @@ static void reduce_until_failure(bool dies) {
     }
     THAT(status == CLS_ERROR_COMMAND_FAILED);
     do
-        OK(cls_mpi_comm_get_info(comm, &info));
-    while (!info.status);
+        OK(cls_mpi_comm_get_info(comm, info));
+    while (!info->status);
     OK(cls_stream_reset(stream));
+    OK(cls_buffer_destroy(array.buffer));
+}
+
+static void survive(bool dies) {
+    cls_mpi_comm comm = quick_comm();
+    cls_mpi_comm_info info = CLS_MPI_COMM_INFO_INIT;
+    cls_stream stream = new_stream();
+    reduce_until_failure(comm, stream, dies, &info);
     OK(cls_stream_destroy(stream));
     OK(cls_mpi_comm_destroy(comm));
     note("survivor", info.failure);
@@ -287,12 +302,62 @@ static void reduce_until_failure(bool dies) {
 }
 
 /* The last rank dies in the middle of everything; the launcher leaves the others alone. */
-static void test_killed_rank(void) { reduce_until_failure(job.rank == job.ranks - 1); }
+static void test_killed_rank(void) { survive(job.rank == job.ranks - 1); }
+
+/* All ranks of `comm` hold ones: the sum is their number. */
+static void check_ranks(cls_mpi_comm comm, cls_stream stream, int ranks) {
+    static float host[20000];
+    cls_array array = floats(20000);
+    OK(cls_mpi_allreduce(comm, CLS_MPI_SUM, array, array, stream));
+    OK(cls_copy_d2h(host, array.buffer, 0, sizeof host, stream));
+    for (int i = 0; i < 20000; i++)
+        THAT(host[i] == (float)ranks);
+    OK(cls_buffer_destroy(array.buffer));
+}
+
+/* Rank 0 dies, and the others go on without it. */
+static void test_shrink_killed(void) {
+    cls_mpi_comm comm = quick_comm(), smaller;
+    cls_mpi_comm_info info = CLS_MPI_COMM_INFO_INIT;
+    cls_stream stream = new_stream();
+    char text[128];
+    reduce_until_failure(comm, stream, job.rank == 0, &info);
+    OK(cls_mpi_comm_shrink(comm, &smaller));
+    OK(cls_mpi_comm_destroy(comm));
+    OK(cls_mpi_comm_get_info(smaller, &info));
+    THAT(info.ranks == job.ranks - 1 && info.rank == job.rank - 1 && !strcmp(info.name, "quick"));
+    check_ranks(smaller, stream, info.ranks);
+    OK(cls_mpi_comm_destroy(smaller));
+    snprintf(text, sizeof text, "rank 0 of %d has ended; %d go on", job.ranks, info.ranks);
+    note("survivor", text);
+    _exit(0);
+}
+
+/* Without a dead rank, and where the MPI has no ULFM. */
+static void test_shrink(void) {
+    cls_mpi_comm comm = small_comm(), smaller = NULL;
+    cls_stream stream = new_stream();
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_mpi_comm_shrink(comm, &smaller));
+    detail_has("has not failed");
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(cls_mpi_comm_abort(comm, "enough"));
+    if (mpi_shrinks) {
+        OK(cls_mpi_comm_shrink(comm, &smaller));
+        check_ranks(smaller, stream, job.ranks);
+        OK(cls_mpi_comm_destroy(smaller));
+    } else {
+        EXPECT(CLS_ERROR_UNSUPPORTED, cls_mpi_comm_shrink(comm, &smaller));
+        detail_has("cannot go on without a rank");
+        THAT(!smaller);
+    }
+    OK(cls_mpi_comm_destroy(comm));
+    OK(cls_stream_destroy(stream));
+}
 
 /* The script cuts the link between two halves of the ranks once they have begun. */
 static void test_cut_link(void) {
     note("begun", "");
-    reduce_until_failure(false);
+    survive(false);
 }
 
 static void test_finalize(void) {
@@ -320,5 +385,7 @@ const struct test failure_tests[] = {{"arguments", test_arguments},
                                      {"check", test_check},
                                      {"killed_rank", test_killed_rank},
                                      {"cut_link", test_cut_link},
+                                     {"shrink", test_shrink},
+                                     {"shrink_killed", test_shrink_killed},
                                      {"finalize", test_finalize},
                                      {NULL, NULL}};

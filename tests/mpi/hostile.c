@@ -64,6 +64,7 @@ CALL(comm_create, a->mpi, a->context, a->config, a->place)
 CALL(comm_destroy, a->comm)
 CALL(comm_get_info, a->comm, a->info)
 CALL(comm_abort, a->comm, a->text)
+CALL(comm_shrink, a->comm, a->place)
 BOTH(allreduce, a->comm, a->op, a->in, a->out, a->stream)
 BOTH(reduce_scatter, a->comm, a->op, a->in, a->out, a->stream)
 BOTH(allgather, a->comm, a->in, a->out, a->stream)
@@ -90,6 +91,7 @@ static const struct row {
     ROW(comm_destroy, COMM | BLOCKS),
     ROW(comm_get_info, COMM | INFO),
     ROW(comm_abort, COMM | TEXT),
+    ROW(comm_shrink, COMM | PLACE | BLOCKS),
     ROW(allreduce, COMM | OP | IN | OUT | STREAM | BLOCKS),
     ROW(allreduce_async, COMM | OP | IN | OUT | STREAM),
     ROW(reduce_scatter, COMM | OP | IN | OUT | STREAM | BLOCKS),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One rank: ranks NAME... runs tests, ranks --list prints their names. */
+/* One rank: ranks NAME... runs tests, ranks --list prints their names; ranks --shrinks
+ * succeeds if the MPI goes on without a rank. */
 #include "ranks.h"
 
 #include <stdio.h>
@@ -91,6 +92,8 @@ int main(int argc, char **argv) {
     int level;
     if (argc == 2 && !strcmp(argv[1], "--list"))
         return list();
+    if (argc == 2 && !strcmp(argv[1], "--shrinks"))
+        return !mpi_shrinks;
     if (!are_tests(argc, argv)) {
         fprintf(stderr, "usage: ranks TEST... | --list\n");
         return 2;

@@ -29,6 +29,8 @@ cls_mpi_comm new_comm(const cls_mpi_comm_config *config);
 /* A communicator with small chunks, so that small arrays take several pieces. */
 cls_mpi_comm small_comm(void);
 cls_stream new_stream(void);
+/* The MPI can go on without a rank. */
+extern const bool mpi_shrinks;
 
 struct test {
     const char *name;
