@@ -40,7 +40,9 @@
  * cls_stream_reset or cls_stream_destroy of the stream where the capture began ends the capture without a graph; of
  * another one of its streams it makes the capture invalid.
  *
- * While launches are profiled, each node is a command of its own, with its name and time. The race checker takes a launch
+ * While launches are profiled, each node is a command of its own, with its name and time. Ranges that were pushed while the
+ * capture recorded (cls_range_push) are recorded again in each such launch, on the thread that runs it: from when the first
+ * of their nodes could begin until the host has seen the last one done. The race checker takes a launch
  * for one command that touches what its nodes touch, but for the host memory that it uploads; it does not compare nodes of
  * one launch with each other.
  *

@@ -88,7 +88,8 @@ CLS_API cls_status cls_profiler_add(cls_profiler profiler, const char *label, ui
 
 /**
  * Opens a range of the calling thread, for every profiler that runs. Ranges nest; ranges nested
- * deeper than 32 are not recorded. At most 63 bytes of `name` are copied.
+ * deeper than 32 are not recorded. At most 63 bytes of `name` are copied. Launches of a graph
+ * record the ranges that were pushed during its capture (graph.h).
  * @retval CLS_ERROR_INVALID_VALUE `name` is null
  */
 CLS_API cls_status cls_range_push(const char *name);

@@ -188,6 +188,9 @@ static cls_status replace(struct graph_exec *exec, unsigned number, cls_graph re
         object_release(&graph->object);
     }
     change->has_node = !status;
+    if (!status)
+        status =
+            node_ranges_join(NULL, original(exec->newest, number)->ranges, &change->node.ranges);
     change->number = number;
     pthread_mutex_lock(&exec->lock); /* changes are made meanwhile */
     if (!status) {

@@ -32,6 +32,7 @@ struct capture {
     struct context *context; /* retained */
     struct stream *origin;   /* a member; compared only */
     char name[64];
+    uint64_t since;       /* of ranges, those that are pushed later are recorded */
     pthread_mutex_t lock; /* guards what follows; a leaf */
     enum state state;
     char reason[256]; /* why it is INVALID */
@@ -145,7 +146,9 @@ static cls_status take(struct capture *capture, struct stream *stream, struct co
     cls_status status = node_take(&node, stream, command, args);
     if (status)
         return status;
-    status = append(capture, member, &node);
+    status = node_ranges_open(capture->since, &node.ranges);
+    if (!status)
+        status = append(capture, member, &node);
     if (status) {
         *command = node.command;
         node.command.type = NULL;
@@ -194,7 +197,8 @@ static cls_status keep_current(struct node *node, const struct graph_body *body)
 
 /* Under the capture's lock: the copy of node `i`, whose graph begins at node `first` of the capture. */
 static cls_status append_copy(struct capture *capture, const struct member *member,
-                              const struct graph_exec *exec, unsigned i, unsigned first) {
+                              const struct graph_exec *exec, unsigned i, unsigned first,
+                              const struct node_ranges *open) {
     const struct planned *planned = &exec->plan.nodes[i];
     const struct exec_node *from = &exec->body->nodes[i];
     struct node node = {.n_args = 0};
@@ -203,11 +207,15 @@ static cls_status append_copy(struct capture *capture, const struct member *memb
         return no_memory(capture);
     cls_status status = from->disabled ? CLS_SUCCESS : node_copy(&node, &from->node);
     free(node.deps);
+    free(node.ranges);
     node.deps = NULL;
+    node.ranges = NULL;
     for (unsigned d = 0; d < planned->n_deps; d++)
         deps[d] = first + planned_deps(exec, i)[d];
     if (!status && !from->disabled)
         status = keep_current(&node, exec->body);
+    if (!status)
+        status = node_ranges_join(open, from->node.ranges, &node.ranges);
     if (!status)
         status = planned->n_deps
                      ? node_set_deps(&node, deps, planned->n_deps)
@@ -223,9 +231,11 @@ static cls_status append_copy(struct capture *capture, const struct member *memb
 static cls_status append_graph(struct capture *capture, struct member *member,
                                const struct graph_exec *exec) {
     const unsigned first = capture->n_nodes;
-    cls_status status = CLS_SUCCESS;
+    struct node_ranges *open;
+    cls_status status = node_ranges_open(capture->since, &open);
     for (unsigned i = 0; i < exec->plan.n_nodes && !status; i++)
-        status = append_copy(capture, member, exec, i, first);
+        status = append_copy(capture, member, exec, i, first, open);
+    free(open);
     if (exec->plan.n_nodes)
         member->frontier.count = 0;
     for (unsigned i = 0; i < exec->plan.n_nodes && !status; i++)
@@ -358,6 +368,7 @@ static struct capture *capture_new(struct stream *stream, const char *name) {
     object_retain(&stream->context->object);
     capture->context = stream->context;
     capture->origin = stream;
+    capture->since = ranges_newest();
     if (name)
         snprintf(capture->name, sizeof capture->name, "%s", name);
     else

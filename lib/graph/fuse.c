@@ -173,7 +173,11 @@ static cls_status try_chain(struct fuser *fuser, const struct chain *chain) {
     if (status)
         return status;
     if (recorded->n_nodes == 1) {
-        status = node_copy(&fuser->nodes[chain->at[chain->count - 1]], &recorded->nodes[0]);
+        const unsigned last = chain->at[chain->count - 1];
+        status = node_copy(&fuser->nodes[last], &recorded->nodes[0]);
+        if (!status)
+            status = node_ranges_join(NULL, fuser->graph->nodes[last].ranges,
+                                      &fuser->nodes[last].ranges);
         for (unsigned i = 0; i < chain->count; i++)
             fuser->fused[chain->at[i]] = true;
         fuser->n_fused += chain->count;

@@ -116,6 +116,7 @@ static void free_arrays(struct node *node) {
     free(node->args);
     free(node->values);
     free(node->deps);
+    free(node->ranges);
     free(node->step);
     *node = (struct node){.n_args = 0};
 }
@@ -259,6 +260,8 @@ cls_status node_copy(struct node *to, const struct node *from) {
         status = copy_command(to, from);
     if (!status)
         status = node_set_deps(to, from->deps, from->n_deps);
+    if (!status)
+        status = node_ranges_join(NULL, from->ranges, &to->ranges);
     if (status)
         node_drop(to);
     return status;

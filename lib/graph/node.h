@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "graph/internals.h"
+#include "graph/ranges.h"
 
 /* An argument of a launch. What it says of accesses is for the race checker and for listings. */
 struct node_arg {
@@ -30,6 +31,7 @@ struct node {
     size_t values_bytes;
     unsigned *deps; /* earlier nodes, each once */
     unsigned n_deps;
+    struct node_ranges *ranges; /* that were open when it was captured; NULL: none */
     struct chain_step
         *step; /* what an element-wise operation computes; NULL: of all else, and of copies */
 };

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 /* A launch that a worker runs. */
@@ -12,6 +13,7 @@ struct progress {
     struct stream *lanes[PLAN_LANES]; /* retained */
     uint64_t ends[PLAN_LANES];        /* the last position of each */
     uint64_t *positions;              /* of the nodes, as in the plan */
+    uint64_t *times; /* likewise, while ranges are recorded: when submitted, then when done; NULL */
 };
 
 /* --- streams of the lanes --- */
@@ -96,6 +98,8 @@ static cls_status submit_node(struct progress *progress, unsigned i) {
     struct exec_node *node = &progress->exec->body->nodes[i];
     const unsigned lane = progress->exec->plan.nodes[i].lane;
     struct command command;
+    if (progress->times)
+        progress->times[i] = clock_now_ns();
     cls_status status = wait_for_deps(progress, i);
     if (!status)
         status = make_command(progress, node, &command);
@@ -104,6 +108,47 @@ static cls_status submit_node(struct progress *progress, unsigned i) {
     if (!status)
         progress->ends[lane] = progress->positions[i];
     return status;
+}
+
+/* --- ranges --- */
+
+/* Times are taken while somebody profiles nodes that have ranges. */
+static void prepare_ranges(struct progress *progress) {
+    const struct exec_plan *plan = &progress->exec->plan;
+    const struct observer *watcher = observer();
+    bool any = false;
+    for (unsigned i = 0; i < plan->n_nodes && watcher && !any; i++)
+        any = progress->exec->body->nodes[i].node.ranges != NULL;
+    if (!any)
+        return;
+    progress->times = calloc(plan->n_nodes, sizeof *progress->times);
+    if (!progress->times)
+        watcher->missed();
+}
+
+/* Waits for a submitted node; returns when it could begin. */
+static uint64_t await_node(struct progress *progress, unsigned i) {
+    const struct planned *planned = &progress->exec->plan.nodes[i];
+    uint64_t start = progress->times[i];
+    for (unsigned d = 0; d < planned->n_deps; d++) {
+        const uint64_t done = progress->times[planned_deps(progress->exec, i)[d]];
+        start = done > start ? done : start;
+    }
+    stream_await(progress->lanes[planned->lane], progress->positions[i], WAIT_FOREVER);
+    progress->times[i] = clock_now_ns();
+    return start;
+}
+
+/* Waits for the nodes one by one, and records the ranges in which they were captured. */
+static void record_ranges(struct progress *progress) {
+    struct spans spans = {.count = 0};
+    for (unsigned i = 0; i < progress->exec->plan.n_nodes; i++) {
+        if (!progress->positions[i])
+            continue;
+        const uint64_t start = await_node(progress, i);
+        spans_cover(&spans, progress->exec->body->nodes[i].node.ranges, start, progress->times[i]);
+    }
+    spans_record(&spans);
 }
 
 /* --- a launch --- */
@@ -150,9 +195,12 @@ static struct run_result run_nodes(struct progress *progress, struct stream *str
         status = open_lanes(progress);
     int code = status ? cls_last_error_code() : 0;
     if (!status) {
+        prepare_ranges(progress);
         status = submit_all(progress, &refused);
         code = status ? cls_last_error_code() : 0;
     }
+    if (progress->times)
+        record_ranges(progress);
     const struct failure *failure = await_lanes(progress);
     pthread_mutex_lock(&stream->lock);
     if (failure)
@@ -168,11 +216,13 @@ static struct run_result run(struct stream *stream, struct command *command, cls
     struct progress progress = {.exec = run->exec, .run = run};
     struct run_result result = {.status = CLS_ERROR_OUT_OF_MEMORY};
     (void)so_far;
-    progress.positions = calloc((size_t)run->exec->plan.n_nodes + 1, sizeof *progress.positions);
+    const size_t room = (size_t)run->exec->plan.n_nodes + 1;
+    progress.positions = calloc(room, sizeof *progress.positions);
     if (progress.positions)
         result = run_nodes(&progress, stream, command);
     close_lanes(&progress);
     free(progress.positions);
+    free(progress.times);
     return result;
 }
 

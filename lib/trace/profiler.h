@@ -36,6 +36,23 @@ bool trace_is_on(void);
 /* Adds a span of `thread` (0: added by the program) to every running profiler. */
 void trace_span(const char *label, uint64_t thread, uint64_t start, uint64_t end);
 
+/* An open range of a thread. */
+struct open_range {
+    uint64_t number; /* of its push, among those of all threads */
+    char name[LABEL_BYTES];
+};
+
+enum { RANGE_DEPTH = 32 };
+
+/* The number of the newest push. */
+uint64_t ranges_newest(void);
+
+/* The calling thread's open ranges that were pushed after that number, the outer ones first; returns how many. */
+unsigned ranges_open(uint64_t since, struct open_range out[RANGE_DEPTH]);
+
+/* The calling thread, as the ranges that it opens have it. */
+uint64_t ranges_thread(void);
+
 /* Sets the function that is called at exit, once all streams have drained. */
 void trace_at_drain(void (*call)(void));
 

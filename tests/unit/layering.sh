@@ -173,7 +173,7 @@ inside_views() {
         for file in $(find "$srcdir/$dir" -name '*.[ch]' 2>/dev/null | sort); do
             code_of "$file" | sed -n 's/^\([0-9]*\): *# *include "\([^"]*\)".*/\1 \2/p' |
                 while read -r line path; do
-                    if [ -e "$srcdir/lib/$path" ]; then
+                    if [ -e "$srcdir/lib/$path" ] && [ ! -e "$(dirname "$file")/$path" ]; then
                         echo "$file:$line: includes \"$path\" of lib/"
                     fi
                 done
