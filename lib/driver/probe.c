@@ -201,6 +201,7 @@ static bool run_all(struct probe *probe, struct caps *caps) {
     probe_timestamps(probe, caps);
     probe_migration(probe, caps);
     probe_launches(probe, caps);
+    probe_replay(probe, caps);
     probe_kernel_overlap(probe, caps);
     return probe_copies(probe, caps) && all_tried && !probe->stuck;
 }
