@@ -138,8 +138,10 @@ void channel_close(struct channel *channel, bool leak) {
             cls_timeline_destroy(channel->loaded[c]);
         if (channel->moved[c])
             cls_timeline_destroy(channel->moved[c]);
-        if (channel->streams[c])
+        if (channel->streams[c]) {
+            cls_stream_reset(channel->streams[c]); /* no copy uses the memory any more */
             cls_stream_destroy(channel->streams[c]);
+        }
     }
     if (!leak)
         free_memory(channel);

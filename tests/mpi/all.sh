@@ -48,6 +48,10 @@ two_hosts() {
         return 0
     fi
     echo "# the link: $ns_link"
+    case $ns_link in
+    delay*) check "$what: a link with delay" "" ;;
+    *) skip "$what: a link with delay" "the kernel has no netem; the link has its rate only" ;;
+    esac
     RANKS_SURVIVORS=$dir/survivors
     export RANKS_SURVIVORS
     mkdir -p "$RANKS_SURVIVORS"

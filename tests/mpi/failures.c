@@ -208,6 +208,37 @@ static void test_abort(void) {
     start_anew(comm, stream, array);
 }
 
+static const char busy_source[] = "kernel void busy(global float *out, uint rounds) {\n"
+                                  "    float v = out[0];\n"
+                                  "    for (uint i = 0; i < rounds; i++)\n"
+                                  "        v = v * 0.999f + 0.001f;\n"
+                                  "    out[0] = v;\n"
+                                  "}\n";
+
+/* The driver has the downloads, behind a kernel, when the communicator ends: they still have their memory. */
+static void test_abort_at_work(void) {
+    cls_mpi_comm comm = new_comm(NULL);
+    cls_stream stream = new_stream();
+    cls_array array = floats((size_t)4 << 20);
+    cls_program program;
+    cls_kernel busy;
+    OK(cls_program_from_source(job.context, busy_source, "busy.cl", NULL, &program));
+    OK(cls_kernel_create(program, "busy", &busy));
+    const cls_arg args[] = {cls_arg_buffer(array.buffer), cls_arg_u32(30000000)};
+    const cls_launch launch = cls_launch_1d(1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(cls_kernel_launch_async(busy, &launch, args, 2, stream));
+    const cls_status sent = cls_mpi_allreduce_async(comm, CLS_MPI_SUM, array, array, stream);
+    THAT(!sent || sent == CLS_ERROR_COMMAND_FAILED);
+    OK(cls_mpi_comm_abort(comm, "enough"));
+    OK(cls_mpi_comm_destroy(comm));
+    OK(cls_stream_reset(stream));
+    OK(cls_kernel_destroy(busy));
+    OK(cls_program_destroy(program));
+    OK(cls_buffer_destroy(array.buffer));
+    OK(cls_stream_destroy(stream));
+}
+
 static cls_mpi_comm quick_comm(void) {
     cls_mpi_comm_config config = CLS_MPI_COMM_CONFIG_INIT;
     config.stall_ns = 300000000;
@@ -381,6 +412,7 @@ const struct test failure_tests[] = {{"arguments", test_arguments},
                                      {"failed_input", test_failed_input},
                                      {"poisoned_stream", test_poisoned_stream},
                                      {"abort", test_abort},
+                                     {"abort_at_work", test_abort_at_work},
                                      {"stall", test_stall},
                                      {"check", test_check},
                                      {"killed_rank", test_killed_rank},

@@ -463,7 +463,6 @@ static void test_buckets(void) {
          b++) /* the default stream, which is of the communicator's context */
         OK(cls_mpi_buckets_ready(buckets, b, NULL));
     OK(cls_mpi_buckets_wait(buckets, NULL));
-    OK(cls_stream_synchronize(optimiser));
     OK(cls_mpi_buckets_destroy(buckets));
     EXPECT(CLS_ERROR_INVALID_HANDLE, cls_mpi_buckets_destroy(buckets));
     const size_t unlike[] = {10, job.rank ? 20 : 21};
