@@ -217,7 +217,7 @@ static cls_status append_copy(struct capture *capture, const struct member *memb
     if (!status)
         status = node_ranges_join(open, from->node.ranges, &node.ranges);
     if (!status)
-        status = planned->n_deps
+        status = planned->n_deps || mutant(MUTANT_CAPTURE_GRAPH)
                      ? node_set_deps(&node, deps, planned->n_deps)
                      : node_set_deps(&node, member->frontier.nodes, member->frontier.count);
     if (status)
@@ -333,7 +333,8 @@ static cls_status come_after(struct capture *capture, struct stream *stream, uns
         status = check_may_join(capture->context, stream);
     if (!status && !stream->capturing)
         status = join(capture, stream);
-    if (!status && !frontier_add(&member_of(capture, stream)->frontier, node))
+    if (!status && !mutant(MUTANT_CAPTURE_WAIT) &&
+        !frontier_add(&member_of(capture, stream)->frontier, node))
         status = no_memory(capture);
     return status;
 }

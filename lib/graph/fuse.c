@@ -57,8 +57,9 @@ static bool may_join(const struct fuser *fuser, const struct chain *chain, unsig
     const struct node *node = &fuser->graph->nodes[i];
     const unsigned last = chain->at[chain->count - 1];
     bool connected = false;
-    if (!node->step || node->n_deps != 1 || node->deps[0] != last || fuser->successors[last] != 1 ||
-        chain->count == LONGEST || node->step->views[0].count != chain->steps[0]->views[0].count)
+    if (!node->step || node->n_deps != 1 || node->deps[0] != last ||
+        (fuser->successors[last] != 1 && !mutant(MUTANT_GRAPH_FUSE)) || chain->count == LONGEST ||
+        node->step->views[0].count != chain->steps[0]->views[0].count)
         return false;
     for (unsigned s = 0; s < chain->count; s++) {
         if (!steps_fit(chain->steps[s], node->step))
@@ -161,13 +162,18 @@ static cls_status record_chain(struct fuser *fuser, const struct chain *chain, c
     return error_restore(&held, status);
 }
 
-/* Not where the arguments are too many for one kernel, or nothing is left in memory. */
+/* Not where the arguments are too many for one kernel, or nothing is left in memory. Of several kernels one may write what
+ * another reads, which a batch refuses. */
 static cls_status try_chain(struct fuser *fuser, const struct chain *chain) {
     struct command_graph *recorded;
+    struct detail held;
     cls_graph handle;
+    error_save(&held);
     cls_status status = record_chain(fuser, chain, &handle);
+    const bool several = status == CLS_ERROR_OVERLAP;
+    error_restore(&held, several ? CLS_SUCCESS : status);
     if (status)
-        return status;
+        return several ? CLS_SUCCESS : status;
     status = command_graph_get(handle, &recorded);
     cls_graph_destroy(handle);
     if (status)

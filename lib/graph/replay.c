@@ -49,7 +49,8 @@ COLD static cls_status flush_again(const struct replay *replay, unsigned lane) {
 
 /* Has the driver start what is on the lane's queue, for others to wait for it. */
 static cls_status flush(struct replay *replay, unsigned lane) {
-    if (!replay->unflushed[lane] || !replay->exec->context->caps->flushes)
+    if (!replay->unflushed[lane] || !replay->exec->context->caps->flushes ||
+        mutant(MUTANT_GRAPH_FLUSH))
         return CLS_SUCCESS;
     cls_status status = queue_flush(replay->target.device, lane_target(replay, lane).queue);
     if (RARELY(status))
@@ -160,6 +161,8 @@ COLD static cls_status enqueue_nothing(const struct replay *replay, struct targe
                                        struct wait_list waits, cl_event *event) {
     if (!event && !waits.count)
         return CLS_SUCCESS;
+    if (mutant(MUTANT_GRAPH_OFF))
+        waits.count = 0;
     return enqueue_marker(replay->target.device, target.queue, waits, event);
 }
 

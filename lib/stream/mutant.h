@@ -46,11 +46,16 @@ enum mutant {
     MUTANT_BATCH_END,   /* the batch's own streams, for work after an execution */
     MUTANT_BATCH_READ,  /* the execution, for who reads its result */
     /* Graphs */
-    MUTANT_GRAPH_ENTER,  /* work before a launch, for branches on queues of their own */
-    MUTANT_GRAPH_EDGE,   /* a node, for one of another branch */
-    MUTANT_GRAPH_LEAVE,  /* branches, for work after a launch */
-    MUTANT_GRAPH_ORDER,  /* the launch before, for one on another stream */
-    MUTANT_GRAPH_MEMORY, /* memory of its own, for a value of another branch */
+    MUTANT_GRAPH_ENTER,   /* work before a launch, for branches on queues of their own */
+    MUTANT_GRAPH_EDGE,    /* a node, for one of another branch */
+    MUTANT_GRAPH_OFF,     /* what a node that is left out waits for, for what waits for that node */
+    MUTANT_GRAPH_FLUSH,   /* the flush of a branch that another one is to wait for */
+    MUTANT_GRAPH_LEAVE,   /* branches, for work after a launch */
+    MUTANT_GRAPH_ORDER,   /* the launch before, for one on another stream */
+    MUTANT_GRAPH_MEMORY,  /* the nodes that use memory, for those of another branch that share it */
+    MUTANT_GRAPH_FUSE,    /* an operation in the middle of a chain, for nodes of another branch */
+    MUTANT_CAPTURE_WAIT,  /* a captured event, for a stream that waits for it */
+    MUTANT_CAPTURE_GRAPH, /* earlier nodes of its stream, for a graph launched in a capture */
     /* Pipelines */
     MUTANT_STAGE_READ,    /* the stage that wrote a buffer, for one that reads it */
     MUTANT_STAGE_WRITE,   /* the stages that use a buffer, for one that writes it */

@@ -350,6 +350,108 @@ static void graph_ends(struct desk *desk) {
     ok(desk, cls_graph_exec_destroy(exec));
 }
 
+/* The third node, which is left out, comes after those of two other branches; the fourth comes after it alone. */
+static void graph_left_out(struct desk *desk) {
+    cls_stream origin = desk->streams[0], second = desk->streams[1], third = desk->streams[2];
+    const cls_buffer *buffers = desk->buffers;
+    const uint32_t other = 131;
+    ok(desk, cls_stream_begin_capture(origin, "left out"));
+    follow(desk, origin, second);
+    follow(desk, origin, third);
+    ok(desk, cls_copy_d2d_async(buffers[1], 0, buffers[0], 0, BYTES, origin));
+    ok(desk, cls_copy_d2d_async(buffers[2], 0, buffers[0], 0, BYTES, second));
+    follow(desk, origin, third);
+    follow(desk, second, third);
+    ok(desk, cls_fill_async(buffers[1], 0, BYTES, &other, 4, third));
+    get(desk, buffers[1], BYTES, 130, third);
+    get(desk, buffers[2], BYTES, 130, third);
+    follow(desk, third, origin);
+    cls_graph_exec exec = end_capture(desk, origin);
+    ok(desk, cls_graph_set_enabled(exec, 2, 0));
+    put(desk, 0, 130, origin);
+    put(desk, 1, 0, origin);
+    put(desk, 2, 0, origin);
+    ok(desk, cls_graph_launch_async(exec, origin));
+    ok(desk, cls_graph_exec_destroy(exec));
+}
+
+static cls_buffer read_in(struct desk *desk, unsigned from, cls_stream stream) {
+    cls_buffer inner = NULL;
+    ok(desk, cls_malloc_async(stream, SMALL, &inner));
+    ok(desk, cls_copy_d2d_async(inner, 0, desk->buffers[from], 0, SMALL, stream));
+    return inner;
+}
+
+static void read_out(struct desk *desk, cls_buffer inner, uint32_t value, cls_stream stream) {
+    get(desk, inner, SMALL, value, stream);
+    ok(desk, cls_free_async(inner, stream));
+}
+
+/* The second branch uses memory of its own behind what the first one does before it reads its own. */
+static void graph_memory(struct desk *desk) {
+    cls_stream origin = desk->streams[0], second = desk->streams[1];
+    ok(desk, cls_stream_begin_capture(origin, "memory"));
+    const cls_buffer inner = read_in(desk, 0, origin);
+    ok(desk, cls_copy_d2d_async(desk->buffers[1], 0, desk->buffers[0], 0, SMALL, origin));
+    follow(desk, origin, second);
+    read_out(desk, inner, 140, origin);
+    read_out(desk, read_in(desk, 2, second), 142, second);
+    follow(desk, second, origin);
+    cls_graph_exec exec = end_capture(desk, origin);
+    put(desk, 0, 140, origin);
+    put(desk, 2, 142, origin);
+    ok(desk, cls_graph_launch_async(exec, origin));
+    ok(desk, cls_graph_exec_destroy(exec));
+}
+
+static void add(struct desk *desk, unsigned from, unsigned to, cls_stream stream) {
+    ok(desk, cls_unary_param_async(CLS_UNARY_ADD_SCALAR,
+                                   cls_array_of(desk->buffers[from], CLS_U32, SMALL / 4),
+                                   cls_array_of(desk->buffers[to], CLS_U32, SMALL / 4), 1, stream));
+}
+
+/* A branch begins in the middle of operations that follow one another. */
+static void graph_fused(struct desk *desk) {
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
+    cls_stream origin = desk->streams[0], second = desk->streams[1];
+    cls_graph_exec exec = NULL;
+    cls_graph graph;
+    config.fuse = 1;
+    ok(desk, cls_stream_begin_capture(origin, "fused"));
+    add(desk, 0, 0, origin);
+    add(desk, 0, 1, origin);
+    follow(desk, origin, second);
+    get(desk, desk->buffers[1], SMALL, 152, second);
+    add(desk, 1, 2, origin);
+    follow(desk, second, origin);
+    if (!ok(desk, cls_stream_end_capture(origin, &graph)))
+        return;
+    ok(desk, cls_graph_instantiate(graph, &config, &exec));
+    ok(desk, cls_graph_destroy(graph));
+    put(desk, 0, 150, origin);
+    ok(desk, cls_graph_launch_async(exec, origin));
+    get(desk, desk->buffers[2], SMALL, 153, origin);
+    ok(desk, cls_graph_exec_destroy(exec));
+}
+
+/* A graph launched in a capture, behind a node of it. */
+static void graph_in_graph(struct desk *desk) {
+    cls_stream stream = desk->streams[0];
+    const cls_buffer *buffers = desk->buffers;
+    ok(desk, cls_stream_begin_capture(stream, "inner"));
+    ok(desk, cls_copy_d2d_async(buffers[2], 0, buffers[1], 0, BYTES, stream));
+    cls_graph_exec inner = end_capture(desk, stream);
+    ok(desk, cls_stream_begin_capture(stream, "outer"));
+    ok(desk, cls_copy_d2d_async(buffers[1], 0, buffers[0], 0, BYTES, stream));
+    ok(desk, cls_graph_launch_async(inner, stream));
+    cls_graph_exec outer = end_capture(desk, stream);
+    put(desk, 0, 160, stream);
+    ok(desk, cls_graph_launch_async(outer, stream));
+    get(desk, buffers[2], BYTES, 160, stream);
+    ok(desk, cls_graph_exec_destroy(inner));
+    ok(desk, cls_graph_exec_destroy(outer));
+}
+
 /* Launched on one stream and then another: the second launch finds what the first one left. */
 static void graph_twice(struct desk *desk) {
     cls_stream first = desk->streams[0], second = desk->streams[1], third = desk->streams[2];
@@ -638,6 +740,10 @@ static const struct {
     {"a graph of two branches", graph_branches},
     {"a graph of two ends", graph_ends},
     {"a graph launched twice", graph_twice},
+    {"a graph's node that is left out", graph_left_out},
+    {"a graph's memory", graph_memory},
+    {"a graph's fused operations", graph_fused},
+    {"a graph in a graph", graph_in_graph},
     {"stages", stages},
     {"steps", steps},
     {"a ring", ring},

@@ -18,15 +18,7 @@
 #include "../schedules/policy.h"
 #include "block_orders.h"
 
-enum {
-    HANG_S = 15,
-    ROUNDS = 20,
-    BLOCK_ROUNDS = 2,
-    COMMANDS = 1000,
-    SURVIVED = 0,
-    CAUGHT = 1,
-    UNUSABLE = 77
-};
+enum { HANG_S = 15, ROUNDS = 20, COMMANDS = 1000, SURVIVED = 0, CAUGHT = 1, UNUSABLE = 77 };
 
 static int which = MUTANTS;
 
@@ -72,10 +64,12 @@ static int play(cls_context context, cls_order order) {
 }
 
 static int play_blocks(cls_context context) {
+    static const enum schedule_order orders[] = {SCHEDULE_LAST_FIRST, SCHEDULE_RANDOM,
+                                                 SCHEDULE_FIRST_FIRST};
     const char *what;
-    for (uint64_t i = 0; i < BLOCK_ROUNDS; i++) {
+    for (uint64_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         watchdog(HANG_S);
-        controls->choose(i % 2 ? SCHEDULE_RANDOM : SCHEDULE_LAST_FIRST, i);
+        controls->choose(orders[i], i);
         if (!block_orders(context, hold, &what)) {
             printf("caught: %s\n", what);
             return CAUGHT;

@@ -20,7 +20,14 @@
 #include "../loading.h"
 #include "policy.h"
 
-enum { HANG_S = 120, STREAMS = 5, CELLS = 12, NODES = 40, LAUNCHES = 12, TWINS = 2 };
+enum {
+    HANG_S = 120,
+    STREAMS = 5,
+    CELLS = 12,
+    NODES = 40 /* commands; some are several nodes */,
+    LAUNCHES = 12,
+    TWINS = 2
+};
 
 static const struct schedule_controls *controls;
 static cls_context context;
@@ -37,18 +44,28 @@ static uint32_t any(uint32_t below) {
 
 /* --- what a graph does, and the same on the host --- */
 
-enum kind { STEP, COPY, FILL, HOST, KINDS };
+enum kind {
+    STEP,
+    COPY,
+    FILL,
+    VIA,   /* COPY and STEP, in memory of the capture */
+    TYPED, /* the step by two operations, which are fused */
+    HOST,
+    KINDS
+};
 
 struct op {
     enum kind kind;
     unsigned stream, to, from;
     uint32_t factor, add;
     bool disabled;
+    unsigned node; /* the number of its node, where it is one */
 };
 
 struct play {
     struct op ops[NODES];
-    bool with_host;
+    bool with_host, fuse;
+    unsigned n_nodes;
     cls_stream streams[STREAMS];
     cls_event events[STREAMS];
     cls_buffer twins[TWINS]; /* of which a launch uses one */
@@ -75,8 +92,10 @@ static void make_ops(struct play *play) {
 static void model_op(struct play *play, const struct op *op, uint32_t *cells) {
     if (op->disabled)
         return;
-    if (op->kind == STEP)
+    if (op->kind == STEP || op->kind == TYPED)
         cells[op->to] = cells[op->to] * op->factor + op->add;
+    else if (op->kind == VIA)
+        cells[op->to] = cells[op->from] * op->factor + op->add;
     else if (op->kind == COPY)
         cells[op->to] = cells[op->from];
     else if (op->kind == FILL)
@@ -111,30 +130,60 @@ static void order_write(struct play *play, unsigned stream, unsigned cell) {
 
 static const cls_launch one_item = {1, {1, 1, 1}, {0, 0, 0}};
 
-static void submit(struct play *play, const struct op *op) {
+static void launch_step(cls_buffer cells, uint32_t i, const struct op *op, cls_stream stream) {
+    const cls_arg args[] = {cls_arg_buffer(cells), cls_arg_u32(i), cls_arg_u32(op->factor),
+                            cls_arg_u32(op->add)};
+    OK(cls_kernel_launch_async(step, &one_item, args, 4, stream));
+}
+
+/* Each has memory of its own as long as its nodes run. */
+static void submit_via(cls_buffer cells, const struct op *op, cls_stream stream) {
+    cls_buffer inner;
+    OK(cls_malloc_async(stream, 4 * CELLS, &inner));
+    OK(cls_copy_d2d_async(inner, 0, cells, 4 * op->from, 4, stream));
+    launch_step(inner, 0, op, stream);
+    OK(cls_copy_d2d_async(cells, 4 * op->to, inner, 0, 4, stream));
+    OK(cls_free_async(inner, stream));
+}
+
+static void submit_typed(cls_buffer cells, const struct op *op, cls_stream stream) {
+    const cls_array cell = cls_array_at(cells, CLS_U32, op->to, 1);
+    OK(cls_unary_param_async(CLS_UNARY_SCALE, cell, cell, op->factor, stream));
+    OK(cls_unary_param_async(CLS_UNARY_ADD_SCALAR, cell, cell, op->add, stream));
+}
+
+static void submit(struct play *play, struct op *op) {
+    static const unsigned nodes[KINDS] = {
+        [STEP] = 1, [COPY] = 1, [FILL] = 1, [VIA] = 3, [TYPED] = 2, [HOST] = 1};
     cls_stream stream = play->streams[op->stream];
     cls_buffer cells = play->twins[0];
-    const cls_arg args[] = {cls_arg_buffer(cells), cls_arg_u32(op->to), cls_arg_u32(op->factor),
-                            cls_arg_u32(op->add)};
+    op->node = play->n_nodes;
+    play->n_nodes += nodes[op->kind];
     if (op->kind == HOST) {
         follow(play, 0, op->stream); /* one at a time */
         OK(cls_stream_launch_host_async(play->streams[0], count, &play->called));
         return;
     }
-    if (op->kind == COPY)
+    if (op->kind == COPY || op->kind == VIA)
         order_read(play, op->stream, op->from);
     order_write(play, op->stream, op->to);
     if (op->kind == STEP)
-        OK(cls_kernel_launch_async(step, &one_item, args, 4, stream));
+        launch_step(cells, op->to, op, stream);
     else if (op->kind == COPY)
         OK(cls_copy_d2d_async(cells, 4 * op->to, cells, 4 * op->from, 4, stream));
+    else if (op->kind == VIA)
+        submit_via(cells, op, stream);
+    else if (op->kind == TYPED)
+        submit_typed(cells, op, stream);
     else
         OK(cls_fill_async(cells, 4 * op->to, 4, &op->add, 4, stream));
 }
 
 static cls_graph_exec capture(struct play *play) {
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
     cls_graph graph;
     cls_graph_exec exec;
+    config.fuse = play->fuse;
     OK(cls_stream_begin_capture(play->streams[0], "random"));
     for (unsigned s = 1; s < STREAMS; s++)
         follow(play, s, 0);
@@ -143,7 +192,7 @@ static cls_graph_exec capture(struct play *play) {
     for (unsigned s = 1; s < STREAMS; s++)
         follow(play, 0, s);
     OK(cls_stream_end_capture(play->streams[0], &graph));
-    OK(cls_graph_instantiate(graph, NULL, &exec));
+    OK(cls_graph_instantiate(graph, &config, &exec));
     OK(cls_graph_destroy(graph));
     return exec;
 }
@@ -159,11 +208,13 @@ static void change(struct play *play, cls_graph_exec exec, cls_buffer cells) {
         op->add = any(1000);
         const cls_arg args[] = {cls_arg_buffer(cells), cls_arg_u32(op->to), cls_arg_u32(op->factor),
                                 cls_arg_u32(op->add)};
-        OK(cls_graph_set_args(exec, i, &one_item, args, 4));
+        OK(cls_graph_set_args(exec, op->node, &one_item, args, 4));
         return;
     }
+    if (op->kind == VIA || op->kind == TYPED)
+        return;
     op->disabled = !op->disabled;
-    OK(cls_graph_set_enabled(exec, i, !op->disabled));
+    OK(cls_graph_set_enabled(exec, op->node, !op->disabled));
 }
 
 /* A node whose arguments were set is found by the buffer given there: both names are bound. */
@@ -206,6 +257,7 @@ static void play_one(uint64_t seed, cls_order order, bool with_host) {
     memset(&play, 0, sizeof play);
     state_of_numbers = seed;
     play.with_host = with_host;
+    play.fuse = seed % 2;
     config.order = order;
     for (unsigned s = 0; s < STREAMS; s++) {
         OK(cls_stream_create(context, &config, &play.streams[s]));
@@ -237,7 +289,7 @@ static void test_replays(void **state) {
     const cls_order order = policy_choose(policy);
     const char *given = getenv("CLS_SEED");
     const uint64_t first = given ? strtoull(given, NULL, 10) : 1,
-                   graphs = effort_is_long() ? 400 : 12;
+                   graphs = effort_is_long() ? 400 : 8;
     if (order == CLS_ORDER_AUTO)
         SKIP_BECAUSE("the device has no %s queues", policy_names[policy]);
     for (uint64_t i = 0; i < graphs; i++) {
