@@ -323,6 +323,9 @@ static void measure_overlap(size_t mib) {
     report("backward alone", "ms", backward * 1e3, 0, 1, 0, false);
     report("step: one after the other", "ms", apart * 1e3, 0, 1, 0, false);
     report("step: overlapped", "ms", together * 1e3, 0, 1, 0, false);
+    const double last = alone / BUCKETS, rest = alone - 0.8 * backward;
+    const double model = backward + (last > rest ? last : rest); /* doc/scaling.md */
+    report("step: against the model", "ms", together * 1e3, model * 1e3, together / model, 0, true);
     const double hidden = (backward + alone - together) / alone;
     report(name, "share", hidden, 0, hidden, 0.8, false);
     CLS(cls_mpi_buckets_destroy(buckets));

@@ -52,7 +52,11 @@ AGENT
 
 cut_link() { ip -n $ns_b link set "$link_b" down; }
 
+# A launcher may still wait for ranks behind a link that was cut.
 remove_hosts() {
+    for ns in $ns_a $ns_b; do
+        ip netns pids $ns 2>/dev/null | xargs -r kill -9 2>/dev/null || :
+    done
     ip netns del $ns_a 2>/dev/null || :
     ip netns del $ns_b 2>/dev/null || :
     rm -rf "$ns_dir"
