@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The contract under both queue orders: programs of this folder, each with the order forced. TEST_EFFORT=long, as
-# in `make check-long`: all of the Makefile's list of programs, those of tests/device among them.
+# The contract under the queue order that the library does not choose for this device: programs of this folder, each
+# with the order forced. TEST_EFFORT=long, as in `make check-long`: both orders, and all of the Makefile's list of
+# programs, those of tests/device among them.
 # shellcheck source=tests/tap.sh
 . "$srcdir/tests/tap.sh"
 
@@ -12,13 +13,12 @@ for name in order events failure failure_events destroy query host_functions thr
 done
 [ "${TEST_EFFORT:-}" != long ] || programs=$PROGRAMS
 
-# yes or no: whether the default device has out-of-order queues.
-has_out_of_order() {
+# capability NAME: of the default device.
+capability() {
     "$top_builddir/tools/clstream" info |
-        awk '/^device/ { ours = /default/ } ours && $1 == "out_of_order" { print $2 }'
+        awk -v name="$1" '/^device/ { ours = /default/ } ours && $1 == name { print $2 }'
 }
 
-# What the program said when something failed; nothing otherwise.
 findings() {
     if output=$(TEST_EFFORT='' CLSTREAM_QUEUE_ORDER=$1 "${SHELL:-/bin/sh}" "$srcdir/build-aux/run-test" \
         "$top_builddir/$2" 2>&1); then
@@ -32,8 +32,11 @@ if [ ! -x "$top_builddir/tests/api/test_order" ]; then
     echo '1..0 # SKIP the programs were not built: cmocka is missing'
     exit
 fi
-possible=$(has_out_of_order)
-for order in in out; do
+possible=$(capability out_of_order)
+orders=in
+[ "$(capability prefer_in_order)" = no ] || orders=out
+[ "${TEST_EFFORT:-}" != long ] || orders='in out'
+for order in $orders; do
     for program in $programs; do
         if [ "$order$possible" = outno ]; then
             skip "$program with CLSTREAM_QUEUE_ORDER=$order" 'this device has no out-of-order queues'

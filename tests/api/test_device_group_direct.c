@@ -360,7 +360,7 @@ static void reduce_one(const struct values *v) {
 
 static void reduce_all_kinds(void) {
     done = 0;
-    for_all_kinds(6, reduce_one);
+    for_all_kinds(9, reduce_one);
     expect_reductions();
 }
 

@@ -34,8 +34,6 @@ $(grep '^#   ' "$out" | tail -n 80)"
 }
 
 played 'one thread' MIXED_THREADS=1
-played 'two threads' MIXED_THREADS=2
-played 'three threads' MIXED_THREADS=3
 played 'four threads' MIXED_THREADS=4
 played 'in-order queues' CLSTREAM_QUEUE_ORDER=in
 played 'out-of-order queues' CLSTREAM_QUEUE_ORDER=out

@@ -35,14 +35,12 @@ unmatched_rows() {
 # Where the tools cannot hide the inner names of a static library (static.sh), what the programs that link it define must
 # be none of them.
 strong_names() {
-    ${NM:-nm} -g --defined-only "$@" | awk 'NF == 3 && $2 ~ /^[BCDGRST]$/ {print $3}' | sort -u
+    xargs ${NM:-nm} -A -g --defined-only | awk '$(NF - 1) ~ /^[BCDGRST]$/ {sub(/:[0-9a-f]*$/, "", $1); print $NF, $1}'
 }
-strong_names "$top_builddir/lib/.libs/libinternal.a" >"$dir/inner"
+echo "$top_builddir/lib/.libs/libinternal.a" | strong_names | cut -d ' ' -f 1 | sort -u >"$dir/inner"
 names_defined_twice() {
     (cd "$top_builddir" && find examples tools tests/api tests/device tests/hostile tests/mixed tests/support \
-        tests/tool -name '*.o' 2>/dev/null) | while read -r object; do
-        strong_names "$top_builddir/$object" | comm -12 - "$dir/inner" | sed "s,^,$object defines ,"
-    done
+        tests/tool -name '*.o' 2>/dev/null | strong_names) | sort | join - "$dir/inner" | awk '{print $2 " defines " $1}'
 }
 
 few=$(awk 'END {if (NR < 10) print "only " NR " declarations found"}' "$dir/declared")

@@ -13,46 +13,51 @@ addons='mpi'
 # The one place that knows all rooms. The rooms below call its table `hooks` (stream/hooks.h).
 all_knowing='api/hooks'
 
-# The code of a file, one "line number: code" per line, with comments blanked and the insides of
-# strings and character constants gone, except on #include lines.
+# Of the files named by its input: their code, as "file:line: text", with comments blanked and the insides of strings and
+# character constants gone, except on #include lines.
 code_of() {
-    awk '
-    function strip(text,    out, c, two) {
-        out = ""
+    tr '\n' '\0' | xargs -0 awk '
+    function strip(text,    out, c) {
         while (text != "") {
-            c = substr(text, 1, 1); two = substr(text, 1, 2)
             if (in_comment) {
-                if (two == "*/") { in_comment = 0; text = substr(text, 3) } else text = substr(text, 2)
-            } else if (quote != "") {
-                if (c == "\\") text = substr(text, 3)
-                else { if (c == quote) quote = ""; text = substr(text, 2) }
-            } else if (two == "/*") { in_comment = 1; text = substr(text, 3) }
-            else if (two == "//") text = ""
-            else if (c == "\"" || c == "\047") { quote = c; out = out c c; text = substr(text, 2) }
-            else { out = out c; text = substr(text, 2) }
+                if (!match(text, /\*\//)) break
+                in_comment = 0
+                text = substr(text, RSTART + 2)
+            } else if (!match(text, /\/\*|\/\/|["\047]/)) {
+                return out text
+            } else {
+                c = substr(text, RSTART, RLENGTH)
+                out = out substr(text, 1, RSTART - 1)
+                text = substr(text, RSTART + RLENGTH)
+                if (c == "//") break
+                if (c == "/*") { in_comment = 1; continue }
+                out = out c c
+                if (!match(text, "^([^" c "\\\\]|\\\\.)*" c)) break
+                text = substr(text, RLENGTH + 1)
+            }
         }
         return out
     }
-    !in_comment && /^[ \t]*#[ \t]*include/ { print FNR ": " $0; next }
-    { print FNR ": " strip($0) }' "$1"
+    FNR == 1 { in_comment = 0 }
+    !in_comment && /^[ \t]*#[ \t]*include/ { print FILENAME ":" FNR ": " $0; next }
+    { print FILENAME ":" FNR ": " strip($0) }'
 }
 
-# Files of a layer: "lib/stream/stream.c" ...; generated ones lie in the build folder.
+# Of such lines the includes, as "file:line:header".
+includes() { sed -n 's/^\([^:]*:[0-9]*\): *# *include "\([^"]*\)".*/\1:\2/p'; }
+
+# Files of rooms: "lib/stream/stream.c" ...; generated ones lie in the build folder.
 files_of() {
-    for root in "$srcdir" "$top_builddir"; do
-        [ -d "$root/lib/$1" ] || continue
-        (cd "$root/lib/$1" && find "$PWD" -name '*.[ch]')
-    done | sort -u
+    for room in "$@"; do
+        for root in "$srcdir" "$top_builddir"; do
+            [ ! -d "$root/lib/$room" ] || (cd "$root/lib/$room" && find "$PWD" -name '*.[ch]')
+        done | sort -u
+    done
 }
 
 opencl_calls() {
-    for layer in $layers; do
-        [ "$layer" = driver ] && continue
-        for file in $(files_of "$layer"); do
-            code_of "$file" | grep -E '(^|[^A-Za-z0-9_])cl[A-Z][A-Za-z0-9]*' | sed "s,^,$file:,"
-        done
-    done
-    return 0
+    # shellcheck disable=SC2086 # words
+    files_of $layers | grep -v /lib/driver/ | code_of | grep -E ':.*:(.*[^A-Za-z0-9_])?cl[A-Z][A-Za-z0-9]*' || true
 }
 
 # base/thread.h blocks the signals of the process in every thread of the library.
@@ -62,25 +67,20 @@ own_threads() {
 }
 
 upward_includes() {
-    below=
+    below=' config.h'
     for layer in $layers; do
         below="$below $layer"
-        for file in $(files_of "$layer" | grep -v "/lib/$all_knowing\.c\$"); do
-            code_of "$file" | sed -n 's/^\([0-9]*\): *# *include "\([^"]*\)".*/\1 \2/p' |
-                while read -r line path; do
-                    case " $below config.h " in
-                    *" ${path%%/*} "*) ;;
-                    *) echo "$file:$line: includes \"$path\", which is not below $layer" ;;
-                    esac
-                done
-        done
+        files_of "$layer" | grep -v "/lib/$all_knowing\.c\$" | code_of | includes |
+            awk -F: -v below="$below " -v layer="$layer" '
+                { room = $3; sub("/.*", "", room) }
+                !index(below, " " room " ") { print $1 ":" $2 ": includes \"" $3 "\", which is not below " layer }'
     done
 }
 
 # "room/file room/file symbol": each use in one object file of lib/ of what another one defines. An object may outlive
 # its source, which has moved: those are left out.
 calls() {
-    sources=$(for layer in $layers; do files_of "$layer"; done | sed -n 's,.*/lib/\([a-z]*/[a-z_0-9]*\)\.c$,\1,p')
+    sources=$(files_of $layers | sed -n 's,.*/lib/\([a-z]*/[a-z_0-9]*\)\.c$,\1,p')
     (cd "$top_builddir/lib" && find . -name '*.o' -exec nm -A {} + 2>/dev/null) | awk -v sources="$sources" '
         BEGIN { n = split(sources, list, "\n"); for (i = 1; i <= n; i++) has[list[i]] = 1 }
         {
@@ -121,13 +121,8 @@ circles() {
 
 # The rooms above the machine use it through one header each, which says what they use.
 undeclared_uses() {
-    for room in coordinator batch graph pipeline; do
-        for file in $(files_of "$room"); do
-            [ "$(basename "$file")" = internals.h ] && continue
-            code_of "$file" | grep -E '# *include "(stream|memory|command|check|api)/' | sed "s,^,$file:,"
-        done
-    done
-    return 0
+    files_of coordinator batch graph pipeline | grep -v '/internals\.h$' | code_of |
+        grep -E '# *include "(stream|memory|command|check|api)/' || true
 }
 
 # A call from each room to each room above it, and a circle, are found.
@@ -158,46 +153,30 @@ unknown_layers() {
 # An addon's files include the installed headers and their own.
 addon_views() {
     for addon in $addons; do
-        for file in $(files_of "$addon"); do
-            code_of "$file" | sed -n 's/^\([0-9]*\): *# *include "\([^"]*\)".*/\1 \2/p' |
-                while read -r line path; do
-                    [ "${path%%/*}" = "$addon" ] || echo "$file:$line: includes \"$path\""
-                done
-        done
+        files_of "$addon" | code_of | includes | grep -v ":$addon/[^:]*\$"
     done
+    return 0
 }
 
 # What the public side may not see: the tool, the examples and the black-box tests include <clstream...>.
 inside_views() {
     for dir in tools examples bench tests/api; do
-        for file in $(find "$srcdir/$dir" -name '*.[ch]' 2>/dev/null | sort); do
-            code_of "$file" | sed -n 's/^\([0-9]*\): *# *include "\([^"]*\)".*/\1 \2/p' |
-                while read -r line path; do
-                    if [ -e "$srcdir/lib/$path" ] && [ ! -e "$(dirname "$file")/$path" ]; then
-                        echo "$file:$line: includes \"$path\" of lib/"
-                    fi
-                done
-        done
+        find "$srcdir/$dir" -name '*.[ch]'
+    done | sort | code_of | includes | while IFS=: read -r file line path; do
+        [ ! -e "$srcdir/lib/$path" ] || [ -e "$(dirname "$file")/$path" ] || echo "$file:$line: includes \"$path\" of lib/"
     done
 }
 
 # OpenCL's types are named by one public header.
 opencl_types_in_headers() {
-    header_paths | while read -r file; do
-        [ "$(basename "$file")" = opencl.h ] && continue
-        code_of "$file" | grep -E '(^|[^A-Za-z0-9_])(cl_[a-z]+|CL/)' | sed "s,^,$file:,"
-    done
-    return 0
+    header_paths | grep -v '/opencl\.h$' | code_of | grep -E ':.*:.*[^A-Za-z0-9_](cl_[a-z]+|CL/)' || true
 }
 
 # A handle tells its type by the number of its pool.
 shared_handle_types() {
-    for layer in $layers; do
-        for file in $(files_of "$layer"); do
-            code_of "$file" | grep -v '# *define' |
-                sed -n 's/.*OBJECT_POOL[A-Z_]*(\([0-9]*\),.*/\1/p'
-        done
-    done | sort | uniq -d | sed 's/^/two pools of objects have type /'
+    # shellcheck disable=SC2086 # words
+    files_of $layers | code_of | grep -v '# *define' | sed -n 's/.*OBJECT_POOL[A-Z_]*(\([0-9]*\),.*/\1/p' |
+        sort | uniq -d | sed 's/^/two pools of objects have type /'
 }
 
 check "only lib/driver names OpenCL functions" "$(opencl_calls)"

@@ -70,10 +70,10 @@ while read -r lie programs; do
 done <<END
 events_in_queue test_order
 events_across_queues test_order test_interop
-arguments_set_again test_kernels test_batch
+arguments_set_again test_batch
 local_arguments test_kernels
-odd_copies $copies
-odd_fills $copies
+odd_copies test_copies test_slices
+odd_fills test_copies test_slices
 rectangles test_copies test_slices
 padded_rows test_copies test_slices
 sub_buffer_arguments test_mempool test_buffer_parts test_host_buffer

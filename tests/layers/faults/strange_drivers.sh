@@ -27,12 +27,14 @@ if [ -n "${OCL_ICD_VENDORS:-}" ]; then
 fi
 CLS_FAULT_LIE=chatter "$top_builddir/tools/clstream" info 2>"$out" >/dev/null
 check 'the driver chatters' "$(grep -q '^made-up driver: ' "$out" || cat "$out")"
-scripts='first deadlock errors run'
-[ "${TEST_EFFORT:-}" != long ] || scripts="$scripts bench check info stages streams trace usage"
+scripts='first deadlock errors' programs='api/test_kernels unit/test_kernel_sources'
+if [ "${TEST_EFFORT:-}" = long ]; then
+    scripts="$scripts bench check info run stages streams trace usage" programs="$programs unit/test_program"
+fi
 for script in $scripts; do
     check "$script.sh on a driver that chatters" "$(findings chatter sh "$srcdir/tests/tool/$script.sh")"
 done
-for program in api/test_kernels unit/test_kernel_sources unit/test_program; do
+for program in $programs; do
     check "$program on a driver that ignores #line" "$(findings line_directives "$top_builddir/tests/$program")"
 done
 finish

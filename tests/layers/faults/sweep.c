@@ -18,7 +18,8 @@ enum {
     COMPILES_S = 60, /* for one without a fault, which comes first, and has the driver compile */
     EXTENSIONS = 8,  /* so many times that, where it has */
     SETTLE_S = 5,    /* for the library to give back what was destroyed */
-    FIRST_CALLS = 4, /* of a function; then every eighth is swept, unless the effort is long */
+    FIRST_CALLS = 2, /* of a function */
+    STRIDE = 16,     /* through its later calls, unless the effort is long */
     POLLS = 24,      /* calls swept of a function that is called until something has happened */
     MAX_FINDINGS = 20
 };
@@ -258,6 +259,7 @@ void sweep_scenario(const struct sweep *sweep, const struct scenario *scenario) 
         skip();
     }
     unsigned functions = count_calls(sweep, scenario, counts);
+    const unsigned stride = effort_is_long() ? 1 : STRIDE;
     for (unsigned i = 0; i < functions; i++) {
         const char *function = sweep->function(i);
         total += counts[i];
@@ -265,10 +267,9 @@ void sweep_scenario(const struct sweep *sweep, const struct scenario *scenario) 
             continue;
         swept++;
         unsigned polls = strcmp(function, "clGetEventInfo") ? counts[i] : least(counts[i], POLLS);
-        for (unsigned nth = 1; nth <= polls; nth += nth > FIRST_CALLS && !effort_is_long() ? 8 : 1)
+        for (unsigned nth = 1; nth <= polls; nth += nth > FIRST_CALLS ? stride : 1)
             fail_call(sweep, scenario, function, nth, &turn, &tally);
     }
-    unsigned stride = effort_is_long() ? 1 : 8;
     for (unsigned nth = 1; nth <= least(total, 200) && is_picked("everything"); nth += stride)
         fail_call(sweep, scenario, NULL, nth, &turn, &tally);
     sweep_clean(sweep, scenario);
