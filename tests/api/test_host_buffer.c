@@ -2,6 +2,7 @@
 /* Pinned host memory as a buffer: kernels, fills and copies use the bytes that the host has a pointer to. */
 #include "../support/rig.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,26 +180,32 @@ static void test_threads_get_one_handle(void **state) {
 #define TEST_BY_TURNS(name) \
     { #name " by turns", name, setup_by_turns, teardown, NULL }
 
-/* Where the driver is wrong about what such a buffer relies on. */
-static cls_status try_one(void) {
-    void *memory;
+static char why[512]; /* the driver is wrong about what such a buffer relies on */
+
+/* On one that forgets sub-buffers' origins, the alignment of a block decides: blocks are not aligned alike. */
+static cls_status try_some(void) {
+    enum { BLOCKS = 16 };
+    void *blocks[BLOCKS] = {NULL};
     cls_buffer tried;
-    if (cls_host_alloc(NULL, BYTES, &memory))
-        return CLS_SUCCESS;
-    const cls_status status = cls_host_buffer(memory, &tried);
-    OK(cls_host_free(memory));
+    cls_status status = CLS_SUCCESS;
+    for (int i = 0; i < BLOCKS && !status; i++)
+        if (!cls_host_alloc(NULL, BYTES, &blocks[i]))
+            status = cls_host_buffer(blocks[i], &tried);
+    if (status)
+        snprintf(why, sizeof why, "%s", cls_last_error_detail());
+    for (int i = 0; i < BLOCKS; i++)
+        OK(cls_host_free(blocks[i]));
     return status;
 }
 
 static void test_the_driver_is_wrong(void **state) {
     (void)state;
-    EXPECT(CLS_ERROR_UNSUPPORTED, try_one());
-    SKIP_BECAUSE("%s", cls_last_error_detail());
+    SKIP_BECAUSE("%s", why);
 }
 
 int main(void) {
     const struct CMUnitTest refused[] = {cmocka_unit_test(test_the_driver_is_wrong)};
-    if (try_one() == CLS_ERROR_UNSUPPORTED)
+    if (try_some() == CLS_ERROR_UNSUPPORTED)
         return cmocka_run_group_tests(refused, NULL, NULL);
     const struct CMUnitTest tests[] = {
         TEST(test_it_is_one_handle_for_the_same_bytes),

@@ -26,12 +26,20 @@ static void one_memory_two_buffers(bool clean) {
     OK(cls_buffer_destroy(same));
 }
 
+static void need_sharing(void) {
+    cls_share_info info = CLS_SHARE_INFO_INIT;
+    OK(cls_context_can_share(rig.context, rig.context, &info));
+    if (*info.reason)
+        SKIP_BECAUSE("this device's memory cannot be shared: %s", info.reason);
+}
+
 /* Handles of two contexts, and streams of these. */
 static void one_memory_two_contexts(bool clean) {
     cls_context other;
     cls_stream there;
     cls_buffer near, far;
     const cls_stream_config named = {.size = sizeof named, .name = "there"};
+    need_sharing();
     OK(cls_context_create(NULL, &other));
     OK(cls_stream_create(other, &named, &there));
     OK(cls_buffer_create_shareable(rig.context, BYTES, &near));
@@ -56,6 +64,7 @@ static void one_memory_of_a_pool(bool clean) {
     cls_stream there;
     cls_mempool pool;
     cls_buffer near, far;
+    need_sharing();
     OK(cls_context_create(NULL, &other));
     OK(cls_stream_create(other, &named, &there));
     OK(cls_mempool_create(rig.context, &config, &pool));
@@ -79,6 +88,7 @@ static void one_memory_of_a_pool(bool clean) {
  * begins without any. */
 static void one_memory_a_handle_destroyed(bool clean) {
     cls_buffer near, again;
+    need_sharing();
     for (int i = 0; i < 3; i++) {
         OK(cls_buffer_create_shareable(rig.context, BYTES, &near));
         OK(cls_buffer_open(rig.context, near, &again));
@@ -95,6 +105,7 @@ static void parts_of_one_buffer(bool clean) {
     cls_buffer whole = rig_cells(APART), part;
     cl_mem memory, below;
     cl_buffer_region region = {0, APART};
+    rig_need("sub_buffer_arguments");
     OK(cls_check_clear());
     OK(cls_buffer_get_cl(whole, &memory));
     below = clCreateSubBuffer(memory, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, NULL);

@@ -208,6 +208,7 @@ static void pinned_memory_that_is_a_buffer(void **state) {
     (void)state;
     void *pinned;
     cls_buffer buffer;
+    rig_need("mapped_memory");
     world_begin();
     OK(cls_host_alloc(rig.context, SIZE, &pinned));
     memset(pinned, 0, SIZE);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs drivers of rows.sh: install.sh NAME... Debian packages and roots need root; Intel's runtime, which
-# is proprietary and here for tests only, comes from PyPI into a folder of its own (830 MB).
+# is proprietary and here for tests only, comes from PyPI into a folder of its own (830 MB). PoCL-Remote is built from Debian's source package.
 set -eu
 . "$srcdir/tests/drivers/rows.sh"
 
@@ -53,6 +53,7 @@ for name in "$@"; do
     host:) echo "$name comes with its hardware" ;;
     host:*) install_package "$package" ;;
     venv:*) install_venv "$name" ;;
+    served:*) sh "$srcdir/tests/drivers/pocl_remote.sh" install "$(driver_home)/$name" ;;
     *) install_root "$root" ;;
     esac
 done

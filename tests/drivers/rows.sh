@@ -4,8 +4,8 @@
 #
 #   name|root|Debian package|what the loader takes|environment|tests
 #
-# Root: `host`; `venv`, a Python environment; or the Debian or Ubuntu release of a root of its own, in which
-# the driver is the one of the name before the dash. Tests: a prefix; all where it is empty. Oclgrind is for
+# Root: `host`; `venv`, a Python environment; `served`, built by pocl_remote.sh, which starts its server too; or the
+# Debian or Ubuntu release of a root of its own, in which the driver is the one of the name before the dash. Tests: a prefix; all where it is empty. Oclgrind is for
 # kernels: it is an interpreter that aborts under several host threads.
 driver_rows() {
     cat <<'ROWS'
@@ -16,6 +16,7 @@ nvidia|host||/etc/OpenCL/vendors/nvidia.icd||
 intel|venv||lib/libintelocl.so||
 pocl-trixie|trixie||||
 rusticl-trixie|trixie||||
+pocl-remote|served||lib/libpocl.so.2||
 pocl-noble|noble||||
 ROWS
 }

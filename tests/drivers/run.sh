@@ -6,7 +6,7 @@
 #   DRIVERS="intel ..."        some of rows.sh
 #   DRIVER_TESTS="tests/..."   some tests; the table keeps earlier results of the others
 #   DRIVER_INSTALL=1           installs what is missing (root; network)
-#   DRIVER_HOME=FOLDER         where Intel's runtime and the Debian roots are
+#   DRIVER_HOME=FOLDER         where Intel's runtime, PoCL-Remote and the Debian roots are
 #   DRIVER_MAKE="make -j2"     how make is run; with TEST_PATIENCE=4 on a busy machine
 #   DRIVER_RECORD=1            puts the counts into tests/drivers/recorded, from which README's table comes
 set -eu
@@ -20,7 +20,7 @@ find_driver() {
     library=$(driver_field "$1" 4)
     case $(driver_field "$1" 2) in
     host) ;;
-    venv) library=$(driver_home)/$1/$library ;;
+    venv | served) library=$(driver_home)/$1/$library ;;
     *) library=$(driver_home)/$(driver_field "$1" 2)/.complete ;;
     esac
     [ -e "$library" ] && say "$library"
@@ -45,7 +45,7 @@ keep() {
 
 # The default device's lines of `clstream info`.
 describe() {
-    ./tools/clstream info | awk '
+    $through ./tools/clstream info | awk '
         /^ +(name|platform|driver) / && !($1 in value) {
             key = $1
             sub(/^ +[a-z]+ +/, "")
@@ -57,6 +57,9 @@ describe() {
 run_here() {
     tests=$(tests_for "$1" | tr '\n' ' ')
     mkdir -p "$results/$1"
+    through= # what the driver's programs are started by
+    [ "$(driver_field "$1" 2)" != served ] ||
+        through="sh $srcdir/tests/drivers/pocl_remote.sh run $(driver_home)/$1"
     (
         export OCL_ICD_VENDORS="$2"
         for setting in $(driver_field "$1" 5); do
@@ -70,7 +73,7 @@ run_here() {
             rm -f "$base.log" "$base.trs"
         done
         describe "$1"
-        ${DRIVER_MAKE:-make} -k check TESTS="$tests" >"$results/$1/make.log" 2>&1 || true
+        $through ${DRIVER_MAKE:-make} -k check TESTS="$tests" >"$results/$1/make.log" 2>&1 || true
         for test in $tests; do
             keep "$1" "${test%.sh}"
         done
@@ -105,7 +108,7 @@ for name in ${DRIVERS:-$(driver_rows | cut -d'|' -f1)}; do
     fi
     say "$name: $library"
     case $(driver_field "$name" 2) in
-    host | venv) run_here "$name" "$library" ;;
+    host | venv | served) run_here "$name" "$library" ;;
     *) run_in_root "$name" ;;
     esac
 done
