@@ -17,7 +17,7 @@
 #include <clstream/unary.h>
 #include <clstream/where.h>
 
-enum { TYPES = 6, ARRAYS = 14, KEPT = 9, MOST = 1000, STEPS = 40, FEW_STEPS = 14, HANG_S = 120 };
+enum { TYPES = 6, ARRAYS = 14, KEPT = 9, MOST = 1000, STEPS = 40, FEW_STEPS = 14, HANG_S = 280 };
 
 static const cls_dtype types[TYPES] = {CLS_F32, CLS_I32, CLS_U8, CLS_I64, CLS_U32, CLS_F64};
 static cls_stream stream, elsewhere;
@@ -453,8 +453,10 @@ static void test_every_operation(void **state) {
     (void)state;
     const unsigned most = effort_is_long() ? n_types : 1; /* each builds a kernel an operation */
     for (unsigned t = 0; t < most; t++)
-        for (int kind = UNARY; kind <= CAST; kind++)
+        for (int kind = UNARY; kind <= CAST; kind++) {
+            watchdog(HANG_S);
             check_family(kind, types[t]);
+        }
 }
 
 /* --- chains that are cut --- */
