@@ -19,14 +19,15 @@
  * calls, executions of batches whose host arrays are uploaded, and launches of other graphs. A node comes after the nodes
  * that its stream was behind. An event that is recorded on a captured stream stands for its nodes; a stream that waits
  * for it joins the capture (fork), and a wait of a captured stream makes its later nodes come after those of the event
- * (join). Arguments are recorded by value, buffers and kernels as objects, which the graph keeps alive; host memory must
+ * (join). So do signals of timelines and waits for their values: a wait comes behind the lowest signal of the capture that
+ * reaches the value; no launch changes the timeline. Arguments are recorded by value, buffers and kernels as objects, which the graph keeps alive; host memory must
  * stay valid as long as launches use it. Scratch memory of operations belongs to the graph.
  *
  * These calls are refused on a captured stream or event with CLS_ERROR_INVALID_STATE and make the capture invalid:
  * calls that wait (synchronize, wait, blocking forms), queries, a wait for an event that was recorded outside of the
- * capture or in another one, timelines, frees of stream-ordered memory from outside, and any library object (pool,
- * coordinator, pipeline ...) that orders the stream's work by other means. Prefetches cannot be captured yet:
- * they are refused with CLS_ERROR_UNSUPPORTED, and the capture is invalid. From then on every submission to its
+ * capture or in another one, a wait for a timeline's value that is not reached and that the capture does not signal, frees
+ * of stream-ordered memory from outside, and any library object (pool, coordinator, pipeline ...) that orders the
+ * stream's work by other means. Prefetches cannot be captured yet: they are refused with CLS_ERROR_UNSUPPORTED, and the capture is invalid. From then on every submission to its
  * streams returns CLS_ERROR_INVALID_STATE with the reason, until cls_stream_end_capture returns it too. Other streams
  * and captures are not affected. A call that is refused for its arguments is not recorded and leaves the capture as it
  * is. Any thread may submit to a captured stream.

@@ -14,6 +14,9 @@
  * signaller, all its signals must rise. Otherwise a signal for a value that the timeline has
  * already reached or passed changes nothing, and is no error.
  *
+ * **Captures.** Signals of a captured stream, and waits for them, order the nodes of the capture
+ * (graph.h): they are no signals of the timeline, whose value stays as it is.
+ *
  * **Failure.** A signal behind a failed command still advances its timeline, so that no wait hangs,
  * and poisons it. From then until cls_timeline_reset, waits for values that were not reached before
  * the failure complete with its error, and poison the streams that wait: whichever stream's signal

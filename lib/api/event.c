@@ -145,13 +145,16 @@ struct replaced {
 COLD static cls_status record_captured(struct stream *stream, struct event *event,
                                        struct replaced *before) {
     struct object *captured = event->captured;
+    struct captured_record record;
     cls_status status = event->context == stream->context
-                            ? hooks.capture.record(stream, event)
+                            ? hooks.capture.record(stream, &record)
                             : error_set(CLS_ERROR_WRONG_CONTEXT, "the event and the stream are of "
                                                                  "different contexts");
     if (status)
         return status;
     *before = (struct replaced){event->stream, captured};
+    event->captured = record.capture;
+    event->node = record.node;
     event->stream = NULL;
     event->serial = ++event->next_serial;
     return CLS_SUCCESS;

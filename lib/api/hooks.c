@@ -64,6 +64,7 @@ const struct hooks hooks = {
             .submit = capture_submit,
             .refuse = capture_refuse,
             .record = capture_record,
+            .is_over = capture_is_over,
             .wait = capture_wait,
             .refuse_event = capture_refuse_event,
             .leave = capture_leave,

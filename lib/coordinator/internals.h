@@ -9,6 +9,7 @@
  *   stream/context.h      contexts of pools
  *   stream/dep.h          dependencies on timelines
  *   stream/engine.h       wakes the engine when a gate may have opened
+ *   stream/event.h        records in captures
  *   stream/follow.h       makes work of one stream wait for another's
  *   stream/gate.h         timelines are gates
  *   stream/mutant.h       places at which tests leave out a wait
@@ -25,6 +26,7 @@
 #include "stream/context.h"
 #include "stream/dep.h"
 #include "stream/engine.h"
+#include "stream/event.h"
 #include "stream/follow.h"
 #include "stream/gate.h"
 #include "stream/mutant.h"

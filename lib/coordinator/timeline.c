@@ -42,6 +42,31 @@ static void forget_waits(struct timeline *timeline) {
     set_flag(&timeline->check_relaxed, false, &relaxed);
 }
 
+/* --- signals in captures --- */
+
+/* Under the lock: takes one out, of a capture that has ended, or any. */
+static struct object *take_one(struct timeline *timeline, bool any) {
+    for (unsigned i = 0; i < timeline->n_captured; i++) {
+        struct object *capture = timeline->captured[i].at.capture;
+        if (!any && !hooks.capture.is_over(capture))
+            continue;
+        timeline->captured[i] = timeline->captured[--timeline->n_captured];
+        return capture;
+    }
+    return NULL;
+}
+
+void timeline_forget_captured(struct timeline *timeline, bool all) {
+    struct object *capture;
+    do {
+        pthread_mutex_lock(&timeline->lock);
+        capture = take_one(timeline, all);
+        pthread_mutex_unlock(&timeline->lock);
+        if (capture)
+            object_release(capture);
+    } while (capture);
+}
+
 /* --- the object --- */
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before a timeline's */
@@ -68,6 +93,8 @@ static void timeline_finalize(struct object *object) {
     for (unsigned i = 0; i < timeline->queues.count; i++)
         stream_put(timeline->queues.items[i].key);
     signal_queues_free(&timeline->queues);
+    timeline_forget_captured(timeline, true);
+    free(timeline->captured);
     if (timeline->signaller)
         stream_put(timeline->signaller);
     struct failure *failure = atomic_load(&timeline->gate.failures);

@@ -2,6 +2,7 @@
 /*
  * Timelines: counters that streams and hosts raise (signal) and wait for. Files: timeline.c has the value,
  * timeline_gate.c what a waiting stream is told, timeline_api.c and timeline_stream.c the public calls,
+ * timeline_capture.c signals and waits of captured streams,
  * deadlock.c the check of waits for a timeline with a named signaller.
  *
  * A signal of a stream is no command. It is a position of the stream, as an event's record is, so it costs
@@ -22,6 +23,12 @@
 struct explanation;
 struct stream;
 
+/* A signal of a captured stream. */
+struct captured_signal {
+    struct captured_record at; /* retained */
+    uint64_t value;
+};
+
 struct timeline {
     struct gate gate;
     char name[64];
@@ -37,7 +44,9 @@ struct timeline {
     bool has_unsignalled_wait; /* `awaited` is not reached, and no signal is queued for it */
     bool check_relaxed;        /* `max_user_wait` is not reached */
     struct signal_queues queues;
-    struct failure *spare; /* for the next failure, so that recording one cannot fail */
+    struct failure *spare;            /* for the next failure, so that recording one cannot fail */
+    struct captured_signal *captured; /* in captures, which do not signal when they are launched */
+    unsigned n_captured, captured_room;
 
     struct timeline *prev, *next; /* in the list of all */
 };
@@ -97,6 +106,19 @@ void timeline_lock_updated(struct timeline *timeline, uint64_t value);
 
 /* Without locks: updates, and releases the streams that have no signals queued any more. */
 void timeline_release_idle(struct timeline *timeline);
+
+/* On a captured stream the signal is recorded in the capture; `*captured` says so. Without locks. */
+cls_status timeline_signal_captured(struct timeline *timeline, struct stream *stream,
+                                    uint64_t value, bool *captured);
+
+/* Where a stream that waits joins a capture: behind a captured signal for the value, of the stream's own capture where
+ * it is captured; else where neither the value is reached nor a signal is queued for it. `out` is retained, or has no
+ * capture. Without locks. */
+void timeline_find_captured(struct timeline *timeline, struct stream *stream, uint64_t value,
+                            struct captured_record *out);
+
+/* Releases the captured signals: those of captures that have ended, or all. Without locks. */
+void timeline_forget_captured(struct timeline *timeline, bool all);
 
 /* Appends the state of the timeline, and of the streams that are to signal the value. */
 void timeline_explain(struct timeline *timeline, uint64_t value, struct explanation *to);

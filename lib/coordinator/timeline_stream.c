@@ -88,7 +88,10 @@ cls_status cls_stream_signal_timeline(cls_stream stream_handle, cls_timeline han
     cls_status status = get_both(stream_handle, handle, &stream, &timeline);
     if (status)
         return status;
-    status = signal_from(timeline, stream, value);
+    bool captured;
+    status = timeline_signal_captured(timeline, stream, value, &captured);
+    if (!status && !captured)
+        status = signal_from(timeline, stream, value);
     timeline_put(timeline);
     stream_put(stream);
     return status;
@@ -122,13 +125,9 @@ static void note_awaited(struct timeline *timeline, uint64_t value) {
     pthread_mutex_unlock(&timeline->lock);
 }
 
-cls_status cls_stream_wait_timeline(cls_stream stream_handle, cls_timeline handle, uint64_t value) {
-    struct stream *stream;
-    struct timeline *timeline;
+static cls_status wait_for_value(struct stream *stream, struct timeline *timeline, uint64_t value) {
     struct dep dep;
-    cls_status status = get_both(stream_handle, handle, &stream, &timeline);
-    if (status)
-        return status;
+    cls_status status = CLS_SUCCESS;
     if (wait_dep(timeline, value, stream, &dep)) {
         if (!timeline->signaller) /* else the deadlock check notes it */
             note_awaited(timeline, value);
@@ -142,6 +141,23 @@ cls_status cls_stream_wait_timeline(cls_stream stream_handle, cls_timeline handl
     const struct failure *failure = gate_failure(&timeline->gate, value);
     if (failure)
         stream_inherit(stream, failure);
+    return status;
+}
+
+cls_status cls_stream_wait_timeline(cls_stream stream_handle, cls_timeline handle, uint64_t value) {
+    struct stream *stream;
+    struct timeline *timeline;
+    struct captured_record captured;
+    cls_status status = get_both(stream_handle, handle, &stream, &timeline);
+    if (status)
+        return status;
+    timeline_find_captured(timeline, stream, value, &captured);
+    if (captured.capture) {
+        status = hooks.capture.wait(stream_handle, captured.capture, captured.node);
+        object_release(captured.capture);
+    } else {
+        status = wait_for_value(stream, timeline, value);
+    }
     timeline_put(timeline);
     stream_put(stream);
     return status;

@@ -35,7 +35,8 @@ struct capture {
     uint64_t since;       /* of ranges, those that are pushed later are recorded */
     pthread_mutex_t lock; /* guards what follows; a leaf */
     enum state state;
-    char reason[256]; /* why it is INVALID */
+    _Atomic bool over; /* it is ENDED */
+    char reason[256];  /* why it is INVALID */
     struct node *nodes;
     unsigned n_nodes, nodes_room;
     struct member *members; /* the origin first */
@@ -269,19 +270,23 @@ static cls_status single_node(struct capture *capture, struct member *member, un
     return status;
 }
 
-cls_status capture_record(struct stream *stream, struct event *event) {
+cls_status capture_record(struct stream *stream, struct captured_record *out) {
+    unsigned node;
     struct capture *capture = stream->capture;
     pthread_mutex_lock(&capture->lock);
     struct member *member = member_of(capture, stream);
-    cls_status status = capture->state == ACTIVE && member
-                            ? single_node(capture, member, &event->node)
-                            : refusal(capture);
+    cls_status status =
+        capture->state == ACTIVE && member ? single_node(capture, member, &node) : refusal(capture);
     pthread_mutex_unlock(&capture->lock);
     if (status)
         return status;
     object_retain(&capture->object);
-    event->captured = &capture->object;
+    *out = (struct captured_record){&capture->object, node};
     return CLS_SUCCESS;
+}
+
+bool capture_is_over(const struct object *object) {
+    return atomic_load(&((const struct capture *)(const void *)object)->over);
 }
 
 /* Under the locks of both: the stream becomes one of the capture's. */
@@ -449,6 +454,7 @@ static struct remains take_remains(struct capture *capture) {
     const struct remains remains = {capture->nodes, capture->n_nodes, capture->members,
                                     capture->n_members};
     capture->state = ENDED;
+    atomic_store(&capture->over, true);
     capture->nodes = NULL;
     capture->members = NULL;
     capture->n_nodes = capture->nodes_room = capture->n_members = capture->members_room = 0;

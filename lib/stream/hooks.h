@@ -61,7 +61,7 @@ struct race_hooks {
 };
 
 struct launch_args;
-struct event;
+struct captured_record;
 struct refs;
 
 /* Captures (graph/capture.h). Called for captured streams and events only, but for `uses`. */
@@ -71,8 +71,10 @@ struct capture_hooks {
                          const struct launch_args *args, uint64_t *position);
     /* Under the stream's lock: CLS_ERROR_INVALID_STATE, and its capture is invalid from now on. `call` in words. */
     cls_status (*refuse)(struct stream *stream, const char *call);
-    /* Under the locks of both: the event stands for the stream's nodes so far. */
-    cls_status (*record)(struct stream *stream, struct event *event);
+    /* Under the stream's lock: a node that stands for the stream's nodes so far. */
+    cls_status (*record)(struct stream *stream, struct captured_record *out);
+    /* Without locks, or under any: whether the capture has ended. */
+    bool (*is_over)(const struct object *capture);
     /* Without locks: later nodes of the stream come after that node of the capture. */
     cls_status (*wait)(cls_stream stream, struct object *capture, unsigned node);
     /* Under the event's lock: CLS_ERROR_INVALID_STATE, as refuse. */

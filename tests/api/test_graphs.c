@@ -10,6 +10,7 @@
 #include <clstream/graph.h>
 #include <clstream/mempool.h>
 #include <clstream/reduce.h>
+#include <clstream/timeline.h>
 #include <clstream/unary.h>
 
 enum { CELLS = 256, BYTES = 4 * CELLS };
@@ -142,6 +143,25 @@ static void diamond(struct work *work) {
     OK(rig_step(work->stream, work->a, 2, 2, 1, 0));
 }
 
+/* The same diamond by values of a timeline. */
+static cls_timeline order;
+static uint64_t newest_value;
+
+static void diamond_of_timelines(struct work *work) {
+    const uint64_t forked = newest_value + 1, joined = newest_value + 3;
+    newest_value = joined;
+    OK(rig_set(work->stream, work->a, 0, 5, 1));
+    OK(cls_stream_signal_timeline(work->stream, order, forked));
+    OK(cls_stream_wait_timeline(work->other, order, forked));
+    OK(cls_copy_d2d_async(work->b, 0, work->a, 0, 4, work->other));
+    OK(rig_step(work->other, work->b, 0, 3, 1, 2));
+    OK(cls_stream_signal_timeline(work->other, order, joined));
+    OK(rig_step(work->stream, work->a, 1, 7, 3, 1));
+    OK(cls_stream_wait_timeline(work->stream, order, joined - 1)); /* the higher value will do */
+    OK(cls_copy_d2d_async(work->a, 8, work->b, 0, 4, work->stream));
+    OK(rig_step(work->stream, work->a, 2, 2, 1, 0));
+}
+
 static void add_one(void *cell) { ++*(uint32_t *)cell; }
 
 static void host_functions(struct work *work) {
@@ -265,6 +285,23 @@ COMPARES(host_functions)
 COMPARES(scratch)
 COMPARES(foreign_calls)
 COMPARES(batches)
+
+static void test_timelines(void **state) {
+    (void)state;
+    cls_timeline_info info = CLS_TIMELINE_INFO_INIT;
+    cls_stream stream = rig_stream();
+    OK(cls_timeline_create(NULL, &order));
+    newest_value = 0;
+    compare(diamond_of_timelines);
+    OK(cls_timeline_get_info(order, &info));
+    assert_int_equal(info.value, newest_value - 3); /* no launch of the graph has signalled */
+    assert_int_equal(info.queued, info.value);
+    OK(cls_stream_wait_timeline(stream, order, newest_value)); /* the capture is over */
+    OK(cls_timeline_signal(order, newest_value));
+    OK(cls_stream_synchronize(stream));
+    OK(cls_timeline_destroy(order));
+    OK(cls_stream_destroy(stream));
+}
 
 static void test_products(void **state) {
     (void)state;
@@ -493,6 +530,7 @@ int main(void) {
         cmocka_unit_test(test_scratch),
         cmocka_unit_test(test_foreign_calls),
         cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_timelines),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_the_plan_keeps_no_implied_dependency),
         cmocka_unit_test(test_a_graph_without_nodes_does_nothing),

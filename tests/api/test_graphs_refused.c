@@ -153,8 +153,30 @@ static void test_timelines(void **state) {
     (void)state;
     cls_timeline timeline;
     OK(cls_timeline_create(NULL, &timeline));
-    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_wait_timeline(captured, timeline, 1));
+    OK(cls_stream_signal_timeline(captured, timeline, 3));
+    OK(cls_stream_signal_timeline(beside, timeline, 5));
+    OK(cls_stream_synchronize(beside));
+    OK(cls_stream_wait_timeline(captured, timeline, 5)); /* reached already */
+    OK(cls_stream_wait_timeline(beside, timeline, 4));   /* likewise: it does not join */
+    assert_int_equal(state_of(beside), CLS_CAPTURE_NONE);
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_wait_timeline(captured, timeline, 6));
     expect_invalid("outside");
+    OK(cls_timeline_destroy(timeline));
+}
+
+static void test_the_signal_of_another_capture(void **state) {
+    (void)state;
+    cls_timeline timeline;
+    cls_stream third = rig_stream();
+    cls_graph graph;
+    OK(cls_timeline_create(NULL, &timeline));
+    OK(cls_stream_begin_capture(third, "third"));
+    OK(cls_stream_signal_timeline(third, timeline, 1));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_wait_timeline(captured, timeline, 1));
+    expect_invalid("another capture");
+    OK(cls_stream_end_capture(third, &graph));
+    OK(cls_graph_destroy(graph));
+    OK(cls_stream_destroy(third));
     OK(cls_timeline_destroy(timeline));
 }
 
@@ -341,6 +363,7 @@ int main(void) {
         TEST(a_stream_that_is_not_joined),
         TEST(a_stream_without_nodes_needs_no_join),
         TEST(timelines),
+        TEST(the_signal_of_another_capture),
         TEST(freeing_memory_from_outside),
         TEST(bad_arguments_are_not_recorded),
         TEST(other_work_goes_on),
