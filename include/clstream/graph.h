@@ -16,55 +16,59 @@
  *
  * **Capture.** What is submitted to a captured stream becomes a node of the graph and does not run: launches, copies of
  * all directions and of rectangles, fills, typed operations, matrix products, host functions, callbacks, foreign
- * calls, executions of batches whose host arrays are uploaded, and launches of other graphs. A node comes after the nodes
- * that its stream was behind. An event that is recorded on a captured stream stands for its nodes; a stream that waits
- * for it joins the capture (fork), and a wait of a captured stream makes its later nodes come after those of the event
- * (join). So do signals of timelines and waits for their values: a wait comes behind the lowest signal of the capture that
- * reaches the value; no launch changes the timeline. Arguments are recorded by value, buffers and kernels as objects, which the graph keeps alive; host memory must
- * stay valid as long as launches use it. Scratch memory of operations belongs to the graph.
+ * calls, executions of batches whose host arrays are uploaded, and launches of other graphs. A node comes after the
+ * nodes that its stream was behind. An event that is recorded on a captured stream stands for its nodes; a stream that
+ * waits for it joins the capture (fork), and a wait of a captured stream makes its later nodes come after those of the
+ * event (join). So do signals of timelines and waits for their values: a wait comes behind the lowest signal of the
+ * capture that reaches the value; no launch changes the timeline. Arguments are recorded by value, buffers and kernels
+ * as objects, which the graph keeps alive; host memory must stay valid as long as launches use it. Scratch memory of
+ * operations belongs to the graph.
  *
  * These calls are refused on a captured stream or event with CLS_ERROR_INVALID_STATE and make the capture invalid:
  * calls that wait (synchronize, wait, blocking forms), queries, a wait for an event that was recorded outside of the
- * capture or in another one, a wait for a timeline's value that is not reached and that the capture does not signal, frees
- * of stream-ordered memory from outside, and any library object (pool, coordinator, pipeline ...) that orders the
- * stream's work by other means. Prefetches cannot be captured yet: they are refused with CLS_ERROR_UNSUPPORTED, and the capture is invalid. From then on every submission to its
- * streams returns CLS_ERROR_INVALID_STATE with the reason, until cls_stream_end_capture returns it too. Other streams
- * and captures are not affected. A call that is refused for its arguments is not recorded and leaves the capture as it
- * is. Any thread may submit to a captured stream.
+ * capture or in another one, a wait for a timeline's value that is not reached and that the capture does not signal,
+ * frees of stream-ordered memory from outside, and any library object (pool, coordinator, pipeline ...) that orders the
+ * stream's work by other means. Prefetches cannot be captured yet: they are refused with CLS_ERROR_UNSUPPORTED, and the
+ * capture is invalid. From then on every submission to its streams returns CLS_ERROR_INVALID_STATE with the reason,
+ * until cls_stream_end_capture returns it too. Other streams and captures are not affected. A call that is refused for
+ * its arguments is not recorded and leaves the capture as it is. Any thread may submit to a captured stream.
  *
  * cls_malloc_async on a captured stream gives a buffer at once, and cls_free_async takes its handle back. If it is freed
  * before the capture ends, it is for nodes of that capture only, and each executable graph has memory for it: all such
  * buffers lie in one block, laid out as a batch's intermediate values are. Two of them share bytes if all nodes that use
  * one come before all that use the other; a chain needs no more than its widest step. What such a buffer holds is lost
- * between launches. A buffer keeps memory of its own if it is not freed, if a batch uses it, or if its cl_mem was asked for (opencl.h). cls_context_synchronize waits for what was submitted before the captures.
+ * between launches. A buffer keeps memory of its own if it is not freed, if a batch uses it, or if its cl_mem was asked
+ * for (opencl.h). cls_context_synchronize waits for what was submitted before the captures.
  *
  * cls_stream_reset or cls_stream_destroy of the stream where the capture began ends the capture without a graph; of
  * another one of its streams it makes the capture invalid.
  *
- * While launches are profiled, each node is a command of its own, with its name and time. Ranges that were pushed while the
- * capture recorded (cls_range_push) are recorded again in each such launch, on the thread that runs it: from when the first
- * of their nodes could begin until the host has seen the last one done. The race checker takes a launch
- * for one command that touches what its nodes touch, but for the host memory that it uploads; it does not compare nodes of
+ * While launches are profiled, each node is a command of its own, with its name and time. Ranges that were pushed while
+ * the capture recorded (cls_range_push) are recorded again in each such launch, on the thread that runs it: from when
+ * the first of their nodes could begin until the host has seen the last one done. The race checker takes a launch for
+ * one command that touches what its nodes touch, but for the host memory that it uploads; it does not compare nodes of
  * one launch with each other.
  *
  * **Launches.** A launch is one command of its stream, whatever the graph holds: it comes after the stream's earlier
  * work and before its later work, and events, waits, counters and failures treat it as one. Branches run side by side.
- * Launches of one executable graph keep their order, also on different streams. If the driver refuses a node, or one
- * fails, later nodes of the launch may have run or not; the launch has failed and the stream is poisoned, with the name
- * of the node where the driver tells it, else with that of the graph. A callback of a failed launch is called with the
- * error.
+ * Launches of one executable graph keep their order, also on different streams. What a capture copies from it (its
+ * launch on a captured stream) uses the same memory: copies in one capture keep their order, but launches of the outer
+ * graph and of the inner one, or of two outer ones, are for the program to order where the inner one has allocated. If
+ * the driver refuses a node, or one fails, later nodes of the launch may have run or not; the launch has failed and the
+ * stream is poisoned, with the name of the node where the driver tells it, else with that of the graph. A callback of a
+ * failed launch is called with the error.
  *
  * **Fusion.** With `fuse` in the options of cls_graph_instantiate, element-wise operations (cast.h, where.h, unary.h,
  * binary.h) that follow one another become one kernel, as in a batch (batch.h), at most 64 of them. Each must come right
  * after the one before it, with no event that other streams wait for in between; it has as many elements, and reads an
- * array that the others read or write. A written array that overlaps another array without being the same ends the chain,
- * and so does any other command. Operations by the name of a registered kernel, and those that come from the launch of
- * another graph, are not fused. Results are bit for bit those of a batch: those of the operations one by one, but for
- * functions such as exp where a driver has different ones for other widths of vectors. An array is not written if its
- * memory was both allocated and freed in the capture (cls_malloc_async, cls_free_async) and no node outside of the chain
- * uses it; cls_graph_bind does not find such memory. All other arrays are written. Buffers that are bound to a fused chain
- * must not overlap where those that were captured did not: the results would be undefined. Nodes keep their numbers;
- * fused ones can be neither changed nor left out.
+ * array that the others read or write. A written array that overlaps another array without being the same ends the
+ * chain, and so does any other command. Operations by the name of a registered kernel, and those that come from the
+ * launch of another graph, are not fused. Results are bit for bit those of a batch: those of the operations one by one,
+ * but for functions such as exp where a driver has different ones for other widths of vectors. An array is not written
+ * if its memory was both allocated and freed in the capture (cls_malloc_async, cls_free_async) and no node outside of
+ * the chain uses it; cls_graph_bind does not find such memory. All other arrays are written. Buffers that are bound to
+ * a fused chain must not overlap where those that were captured did not: the results would be undefined. Nodes keep
+ * their numbers; fused ones can be neither changed nor left out.
  *
  * Every function may be called from any thread. Launches can return the statuses of submissions (stream.h).
  */
@@ -175,8 +179,8 @@ typedef struct cls_graph_config {
     { sizeof(cls_graph_config), 0, 0 }
 
 /**
- * Makes an executable graph, with kernels of its own whose arguments are set. NULL `config`: the defaults. A graph may be
- * instantiated any number of times. The caller destroys the result.
+ * Makes an executable graph, with kernels of its own whose arguments are set. NULL `config`: the defaults. A graph may
+ * be instantiated any number of times. The caller destroys the result.
  * @retval CLS_ERROR_INVALID_VALUE `out` is null, or more than 16 streams
  * @retval CLS_ERROR_INVALID_STATE to be fused: the host owns an array (managed.h)
  * @retval CLS_ERROR_BUILD_FAILED  to be fused: the device's compiler failed; the detail holds its log
@@ -205,8 +209,9 @@ CLS_API cls_status cls_graph_launch(cls_graph_exec exec, cls_stream stream);
 /**
  * Has all nodes use another buffer where `buffer` was captured; binding again replaces the last one. `buffer` is the
  * handle that was captured, even if it is destroyed by now. No program is built and nothing waits. The executable graph
- * keeps the other buffer. If a node then copies within one buffer, its ranges must not overlap: the launch would fail. Nor may
- * the output of an operation or a product then overlap an input, where it did not when captured: its values would be undefined.
+ * keeps the other buffer. If a node then copies within one buffer, its ranges must not overlap: the launch would fail.
+ * Nor may the output of an operation or a product then overlap an input, where it did not when captured: its values
+ * would be undefined.
  * @retval CLS_ERROR_NOT_FOUND     no node uses such a buffer
  * @retval CLS_ERROR_OUT_OF_RANGE  the other buffer has fewer bytes than the captured one
  * @retval CLS_ERROR_WRONG_CONTEXT

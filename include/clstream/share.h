@@ -38,8 +38,8 @@
  * Statuses common to all calls: CLS_ERROR_INVALID_HANDLE, CLS_ERROR_CONTEXT_DESTROYED,
  * CLS_ERROR_INVALID_VALUE for null out-parameters and wrong size fields, CLS_ERROR_OUT_OF_MEMORY
  * (host memory), CLS_ERROR_OUT_OF_DEVICE_MEMORY (also for more than the device allows in one
- * buffer), CLS_ERROR_LIMIT (the process has no file descriptor left), CLS_ERROR_UNSUPPORTED. A NULL context is the default context. Every function may be called
- * from any thread, and inside host functions.
+ * buffer), CLS_ERROR_LIMIT (the process has no file descriptor left), CLS_ERROR_UNSUPPORTED. A NULL context is the
+ * default context. Every function may be called from any thread, and inside host functions.
  */
 #ifndef CLSTREAM_SHARE_H
 #define CLSTREAM_SHARE_H

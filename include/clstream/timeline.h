@@ -29,10 +29,10 @@
  * timeline then depends on that stream. A call after which a stream would wait for its own later
  * work, through any number of streams, timelines and events, is refused with CLS_ERROR_DEADLOCK; it
  * changes nothing, and the detail names the whole cycle. This check covers the waits and signals of
- * this header, cls_stream_wait_event, and submissions under the legacy order of a default stream. It never refuses a wait that may still be satisfied from
- * elsewhere: if the timeline has no named signaller, or if a host function that is queued or
- * running on the signaller may signal. cls_context_explain reports such waits. The check assumes
- * that the caller's own cl_events complete.
+ * this header, cls_stream_wait_event, and submissions under the legacy order of a default stream. It never refuses a
+ * wait that may still be satisfied from elsewhere: if the timeline has no named signaller, or if a host function that
+ * is queued or running on the signaller may signal. cls_context_explain reports such waits. The check assumes that the
+ * caller's own cl_events complete.
  */
 #ifndef CLSTREAM_TIMELINE_H
 #define CLSTREAM_TIMELINE_H

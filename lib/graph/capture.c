@@ -27,6 +27,12 @@ struct member {
     struct frontier frontier;
 };
 
+/* An executable graph that was launched in the capture, and the last nodes of its newest copy there. */
+struct launched {
+    cls_graph_exec exec; /* compared only */
+    struct frontier ends;
+};
+
 struct capture {
     struct object object;
     struct context *context; /* retained */
@@ -41,12 +47,17 @@ struct capture {
     unsigned n_nodes, nodes_room;
     struct member *members; /* the origin first */
     unsigned n_members, members_room;
+    struct launched *launched;
+    unsigned n_launched, launched_room;
 };
 
 static void capture_finalize(struct object *object) {
     struct capture *capture = (struct capture *)(void *)object;
     nodes_drop(capture->nodes, capture->n_nodes);
     free(capture->members);
+    for (unsigned i = 0; i < capture->n_launched; i++)
+        free(capture->launched[i].ends.nodes);
+    free(capture->launched);
     pthread_mutex_destroy(&capture->lock);
     context_put(capture->context);
 }
@@ -116,6 +127,13 @@ static bool frontier_add(struct frontier *frontier, unsigned node) {
         return false;
     frontier->nodes[frontier->count++] = node;
     return true;
+}
+
+static bool frontier_join(struct frontier *frontier, const struct frontier *other) {
+    bool good = true;
+    for (unsigned i = 0; i < other->count && good; i++)
+        good = frontier_add(frontier, other->nodes[i]);
+    return good;
 }
 
 /* Under the capture's lock: the node becomes the newest one, and the member's frontier. Takes the node over on success. */
@@ -228,20 +246,47 @@ static cls_status append_copy(struct capture *capture, const struct member *memb
     return status;
 }
 
-/* Under the capture's lock. */
-static cls_status append_graph(struct capture *capture, struct member *member,
-                               const struct graph_exec *exec) {
+/* Under the capture's lock; NULL without memory. */
+static struct launched *launched_of(struct capture *capture, cls_graph_exec exec) {
+    for (unsigned i = 0; i < capture->n_launched; i++)
+        if (capture->launched[i].exec == exec)
+            return &capture->launched[i];
+    if (!ARRAY_ROOM(capture->launched, capture->n_launched, capture->launched_room, 4))
+        return NULL;
+    capture->launched[capture->n_launched] = (struct launched){.exec = exec};
+    return &capture->launched[capture->n_launched++];
+}
+
+/* Under the capture's lock: the copy is the member's frontier afterwards. */
+static cls_status append_copies(struct capture *capture, struct member *member,
+                                const struct graph_exec *exec) {
     const unsigned first = capture->n_nodes;
     struct node_ranges *open;
     cls_status status = node_ranges_open(capture->since, &open);
     for (unsigned i = 0; i < exec->plan.n_nodes && !status; i++)
         status = append_copy(capture, member, exec, i, first, open);
     free(open);
-    if (exec->plan.n_nodes)
-        member->frontier.count = 0;
+    member->frontier.count = 0;
     for (unsigned i = 0; i < exec->plan.n_nodes && !status; i++)
         if (!exec->plan.nodes[i].n_successors && !frontier_add(&member->frontier, first + i))
             status = no_memory(capture);
+    return status;
+}
+
+/* Under the capture's lock. Copies of one executable graph use the same memory, so they keep their order, as launches do. */
+static cls_status append_graph(struct capture *capture, struct member *member,
+                               const struct graph_exec *exec) {
+    if (!exec->plan.n_nodes)
+        return CLS_SUCCESS;
+    struct launched *launched = launched_of(capture, object_handle(&exec->object));
+    cls_status status = launched && frontier_join(&member->frontier, &launched->ends)
+                            ? append_copies(capture, member, exec)
+                            : no_memory(capture);
+    if (!status) {
+        launched->ends.count = 0;
+        if (!frontier_join(&launched->ends, &member->frontier))
+            status = no_memory(capture);
+    }
     if (status)
         invalidate(capture, "is invalid: there was no memory for graph '%s'", exec->name);
     return status;

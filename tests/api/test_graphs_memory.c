@@ -327,6 +327,28 @@ static void test_a_graph_in_a_graph_keeps_its_memory(void **state) {
     OK(cls_graph_exec_destroy(outer));
 }
 
+/* Both copies of the inner graph use its memory. */
+static void test_copies_of_one_graph_keep_their_order(void **state) {
+    struct world *world = *state;
+    OK(cls_stream_begin_capture(world->stream, "inner"));
+    submit_chain(world);
+    cls_graph_exec inner = end_capture(world);
+    OK(cls_stream_begin_capture(world->stream, "outer"));
+    OK(cls_event_record(world->forked, world->stream));
+    OK(cls_stream_wait_event(world->other, world->forked));
+    OK(cls_graph_launch_async(inner, world->stream));
+    OK(cls_graph_launch_async(inner, world->other));
+    OK(cls_event_record(world->joined, world->other));
+    OK(cls_stream_wait_event(world->stream, world->joined));
+    cls_graph_exec outer = end_capture(world);
+    OK(cls_graph_exec_destroy(inner));
+    assert_int_equal(statistics_of(outer).streams, 1);
+    give(world, 3);
+    OK(cls_graph_launch(outer, world->stream));
+    assert_int_equal(rig_cell(world->out, 5), 3 << LINKS);
+    OK(cls_graph_exec_destroy(outer));
+}
+
 static cls_graph capture_of_size(const struct world *world, size_t bytes) {
     cls_graph graph;
     cls_buffer inner;
@@ -391,6 +413,7 @@ int main(void) {
         TEST(other_buffers_stay_as_they_are),
         TEST(each_executable_graph_has_its_own),
         TEST(a_graph_in_a_graph_keeps_its_memory),
+        TEST(copies_of_one_graph_keep_their_order),
         TEST(an_update_brings_its_memory),
         TEST(a_place_can_be_bound),
     };
