@@ -401,6 +401,8 @@ const struct scenario scenarios[] = {
     {"batch", batch},
     {"batch_beside", batch_beside},
     {"graph_replayed", graph_replayed},
+    {"graph_planned", graph_planned},
+    {"graph_fused", graph_fused},
     {"graph_on_worker", graph_on_worker},
     {"profiled", profiled},
     {"coordinated_run", coordinated_run},
