@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Nodes of a launch of a graph that the driver accepts and that fail later: what the failure is called, and what launches
+ * do after it.
+ */
+#include "../../support/rig.h"
+
+#include <string.h>
+
+#include <clstream/graph.h>
+
+#include "../loading.h"
+#include "controls.h"
+
+static const struct fault_controls *controls;
+
+/* The node that fails. */
+static const struct victim {
+    const char *function, *label;
+    unsigned nth;
+} victims[] = {{"clEnqueueNDRangeKernel", "'advance'", 2},
+               {"clEnqueueCopyBuffer", "'copy_d2d'", 1}};
+
+enum { N_VICTIMS = sizeof victims / sizeof *victims };
+
+/* What the host sees of a launch. */
+struct outcome {
+    unsigned calls;
+    cls_status status;
+};
+
+static void keep_outcome(cls_stream stream, cls_status status, void *arg) {
+    struct outcome *outcome = arg;
+    (void)stream;
+    *outcome = (struct outcome){outcome->calls + 1, status};
+}
+
+/* cells: x, 3x, 3x, 3x + 7. */
+static void submit(cls_stream stream, cls_buffer cells) {
+    const uint32_t one = 1;
+    OK(cls_fill_async(cells, 0, 8, &one, 4, stream));
+    OK(rig_step(stream, cells, 1, 3, 0, 0));
+    OK(cls_copy_d2d_async(cells, 8, cells, 4, 4, stream));
+    OK(cls_copy_d2d_async(cells, 12, cells, 8, 4, stream));
+    OK(rig_step(stream, cells, 3, 1, 7, 0));
+}
+
+static void expect_done(cls_buffer cells) {
+    static const uint32_t want[] = {1, 3, 3, 10};
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(rig_cell(cells, i), want[i]);
+}
+
+/* A callback among the nodes has a thread of the library give them to the driver one by one. */
+static cls_graph_exec make_exec(cls_stream stream, cls_buffer cells, struct outcome *outcome) {
+    cls_graph graph;
+    cls_graph_exec exec;
+    OK(cls_stream_begin_capture(stream, "the step"));
+    submit(stream, cells);
+    if (outcome)
+        OK(cls_stream_add_callback(stream, keep_outcome, outcome));
+    OK(cls_stream_end_capture(stream, &graph));
+    OK(cls_graph_instantiate(graph, NULL, &exec));
+    OK(cls_graph_destroy(graph));
+    return exec;
+}
+
+static bool is_one_command(cls_graph_exec exec) {
+    cls_graph_statistics statistics = CLS_GRAPH_STATISTICS_INIT;
+    OK(cls_graph_get_statistics(exec, &statistics));
+    return statistics.one_command != 0;
+}
+
+/* In one command the driver may tell of the whole launch only. */
+static void expect_named(cls_graph_exec exec, const char *label) {
+    const char *detail = cls_last_error_detail();
+    if (!strstr(detail, label) && !(is_one_command(exec) && strstr(detail, "'the step'")))
+        fail_msg("the node is %s: %s", label, detail);
+}
+
+static void fail_launch(cls_graph_exec exec, cls_stream stream, const struct victim *victim) {
+    const struct late_plan plan = {.function = victim->function,
+                                   .nth = victim->nth,
+                                   .status = -1,
+                                   .wait = -14,
+                                   .callback = LATE_CALLBACK_NEVER};
+    controls->late_arm(&plan);
+    OK(cls_graph_launch_async(exec, stream));
+    while (!controls->late_taken())
+        nap_ms(1);
+    assert_true(controls->late_fire());
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+    expect_named(exec, victim->label);
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_graph_launch_async(exec, stream));
+    expect_named(exec, victim->label);
+    controls->late_arm(NULL);
+}
+
+/* Reset, the stream runs later launches; so does another stream, also before the reset. */
+static void play(cls_order order, const struct victim *victim, bool on_worker) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream, other = rig_stream();
+    cls_buffer cells = rig_cells(4);
+    struct outcome outcome = {0, CLS_SUCCESS};
+    config.order = order;
+    print_message("# %s, order %d, %s\n", victim->label, (int)order,
+                  on_worker ? "on a worker" : "enqueued");
+    OK(cls_stream_create(rig.context, &config, &stream));
+    cls_graph_exec exec = make_exec(stream, cells, on_worker ? &outcome : NULL);
+    assert_true(!on_worker || !is_one_command(exec));
+    fail_launch(exec, stream, victim);
+    assert_int_equal(outcome.calls, on_worker);
+    assert_int_equal(outcome.status, on_worker ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS);
+    OK(cls_graph_launch(exec, other));
+    expect_done(cells);
+    OK(cls_stream_reset(stream));
+    OK(cls_fill_async(cells, 0, 16, &(uint32_t){0}, 4, stream));
+    OK(cls_graph_launch(exec, stream));
+    expect_done(cells);
+    assert_int_equal(outcome.calls, on_worker ? 3 : 0);
+    assert_int_equal(outcome.status, CLS_SUCCESS);
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(other));
+    OK(cls_context_synchronize(rig.context));
+}
+
+static void play_all(cls_order order) {
+    for (unsigned i = 0; i < N_VICTIMS; i++)
+        for (int on_worker = 0; on_worker < 2; on_worker++)
+            play(order, &victims[i], on_worker);
+}
+
+static void test_in_order(void **state) {
+    (void)state;
+    play_all(CLS_ORDER_IN_ORDER);
+}
+
+static void test_out_of_order(void **state) {
+    (void)state;
+    if (!rig_has_capability("out_of_order"))
+        SKIP_BECAUSE("the device has no out-of-order queues");
+    play_all(CLS_ORDER_OUT_OF_ORDER);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_in_order),
+    cmocka_unit_test(test_out_of_order),
+};
+
+int main(int argc, char **argv) {
+    (void)argc;
+    layer_start("fault_layer", argv);
+    controls = layer_controls("fault_layer", FAULT_CONTROLS);
+    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+}
