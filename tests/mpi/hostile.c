@@ -130,187 +130,6 @@ static struct stock {
 
 static void *garbage(void) { return (void *)(uintptr_t)0x1234; }
 
-/* One function for each bad value: what it is, of which argument, the status, and how it comes about. */
-#define BAD_VALUES(bad)                                                                                                                       \
-    bad(COMM, INVALID_HANDLE, null_comm, a->comm = NULL) bad(                                                                                 \
-        COMM, INVALID_HANDLE, stale_comm,                                                                                                     \
-        a->comm = stock.stale_comm) bad(COMM, INVALID_HANDLE, garbage_comm,                                                                   \
-                                        a->comm = garbage()) bad(COMM, INVALID_HANDLE,                                                        \
-                                                                 comm_of_stream,                                                              \
-                                                                 a->comm = (void *)a->stream)                                                 \
-        bad(COMM, INVALID_HANDLE, comm_of_buckets, a->comm = (void *)good.buckets) bad(                                                       \
-            CREATE, INVALID_VALUE, null_mpi,                                                                                                  \
-            a->mpi = MPI_COMM_NULL) bad(CREATE, INVALID_HANDLE, garbage_context,                                                              \
-                                        a->context = garbage()) bad(CREATE, INVALID_VALUE, size_0,                                            \
-                                                                    a->config = config(0))                                                    \
-            bad(CREATE, INVALID_VALUE, size_odd, a->config = config(1)) bad(                                                                  \
-                CREATE,                                                                                                                       \
-                INVALID_VALUE, size_larger,                                                                                                   \
-                a->config =                                                                                                                   \
-                    config(2)) bad(CREATE, INVALID_VALUE, chunk_small,                                                                        \
-                                   a                                                                                                          \
-                                       ->config = config(                                                                                     \
-                                       3)) bad(CREATE, INVALID_VALUE, chunk_large, a->config = config(4))                                     \
-                bad(CREATE, INVALID_VALUE, chunks_1, a->config = config(5)) bad(                                                              \
-                    CREATE,                                                                                                                   \
-                    INVALID_VALUE, chunks_9,                                                                                                  \
-                    a->config =                                                                                                               \
-                        config(6)) bad(CREATE, INVALID_VALUE, memory_unknown,                                                                 \
-                                       a                                                                                                      \
-                                           ->config = config(                                                                                 \
-                                           7)) bad(CREATE, INVALID_VALUE, memory_negative, a->config = config(8))                             \
-                    bad(CREATE, INVALID_VALUE, timeout_short, a->config = config(9)) bad(INFO, INVALID_VALUE, null_info, a->info = NULL) bad( \
-                        INFO, INVALID_VALUE, info_0,                                                                                          \
-                        a->info =                                                                                                             \
-                            info(0)) bad(INFO, INVALID_VALUE, info_odd,                                                                       \
-                                         a->info = info(sizeof *a->info - 1))                                                                 \
-                        bad(INFO, INVALID_VALUE, info_larger, a->info = info(sizeof *a->info + sizeof(size_t))) bad(                          \
-                            TEXT, INVALID_VALUE, null_text,                                                                                   \
-                            a->text =                                                                                                         \
-                                NULL) bad(OP, INVALID_VALUE, op_unknown,                                                                      \
-                                          a->op =                                                                                             \
-                                              (cls_mpi_op)4) bad(OP, INVALID_VALUE, op_negative, a->op = (cls_mpi_op)-1)                      \
-                            bad(IN, INVALID_HANDLE, null_buffer, a->in.buffer = NULL) bad(                                                    \
-                                IN,                                                                                                           \
-                                INVALID_HANDLE,                                                                                               \
-                                stale_buffer,                                                                                                 \
-                                a->in.buffer =                                                                                                \
-                                    stock.stale_array                                                                                         \
-                                        .buffer) bad(IN, INVALID_HANDLE, garbage_buffer,                                                      \
-                                                     a->in.buffer =                                                                           \
-                                                         garbage())                                                                           \
-                                bad(IN, INVALID_HANDLE,                                                                                       \
-                                    buffer_of_stream, a->in.buffer = (void *)good.stream)                                                     \
-                                    bad(IN, CONTEXT_DESTROYED, orphan,                                                                        \
-                                        a->in.buffer =                                                                                        \
-                                            stock.orphan_array                                                                                \
-                                                .buffer)                                                                                      \
-                                        bad(IN, WRONG_CONTEXT, foreign,                                                                       \
-                                            a->in.buffer =                                                                                    \
-                                                stock.foreign_array                                                                           \
-                                                    .buffer) bad(IN, INVALID_VALUE, dtype_unknown,                                            \
-                                                                 a->in.dtype = (cls_dtype)77)                                                 \
-                                            bad(IN, OUT_OF_RANGE, past_the_end, a->in.offset = 4 * MOST) bad(                                 \
-                                                IN,                                                                                           \
-                                                OUT_OF_RANGE,                                                                                 \
-                                                offset_overflows,                                                                             \
-                                                a->in.offset =                                                                                \
-                                                    SIZE_MAX /                                                                                \
-                                                    2) bad(IN, OUT_OF_RANGE, count_overflows, a->in.count = SIZE_MAX / 4 + 2)                 \
-                                                bad(OUT, INVALID_HANDLE, out_null_buffer, a->out.buffer = NULL) bad(                          \
-                                                    OUT, WRONG_CONTEXT,                                                                       \
-                                                    out_foreign,                                                                              \
-                                                    a->out.buffer =                                                                           \
-                                                        stock.foreign_array.buffer)                                                           \
-                                                    bad(OUT, TYPE_MISMATCH, out_type, a->out.dtype = CLS_I32) bad(                            \
-                                                        OUT, SIZE_MISMATCH,                                                                   \
-                                                        out_size,                                                                             \
-                                                        a->out                                                                                \
-                                                            .count--) bad(OUT, OUT_OF_RANGE, out_past_the_end,                                \
-                                                                          a                                                                   \
-                                                                              ->out.offset = 4 *                                              \
-                                                                                             MOST)                                            \
-                                                        bad(OUT, OVERLAP, overlap,                                                            \
-                                                            (a->out.buffer = a->in.buffer,                                                    \
-                                                             a->out.offset =                                                                  \
-                                                                 a->in.offset +                                                               \
-                                                                 3)) bad(PEER | ROOT,                                                         \
-                                                                         OUT_OF_RANGE,                                                        \
-                                                                         rank_negative,                                                       \
-                                                                         a->peer = -1)                                                        \
-                                                            bad(PEER | ROOT, OUT_OF_RANGE, rank_past_the_end, a->peer = job.ranks) bad(       \
-                                                                PEER, OUT_OF_RANGE,                                                           \
-                                                                own_rank,                                                                     \
-                                                                a->peer = job                                                                 \
-                                                                              .rank) bad(STREAM,                                              \
-                                                                                         INVALID_HANDLE,                                      \
-                                                                                         stale_stream,                                        \
-                                                                                         a->stream =                                          \
-                                                                                             stock.stale_stream)                              \
-                                                                bad(STREAM, INVALID_HANDLE,                                                   \
-                                                                    garbage_stream,                                                           \
-                                                                    a->stream =                                                               \
-                                                                        garbage()) bad(STREAM, WRONG_CONTEXT, foreign_stream,                 \
-                                                                                       a                                                      \
-                                                                                           ->stream = stock                                   \
-                                                                                                          .foreign)                           \
-                                                                    bad(GROUP, INVALID_HANDLE,                                                \
-                                                                        null_group,                                                           \
-                                                                        a->group =                                                            \
-                                                                            NULL) bad(GROUP,                                                  \
-                                                                                      INVALID_HANDLE,                                         \
-                                                                                      stale_group,                                            \
-                                                                                      a->group = stock                                        \
-                                                                                                     .stale_group)                            \
-                                                                        bad(GROUP, INVALID_VALUE,                                             \
-                                                                            null_arrays,                                                      \
-                                                                            a->arrays =                                                       \
-                                                                                NULL) bad(GROUP,                                              \
-                                                                                          WRONG_CONTEXT,                                      \
-                                                                                          foreign_arrays,                                     \
-                                                                                          a->arrays =                                         \
-                                                                                              &stock                                          \
-                                                                                                   .foreign_array)                            \
-                                                                            bad(BUCKETS,                                                      \
-                                                                                INVALID_HANDLE,                                               \
-                                                                                null_buckets,                                                 \
-                                                                                a->buckets =                                                  \
-                                                                                    NULL) bad(BUCKETS,                                        \
-                                                                                              INVALID_HANDLE,                                 \
-                                                                                              stale_buckets,                                  \
-                                                                                              a->buckets =                                    \
-                                                                                                  stock                                       \
-                                                                                                      .stale_buckets)                         \
-                                                                                bad(BUCKETS,                                                  \
-                                                                                    INVALID_HANDLE,                                           \
-                                                                                    buckets_of_comm,                                          \
-                                                                                    a->buckets =                                              \
-                                                                                        (void                                                 \
-                                                                                             *)a                                              \
-                                                                                            ->comm) bad(LAYOUT, INVALID_VALUE,                \
-                                                                                                        no_type,                              \
-                                                                                                        a->dtype = (cls_dtype)0)              \
-                                                                                    bad(LAYOUT,                                               \
-                                                                                        INVALID_VALUE,                                        \
-                                                                                        null_counts,                                          \
-                                                                                        a->counts =                                           \
-                                                                                            NULL) bad(LAYOUT,                                 \
-                                                                                                      INVALID_VALUE,                          \
-                                                                                                      no_gradients,                           \
-                                                                                                      a->n = 0)                               \
-                                                                                        bad(LAYOUT,                                           \
-                                                                                            INVALID_VALUE,                                    \
-                                                                                            empty_gradient,                                   \
-                                                                                            a->counts =                                       \
-                                                                                                empty) bad(LAYOUT,                            \
-                                                                                                           OUT_OF_RANGE,                      \
-                                                                                                           size_overflows,                    \
-                                                                                                           a                                  \
-                                                                                                               ->counts = endless)            \
-                                                                                            bad(LAYOUT,                                       \
-                                                                                                INVALID_VALUE,                                \
-                                                                                                buckets_size,                                 \
-                                                                                                a->buckets_config =                           \
-                                                                                                    &odd) bad(PLACE,                          \
-                                                                                                              INVALID_VALUE,                  \
-                                                                                                              null_place,                     \
-                                                                                                              a->place = NULL)                \
-                                                                                                bad(BUCKET,                                   \
-                                                                                                    OUT_OF_RANGE,                             \
-                                                                                                    bucket_past_the_end,                      \
-                                                                                                    a->number =                               \
-                                                                                                        1)                                    \
-                                                                                                    bad(BUCKET,                               \
-                                                                                                        OUT_OF_RANGE,                         \
-                                                                                                        bucket_endless,                       \
-                                                                                                        a->number =                           \
-                                                                                                            SIZE_MAX)                         \
-                                                                                                        bad(GRADIENT,                         \
-                                                                                                            OUT_OF_RANGE,                     \
-                                                                                                            gradient_past_the_end,            \
-                                                                                                            a->number =                       \
-                                                                                                                2)
-
 static const size_t empty[] = {8, 0}, endless[] = {8, SIZE_MAX / 2};
 static const cls_mpi_buckets_config odd = {sizeof odd + 1, 0};
 
@@ -332,17 +151,22 @@ static cls_mpi_comm_info *info(size_t size) {
     return (cls_mpi_comm_info *)(void *)stock.info;
 }
 
-#define SPOIL(of, status, name, how) \
+/* One function for each bad value. */
+#define BAD(of, status, name, how) \
     static void spoil_##name(struct arguments *a) { (void)(how); }
-BAD_VALUES(SPOIL)
+#include "bad_values.def"
+#undef BAD
 
-#define VALUE(of, status, name, how) {of, CLS_ERROR_##status, #name, spoil_##name},
+#define BAD(of, status, name, how) {of, CLS_ERROR_##status, #name, spoil_##name},
 static const struct bad {
     unsigned of;
     cls_status status;
     const char *what;
     void (*spoil)(struct arguments *a);
-} bads[] = {BAD_VALUES(VALUE)};
+} bads[] = {
+#include "bad_values.def"
+};
+#undef BAD
 enum { BADS = sizeof bads / sizeof *bads };
 
 /* --- the calls --- */
