@@ -15,25 +15,6 @@
 
 enum { CELLS = 256, BYTES = 4 * CELLS };
 
-static cls_graph_exec exec_of(cls_graph graph) {
-    cls_graph_exec exec;
-    OK(cls_graph_instantiate(graph, NULL, &exec));
-    OK(cls_graph_destroy(graph));
-    return exec;
-}
-
-static cls_graph_exec end_capture(cls_stream stream) {
-    cls_graph graph;
-    OK(cls_stream_end_capture(stream, &graph));
-    return exec_of(graph);
-}
-
-static cls_graph_statistics statistics_of(cls_graph_exec exec) {
-    cls_graph_statistics statistics = CLS_GRAPH_STATISTICS_INIT;
-    OK(cls_graph_get_statistics(exec, &statistics));
-    return statistics;
-}
-
 static cls_capture_info capture_of(cls_stream stream) {
     cls_capture_info info = CLS_CAPTURE_INFO_INIT;
     OK(cls_stream_get_capture(stream, &info));
@@ -244,7 +225,7 @@ static void run_captured(part_fn *part, struct work *work) {
     OK(cls_stream_begin_capture(work->stream, "part"));
     part(work);
     assert_int_equal(rig_cell(work->a, 0), 0); /* nothing has run */
-    cls_graph_exec exec = end_capture(work->stream);
+    cls_graph_exec exec = rig_end_capture(work->stream);
     for (int round = 0; round < ROUNDS; round++)
         OK(cls_graph_launch_async(exec, work->stream));
     OK(cls_stream_synchronize(work->stream));
@@ -327,8 +308,8 @@ static void test_the_plan_keeps_no_implied_dependency(void **state) {
     assert_false(info.is_origin);
     OK(cls_stream_wait_event(work.stream, work.forked)); /* implied by all */
     OK(rig_step(work.stream, work.a, 3, 2, 1, 0));
-    cls_graph_exec exec = end_capture(work.stream);
-    const cls_graph_statistics statistics = statistics_of(exec);
+    cls_graph_exec exec = rig_end_capture(work.stream);
+    const cls_graph_statistics statistics = rig_graph_statistics(exec);
     assert_int_equal(statistics.nodes, 7);
     assert_int_equal(statistics.edges, 7);
     assert_int_equal(statistics.streams, 2);
@@ -343,11 +324,11 @@ static void test_a_graph_without_nodes_does_nothing(void **state) {
     (void)state;
     cls_stream stream = rig_stream();
     OK(cls_stream_begin_capture(stream, "nothing"));
-    cls_graph_exec exec = end_capture(stream);
+    cls_graph_exec exec = rig_end_capture(stream);
     OK(cls_graph_launch_async(exec, stream));
     OK(cls_graph_launch(exec, NULL));
     OK(cls_stream_synchronize(stream));
-    assert_int_equal(statistics_of(exec).launches, 2);
+    assert_int_equal(rig_graph_statistics(exec).launches, 2);
     OK(cls_graph_exec_destroy(exec));
     OK(cls_stream_destroy(stream));
 }
@@ -358,7 +339,7 @@ static cls_graph_exec capture_steps(cls_stream stream, cls_buffer cells, unsigne
     OK(cls_stream_begin_capture(stream, "steps"));
     for (uint32_t i = 0; i < n; i++)
         OK(rig_step(stream, cells, 0, 3, i, ms));
-    return end_capture(stream);
+    return rig_end_capture(stream);
 }
 
 static uint32_t after_steps(uint32_t value, unsigned n) {
@@ -441,11 +422,11 @@ static void test_several_threads_launch_one_graph(void **state) {
     OK(cls_stream_begin_capture(stream, "shared"));
     OK(rig_step(stream, cells, 0, 1, 1, 0));
     OK(rig_step(stream, cells, 1, 1, 1, 0));
-    cls_graph_exec exec = end_capture(stream);
+    cls_graph_exec exec = rig_end_capture(stream);
     assert_int_equal(team_run(THREADS, launch_many, &exec), 0);
     assert_int_equal(rig_cell(cells, 0), THREADS * OF_EACH);
     assert_true(rig_cell(cells, 1) <= THREADS * OF_EACH);
-    assert_int_equal(statistics_of(exec).launches, THREADS * OF_EACH);
+    assert_int_equal(rig_graph_statistics(exec).launches, THREADS * OF_EACH);
     OK(cls_graph_exec_destroy(exec));
     OK(cls_buffer_destroy(cells));
     OK(cls_stream_destroy(stream));
@@ -460,7 +441,7 @@ static void test_a_graph_keeps_what_it_uses(void **state) {
     OK(cls_fill_async(cells, 0, 8, &nine, 4, captured));
     OK(rig_step(captured, cells, 1, 2, 1, 0));
     OK(cls_copy_d2d_async(target, 0, cells, 0, 8, captured));
-    cls_graph_exec exec = end_capture(captured);
+    cls_graph_exec exec = rig_end_capture(captured);
     OK(cls_buffer_destroy(cells));
     OK(cls_stream_destroy(captured));
     OK(cls_graph_launch(exec, stream));
@@ -493,8 +474,8 @@ static void test_branches_run_and_join(void **state) {
         OK(cls_stream_wait_event(origin, joins[b]));
     }
     OK(rig_step(origin, cells, BRANCHES, 2, 1, 0));
-    cls_graph_exec exec = end_capture(origin);
-    assert_int_equal(statistics_of(exec).streams, 8);
+    cls_graph_exec exec = rig_end_capture(origin);
+    assert_int_equal(rig_graph_statistics(exec).streams, 8);
     uint32_t seed = 0;
     for (int round = 0; round < 4; round++) {
         OK(cls_graph_launch(exec, origin));

@@ -42,28 +42,13 @@ static int end(void **state) {
     return 0;
 }
 
-static cls_graph_exec end_capture(const struct world *world) {
-    cls_graph graph;
-    cls_graph_exec exec;
-    OK(cls_stream_end_capture(world->stream, &graph));
-    OK(cls_graph_instantiate(graph, NULL, &exec));
-    OK(cls_graph_destroy(graph));
-    return exec;
-}
-
-static cls_graph_statistics statistics_of(cls_graph_exec exec) {
-    cls_graph_statistics statistics = CLS_GRAPH_STATISTICS_INIT;
-    OK(cls_graph_get_statistics(exec, &statistics));
-    return statistics;
-}
-
 /* Whether memory may be parts of one block; else each buffer has its own, and all of them are counted. */
 static bool in_parts(void) {
     return rig_has_capability("sub_buffer_arguments") && rig_has_capability("sub_buffer_copies");
 }
 
 static void expect_arena(cls_graph_exec exec, uint64_t shared, uint64_t separate, uint64_t least) {
-    const cls_graph_statistics statistics = statistics_of(exec);
+    const cls_graph_statistics statistics = rig_graph_statistics(exec);
     assert_int_equal(statistics.arena_bytes, in_parts() ? shared : separate);
     assert_int_equal(statistics.arena_least_bytes, least);
 }
@@ -101,7 +86,7 @@ static void test_a_chain_takes_the_least(void **state) {
     struct world *world = *state;
     OK(cls_stream_begin_capture(world->stream, "chain"));
     submit_chain(world);
-    cls_graph_exec exec = end_capture(world);
+    cls_graph_exec exec = rig_end_capture(world->stream);
     expect_arena(exec, 2 * BYTES, LINKS * BYTES, 2 * BYTES);
     for (uint32_t i = 1; i <= ROUNDS; i++) {
         give(world, i);
@@ -133,7 +118,7 @@ static void test_branches_share_nothing(void **state) {
     OK(cls_copy_d2d_async(world->out, 0, later, 0, 4, world->stream));
     OK(cls_free_async(here, world->stream));
     OK(cls_free_async(later, world->stream));
-    cls_graph_exec exec = end_capture(world);
+    cls_graph_exec exec = rig_end_capture(world->stream);
     expect_arena(exec, 2 * BYTES, 3 * BYTES, 2 * BYTES);
     for (uint32_t i = 1; i <= ROUNDS; i++) {
         give(world, i);
@@ -159,13 +144,13 @@ static void test_unordered_values_do_not_share(void **state) {
     OK(cls_free_async(there, world->other));
     OK(cls_event_record(world->joined, world->other));
     OK(cls_stream_wait_event(world->stream, world->joined));
-    cls_graph_exec exec = end_capture(world);
+    cls_graph_exec exec = rig_end_capture(world->stream);
     expect_arena(exec, 2 * BYTES, 2 * BYTES, BYTES);
     OK(cls_graph_exec_destroy(exec));
 }
 
-/* All kinds of nodes that rebind use a place: copies of all directions, rectangles, fills, parts as arguments, operations
- * with scratch memory of their own. */
+/* All kinds of nodes that rebind use a place: copies of all directions, rectangles, fills, parts as arguments,
+ * operations with scratch memory of their own. */
 static void submit_all_kinds(struct world *world) {
     const cls_rect rect = {.width = 64, .height = 4, .depth = 1, .dst_pitch = 128, .src_pitch = 64};
     const size_t align = 4096;
@@ -201,8 +186,8 @@ static void test_all_kinds_of_nodes(void **state) {
     memset(world->host, 0, sizeof world->host);
     OK(cls_stream_begin_capture(world->stream, "kinds"));
     submit_all_kinds(world);
-    cls_graph_exec exec = end_capture(world);
-    assert_true(statistics_of(exec).arena_bytes >= 2 * BYTES);
+    cls_graph_exec exec = rig_end_capture(world->stream);
+    assert_true(rig_graph_statistics(exec).arena_bytes >= 2 * BYTES);
     for (int i = 0; i < 2; i++) {
         OK(cls_graph_launch(exec, world->stream));
         OK(cls_copy_d2h(got, world->out, 0, BYTES, world->stream));
@@ -230,7 +215,7 @@ static void test_products(void **state) {
     OK(cls_free_async(a, world->stream));
     copy(world->out, b, world->stream);
     OK(cls_free_async(b, world->stream));
-    cls_graph_exec exec = end_capture(world);
+    cls_graph_exec exec = rig_end_capture(world->stream);
     expect_arena(exec, 2 * BYTES, 2 * BYTES, 2 * BYTES);
     OK(cls_copy_h2d(world->in, 0, numbers, sizeof numbers, world->stream));
     OK(cls_graph_launch(exec, world->stream));
@@ -265,7 +250,7 @@ static void test_other_buffers_stay_as_they_are(void **state) {
     OK(cls_batch_array(batch, cls_array_of(shared, CLS_I32, CELLS), &value));
     OK(cls_free_async(known, world->stream));
     OK(cls_free_async(shared, world->stream));
-    cls_graph_exec exec = end_capture(world);
+    cls_graph_exec exec = rig_end_capture(world->stream);
     expect_arena(exec, 0, 0, 0);
     give(world, 3);
     OK(cls_graph_launch(exec, world->stream));
@@ -313,11 +298,11 @@ static void test_a_graph_in_a_graph_keeps_its_memory(void **state) {
     struct world *world = *state;
     OK(cls_stream_begin_capture(world->stream, "inner"));
     submit_chain(world);
-    cls_graph_exec inner = end_capture(world);
+    cls_graph_exec inner = rig_end_capture(world->stream);
     OK(cls_stream_begin_capture(world->stream, "outer"));
     OK(cls_graph_launch_async(inner, world->stream));
     OK(rig_step(world->stream, world->out, 5, 3, 1, 0));
-    cls_graph_exec outer = end_capture(world);
+    cls_graph_exec outer = rig_end_capture(world->stream);
     OK(cls_graph_exec_destroy(inner));
     for (uint32_t i = 1; i <= ROUNDS; i++) {
         give(world, i);
@@ -332,7 +317,7 @@ static void test_copies_of_one_graph_keep_their_order(void **state) {
     struct world *world = *state;
     OK(cls_stream_begin_capture(world->stream, "inner"));
     submit_chain(world);
-    cls_graph_exec inner = end_capture(world);
+    cls_graph_exec inner = rig_end_capture(world->stream);
     OK(cls_stream_begin_capture(world->stream, "outer"));
     OK(cls_event_record(world->forked, world->stream));
     OK(cls_stream_wait_event(world->other, world->forked));
@@ -340,9 +325,9 @@ static void test_copies_of_one_graph_keep_their_order(void **state) {
     OK(cls_graph_launch_async(inner, world->other));
     OK(cls_event_record(world->joined, world->other));
     OK(cls_stream_wait_event(world->stream, world->joined));
-    cls_graph_exec outer = end_capture(world);
+    cls_graph_exec outer = rig_end_capture(world->stream);
     OK(cls_graph_exec_destroy(inner));
-    assert_int_equal(statistics_of(outer).streams, 1);
+    assert_int_equal(rig_graph_statistics(outer).streams, 1);
     give(world, 3);
     OK(cls_graph_launch(outer, world->stream));
     assert_int_equal(rig_cell(world->out, 5), 3 << LINKS);
@@ -391,7 +376,7 @@ static void test_a_place_can_be_bound(void **state) {
     copy(inner, world->in, world->stream);
     copy(world->out, inner, world->stream);
     OK(cls_free_async(inner, world->stream));
-    cls_graph_exec exec = end_capture(world);
+    cls_graph_exec exec = rig_end_capture(world->stream);
     give(world, 4);
     OK(cls_graph_bind(exec, inner, mine));
     OK(cls_graph_launch(exec, world->stream));

@@ -25,21 +25,12 @@ static void submit_step(cls_stream stream, cls_buffer cells) {
     OK(rig_step(stream, cells, 3, 3, 1, 0));
 }
 
-static cls_graph_exec end_capture(cls_stream stream) {
-    cls_graph graph;
-    cls_graph_exec exec;
-    OK(cls_stream_end_capture(stream, &graph));
-    OK(cls_graph_instantiate(graph, NULL, &exec));
-    OK(cls_graph_destroy(graph));
-    return exec;
-}
-
 /* `around` is open at the capture's beginning and no range of it. */
 static cls_graph_exec capture_step(cls_stream stream, cls_buffer cells) {
     push("around");
     OK(cls_stream_begin_capture(stream, "graph"));
     submit_step(stream, cells);
-    cls_graph_exec exec = end_capture(stream);
+    cls_graph_exec exec = rig_end_capture(stream);
     pop();
     return exec;
 }
@@ -109,7 +100,7 @@ static void test_ranges_of_a_graph_in_a_graph(void **state) {
     push("outer");
     OK(cls_graph_launch_async(inner, stream));
     pop();
-    cls_graph_exec exec = end_capture(stream);
+    cls_graph_exec exec = rig_end_capture(stream);
     cls_profiler profiler = started();
     OK(cls_graph_launch(exec, stream));
     cls_profile profile = snapshot(profiler);
@@ -153,7 +144,7 @@ static void test_a_range_covers_its_nodes(void **state) {
     for (unsigned i = 0; i < CELLS; i++)
         OK(rig_step(stream, cells, i, 3, 1, 0));
     pop();
-    cls_graph_exec exec = end_capture(stream);
+    cls_graph_exec exec = rig_end_capture(stream);
     cls_profiler profiler = started();
     OK(cls_graph_launch(exec, stream));
     cls_profile profile = snapshot(profiler);

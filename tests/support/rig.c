@@ -402,6 +402,23 @@ cls_status rig_fail(cls_stream stream, const char *label, cl_int code) {
     return cls_stream_foreign_async(stream, label, return_code, (void *)(intptr_t)code);
 }
 
+/* --- graphs --- */
+
+cls_graph_exec rig_end_capture(cls_stream stream) {
+    cls_graph graph;
+    cls_graph_exec exec;
+    OK(cls_stream_end_capture(stream, &graph));
+    OK(cls_graph_instantiate(graph, NULL, &exec));
+    OK(cls_graph_destroy(graph));
+    return exec;
+}
+
+cls_graph_statistics rig_graph_statistics(cls_graph_exec exec) {
+    cls_graph_statistics statistics = CLS_GRAPH_STATISTICS_INIT;
+    OK(cls_graph_get_statistics(exec, &statistics));
+    return statistics;
+}
+
 /* --- threads --- */
 
 enum { MANY_THREADS = 100 };

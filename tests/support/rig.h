@@ -15,6 +15,7 @@
 #include <clstream/buffer.h>
 #include <clstream/context.h>
 #include <clstream/event.h>
+#include <clstream/graph.h>
 #include <clstream/kernel.h>
 #include <clstream/opencl.h>
 #include <clstream/share.h>
@@ -119,6 +120,12 @@ cls_status rig_fail(cls_stream stream, const char *label, cl_int code);
 /* A user event of the rig's context, and an in-order queue of its device, made by hand. */
 cl_event rig_user_event(void);
 cl_command_queue rig_own_queue(void);
+
+/* --- graphs --- */
+
+/* Ends the stream's capture and instantiates it; the graph itself is destroyed. */
+cls_graph_exec rig_end_capture(cls_stream stream);
+cls_graph_statistics rig_graph_statistics(cls_graph_exec exec);
 
 /* --- threads --- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes of a launch of a graph that the driver accepts and that fail later: what the failure is called, and what launches
- * do after it.
+ * Nodes of a launch of a graph that the driver accepts and that fail later: what the failure is called, and what
+ * launches do after it.
  */
 #include "../../support/rig.h"
 
@@ -53,22 +53,15 @@ static void expect_done(cls_buffer cells) {
 
 /* A callback among the nodes has a thread of the library give them to the driver one by one. */
 static cls_graph_exec make_exec(cls_stream stream, cls_buffer cells, struct outcome *outcome) {
-    cls_graph graph;
-    cls_graph_exec exec;
     OK(cls_stream_begin_capture(stream, "the step"));
     submit(stream, cells);
     if (outcome)
         OK(cls_stream_add_callback(stream, keep_outcome, outcome));
-    OK(cls_stream_end_capture(stream, &graph));
-    OK(cls_graph_instantiate(graph, NULL, &exec));
-    OK(cls_graph_destroy(graph));
-    return exec;
+    return rig_end_capture(stream);
 }
 
 static bool is_one_command(cls_graph_exec exec) {
-    cls_graph_statistics statistics = CLS_GRAPH_STATISTICS_INIT;
-    OK(cls_graph_get_statistics(exec, &statistics));
-    return statistics.one_command != 0;
+    return rig_graph_statistics(exec).one_command != 0;
 }
 
 /* In one command the driver may tell of the whole launch only. */
