@@ -6,8 +6,8 @@
  *
  * No probe makes a user event, or uses clFinish to wait.
  *
- * probe.c runs the probes and has the small ones; probe_launch.c, probe_replay.c, probe_overlap.c and probe_copy.c have one
- * subject each; probe_context.c, below them, has the context and its commands.
+ * probe.c runs the probes and has the small ones; probe_launch.c, probe_replay.c, probe_overlap.c and probe_copy.c have
+ * one subject each; probe_context.c, below them, has the context and its commands.
  */
 #ifndef CLSTREAM_DRIVER_PROBE_H
 #define CLSTREAM_DRIVER_PROBE_H
@@ -43,6 +43,8 @@ bool probe_is_serial(unsigned on_queues, unsigned on_unordered, unsigned tries);
 /* --- the probes by subject --- */
 
 void probe_launches(struct probe *probe, struct caps *caps);
+/* How many launches of that time (0: not known) take about 1 ms. */
+unsigned probe_batch_size(double launch_ns);
 void probe_replay(struct probe *probe, struct caps *caps); /* after probe_launches */
 void probe_kernel_overlap(struct probe *probe, struct caps *caps);
 bool probe_copies(struct probe *probe, struct caps *caps); /* false: they could not be measured */

@@ -10,9 +10,7 @@
 
 #include "base/clock.h"
 
-enum { REPLAYS = 10, LEAST_BATCH = 4, MOST_BATCH = 128 };
-
-#define BATCH_NS 1e6
+enum { REPLAYS = 10 };
 
 typedef struct command_buffer *command_buffer;
 
@@ -69,12 +67,6 @@ static double time_replay(struct probe *probe, const struct calls *calls, comman
     return (double)(clock_now_ns() - start);
 }
 
-/* A batch as long as those that were enqueued (probe_launch.c). */
-static unsigned batch_size(const struct caps *caps) {
-    const double n = BATCH_NS / caps->launch_in_order_ns;
-    return n < LEAST_BATCH ? LEAST_BATCH : n > MOST_BATCH ? MOST_BATCH : (unsigned)n;
-}
-
 void probe_replay(struct probe *probe, struct caps *caps) {
     struct calls calls;
     cl_int code;
@@ -84,7 +76,7 @@ void probe_replay(struct probe *probe, struct caps *caps) {
     command_buffer commands = calls.create(1, &probe->queues[0], NULL, &code);
     if (code != CL_SUCCESS)
         return;
-    const unsigned n = batch_size(caps);
+    const unsigned n = probe_batch_size(caps->launch_in_order_ns);
     double least = record(probe, &calls, commands, n) ? time_replay(probe, &calls, commands) : 0;
     for (unsigned i = 1; i < REPLAYS && least > 0; i++) {
         const double ns = time_replay(probe, &calls, commands);
