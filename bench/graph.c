@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * (s) Graphs. Launches in a row, captured and replayed, against raw loops of the same launches; what a launch call costs its
- * caller against submitting its nodes; a fork of four branches against the same by streams and events; operations in a row
- * that are fused, against a batch and single calls; the step of examples/train against its calls; and rebinding a buffer.
+ * (s) Graphs. Launches in a row, captured and replayed, against raw loops of the same launches; what a launch call
+ * costs its caller against submitting its nodes; a fork of four branches against the same by streams and events;
+ * operations in a row that are fused, against a batch and single calls; the step of examples/train against its calls;
+ * and rebinding a buffer.
  */
 #include <stdio.h>
 

@@ -38,7 +38,7 @@
  * buffers lie in one block, laid out as a batch's intermediate values are. Two of them share bytes if all nodes that use
  * one come before all that use the other; a chain needs no more than its widest step. What such a buffer holds is lost
  * between launches. A buffer keeps memory of its own if it is not freed, if a batch uses it, or if its cl_mem was asked
- * for (opencl.h). cls_context_synchronize waits for what was submitted before the captures.
+ * for (opencl.h). cls_context_synchronize waits for the work that was submitted before the captures.
  *
  * cls_stream_reset or cls_stream_destroy of the stream where the capture began ends the capture without a graph; of
  * another one of its streams it makes the capture invalid.
@@ -269,7 +269,7 @@ typedef struct cls_graph_statistics {
     uint64_t launches;      /**< submitted so far */
     uint64_t fused_nodes;   /**< nodes of the graph that share kernels (cls_graph_config.fuse) */
     uint64_t fused_kernels; /**< kernels that they share */
-    uint64_t arena_bytes;   /**< device memory for what is allocated and freed in the capture */
+    uint64_t arena_bytes;   /**< device memory for buffers that the capture allocates and frees */
     uint64_t
         arena_least_bytes; /**< most of it in use at once, by one node after the other: the lower limit of
                                      `arena_bytes` */

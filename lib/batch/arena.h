@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arena: one block of memory for all intermediate values of an execution of a batch, or of a launch of a graph. Values that are never alive
- * together may share bytes. Pure functions.
+ * The arena: one block of memory for all intermediate values of an execution of a batch, or of a launch of a graph.
+ * Values that are never alive together may share bytes. Pure functions.
  */
 #ifndef CLSTREAM_BATCH_ARENA_H
 #define CLSTREAM_BATCH_ARENA_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals and waits of captured streams: they order the nodes of a capture, as records of events do, and no value changes. */
+/* Signals and waits of captured streams: they order the nodes of a capture, as records of events do, and no value
+ * changes. */
 #include "base/array.h"
 #include "base/error.h"
 #include "coordinator/internals.h"

@@ -64,8 +64,8 @@ void caps_choose(const struct device *device, struct caps *caps) {
     caps->stage_reads = staged || (separate && caps->pageable_read_blocks > 0.5);
 }
 
-/* No device was found where a replay takes less time: it takes as long on PoCL 3.1 and PoCL-Remote 6.0, and twice as long
- * on Intel's CPU runtime 2026.2. So there is no code for it; a device with more than noise to gain says so. */
+/* No device was found where a replay takes less time: it takes as long on PoCL 3.1 and PoCL-Remote 6.0, and twice as
+ * long on Intel's CPU runtime 2026.2. So there is no code for it; a device with more than noise to gain says so. */
 void caps_graph_path(const struct device *device, const struct caps *caps, char *text,
                      size_t size) {
     const double replayed = caps->launch_replayed_ns / 1e3;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The capability record of a device: measured by probes at first use, which take about a tenth of a second, and
- * cached on disk for each driver version. It has the verdicts on what the library relies on (driver/trust.h), too. Probes run in a cl_context of their own, which is released afterwards.
- * If the machine was so busy that the rounds of a comparison disagree, the record is valid for ten minutes and is
- * then made anew.
+ * The capability record of a device: measured by probes at first use, which take about a tenth of a second, and cached
+ * on disk for each driver version. It has the verdicts on what the library relies on (driver/trust.h), too. Probes run
+ * in a cl_context of their own, which is released afterwards. If the machine was so busy that the rounds of a
+ * comparison disagree, the record is valid for ten minutes and is then made anew.
  */
 #ifndef CLSTREAM_DRIVER_CAPS_H
 #define CLSTREAM_DRIVER_CAPS_H

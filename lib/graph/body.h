@@ -57,8 +57,9 @@ struct graph_body {
     unsigned n_slots, slots_room;
     struct host_slot *hosts;
     unsigned n_hosts, hosts_room;
-    struct buffer *arena;            /* retained: of private buffers; NULL: none */
-    size_t arena_bytes, arena_least; /* of them; least: what is alive at once, one node at a time */
+    struct buffer *arena; /* retained: of private buffers; NULL: none */
+    size_t arena_bytes;   /* of all of them */
+    size_t arena_least;   /* most bytes of them alive at once, one node at a time */
 };
 
 /* Makes the body of a graph that has this plan; its private buffers have no memory yet (graph_memory_body). */

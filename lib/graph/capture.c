@@ -136,7 +136,8 @@ static bool frontier_join(struct frontier *frontier, const struct frontier *othe
     return good;
 }
 
-/* Under the capture's lock: the node becomes the newest one, and the member's frontier. Takes the node over on success. */
+/* Under the capture's lock: the node becomes the newest one, and the member's frontier. Takes the node over on
+ * success. */
 static cls_status append(struct capture *capture, struct member *member, struct node *node) {
     struct frontier *frontier = &member->frontier;
     if (!ARRAY_ROOM(capture->nodes, capture->n_nodes, capture->nodes_room, 32) ||
@@ -273,7 +274,8 @@ static cls_status append_copies(struct capture *capture, struct member *member,
     return status;
 }
 
-/* Under the capture's lock. Copies of one executable graph use the same memory, so they keep their order, as launches do. */
+/* Under the capture's lock. Copies of one executable graph use the same memory, so they keep their order, as
+ * launches do. */
 static cls_status append_graph(struct capture *capture, struct member *member,
                                const struct graph_exec *exec) {
     if (!exec->plan.n_nodes)

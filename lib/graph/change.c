@@ -25,7 +25,7 @@ void change_free(struct change *change) {
     free(change);
 }
 
-/* --- what is bound --- */
+/* --- bindings --- */
 
 static cls_status no_memory(void) {
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a change of a graph");

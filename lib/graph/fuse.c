@@ -162,8 +162,8 @@ static cls_status record_chain(struct fuser *fuser, const struct chain *chain, c
     return error_restore(&held, status);
 }
 
-/* Not where the arguments are too many for one kernel, or nothing is left in memory. Of several kernels one may write what
- * another reads, which a batch refuses. */
+/* Not where the arguments are too many for one kernel, or nothing is left in memory. Of several kernels one may
+ * write what another reads, which a batch refuses. */
 static cls_status try_chain(struct fuser *fuser, const struct chain *chain) {
     struct command_graph *recorded;
     struct detail held;

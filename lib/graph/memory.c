@@ -112,8 +112,8 @@ void graph_memory_give_back(const void *capture, struct node *nodes, unsigned n_
 
 /* --- places in an arena --- */
 
-/* A private buffer. `ends`: of each lane, the last node that uses it, counted from 1; `floors`: of each lane, how many nodes
- * come before all that use it. */
+/* A private buffer. `ends`: of each lane, the last node that uses it, counted from 1; `floors`: of each lane, how
+ * many nodes come before all that use it. */
 struct value {
     struct slot *slot;
     unsigned ends[PLAN_LANES], floors[PLAN_LANES];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of graphs: buffers that were allocated and freed in a capture, and that only its nodes refer to. When the capture
- * ends such a buffer becomes private: its device memory is given back, and a placeholder stands for it, which no command is
- * run with. A body has an arena for them, laid out by lifetime as that of a batch, and binds its nodes to places in it:
- * two values share bytes only where all nodes that use one come before all that use the other.
+ * Memory of graphs: buffers that were allocated and freed in a capture, and that only its nodes refer to. When the
+ * capture ends such a buffer becomes private: its device memory is given back, and a placeholder stands for it, which
+ * no command is run with. A body has an arena for them, laid out by lifetime as that of a batch, and binds its nodes to
+ * places in it: two values share bytes only where all nodes that use one come before all that use the other.
  *
  * A buffer stays as it is, with memory of its own, if a call that cannot be rebound uses it, if something besides nodes
  * refers to it (a batch), or if its cl_mem was asked for.
@@ -13,8 +13,8 @@
 
 #include "graph/body.h"
 
-/* At the end of a capture, of this handle: makes buffers private, and marks the steps whose outputs are. What there is no
- * memory for stays as it is. */
+/* At the end of a capture, of this handle: makes buffers private, and marks the steps whose outputs are. What there
+ * is no memory for stays as it is. */
 void graph_memory_give_back(const void *capture, struct node *nodes, unsigned n_nodes);
 
 /* graph_body_new, with places for the private buffers. */

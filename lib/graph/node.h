@@ -51,11 +51,12 @@ void node_drop(struct node *node);
  * own, with the arguments set. */
 cls_status node_copy(struct node *to, const struct node *from);
 
-/* Launches and calls of libraries only: passes a buffer, or `memory` of it, as argument `arg` from now on. The caller keeps the buffer. */
+/* Launches and calls of libraries only: passes a buffer, or `memory` of it, as argument `arg` from now on. The
+ * caller keeps the buffer. */
 cls_status node_set_buffer(struct node *node, unsigned arg, struct buffer *buffer, cl_mem memory);
 
-/* Where the node uses the buffer, `memory` stands for it from now on, but for parts of it; instances keep their arguments.
- * False: a node of its kind does not tell where it uses buffers. */
+/* Where the node uses the buffer, `memory` stands for it from now on, but for parts of it; instances keep their
+ * arguments. False: a node of its kind does not tell where it uses buffers. */
 bool node_replace_memory(struct node *node, const struct buffer *buffer, cl_mem memory);
 
 /* Adds what the node touches. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranges (cls_range_push) that were open while nodes were captured. Each launch that is profiled records them again, each
- * from when the first of its nodes could begin until the host has seen the last one done.
+ * Ranges (cls_range_push) that were open while nodes were captured. Each launch that is profiled records them again,
+ * each from when the first of its nodes could begin until the host has seen the last one done.
  */
 #ifndef CLSTREAM_GRAPH_RANGES_H
 #define CLSTREAM_GRAPH_RANGES_H

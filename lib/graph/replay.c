@@ -243,8 +243,8 @@ static cls_status leave_early(struct replay *replay) {
                : enqueue_marker(replay->target.device, replay->target.queue, ends, replay->event);
 }
 
-/* A node was refused when others, or some of it, were with the driver: the launch is a command that failed, by the node's
- * name. */
+/* A node was refused when others, or some of it, were with the driver: the launch is a command that failed, by the
+ * node's name. */
 COLD static cls_status fail_at(struct replay *replay, const struct command *command, unsigned i,
                                cls_status status) {
     struct detail held;

@@ -32,10 +32,10 @@ struct buffer {
         *slot; /* retained: the pool's, that an opened buffer is of; NULL: of all others */
 
     size_t counted; /* bytes of device memory that the context counts for it */
-    const void *_Atomic
-        capture; /* handle of the capture that it was allocated in; NULL: none, or its cl_mem was asked for */
-    bool
-        is_private; /* only nodes of graphs refer to it, which have memory for it: `memory` is a placeholder (graph/memory.h) */
+    /* Handle of the capture that it was allocated in; NULL: none, or its cl_mem was asked for. */
+    const void *_Atomic capture;
+    /* Only nodes of graphs refer to it, and those have memory for it: `memory` is a placeholder (graph/memory.h). */
+    bool is_private;
 
     struct block *block; /* NULL: not a slot of a pool */
     size_t capacity;     /* bytes of the slot */

@@ -17,9 +17,9 @@
  * the waiting streams by failing `moved`.
  *
  * Files: comm.c creates and destroys; agree.c is what ranks tell each other at creation; host.c is which of them share
- * memory, and how; channel.c submits; exchange.c moves pieces, by MPI and in that memory; thread.c is the thread's loop; control.c has the messages about failures, order and stalls;
- * calls.c and group.c are the collectives, buckets.c gradients; shrink.c goes on without a rank; table.c has the handles;
- * report.c puts things into words.
+ * memory, and how; channel.c submits; exchange.c moves pieces, by MPI and in that memory; thread.c is the thread's
+ * loop; control.c has the messages about failures, order and stalls; calls.c and group.c are the collectives, buckets.c
+ * gradients; shrink.c goes on without a rank; table.c has the handles; report.c puts things into words.
  */
 #ifndef CLSTREAM_MPI_COMM_H
 #define CLSTREAM_MPI_COMM_H

@@ -171,7 +171,8 @@ static cls_graph_exec capture_failing_call(cls_stream stream, cls_buffer cells) 
     return exec;
 }
 
-/* The first node of a graph: what is enqueued of it makes its launch a command that fails, and no call that is refused. */
+/* The first node of a graph: what is enqueued of it makes its launch a command that fails, and no call that is
+ * refused. */
 static void test_memory_of_a_graph_whose_first_call_fails_halfway_stays(void **state) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     struct world world;

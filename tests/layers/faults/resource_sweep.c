@@ -304,8 +304,8 @@ static const struct scenario *find_scenario(const char *name) {
     return i < n_scenarios ? &scenarios[i] : NULL;
 }
 
-/* The fresh process: CLS_COLD is "host_functions pthread_create 2". What the driver's probes found is in the cache of the
- * process that started this one. */
+/* The fresh process: CLS_COLD is "host_functions pthread_create 2". What the driver's probes found is in the cache
+ * of the process that started this one. */
 static int run_cold(const struct sweep *sweep, const char *what) {
     char name[64], work[64];
     bool came;
