@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Several contexts side by side, waits from one to another, and the default context. */
-#include "../support/rig.h"
+#include "../support/alike.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void test_two_contexts_work_side_by_side(void **state) {
     cls_stream streams[CONTEXTS];
     cls_buffer buffers[CONTEXTS];
     for (uint32_t i = 0; i < CONTEXTS; i++) {
-        OK(cls_context_create(NULL, &contexts[i]));
+        contexts[i] = alike_context(i);
         OK(cls_stream_create(contexts[i], NULL, &streams[i]));
         OK(cls_buffer_create(contexts[i], 64, &buffers[i]));
         OK(cls_fill_async(buffers[i], 0, 64, &i, 4, streams[i]));
@@ -38,7 +38,7 @@ static void test_waits_cross_contexts(void **state) {
     cls_event from_here = rig_event(), from_there;
     uint32_t carried = 0, expected = 0;
     unsigned rounds = rig_scale(50, 5);
-    OK(cls_context_create(NULL, &other));
+    other = alike_context(1);
     OK(cls_stream_create(other, NULL, &there));
     OK(cls_event_create(other, NULL, &from_there));
     OK(cls_buffer_create(other, 4, &copy));
@@ -95,7 +95,7 @@ static void test_pinned_memory_serves_all_contexts_until_they_are_done(void **st
     cls_stream there;
     cls_buffer buffer;
     gate_init(&freeing.gate);
-    OK(cls_context_create(NULL, &other));
+    other = alike_context(1);
     OK(cls_stream_create(other, NULL, &there));
     OK(cls_buffer_create(other, BYTES, &buffer));
     OK(cls_host_alloc(rig.context, BYTES, &freeing.memory));
@@ -120,7 +120,7 @@ static void test_failure_crosses_contexts_along_a_wait(void **state) {
     cls_buffer buffer;
     struct gate gate;
     gate_init(&gate);
-    OK(cls_context_create(NULL, &other));
+    other = alike_context(1);
     OK(cls_stream_create(other, NULL, &there));
     OK(cls_stream_create(other, NULL, &beside));
     OK(cls_buffer_create(other, 4, &buffer));
@@ -153,7 +153,7 @@ static void test_a_wait_outlives_the_context_it_came_from(void **state) {
     cls_buffer cells = rig_cells(1);
     struct gate gate;
     gate_init(&gate);
-    OK(cls_context_create(NULL, &other));
+    other = alike_context(1);
     OK(cls_stream_create(other, NULL, &there));
     OK(cls_event_create(other, NULL, &event));
     OK(cls_stream_launch_host_async(there, gate_hold, &gate));

@@ -10,7 +10,7 @@
 #include <clstream/device_group.h>
 #include <clstream/unary.h>
 
-#include "../support/rig.h"
+#include "../support/alike.h"
 
 enum { DEVICES = 2, N = 5000, CHUNK = 4096, BYTES = N * 4 };
 
@@ -22,27 +22,6 @@ static struct pair {
     cls_device_streams streams[DEVICES];
     cls_buffer buffers[DEVICES];
 } pair;
-
-/* The default device, and another one of its kind. */
-static bool take_two(void) {
-    cls_device_info info = CLS_DEVICE_INFO_INIT, other = CLS_DEVICE_INFO_INIT;
-    size_t index;
-    OK(cls_context_get_device(rig.context, &index));
-    OK(cls_device_get_info(index, &info));
-    for (size_t i = 0; cls_device_get_info(i, &other) == CLS_SUCCESS; i++) {
-        cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
-        char name[24];
-        if (i == index || strcmp(other.platform, info.platform) != 0 ||
-            strcmp(other.name, info.name) != 0)
-            continue;
-        snprintf(name, sizeof name, "%zu", i);
-        config.device = name;
-        OK(cls_context_create(NULL, &pair.contexts[0]));
-        OK(cls_context_create(&config, &pair.contexts[1]));
-        return true;
-    }
-    return false;
-}
 
 static bool part_device(void) {
     const cl_device_partition_property one_each[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
@@ -68,9 +47,9 @@ static bool part_device(void) {
 static int setup(void **state) {
     cls_device_group_config config = CLS_DEVICE_GROUP_CONFIG_INIT;
     (void)state;
-    if (!take_two() && !part_device())
-        for (int d = 0; d < DEVICES; d++)
-            OK(cls_context_create(NULL, &pair.contexts[d]));
+    if (alike_count() > 1 || !part_device())
+        for (unsigned d = 0; d < DEVICES; d++)
+            pair.contexts[d] = alike_context(d);
     config.chunk_bytes = CHUNK;
     config.chunks = 3;
     OK(cls_device_group_create(pair.contexts, DEVICES, &config, &pair.group));
@@ -198,8 +177,8 @@ static void a_destroyed_context_is_told(void **state) {
     struct gate gate;
     unsigned count = 7;
     gate_init(&gate);
-    OK(cls_context_create(NULL, &contexts[0]));
-    OK(cls_context_create(NULL, &contexts[1]));
+    contexts[0] = alike_context(0);
+    contexts[1] = alike_context(1);
     cls_buffer buffers[DEVICES];
     static int32_t in[DEVICES][N];
     for (int d = 0; d < DEVICES; d++)

@@ -9,8 +9,8 @@
 #include <clstream/share.h>
 #include <clstream/unary.h>
 
+#include "../support/alike.h"
 #include "../support/effort.h"
-#include "../support/rig.h"
 
 enum { MOST = 8, WORDS = 3001, BYTES = WORDS * 8 }; /* of the largest type */
 
@@ -29,13 +29,13 @@ static unsigned char in[MOST][BYTES], out[MOST][BYTES];
 
 static bool can_share(void) {
     cls_share_info info;
-    return rig_shares_memory(&info);
+    return alike_share_memory(&info);
 }
 
 /* Ordinary buffers then go through memory that the devices reach. */
 static bool have_link(void) {
     cls_share_info info = CLS_SHARE_INFO_INIT;
-    return rig_shares_memory(&info) && info.kind == CLS_SHARE_DIRECT_LINK;
+    return alike_share_memory(&info) && info.kind == CLS_SHARE_DIRECT_LINK;
 }
 
 static bool is_direct(void) { return team.shared || have_link(); }
@@ -56,7 +56,7 @@ static void open_team(unsigned n, bool shared) {
     team.n = n;
     team.shared = shared;
     for (unsigned d = 0; d < n; d++) {
-        OK(cls_context_create(NULL, &team.contexts[d]));
+        team.contexts[d] = alike_context(d);
         team.buffers[d] = make(team.contexts[d], shared);
     }
     OK(cls_device_group_create(team.contexts, n, &config, &team.group));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shareable buffers: handles for one memory in several contexts. */
-#include "../support/rig.h"
+#include "../support/alike.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static cls_share_info found;
 static int setup_all(void **state) {
     if (rig_setup(state))
         return -1;
-    shares = rig_shares_memory(&found);
+    shares = alike_share_memory(&found);
     return 0;
 }
 
@@ -36,7 +36,7 @@ static int setup(void **state) {
     (void)state;
     if (!shares)
         return 0;
-    OK(cls_context_create(NULL, &w.other));
+    w.other = alike_context(1);
     w.here = rig_stream();
     OK(cls_stream_create(w.other, NULL, &w.there));
     OK(cls_buffer_create_shareable(rig.context, BYTES, &w.near));
@@ -190,7 +190,7 @@ static void test_an_opened_handle_opens_more(void **state) {
     cls_context third;
     cls_buffer more[2];
     (void)state;
-    OK(cls_context_create(NULL, &third));
+    third = alike_context(2);
     OK(cls_buffer_open(third, w.far, &more[0]));
     OK(cls_buffer_open(rig.context, more[0], &more[1]));
     OK(cls_copy_h2d(more[0], 0, w.in, BYTES, NULL));
@@ -342,7 +342,7 @@ static void test_it_outlives_its_context(void **state) {
     cls_context made_in;
     cls_buffer first, second, third;
     (void)state;
-    OK(cls_context_create(NULL, &made_in));
+    made_in = alike_context(2);
     OK(cls_buffer_create_shareable(made_in, BYTES, &first));
     OK(cls_copy_h2d(first, 0, w.in, BYTES, NULL));
     OK(cls_buffer_open(w.other, first, &second));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shareable memory pools: stream-ordered memory that other contexts open. */
+#include "../support/alike.h"
 #include "mempools.h"
 
 #include <pthread.h>
@@ -35,7 +36,7 @@ static cls_mempool shareable_pool(cls_context context) {
 static int setup_all(void **state) {
     if (rig_setup(state))
         return -1;
-    shares = rig_shares_memory(&found);
+    shares = alike_share_memory(&found);
     return 0;
 }
 
@@ -43,7 +44,7 @@ static int setup(void **state) {
     (void)state;
     if (!shares)
         return 0;
-    OK(cls_context_create(NULL, &w.other));
+    w.other = alike_context(1);
     w.here = rig_stream();
     OK(cls_stream_create(w.other, NULL, &w.there));
     w.pool = shareable_pool(rig.context);
@@ -291,7 +292,7 @@ static void test_memory_outlives_pool_and_context(void **state) {
     cls_mempool pool;
     cls_buffer near, far;
     (void)state;
-    OK(cls_context_create(NULL, &made_in));
+    made_in = alike_context(2);
     OK(cls_stream_create(made_in, NULL, &stream));
     pool = shareable_pool(made_in);
     near = take_from(pool, stream, BYTES);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shareable buffers in two processes, which send each other descriptors over a socket. */
 #define _GNU_SOURCE /* memfd_create */
-#include "../support/rig.h"
+#include "../support/alike.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -121,7 +121,7 @@ static cls_share_info info;
 static int setup_all(void **state) {
     if (rig_setup(state))
         return -1;
-    shares = rig_shares_memory(&info);
+    shares = alike_share_memory(&info);
     return 0;
 }
 
@@ -218,7 +218,7 @@ static void test_processes_use_one_memory(void) {
 static void test_an_opened_handle_is_exported_as_well(void) {
     cls_context other;
     cls_buffer opened;
-    OK(cls_context_create(NULL, &other));
+    other = alike_context(1);
     OK(cls_buffer_open(other, w.buffer, &opened));
     assert_int_equal(import_there(opened, BYTES), 0);
     assert_int_equal(ask(READ, 3, 0, 0, NULL), w.in[3]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rectangles in three dimensions, and between two contexts, against the same done on the host, byte by byte. */
-#include "../support/rig.h"
+#include "../support/alike.h"
 
 #include <clstream/mempool.h>
 
@@ -29,7 +29,7 @@ static int setup(void **state) {
     randomize(scene.of_a, BYTES);
     randomize(scene.of_b, BYTES);
     randomize(scene.of_far, BYTES);
-    OK(cls_context_create(NULL, &scene.other));
+    scene.other = alike_context(1);
     scene.here = rig_stream();
     OK(cls_stream_create(scene.other, NULL, &scene.there));
     OK(cls_buffer_from_host(rig.context, scene.of_a, BYTES, &scene.a));
@@ -286,7 +286,7 @@ static void test_between_contexts(void **state) {
     cls_context third;
     cls_stream stranger;
     const cls_rect r = {.width = 4, .height = 2, .dst_pitch = 8, .src_pitch = 8};
-    OK(cls_context_create(NULL, &third));
+    third = alike_context(2);
     OK(cls_stream_create(third, NULL, &stranger));
     EXPECT(CLS_ERROR_WRONG_CONTEXT, cls_copy_rect_d2d_async(scene.a, scene.far, &r, stranger));
     OK(cls_stream_destroy(stranger));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines: counters that streams and hosts signal and wait for, also before the signal exists. */
+#include "../support/alike.h"
 #include "timelines.h"
 
 #include <stdatomic.h>
@@ -176,7 +177,7 @@ static void test_streams_of_two_contexts_meet(void **state) {
     cls_timeline ping = make("ping", 0, NULL), pong = make("pong", 0, NULL);
     cls_buffer cells = rig_cells(1), theirs;
     uint32_t seen[8] = {0}, words[8];
-    OK(cls_context_create(NULL, &other));
+    other = alike_context(1);
     OK(cls_stream_create(other, NULL, &there));
     OK(cls_buffer_create(other, sizeof *words, &theirs));
     for (uint32_t i = 0; i < 8; i++) {

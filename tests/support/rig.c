@@ -310,12 +310,6 @@ cls_event rig_event(void) {
     return event;
 }
 
-bool rig_shares_memory(cls_share_info *info) {
-    *info = (cls_share_info)CLS_SHARE_INFO_INIT;
-    OK(cls_context_can_share(rig.context, rig.context, info));
-    return info->kind != CLS_SHARE_NONE;
-}
-
 cls_buffer rig_cells(size_t n) {
     const uint32_t zero = 0;
     cls_buffer cells = NULL;

@@ -18,7 +18,6 @@
 #include <clstream/graph.h>
 #include <clstream/kernel.h>
 #include <clstream/opencl.h>
-#include <clstream/share.h>
 #include <clstream/stream.h>
 
 #include "patience.h"
@@ -63,9 +62,6 @@ unsigned rig_count_descriptors(void);
 cls_stream rig_stream(void);
 cls_stream rig_named(const char *name);
 cls_event rig_event(void);
-
-/* Whether the context's memory can be shared (clstream/share.h), and what was found about it. */
-bool rig_shares_memory(cls_share_info *info);
 
 /* A buffer of `n` 32-bit cells, all 0. */
 cls_buffer rig_cells(size_t n);
