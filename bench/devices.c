@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several devices: copies from one to another against a ring of pinned chunks by hand; all-reduce; both on memory that
- * the devices share, against raw OpenCL (bench/direct.c); and data-parallel training on n of them against one, with the same batch on each. Where there is only one
- * device, its parts stand for several, and no bar holds.
+ * Several devices: copies from one to another against a ring of pinned chunks by hand, and between all of them; all-reduce;
+ * both on memory that the devices share, against raw OpenCL (bench/direct.c); and data-parallel training on n of them
+ * against one, with the same batch on each. Where there is only one device, its parts stand for several, and no bar holds.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "direct.h"
 #include "harness.h"
+#include "mesh.h"
 #include "parallel.h"
 #include "rig.h"
 #include "several.h"
@@ -175,38 +176,6 @@ static void copies(struct traffic *t, const struct several *several, size_t chun
     CLS(cls_device_group_destroy(t->group));
 }
 
-/* --- all-reduce --- */
-
-static void all_reduce(const struct several *several, unsigned n, size_t bytes, bool shareable) {
-    char name[80];
-    double ms[MOST_ROUNDS];
-    const unsigned n_rounds = rounds(9);
-    cls_device_group group;
-    cls_array arrays[MOST_DEVICES];
-    snprintf(name, sizeof name, "all-reduce of %zu MiB, %u %s%s", bytes >> 20, n, several->what,
-             shareable ? ", shareable" : "");
-    if (!bench_wants(name) || (shareable && !direct_is_there(several, n)))
-        return;
-    CLS(cls_device_group_create(several->contexts, n, NULL, &group));
-    for (unsigned d = 0; d < n; d++) {
-        cls_buffer buffer;
-        const float zero = 0;
-        make_buffer(several->contexts[d], bytes, shareable, &buffer);
-        CLS(cls_fill(buffer, 0, bytes, &zero, sizeof zero, NULL));
-        arrays[d] = cls_array_of(buffer, CLS_F32, bytes / sizeof zero);
-    }
-    for (unsigned i = 0; i <= n_rounds; i++) { /* the first warms up */
-        const double start = now_seconds();
-        CLS(cls_device_group_all_reduce_async(group, CLS_REDUCE_SUM, arrays));
-        CLS(cls_device_group_synchronize(group));
-        ms[i ? i - 1 : 0] = 1e3 * (now_seconds() - start);
-    }
-    bench_values(name, "ms", ms, n_rounds, 0);
-    CLS(cls_device_group_destroy(group));
-    for (unsigned d = 0; d < n; d++)
-        CLS(cls_buffer_destroy(arrays[d].buffer));
-}
-
 /* --- training --- */
 
 static void train(const struct several *several, unsigned n, struct size size, double bar) {
@@ -248,6 +217,7 @@ int main(int argc, char **argv) {
     /* A few ms cannot overlap; in the largest batch computing dominates. */
     static const struct size gpu[] = {{4096, 4096}, {4096, 16384}, {4096, 32768}},
                              cpu[] = {{192, 256}, {192, 512}, {192, 1024}};
+    static const size_t sizes[] = {1 << 20, 16 << 20, 192 << 20}; /* those of bench/peers/nccl.py */
     struct rig rig;
     struct several several;
     struct traffic traffic;
@@ -264,10 +234,14 @@ int main(int argc, char **argv) {
     traffic_close(&traffic);
     shareable_copies(&traffic, &several, traffic.bytes);
     direct_copies(&several, bars);
+    bench_section("copies among all");
+    for (int shareable = 0; shareable < 2; shareable++)
+        mesh_copies(&several, several.n, is_cpu ? 4 << 20 : 64 << 20, shareable);
     bench_section("all-reduce");
     for (unsigned n = 2; n <= several.n; n *= 2)
-        for (int shareable = 0; shareable < 2; shareable++)
-            all_reduce(&several, n, is_cpu ? 4 << 20 : 192 << 20, shareable);
+        for (unsigned i = is_cpu ? 2 : 0; i < 3; i++)
+            for (int shareable = 0; shareable < 2; shareable++)
+                mesh_all_reduce(&several, n, is_cpu ? 4 << 20 : sizes[i], shareable);
     direct_all_reduces(&several, bars);
     bench_section("shareable memory used alone");
     direct_alone(&several, bars);
