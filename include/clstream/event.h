@@ -38,6 +38,8 @@ CLS_API cls_status cls_event_destroy(cls_event event);
  * profiled one from the next command on. The order of the commands is kept. The queue of a wrapped
  * stream stays as it is (opencl.h). A poisoned stream accepts the record too; the event then
  * reports the stream's error.
+ * On a captured stream the event stands for nodes of the capture, and a timed one is recorded by
+ * each launch of the graph (graph.h).
  * @retval CLS_ERROR_WRONG_CONTEXT the stream and the event belong to different contexts
  */
 CLS_API cls_status cls_event_record(cls_event event, cls_stream stream);
@@ -63,7 +65,7 @@ CLS_API cls_status cls_event_wait(cls_event event, uint64_t timeout_ns);
  * device's timer, or about 1 us if the driver's timestamps are unusable and the library uses the
  * host's clock.
  * @retval CLS_ERROR_NOT_TIMED     one of the events is not timed, or was never recorded, whatever is
- *                                 pending
+ *                                 pending; or it was recorded in a capture, and by no launch since
  * @retval CLS_NOT_READY           the work of one of the events is pending, and the other's is well
  * @retval CLS_ERROR_WRONG_CONTEXT the events belong to different contexts
  */

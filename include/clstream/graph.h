@@ -24,6 +24,15 @@
  * as objects, which the graph keeps alive; host memory must stay valid as long as launches use it. Scratch memory of
  * operations belongs to the graph.
  *
+ * **Timed events.** The record of a timed event on a captured stream is a node too, named "event record": each call of
+ * cls_graph_launch_async records the event anew. Its time, for cls_event_elapsed, is when the work before the node was
+ * done. For queries and waits, those of other streams too, the record stands for the whole launch: it is done when the
+ * launch is, and fails with it. A launch that returns an error leaves the event as it was, and so does one without the
+ * node (cls_graph_set_enabled). Before the first launch, calls that ask for the event return CLS_ERROR_INVALID_STATE, as
+ * for any that was recorded in a capture which has ended. The graph keeps the event alive. cls_graph_update takes over
+ * the events of the other graph. A launch makes the queue of its stream a profiled one, as cls_event_record does. Let
+ * events that only fork and join be untimed: those cost a launch nothing.
+ *
  * These calls are refused on a captured stream or event with CLS_ERROR_INVALID_STATE and make the capture invalid:
  * calls that wait (synchronize, wait, blocking forms), queries, a wait for an event that was recorded outside of the
  * capture or in another one, a wait for a timeline's value that is not reached and that the capture does not signal,

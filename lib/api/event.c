@@ -62,34 +62,6 @@ cls_status cls_event_destroy(cls_event handle) {
     return destroyed ? CLS_SUCCESS : object_invalid(&event_pool, handle);
 }
 
-static uint64_t new_serial(struct event *event) {
-    pthread_mutex_lock(&event->lock);
-    uint64_t serial = ++event->next_serial;
-    pthread_mutex_unlock(&event->lock);
-    return serial;
-}
-
-/* Sets the record, unless a later one was set meanwhile. */
-static void set_record(struct event *event, struct stream *stream, uint64_t position,
-                       uint64_t serial) {
-    struct stream *out = stream;
-    object_retain(&stream->object);
-    struct object *captured = NULL;
-    pthread_mutex_lock(&event->lock);
-    if (serial > event->serial) {
-        captured = event_take_captured(event);
-        out = event->stream;
-        event->stream = stream;
-        event->position = position;
-        event->serial = serial;
-    }
-    pthread_mutex_unlock(&event->lock);
-    if (out)
-        stream_put(out);
-    if (captured)
-        object_release(captured);
-}
-
 /* A timed record is a marker on a profiled queue; its end time is the event's. */
 static cls_status submit_timed(struct event *event, struct stream *stream, uint64_t serial,
                                uint64_t *position) {
@@ -117,7 +89,7 @@ static cls_status record(struct event *event, struct stream *stream) {
     if (event->context != stream->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "the event and the stream are of different "
                                                   "contexts");
-    uint64_t serial = new_serial(event), position;
+    uint64_t serial = event_new_serial(event), position;
     const struct failure *known;
     cls_status status;
     bool again;
@@ -131,7 +103,7 @@ static cls_status record(struct event *event, struct stream *stream) {
                        : !timed && lacks_time(event, stream, position);
     } while (again);
     if (!status)
-        set_record(event, stream, position, serial);
+        event_set_record(event, stream, position, serial);
     return status;
 }
 
@@ -147,7 +119,7 @@ COLD static cls_status record_captured(struct stream *stream, struct event *even
     struct object *captured = event->captured;
     struct captured_record record;
     cls_status status = event->context == stream->context
-                            ? hooks.capture.record(stream, &record)
+                            ? hooks.capture.record(stream, event, &record)
                             : error_set(CLS_ERROR_WRONG_CONTEXT, "the event and the stream are of "
                                                                  "different contexts");
     if (status)

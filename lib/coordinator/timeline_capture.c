@@ -27,7 +27,7 @@ cls_status timeline_signal_captured(struct timeline *timeline, struct stream *st
     pthread_mutex_lock(&stream->lock);
     *captured = stream->capturing && !refused;
     if (*captured)
-        status = hooks.capture.record(stream, &signal.at);
+        status = hooks.capture.record(stream, NULL, &signal.at);
     pthread_mutex_unlock(&stream->lock);
     if (status || !*captured)
         return status;

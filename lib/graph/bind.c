@@ -125,6 +125,7 @@ static cls_status set_enabled(struct graph_exec *exec, uint64_t number, bool ena
     change->number = place;
     change->disabled = !enabled;
     ask(exec, change);
+    graph_body_enable_record(exec->newest, place, enabled);
     return CLS_SUCCESS;
 }
 

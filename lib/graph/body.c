@@ -155,6 +155,21 @@ void graph_body_forget_uses(struct graph_body *body, unsigned i) {
         forget(&body->hosts[s].uses, i);
 }
 
+/* --- records of events --- */
+
+static cls_status add_record(struct graph_body *body, unsigned i) {
+    if (!ARRAY_ROOM(body->records, body->n_records, body->records_room, 4))
+        return no_memory();
+    body->records[body->n_records++] = (struct body_record){i, true};
+    return CLS_SUCCESS;
+}
+
+void graph_body_enable_record(struct graph_body *body, unsigned i, bool enabled) {
+    for (unsigned r = 0; r < body->n_records; r++)
+        if (body->records[r].node == i)
+            body->records[r].enabled = enabled;
+}
+
 /* --- bodies --- */
 
 static cls_status fill(struct graph_body *body) {
@@ -173,6 +188,8 @@ static cls_status fill(struct graph_body *body) {
         node->has_args = node->node.command.type->capture == CAPTURE_LAUNCH ||
                          node->node.command.type->capture == CAPTURE_LIBRARY;
         status = graph_body_note_uses(body, i, &node->node);
+        if (!status && node_is_record(&node->node))
+            status = add_record(body, i);
     }
     return status;
 }
@@ -220,6 +237,7 @@ void graph_body_free(struct graph_body *body) {
     free(body->places);
     free(body->slots);
     free(body->hosts);
+    free(body->records);
     free(body);
 }
 

@@ -47,6 +47,12 @@ struct host_slot {
     struct uses uses;
 };
 
+/* A node that records an event. */
+struct body_record {
+    unsigned node;
+    bool enabled; /* as of all changes asked for */
+};
+
 struct graph_body {
     struct command_graph *graph;    /* retained */
     struct command_graph *captured; /* retained: the same before its operations were fused */
@@ -57,6 +63,8 @@ struct graph_body {
     unsigned n_slots, slots_room;
     struct host_slot *hosts;
     unsigned n_hosts, hosts_room;
+    struct body_record *records; /* in the order of the nodes */
+    unsigned n_records, records_room;
     struct buffer *arena; /* retained: of private buffers; NULL: none */
     size_t arena_bytes;   /* of all of them */
     size_t arena_least;   /* most bytes of them alive at once, one node at a time */
@@ -76,6 +84,9 @@ struct host_slot *graph_body_host(struct graph_body *body, const void *name);
 /* Notes what a node uses, or that it uses it no more. */
 cls_status graph_body_note_uses(struct graph_body *body, unsigned i, const struct node *node);
 void graph_body_forget_uses(struct graph_body *body, unsigned i);
+
+/* Leaves the node's record out of launches, or takes it in again, if it has one. */
+void graph_body_enable_record(struct graph_body *body, unsigned i, bool enabled);
 
 /* Has the node use other memory there: `memory` is the buffer's, or the part's of an argument that is one. */
 cls_status exec_node_bind(struct exec_node *node, unsigned arg, struct buffer *buffer,

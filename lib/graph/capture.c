@@ -152,6 +152,13 @@ static cls_status append(struct capture *capture, struct member *member, struct 
     return CLS_SUCCESS;
 }
 
+/* The same with the ranges that are open. */
+static cls_status append_in_ranges(struct capture *capture, struct member *member,
+                                   struct node *node) {
+    cls_status status = node_ranges_open(capture->since, &node->ranges);
+    return status ? status : append(capture, member, node);
+}
+
 static cls_status take(struct capture *capture, struct stream *stream, struct command *command,
                        const struct launch_args *args) {
     struct member *member = member_of(capture, stream);
@@ -166,9 +173,7 @@ static cls_status take(struct capture *capture, struct stream *stream, struct co
     cls_status status = node_take(&node, stream, command, args);
     if (status)
         return status;
-    status = node_ranges_open(capture->since, &node.ranges);
-    if (!status)
-        status = append(capture, member, &node);
+    status = append_in_ranges(capture, member, &node);
     if (status) {
         *command = node.command;
         node.command.type = NULL;
@@ -317,13 +322,34 @@ static cls_status single_node(struct capture *capture, struct member *member, un
     return status;
 }
 
-cls_status capture_record(struct stream *stream, struct captured_record *out) {
+/* Under the capture's lock: a node that records a timed event. */
+static cls_status record_node(struct capture *capture, struct member *member, struct event *event,
+                              unsigned *out) {
+    struct node node = {.n_args = 0};
+    command_init(&node.command, &type_marker, "event record");
+    node.command.u.marker.event = event;
+    object_retain(&event->object);
+    command_keep(&node.command, &event->object); /* there is room */
+    cls_status status = append_in_ranges(capture, member, &node);
+    if (status)
+        node_drop(&node);
+    else
+        *out = member->frontier.nodes[0];
+    return status;
+}
+
+cls_status capture_record(struct stream *stream, struct event *event, struct captured_record *out) {
     unsigned node;
     struct capture *capture = stream->capture;
     pthread_mutex_lock(&capture->lock);
     struct member *member = member_of(capture, stream);
-    cls_status status =
-        capture->state == ACTIVE && member ? single_node(capture, member, &node) : refusal(capture);
+    cls_status status = CLS_SUCCESS;
+    if (capture->state != ACTIVE || !member)
+        status = refusal(capture);
+    else if (event && event->timed)
+        status = record_node(capture, member, event, &node);
+    else
+        status = single_node(capture, member, &node);
     pthread_mutex_unlock(&capture->lock);
     if (status)
         return status;

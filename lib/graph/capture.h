@@ -18,7 +18,7 @@
 cls_status capture_submit(struct stream *stream, struct command *command,
                           const struct launch_args *args, uint64_t *position);
 cls_status capture_refuse(struct stream *stream, const char *call);
-cls_status capture_record(struct stream *stream, struct captured_record *out);
+cls_status capture_record(struct stream *stream, struct event *event, struct captured_record *out);
 bool capture_is_over(const struct object *capture);
 cls_status capture_wait(cls_stream stream, struct object *capture, unsigned node);
 cls_status capture_refuse_event(struct object *capture, const char *call);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "driver/event.h"
@@ -60,12 +61,28 @@ static void release_event(struct graph_exec *exec, cl_event event) {
         event_release(device, event);
 }
 
+/* When the nodes of a replay that record events were done; a worker's are commands, which tell by themselves. A launch's
+ * references are released before it counts as done, so nobody who sees it done comes too early. */
+static void report_times(const struct graph_run *run) {
+    struct event_time time = {.host_ns = clock_now_ns()};
+    for (unsigned r = 0; r < run->n_records && run->events; r++) {
+        const struct run_record *record = &run->records[r];
+        if (!run->events[record->node])
+            continue;
+        time.has_device =
+            event_end_time(run->exec->context->device, run->events[record->node], &time.device_ns);
+        event_set_time(record->event, record->serial, &time);
+    }
+}
+
 static void graph_run_finalize(struct object *object) {
     struct graph_run *run = (struct graph_run *)(void *)object;
     pthread_mutex_lock(&run->exec->lock);
     if (run->exec->latest == run)
         run->exec->latest = NULL;
     pthread_mutex_unlock(&run->exec->lock);
+    report_times(run);
+    free(run->records);
     free_changes(run->replaced);
     for (unsigned i = 0; i < run->n_events && run->events; i++)
         if (run->events[i])
@@ -112,9 +129,13 @@ static cls_status make_changes(struct graph_exec *exec, uint64_t before) {
 
 cls_status graph_exec_begin(struct graph_exec *exec, struct graph_run *run) {
     cls_status status = make_changes(exec, run->number);
-    if (!status)
-        exec->latest = run;
-    return status;
+    if (status)
+        return status;
+    exec->latest = run;
+    for (unsigned r = 0; r < run->n_records; r++)
+        exec->body->nodes[run->records[r].node].node.command.u.marker.serial =
+            run->records[r].serial;
+    return CLS_SUCCESS;
 }
 
 cls_status graph_exec_prepare(struct graph_exec *exec) {
@@ -212,7 +233,10 @@ void graph_abandon(struct object *object) {
 
 static void note(struct graph_exec *exec, const struct exec_node *node) {
     const struct command *command = &node->node.command;
-    exec->for_worker |= !command->type->enqueue;
+    const bool is_record = node_is_record(&node->node);
+    exec->timed |= is_record;
+    exec->for_worker |=
+        !command->type->enqueue || (is_record && !exec->context->caps->marker_times_sane);
     exec->in_order |= command->type->capture == CAPTURE_LIBRARY;
     exec->has_callbacks |= command->type->when_failed;
 }

@@ -32,6 +32,7 @@ struct graph_exec {
     bool for_worker;         /* some node is for a worker */
     bool in_order;           /* some node is for in-order queues only: a library's call */
     bool has_callbacks;
+    bool timed; /* some node records an event */
     pthread_mutex_t
         launching; /* taken before the lock of a stream: launches get their order, and the next three */
     struct stream *last; /* of the newest launch, retained; NULL: there is none */
@@ -55,6 +56,13 @@ struct graph_exec {
 
 extern struct object_pool graph_exec_pool;
 
+/* An event that a launch records. */
+struct run_record {
+    struct event *event; /* in the body */
+    unsigned node;       /* in the plan */
+    uint64_t serial;     /* of the event */
+};
+
 /* What one launch needs until it has retired. */
 struct graph_run {
     struct object object;
@@ -64,7 +72,9 @@ struct graph_run {
     struct change *replaced; /* by launches after it: freed with it. Under the graph's lock */
     cl_event *events; /* of nodes, as in the plan, and more; NULL: none. Array NULL: none at all */
     unsigned n_events;
-    struct refs kept; /* made for this launch */
+    struct refs kept;           /* made for this launch */
+    struct run_record *records; /* in the order of the nodes */
+    unsigned n_records;
 };
 
 extern struct object_pool graph_run_pool;

@@ -15,8 +15,9 @@
  *   stream/abandoned.h        commands whose end cannot be known
  *   stream/blocking.h         holds CLSTREAM_LAUNCH_BLOCKING's waits while a graph is locked
  *   stream/context.h          contexts, their devices and queues
- *   stream/event.h            records in captures
+ *   stream/event.h            records in captures and by launches
  *   stream/follow.h           makes a launch wait for the one before it
+ *   stream/handover.h         whether a stream can be timed
  *   stream/hooks.h            the race checker
  *   stream/observe.h          whether commands are observed
  *   stream/mutant.h           places at which tests leave out a wait
@@ -40,6 +41,7 @@
 #include "stream/context.h"
 #include "stream/event.h"
 #include "stream/follow.h"
+#include "stream/handover.h"
 #include "stream/hooks.h"
 #include "stream/mutant.h"
 #include "stream/observe.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Launching an executable graph. */
+#include <stdlib.h>
+
 #include "base/error.h"
 #include "driver/quirk.h"
 #include "graph/capture.h"
@@ -24,13 +26,28 @@ static bool must_compile(struct graph_exec *exec) {
 static bool runs_on_worker(struct graph_exec *exec, const struct stream *stream) {
     const bool across = caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES);
     return exec->for_worker || observer() || (stream->queue->traits.out_of_order && !across) ||
-           (exec->context->device->quirks & QUIRK_UNLIKE_GRIDS_ABORT) || must_compile(exec);
+           (exec->context->device->quirks & QUIRK_UNLIKE_GRIDS_ABORT) ||
+           (exec->timed && !handover_can_profile(stream)) || must_compile(exec);
 }
 
 static const struct command_type *type_for(struct graph_exec *exec, const struct stream *stream) {
     if (!runs_on_worker(exec, stream))
-        return &type_graph_replay;
+        return exec->timed ? &type_graph_replay_timed : &type_graph_replay;
     return exec->has_callbacks ? &type_graph_run_calling : &type_graph_run;
+}
+
+/* Gives the records of a launch their numbers: those of the nodes that are not left out. */
+static bool number_records(struct graph_run *run) {
+    const struct graph_body *body = run->exec->newest;
+    run->records = calloc(body->n_records, sizeof *run->records);
+    for (unsigned r = 0; r < body->n_records && run->records; r++) {
+        const unsigned node = body->records[r].node;
+        struct event *event = body->nodes[node].node.command.u.marker.event;
+        if (body->records[r].enabled)
+            run->records[run->n_records++] =
+                (struct run_record){event, node, event_new_serial(event)};
+    }
+    return run->records != NULL;
 }
 
 static cls_status make_run(struct graph_exec *exec, struct stream *stream,
@@ -41,9 +58,29 @@ static cls_status make_run(struct graph_exec *exec, struct stream *stream,
     object_retain(&exec->object);
     run->exec = exec;
     run->stream = stream;
+    if (exec->timed && !number_records(run)) {
+        object_release(&run->object);
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
+    }
     run->number = ++exec->numbered;
     command->u.graph.run = run;
     return command_keep(command, &run->object); /* there is room */
+}
+
+/* Called with the stream entered, which it leaves. The run is kept so long, since the launch may be done by then. */
+static cls_status submit_timed(struct stream *stream, struct command *command, uint64_t *position) {
+    struct graph_run *run = command->u.graph.run;
+    object_retain(&run->object);
+    cls_status status = stream_submit_entered(stream, command, NULL, position);
+    for (unsigned r = 0; r < run->n_records && !status; r++)
+        event_set_record(run->records[r].event, stream, *position, run->records[r].serial);
+    object_release(&run->object);
+    if (status)
+        return status;
+    pthread_mutex_lock(&stream->lock);
+    stream->want_profiled = true;
+    pthread_mutex_unlock(&stream->lock);
+    return CLS_SUCCESS;
 }
 
 /* Called with the stream entered, behind the launch before; leaves it. */
@@ -53,7 +90,8 @@ static cls_status submit(struct graph_exec *exec, struct stream *stream, uint64_
     command_init(&command, type_for(exec, stream), exec->name);
     cls_status status = poison ? failure_report(stream, poison) : make_run(exec, stream, &command);
     if (!status)
-        return stream_submit_entered(stream, &command, NULL, position);
+        return exec->timed ? submit_timed(stream, &command, position)
+                           : stream_submit_entered(stream, &command, NULL, position);
     pthread_mutex_unlock(&stream->lock);
     return status;
 }

@@ -69,6 +69,11 @@ static inline bool node_must_compile(const struct node *node) {
            !command->u.library.of->is_compiled(command->u.library.arguments);
 }
 
+/* Whether launches record an event there: the marker's. */
+static inline bool node_is_record(const struct node *node) {
+    return node->command.type == &type_marker;
+}
+
 static inline bool node_is_empty(const struct node *node) { return !node->command.type; }
 
 #endif

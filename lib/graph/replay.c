@@ -64,6 +64,7 @@ static cls_status flush(struct replay *replay, unsigned lane) {
 static cls_status find_queues(struct replay *replay) {
     struct graph_exec *exec = replay->exec;
     const struct queue_traits traits = {.out_of_order = false,
+                                        .profiled = exec->timed,
                                         .priority = replay->run->stream->queue->traits.priority};
     cls_status status = CLS_SUCCESS;
     const bool hurt = atomic_exchange(&exec->hurt, false);
@@ -133,10 +134,13 @@ static cls_status flush_deps(struct replay *replay, unsigned i) {
     return status;
 }
 
-/* Where the node's event goes: to the launch, to nodes of other lanes, to the end of the launch; NULL: there is none. */
+/* Where the node's event goes: to the launch, to nodes of other lanes, to the end of the launch, to the event that it
+ * records; NULL: there is none. */
 static cl_event *event_of(const struct replay *replay, unsigned i) {
     const struct planned *planned = &replay->exec->plan.nodes[i];
     const bool is_end = !planned->n_successors;
+    if (RARELY(replay->exec->timed) && node_is_record(&replay->exec->body->nodes[i].node))
+        return &replay->run->events[i];
     if (is_end && replay->exec->plan.n_sinks == 1 && (!planned->lane || !replay->target.in_order))
         return replay->event;
     return planned->crosses || (is_end && is_own(replay, planned->lane)) ? &replay->run->events[i]
@@ -318,3 +322,9 @@ const struct command_type type_graph_replay = {.kind = CLS_COMMAND_GRAPH,
                                                .enqueue = enqueue,
                                                .touch = graph_touch,
                                                .discard = graph_discard};
+const struct command_type type_graph_replay_timed = {.kind = CLS_COMMAND_GRAPH,
+                                                     .label = "graph",
+                                                     .enqueue = enqueue,
+                                                     .timed = true,
+                                                     .touch = graph_touch,
+                                                     .discard = graph_discard};

@@ -9,6 +9,7 @@
 
 #include "graph/exec.h"
 
-extern const struct command_type type_graph_replay;
+extern const struct command_type type_graph_replay,
+    type_graph_replay_timed; /* of a graph that records events */
 
 #endif

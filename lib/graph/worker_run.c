@@ -22,6 +22,7 @@ static cls_status make_stream(struct graph_exec *exec, unsigned lane) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     config.order = exec->in_order ? CLS_ORDER_IN_ORDER : CLS_ORDER_AUTO;
     config.name = exec->name;
+    config.timing = exec->timed;
     return stream_create_owned(object_handle(&exec->context->object), &config, "a graph",
                                &exec->streams[lane]);
 }
@@ -64,8 +65,9 @@ static void set_type(struct exec_node *node) {
 static cls_status make_command(struct progress *progress, struct exec_node *node,
                                struct command *out) {
     const struct command *from = &node->node.command;
+    const bool is_marker = node->disabled || node_is_record(&node->node);
     set_type(node);
-    command_init(out, node->disabled ? &type_marker : &node->type, command_label(from));
+    command_init(out, is_marker ? &type_marker : &node->type, command_label(from));
     if (!node->disabled) {
         out->bytes = from->bytes;
         out->u = from->u;

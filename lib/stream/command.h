@@ -73,6 +73,8 @@ struct command_type {
     bool leaves_event;
     /* Accepted by, and run on, a poisoned stream. */
     bool when_failed;
+    /* For a profiled queue. */
+    bool timed;
     /* It runs code of the user's, which may call into the library. */
     bool user_code;
     /* Its arguments are `host_copy`. */

@@ -72,6 +72,33 @@ cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *po
     return status;
 }
 
+uint64_t event_new_serial(struct event *event) {
+    pthread_mutex_lock(&event->lock);
+    uint64_t serial = ++event->next_serial;
+    pthread_mutex_unlock(&event->lock);
+    return serial;
+}
+
+void event_set_record(struct event *event, struct stream *stream, uint64_t position,
+                      uint64_t serial) {
+    struct stream *out = stream;
+    object_retain(&stream->object);
+    struct object *captured = NULL;
+    pthread_mutex_lock(&event->lock);
+    if (serial > event->serial) {
+        captured = event_take_captured(event);
+        out = event->stream;
+        event->stream = stream;
+        event->position = position;
+        event->serial = serial;
+    }
+    pthread_mutex_unlock(&event->lock);
+    if (out)
+        stream_put(out);
+    if (captured)
+        object_release(captured);
+}
+
 void event_set_time(struct event *event, uint64_t serial, const struct event_time *time) {
     pthread_mutex_lock(&event->lock);
     if (serial > event->time_serial) {

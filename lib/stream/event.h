@@ -67,6 +67,13 @@ cls_status event_enter(cls_event handle, struct event **out);
 /* Under the lock: the latest record, as event_snapshot has it. */
 struct stream *event_latest(struct event *event, uint64_t *position);
 
+/* The number of a new record, for the two below. */
+uint64_t event_new_serial(struct event *event);
+
+/* Sets the record, unless a later one was set meanwhile. Without locks. */
+void event_set_record(struct event *event, struct stream *stream, uint64_t position,
+                      uint64_t serial);
+
 /* Stores the end time of a timed record, unless it has been re-recorded since. */
 void event_set_time(struct event *event, uint64_t serial, const struct event_time *time);
 

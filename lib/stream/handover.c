@@ -144,10 +144,19 @@ static bool is_timed(const struct command *command) {
     return command->type == &type_marker && command->u.marker.event;
 }
 
-static inline bool wants_other_queue(const struct stream *stream, const struct command *command) {
-    bool profiled = stream->want_profiled || command->record || is_timed(command);
-    return profiled != stream->queue->traits.profiled && !stream->queue->adopted &&
+static inline bool can_change_queue(const struct stream *stream) {
+    return !stream->queue->adopted &&
            caps_trusts(stream->context->caps, TRUST_EVENTS_ACROSS_QUEUES);
+}
+
+bool handover_can_profile(const struct stream *stream) {
+    return stream->queue->traits.profiled || can_change_queue(stream);
+}
+
+static inline bool wants_other_queue(const struct stream *stream, const struct command *command) {
+    bool profiled =
+        stream->want_profiled || command->record || command->type->timed || is_timed(command);
+    return profiled != stream->queue->traits.profiled && can_change_queue(stream);
 }
 
 cls_status handover_choose_queue(struct stream *stream, const struct command *command) {

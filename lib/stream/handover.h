@@ -18,6 +18,9 @@ enum flight_room handover_room(struct stream *stream);
  * dependency is known to have failed: it never reaches the driver. */
 cls_status handover(struct stream *stream, struct command *command, struct deps *deps);
 
+/* Whether the driver can time the stream's commands: its queue is profiled, or can be replaced by one that is. */
+bool handover_can_profile(const struct stream *stream);
+
 /* Moves the stream to a queue that is profiled, or to one that is not, as it and the command want. */
 cls_status handover_choose_queue(struct stream *stream, const struct command *command);
 

@@ -20,6 +20,7 @@
 struct command;
 struct context;
 struct deps;
+struct event;
 struct fence;
 struct stream;
 struct touches;
@@ -71,8 +72,9 @@ struct capture_hooks {
                          const struct launch_args *args, uint64_t *position);
     /* Under the stream's lock: CLS_ERROR_INVALID_STATE, and its capture is invalid from now on. `call` in words. */
     cls_status (*refuse)(struct stream *stream, const char *call);
-    /* Under the stream's lock: a node that stands for the stream's nodes so far. */
-    cls_status (*record)(struct stream *stream, struct captured_record *out);
+    /* Under the locks of the stream and of the event: a node that stands for the stream's nodes so far. That of a timed
+     * event has launches record it. `event` NULL: none is recorded. */
+    cls_status (*record)(struct stream *stream, struct event *event, struct captured_record *out);
     /* Without locks, or under any: whether the capture has ended. */
     bool (*is_over)(const struct object *capture);
     /* Without locks: later nodes of the stream come after that node of the capture. */

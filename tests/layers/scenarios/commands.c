@@ -402,6 +402,7 @@ const struct scenario scenarios[] = {
     {"batch_beside", batch_beside},
     {"graph_replayed", graph_replayed},
     {"graph_planned", graph_planned},
+    {"graph_timed", graph_timed},
     {"graph_fused", graph_fused},
     {"graph_on_worker", graph_on_worker},
     {"profiled", profiled},

@@ -90,6 +90,48 @@ void graph_planned(struct run *run) {
     world_close(run, &world);
 }
 
+/* out = in * 3 + 7, with two events recorded by the launch. */
+static cls_graph capture_timed(struct run *run, const struct world *world, cls_event from,
+                               cls_event to) {
+    cls_stream stream = world->streams[0];
+    cls_graph graph = NULL;
+    if (!ok(run, cls_stream_begin_capture(stream, NULL)))
+        return NULL;
+    if (ok(run, cls_event_record(from, stream)) && upload(run, world, world->a, stream) &&
+        launch(run, world, world->a, 3, 7, stream) && ok(run, cls_event_record(to, stream)))
+        download(run, world, world->a, stream);
+    ok(run, cls_stream_end_capture(stream, &graph));
+    return graph;
+}
+
+static void launch_timed(struct run *run, const struct world *world, cls_event from, cls_event to) {
+    cls_graph_exec exec = NULL;
+    double ms = -1;
+    cls_graph graph = capture_timed(run, world, from, to);
+    if (graph && ok(run, cls_graph_instantiate(graph, NULL, &exec)) &&
+        ok(run, cls_graph_launch_async(exec, world->streams[1])) &&
+        ok(run, cls_event_synchronize(to)) && ok(run, cls_event_elapsed(from, to, &ms))) {
+        expect(run, ms >= 0, "the time");
+        expect_scaled(run, world, 3, 7);
+    }
+    destroy(run, graph, exec);
+}
+
+void graph_timed(struct run *run) {
+    struct world world;
+    const cls_event_config timed = {sizeof timed, 1};
+    cls_event from = NULL, to = NULL;
+    if (world_open(run, &world, 2) && open_kernel(run, &world) &&
+        ok(run, cls_event_create(world.context, &timed, &from)) &&
+        ok(run, cls_event_create(world.context, &timed, &to)))
+        launch_timed(run, &world, from, to);
+    if (from)
+        ok(run, cls_event_destroy(from));
+    if (to)
+        ok(run, cls_event_destroy(to));
+    world_close(run, &world);
+}
+
 /* out = in * 3 + 7: two operations that are fused, with a value between them in memory of the capture. */
 static bool submit_fused(struct run *run, const struct world *world) {
     cls_stream stream = world->streams[0];

@@ -77,6 +77,7 @@ void batch_beside(struct run *run);
 /* graph.c */
 void graph_replayed(struct run *run);
 void graph_planned(struct run *run);
+void graph_timed(struct run *run);
 void graph_fused(struct run *run); /* where the effort is long */
 void graph_on_worker(struct run *run);
 
