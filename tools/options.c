@@ -22,7 +22,7 @@ static const char run_help[] =
     "                     and else as .npy, and the summary goes to the standard error\n"
     "      --dtype T      IN is raw elements of T: f32 f64 i32 i64 u8 u32\n"
     "      --chunk SIZE   device memory of one chunk, as 512K or 8M (default 8M)\n"
-    "      --streams N    compute streams, 1 to 64 (default 3)\n"
+    "      --streams N    chunks on the device at once, 1 to 64 (default 3)\n"
     "      --device DEV   index, cpu, gpu, or part of a name (default $CLSTREAM_DEVICE)\n"
     "      --verify       check every element of every stage against a host reference\n"
     "      --json         print the summary as JSON\n"

@@ -19,13 +19,12 @@ struct pipeline {
     struct pipeline_result *result;
     uint64_t chunks;
     unsigned n_slots;
-    unsigned n_compute;
+    unsigned n_streams;
     struct slot *slots;
-    cls_stream upload;
-    cls_stream download;
-    cls_stream compute[PIPELINE_MAX_STREAMS];
-    cls_event origin;     /* what the marks are measured from */
-    double compute_until; /* milliseconds after origin: compute time is counted up to here */
+    cls_stream streams[PIPELINE_MAX_STREAMS];
+    cls_event origin; /* what the marks are measured from */
+    double until
+        [MARKS]; /* milliseconds after origin: the stage before the mark is counted up to here */
 
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t moved;
@@ -108,49 +107,10 @@ static void *read_chunks(void *arg) {
 
 /* ---- Submit: the calling thread */
 
-static cls_status submit_upload(struct pipeline *pipeline, struct slot *slot, size_t bytes) {
-    cls_status status = cls_event_record(slot->marks[MARK_UPLOAD_START], pipeline->upload);
-    if (status == CLS_SUCCESS)
-        status = cls_copy_h2d_async(slot->device[0], 0, slot->host_in, bytes, pipeline->upload);
-    return status ? status : cls_event_record(slot->marks[MARK_UPLOAD_END], pipeline->upload);
-}
-
-static cls_status submit_download(struct pipeline *pipeline, struct slot *slot, size_t bytes) {
-    const cls_buffer from = slot->device[chunk_result(pipeline->job->program->plan)];
-    cls_status status = cls_stream_wait_event(pipeline->download, slot->marks[MARK_COMPUTE_END]);
-    if (status == CLS_SUCCESS)
-        status = cls_event_record(slot->marks[MARK_DOWNLOAD_START], pipeline->download);
-    if (status == CLS_SUCCESS)
-        status = cls_copy_d2h_async(slot->host_out, from, 0, bytes, pipeline->download);
-    return status ? status : cls_event_record(slot->marks[MARK_DOWNLOAD_END], pipeline->download);
-}
-
-static bool submit_compute(struct pipeline *pipeline, struct slot *slot, size_t count,
-                           cls_stream stream, struct failure *failure) {
-    cls_status status = cls_stream_wait_event(stream, slot->marks[MARK_UPLOAD_END]);
-    if (status == CLS_SUCCESS)
-        status = cls_event_record(slot->marks[MARK_COMPUTE_START], stream);
-    if (status != CLS_SUCCESS)
-        return fail_status(failure, status, "compute");
-    if (!chunk_submit(&slot->chunk, pipeline->job->program, slot->device, count, stream, failure))
-        return false;
-    status = cls_event_record(slot->marks[MARK_COMPUTE_END], stream);
-    return status == CLS_SUCCESS || fail_status(failure, status, "compute");
-}
-
 /* The slot is free: its last chunk has been written, so nothing on the device uses it any more. */
 static bool submit_chunk(struct pipeline *pipeline, uint64_t chunk, struct failure *failure) {
-    const struct plan *plan = pipeline->job->program->plan;
-    struct slot *slot = slot_of(pipeline, chunk);
-    const size_t count = count_of(pipeline, chunk);
-    cls_status status = submit_upload(pipeline, slot, count * cls_dtype_size(plan->from));
-    if (status != CLS_SUCCESS)
-        return fail_status(failure, status, "upload");
-    if (!submit_compute(pipeline, slot, count, pipeline->compute[chunk % pipeline->n_compute],
-                        failure))
-        return false;
-    status = submit_download(pipeline, slot, count * cls_dtype_size(plan->to));
-    return status == CLS_SUCCESS || fail_status(failure, status, "download");
+    return slot_launch(slot_of(pipeline, chunk), pipeline->job->program, count_of(pipeline, chunk),
+                       pipeline->streams[chunk % pipeline->n_streams], failure);
 }
 
 static void submit_chunks(struct pipeline *pipeline) {
@@ -178,14 +138,15 @@ static bool time_marks(struct pipeline *pipeline, const struct slot *slot, doubl
     return true;
 }
 
-/* Chunks that compute side by side count once: only what lies past the time already counted. */
-static double compute_seconds(struct pipeline *pipeline, double start, double end) {
-    if (start < pipeline->compute_until)
-        start = pipeline->compute_until;
-    if (end <= start)
+/* The seconds of the stage that ends with a mark. Chunks that are in it side by side count once: only what lies past the
+ * time already counted. */
+static double stage_seconds(struct pipeline *pipeline, const double *ms, enum mark end) {
+    double *until = &pipeline->until[end];
+    const double start = ms[end - 1] > *until ? ms[end - 1] : *until;
+    if (ms[end] <= start)
         return 0;
-    pipeline->compute_until = end;
-    return 1e-3 * (end - start);
+    *until = ms[end];
+    return 1e-3 * (ms[end] - start);
 }
 
 static bool account_device(struct pipeline *pipeline, const struct slot *slot, size_t count,
@@ -195,11 +156,9 @@ static bool account_device(struct pipeline *pipeline, const struct slot *slot, s
     double ms[MARKS];
     if (!time_marks(pipeline, slot, ms, failure))
         return false;
-    account(pipeline, PIPELINE_UPLOAD, 1e-3 * (ms[MARK_UPLOAD_END] - ms[MARK_UPLOAD_START]), in);
-    account(pipeline, PIPELINE_COMPUTE,
-            compute_seconds(pipeline, ms[MARK_COMPUTE_START], ms[MARK_COMPUTE_END]), in + out);
-    account(pipeline, PIPELINE_DOWNLOAD, 1e-3 * (ms[MARK_DOWNLOAD_END] - ms[MARK_DOWNLOAD_START]),
-            out);
+    account(pipeline, PIPELINE_UPLOAD, stage_seconds(pipeline, ms, MARK_UPLOADED), in);
+    account(pipeline, PIPELINE_COMPUTE, stage_seconds(pipeline, ms, MARK_COMPUTED), in + out);
+    account(pipeline, PIPELINE_DOWNLOAD, stage_seconds(pipeline, ms, MARK_DOWNLOADED), out);
     return true;
 }
 
@@ -207,7 +166,7 @@ static bool write_chunk(struct pipeline *pipeline, uint64_t chunk, struct failur
     const struct output *output = pipeline->job->output;
     struct slot *slot = slot_of(pipeline, chunk);
     const size_t count = count_of(pipeline, chunk);
-    const cls_status status = cls_event_synchronize(slot->marks[MARK_DOWNLOAD_END]);
+    const cls_status status = cls_event_synchronize(slot->marks[MARK_DOWNLOADED]);
     if (status != CLS_SUCCESS)
         return fail_status(failure, status, "the device");
     if (!account_device(pipeline, slot, count, failure))
@@ -240,22 +199,16 @@ static void *write_chunks(void *arg) {
 
 /* ---- Setting up and taking down */
 
-static cls_status create_stream(cls_context context, const char *name, cls_stream *out) {
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    config.name = name;
-    config.timing = 1;
-    return cls_stream_create(context, &config, out);
-}
-
 static bool create_streams(struct pipeline *pipeline, struct failure *failure) {
     const cls_context context = pipeline->job->program->context;
     cls_event_config timed = CLS_EVENT_CONFIG_INIT;
-    cls_status status = create_stream(context, "upload", &pipeline->upload);
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_status status = CLS_SUCCESS;
     timed.timed = 1;
-    if (status == CLS_SUCCESS)
-        status = create_stream(context, "download", &pipeline->download);
-    for (unsigned i = 0; i < pipeline->n_compute && status == CLS_SUCCESS; i++)
-        status = create_stream(context, "compute", &pipeline->compute[i]);
+    config.name = "chunks";
+    config.timing = 1;
+    for (unsigned i = 0; i < pipeline->n_streams && status == CLS_SUCCESS; i++)
+        status = cls_stream_create(context, &config, &pipeline->streams[i]);
     if (status == CLS_SUCCESS)
         status = cls_event_create(context, &timed, &pipeline->origin);
     return status == CLS_SUCCESS || fail_status(failure, status, "cannot create a stream");
@@ -278,7 +231,7 @@ static bool warm_up(struct pipeline *pipeline, struct failure *failure) {
     static const unsigned char zero;
     const struct program *program = pipeline->job->program;
     struct slot *slot = &pipeline->slots[0];
-    const cls_stream stream = pipeline->compute[0];
+    const cls_stream stream = pipeline->streams[0];
     cls_status status =
         cls_fill_async(slot->device[0], 0, cls_dtype_size(program->plan->from), &zero, 1, stream);
     if (status != CLS_SUCCESS)
@@ -287,7 +240,7 @@ static bool warm_up(struct pipeline *pipeline, struct failure *failure) {
         return false;
     status = cls_stream_synchronize(stream);
     if (status == CLS_SUCCESS)
-        status = cls_event_record(pipeline->origin, pipeline->upload);
+        status = cls_event_record(pipeline->origin, stream);
     return status == CLS_SUCCESS || fail_status(failure, status, "cannot start");
 }
 
@@ -299,10 +252,8 @@ static void drain_and_destroy(cls_stream stream) {
 }
 
 static void tear_down(struct pipeline *pipeline) {
-    drain_and_destroy(pipeline->upload);
-    for (unsigned i = 0; i < pipeline->n_compute; i++)
-        drain_and_destroy(pipeline->compute[i]);
-    drain_and_destroy(pipeline->download);
+    for (unsigned i = 0; i < pipeline->n_streams; i++)
+        drain_and_destroy(pipeline->streams[i]);
     for (unsigned i = 0; pipeline->slots && i < pipeline->n_slots; i++)
         slot_destroy(&pipeline->slots[i]);
     free(pipeline->slots);
@@ -346,7 +297,7 @@ bool pipeline_run(const struct pipeline_job *job, struct pipeline_result *result
         return true;
     pipeline.chunks = result->chunks;
     pipeline.n_slots = result->slots = pipeline_slots(job->streams, result->chunks);
-    pipeline.n_compute = job->streams;
+    pipeline.n_streams = job->streams;
     pthread_mutex_init(&pipeline.mutex, NULL);
     pthread_cond_init(&pipeline.moved, NULL);
     if (create_streams(&pipeline, failure) && create_slots(&pipeline, failure) &&

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The run itself. The data are cut into chunks; each goes through five stages, which overlap:
+ * The run itself. The data are cut into chunks; each goes through five stages, which overlap with those of other chunks:
  *
- *     read       a thread     file -> pinned memory
- *     upload     one stream   pinned memory -> device
- *     compute    N streams    the plan, as one kernel
- *     download   one stream   device -> pinned memory
- *     write      a thread     pinned memory -> file
+ *     read       a thread   file -> pinned memory
+ *     upload     a graph    pinned memory -> device
+ *     compute               the plan, as one kernel
+ *     download              device -> pinned memory
+ *     write      a thread   pinned memory -> file
  *
- * A chunk in flight owns a slot: its pinned and its device memory. There are as many slots as
- * compute streams and two more, one for the chunk being read and one for the chunk being
- * written, so memory does not depend on the file's size. Between streams only events order
- * anything.
+ * A chunk in flight owns a slot: its pinned and its device memory, and the graph, which is captured once and launched for
+ * each chunk, on N streams in turn. There are as many slots as streams and two more, one for the chunk being read and one
+ * for the chunk being written, so memory does not depend on the file's size.
  */
 #ifndef CLSTREAM_TOOLS_PIPELINE_H
 #define CLSTREAM_TOOLS_PIPELINE_H
@@ -35,7 +34,7 @@ struct pipeline_job {
     const struct program *program;
     const struct input *input;
     const struct output *output;
-    unsigned streams;          /* for compute */
+    unsigned streams;          /* each with a chunk on the device */
     struct progress *progress; /* told of every chunk written */
 };
 
@@ -46,7 +45,7 @@ struct pipeline_result {
         setup_seconds; /* allocation, and the plan run once on one element to build its kernels */
     double seconds;    /* from the first read to the last write */
     double busy
-        [PIPELINE_STAGES]; /* seconds in which the stage worked; overlapping kernels count once */
+        [PIPELINE_STAGES]; /* seconds in which the stage worked; chunks that are in it at once count once */
     uint64_t bytes[PIPELINE_STAGES];
 };
 

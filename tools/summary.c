@@ -52,9 +52,9 @@ static void print_head(const struct summary *summary) {
     printf("  elements  %s, %s -> %s (%s -> %s)\n", count_format(summary->input->array.count, a),
            cls_dtype_name(summary->plan->from), cls_dtype_name(summary->plan->to),
            size_format(summary_bytes_in(summary), b), size_format(summary_bytes_out(summary), c));
-    printf("  chunks    %s of %s elements; %u slot%s, %u compute stream%s\n",
-           count_format(run->chunks, a), count_format(summary->chunk_elements, b), run->slots,
-           run->slots == 1 ? "" : "s", summary->streams, summary->streams == 1 ? "" : "s");
+    printf("  chunks    %s of %s elements; %u slot%s, %u stream%s\n", count_format(run->chunks, a),
+           count_format(summary->chunk_elements, b), run->slots, run->slots == 1 ? "" : "s",
+           summary->streams, summary->streams == 1 ? "" : "s");
     printf("  time      %s, after %s to open the device and build the kernels\n",
            seconds_format(run->seconds, a),
            seconds_format(summary->open_seconds + run->setup_seconds, b));

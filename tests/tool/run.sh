@@ -59,7 +59,7 @@ check "a cast to the type that is there changes nothing" \
 "$clstream" gen -o "$work/big.npy" --dtype f32 --bytes 1M
 run -i "$work/big.npy" -o "$work/streams1.npy" --streams 1 --chunk 16K 'scale 0.5 | gelu | cast i32'
 for streams in 2 3 4 9; do
-    check "$streams compute streams give what one gives" \
+    check "$streams streams give what one gives" \
         "$(succeeds run -i "$work/big.npy" -o "$work/out.npy" --streams $streams --chunk 16K \
             'scale 0.5 | gelu | cast i32'
         same "$work/streams1.npy" "$work/out.npy")"

@@ -245,7 +245,7 @@ check "clstream run is traced as it is" \
     "$("$clstream" gen -o "$work/in.npy" --bytes 1M
     succeeds "$clstream" trace -o "$work/run.json" -- "$clstream" run -q -i "$work/in.npy" \
         -o "$work/out.npy" --chunk 256K 'scale 2 | gelu'
-    grep -q '"thread_name".*"compute"' "$work/run.json" && grep -q '"cat":"kernel"' "$work/run.json" ||
+    grep -q '"thread_name".*"chunk"' "$work/run.json" && grep -q '"cat":"kernel"' "$work/run.json" ||
         cat "$work/run.json")"
 
 # What made-up commands look like in every detail is tests/browser/timeline.sh; here a program's own.
