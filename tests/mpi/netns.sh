@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034
-# Two "hosts": network namespaces with a link between them, and names of their own. For root.
+# Two "hosts": network namespaces with a link between them, names and half of the cores each. For root.
 
 ns_a=clsa$$ ns_b=clsb$$ link_a=va$$ link_b=vb$$
 ns_dir=
+
+# Launchers bind the first rank of a host to its first core, which is one core for both of these hosts. So `across` has
+# them bind nothing, and each host has its own cores. The middle one of an odd number belongs to both.
+cores=$(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | while IFS=- read -r from to; do seq "$from" "${to:-$from}"; done)
+half=$((($(echo "$cores" | wc -l) + 1) / 2))
+cores_a=$(echo "$cores" | head -n $half | paste -sd ,)
+cores_b=$(echo "$cores" | tail -n $half | paste -sd ,)
 
 # make_hosts [DELAY RATE]: false where that is not permitted. Both hold for each direction; a kernel without netem has the
 # rate only (ns_link says which).
@@ -41,11 +48,11 @@ while :; do
     esac
 done
 case \$1 in
-10.77.0.1) ns=$ns_a name=hosta ;;
-*) ns=$ns_b name=hostb ;;
+10.77.0.1) ns=$ns_a name=hosta cores=$cores_a ;;
+*) ns=$ns_b name=hostb cores=$cores_b ;;
 esac
 shift
-exec ip netns exec \$ns unshare --uts sh -c 'hostname "\$0"; exec sh -c "\$1"' \$name "\$*"
+exec taskset -c \$cores ip netns exec \$ns unshare --uts sh -c 'hostname "\$0"; exec sh -c "\$1"' \$name "\$*"
 AGENT
     chmod +x "$ns_dir/agent"
 }
@@ -62,6 +69,10 @@ remove_hosts() {
     rm -rf "$ns_dir"
 }
 
+on_host_a() {
+    taskset -c "$cores_a" ip netns exec $ns_a unshare --uts sh -c 'hostname hosta; exec "$@"' sh "$@"
+}
+
 # across RANKS COMMAND...: runs half of the ranks on each host.
 across() {
     n=$1
@@ -69,13 +80,13 @@ across() {
     passed=$(env | sed -n 's/^\(RANKS_[A-Z]*\|CLSTREAM_[A-Z]*\|POCL_[A-Z_]*\|XDG_CACHE_HOME\|OCL_ICD_VENDORS\)=.*/-x \1/p')
     case $("$MPIEXEC" --version 2>&1) in
     *'Open MPI'* | *OpenRTE*)
-        ip netns exec $ns_a unshare --uts sh -c 'hostname hosta; exec "$@"' sh "$MPIEXEC" $LAUNCH_FLAGS \
+        on_host_a "$MPIEXEC" $LAUNCH_FLAGS --bind-to none \
             --mca plm_rsh_agent "$ns_dir/agent" --mca plm_rsh_no_tree_spawn 1 --mca btl tcp,self --mca pml ob1 \
             --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 \
             --host "10.77.0.1:$((n / 2)),10.77.0.2:$((n - n / 2))" \
             $passed -n "$n" "$@" ;;
     *)
-        ip netns exec $ns_a unshare --uts sh -c 'hostname hosta; exec "$@"' sh "$MPIEXEC" $LAUNCH_FLAGS \
+        on_host_a "$MPIEXEC" $LAUNCH_FLAGS -bind-to none \
             -launcher ssh -launcher-exec "$ns_dir/agent" -iface "$link_a" \
             -hosts "10.77.0.1:$((n / 2)),10.77.0.2:$((n - n / 2))" -n "$n" "$@" ;;
     esac
