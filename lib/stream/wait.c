@@ -160,11 +160,11 @@ static cl_int spin(const struct stream *stream, cl_event event, uint64_t deadlin
     }
 }
 
-/* A sleep that a callback ends may be long, and has to be: the scheduler moves a CPU device's threads to this core only
+/* A sleep that something ends may be long, and has to be: the scheduler moves a CPU device's threads to this core only
  * while it rests for long. */
-static uint64_t next_sleep(const struct host_wait *wait) {
+static uint64_t next_sleep(const struct host_wait *wait, bool woken) {
     uint64_t now = clock_now_ns();
-    if (!wait->woken || (wait->deadline != WAIT_FOREVER && now + WOKEN_SLEEP_NS > wait->deadline))
+    if (!woken || (wait->deadline != WAIT_FOREVER && now + WOKEN_SLEEP_NS > wait->deadline))
         return waiter_span(wait->start, wait->deadline);
     return WOKEN_SLEEP_NS;
 }
@@ -181,7 +181,7 @@ static void sleep_until_done(const struct device *device, cl_event event, struct
     for (int i = 0; i < SLEEPS; i++) {
         if (event_state(device, event) <= 0 || expired(wait->deadline))
             return;
-        waiter_sleep(wait->waiter, next_sleep(wait));
+        waiter_sleep(wait->waiter, next_sleep(wait, wait->woken));
     }
 }
 
@@ -196,9 +196,10 @@ static void note_complete(struct stream *stream, uint64_t position, cl_event eve
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* Under the lock, which it drops meanwhile: sleeps for a while, or until a head leaves the FIFO. */
-static void sleep_for_turn(struct stream *stream, const struct host_wait *wait) {
-    fifo_sleep(stream, clock_now_ns() + waiter_span(wait->start, wait->deadline));
+/* Under the lock, which it drops meanwhile: sleeps for a while, or until a head leaves the FIFO. The position can leave it
+ * only so if it is `queued`. */
+static void sleep_for_turn(struct stream *stream, const struct host_wait *wait, bool queued) {
+    fifo_sleep(stream, clock_now_ns() + next_sleep(wait, queued));
 }
 
 /* Spins at first, later sleeps; CLS_WAIT_SPIN and CLS_WAIT_YIELD never sleep. */
@@ -238,7 +239,7 @@ static bool wait_round(struct stream *stream, struct host_wait *wait) {
     if (!done && !queued)
         event = covering_event(stream, wait->position);
     if (!done && !event && (!queued || wait->turn_spun))
-        sleep_for_turn(stream, wait);
+        sleep_for_turn(stream, wait, queued);
     pthread_mutex_unlock(&stream->lock);
     if (!event)
         return done;
