@@ -51,10 +51,10 @@ static void graph_exec_finalize(struct object *object) {
 struct object_pool graph_exec_pool =
     OBJECT_POOL(31, sizeof(struct graph_exec), "executable graph", graph_exec_finalize);
 
-/* Some drivers abort when the event of a failed command is released. */
+/* Some drivers abort when the event of a failed command is released. Where none has failed, none is asked about. */
 static void release_event(struct graph_exec *exec, cl_event event) {
     const struct device *device = exec->context->device;
-    const bool failed = event_state(device, event) < 0;
+    const bool failed = atomic_load(&exec->context->hurt) && event_state(device, event) < 0;
     if (failed)
         atomic_store(&exec->hurt, true);
     if (!failed || !(device->quirks & QUIRK_FAILED_RELEASE_ABORTS))

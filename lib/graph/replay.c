@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "driver/event.h"
 #include "driver/queue.h"
+#include "driver/quirk.h"
 
 enum {
     AHEAD = 2, /* nodes, from one that is handed over to one that is fetched into the cache */
@@ -24,6 +25,7 @@ struct replay {
     cl_event *waits;  /* of the node at hand */
     cl_event *event;  /* the launch's */
     bool handed_over; /* some node */
+    bool hides;       /* the driver runs what follows a failure on a queue: see event_of */
 };
 
 /* Whether the lane has a queue of the graph's: all but the first one of a launch on an in-order queue. */
@@ -135,11 +137,14 @@ static cls_status flush_deps(struct replay *replay, unsigned i) {
 }
 
 /* Where the node's event goes: to the launch, to nodes of other lanes, to the end of the launch, to the event that it
- * records; NULL: there is none. */
+ * records; NULL: there is none. Where the driver runs what follows a failed node, and has it end well, the launch waits for
+ * the events of all. */
 static cl_event *event_of(const struct replay *replay, unsigned i) {
     const struct planned *planned = &replay->exec->plan.nodes[i];
     const bool is_end = !planned->n_successors;
-    if (RARELY(replay->exec->timed) && node_is_record(&replay->exec->body->nodes[i].node))
+    const bool is_record =
+        RARELY(replay->exec->timed) && node_is_record(&replay->exec->body->nodes[i].node);
+    if (replay->hides || is_record)
         return &replay->run->events[i];
     if (is_end && replay->exec->plan.n_sinks == 1 && (!planned->lane || !replay->target.in_order))
         return replay->event;
@@ -213,7 +218,7 @@ static cls_status flush_lanes(struct replay *replay) {
     return status;
 }
 
-/* The launch's event, where no node has it: behind the ends of all lanes that are not on its queue. */
+/* The launch's event, where no node has it: behind the ends of all lanes that are not on its queue, or behind all nodes. */
 static cls_status leave(struct replay *replay) {
     const struct exec_plan *plan = &replay->exec->plan;
     struct wait_list ends = {0, replay->waits};
@@ -221,7 +226,7 @@ static cls_status leave(struct replay *replay) {
     if (status || *replay->event)
         return status;
     for (unsigned i = 0; i < plan->n_nodes && !mutant(MUTANT_GRAPH_LEAVE); i++)
-        if (!plan->nodes[i].n_successors && replay->run->events[i])
+        if ((replay->hides || !plan->nodes[i].n_successors) && replay->run->events[i])
             replay->waits[ends.count++] = replay->run->events[i];
     return enqueue_marker(replay->target.device, replay->target.queue,
                           plan->n_nodes ? ends : replay->outside, replay->event);
@@ -305,8 +310,12 @@ static cls_status hand_over(struct replay *replay, const struct command *command
 static cls_status enqueue(struct target target, const struct command *command,
                           struct wait_list waits, cl_event *event) {
     struct graph_run *run = command->u.graph.run;
-    struct replay replay = {
-        .exec = run->exec, .run = run, .target = target, .outside = waits, .event = event};
+    struct replay replay = {.exec = run->exec,
+                            .run = run,
+                            .target = target,
+                            .outside = waits,
+                            .event = event,
+                            .hides = target.device->quirks & QUIRK_STATUS_LIES};
     *event = NULL;
     pthread_mutex_lock(&run->exec->lock);
     cls_status status = hand_over(&replay, command);

@@ -45,6 +45,7 @@ struct late_plan {
     cl_int wait;   /* what clWaitForEvents says */
     enum late_callback callback;
     bool dependents_run;  /* and report success; else they fail with -14 */
+    bool followers_run;   /* the same only for what an in-order queue alone puts behind it */
     bool dependents_stay; /* submitted, for as long as the plan stands */
     bool kills_queue;     /* every later call on the queue fails with -42 */
 };

@@ -83,17 +83,26 @@ static cl_int late_hold(struct layer_enqueue *e) {
     return CL_SUCCESS;
 }
 
-/* Under the lock: whether the command depends on a marked one. */
-static bool late_depends(const struct layer_enqueue *e, bool *on_reported) {
+enum late_role { LATE_OTHER, LATE_CHOSEN, LATE_DEPENDENT, LATE_FOLLOWER };
+
+/* Under the lock: whether the command depends on a marked one, or is behind the chosen one. */
+static enum late_role late_depends(const struct layer_enqueue *e, bool *on_reported) {
     bool any = false;
     for (cl_uint i = 0; i < e->count; i++) {
         any = any || late_is_marked(e->events[i]);
         *on_reported = *on_reported || late_has_failed(e->events[i]);
     }
-    return any || (late_event && e->queue == late_queue && late_is_in_order(e->queue));
+    if (any)
+        return LATE_DEPENDENT;
+    const bool behind = late_event && e->queue == late_queue && late_is_in_order(e->queue);
+    return behind ? LATE_FOLLOWER : LATE_OTHER;
 }
 
-enum late_role { LATE_OTHER, LATE_CHOSEN, LATE_DEPENDENT };
+/* Under the lock: whether the command is to fail. */
+static bool late_fails(int role) {
+    return role == LATE_CHOSEN ||
+           (!late.dependents_run && (role == LATE_DEPENDENT || !late.followers_run));
+}
 
 static cl_int late_before_enqueue(struct layer_enqueue *e) {
     cl_int code = CL_SUCCESS;
@@ -105,8 +114,8 @@ static cl_int late_before_enqueue(struct layer_enqueue *e) {
         bool on_reported = false;
         if (!late_event && (int)e->call == late_call && ++late_seen == late.nth)
             role = LATE_CHOSEN;
-        else if (late_depends(e, &on_reported))
-            role = LATE_DEPENDENT;
+        else
+            role = late_depends(e, &on_reported);
         late_wrong += on_reported;
         if (role == LATE_CHOSEN)
             code = late_hold(e);
@@ -123,7 +132,7 @@ static void late_after_enqueue(struct layer_enqueue *e, cl_int code) {
         pthread_mutex_lock(&late_lock);
         if (e->role == LATE_CHOSEN)
             late_event = *e->event;
-        if (e->role == LATE_CHOSEN || !late.dependents_run)
+        if (late_fails(e->role))
             late_mark(*e->event);
         pthread_mutex_unlock(&late_lock);
     }

@@ -5,6 +5,7 @@
  */
 #include "../../support/rig.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <clstream/graph.h>
@@ -13,6 +14,15 @@
 #include "controls.h"
 
 static const struct fault_controls *controls;
+
+/* How the driver tells of it. */
+#ifdef LATE_PLATFORM
+static const cl_int told_status = CL_COMPLETE;
+static const bool followers_run = true;
+#else
+static const cl_int told_status = -1;
+static const bool followers_run = false;
+#endif
 
 /* The node that fails. */
 static const struct victim {
@@ -74,7 +84,8 @@ static void expect_named(cls_graph_exec exec, const char *label) {
 static void fail_launch(cls_graph_exec exec, cls_stream stream, const struct victim *victim) {
     const struct late_plan plan = {.function = victim->function,
                                    .nth = victim->nth,
-                                   .status = -1,
+                                   .status = told_status,
+                                   .followers_run = followers_run,
                                    .wait = -14,
                                    .callback = LATE_CALLBACK_NEVER};
     controls->late_arm(&plan);
@@ -144,6 +155,9 @@ static const struct CMUnitTest tests[] = {
 
 int main(int argc, char **argv) {
     (void)argc;
+#ifdef LATE_PLATFORM
+    setenv("CLS_FAULT_PLATFORM", LATE_PLATFORM, 1);
+#endif
     layer_start("fault_layer", argv);
     controls = layer_controls("fault_layer", FAULT_CONTROLS);
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
