@@ -15,9 +15,9 @@
  *         cls_graph_launch_async(exec, stream);
  *
  * **Capture.** What is submitted to a captured stream becomes a node of the graph and does not run: launches, copies of
- * all directions and of rectangles, fills, typed operations, matrix products, host functions, callbacks, foreign
- * calls, executions of batches whose host arrays are uploaded, and launches of other graphs. A node comes after the
- * nodes that its stream was behind. An event that is recorded on a captured stream stands for its nodes; a stream that
+ * all directions and of rectangles, fills, prefetches, typed operations, matrix products, host functions, callbacks,
+ * foreign calls, executions of batches whose host arrays are uploaded, and launches of other graphs. A node comes after
+ * the nodes that its stream was behind. An event that is recorded on a captured stream stands for its nodes; a stream that
  * waits for it joins the capture (fork), and a wait of a captured stream makes its later nodes come after those of the
  * event (join). So do signals of timelines and waits for their values: a wait comes behind the lowest signal of the
  * capture that reaches the value; no launch changes the timeline. Arguments are recorded by value, buffers and kernels
@@ -37,17 +37,17 @@
  * calls that wait (synchronize, wait, blocking forms), queries, a wait for an event that was recorded outside of the
  * capture or in another one, a wait for a timeline's value that is not reached and that the capture does not signal,
  * frees of stream-ordered memory from outside, and any library object (pool, coordinator, pipeline ...) that orders the
- * stream's work by other means. Prefetches cannot be captured yet: they are refused with CLS_ERROR_UNSUPPORTED, and the
- * capture is invalid. From then on every submission to its streams returns CLS_ERROR_INVALID_STATE with the reason,
- * until cls_stream_end_capture returns it too. Other streams and captures are not affected. A call that is refused for
+ * stream's work by other means. Prefetches that hand coarse-grained unified memory over (managed.h) are refused with
+ * CLS_ERROR_UNSUPPORTED, and the capture is invalid. From then on every submission to its streams returns
+ * CLS_ERROR_INVALID_STATE with the reason, until cls_stream_end_capture returns it too. Other streams and captures are not affected. A call that is refused for
  * its arguments is not recorded and leaves the capture as it is. Any thread may submit to a captured stream.
  *
  * cls_malloc_async on a captured stream gives a buffer at once, and cls_free_async takes its handle back. If it is freed
  * before the capture ends, it is for nodes of that capture only, and each executable graph has memory for it: all such
  * buffers lie in one block, laid out as a batch's intermediate values are. Two of them share bytes if all nodes that use
  * one come before all that use the other; a chain needs no more than its widest step. What such a buffer holds is lost
- * between launches. A buffer keeps memory of its own if it is not freed, if a batch uses it, or if its cl_mem was asked
- * for (opencl.h). cls_context_synchronize waits for the work that was submitted before the captures.
+ * between launches. A buffer keeps memory of its own if it is not freed, if a batch uses it, if it is prefetched, or if
+ * its cl_mem was asked for (opencl.h). cls_context_synchronize waits for the work that was submitted before the captures.
  *
  * cls_stream_reset or cls_stream_destroy of the stream where the capture began ends the capture without a graph; of
  * another one of its streams it makes the capture invalid.

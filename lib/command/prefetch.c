@@ -56,6 +56,7 @@ static struct run_result run_migrate(struct stream *stream, struct command *comm
 }
 
 static const struct command_type type_late_migrate = {.kind = CLS_COMMAND_MIGRATE,
+                                                      .capture = CAPTURE_MIGRATE,
                                                       .label = "prefetch",
                                                       .run = run_migrate,
                                                       .touch = touch_migrate,
@@ -64,6 +65,7 @@ static const struct command_type type_late_migrate = {.kind = CLS_COMMAND_MIGRAT
                                                       .leaves_event = true};
 
 static const struct command_type type_migrate = {.kind = CLS_COMMAND_MIGRATE,
+                                                 .capture = CAPTURE_MIGRATE,
                                                  .label = "prefetch",
                                                  .enqueue = migrate,
                                                  .touch = touch_migrate,

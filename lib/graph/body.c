@@ -135,6 +135,8 @@ cls_status graph_body_note_uses(struct graph_body *body, unsigned i, const struc
         return note_host_copy(body, i, command);
     case CAPTURE_PEER:
         return note_peer(body, i, command);
+    case CAPTURE_MIGRATE:
+        return note_side(body, i, SIDE_TO, command, *command->u.migrate.memory);
     default:
         return CLS_SUCCESS;
     }
@@ -254,6 +256,9 @@ static void set_side(struct command *command, unsigned side, struct buffer *buff
         break;
     case CAPTURE_PEER:
         *(side == SIDE_TO ? &command->u.peer.to : &command->u.peer.from) = buffer;
+        break;
+    case CAPTURE_MIGRATE:
+        command->u.migrate.memory = &buffer->memory;
         break;
     default:
         break;

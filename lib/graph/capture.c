@@ -159,13 +159,23 @@ static cls_status append_in_ranges(struct capture *capture, struct member *membe
     return status ? status : append(capture, member, node);
 }
 
+/* A marker without an event is a prefetch that has nothing to do. What hands memory over (managed.h) does so when it is
+ * submitted, which a launch cannot repeat. */
+static bool may_take(const struct command *command) {
+    if (command->type == &type_marker)
+        return !command->u.marker.event;
+    if (command->type->capture == CAPTURE_MIGRATE)
+        return !command->u.migrate.by_turns;
+    return command->type->capture != CAPTURE_REFUSED;
+}
+
 static cls_status take(struct capture *capture, struct stream *stream, struct command *command,
                        const struct launch_args *args) {
     struct member *member = member_of(capture, stream);
     struct node node;
     if (capture->state != ACTIVE || !member)
         return refusal(capture);
-    if (command->type->capture == CAPTURE_REFUSED) {
+    if (!may_take(command)) {
         invalidate(capture, "is invalid: a %s cannot be captured", command_label(command));
         return error_set(CLS_ERROR_UNSUPPORTED, "capture '%s': a %s cannot be captured",
                          capture->name, command_label(command));

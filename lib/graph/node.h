@@ -71,7 +71,7 @@ static inline bool node_must_compile(const struct node *node) {
 
 /* Whether launches record an event there: the marker's. */
 static inline bool node_is_record(const struct node *node) {
-    return node->command.type == &type_marker;
+    return node->command.type == &type_marker && node->command.u.marker.event;
 }
 
 static inline bool node_is_empty(const struct node *node) { return !node->command.type; }

@@ -65,7 +65,7 @@ static void set_type(struct exec_node *node) {
 static cls_status make_command(struct progress *progress, struct exec_node *node,
                                struct command *out) {
     const struct command *from = &node->node.command;
-    const bool is_marker = node->disabled || node_is_record(&node->node);
+    const bool is_marker = node->disabled || from->type == &type_marker;
     set_type(node);
     command_init(out, is_marker ? &type_marker : &node->type, command_label(from));
     if (!node->disabled) {

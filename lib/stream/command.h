@@ -52,6 +52,7 @@ enum capture_as {
     CAPTURE_FILL,
     CAPTURE_HOST_COPY,
     CAPTURE_PEER,
+    CAPTURE_MIGRATE,
     CAPTURE_CODE,   /* `host` */
     CAPTURE_LIBRARY /* `library` */
 };

@@ -76,6 +76,14 @@ static void fills(struct work *work) {
     OK(rig_step(work->stream, work->a, 20, 3, 1, 0));
 }
 
+static void prefetches(struct work *work) {
+    OK(cls_copy_h2d_async(work->a, 0, work->in, BYTES, work->stream));
+    OK(cls_prefetch_async(work->a, CLS_TO_DEVICE, work->stream));
+    OK(rig_step(work->stream, work->a, 7, 5, 1, 0));
+    OK(cls_prefetch_async(work->a, CLS_TO_HOST, work->stream));
+    OK(cls_copy_d2h_async(work->out, work->a, 0, BYTES, work->stream));
+}
+
 static void rectangles(struct work *work) {
     const cls_rect rect = {.width = 20,
                            .height = 5,
@@ -259,6 +267,7 @@ static void compare(part_fn *part) {
 COMPARES(launches)
 COMPARES(copies)
 COMPARES(fills)
+COMPARES(prefetches)
 COMPARES(rectangles)
 COMPARES(operations)
 COMPARES(diamond)
@@ -504,6 +513,7 @@ int main(void) {
         cmocka_unit_test(test_launches),
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_fills),
+        cmocka_unit_test(test_prefetches),
         cmocka_unit_test(test_rectangles),
         cmocka_unit_test(test_operations),
         cmocka_unit_test(test_diamond),

@@ -461,6 +461,30 @@ static void test_dot(void **state) {
     assert_null(strstr(text, "n0 -> n3;"));
 }
 
+static void submit_prefetch(void) {
+    OK(cls_fill_async(in, 0, BYTES, host, 4, stream));
+    OK(cls_prefetch_async(other, CLS_TO_DEVICE, stream));
+}
+
+/* Only the prefetch uses the buffer. */
+static void test_the_buffer_of_a_prefetch(void **state) {
+    (void)state;
+    cls_graph_node_info info = CLS_GRAPH_NODE_INFO_INIT;
+    cls_graph_exec fetching;
+    cls_graph fetch = captured(submit_prefetch);
+    OK(cls_graph_get_node(fetch, 1, &info));
+    assert_string_equal(info.label, "prefetch");
+    OK(cls_graph_instantiate(fetch, NULL, &fetching));
+    OK(cls_graph_launch(fetching, stream));
+    OK(cls_graph_bind(fetching, other, out));
+    OK(cls_graph_launch(fetching, stream));
+    OK(cls_graph_set_enabled(fetching, 1, 0));
+    OK(cls_graph_launch(fetching, elsewhere));
+    assert_int_equal(rig_cell(in, 3), host[0]);
+    OK(cls_graph_exec_destroy(fetching));
+    OK(cls_graph_destroy(fetch));
+}
+
 /* --- memory --- */
 
 static long resident_pages(void) {
@@ -536,6 +560,7 @@ int main(void) {
         TEST(update_says_what_differs),
         TEST(nodes_are_listed),
         TEST(dot),
+        TEST(the_buffer_of_a_prefetch),
         TEST(many_launches_leave_memory_flat),
         TEST(a_graph_in_a_graph),
     };

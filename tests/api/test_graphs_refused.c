@@ -2,9 +2,11 @@
 /* Graphs: what a capture refuses, what becomes of it then, captures that are left open, and failures of launches. */
 #include "../support/rig.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <clstream/graph.h>
+#include <clstream/managed.h>
 #include <clstream/mempool.h>
 #include <clstream/timeline.h>
 
@@ -191,6 +193,28 @@ static void test_freeing_memory_from_outside(void **state) {
 
 /* --- what leaves a capture as it is --- */
 
+/* It would hand the memory over at the call, and at no launch; the host keeps it. */
+static void test_prefetching_coarse_memory(void **state) {
+    (void)state;
+    cls_buffer shared;
+    OK(cls_context_synchronize(rig.context));
+    assert_int_equal(setenv("CLSTREAM_MANAGED", "coarse", 1), 0);
+    const cls_status there = cls_managed_alloc(rig.context, 64, &shared, NULL);
+    assert_int_equal(unsetenv("CLSTREAM_MANAGED"), 0);
+    if (there == CLS_ERROR_UNSUPPORTED)
+        SKIP_BECAUSE("the device shares no memory with the host");
+    OK(there);
+    OK(cls_prefetch(shared, CLS_TO_DEVICE, beside));
+    OK(cls_prefetch(shared, CLS_TO_HOST, beside));
+    EXPECT(CLS_ERROR_UNSUPPORTED, cls_prefetch_async(shared, CLS_TO_DEVICE, captured));
+    EXPECT(CLS_ERROR_INVALID_STATE, rig_step(beside, shared, 0, 3, 1, 0));
+    expect_invalid("prefetch");
+    OK(cls_prefetch(shared, CLS_TO_DEVICE, captured));
+    OK(rig_step(captured, shared, 0, 3, 1, 0));
+    OK(cls_stream_synchronize(captured));
+    OK(cls_buffer_destroy(shared));
+}
+
 static void test_bad_arguments_are_not_recorded(void **state) {
     (void)state;
     cls_graph graph;
@@ -365,6 +389,7 @@ int main(void) {
         TEST(timelines),
         TEST(the_signal_of_another_capture),
         TEST(freeing_memory_from_outside),
+        TEST(prefetching_coarse_memory),
         TEST(bad_arguments_are_not_recorded),
         TEST(other_work_goes_on),
         TEST(an_event_is_ordinary_again_once_recorded_outside),
