@@ -13,6 +13,7 @@ static struct mesh {
     size_t bytes;
     cls_device_group group;
     cls_buffer from[MOST_DEVICES], to[MOST_DEVICES];
+    cls_stream streams[MOST_DEVICES][MOST_DEVICES]; /* [from][to], of the latter's context */
 } mesh;
 
 static unsigned rounds(void) { return bench_options()->quick ? 3 : 9; }
@@ -35,6 +36,8 @@ static void mesh_open(const struct several *several, unsigned n, size_t bytes, b
     for (unsigned d = 0; d < n; d++) {
         mesh.from[d] = make(several->contexts[d], bytes, shareable);
         mesh.to[d] = make(several->contexts[d], bytes, shareable);
+        for (unsigned k = 0; k < n; k++)
+            CLS(cls_stream_create(several->contexts[k], NULL, &mesh.streams[d][k]));
     }
 }
 
@@ -43,6 +46,8 @@ static void mesh_close(void) {
     for (unsigned d = 0; d < mesh.n; d++) {
         CLS(cls_buffer_destroy(mesh.from[d]));
         CLS(cls_buffer_destroy(mesh.to[d]));
+        for (unsigned k = 0; k < mesh.n; k++)
+            CLS(cls_stream_destroy(mesh.streams[d][k]));
     }
 }
 
@@ -62,13 +67,18 @@ static double one_copy(unsigned to, unsigned from) {
     return (now_seconds() - start) / COPIES;
 }
 
-/* In each round every device sends to one and receives from one. */
+/* A stream for each: a group's copies are in the order of its compute streams. */
 static double all_copies(void) {
     const double start = now_seconds();
     for (unsigned apart = 1; apart < mesh.n; apart++)
-        for (unsigned d = 0; d < mesh.n; d++)
-            submit_copy((d + apart) % mesh.n, d);
-    CLS(cls_device_group_synchronize(mesh.group));
+        for (unsigned d = 0; d < mesh.n; d++) {
+            const unsigned to = (d + apart) % mesh.n;
+            CLS(cls_copy_d2d_async(mesh.to[to], 0, mesh.from[d], 0, mesh.bytes,
+                                   mesh.streams[d][to]));
+        }
+    for (unsigned d = 0; d < mesh.n; d++)
+        for (unsigned k = 0; k < mesh.n; k++)
+            CLS(cls_stream_synchronize(mesh.streams[d][k]));
     return now_seconds() - start;
 }
 
