@@ -19,7 +19,7 @@ static const unsigned sizes[] = {2, 3, 4, 5, MOST};
 static struct team {
     unsigned n;
     bool shared;
-    cls_context contexts[MOST];
+    cls_context contexts[MOST]; /* all of them, from the start to the end */
     cls_device_group group;
     cls_device_streams streams[MOST];
     cls_buffer buffers[MOST];
@@ -27,16 +27,26 @@ static struct team {
 
 static unsigned char in[MOST][BYTES], out[MOST][BYTES];
 
-static bool can_share(void) {
-    cls_share_info info;
-    return alike_share_memory(&info);
+static bool shares;
+static cls_share_info found;
+
+static int setup_all(void **state) {
+    if (rig_setup(state))
+        return -1;
+    shares = alike_share_memory(&found);
+    for (unsigned d = 0; d < MOST; d++)
+        team.contexts[d] = alike_context(d);
+    return 0;
+}
+
+static int teardown_all(void **state) {
+    for (unsigned d = 0; d < MOST; d++)
+        OK(cls_context_destroy(team.contexts[d]));
+    return rig_teardown(state);
 }
 
 /* Ordinary buffers then go through memory that the devices reach. */
-static bool have_link(void) {
-    cls_share_info info = CLS_SHARE_INFO_INIT;
-    return alike_share_memory(&info) && info.kind == CLS_SHARE_DIRECT_LINK;
-}
+static bool have_link(void) { return found.kind == CLS_SHARE_DIRECT_LINK; }
 
 static bool is_direct(void) { return team.shared || have_link(); }
 
@@ -55,10 +65,8 @@ static void open_team(unsigned n, bool shared) {
     config.chunks = 3;
     team.n = n;
     team.shared = shared;
-    for (unsigned d = 0; d < n; d++) {
-        team.contexts[d] = alike_context(d);
+    for (unsigned d = 0; d < n; d++)
         team.buffers[d] = make(team.contexts[d], shared);
-    }
     OK(cls_device_group_create(team.contexts, n, &config, &team.group));
     for (unsigned d = 0; d < n; d++)
         OK(cls_device_group_get_streams(team.group, d, &team.streams[d]));
@@ -66,15 +74,13 @@ static void open_team(unsigned n, bool shared) {
 
 static void close_team(void) {
     OK(cls_device_group_destroy(team.group));
-    for (unsigned d = 0; d < team.n; d++) {
+    for (unsigned d = 0; d < team.n; d++)
         OK(cls_buffer_destroy(team.buffers[d]));
-        OK(cls_context_destroy(team.contexts[d]));
-    }
 }
 
 static void on_every_team(void (*body)(void)) {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        for (int shared = 0; shared <= can_share(); shared++) {
+        for (int shared = 0; shared <= shares; shared++) {
             open_team(sizes[i], shared);
             body();
             close_team();
@@ -138,7 +144,7 @@ static void test_copies_arrive(void **state) {
 /* Where one end is shareable, the other one's context reaches both. */
 static void test_one_shareable_end_is_enough(void **state) {
     (void)state;
-    if (!can_share())
+    if (!shares)
         SKIP_BECAUSE("this device's memory cannot be shared");
     for (unsigned from = 0; from < 2; from++) {
         open_team(2, false);
@@ -163,7 +169,7 @@ static void test_one_shareable_end_is_enough(void **state) {
 static void test_both_ends_wait(void **state) {
     (void)state;
     const uint32_t one = 1;
-    if (!can_share())
+    if (!shares)
         SKIP_BECAUSE("this device's memory cannot be shared");
     for (unsigned late = 0; late < 2; late++) {
         struct gate gate;
@@ -200,7 +206,7 @@ static void test_both_ends_wait(void **state) {
 static void test_overlapping_ranges_of_one_memory_are_refused(void **state) {
     (void)state;
     cls_buffer view;
-    if (!can_share())
+    if (!shares)
         SKIP_BECAUSE("this device's memory cannot be shared");
     open_team(2, true);
     OK(cls_buffer_open(team.contexts[1], team.buffers[0], &view));
@@ -441,7 +447,7 @@ static void test_refused_reductions(void **state) {
 static void test_arrays_that_overlap_are_refused(void **state) {
     (void)state;
     cls_buffer view;
-    if (!can_share())
+    if (!shares)
         SKIP_BECAUSE("this device's memory cannot be shared");
     open_team(2, true);
     OK(cls_buffer_open(team.contexts[1], team.buffers[0], &view));
@@ -462,7 +468,7 @@ static void test_arrays_of_pools_take_the_direct_way(void **state) {
     const cls_mempool_config config = {.size = sizeof config, .shareable = 1};
     const struct values v = {CLS_REDUCE_SUM, CLS_F32, 1, 999};
     cls_mempool pools[3];
-    if (!can_share())
+    if (!shares)
         SKIP_BECAUSE("this device's memory cannot be shared");
     open_team(3, true);
     for (unsigned d = 0; d < 3; d++) {
@@ -482,7 +488,7 @@ static void test_arrays_of_pools_take_the_direct_way(void **state) {
 static void test_a_plain_array_among_shareable_ones(void **state) {
     (void)state;
     const struct values v = {CLS_REDUCE_SUM, CLS_F32, 1, 999};
-    if (!can_share())
+    if (!shares)
         SKIP_BECAUSE("this device's memory cannot be shared");
     open_team(3, true);
     OK(cls_buffer_destroy(team.buffers[1]));
@@ -585,5 +591,5 @@ int main(void) {
         cmocka_unit_test(test_a_member_that_fails),
         cmocka_unit_test(test_buffers_destroyed_in_flight),
     };
-    return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
+    return cmocka_run_group_tests(tests, setup_all, teardown_all);
 }
