@@ -8,7 +8,8 @@
  * same bytes in another context, of the same device or of another one; nothing is copied. Kernels,
  * copies, rectangles, fills, operations, batches and cls_buffer_get_cl take either handle. Whether
  * two contexts can share memory depends on their devices and drivers: the library tries it, by
- * values, at the first question about a pair of devices, which takes about 20 ms. Devices that
+ * values, at the first question about a pair of devices, which takes about 20 ms, and at the first about
+ * a device as long as one more context takes (1 s on a machine of four NVIDIA GPUs). Devices that
  * compute in the host's memory share its pages (CLS_SHARE_HOST_MEMORY). NVIDIA's devices reach each
  * other's memory where they have a link, NVLink or PCI Express (CLS_SHARE_DIRECT_LINK); libcuda.so.1,
  * which comes with their driver, makes such memory, and is loaded at the first question.

@@ -20,7 +20,7 @@ enum { PROBE_KERNELS = 2, PROBE_TRIES = 16 };
 
 struct probe {
     struct device *device;
-    cl_context context;
+    cl_context context; /* the caller's, or NULL: probe_open makes one */
     cl_program program;
     cl_kernel kernels[PROBE_KERNELS]; /* each with a buffer of its own: nothing orders them */
     cl_mem words[PROBE_KERNELS];

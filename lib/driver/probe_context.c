@@ -86,7 +86,10 @@ static bool open_context(struct probe *probe) {
                                                 (cl_context_properties)probe->device->platform, 0};
     cl_int code;
     driver_enter(probe->device);
-    probe->context = clCreateContext(properties, 1, &probe->device->id, NULL, NULL, &code);
+    if (probe->context)
+        code = clRetainContext(probe->context);
+    else
+        probe->context = clCreateContext(properties, 1, &probe->device->id, NULL, NULL, &code);
     driver_leave(probe->device);
     return code == CL_SUCCESS;
 }

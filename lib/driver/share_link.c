@@ -222,9 +222,11 @@ static cls_status try_exporter(struct trial *trial, const struct exporter *expor
     return status;
 }
 
-static bool open_side(struct side *side, struct device *device) {
+static bool open_side(struct side *side, struct share_end end) {
     cl_int code;
-    *side = (struct side){.probe = {.device = device, .timeout_ns = TIMEOUT}};
+    struct device *device = end.device;
+    *side =
+        (struct side){.probe = {.device = device, .context = end.context, .timeout_ns = TIMEOUT}};
     if (!probe_open(&side->probe))
         return false;
     driver_enter(device);
@@ -270,17 +272,17 @@ static cls_status not_started(const struct device *device) {
                      device->info.name);
 }
 
-static cls_status probe(struct share_link *link, struct device *owner, struct device *other,
+static cls_status probe(struct share_link *link, struct share_end owner, struct share_end other,
                         const struct exporter *const *first, size_t n) {
     struct trial trial = {.bytes = 0};
     if (!open_side(&trial.side[0], owner))
-        return not_started(owner);
+        return not_started(owner.device);
     cls_status status = CLS_SUCCESS;
     if (open_side(&trial.side[1], other)) {
         status = try_exporters(&trial, first, n, link);
         close_side(&trial.side[1]);
     } else {
-        status = not_started(other);
+        status = not_started(other.device);
     }
     close_side(&trial.side[0]);
     return status;
@@ -300,7 +302,7 @@ static struct share_link *known(const struct device *owner, const struct device 
 
 /* Runs the probe; a refusal is stored as its result. `own`: the owner's link to itself, whose exporter is the owner's; NULL: this
  * is that link. */
-static cls_status fill_in(struct share_link *link, struct device *owner, struct device *other,
+static cls_status fill_in(struct share_link *link, struct share_end owner, struct share_end other,
                           const struct share_link *own) {
     struct detail held;
     if (!at_exit_hold())
@@ -316,13 +318,13 @@ static cls_status fill_in(struct share_link *link, struct device *owner, struct 
     return error_restore(&held, status);
 }
 
-static cls_status make(struct device *owner, struct device *other, const struct share_link *own,
+static cls_status make(struct share_end owner, struct share_end other, const struct share_link *own,
                        struct share_link **out) {
     struct share_link *link = calloc(1, sizeof *link);
     if (!link)
         return no_memory();
-    link->owner = owner;
-    link->other = other;
+    link->owner = owner.device;
+    link->other = other.device;
     cls_status status = own && !own->exporter ? CLS_SUCCESS : fill_in(link, owner, other, own);
     if (status) {
         free(link);
@@ -335,18 +337,20 @@ static cls_status make(struct device *owner, struct device *other, const struct 
     return CLS_SUCCESS;
 }
 
-static cls_status find(struct device *owner, struct device *other, const struct share_link *own,
+static cls_status find(struct share_end owner, struct share_end other, const struct share_link *own,
                        struct share_link **out) {
-    *out = known(owner, other);
+    *out = known(owner.device, other.device);
     return *out ? CLS_SUCCESS : make(owner, other, own, out);
 }
 
-cls_status share_link_find(struct device *owner, struct device *other,
+/* Two contexts of the owner are tried first: its own, and one that is made for that. */
+cls_status share_link_find(struct share_end owner, struct share_end other,
                            const struct share_link **out) {
+    const struct share_end again = {owner.device, NULL};
     struct share_link *link;
     pthread_mutex_lock(&lock);
-    cls_status status = find(owner, owner, NULL, &link);
-    if (!status && other != owner)
+    cls_status status = find(owner, again, NULL, &link);
+    if (!status && other.device != owner.device)
         status = find(owner, other, link, &link);
     pthread_mutex_unlock(&lock);
     if (!status)

@@ -16,9 +16,16 @@ struct share_link {
     char reason[256];                /* why it cannot be shared */
 };
 
-/* Valid until the process ends. The first call for a pair takes about 20 ms; other threads that ask wait for it. A
- * question that could not be settled, for want of memory, is asked again by the next call. */
-cls_status share_link_find(struct device *owner, struct device *other,
+/* A device, and a context of it to try the memory in. */
+struct share_end {
+    struct device *device;
+    cl_context context;
+};
+
+/* Valid until the process ends. The first call for a pair takes about 20 ms, and the first for an owner as long as its
+ * driver takes for one more context; other threads that ask wait for it. A question that could not be settled, for want
+ * of memory, is asked again by the next call. */
+cls_status share_link_find(struct share_end owner, struct share_end other,
                            const struct share_link **out);
 
 /* Reports CLS_ERROR_UNSUPPORTED with the link's reason. */

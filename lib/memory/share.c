@@ -69,9 +69,15 @@ static struct share *find_named(int fd) {
 
 /* --- making and ending --- */
 
+static cls_status find_link(const struct context *owner, const struct context *other,
+                            const struct share_link **out) {
+    return share_link_find((struct share_end){owner->device, owner->cl},
+                           (struct share_end){other->device, other->cl}, out);
+}
+
 /* The link of the context's device to itself, of which there is an exporter. */
 static cls_status find_own_link(struct context *context, const struct share_link **out) {
-    cls_status status = share_link_find(context->device, context->device, out);
+    cls_status status = find_link(context, context, out);
     return status || (*out)->exporter ? status : share_link_refuse(*out);
 }
 
@@ -153,7 +159,7 @@ void share_put(struct share *share) {
 
 static cls_status check_reach(const struct share *share, const struct context *context) {
     const struct share_link *link;
-    cls_status status = share_link_find(share->context->device, context->device, &link);
+    cls_status status = find_link(share->context, context, &link);
     if (status)
         return status;
     return link->exporter == share->memory->exporter ? CLS_SUCCESS : share_link_refuse(link);
@@ -419,7 +425,7 @@ cls_status cls_context_can_share(cls_context owner_handle, cls_context other_han
         return status;
     status = context_get(other_handle, &other);
     if (!status) {
-        status = share_link_find(owner->device, other->device, &link);
+        status = find_link(owner, other, &link);
         context_put(other);
     }
     context_put(owner);
