@@ -3,7 +3,8 @@
  * The sum, minimum or maximum of arrays of several devices, element by element, for lib/pipeline/group_sum.c: a device
  * combines a slice of all of them, in their order, and writes the result to all, or with -DSCATTER to one array of its own.
  * The options say OP_sum, OP_min or OP_max; E, the type of an element, and IS_FLOAT where it is a floating-point type; V, of
- * W elements that a work-item has; and ARRAYS, which is ARRAYS_N for N arrays. Array k begins at element at##k.
+ * W elements that a work-item has at once; LOOP, where it goes on behind the last work-item's; and ARRAYS, which is ARRAYS_N
+ * for N arrays. Array k begins at element at##k.
  */
 #ifdef IS_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -58,19 +59,27 @@
 #define STORE_ELEMENTS ARRAYS(STORE_ELEMENT)
 #endif
 
+#ifdef LOOP
+#define EACH_ITEM for (ulong i = first; i < count; i += (ulong)get_global_size(0) * W)
+#else
+#define EACH_ITEM const ulong i = first; if (i < count)
+#endif
+
 __kernel void all_reduce(ulong count ARRAYS(PARAMETER) TARGET) {
-    const ulong i = (ulong)get_global_id(0) * W;
-    if (i + W <= count) {
-        ARRAYS(LOAD)
-        V result;
-        ARRAYS(TERM)
-        STORE_ALL
-        return;
-    }
-    for (ulong j = i; j < count; j++) {
-        ARRAYS(LOAD_ELEMENT)
-        E rest;
-        ARRAYS(TERM_ELEMENT)
-        STORE_ELEMENTS
+    const ulong first = (ulong)get_global_id(0) * W;
+    EACH_ITEM {
+        if (i + W <= count) {
+            ARRAYS(LOAD)
+            V result;
+            ARRAYS(TERM)
+            STORE_ALL
+        } else {
+            for (ulong j = i; j < count; j++) {
+                ARRAYS(LOAD_ELEMENT)
+                E rest;
+                ARRAYS(TERM_ELEMENT)
+                STORE_ELEMENTS
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@
 #include <clstream/buffer.h>
 #include <clstream/event.h>
 #include <clstream/kernel.h>
+#include <clstream/share.h>
 #include <clstream/stream.h>
 
 #include "base/error.h"
@@ -191,6 +192,24 @@ cls_status cls_device_group_get_count(cls_device_group handle, unsigned *count) 
         return status;
     *count = group->n;
     return group_put(group, CLS_SUCCESS);
+}
+
+static bool is_link(const struct member *owner, const struct member *other) {
+    cls_share_info info = CLS_SHARE_INFO_INIT;
+    return !cls_context_can_share(owner->context, other->context, &info) &&
+           info.kind == CLS_SHARE_DIRECT_LINK;
+}
+
+/* Asked of the library at every use: the answers are kept there. */
+bool group_is_linked(struct group *group) {
+    struct detail held;
+    bool linked = true;
+    error_save(&held);
+    for (unsigned d = 0; d < group->n && linked; d++)
+        for (unsigned k = 0; k < group->n && linked; k++)
+            linked = d == k || is_link(&group->members[d], &group->members[k]);
+    error_restore(&held, CLS_SUCCESS);
+    return linked;
 }
 
 cls_status group_check_device(const struct group *group, unsigned device) {

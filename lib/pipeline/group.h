@@ -58,6 +58,9 @@ struct group {
 cls_status group_get(cls_device_group handle, struct group **out);
 cls_status group_put(struct group *group, cls_status status);
 
+/* Under the lock: whether all devices of the group reach each other's memory over a link. Reports nothing. */
+bool group_is_linked(struct group *group);
+
 cls_status group_check_device(const struct group *group, unsigned device);
 
 /* --- under the lock (group_copy.c) --- */

@@ -7,24 +7,6 @@
 #include "base/error.h"
 #include "pipeline/internals.h"
 
-static bool is_link(const struct member *owner, const struct member *other) {
-    cls_share_info info = CLS_SHARE_INFO_INIT;
-    return !cls_context_can_share(owner->context, other->context, &info) &&
-           info.kind == CLS_SHARE_DIRECT_LINK;
-}
-
-/* Asked of the library at every use: the answers are kept there. */
-bool group_is_linked(struct group *group) {
-    struct detail held;
-    bool linked = true;
-    error_save(&held);
-    for (unsigned d = 0; d < group->n && linked; d++)
-        for (unsigned k = 0; k < group->n && linked; k++)
-            linked = d == k || is_link(&group->members[d], &group->members[k]);
-    error_restore(&held, CLS_SUCCESS);
-    return linked;
-}
-
 /* A smaller one is destroyed; work in flight keeps its memory. */
 cls_status group_stand_in(struct member *member, size_t bytes, cls_buffer *out) {
     struct buffer *buffer;

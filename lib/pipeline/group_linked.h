@@ -11,9 +11,6 @@
 
 enum { MOST_STAND_IN = 256 << 20 }; /* bytes that a copy moves at once */
 
-/* Under the lock: whether all devices of the group reach each other's memory over a link. Reports nothing. */
-bool group_is_linked(struct group *group);
-
 /* Under the lock: the member's stand-in, with room for so many bytes. */
 cls_status group_stand_in(struct member *member, size_t bytes, cls_buffer *out);
 

@@ -19,14 +19,16 @@
 #include "pipeline/internals.h"
 
 enum {
-    WIDE = 16,         /* bytes that a work-item has, if the arrays are aligned for that */
-    GROUP_ROUND = 256, /* the launch is a multiple of it, so that all group sizes suit */
+    WIDE = 16, /* bytes that a work-item has at once, if the arrays are aligned for that */
+    GROUP =
+        256, /* work-items of a group; where the driver chooses, the launch is a multiple of it */
     MOST_ARGS = 3 + 2 * CLS_DEVICE_GROUP_MAX
 };
 
 /* The arguments of a device's launch. */
 struct share_of_work {
-    cls_kernel kernel;                      /* the member's */
+    cls_kernel kernel; /* the member's */
+    size_t groups;     /* most in the launch; 0: one work-item for each WIDE bytes */
     cls_buffer views[CLS_DEVICE_GROUP_MAX]; /* the arrays' buffers in the device's context */
 };
 
@@ -65,6 +67,17 @@ static bool open_views(const struct reduction *r, unsigned owner, struct share_o
     return opened;
 }
 
+/* More accesses at once slow a link down: four H200s took 943 us for 192 MiB with a group of work-items for each compute
+ * unit, and 1,058 with a work-item for each 16 bytes. */
+static size_t groups_for_link(const struct member *member) {
+    struct context *context;
+    if (context_get(member->context, &context))
+        return 0;
+    const size_t units = context->device->info.compute_units;
+    context_put(context);
+    return units;
+}
+
 /* Devices without a slice of their own need none. */
 static bool open_all(const struct reduction *r, struct share_of_work works[]) {
     struct detail held;
@@ -84,7 +97,7 @@ static const char *element_of(const struct reduction *r) {
     return type->is_float || r->op != CLS_REDUCE_SUM ? type->opencl : type->bits;
 }
 
-static cls_status build(const struct reduction *r, cls_context context, bool wide,
+static cls_status build(const struct reduction *r, cls_context context, bool wide, bool loop,
                         cls_kernel *out) {
     const char *text, *element = element_of(r);
     const unsigned width = wide ? WIDE / (unsigned)r->size : 1;
@@ -95,10 +108,11 @@ static cls_status build(const struct reduction *r, cls_context context, bool wid
         return status;
     if (wide)
         snprintf(vector, sizeof vector, "%u", width);
-    snprintf(options, sizeof options, "-DARRAYS=ARRAYS_%u -DOP_%s -DE=%s -DV=%s%s -DW=%u%s%s%s",
+    snprintf(options, sizeof options, "-DARRAYS=ARRAYS_%u -DOP_%s -DE=%s -DV=%s%s -DW=%u%s%s%s%s",
              r->group->n, cls_reduce_op_name(r->op), element, element, vector, width,
              type_row(r->dtype)->is_float ? " -DIS_FLOAT" : "",
-             r->dtype == CLS_F64 ? " -DIS_DOUBLE" : "", r->results ? " -DSCATTER" : "");
+             r->dtype == CLS_F64 ? " -DIS_DOUBLE" : "", r->results ? " -DSCATTER" : "",
+             loop ? " -DLOOP" : "");
     status = cls_program_from_source(context, text, "all_reduce.cl", options, &program);
     if (status)
         return status;
@@ -130,13 +144,15 @@ static unsigned kernel_index(const struct reduction *r, bool wide) {
 
 /* Built on first use, and kept with the member. */
 static cls_status find_kernels(const struct reduction *r, struct share_of_work works[]) {
+    const bool linked = group_is_linked(r->group);
     cls_status status = CLS_SUCCESS;
     for (unsigned d = 0; d < r->group->n && !status; d++) {
         struct member *member = &r->group->members[d];
         const bool wide = is_wide(r, d);
         cls_kernel *kernel = &member->kernels[kernel_index(r, wide)];
+        works[d].groups = linked ? groups_for_link(member) : 0;
         if (!*kernel && slice_count(r, d))
-            status = build(r, member->context, wide, kernel);
+            status = build(r, member->context, wide, linked, kernel);
         works[d].kernel = *kernel;
     }
     return status;
@@ -163,12 +179,20 @@ static cls_status join(const struct group *group) {
     return first;
 }
 
+static cls_launch shape_of(const struct share_of_work *work, size_t items) {
+    const size_t groups = (items + GROUP - 1) / GROUP, most = work->groups ? work->groups : groups;
+    cls_launch shape = cls_launch_1d((groups < most ? groups : most) * GROUP);
+    if (work->groups)
+        shape.local[0] = GROUP;
+    return shape;
+}
+
 static cls_status launch(const struct reduction *r, unsigned owner,
                          const struct share_of_work *work) {
     const cls_array result = slice_result(r, owner);
     const size_t count = result.count, width = is_wide(r, owner) ? WIDE / r->size : 1;
     const size_t items = (count + width - 1) / width;
-    const cls_launch shape = cls_launch_1d((items + GROUP_ROUND - 1) / GROUP_ROUND * GROUP_ROUND);
+    const cls_launch shape = shape_of(work, items);
     cls_arg args[MOST_ARGS];
     unsigned n = 0;
     args[n++] = cls_arg_u64(count);
