@@ -30,8 +30,9 @@
  * launch is, and fails with it. A launch that returns an error leaves the event as it was, and so does one without the
  * node (cls_graph_set_enabled). Before the first launch, calls that ask for the event return CLS_ERROR_INVALID_STATE, as
  * for any that was recorded in a capture which has ended. The graph keeps the event alive. cls_graph_update takes over
- * the events of the other graph. A launch makes the queue of its stream a profiled one, as cls_event_record does. Let
- * events that only fork and join be untimed: those cost a launch nothing.
+ * the events of the other graph. A launch makes the queue of its stream a profiled one, as cls_event_record does; where
+ * the driver cannot time it, a thread of the library runs the launch, by the host's clock. Let events that only fork and
+ * join be untimed: those cost a launch nothing.
  *
  * These calls are refused on a captured stream or event with CLS_ERROR_INVALID_STATE and make the capture invalid:
  * calls that wait (synchronize, wait, blocking forms), queries, a wait for an event that was recorded outside of the
