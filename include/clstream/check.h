@@ -27,6 +27,15 @@
  *
  * That work merely happens to be done orders nothing.
  *
+ * **Graphs** (graph.h). The first launch of an executable graph compares its nodes with each other, by the order that
+ * the capture recorded: a finding names both by number, label and graph, whether or not they ever run side by side.
+ * Launches after a change (cls_graph_bind, cls_graph_bind_host, cls_graph_set_args, cls_graph_set_enabled,
+ * cls_graph_update) compare the changed nodes again, which reports again what was not corrected. Fused operations are
+ * one node that touches what its kernel touches, with the numbers of the first and the last of them. With other work
+ * each launch is compared as one command of its stream, which touches what its nodes touch with the changes that were
+ * asked for before it, but for the host memory that it uploads. A graph that another one has captured is part of that.
+ * What host functions, callbacks and foreign calls of a graph declare is not compared with nodes of their launch.
+ *
  * Which accesses are known: those of the library's own commands exactly, to the byte, host memory
  * included; an _async copy accesses its host memory until it is done. Those of a kernel, if its
  * buffer argument was made with cls_arg_reads, cls_arg_writes or cls_arg_updates. Any other buffer

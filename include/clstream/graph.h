@@ -55,9 +55,8 @@
  *
  * While launches are profiled, each node is a command of its own, with its name and time. Ranges that were pushed while
  * the capture recorded (cls_range_push) are recorded again in each such launch, on the thread that runs it: from when
- * the first of their nodes could begin until the host has seen the last one done. The race checker takes a launch for
- * one command that touches what its nodes touch, but for the host memory that it uploads; it does not compare nodes of
- * one launch with each other.
+ * the first of their nodes could begin until the host has seen the last one done.
+ * The race checker (check.h) compares nodes with each other, and launches with other work.
  *
  * **Launches.** A launch is one command of its stream, whatever the graph holds: it comes after the stream's earlier
  * work and before its later work, and events, waits, counters and failures treat it as one. Branches run side by side.

@@ -14,14 +14,13 @@
 enum { MAX_SEGMENTS = 1 << 16, MAX_PAIRS = 16 };
 
 /* The shadow of a driver's buffer. */
-struct memory {
+struct race_memory {
     UT_hash_handle hh;
     cl_mem root;
     struct race_shadow shadow;
 };
 
-static struct memory *memories;
-static struct race_shadow host_memory;
+static struct race_shadows shadows;
 
 /* The comparison of one access with a shadow. */
 struct visit {
@@ -48,6 +47,8 @@ static bool has(const struct race_clock *clock, const struct race_access *access
 static enum race_order order_of(void *context, const struct race_access *other) {
     const struct visit *visit = context;
     const struct race_access *access = &visit->access;
+    if (visit->visitor->before)
+        return visit->visitor->before[other->position - 1] ? RACE_BEFORE : RACE_UNORDERED;
     if (other->by == access->by)
         return other->position <= access->position ? RACE_BEFORE : RACE_AFTER;
     if (has(visit->visitor->clock, other))
@@ -77,24 +78,25 @@ static void note_pair(void *context, const struct race_access *other, size_t sta
         .first = {visit->names[i], other->label, other->position, other->write, other->possible},
         .second = {access->by ? access->by->name : NULL, access->label, access->position,
                    access->write, access->possible},
+        .nodes = visit->visitor->nodes,
         .host = !visit->touch->root,
         .bytes = visit->touch->bytes,
         .start = start - visit->touch->origin,
         .end = end - visit->touch->origin};
 }
 
-static struct race_shadow *shadow_of(cl_mem root) {
-    struct memory *memory;
+static struct race_shadow *shadow_of(struct race_shadows *of, cl_mem root) {
+    struct race_memory *memory;
     if (!root)
-        return &host_memory;
-    HASH_FIND_PTR(memories, &root, memory);
+        return &of->host;
+    HASH_FIND_PTR(of->memories, &root, memory);
     if (memory)
         return &memory->shadow;
     memory = calloc(1, sizeof *memory);
     if (!memory)
         return NULL;
     memory->root = root;
-    HASH_ADD_PTR(memories, root, memory);
+    HASH_ADD_PTR(of->memories, root, memory);
     if (memory->hh.tbl)
         return &memory->shadow;
     free(memory);
@@ -117,7 +119,8 @@ static struct touch place_of(const struct touch *touch) {
 
 static void visit_one(struct visit *visit) {
     const struct race_rules rules = {visit, order_of, settled, note_pair, race_hold};
-    struct race_shadow *shadow = shadow_of(visit->touch->root);
+    struct race_shadows *own = visit->visitor->shadows;
+    struct race_shadow *shadow = shadow_of(own ? own : &shadows, visit->touch->root);
     if (!shadow || !race_shadow_touch(shadow, &visit->touch->span, &visit->access, &rules)) {
         race_count_forgotten();
     } else if (shadow->count > MAX_SEGMENTS) {
@@ -147,26 +150,30 @@ void race_visit(const struct race_visitor *visitor, const struct touches *touche
 
 static const struct race_rules forgetting = {.settled = settled, .hold = race_hold};
 
-void race_forget_all(void) {
-    struct memory *memory, *next;
-    race_host_forget_all();
-    race_shadow_forget(&host_memory, 0, SIZE_MAX, &forgetting);
-    HASH_ITER(hh, memories, memory, next) {
+void race_shadows_clear(struct race_shadows *of) {
+    struct race_memory *memory, *next;
+    race_shadow_forget(&of->host, 0, SIZE_MAX, &forgetting);
+    HASH_ITER(hh, of->memories, memory, next) {
         race_shadow_forget(&memory->shadow, 0, SIZE_MAX, &forgetting);
-        HASH_DEL(memories, memory);
+        HASH_DEL(of->memories, memory);
         free(memory);
     }
 }
 
+void race_forget_all(void) {
+    race_host_forget_all();
+    race_shadows_clear(&shadows);
+}
+
 void race_forget_bytes(cl_mem root, size_t start, size_t end) {
-    struct memory *found;
-    HASH_FIND_PTR(memories, &root, found);
+    struct race_memory *found;
+    HASH_FIND_PTR(shadows.memories, &root, found);
     if (!found)
         return;
     race_shadow_forget(&found->shadow, start, end, &forgetting);
     if (found->shadow.count)
         return;
-    HASH_DEL(memories, found);
+    HASH_DEL(shadows.memories, found);
     free(found);
 }
 
@@ -185,7 +192,7 @@ void race_forget_host(const void *memory, size_t bytes) {
     size_t start = (size_t)(uintptr_t)memory;
     race_lock();
     race_forget_kept(NULL, start, start + bytes);
-    race_shadow_forget(&host_memory, start, start + bytes, &forgetting);
+    race_shadow_forget(&shadows.host, start, start + bytes, &forgetting);
     race_host_forget(start, start + bytes);
     race_unlock();
 }

@@ -16,6 +16,7 @@
 #include "base/sized.h"
 #include "base/text.h"
 #include "check/race.h"
+#include "check/race_graph.h"
 
 enum { KEPT = 256, PRINTED = 100 };
 
@@ -68,14 +69,28 @@ void race_count_forgotten(void) { counts.forgotten++; }
 
 /* --- texts --- */
 
-static void describe_side(struct text *text, const struct race_side *side) {
+static void describe_node(struct text *text, const struct race_finding *finding,
+                          const struct race_side *side) {
+    const struct race_node *node = &finding->nodes[side->position - 1];
+    if (node->first == node->last)
+        text_printf(text, "node %u ('%s')", node->first, side->label);
+    else
+        text_printf(text, "nodes %u to %u (fused: '%s')", node->first, node->last, side->label);
+}
+
+static void describe_side(struct text *text, const struct race_finding *finding,
+                          const struct race_side *side) {
     static const char *const verbs[2][2] = {{"reads", "writes"}, {"may read", "may write"}};
     const char *verb = verbs[side->possible][side->write];
-    if (side->stream)
+    if (finding->nodes) {
+        describe_node(text, finding, side);
+        text_printf(text, " of graph '%s' %s", side->stream, verb);
+    } else if (side->stream) {
         text_printf(text, "command %" PRIu64 " of stream '%s' ('%s') %s", side->position,
                     side->stream, side->label, verb);
-    else
+    } else {
         text_printf(text, "the host %s", verb);
+    }
 }
 
 static void describe_bytes(struct text *text, const struct race_finding *finding) {
@@ -93,7 +108,10 @@ static void describe_bytes(struct text *text, const struct race_finding *finding
 /* How to put the second access behind the first one. */
 static void describe_remedy(struct text *text, const struct race_finding *finding) {
     const struct race_side *first = &finding->first, *second = &finding->second;
-    if (second->stream)
+    if (finding->nodes)
+        text_printf(text, "Neither comes after the other: in the capture, record an event behind "
+                          "the first, and make the stream of the second wait for it first.");
+    else if (second->stream)
         text_printf(
             text,
             "Neither waits for the other: record an event on '%s' after its command %" PRIu64
@@ -119,9 +137,9 @@ static void describe_declaration(struct text *text, const struct race_side *side
 
 static void describe(struct text *text, const struct race_finding *finding) {
     text_printf(text, "%srace: ", race_is_possible(finding) ? "possible " : "");
-    describe_side(text, &finding->first);
+    describe_side(text, finding, &finding->first);
     text_printf(text, " and ");
-    describe_side(text, &finding->second);
+    describe_side(text, finding, &finding->second);
     text_printf(text, " ");
     describe_bytes(text, finding);
     text_printf(text, ". ");

@@ -8,7 +8,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* One of two accesses; `stream` is NULL for the host's. */
+struct race_node;
+
+/* One of two accesses; `stream` is NULL for the host's, and the graph's name for a node's. */
 struct race_side {
     const char *stream;
     const char *label;
@@ -19,8 +21,10 @@ struct race_side {
 
 struct race_finding {
     struct race_side first, second; /* the second may be the host's */
-    bool host;                      /* host memory, else a buffer */
-    size_t bytes;                   /* size of the buffer */
+    const struct race_node
+        *nodes;   /* both are of one graph (check/race_graph.h); NULL: they are not */
+    bool host;    /* host memory, else a buffer */
+    size_t bytes; /* size of the buffer */
     size_t start, end;
 };
 

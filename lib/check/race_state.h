@@ -11,6 +11,8 @@
 #include "check/race_shadow.h"
 
 struct context;
+struct race_memory;
+struct race_node;
 struct race_op;
 struct race_pending;
 struct race_known;
@@ -132,6 +134,12 @@ void race_source_raise(struct race_source *source, uint64_t value, const struct 
 
 /* --- accesses (check/race_memory.c) --- */
 
+/* The accesses to all buffers and to host memory. All zero is the empty one. */
+struct race_shadows {
+    struct race_memory *memories;
+    struct race_shadow host;
+};
+
 /* The origin of an access, and what it comes after. */
 struct race_visitor {
     struct race_stream *by; /* NULL: a thread of the program */
@@ -140,6 +148,10 @@ struct race_visitor {
     const struct race_clock *clock; /* may be NULL */
     const struct race_clock *known; /* the host's clock; ignored if `late` */
     bool late; /* declared while the command runs: accesses recorded before may come after it */
+    /* Of a graph's node; NULL of all else: */
+    const struct race_node *nodes; /* the one at hand is that of `position`, counted from 1 */
+    const bool *before;            /* of each node: the one at hand comes after it */
+    struct race_shadows *shadows;  /* the graph's own */
 };
 
 /* Compares all touches with the recorded accesses, records them, and reports races. */
@@ -149,5 +161,6 @@ void race_forget_bytes(cl_mem root, size_t start, size_t end);
 
 /* Forgets the accesses to all memory. */
 void race_forget_all(void);
+void race_shadows_clear(struct race_shadows *shadows);
 
 #endif

@@ -29,6 +29,7 @@ static cls_status leave(struct graph_exec *exec, cls_status status) {
 /* The change comes behind the launches so far. */
 static void ask(struct graph_exec *exec, struct change *change) {
     change->after = exec->numbered;
+    exec->compared = false;
     pthread_mutex_lock(&exec->lock);
     changes_add(&exec->changes, change);
     pthread_mutex_unlock(&exec->lock);

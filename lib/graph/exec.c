@@ -160,22 +160,6 @@ static const struct graph_run *run_of(const struct object *object) {
     return object->pool == &graph_run_pool ? (const struct graph_run *)(const void *)object : NULL;
 }
 
-void graph_touch(struct touches *touches, const struct device *device,
-                 const struct command *command, const struct launch_args *args) {
-    struct graph_exec *exec = command->u.graph.run->exec;
-    size_t kept = 0;
-    (void)args;
-    pthread_mutex_lock(&exec->lock);
-    for (unsigned i = 0; i < exec->plan.n_nodes; i++)
-        if (!exec->body->nodes[i].disabled)
-            node_touch(touches, device, &exec->body->nodes[i].node);
-    pthread_mutex_unlock(&exec->lock);
-    for (size_t i = 0; i < touches->count; i++)
-        if (touches->items[i].root || touches->items[i].write)
-            touches->items[kept++] = touches->items[i];
-    touches->count = kept;
-}
-
 static bool node_uses(const struct node *node, use_test uses, const void *arg) {
     const struct command *command = &node->command;
     const struct host_copy_arguments *copy = &command->u.host_copy;

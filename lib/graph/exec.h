@@ -34,7 +34,8 @@ struct graph_exec {
     bool has_callbacks;
     bool timed; /* some node records an event */
     pthread_mutex_t
-        launching; /* taken before the lock of a stream: launches get their order, and the next three */
+        launching; /* taken before the lock of a stream: launches get their order, and the next four */
+    bool compared;       /* the nodes with each other, by the race checker, as of all changes */
     struct stream *last; /* of the newest launch, retained; NULL: there is none */
     uint64_t last_position;
     uint64_t launches;
@@ -102,9 +103,6 @@ cls_status graph_exec_prepare(struct graph_exec *exec);
 
 /* discard of its commands: the launch has begun, or never will. */
 void graph_discard(struct command *command);
-
-/* What a launch touches. What its uploads read of the host's memory is left out: the graph itself may write it before. */
-touch_fn graph_touch;
 
 /* Whether the launches among these references use something (stream_last_use). */
 bool graph_uses(const struct refs *refs, use_test uses, const void *arg);

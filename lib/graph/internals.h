@@ -5,6 +5,7 @@
  *
  *   batch/arena.h             the layout of memory by lifetimes
  *   batch/chain.h             batches of element-wise operations, which are fused
+ *   check/race_graph.h        the race checker's comparison of nodes
  *   api/reset.h               makes the streams of a failed launch usable again
  *   command/foreign.h         calls of libraries
  *   command/kernel.h          instances of kernels
@@ -30,6 +31,7 @@
 #include "api/reset.h"
 #include "batch/arena.h"
 #include "batch/chain.h"
+#include "check/race_graph.h"
 #include "command/foreign.h"
 #include "command/kernel.h"
 #include "command/launch_groups.h"

@@ -8,6 +8,7 @@
 #include "driver/event.h"
 #include "driver/queue.h"
 #include "driver/quirk.h"
+#include "graph/touch.h"
 
 enum {
     AHEAD = 2, /* nodes, from one that is handed over to one that is fetched into the cache */

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "graph/touch.h"
 
 /* A launch that a worker runs. */
 struct progress {
