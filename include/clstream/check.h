@@ -27,14 +27,16 @@
  *
  * That work merely happens to be done orders nothing.
  *
- * **Graphs** (graph.h). The first launch of an executable graph compares its nodes with each other, by the order that
- * the capture recorded: a finding names both by number, label and graph, whether or not they ever run side by side.
- * Launches after a change (cls_graph_bind, cls_graph_bind_host, cls_graph_set_args, cls_graph_set_enabled,
- * cls_graph_update) compare the changed nodes again, which reports again what was not corrected. Fused operations are
- * one node that touches what its kernel touches, with the numbers of the first and the last of them. With other work
- * each launch is compared as one command of its stream, which touches what its nodes touch with the changes that were
- * asked for before it, but for the host memory that it uploads. A graph that another one has captured is part of that.
- * What host functions, callbacks and foreign calls of a graph declare is not compared with nodes of their launch.
+ * **Graphs** (graph.h). The first launch of an executable graph compares its nodes with each
+ * other, by the order that the capture recorded: a finding names both by number, label and graph,
+ * whether or not they ever run side by side. The first launch after a change (cls_graph_bind,
+ * cls_graph_bind_host, cls_graph_set_args, cls_graph_set_enabled, cls_graph_update) compares them
+ * again, and reports again what was not corrected. Fused operations are one node, which touches
+ * what its kernel touches and has the numbers of the first and the last of them. Copies of another
+ * graph's nodes, from its launch in the capture, are nodes as all others. With other work each
+ * launch is compared as one command of its stream, which touches what its nodes touch, with the
+ * changes that were asked for before it. What host functions, callbacks and foreign calls of a
+ * graph declare is an access of the launch, and not compared with its nodes.
  *
  * Which accesses are known: those of the library's own commands exactly, to the byte, host memory
  * included; an _async copy accesses its host memory until it is done. Those of a kernel, if its
@@ -59,8 +61,9 @@
  * cls_check_host_access. Not seen are: a change that is undone; a change while a function that the
  * upload comes after runs, or after a download into the memory was submitted; changes after
  * cls_event_get_cl, by whose result the program may know that the copy is done; uploads on queues of
- * the program's (cls_stream_wrap), and from pinned memory that is a buffer too (cls_host_buffer). A
- * thread that reads the target of a download too early is not seen, unless it declares that access.
+ * the program's (cls_stream_wrap), by launches of graphs, and from pinned memory that is a buffer
+ * too (cls_host_buffer). A thread that reads the target of a download too early is not seen, unless
+ * it declares that access.
  */
 #ifndef CLSTREAM_CHECK_H
 #define CLSTREAM_CHECK_H

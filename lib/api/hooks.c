@@ -53,6 +53,7 @@ const struct hooks hooks = {
             .was_read = race_was_read,
             .enter = race_enter,
             .leave = race_leave,
+            .part_of = race_part_of,
             .begins = race_begins,
             .ends = race_ends,
             .frees_wait = race_frees_wait,

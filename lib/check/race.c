@@ -130,27 +130,28 @@ static void add_wait(struct race_stream *by, struct race_stream *other, uint64_t
     by->waits = by->waits || by->changed || by->kept;
 }
 
-/* The host memory of a copy. */
-static struct race_host_memory host_memory_of(const struct touches *touches) {
-    struct race_host_memory memory = {.reads = {0}};
-    for (size_t i = 0; i < touches->count; i++)
-        if (!touches->items[i].root)
-            *(touches->items[i].write ? &memory.writes : &memory.reads) = touches->items[i].span;
-    return memory;
-}
-
 void race_submits(const struct touches *touches) {
-    const struct race_host_memory memory = host_memory_of(touches);
-    if (!memory.writes.width)
-        return;
     race_lock();
-    race_host_overwrites(&memory.writes);
+    for (size_t i = 0; i < touches->count; i++)
+        if (!touches->items[i].root && touches->items[i].write)
+            race_host_overwrites(&touches->items[i].span);
     race_unlock();
 }
 
+/* A copy of what is host memory. */
+static struct touches host_touches(const struct touches *touches) {
+    struct touches host = {.items = malloc((touches->count + 1) * sizeof *host.items)};
+    for (size_t i = 0; i < touches->count && host.items; i++)
+        if (!touches->items[i].root)
+            host.items[host.count++] = touches->items[i];
+    if (!host.items)
+        race_count_forgotten();
+    return host;
+}
+
 void race_submitted(struct stream *stream, const struct command *command, struct touches *touches) {
-    const struct race_host_memory memory = host_memory_of(touches);
     race_lock();
+    const struct touches host = host_touches(touches);
     struct race_stream *by = race_know(stream);
     if (by) {
         const struct race_op op = {
@@ -163,11 +164,12 @@ void race_submitted(struct stream *stream, const struct command *command, struct
         race_process(&op);
         by->last_reported = command->position;
         by->waits = false;
-        race_host_submitted(by, stream, command, &memory);
+        race_host_submitted(by, stream, command, &host);
         race_count_command();
     } else {
         touches_free(touches);
     }
+    free(host.items);
     race_unlock();
 }
 
@@ -288,9 +290,21 @@ void race_observed_context(const struct context *context) {
     race_unlock();
 }
 
+void race_part_of(struct stream *lane, struct stream *stream, uint64_t position) {
+    race_lock();
+    struct race_stream *by = race_know(lane);
+    if (by) {
+        by->part_of = stream ? stream->race : NULL;
+        by->part_position = position;
+    }
+    race_unlock();
+}
+
 void race_enter(struct stream *stream, const struct command *command) {
     race_lock();
     actor = (struct actor){race_know(stream), command->position, command_label(command)};
+    if (actor.by && actor.by->part_of)
+        actor = (struct actor){actor.by->part_of, actor.by->part_position, actor.label};
     if (actor.by) {
         race_hold(actor.by, 1);
         race_reach(actor.by, actor.position);

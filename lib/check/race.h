@@ -94,6 +94,10 @@ void race_waits_outside(void);
 void race_enter(struct stream *stream, const struct command *command);
 void race_leave(void);
 
+/* Commands of `lane` are parts of the stream's command at this position, until the next call: their user code is that
+ * command's. A NULL stream: they are commands of their own again. */
+void race_part_of(struct stream *lane, struct stream *stream, uint64_t position);
+
 /* The calling thread, or the command whose code it runs, touches these bytes now. */
 void race_declared(struct touches *touches);
 

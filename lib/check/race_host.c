@@ -219,7 +219,7 @@ static void add_spanned(struct race_stream *by, struct race_pending values, enum
 }
 
 void race_host_submitted(struct race_stream *by, const struct stream *stream,
-                         const struct command *command, const struct race_host_memory *memory) {
+                         const struct command *command, const struct touches *host) {
     const struct command_type *type = command->type;
     const struct race_pending values = {.position = command->position,
                                         .label = command_label(command),
@@ -230,11 +230,15 @@ void race_host_submitted(struct race_stream *by, const struct stream *stream,
         return;
     if (type->user_code)
         add(by, &values);
-    if (memory->writes.width)
-        add_spanned(by, values, DOWNLOAD, &memory->writes);
-    /* The program may ask a queue of its own whether the copy is done. */
-    if (memory->reads.width && (!stream->queue || !stream->queue->adopted))
-        add_spanned(by, values, UPLOAD, &memory->reads);
+    /* The program may ask a queue of its own whether the copy is done. A graph may write its uploads' memory itself. */
+    const bool sums =
+        type->kind != CLS_COMMAND_GRAPH && (!stream->queue || !stream->queue->adopted);
+    for (size_t i = 0; i < host->count; i++)
+        if (host->items[i].write)
+            add_spanned(by, values, DOWNLOAD, &host->items[i].span);
+    for (size_t i = 0; i < host->count && sums; i++)
+        if (!host->items[i].write)
+            add_spanned(by, values, UPLOAD, &host->items[i].span);
 }
 
 static struct race_pending *find(struct race_pending *list, uint64_t position) {
@@ -263,7 +267,8 @@ void race_host_enter(const struct race_stream *by, uint64_t position) {
         else if (is_behind(one, code))
             compare(one);
     }
-    begin(code);
+    if (!code->running) /* by an earlier part of the command */
+        begin(code);
 }
 
 void race_host_was_read(struct race_stream *by, uint64_t position, uint64_t sum) {

@@ -20,17 +20,12 @@
 struct command;
 struct stream;
 
-/* The host memory of a copy; width 0: none. A copy on the host has both. */
-struct race_host_memory {
-    struct byte_span reads, writes;
-};
-
 /* A download into this memory is about to be submitted: it may run at once. */
 void race_host_overwrites(const struct byte_span *span);
 
-/* A command was submitted and followed or kept. */
+/* A command was submitted and followed or kept; `host` is what it touches of host memory. */
 void race_host_submitted(struct race_stream *by, const struct stream *stream,
-                         const struct command *command, const struct race_host_memory *memory);
+                         const struct command *command, const struct touches *host);
 
 /* User code begins to run for (by, position). */
 void race_host_enter(const struct race_stream *by, uint64_t position);

@@ -34,7 +34,10 @@ struct race_stream {
     struct race_clock clock; /* for the next command to be followed */
     struct race_clock frees; /* further positions that its frees wait for */
     bool changed;            /* `clock` has changed since the last command */
-    bool waits;              /* a wait was reported since the last command */
+    struct race_stream
+        *part_of; /* the stream of the command that its commands are parts of, or NULL */
+    uint64_t part_position;
+    bool waits; /* a wait was reported since the last command */
     struct race_history history;
     struct race_op *kept;                /* reported and not followed yet, in the stream's order */
     struct race_stream *previous, *next; /* list of the streams with kept operations */

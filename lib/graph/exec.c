@@ -223,6 +223,7 @@ static void note(struct graph_exec *exec, const struct exec_node *node) {
         !command->type->enqueue || (is_record && !exec->context->caps->marker_times_sane);
     exec->in_order |= command->type->capture == CAPTURE_LIBRARY;
     exec->has_callbacks |= command->type->when_failed;
+    exec->has_user_code |= command->type->user_code;
 }
 
 cls_status exec_parts_make(struct command_graph *captured, bool fuse, unsigned lanes,

@@ -32,7 +32,8 @@ struct graph_exec {
     bool for_worker;         /* some node is for a worker */
     bool in_order;           /* some node is for in-order queues only: a library's call */
     bool has_callbacks;
-    bool timed; /* some node records an event */
+    bool has_user_code; /* callbacks included */
+    bool timed;         /* some node records an event */
     pthread_mutex_t
         launching; /* taken before the lock of a stream: launches get their order, and the next four */
     bool compared;       /* the nodes with each other, by the race checker, as of all changes */

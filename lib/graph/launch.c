@@ -33,7 +33,9 @@ static bool runs_on_worker(struct graph_exec *exec, const struct stream *stream)
 static const struct command_type *type_for(struct graph_exec *exec, const struct stream *stream) {
     if (!runs_on_worker(exec, stream))
         return exec->timed ? &type_graph_replay_timed : &type_graph_replay;
-    return exec->has_callbacks ? &type_graph_run_calling : &type_graph_run;
+    if (exec->has_callbacks)
+        return &type_graph_run_calling;
+    return exec->has_user_code ? &type_graph_run_user : &type_graph_run;
 }
 
 /* Gives the records of a launch their numbers: those of the nodes that are not left out. */

@@ -183,17 +183,11 @@ static void touch_all(struct graph_exec *exec, uint64_t number, struct touches *
     close_view(&view);
 }
 
-/* What uploads read of the host's memory is left out: the graph itself may write it before. */
 void graph_touch(struct touches *touches, const struct device *device,
                  const struct command *command, const struct launch_args *args) {
     const struct graph_run *run = command->u.graph.run;
-    size_t kept = 0;
     (void)args;
     pthread_mutex_lock(&run->exec->lock);
     touch_all(run->exec, run->number, touches, device);
     pthread_mutex_unlock(&run->exec->lock);
-    for (size_t i = 0; i < touches->count; i++)
-        if (touches->items[i].root || touches->items[i].write)
-            touches->items[kept++] = touches->items[i];
-    touches->count = kept;
 }

@@ -28,6 +28,14 @@ static cls_status make_stream(struct graph_exec *exec, unsigned lane) {
                                &exec->streams[lane]);
 }
 
+/* What user code of the nodes does is the launch's, for the race checker; position 0: no more. */
+static void set_launch(const struct progress *progress, uint64_t position) {
+    for (unsigned lane = 0; lane < PLAN_LANES && race_on(); lane++)
+        if (progress->lanes[lane])
+            hooks.race.part_of(progress->lanes[lane], position ? progress->run->stream : NULL,
+                               position);
+}
+
 /* The stream of a lane, well, whatever became of the launch before. */
 static cls_status open_lane(struct progress *progress, unsigned lane) {
     struct graph_exec *exec = progress->exec;
@@ -197,6 +205,7 @@ static struct run_result run_nodes(struct progress *progress, struct stream *str
     if (!status)
         status = open_lanes(progress);
     int code = status ? cls_last_error_code() : 0;
+    set_launch(progress, command->position);
     if (!status) {
         prepare_ranges(progress);
         status = submit_all(progress, &refused);
@@ -205,6 +214,7 @@ static struct run_result run_nodes(struct progress *progress, struct stream *str
     if (progress->times)
         record_ranges(progress);
     const struct failure *failure = await_lanes(progress);
+    set_launch(progress, 0);
     pthread_mutex_lock(&stream->lock);
     if (failure)
         stream_fail_by_locked(stream, command->position, failure);
@@ -235,6 +245,7 @@ static struct run_result call_callbacks(struct stream *stream, struct command *c
     const struct graph_exec *exec = command->u.graph.run->exec;
     for (unsigned i = 0; i < exec->plan.n_nodes; i++) {
         struct command callback = exec->body->nodes[i].node.command;
+        callback.position = command->position;
         if (callback.type->when_failed && !exec->body->nodes[i].disabled)
             callback.type->run(stream, &callback, so_far);
     }
@@ -253,10 +264,18 @@ const struct command_type type_graph_run = {.kind = CLS_COMMAND_GRAPH,
                                             .touch = graph_touch,
                                             .discard = graph_discard,
                                             .after_completion = true};
+const struct command_type type_graph_run_user = {.kind = CLS_COMMAND_GRAPH,
+                                                 .label = "graph",
+                                                 .run = run,
+                                                 .touch = graph_touch,
+                                                 .discard = graph_discard,
+                                                 .after_completion = true,
+                                                 .user_code = true};
 const struct command_type type_graph_run_calling = {.kind = CLS_COMMAND_GRAPH,
                                                     .label = "graph",
                                                     .run = run_calling,
                                                     .touch = graph_touch,
                                                     .discard = graph_discard,
                                                     .after_completion = true,
-                                                    .when_failed = true};
+                                                    .when_failed = true,
+                                                    .user_code = true};

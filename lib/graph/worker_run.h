@@ -5,7 +5,8 @@
 
 #include "graph/exec.h"
 
-/* The second is of graphs with callbacks, which are called where the launch is dropped too. */
-extern const struct command_type type_graph_run, type_graph_run_calling;
+/* The second is of graphs with user code. The third is of those with callbacks, which are called where the launch is
+ * dropped too. */
+extern const struct command_type type_graph_run, type_graph_run_user, type_graph_run_calling;
 
 #endif

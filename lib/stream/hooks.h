@@ -54,6 +54,7 @@ struct race_hooks {
     void (*was_read)(struct stream *stream, uint64_t position, uint64_t sum);
     void (*enter)(struct stream *stream, const struct command *command);
     void (*leave)(void);
+    void (*part_of)(struct stream *lane, struct stream *stream, uint64_t position);
     void (*begins)(struct stream *stream, cl_mem memory);
     void (*ends)(struct stream *stream, cl_mem memory);
     void (*frees_wait)(struct stream *stream, struct stream *other, uint64_t position);

@@ -186,6 +186,79 @@ static void test_launches_again_are_not_compared_again(void **state) {
     world_end();
 }
 
+/* --- host memory, and user code on a worker: both have the launch's place in the order --- */
+
+static void declare_more(void *arg) {
+    (void)arg;
+    OK(cls_check_host_access(w.more, BYTES, CLS_ACCESS_READ_WRITE));
+}
+
+static void host_functions(bool clean) {
+    begin();
+    if (clean)
+        read_x(w.a);
+    OK(cls_stream_launch_host_async(w.a, declare_more, NULL));
+    const cls_graph_exec exec = instantiate(end(), 0);
+    launch(exec);
+    if (clean)
+        edge(w.c, w.a);
+    OK(cls_copy_d2h_async(w.more, w.y, 0, BYTES, w.a));
+    OK(cls_stream_synchronize(w.c));
+    OK(cls_graph_exec_destroy(exec));
+}
+
+static void uploads(bool clean) {
+    begin();
+    OK(cls_copy_h2d_async(w.x, 0, w.more, BYTES, w.a));
+    OK(cls_copy_h2d_async(w.x, 0, w.words, BYTES, w.a));
+    const cls_graph_exec exec = instantiate(end(), 0);
+    launch(exec);
+    if (clean)
+        edge(w.c, w.a);
+    OK(cls_copy_d2h_async(w.more, w.y, 0, BYTES, w.a));
+    OK(cls_graph_exec_destroy(exec));
+}
+
+static void change_words(void *arg) {
+    (void)arg;
+    w.words[0]++;
+}
+
+/* A launch of the graph writes the source of the uploads before and behind it, in the stream's order. */
+static void upload_around(cls_graph_exec exec) {
+    struct gate gate;
+    gate_init(&gate);
+    OK(cls_stream_launch_host_async(w.c, gate_hold, &gate));
+    OK(cls_copy_h2d_async(w.x, 0, w.words, BYTES, w.c));
+    launch(exec);
+    OK(cls_copy_h2d_async(w.x, 0, w.words, BYTES, w.c));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(w.c));
+    OK(cls_graph_exec_destroy(exec));
+    gate_destroy(&gate);
+    assert_int_equal(found().races + found().possible, 0);
+}
+
+static void test_a_graphs_host_functions_may_change_uploads(void **state) {
+    (void)state;
+    world_begin();
+    begin();
+    OK(cls_stream_launch_host_async(w.a, change_words, NULL));
+    upload_around(instantiate(end(), 0));
+    world_end();
+}
+
+static void test_a_graphs_downloads_may_change_uploads(void **state) {
+    (void)state;
+    world_begin();
+    memset(w.words, 1, BYTES);
+    begin();
+    OK(cls_copy_d2h_async(w.words, w.y, 0, BYTES / 2, w.a));
+    OK(cls_copy_d2h_async(w.more, w.y, 0, BYTES, w.a));
+    upload_around(instantiate(end(), 0));
+    world_end();
+}
+
 /* --- fused --- */
 
 static cls_array floats(cls_buffer buffer) { return cls_array_of(buffer, CLS_F32, CELLS); }
@@ -383,6 +456,8 @@ int main(void) {
         PAIR("host memory", host_memory, false, {"reads", "writes", "of host memory"}),
         PAIR("inner graph", inner_graph, false, {"node 0", "node 1", "graph 'step'"}),
         PAIR("own memory", own_memory, false, {"node 0", "node 1", "buffer of 256 bytes"}),
+        PAIR("host functions", host_functions, false, {"stream 'third' ('host function')"}),
+        PAIR("uploads", uploads, false, {"stream 'third' ('step') reads", "stream 'first'"}),
         PAIR(
             "fused branch", fused_branch, false,
             {"nodes 1 to 2 (fused: 'neg+abs') of graph 'step'", "node 3 ('fill')", "bytes 4 to 7"}),
@@ -398,6 +473,8 @@ int main(void) {
         PAIR("left out", left_out, false, {"node 0", "node 1"}),
         PAIR("updated", updated, false, {"node 0", "node 1"}),
         PAIR("fused and bound", fused_and_bound, false, {"fused", "node 2 ('fill')"}),
+        cmocka_unit_test(test_a_graphs_host_functions_may_change_uploads),
+        cmocka_unit_test(test_a_graphs_downloads_may_change_uploads),
         cmocka_unit_test(test_values_that_share_memory_do_not_race),
         cmocka_unit_test(test_launches_again_are_not_compared_again),
     };
