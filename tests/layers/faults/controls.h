@@ -11,6 +11,7 @@
  *   CLS_FAULT_DEVICE    discrete: the device looks like a GPU with memory of its own (device.h);
  *                       least: it allows no more than it has to (least.h);
  *                       linked: it imports memory of libcuda's (linked.h)
+ *   CLS_FAULT_LINKS     uneven: parts of the linked device do not reach each other's memory
  *   CLS_FAULT_LIE       a mechanism that gives wrong data in silence (lies.h)
  *   CLS_FAULT_HOLD      set: nothing starts before it is flushed (hold.h)
  *   CLS_FAULT_REPORT    a file, or fd:N, to which calls and live objects are written at exit

@@ -247,6 +247,7 @@ __attribute__((constructor)) static void read_environment(void) {
     const char *device = getenv("CLS_FAULT_DEVICE");
     device_is_discrete = device && !strcmp(device, "discrete");
     device_is_linked = device && !strcmp(device, "linked");
+    links_are_uneven = getenv("CLS_FAULT_LINKS") && !strcmp(getenv("CLS_FAULT_LINKS"), "uneven");
     device_is_least = device && !strcmp(device, "least");
     lie = getenv("CLS_FAULT_LIE") ? getenv("CLS_FAULT_LIE") : "";
     hold_set(getenv("CLS_FAULT_HOLD") != NULL, NULL, CL_SUCCESS);

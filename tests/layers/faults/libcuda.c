@@ -14,7 +14,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes" /* cuda.h, which has them, is not needed */
 #define EXPORT __attribute__((visibility("default")))
 
-enum { DEVICES = 2, UNIT = 2 << 20, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, UNKNOWN = 999 };
+enum { UNIT = 2 << 20, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, UNKNOWN = 999 };
 
 struct properties {
     int type, handle_types, location_type, location;
@@ -39,7 +39,7 @@ EXPORT int cuInit(unsigned flags) {
 }
 
 EXPORT int cuDeviceGetCount(int *count) {
-    *count = DEVICES;
+    *count = LIBCUDA_DEVICES;
     return enter();
 }
 
@@ -49,7 +49,7 @@ EXPORT int cuDeviceGet(int *device, int ordinal) {
 }
 
 EXPORT int cuDeviceGetUuid(unsigned char uuid[16], int device) {
-    memcpy(uuid, device == DEVICES - 1 ? LIBCUDA_UUID : "another device..", 16);
+    libcuda_uuid(device, uuid);
     return enter();
 }
 
@@ -62,15 +62,17 @@ EXPORT int cuMemGetAllocationGranularity(size_t *bytes, const struct properties 
 
 static bool fits(const struct properties *p, size_t bytes) {
     return p->type == 1 && p->handle_types == 1 && p->location_type == 1 &&
-           p->location == DEVICES - 1 && bytes % UNIT == 0;
+           p->location >= LIBCUDA_WHOLE && bytes % UNIT == 0;
 }
 
 EXPORT int cuMemCreate(unsigned long long *memory, size_t bytes, const struct properties *p,
                        unsigned long long flags) {
+    char name[64];
     const int code = enter();
     if (code || flags || !fits(p, bytes))
         return code ? code : INVALID_VALUE;
-    const int fd = memfd_create("made-up device memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    snprintf(name, sizeof name, "made-up memory of device %d", p->location);
+    const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0 || posix_fallocate(fd, 0, (off_t)bytes)) {
         if (fd >= 0)
             close(fd);
@@ -96,7 +98,7 @@ EXPORT int cuMemExportToShareableHandle(int *fd, unsigned long long memory, int 
 
 EXPORT int cuMemImportFromShareableHandle(unsigned long long *memory, void *fd, int type) {
     const int code = enter();
-    if (code || type != 1 || !libcuda_made((int)(intptr_t)fd))
+    if (code || type != 1 || !libcuda_owner((int)(intptr_t)fd))
         return code ? code : UNKNOWN;
     const int own = duplicate((int)(intptr_t)fd);
     if (own < 0)

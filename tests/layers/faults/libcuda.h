@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of its second device. */
+/* Of its second device; those behind it, which play parts of that one, have their number for a last character. */
 #define LIBCUDA_UUID "a made-up device"
+
+enum { LIBCUDA_WHOLE = 1, LIBCUDA_DEVICES = 10 };
 
 #define LIBCUDA_CONTROLS "libcuda_controls"
 
@@ -19,11 +21,20 @@ struct libcuda_controls {
     int (*live)(void);                   /* memory that was made or imported, and not released */
 };
 
-/* Whether the descriptor is of memory that it made. */
-static inline bool libcuda_made(int fd) {
+static inline void libcuda_uuid(int device, unsigned char uuid[16]) {
+    memcpy(uuid, device < LIBCUDA_WHOLE ? "another device.." : LIBCUDA_UUID, 16);
+    if (device > LIBCUDA_WHOLE)
+        uuid[15] = (unsigned char)('0' + device);
+}
+
+/* The device whose memory the descriptor is of; 0: it is not of memory that was made here. */
+static inline int libcuda_owner(int fd) {
     char path[64], target[64] = "";
+    int device = 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return readlink(path, target, sizeof target - 1) > 0 && strstr(target, "made-up device memory");
+    const bool is = readlink(path, target, sizeof target - 1) > 0 &&
+                    sscanf(target, "/memfd:made-up memory of device %d", &device) == 1;
+    return is ? device : 0;
 }
 
 #endif

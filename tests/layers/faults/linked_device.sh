@@ -36,6 +36,7 @@ fi
 check 'without libcuda its contexts share pages' "$(shares '' 'the same pages')"
 check 'with one that lacks the functions, too' "$(shares "$layers/fault_layer.so" 'the same pages')"
 check 'with libcuda they share its memory' "$(shares "$layers/made_up_libcuda.so" 'a direct link')"
+check uneven_links "$(findings env CLS_FAULT_LINKS=uneven "$top_builddir/tests/layers/faults/uneven_links")"
 check libcuda_faults "$(findings "$top_builddir/tests/layers/faults/libcuda_faults")"
 for program in test_share test_share_processes test_share_pools test_device_group test_device_group_direct \
     test_copies_across; do
