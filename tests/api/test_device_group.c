@@ -128,6 +128,9 @@ static void later_work_waits_for_the_copy(void **state) {
         OK(cls_copy_d2h(&got[d], pair.buffers[d], 0, sizeof got[d], pair.streams[d].compute));
     assert_int_equal(got[0], 2);
     assert_int_equal(got[1], 3);
+    /* One of the two was not in the copy's way. */
+    OK(cls_stream_synchronize(pair.streams[0].download));
+    OK(cls_stream_synchronize(pair.streams[1].upload));
     gate_destroy(&down);
     gate_destroy(&up);
 }
