@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* CLSTREAM_CHECK=race: nodes of one graph that nothing orders, and launches beside other work; fused and rebound. */
+#include "../support/effort.h"
 #include "race_pairs.h"
 
 #include <string.h>
@@ -442,6 +443,102 @@ static void fused_and_bound(bool clean) {
     OK(cls_buffer_destroy(z));
 }
 
+/* --- random graphs, and what is known of their nodes --- */
+
+enum { NODES = 14, GRAPHS = 60, LONG_GRAPHS = 3000, STREAMS = 3 };
+
+struct model {
+    unsigned n_nodes, n_racy; /* pairs of nodes */
+    struct {
+        unsigned first, cells; /* of x */
+        bool writes;
+    } nodes[NODES];
+    uint32_t before[STREAMS]; /* the nodes that the stream's next one comes after: a bit each */
+};
+
+static unsigned any(unsigned below) {
+    static uint64_t state = 5;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(state >> 33) % below;
+}
+
+static void note(struct model *model, unsigned stream, unsigned first, unsigned cells,
+                 bool writes) {
+    const unsigned n = model->n_nodes++;
+    for (unsigned i = 0; i < n; i++)
+        model->n_racy += !(model->before[stream] >> i & 1) && (writes || model->nodes[i].writes) &&
+                         model->nodes[i].first < first + cells &&
+                         first < model->nodes[i].first + model->nodes[i].cells;
+    model->nodes[n].first = first;
+    model->nodes[n].cells = cells;
+    model->nodes[n].writes = writes;
+    model->before[stream] |= UINT32_C(1) << n;
+}
+
+static void submit_any(struct model *model, const cls_stream *streams) {
+    static uint32_t host[NODES][CELLS];
+    const unsigned stream = any(STREAMS), kind = any(3), cells = 1 + any(8);
+    const unsigned first = any(CELLS - 7);
+    const cls_array part = cls_array_at(w.x, CLS_F32, first, cells);
+    if (kind == 0)
+        OK(cls_copy_d2h_async(host[model->n_nodes], w.x, 4 * first, 4 * cells, streams[stream]));
+    else if (kind == 1)
+        fill(w.x, 4 * first, 4 * cells, streams[stream]);
+    else
+        OK(cls_unary_async(CLS_UNARY_NEG, part, part, streams[stream]));
+    note(model, stream, first, cells, kind != 0);
+    if (kind < 2 || model->n_nodes == NODES)
+        return;
+    OK(cls_unary_async(CLS_UNARY_ABS, part, part, streams[stream]));
+    note(model, stream, first, cells, true);
+}
+
+static void order_any(struct model *model, const cls_stream *streams) {
+    const unsigned from = any(STREAMS), to = any(STREAMS);
+    edge(streams[from], streams[to]);
+    model->before[to] |= model->before[from];
+}
+
+static void check_random(void) {
+    const cls_stream streams[STREAMS] = {w.a, w.b, w.c};
+    struct model model = {.n_nodes = 0};
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
+    cls_graph_exec exec;
+    OK(cls_check_clear());
+    begin();
+    edge(w.a, w.c);
+    while (model.n_nodes < NODES) {
+        for (unsigned i = any(6); i > 0; i--)
+            order_any(&model, streams);
+        submit_any(&model, streams);
+    }
+    edge(w.c, w.a);
+    const cls_graph graph = end();
+    config.streams = 1 + any(STREAMS);
+    config.fuse = (int)any(2);
+    OK(cls_graph_instantiate(graph, &config, &exec));
+    OK(cls_graph_destroy(graph));
+    launch(exec);
+    OK(cls_stream_synchronize(w.c));
+    OK(cls_graph_exec_destroy(exec));
+    assert_int_equal(found().races != 0, model.n_racy != 0);
+    assert_true(found().races <= model.n_racy);
+}
+
+static void test_random_graphs(void **state) {
+    const unsigned graphs = effort_is_long() ? LONG_GRAPHS : GRAPHS;
+    unsigned racy = 0;
+    (void)state;
+    world_begin();
+    for (unsigned i = 0; i < graphs; i++) {
+        check_random();
+        racy += found().races != 0;
+    }
+    print_message("# %u of %u graphs have races\n", racy, graphs);
+    assert_true(racy > graphs / 5 && racy < graphs * 4 / 5);
+    world_end();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         PAIR(
@@ -475,6 +572,7 @@ int main(void) {
         PAIR("fused and bound", fused_and_bound, false, {"fused", "node 2 ('fill')"}),
         cmocka_unit_test(test_a_graphs_host_functions_may_change_uploads),
         cmocka_unit_test(test_a_graphs_downloads_may_change_uploads),
+        cmocka_unit_test(test_random_graphs),
         cmocka_unit_test(test_values_that_share_memory_do_not_race),
         cmocka_unit_test(test_launches_again_are_not_compared_again),
     };
