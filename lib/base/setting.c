@@ -49,6 +49,17 @@ int setting_read(const struct setting *setting, _Atomic int *known) {
     return value;
 }
 
+int setting_now(const struct setting *setting, atomic_bool *told) {
+    const char *text = getenv(setting->variable);
+    text = text ? text : "";
+    const size_t place = place_of(setting, text);
+    if (place < WORDS)
+        return setting->words[place].value;
+    if (*text && !atomic_exchange(told, true))
+        tell_ignored(setting, text);
+    return setting->otherwise;
+}
+
 bool setting_lists(const char *variable, const char *word) {
     const char *at = getenv(variable);
     const size_t length = strlen(word);

@@ -21,6 +21,9 @@ struct setting {
 /* `known` is -1 before the first call, and no setting's value. */
 int setting_read(const struct setting *setting, _Atomic int *known);
 
+/* The same of what the variable says now; `told` remembers that an unknown word was reported. */
+int setting_now(const struct setting *setting, atomic_bool *told);
+
 /* Whether the variable, a list separated by commas, has this word. */
 bool setting_lists(const char *variable, const char *word);
 

@@ -23,9 +23,18 @@
 /* No entry is larger: a larger file was not written by this cache. */
 enum { MAX_FILE = 64 << 20 };
 
-static bool switched_off(void) {
-    static struct setting_switch off = {.variable = "CLSTREAM_CACHE", .word = "off"};
-    return setting_is_on(&off);
+enum keeps { KEEPS_NOTHING, KEEPS_PROBES, KEEPS_ALL };
+
+static enum keeps what_is_kept(void) {
+    static const struct setting setting = {
+        "CLSTREAM_CACHE", {{"off", KEEPS_NOTHING}, {"probes", KEEPS_PROBES}}, KEEPS_ALL};
+    static atomic_bool told;
+    return (enum keeps)setting_now(&setting, &told);
+}
+
+bool cache_keeps(enum cache_kind kind) {
+    char folder[CACHE_PATH];
+    return cache_folder(folder) && (kind != CACHE_PROGRAM || what_is_kept() == KEEPS_ALL);
 }
 
 static bool join(char path[CACHE_PATH], const char *a, const char *b, const char *c) {
@@ -42,7 +51,7 @@ bool cache_folder(char path[CACHE_PATH]) {
         {"XDG_CACHE_HOME", "/clstream"},
         {"HOME", "/.cache/clstream"},
     };
-    if (switched_off())
+    if (what_is_kept() == KEEPS_NOTHING)
         return false;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const char *folder, *base = setting_path(places[i].variable, &folder);

@@ -5,7 +5,8 @@
  * nothing. Neither reports an error, and errno means nothing afterwards.
  *
  * Environment:
- *   CLSTREAM_CACHE=off    no disk cache ("0" and "no" do the same)
+ *   CLSTREAM_CACHE=off    no disk cache
+ *   CLSTREAM_CACHE=probes keeps capability records; programs are neither stored nor loaded, but their claims are made
  *   CLSTREAM_CACHE_DIR    the folder; made when missing
  *   XDG_CACHE_HOME, HOME  else $XDG_CACHE_HOME/clstream, else $HOME/.cache/clstream, else none
  */
@@ -21,6 +22,9 @@ enum { CACHE_PATH = 1024 };
 
 /* The folder for the environment of this moment; false: no disk cache. */
 bool cache_folder(char path[CACHE_PATH]);
+
+/* Whether entries of this kind are kept, by the environment of this moment. */
+bool cache_keeps(enum cache_kind kind);
 
 /* Makes the folder and its parents where they are missing. */
 bool cache_make_folders(char *path);

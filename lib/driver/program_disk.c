@@ -57,7 +57,7 @@ cl_program program_disk_load(const struct device *device, cl_context context,
                              struct cache_bytes key, const char *options) {
     struct cache_bytes binary;
     void *owned;
-    if (!cache_load(CACHE_PROGRAM, key, &binary, &owned))
+    if (!cache_keeps(CACHE_PROGRAM) || !cache_load(CACHE_PROGRAM, key, &binary, &owned))
         return NULL;
     cl_program program = device->quirks & QUIRK_BINARY_ABORTS
                              ? from_marked(device, context, binary, key, options)
@@ -101,10 +101,10 @@ static bool list_devices(cl_program program, cl_device_id id, struct listing *li
     return list->which < list->count && list->sizes[list->which] > 0;
 }
 
+/* The driver is not asked for a binary that is not kept: PoCL compiles each kernel once more for it. */
 void program_disk_store(const struct device *device, cl_program program, struct cache_bytes key) {
     struct listing list = {0};
-    char folder[CACHE_PATH];
-    if (!cache_folder(folder))
+    if (!cache_keeps(CACHE_PROGRAM))
         return;
     if (list_devices(program, device->id, &list)) {
         struct cache_bytes payload = {NULL, list.sizes[list.which]};

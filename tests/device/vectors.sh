@@ -5,8 +5,8 @@
 set -eu
 . "$srcdir/tests/tap.sh"
 
-CLSTREAM_OP_SHAPE=vectors CLSTREAM_CACHE=off
-export CLSTREAM_OP_SHAPE CLSTREAM_CACHE
+CLSTREAM_OP_SHAPE=vectors
+export CLSTREAM_OP_SHAPE
 
 if [ ! -x "$top_builddir/tests/device/test_cast" ]; then
     skip "launches as on GPUs" "the test programs were not built"

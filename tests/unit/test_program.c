@@ -173,6 +173,39 @@ static void built_program_is_kept_on_disk(void **state) {
     assert_int_equal(scratch_count("", NULL, 0), 1);
 }
 
+/* CLSTREAM_CACHE=probes: the driver is not asked for binaries, and one kept before is not loaded. */
+static unsigned binaries_asked;
+
+cl_int __real_clGetProgramInfo(cl_program, cl_program_info, size_t, void *, size_t *);
+cl_int __wrap_clGetProgramInfo(cl_program, cl_program_info, size_t, void *, size_t *);
+cl_int __wrap_clGetProgramInfo(cl_program program, cl_program_info what, size_t size, void *to,
+                               size_t *needed) {
+    binaries_asked += what == CL_PROGRAM_BINARY_SIZES || what == CL_PROGRAM_BINARIES;
+    return __real_clGetProgramInfo(program, what, size, to, needed);
+}
+
+static void without_programs_probe_results_are_kept(void **state) {
+    const struct cache_bytes key = {"key", 3};
+    struct cache_bytes payload;
+    void *owned;
+    (void)state;
+    need_device();
+    assert_int_equal(setenv("CLSTREAM_CACHE", "probes", 1), 0);
+    binaries_asked = 0;
+    build_once(&good_spec);
+    assert_int_equal(binaries_asked, 0);
+    assert_int_equal(scratch_count("", NULL, 0), 0);
+    cache_store(CACHE_CAPS, key, key);
+    assert_true(cache_load(CACHE_CAPS, key, &payload, &owned));
+    free(owned);
+    unsetenv("CLSTREAM_CACHE");
+    build_once(&good_spec);
+    assert_true(binaries_asked > 0);
+    assert_true(on_disk(&good_spec));
+    assert_int_equal(setenv("CLSTREAM_CACHE", "probes", 1), 0);
+    assert_false(on_disk(&good_spec));
+}
+
 static unsigned from_source;
 
 cl_program __real_clCreateProgramWithSource(cl_context, cl_uint, const char **, const size_t *,
@@ -388,6 +421,7 @@ int main(void) {
         ON_DISK(odd_names_do_no_harm),
         ON_DISK(bad_options_are_a_build_error),
         ON_DISK(built_program_is_kept_on_disk),
+        ON_DISK(without_programs_probe_results_are_kept),
         ON_DISK(programs_of_many_kernels_are_kept_too),
         ON_DISK(other_options_are_another_program),
         ON_DISK(damaged_file_is_rebuilt_and_rewritten),
