@@ -18,13 +18,16 @@ check "a switch takes no word but its own: LAUNCH_BLOCKING=no is told, once" \
     told="clstream: CLSTREAM_LAUNCH_BLOCKING=no is ignored: there are '1' and '0'"
     [ "$out" = "$told
 1 4 9 16" ] || echo "$out")"
-for setting in FLUSH=never PROBE=yes CACHE=none; do
-    case $setting in FLUSH=*) word=always ;; PROBE=*) word=again ;; *) word=off ;; esac
+while read -r setting words; do
     check "$setting is none, and that is told once" \
-        "$(out=$(env "CLSTREAM_$setting" "$top_builddir/examples/first" 2>&1 | ours) || true
-        [ "$out" = "clstream: CLSTREAM_$setting is ignored: there is '$word'
+        "$(out=$(env "CLSTREAM_$setting" "$top_builddir/examples/first" 2>&1 </dev/null | ours) || true
+        [ "$out" = "clstream: CLSTREAM_$setting is ignored: there $words
 1 4 9 16" ] || echo "$out")"
-done
+done <<'EOF'
+FLUSH=never is 'always'
+PROBE=yes is 'again'
+CACHE=none are 'off' and 'probes'
+EOF
 check "a folder for the cache that takes none is told, once" \
     "$(out=$(CLSTREAM_CACHE_DIR=/dev/null/cache "$top_builddir/examples/first" 2>&1 | ours) || true
     told='clstream: CLSTREAM_CACHE_DIR: nothing is kept in /dev/null/cache: Not a directory'
