@@ -94,13 +94,6 @@ static cl_command_queue queue_of(const struct several *several, unsigned device)
     return queue;
 }
 
-static void make_buffer(cls_context context, size_t bytes, bool shareable, cls_buffer *out) {
-    if (shareable)
-        CLS(cls_buffer_create_shareable(context, bytes, out));
-    else
-        CLS(cls_buffer_create(context, bytes, out));
-}
-
 static void traffic_open(struct traffic *t, const struct several *several, size_t bytes,
                          bool shareable) {
     t->bytes = bytes;
@@ -109,8 +102,8 @@ static void traffic_open(struct traffic *t, const struct several *several, size_
     for (int i = 0; i < CHUNKS; i++)
         CLS(cls_host_alloc(several->contexts[0], CHUNK, &t->chunks[i]));
     for (int d = 0; d < 2; d++) {
-        make_buffer(several->contexts[d], bytes, shareable, &t->from[d]);
-        make_buffer(several->contexts[d], bytes, shareable, &t->to[d]);
+        t->from[d] = several_buffer(several->contexts[d], bytes, shareable);
+        t->to[d] = several_buffer(several->contexts[d], bytes, shareable);
     }
 }
 

@@ -65,15 +65,13 @@ static cl_kernel build(const struct several *several, unsigned device) {
 }
 
 static void pair_open(struct pair *pair, const struct several *several, size_t bytes) {
-    const float zero = 0;
     pair->several = several;
     pair->bytes = bytes;
     CLS(cls_device_group_create(several->contexts, PAIR, NULL, &pair->group));
     for (unsigned d = 0; d < PAIR; d++) {
         cl_int code;
         CLS(cls_device_group_get_streams(pair->group, d, &pair->streams[d]));
-        CLS(cls_buffer_create_shareable(several->contexts[d], bytes, &pair->own[d]));
-        CLS(cls_fill(pair->own[d], 0, bytes, &zero, sizeof zero, NULL));
+        pair->own[d] = several_buffer(several->contexts[d], bytes, true);
         pair->queues[d] = clCreateCommandQueue(several->cl[d], several->ids[d], 0, &code);
         check_cl(code, "clCreateCommandQueue");
         pair->kernels[d] = build(several, d);
@@ -257,15 +255,12 @@ void direct_alone(const struct several *several, bool bars) {
                 {"launch on 4 KiB, shareable", 4096, 2000}};
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct memory plain = {.bytes = rows[i].bytes, .n = rows[i].n}, shareable;
-        const float zero = 0;
         if (!bench_wants(rows[i].name) || !direct_is_there(several, 1))
             continue;
         CLS(cls_stream_create(several->contexts[0], NULL, &plain.stream));
         shareable = plain;
-        CLS(cls_buffer_create(several->contexts[0], plain.bytes, &plain.buffer));
-        CLS(cls_buffer_create_shareable(several->contexts[0], plain.bytes, &shareable.buffer));
-        CLS(cls_fill(plain.buffer, 0, plain.bytes, &zero, sizeof zero, NULL));
-        CLS(cls_fill(shareable.buffer, 0, plain.bytes, &zero, sizeof zero, NULL));
+        plain.buffer = several_buffer(several->contexts[0], plain.bytes, false);
+        shareable.buffer = several_buffer(several->contexts[0], plain.bytes, true);
         const struct way usual = {"plain memory", operate, &plain};
         bench_contest(&(struct contest){.name = rows[i].name,
                                         .unit = "us",

@@ -18,24 +18,13 @@ static struct mesh {
 
 static unsigned rounds(void) { return bench_options()->quick ? 3 : 9; }
 
-static cls_buffer make(cls_context context, size_t bytes, bool shareable) {
-    const float zero = 0;
-    cls_buffer buffer;
-    if (shareable)
-        CLS(cls_buffer_create_shareable(context, bytes, &buffer));
-    else
-        CLS(cls_buffer_create(context, bytes, &buffer));
-    CLS(cls_fill(buffer, 0, bytes, &zero, sizeof zero, NULL));
-    return buffer;
-}
-
 static void mesh_open(const struct several *several, unsigned n, size_t bytes, bool shareable) {
     mesh.n = n;
     mesh.bytes = bytes;
     CLS(cls_device_group_create(several->contexts, n, NULL, &mesh.group));
     for (unsigned d = 0; d < n; d++) {
-        mesh.from[d] = make(several->contexts[d], bytes, shareable);
-        mesh.to[d] = make(several->contexts[d], bytes, shareable);
+        mesh.from[d] = several_buffer(several->contexts[d], bytes, shareable);
+        mesh.to[d] = several_buffer(several->contexts[d], bytes, shareable);
         for (unsigned k = 0; k < n; k++)
             CLS(cls_stream_create(several->contexts[k], NULL, &mesh.streams[d][k]));
     }

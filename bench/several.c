@@ -63,3 +63,14 @@ void several_close(struct several *several) {
     for (unsigned d = 0; d < several->n; d++)
         CLS(cls_context_destroy(several->contexts[d]));
 }
+
+cls_buffer several_buffer(cls_context context, size_t bytes, bool shareable) {
+    const float zero = 0;
+    cls_buffer buffer;
+    if (shareable)
+        CLS(cls_buffer_create_shareable(context, bytes, &buffer));
+    else
+        CLS(cls_buffer_create(context, bytes, &buffer));
+    CLS(cls_fill(buffer, 0, bytes, &zero, sizeof zero, NULL));
+    return buffer;
+}

@@ -20,6 +20,9 @@ struct several {
 };
 
 void several_open(struct several *several, const struct rig *rig);
+/* Memory of zeros. */
+cls_buffer several_buffer(cls_context context, size_t bytes, bool shareable);
+
 void several_close(struct several *several);
 
 #endif
