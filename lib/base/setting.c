@@ -28,36 +28,38 @@ static size_t place_of(const struct setting *setting, const char *text) {
     return i;
 }
 
+/* What the variable says now; `ignored`: its unknown word, or NULL. */
+static int look(const struct setting *setting, const char **ignored) {
+    const char *text = getenv(setting->variable);
+    const size_t place = text ? place_of(setting, text) : WORDS;
+    *ignored = place == WORDS && text && *text ? text : NULL;
+    return place < WORDS ? setting->words[place].value : setting->otherwise;
+}
+
 /* Without the report a misspelt word would be taken for an option that has no effect. */
 static void tell_ignored(const struct setting *setting, const char *text) {
-    if (*text)
-        fprintf(stderr, "clstream: %s=%s is ignored: there are '%s' and '%s'\n", setting->variable,
-                text, setting->words[0].word, setting->words[1].word);
+    fprintf(stderr, "clstream: %s=%s is ignored: there are '%s' and '%s'\n", setting->variable,
+            text, setting->words[0].word, setting->words[1].word);
 }
 
 int setting_read(const struct setting *setting, _Atomic int *known) {
     int value = atomic_load_explicit(known, memory_order_relaxed);
     if (value < 0) {
-        const char *text = getenv(setting->variable);
-        text = text ? text : "";
-        const size_t place = place_of(setting, text);
+        const char *ignored;
         int before = -1;
-        value = place < WORDS ? setting->words[place].value : setting->otherwise;
-        if (atomic_compare_exchange_strong(known, &before, value) && place == WORDS)
-            tell_ignored(setting, text);
+        value = look(setting, &ignored);
+        if (atomic_compare_exchange_strong(known, &before, value) && ignored)
+            tell_ignored(setting, ignored);
     }
     return value;
 }
 
 int setting_now(const struct setting *setting, atomic_bool *told) {
-    const char *text = getenv(setting->variable);
-    text = text ? text : "";
-    const size_t place = place_of(setting, text);
-    if (place < WORDS)
-        return setting->words[place].value;
-    if (*text && !atomic_exchange(told, true))
-        tell_ignored(setting, text);
-    return setting->otherwise;
+    const char *ignored;
+    const int value = look(setting, &ignored);
+    if (ignored && !atomic_exchange(told, true))
+        tell_ignored(setting, ignored);
+    return value;
 }
 
 bool setting_lists(const char *variable, const char *word) {
