@@ -242,18 +242,10 @@ static void test_one_stream_waits_for_many(void **state) {
 
 /* --- time --- */
 
-static cls_event timed_event(void) {
-    cls_event_config config = CLS_EVENT_CONFIG_INIT;
-    cls_event event = NULL;
-    config.timed = 1;
-    OK(cls_event_create(rig.context, &config, &event));
-    return event;
-}
-
 static void test_elapsed_time_lies_between_the_marks(void **state) {
     (void)state;
     struct pair p = pair_make();
-    cls_event start = timed_event(), middle = timed_event(), end = timed_event();
+    cls_event start = rig_timed_event(), middle = rig_timed_event(), end = rig_timed_event();
     double first = -1, second = -1, whole = -1;
     OK(cls_event_record(start, p.a));
     OK(rig_set(p.a, p.cells, 0, 1, 40));
@@ -279,7 +271,7 @@ static void test_elapsed_time_lies_between_the_marks(void **state) {
 static void test_elapsed_time_is_that_of_the_work(void **state) {
     (void)state;
     struct pair p = pair_make();
-    cls_event start = timed_event(), end = timed_event();
+    cls_event start = rig_timed_event(), end = rig_timed_event();
     OK(cls_stream_synchronize(p.a));
     double before = now_ms(), took = 0;
     OK(cls_event_record(start, p.a));
@@ -298,7 +290,7 @@ static void test_elapsed_time_is_that_of_the_work(void **state) {
 static void test_elapsed_time_refuses_what_it_cannot_tell(void **state) {
     (void)state;
     struct pair p = pair_make();
-    cls_event start = timed_event(), end = timed_event();
+    cls_event start = rig_timed_event(), end = rig_timed_event();
     double ms = 123;
     struct gate gate;
     gate_init(&gate);
@@ -333,7 +325,8 @@ static void test_elapsed_time_reports_mistakes_before_failures_before_pending_wo
                                                 CLS_ERROR_NOT_TIMED};
     struct pair p = pair_make();
     cls_stream broken = rig_stream();
-    cls_event events[KINDS] = {timed_event(), timed_event(), timed_event(), p.event, timed_event()};
+    cls_event events[KINDS] = {rig_timed_event(), rig_timed_event(), rig_timed_event(), p.event,
+                               rig_timed_event()};
     struct gate gate;
     gate_init(&gate);
     OK(cls_event_record(events[DONE], p.a));
@@ -393,7 +386,7 @@ static void test_a_refused_timed_record_leaves_the_stream_untimed(void **state) 
 static void test_a_timed_event_orders_too_and_may_be_recorded_again(void **state) {
     (void)state;
     struct pair p = pair_make();
-    cls_event event = timed_event(), start = timed_event();
+    cls_event event = rig_timed_event(), start = rig_timed_event();
     uint32_t expected = 0;
     OK(cls_event_record(start, p.a));
     for (uint32_t i = 0; i < 30; i++) {

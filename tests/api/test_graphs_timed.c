@@ -14,14 +14,6 @@ static cls_stream stream, beside;
 static cls_buffer cells;
 static cls_event before, start, middle, last, after;
 
-static cls_event timed_event(void) {
-    cls_event_config config = CLS_EVENT_CONFIG_INIT;
-    cls_event event = NULL;
-    config.timed = 1;
-    OK(cls_event_create(rig.context, &config, &event));
-    return event;
-}
-
 static int begin_on(cls_order order) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     cls_event *const events[] = {&before, &start, &middle, &last, &after};
@@ -30,7 +22,7 @@ static int begin_on(cls_order order) {
     OK(cls_stream_create(rig.context, &config, &beside));
     cells = rig_cells(CELLS);
     for (unsigned i = 0; i < 5; i++)
-        *events[i] = timed_event();
+        *events[i] = rig_timed_event();
     return 0;
 }
 
@@ -368,7 +360,7 @@ static void test_a_record_ends_a_fused_chain(void **state) {
 
 static void test_the_graph_keeps_its_events(void **state) {
     (void)state;
-    cls_event gone = start, new = timed_event();
+    cls_event gone = start, new = rig_timed_event();
     cls_graph_exec exec = instantiated(submit_one);
     OK(cls_event_destroy(gone));
     start = new;

@@ -443,7 +443,7 @@ static void fused_and_bound(bool clean) {
     OK(cls_buffer_destroy(z));
 }
 
-/* --- random graphs, and what is known of their nodes --- */
+/* --- random graphs, and a model of their order --- */
 
 enum { NODES = 14, GRAPHS = 60, LONG_GRAPHS = 3000, STREAMS = 3 };
 

@@ -310,6 +310,14 @@ cls_event rig_event(void) {
     return event;
 }
 
+cls_event rig_timed_event(void) {
+    cls_event_config config = CLS_EVENT_CONFIG_INIT;
+    cls_event event = NULL;
+    config.timed = 1;
+    OK(cls_event_create(rig.context, &config, &event));
+    return event;
+}
+
 cls_buffer rig_cells(size_t n) {
     const uint32_t zero = 0;
     cls_buffer cells = NULL;

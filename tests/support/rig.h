@@ -62,6 +62,7 @@ unsigned rig_count_descriptors(void);
 cls_stream rig_stream(void);
 cls_stream rig_named(const char *name);
 cls_event rig_event(void);
+cls_event rig_timed_event(void);
 
 /* A buffer of `n` 32-bit cells, all 0. */
 cls_buffer rig_cells(size_t n);
