@@ -31,8 +31,8 @@
  * other, by the order that the capture recorded: a finding names both by number, label and graph,
  * whether or not they ever run side by side. The first launch after a change (cls_graph_bind,
  * cls_graph_bind_host, cls_graph_set_args, cls_graph_set_enabled, cls_graph_update) compares them
- * again, and reports again what was not corrected. Fused operations are one node, which touches
- * what its kernel touches and has the numbers of the first and the last of them. Copies of another
+ * again, and reports a race that is still there again. Fused operations are one node, which has the
+ * accesses of its kernel and the numbers of the first and the last of them. Copies of another
  * graph's nodes, from its launch in the capture, are nodes as all others. With other work each
  * launch is compared as one command of its stream, which touches what its nodes touch, with the
  * changes that were asked for before it. What host functions, callbacks and foreign calls of a

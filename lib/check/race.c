@@ -138,7 +138,7 @@ void race_submits(const struct touches *touches) {
     race_unlock();
 }
 
-/* A copy of what is host memory. */
+/* The accesses to host memory, copied. */
 static struct touches host_touches(const struct touches *touches) {
     struct touches host = {.items = malloc((touches->count + 1) * sizeof *host.items)};
     for (size_t i = 0; i < touches->count && host.items; i++)

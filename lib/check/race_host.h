@@ -23,7 +23,7 @@ struct stream;
 /* A download into this memory is about to be submitted: it may run at once. */
 void race_host_overwrites(const struct byte_span *span);
 
-/* A command was submitted and followed or kept; `host` is what it touches of host memory. */
+/* A command was submitted and followed or kept; `host` has its accesses to host memory. */
 void race_host_submitted(struct race_stream *by, const struct stream *stream,
                          const struct command *command, const struct touches *host);
 

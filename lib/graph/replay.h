@@ -2,7 +2,7 @@
 /*
  * Replay: a launch as one command whose nodes are handed to the driver at once. Each lane has an in-order queue, where
  * nodes need no events but those that other lanes wait for, unless the driver runs what follows a failed command; on PoCL
- * a node costs two thirds of what it does on an out-of-order queue. The first lane of a launch on an in-order queue goes to
+ * a node there costs two thirds as much as on an out-of-order queue. The first lane of a launch on an in-order queue goes to
  * that one, the others to the graph's own.
  */
 #ifndef CLSTREAM_GRAPH_REPLAY_H
