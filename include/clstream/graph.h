@@ -79,6 +79,12 @@
  * a fused chain must not overlap where those that were captured did not: the results would be undefined. Nodes keep
  * their numbers; fused ones can be neither changed nor left out.
  *
+ * With `fuse`, small products (cls_gemm_async, one matrix each) become launches of a kernel of the library's own, since
+ * a call of CLBlast costs the host more than they cost the device. Those are small: m x n of at most 65536 and k of at
+ * most 160, and on a CPU m x n x k of at most 8192. Each stays one node, which can be rebound and left out. The kernel adds
+ * products in the order of k; results were those of CLBlast's kernels bit for bit on the drivers where they were compared,
+ * but where CLBlast's build for a device adds in another order, the last bits may differ.
+ *
  * Every function may be called from any thread. Launches can return the statuses of submissions (stream.h).
  */
 #ifndef CLSTREAM_GRAPH_H
@@ -181,7 +187,7 @@ CLS_API cls_status cls_graph_destroy(cls_graph graph);
 typedef struct cls_graph_config {
     size_t size;      /**< sizeof(cls_graph_config) */
     unsigned streams; /**< branches that may run side by side, at most 16; 0: 8 */
-    int fuse;         /**< nonzero: chains of typed operations become one kernel each, see above */
+    int fuse;         /**< nonzero: chains and small products become kernels, see above */
 } cls_graph_config;
 
 #define CLS_GRAPH_CONFIG_INIT \
@@ -283,10 +289,11 @@ typedef struct cls_graph_statistics {
         arena_least_bytes; /**< most of it in use at once, by one node after the other: the lower limit of
                                      `arena_bytes` */
     char path[128];        /**< how launches reach the driver, and why: "enqueued: ..." */
+    uint64_t product_kernels; /**< small products that are launches (cls_graph_config.fuse) */
 } cls_graph_statistics;
 
 #define CLS_GRAPH_STATISTICS_INIT \
-    { sizeof(cls_graph_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, "" }
+    { sizeof(cls_graph_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, "", 0 }
 
 /** Gets the statistics of an executable graph. */
 CLS_API cls_status cls_graph_get_statistics(cls_graph_exec exec, cls_graph_statistics *statistics);

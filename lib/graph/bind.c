@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/capture.h"
 #include "graph/exec.h"
 #include "graph/memory.h"
+#include "graph/record.h"
 
 static cls_status no_memory(void) {
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a change of a graph");
@@ -156,39 +156,28 @@ static cls_status find_kernel(const struct graph_exec *exec, uint64_t number, un
     return CLS_SUCCESS;
 }
 
-/* Captures the launch on a stream that has no other work, so that it is checked as any. */
-static cls_status record(struct graph_exec *exec, cls_kernel kernel, const cls_launch *launch,
-                         const cls_arg *args, unsigned n_args, cls_graph *out) {
-    cls_status status = CLS_SUCCESS;
-    if (!exec->recorder)
-        status = stream_create_owned(object_handle(&exec->context->object), NULL, capture_owner,
-                                     &exec->recorder);
-    if (!status)
-        status = cls_stream_begin_capture(exec->recorder, exec->name);
-    if (status)
-        return status;
-    struct detail held;
-    status = cls_kernel_launch_async(kernel, launch, args, n_args, exec->recorder);
-    error_save(&held);
-    cls_status ended = cls_stream_end_capture(exec->recorder, out);
-    if (status && !ended)
-        cls_graph_destroy(*out);
-    return error_restore(&held, status ? status : ended);
+struct kernel_call {
+    cls_kernel kernel;
+    const cls_launch *launch;
+    const cls_arg *args;
+    unsigned n_args;
+};
+
+static cls_status launch_kernel(const void *arg, cls_stream recorder) {
+    const struct kernel_call *call = arg;
+    return cls_kernel_launch_async(call->kernel, call->launch, call->args, call->n_args, recorder);
 }
 
-static cls_status replace(struct graph_exec *exec, unsigned number, cls_graph recorded) {
-    struct command_graph *graph;
+static cls_status replace(struct graph_exec *exec, unsigned number,
+                          const struct command_graph *recorded) {
     struct change *change = change_new(CHANGE_NODE);
     if (!change)
         return no_memory();
-    cls_status status = command_graph_get(recorded, &graph);
-    if (!status) {
-        status = graph->n_nodes ? node_copy(&change->node, &graph->nodes[0])
-                                : error_set(CLS_ERROR_INVALID_VALUE,
-                                            "a node has work-items: cls_graph_set_enabled leaves "
-                                            "it out");
-        object_release(&graph->object);
-    }
+    cls_status status = recorded->n_nodes
+                            ? node_copy(&change->node, &recorded->nodes[0])
+                            : error_set(CLS_ERROR_INVALID_VALUE,
+                                        "a node has work-items: cls_graph_set_enabled leaves it "
+                                        "out");
     change->has_node = !status;
     if (!status)
         status =
@@ -209,16 +198,17 @@ static cls_status replace(struct graph_exec *exec, unsigned number, cls_graph re
 
 static cls_status set_args(struct graph_exec *exec, uint64_t number, const cls_launch *launch,
                            const cls_arg *args, unsigned n_args) {
-    cls_kernel kernel;
-    cls_graph recorded;
+    struct kernel_call call = {.launch = launch, .args = args, .n_args = n_args};
+    struct command_graph *recorded;
     unsigned place;
-    cls_status status = find_kernel(exec, number, &place, &kernel);
+    cls_status status = find_kernel(exec, number, &place, &call.kernel);
     if (!status)
-        status = record(exec, kernel, launch, args, n_args, &recorded);
+        status = graph_record(exec->context, exec->name, &exec->recorder, launch_kernel, &call,
+                              &recorded);
     if (status)
         return status;
     status = replace(exec, place, recorded);
-    cls_graph_destroy(recorded);
+    object_release(&recorded->object);
     return status;
 }
 

@@ -221,7 +221,6 @@ static void note(struct graph_exec *exec, const struct exec_node *node) {
     exec->timed |= is_record;
     exec->for_worker |=
         !command->type->enqueue || (is_record && !exec->context->caps->marker_times_sane);
-    exec->in_order |= command->type->capture == CAPTURE_LIBRARY;
     exec->has_callbacks |= command->type->when_failed;
     exec->has_user_code |= command->type->user_code;
 }
@@ -244,6 +243,7 @@ cls_status exec_parts_make(struct command_graph *captured, bool fuse, unsigned l
     }
     object_retain(&captured->object);
     parts.body->captured = captured;
+    parts.body->n_products = parts.fusion.n_products;
     *out = parts;
     out->body->plan = &out->plan;
     return CLS_SUCCESS;
@@ -263,6 +263,8 @@ static void take_parts(struct graph_exec *exec, const struct exec_parts *parts) 
     exec->body->plan = &exec->plan;
     for (unsigned i = 0; i < exec->plan.n_nodes; i++)
         note(exec, &exec->body->nodes[i]);
+    for (unsigned i = 0; i < parts->body->captured->n_nodes; i++)
+        exec->in_order |= node_is_library_call(&parts->body->captured->nodes[i]);
 }
 
 static cls_status make(struct command_graph *graph, const cls_graph_config *config,
@@ -335,6 +337,7 @@ cls_status cls_graph_get_statistics(cls_graph_exec handle, cls_graph_statistics 
     pthread_mutex_lock(&exec->launching);
     now.arena_bytes = exec->newest->arena_bytes;
     now.arena_least_bytes = exec->newest->arena_least;
+    now.product_kernels = exec->newest->n_products;
     now.launches = exec->launches;
     pthread_mutex_unlock(&exec->launching);
     SIZED_OUT(cls_graph_statistics, statistics, &now);

@@ -30,7 +30,8 @@ struct graph_exec {
     struct fusion fusion;    /* likewise */
     bool fuse;               /* likewise: it was asked for */
     bool for_worker;         /* some node is for a worker */
-    bool in_order;           /* some node is for in-order queues only: a library's call */
+    bool in_order;           /* some node is for in-order queues only, or may be after an update: a
+                                library's call was captured */
     bool has_callbacks;
     bool has_user_code; /* callbacks included */
     bool timed;         /* some node records an event */

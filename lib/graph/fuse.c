@@ -4,18 +4,19 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "graph/capture.h"
+#include "graph/products.h"
+#include "graph/record.h"
 
 enum { LONGEST = 64 }; /* steps of a chain: what one kernel of a batch takes */
 
 struct fuser {
     const struct command_graph *graph;
-    cls_stream recorder;  /* captures the batches; NULL until needed */
+    cls_stream recorder;  /* captures what the kernels compute; NULL until needed */
     unsigned *successors; /* of each node of the graph: how many come right behind it */
     unsigned *next;       /* and the last one of them; 0: none */
     struct node *nodes;   /* of the fused graph */
     bool *fused;          /* of each node: it is one of a chain */
-    unsigned n_fused, n_kernels;
+    unsigned n_fused, n_kernels, n_products;
 };
 
 /* Nodes in a row. */
@@ -124,25 +125,13 @@ static void copy_steps(const struct fuser *fuser, const struct chain *chain,
 
 /* --- the kernel of a chain --- */
 
-static cls_status record(struct fuser *fuser, cls_batch batch, cls_graph *out) {
-    cls_status status = CLS_SUCCESS;
-    struct detail held;
-    if (!fuser->recorder)
-        status = stream_create_owned(object_handle(&fuser->graph->context->object), NULL,
-                                     capture_owner, &fuser->recorder);
-    if (!status)
-        status = cls_stream_begin_capture(fuser->recorder, fuser->graph->name);
-    if (status)
-        return status;
-    status = cls_batch_execute_async(batch, fuser->recorder);
-    error_save(&held);
-    cls_status ended = cls_stream_end_capture(fuser->recorder, out);
-    if (status && !ended)
-        cls_graph_destroy(*out);
-    return error_restore(&held, status ? status : ended);
+static cls_status execute(const void *batch, cls_stream recorder) {
+    return cls_batch_execute_async(*(const cls_batch *)batch, recorder);
 }
 
-static cls_status record_chain(struct fuser *fuser, const struct chain *chain, cls_graph *out) {
+static cls_status record_chain(struct fuser *fuser, const struct chain *chain,
+                               struct command_graph **out) {
+    const struct command_graph *graph = fuser->graph;
     struct chain_step *copies = malloc(chain->count * sizeof *copies);
     const struct chain_step *steps[LONGEST];
     cls_batch batch;
@@ -151,11 +140,11 @@ static cls_status record_chain(struct fuser *fuser, const struct chain *chain, c
     copy_steps(fuser, chain, copies);
     for (unsigned i = 0; i < chain->count; i++)
         steps[i] = &copies[i];
-    cls_status status = batch_of_chain(fuser->graph->context, steps, chain->count, &batch);
+    cls_status status = batch_of_chain(graph->context, steps, chain->count, &batch);
     free(copies);
     if (status)
         return status;
-    status = record(fuser, batch, out);
+    status = graph_record(graph->context, graph->name, &fuser->recorder, execute, &batch, out);
     struct detail held;
     error_save(&held);
     cls_batch_destroy(batch);
@@ -167,17 +156,12 @@ static cls_status record_chain(struct fuser *fuser, const struct chain *chain, c
 static cls_status try_chain(struct fuser *fuser, const struct chain *chain) {
     struct command_graph *recorded;
     struct detail held;
-    cls_graph handle;
     error_save(&held);
-    cls_status status = record_chain(fuser, chain, &handle);
+    cls_status status = record_chain(fuser, chain, &recorded);
     const bool several = status == CLS_ERROR_OVERLAP;
     error_restore(&held, several ? CLS_SUCCESS : status);
     if (status)
         return several ? CLS_SUCCESS : status;
-    status = command_graph_get(handle, &recorded);
-    cls_graph_destroy(handle);
-    if (status)
-        return status;
     if (recorded->n_nodes == 1) {
         const unsigned last = chain->at[chain->count - 1];
         status = node_copy(&fuser->nodes[last], &recorded->nodes[0]);
@@ -223,20 +207,37 @@ static cls_status fuse_all(struct fuser *fuser) {
 
 /* --- the fused graph --- */
 
-static cls_status copy_rest(struct fuser *fuser) {
+static cls_status make_node(struct fuser *fuser, unsigned i) {
     const struct command_graph *graph = fuser->graph;
+    const struct node *from = &graph->nodes[i];
+    struct node *to = &fuser->nodes[i];
+    if (fuser->fused[i])
+        return node_set_deps(to, from->deps, from->n_deps);
+    if (!node_is_small_product(from, graph->context->device))
+        return node_copy(to, from);
+    fuser->n_products++;
+    return product_node_make(to, from, graph, &fuser->recorder);
+}
+
+static cls_status make_rest(struct fuser *fuser) {
     cls_status status = CLS_SUCCESS;
-    for (unsigned i = 0; i < graph->n_nodes && !status; i++)
-        status = fuser->fused[i]
-                     ? node_set_deps(&fuser->nodes[i], graph->nodes[i].deps, graph->nodes[i].n_deps)
-                     : node_copy(&fuser->nodes[i], &graph->nodes[i]);
+    for (unsigned i = 0; i < fuser->graph->n_nodes && !status; i++)
+        status = make_node(fuser, i);
     return status;
+}
+
+static bool has_products(const struct command_graph *graph) {
+    bool has = false;
+    for (unsigned i = 0; i < graph->n_nodes && !has; i++)
+        has = node_is_small_product(&graph->nodes[i], graph->context->device);
+    return has;
 }
 
 static cls_status number(const struct fuser *fuser, struct fusion *fusion) {
     const struct command_graph *graph = fuser->graph;
     unsigned planned = 0;
-    *fusion = (struct fusion){.n_fused = fuser->n_fused, .n_kernels = fuser->n_kernels};
+    *fusion = (struct fusion){
+        .n_fused = fuser->n_fused, .n_kernels = fuser->n_kernels, .n_products = fuser->n_products};
     fusion->places = malloc((graph->n_nodes + 1) * sizeof *fusion->places);
     if (!fusion->places)
         return no_memory();
@@ -250,7 +251,7 @@ static cls_status number(const struct fuser *fuser, struct fusion *fusion) {
 
 static cls_status finish(struct fuser *fuser, struct fusion *fusion, struct command_graph **out) {
     const struct command_graph *graph = fuser->graph;
-    cls_status status = copy_rest(fuser);
+    cls_status status = make_rest(fuser);
     if (!status)
         status = number(fuser, fusion);
     if (!status)
@@ -271,7 +272,9 @@ static cls_status run(struct fuser *fuser, struct fusion *fusion, struct command
     if (!fuser->successors || !fuser->next || !fuser->nodes || !fuser->fused)
         return no_memory();
     cls_status status = fuse_all(fuser);
-    return status || !fuser->n_kernels ? status : finish(fuser, fusion, out);
+    if (status || (!fuser->n_kernels && !has_products(fuser->graph)))
+        return status;
+    return finish(fuser, fusion, out);
 }
 
 cls_status graph_fuse(const struct command_graph *graph, struct fusion *fusion,

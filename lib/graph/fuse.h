@@ -2,7 +2,8 @@
 /*
  * Fusion: a chain of element-wise operations, each right behind the one before it and with nothing else between, becomes
  * one kernel, which a batch generates (batch/chain.h). The graph that an executable one is made of then has that launch in
- * the place of the chain's last node, and empty nodes in the places of the others.
+ * the place of the chain's last node, and empty nodes in the places of the others. Small matrix products become launches
+ * in their own places (products.h).
  */
 #ifndef CLSTREAM_GRAPH_FUSE_H
 #define CLSTREAM_GRAPH_FUSE_H
@@ -19,9 +20,10 @@ struct fusion {
         places; /* of each node by its number: in the plan, or FUSED_NODE; NULL: nothing is fused */
     unsigned n_nodes;
     unsigned n_fused, n_kernels;
+    unsigned n_products; /* small ones, which are launches */
 };
 
-/* Makes the fused graph; NULL where nothing is to be fused. On failure there is neither a graph nor a fusion. */
+/* Makes the fused graph; NULL where it would be the same. On failure there is neither a graph nor a fusion. */
 cls_status graph_fuse(const struct command_graph *graph, struct fusion *fusion,
                       struct command_graph **out);
 

@@ -62,10 +62,16 @@ bool node_replace_memory(struct node *node, const struct buffer *buffer, cl_mem 
 /* Adds what the node touches. */
 void node_touch(struct touches *touches, const struct device *device, const struct node *node);
 
+static inline bool node_is_empty(const struct node *node) { return !node->command.type; }
+
+static inline bool node_is_library_call(const struct node *node) {
+    return !node_is_empty(node) && node->command.type->capture == CAPTURE_LIBRARY;
+}
+
 /* Whether it is a library's call whose kernels are still to be compiled. */
 static inline bool node_must_compile(const struct node *node) {
     const struct command *command = &node->command;
-    return command->type->capture == CAPTURE_LIBRARY &&
+    return node_is_library_call(node) &&
            !command->u.library.of->is_compiled(command->u.library.arguments);
 }
 
@@ -73,7 +79,5 @@ static inline bool node_must_compile(const struct node *node) {
 static inline bool node_is_record(const struct node *node) {
     return node->command.type == &type_marker && node->command.u.marker.event;
 }
-
-static inline bool node_is_empty(const struct node *node) { return !node->command.type; }
 
 #endif

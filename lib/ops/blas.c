@@ -166,6 +166,11 @@ double blas_factor(const struct blas_work *work, double factor) {
     return work->call.f64 ? factor : (double)(float)factor;
 }
 
+struct op_arg blas_factor_arg(bool f64, double factor) {
+    const float single = (float)factor;
+    return f64 ? op_arg_value(&factor, sizeof factor) : op_arg_value(&single, sizeof single);
+}
+
 enum { PLACE = 16 };
 
 /* The temporary memory is the stream's scratch buffer: stream order separates this command from earlier and later
@@ -190,13 +195,13 @@ static cls_status take_temporary(struct blas_work *work) {
     return CLS_SUCCESS;
 }
 
-static const struct foreign_library clblast = {blas_enqueue, blas_is_compiled, blas_memory};
+const struct foreign_library blas_library = {blas_enqueue, blas_is_compiled, blas_memory};
 
 cls_status blas_submit(struct blas_work *work) {
     const enum blas_routine routine = work->call.routine;
     cls_status status = take_temporary(work);
     const struct op_library_call library = {
-        .library = &clblast,
+        .library = &blas_library,
         .arguments = &work->call,
         .bytes = sizeof work->call,
         .label = labels[routine][work->call.f64],

@@ -54,6 +54,9 @@ cls_status blas_gemm_kept(const cls_matrix matrices[3], struct buffer *const buf
 /* A factor as the routine takes it: rounded to the type of the views. */
 double blas_factor(const struct blas_work *work, double factor);
 
+/* A factor as a kernel takes it, in the type of the views. */
+struct op_arg blas_factor_arg(bool f64, double factor);
+
 cls_status blas_submit(struct blas_work *work);
 
 /* Submits c = factor c instead, of as many matrices as the call has batches, whose rows are `c.step` apart. A factor of
@@ -61,5 +64,18 @@ cls_status blas_submit(struct blas_work *work);
 cls_status blas_scale(struct blas_work *work, size_t rows, size_t columns, double factor);
 
 cls_status blas_end(struct blas_work *work, cls_status status, bool blocking);
+
+/* CLBlast, as the library of the commands that blas_submit submits. */
+extern const struct foreign_library blas_library;
+
+/* Whether the call of a library, with these arguments, is a product that a launch of blas_product_kept does in less time
+ * where its arguments are set already. */
+bool blas_product_is_small(const struct device *device, const struct foreign_library *library,
+                           const void *arguments);
+
+/* Submits such a product as one launch. `arguments` are those of the call, but for the memory: the buffers a, b and c,
+ * which the caller keeps. */
+cls_status blas_product_kept(const void *arguments, struct buffer *const buffers[3],
+                             cls_stream stream);
 
 #endif

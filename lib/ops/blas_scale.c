@@ -8,11 +8,6 @@
 
 enum { GROUP = 64, MOST_ITEMS = 1 << 20 };
 
-static struct op_arg factor_arg(bool f64, double factor) {
-    const float single = (float)factor;
-    return f64 ? op_arg_value(&factor, sizeof factor) : op_arg_value(&single, sizeof single);
-}
-
 cls_status blas_scale(struct blas_work *work, size_t rows, size_t columns, double factor) {
     static const struct op_kernel_spec specs[] = {
         {"scale.cl", "scale", "-DTYPE=float", "blas_scale_f32"},
@@ -28,7 +23,7 @@ cls_status blas_scale(struct blas_work *work, size_t rows, size_t columns, doubl
         op_arg_u64(x->c.step),
         op_arg_u64(columns),
         op_arg_u64(count),
-        factor_arg(x->f64, factor),
+        blas_factor_arg(x->f64, factor),
     };
     struct kernel *kernel;
     if (factor == 1)

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include <clstream/blas.h>
 #include <clstream/mempool.h>
 #include <clstream/unary.h>
 
@@ -325,6 +326,34 @@ static void fused_launch(bool clean) {
     OK(cls_graph_exec_destroy(exec));
 }
 
+enum { SIDE = 8, INNER = 2 };
+
+/* Columns from `column` on of the matrix x. */
+static void product(unsigned column, cls_stream stream) {
+    cls_matrix out = cls_matrix_of(w.x, CLS_F32, SIDE, SIDE);
+    out.offset = column;
+    out.columns = SIDE / 2;
+    OK(cls_gemm_async(cls_matrix_of(w.y, CLS_F32, SIDE, INNER),
+                      cls_matrix_of(w.y, CLS_F32, INNER, SIDE / 2), out, NULL, stream));
+}
+
+/* Launches of small products write the elements of their rows, and nothing between them. */
+static void products(bool clean) {
+    begin();
+    product(0, w.a);
+    product(clean ? SIDE / 2 : SIDE / 2 - 1, w.b);
+    launch_and_destroy(instantiate(end(), 1));
+}
+
+static void test_small_products(void **state) {
+    struct pair pair = {products, false, {"node 0 ('gemm_f32')", "node 1 ('gemm_f32')"}};
+    if (!cls_blas_available())
+        SKIP_BECAUSE("this library was built without CLBlast");
+    *state = &pair;
+    test_pair(state);
+    *state = NULL;
+}
+
 /* --- rebound --- */
 
 /* A graph whose branches write x and y; `hold` has its launches wait for a worker. */
@@ -570,6 +599,7 @@ int main(void) {
         PAIR("left out", left_out, false, {"node 0", "node 1"}),
         PAIR("updated", updated, false, {"node 0", "node 1"}),
         PAIR("fused and bound", fused_and_bound, false, {"fused", "node 2 ('fill')"}),
+        cmocka_unit_test(test_small_products),
         cmocka_unit_test(test_a_graphs_host_functions_may_change_uploads),
         cmocka_unit_test(test_a_graphs_downloads_may_change_uploads),
         cmocka_unit_test(test_random_graphs),

@@ -45,7 +45,7 @@ programs() {
             result == "INDEX" ? 1 : 4, is_float[t] ? " -DFLOATS" : "",
             opencl[t] out ~ /double/ ? " -DDOUBLES" : ""
     }
-    BEGIN { print "copy.cl -DTEAM=1"; print "copy.cl -DTEAM=32"; print "scale.cl -DTYPE=float"; print "scale.cl -DTYPE=double -DDOUBLES" }
+    BEGIN { print "copy.cl -DTEAM=1"; print "copy.cl -DTEAM=32"; print "scale.cl -DTYPE=float"; print "scale.cl -DTYPE=double -DDOUBLES"; print "product.cl -DTYPE=float"; print "product.cl -DTYPE=double -DDOUBLES" }
     /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[7] == "FLOAT" }
     /^OP\(/ {
         fields($0)
@@ -79,6 +79,7 @@ count=$(programs | wc -l)
 check "there are programs to compile" "$([ "$count" -gt 200 ] || echo "only $count")"
 check "copy.cl compiles without warnings" "$(lint copy.cl)"
 check "map.cl compiles without warnings" "$(lint map.cl)"
+check "product.cl compiles without warnings" "$(lint product.cl)"
 check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"
 finish

@@ -404,6 +404,7 @@ const struct scenario scenarios[] = {
     {"graph_planned", graph_planned},
     {"graph_timed", graph_timed},
     {"graph_fused", graph_fused},
+    {"graph_product", graph_product},
     {"graph_on_worker", graph_on_worker},
     {"profiled", profiled},
     {"coordinated_run", coordinated_run},

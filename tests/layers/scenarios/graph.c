@@ -2,6 +2,8 @@
 /* Scenarios with graphs. */
 #include "scenario.h"
 
+#include <string.h>
+
 #include "../../support/effort.h"
 
 #include "world.h"
@@ -165,6 +167,52 @@ void graph_fused(struct run *run) {
         ok(run, cls_graph_launch_async(exec, world.streams[0])) &&
         synchronize(run, world.streams[0]))
         expect_scaled(run, &world, 3, 7);
+    destroy(run, graph, exec);
+    world_close(run, &world);
+}
+
+enum { SIDE = 8 };
+
+static cls_matrix square(cls_buffer buffer) { return cls_matrix_of(buffer, CLS_F32, SIDE, SIDE); }
+
+/* b = a a, of a filled with 2, by way of memory of the capture. */
+static bool submit_product(struct run *run, const struct world *world) {
+    cls_stream stream = world->streams[0];
+    const float two = 2;
+    cls_buffer x = NULL;
+    if (!ok(run, cls_malloc_async(stream, BYTES, &x)))
+        return false;
+    const bool done =
+        ok(run, cls_fill_async(world->a, 0, BYTES, &two, sizeof two, stream)) &&
+        ok(run, cls_gemm_async(square(world->a), square(world->a), square(x), NULL, stream)) &&
+        ok(run, cls_copy_d2d_async(world->b, 0, x, 0, BYTES, stream)) &&
+        download(run, world, world->b, stream);
+    return ok(run, cls_free_async(x, stream)) && done;
+}
+
+/* A small product, which is a launch of the library's own kernel. */
+void graph_product(struct run *run) {
+    struct world world;
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
+    cls_graph_exec exec = NULL;
+    cls_graph graph = NULL;
+    if (!effort_is_long() || !cls_blas_available()) {
+        run->nothing = cls_blas_available()
+                           ? "only with TEST_EFFORT=long: each run loads its program"
+                           : "this library was built without CLBlast";
+        return;
+    }
+    config.fuse = 1;
+    if (world_open(run, &world, 1))
+        graph = capture_memory(run, &world, submit_product);
+    if (graph && ok(run, cls_graph_instantiate(graph, &config, &exec)) &&
+        ok(run, cls_graph_update(exec, graph)) &&
+        ok(run, cls_graph_launch_async(exec, world.streams[0])) &&
+        synchronize(run, world.streams[0])) {
+        float out[2];
+        memcpy(out, world.area->out, sizeof out);
+        expect(run, out[0] == 4 * SIDE && out[1] == 4 * SIDE, "the product");
+    }
     destroy(run, graph, exec);
     world_close(run, &world);
 }
