@@ -4,7 +4,9 @@
 
 #include <string.h>
 
+#include <clstream/blas.h>
 #include <clstream/graph.h>
+#include <clstream/unary.h>
 
 enum { CELLS = 8, LAUNCHES = 2 };
 
@@ -156,12 +158,69 @@ static void test_a_range_covers_its_nodes(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+enum { SIDE = 4 };
+
+/* In `layer` a product, in `active` two operations. */
+static cls_graph_exec capture_fused(cls_stream stream, cls_buffer x, cls_buffer y) {
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
+    cls_graph graph;
+    cls_graph_exec exec;
+    const cls_matrix in = cls_matrix_of(x, CLS_F32, SIDE, SIDE);
+    const cls_array out = cls_array_of(y, CLS_F32, SIDE * SIDE);
+    config.fuse = 1;
+    OK(cls_stream_begin_capture(stream, "fused"));
+    push("layer");
+    OK(cls_gemm_async(in, in, cls_matrix_of(y, CLS_F32, SIDE, SIDE), NULL, stream));
+    pop();
+    push("active");
+    OK(cls_unary_async(CLS_UNARY_NEG, out, out, stream));
+    OK(cls_unary_async(CLS_UNARY_ABS, out, out, stream));
+    pop();
+    OK(cls_stream_end_capture(stream, &graph));
+    OK(cls_graph_instantiate(graph, &config, &exec));
+    OK(cls_graph_destroy(graph));
+    return exec;
+}
+
+static unsigned kernels_named(cls_profile profile, const char *name) {
+    const size_t count = summary_of(profile).records;
+    unsigned found = 0;
+    for (size_t i = 0; i < count; i++) {
+        const cls_profile_record record = record_at(profile, i);
+        found += record.type == CLS_RECORD_COMMAND && record.kind == CLS_COMMAND_KERNEL &&
+                 !strcmp(record.label, name);
+    }
+    return found;
+}
+
+static void test_ranges_of_fused_nodes(void **state) {
+    (void)state;
+    if (!cls_blas_available())
+        SKIP_BECAUSE("this library was built without CLBlast");
+    cls_stream stream = rig_stream();
+    cls_buffer x = rig_cells(SIDE * SIDE), y = rig_cells(SIDE * SIDE);
+    cls_profile_record range[1];
+    cls_graph_exec exec = capture_fused(stream, x, y);
+    cls_profiler profiler = started();
+    OK(cls_graph_launch(exec, stream));
+    cls_profile profile = snapshot(profiler);
+    assert_int_equal(ranges_of(profile, "layer", range), 1);
+    assert_int_equal(ranges_of(profile, "active", range), 1);
+    assert_int_equal(kernels_named(profile, "gemm_f32"), 1);
+    end(profile, profiler);
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_buffer_destroy(x));
+    OK(cls_buffer_destroy(y));
+    OK(cls_stream_destroy(stream));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranges_of_a_capture),
         cmocka_unit_test(test_ranges_of_a_graph_in_a_graph),
         cmocka_unit_test(test_ranges_of_changed_nodes),
         cmocka_unit_test(test_a_range_covers_its_nodes),
+        cmocka_unit_test(test_ranges_of_fused_nodes),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }
