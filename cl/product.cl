@@ -2,7 +2,7 @@
 /*
  * A small matrix product: c = alpha a b + beta c, row-major, with n columns and `items` elements; `k` terms an element,
  * added in order. A work-item computes one element, and neighbours those of one row. a[i, l] is at a_offset + i a_row +
- * l a_step, b[l, j] at b_offset + l b_step + j b_column, c[i, j] at c_offset + i c_row + j; all of them are below 2^31. A
+ * l a_step, b[l, j] at b_offset + l b_step + j b_column, c[i, j] at c_offset + i c_row + j, all of them below 2^31. A
  * beta of 0 reads nothing of c. -DTYPE=float, or -DTYPE=double -DDOUBLES.
  */
 #ifdef DOUBLES

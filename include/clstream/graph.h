@@ -80,10 +80,10 @@
  * their numbers; fused ones can be neither changed nor left out.
  *
  * With `fuse`, small products (cls_gemm_async, one matrix each) become launches of a kernel of the library's own, since
- * a call of CLBlast costs the host more than they cost the device. Those are small: m x n of at most 65536 and k of at
- * most 160, and on a CPU m x n x k of at most 8192. Each stays one node, which can be rebound and left out. The kernel adds
- * products in the order of k; results were those of CLBlast's kernels bit for bit on the drivers where they were compared,
- * but where CLBlast's build for a device adds in another order, the last bits may differ.
+ * a call of CLBlast costs the host more than they cost the device. Small are those with m x n of at most 65536 and k of
+ * at most 160, on a CPU with m x n x k of at most 8192. Each stays a node, which can be rebound and left out. The kernel
+ * adds in the order of k. On the drivers where it was compared, results were those of CLBlast's kernels bit for bit;
+ * where CLBlast's build for a device adds in another order, the last bits may differ.
  *
  * Every function may be called from any thread. Launches can return the statuses of submissions (stream.h).
  */

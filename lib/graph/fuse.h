@@ -2,8 +2,8 @@
 /*
  * Fusion: a chain of element-wise operations, each right behind the one before it and with nothing else between, becomes
  * one kernel, which a batch generates (batch/chain.h). The graph that an executable one is made of then has that launch in
- * the place of the chain's last node, and empty nodes in the places of the others. Small matrix products become launches
- * in their own places (products.h).
+ * the place of the chain's last node, and empty nodes in the places of the others. Small matrix products become
+ * launches in their own places (products.h).
  */
 #ifndef CLSTREAM_GRAPH_FUSE_H
 #define CLSTREAM_GRAPH_FUSE_H

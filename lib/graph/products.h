@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small matrix products, which fused graphs launch as kernels of the library's own: CLBlast's calls cost the host more. */
+/* Small matrix products, which fused graphs launch as kernels of the library's own (ops/blas_product.c). */
 #ifndef CLSTREAM_GRAPH_PRODUCTS_H
 #define CLSTREAM_GRAPH_PRODUCTS_H
 

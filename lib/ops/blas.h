@@ -68,8 +68,8 @@ cls_status blas_end(struct blas_work *work, cls_status status, bool blocking);
 /* CLBlast, as the library of the commands that blas_submit submits. */
 extern const struct foreign_library blas_library;
 
-/* Whether the call of a library, with these arguments, is a product that a launch of blas_product_kept does in less time
- * where its arguments are set already. */
+/* Whether the call of a library, with these arguments, is a product that a launch of blas_product_kept does in less
+ * time where its arguments are set already. */
 bool blas_product_is_small(const struct device *device, const struct foreign_library *library,
                            const void *arguments);
 

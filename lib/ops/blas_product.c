@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small matrix products as launches of a kernel of the library's own. CLBlast creates a kernel and sets its arguments at
- * every call, which takes the host longer than a small product takes the device. A graph sets the arguments of a launch
- * once.
+ * Small matrix products as launches of a kernel of the library's own. CLBlast creates a kernel and sets its arguments
+ * at every call, which takes the host longer than a small product takes the device. A graph sets the arguments of a
+ * launch once.
  */
 #include "memory/buffer.h"
 #include "ops/blas.h"
@@ -40,7 +40,7 @@ static cls_status views_of(const struct blas_call *x, struct blas_view views[3])
     return status;
 }
 
-/* An index or a distance. Distances of 2^31 and more are between rows of which there is one: they are multiplied by 0. */
+/* An index or a distance. Where a distance passes 2^31 there is only one row, and the kernel multiplies it by 0. */
 static struct op_arg number_arg(size_t value) {
     const uint32_t number = (uint32_t)value;
     return op_arg_value(&number, sizeof number);

@@ -45,7 +45,11 @@ programs() {
             result == "INDEX" ? 1 : 4, is_float[t] ? " -DFLOATS" : "",
             opencl[t] out ~ /double/ ? " -DDOUBLES" : ""
     }
-    BEGIN { print "copy.cl -DTEAM=1"; print "copy.cl -DTEAM=32"; print "scale.cl -DTYPE=float"; print "scale.cl -DTYPE=double -DDOUBLES"; print "product.cl -DTYPE=float"; print "product.cl -DTYPE=double -DDOUBLES" }
+    BEGIN {
+        print "copy.cl -DTEAM=1"; print "copy.cl -DTEAM=32"
+        print "product.cl -DTYPE=float"; print "product.cl -DTYPE=double -DDOUBLES"
+        print "scale.cl -DTYPE=float"; print "scale.cl -DTYPE=double -DDOUBLES"
+    }
     /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[7] == "FLOAT" }
     /^OP\(/ {
         fields($0)
