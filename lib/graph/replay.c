@@ -24,7 +24,7 @@ struct replay {
     bool unflushed
         [PLAN_LANES]; /* in order: the lane's queue has commands that others do not see yet */
     cl_event *waits;  /* of the node at hand */
-    cl_event *event;  /* the launch's */
+    cl_event *event;  /* the launch's; NULL: the stream's in-order queue tells of its end */
     bool handed_over; /* some node */
     bool hides;       /* the driver runs what follows a failure on a queue: see event_of */
 };
@@ -224,13 +224,16 @@ static cls_status leave(struct replay *replay) {
     const struct exec_plan *plan = &replay->exec->plan;
     struct wait_list ends = {0, replay->waits};
     cls_status status = flush_lanes(replay);
-    if (status || *replay->event)
+    if (status || (replay->event && *replay->event))
         return status;
     for (unsigned i = 0; i < plan->n_nodes && !mutant(MUTANT_GRAPH_LEAVE); i++)
         if ((replay->hides || !plan->nodes[i].n_successors) && replay->run->events[i])
             replay->waits[ends.count++] = replay->run->events[i];
-    return enqueue_marker(replay->target.device, replay->target.queue,
-                          plan->n_nodes ? ends : replay->outside, replay->event);
+    if (!plan->n_nodes)
+        ends = replay->outside;
+    if (!replay->event && !ends.count)
+        return CLS_SUCCESS;
+    return enqueue_marker(replay->target.device, replay->target.queue, ends, replay->event);
 }
 
 /* An event behind all that was handed over of a launch of which a node was refused. */
@@ -275,8 +278,10 @@ COLD static cls_status fail_at(struct replay *replay, const struct command *comm
 /* What was handed over has no event, or may never be started: its end cannot be known. */
 COLD static void abandon(const struct replay *replay, const struct command *command) {
     struct command whole = *command;
-    replay->run->events[replay->run->n_events - 1] = *replay->event;
-    *replay->event = NULL;
+    if (replay->event) {
+        replay->run->events[replay->run->n_events - 1] = *replay->event;
+        *replay->event = NULL;
+    }
     atomic_store(&replay->exec->hurt, true);
     object_retain(&replay->run->object);
     whole.refs = (struct refs){.count = 1, .here = {&replay->run->object}};
@@ -317,7 +322,8 @@ static cls_status enqueue(struct target target, const struct command *command,
                             .outside = waits,
                             .event = event,
                             .hides = target.device->quirks & QUIRK_STATUS_LIES};
-    *event = NULL;
+    if (event)
+        *event = NULL;
     pthread_mutex_lock(&run->exec->lock);
     cls_status status = hand_over(&replay, command);
     pthread_mutex_unlock(&run->exec->lock);

@@ -16,8 +16,8 @@ struct stream;
 
 enum event_mode {
     EVENTS_EACH, /* each command gets an event, and keeps it */
-    EVENTS_SPARSE, /* in-order queue: a kernel or foreign call gets one only every `interval` commands, or where the
-                      host is likely to wait for it */
+    EVENTS_SPARSE, /* in-order queue: a kernel, foreign call or graph gets one only every `interval` commands, or where
+                      the host is likely to wait for it */
     EVENTS_SHARED /* out-of-order queue: a launch gives its event up for that of the launch behind it */
 };
 
@@ -39,7 +39,8 @@ void event_policy_init(struct event_policy *policy, const struct context *contex
 /* Whether the next command, of that kind, gets an event; `profiled`: its queue is. */
 static inline bool event_policy_wants(const struct event_policy *policy, cls_command_kind kind,
                                       bool profiled) {
-    const bool may_go_without = kind == CLS_COMMAND_KERNEL || kind == CLS_COMMAND_FOREIGN;
+    const bool may_go_without =
+        kind == CLS_COMMAND_KERNEL || kind == CLS_COMMAND_FOREIGN || kind == CLS_COMMAND_GRAPH;
     if (policy->mode != EVENTS_SPARSE || profiled || !may_go_without)
         return true;
     return policy->since_ask + 1 == policy->ask_gap || policy->since_event + 1 >= policy->interval;
