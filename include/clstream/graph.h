@@ -60,6 +60,8 @@
  *
  * **Launches.** A launch is one command of its stream, whatever the graph holds: it comes after the stream's earlier
  * work and before its later work, and events, waits, counters and failures treat it as one. Branches run side by side.
+ * Where the driver takes long to be given the nodes, a thread of the library gives them to it, on streams with an
+ * in-order queue: then the launch counts as deferred, and what the driver refuses poisons the stream.
  * Launches of one executable graph keep their order, also on different streams. What a capture copies from it (its
  * launch on a captured stream) uses the same memory: copies in one capture keep their order, but launches of the outer
  * graph and of the inner one, or of two outer ones, are for the program to order where the inner one has allocated. If

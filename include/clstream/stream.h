@@ -147,9 +147,10 @@ typedef struct cls_stream_counters {
     uint64_t work_items;                  /**< work-items of all launches */
     uint64_t waits;                       /**< wait_* calls that made later work wait */
     uint64_t deferred;                    /**< commands that went through the library's FIFO */
-    uint64_t stalls;                      /**< submissions that found max_in_flight reached */
-    uint64_t in_flight;                   /**< commands that the driver holds now */
-    uint64_t queued;                      /**< commands that the library holds now */
+    uint64_t stalls;    /**< submissions that found max_in_flight commands with the
+                                               driver and the library, and waited up to 200 us */
+    uint64_t in_flight; /**< commands that the driver holds now */
+    uint64_t queued;    /**< commands that the library holds now */
 } cls_stream_counters;
 
 #define CLS_STREAM_COUNTERS_INIT \

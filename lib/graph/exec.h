@@ -2,7 +2,7 @@
 /*
  * Executable graphs. A launch is one command of its stream, of one of two types:
  *
- *   - replay: all nodes are handed to the driver at once, under the locks of the stream and of the graph (replay.h);
+ *   - replay: all nodes are handed to the driver at once, by the caller, or by a worker where that takes long (replay.h);
  *   - worker run: a worker submits the nodes, each as a command of its own, to streams of the graph, and waits for them
  *     (worker_run.h). So are graphs launched of which a node is for a worker, and all graphs while commands are
  *     observed: then each node is a command with a name.
@@ -44,11 +44,11 @@ struct graph_exec {
     uint64_t numbered;         /* launches that were given a number, refused ones included */
     cls_stream recorder;       /* captures launches that replace others; NULL until needed */
     struct graph_body *newest; /* the body as of all changes asked for: what it is, with its uses */
-    pthread_mutex_t
-        lock; /* a leaf, taken under the lock of a stream: a replay hands over its nodes */
-    struct graph_body *body; /* as of the changes made */
-    struct changes changes;  /* not made yet */
-    uint64_t begun; /* the newest launch that is with the driver, on a worker, or dropped */
+    pthread_mutex_t lock;      /* a leaf, taken under the lock of a stream */
+    struct graph_body
+        *body; /* as of the changes made, none of which is made while a launch begins */
+    struct changes changes; /* not made yet */
+    uint64_t begun;         /* the newest launch that is with the driver, on a worker, or dropped */
     struct graph_run *latest; /* the newest launch that began, not retained; NULL: it is over */
     struct queue
         *queues[PLAN_LANES]; /* of lanes from 1 on, for in-order streams; NULL until needed */

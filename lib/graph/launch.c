@@ -30,9 +30,25 @@ static bool runs_on_worker(struct graph_exec *exec, const struct stream *stream)
            (exec->timed && !handover_can_profile(stream)) || must_compile(exec);
 }
 
-static const struct command_type *type_for(struct graph_exec *exec, const struct stream *stream) {
-    if (!runs_on_worker(exec, stream))
+/* To wake a worker takes 10 to 30 us. */
+static const double LONG_NS = 40e3;
+
+/* Whether a worker hands the nodes over, as that takes long and the caller may have something else to do. */
+static bool is_handed_over_by_worker(const struct graph_exec *exec, const struct stream *stream,
+                                     bool blocking) {
+    const struct caps *caps = exec->context->caps;
+    return !blocking && !exec->timed && !stream->queue->traits.out_of_order &&
+           caps_trusts(caps, TRUST_EVENTS_ACROSS_QUEUES) &&
+           exec->plan.n_nodes * caps->launch_in_order_ns > LONG_NS;
+}
+
+static const struct command_type *type_for(struct graph_exec *exec, const struct stream *stream,
+                                           bool blocking) {
+    if (!runs_on_worker(exec, stream)) {
+        if (is_handed_over_by_worker(exec, stream, blocking))
+            return &type_graph_replay_by_worker;
         return exec->timed ? &type_graph_replay_timed : &type_graph_replay;
+    }
     if (exec->has_callbacks)
         return &type_graph_run_calling;
     return exec->has_user_code ? &type_graph_run_user : &type_graph_run;
@@ -86,10 +102,11 @@ static cls_status submit_timed(struct stream *stream, struct command *command, u
 }
 
 /* Called with the stream entered, behind the launch before; leaves it. */
-static cls_status submit(struct graph_exec *exec, struct stream *stream, uint64_t *position) {
+static cls_status submit(struct graph_exec *exec, struct stream *stream, bool blocking,
+                         uint64_t *position) {
     const struct failure *poison = stream_poison(stream);
     struct command command;
-    command_init(&command, type_for(exec, stream), exec->name);
+    command_init(&command, type_for(exec, stream, blocking), exec->name);
     cls_status status = poison ? failure_report(stream, poison) : make_run(exec, stream, &command);
     if (!status)
         return exec->timed ? submit_timed(stream, &command, position)
@@ -137,7 +154,8 @@ static cls_status capture(struct graph_exec *exec, struct stream *stream, bool *
     return status;
 }
 
-static cls_status launch_on(struct graph_exec *exec, struct stream *stream, uint64_t *position) {
+static cls_status launch_on(struct graph_exec *exec, struct stream *stream, bool blocking,
+                            uint64_t *position) {
     if (stream->context != exec->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT,
                          "graph '%s' and stream '%s' are of different "
@@ -155,7 +173,7 @@ static cls_status launch_on(struct graph_exec *exec, struct stream *stream, uint
     if (!status)
         status = enter(exec, stream);
     if (!status)
-        status = submit(exec, stream, position);
+        status = submit(exec, stream, blocking, position);
     if (!status)
         note_launch(exec, stream, *position);
     return blocking_unlock(&exec->launching, status);
@@ -172,7 +190,7 @@ static cls_status launch(cls_graph_exec handle, cls_stream stream_handle, bool b
         return status;
     status = stream_get(stream_handle, exec->context, &stream);
     if (!status) {
-        status = launch_on(exec, stream, &position);
+        status = launch_on(exec, stream, blocking, &position);
         if (!status && blocking)
             status = stream_wait(stream, position, WAIT_FOREVER);
         stream_put(stream);

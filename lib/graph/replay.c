@@ -15,6 +15,13 @@ enum {
     MORE_FLUSHES = 8
 };
 
+/* A node that the driver refused when it had others. */
+struct refusal {
+    cls_status status; /* CLS_SUCCESS: there is none */
+    int code;
+    const char *label;
+};
+
 /* A launch that is being handed over. */
 struct replay {
     struct graph_exec *exec;
@@ -27,6 +34,7 @@ struct replay {
     cl_event *event;  /* the launch's; NULL: the stream's in-order queue tells of its end */
     bool handed_over; /* some node */
     bool hides;       /* the driver runs what follows a failure on a queue: see event_of */
+    struct refusal refusal;
 };
 
 /* Whether the lane has a queue of the graph's: all but the first one of a launch on an in-order queue. */
@@ -257,22 +265,15 @@ static cls_status leave_early(struct replay *replay) {
 }
 
 /* A node was refused when others, or some of it, were with the driver: the launch is a command that failed, by the
- * node's name. */
-COLD static cls_status fail_at(struct replay *replay, const struct command *command, unsigned i,
-                               cls_status status) {
-    struct detail held;
-    const int code = cls_last_error_code();
+ * node's name (end_locked). */
+COLD static cls_status refuse(struct replay *replay, unsigned i, cls_status status) {
     const struct command *refused = &replay->exec->body->nodes[i].node.command;
     if (!i && !refused->type->in_parts)
         return status;
-    error_save(&held);
-    cls_status left = leave_early(replay);
-    error_restore(&held, CLS_SUCCESS);
+    replay->refusal = (struct refusal){stream_poison_status(status), cls_last_error_code(),
+                                       command_label(refused)};
     atomic_store(&replay->exec->hurt, true);
-    stream_note_hurt(replay->run->stream);
-    stream_fail_locked(replay->run->stream, command->position, stream_poison_status(status), code,
-                       command_label(refused));
-    return left;
+    return leave_early(replay);
 }
 
 /* What was handed over has no event, or may never be started: its end cannot be known. */
@@ -299,38 +300,98 @@ static cls_status make_room(struct replay *replay) {
                : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
 }
 
-static cls_status hand_over(struct replay *replay, const struct command *command) {
-    cls_status status = graph_exec_begin(replay->exec, replay->run);
-    if (!status)
-        status = make_room(replay);
+/* Only this thread is at work on the graph's nodes and queues: no later launch begins before, nor are changes made. */
+static cls_status hand_over_nodes(struct replay *replay) {
     unsigned i = 0;
-    if (!status)
-        status = enter_lanes(replay);
+    cls_status status = enter_lanes(replay);
     if (status)
         return status;
     for (; i < replay->exec->plan.n_nodes && !status; i++)
         status = enqueue_node(replay, i);
-    return RARELY(status) ? fail_at(replay, command, i - 1, status) : leave(replay);
+    return RARELY(status) ? refuse(replay, i - 1, status) : leave(replay);
+}
+
+static cls_status hand_over(struct replay *replay) {
+    pthread_mutex_lock(&replay->exec->lock);
+    cls_status status = graph_exec_begin(replay->exec, replay->run);
+    pthread_mutex_unlock(&replay->exec->lock);
+    if (!status)
+        status = make_room(replay);
+    if (!status)
+        status = hand_over_nodes(replay);
+    free(replay->waits);
+    return status;
+}
+
+/* Under the stream's lock: what has become of the launch. */
+static void end_locked(const struct replay *replay, const struct command *command,
+                       cls_status status) {
+    const struct refusal *refusal = &replay->refusal;
+    if (RARELY(refusal->status)) {
+        stream_note_hurt(replay->run->stream);
+        stream_fail_locked(replay->run->stream, command->position, refusal->status, refusal->code,
+                           refusal->label);
+    }
+    if (RARELY(status) && replay->handed_over)
+        abandon(replay, command);
+}
+
+static struct replay replay_of(const struct command *command, cl_event *event) {
+    struct graph_run *run = command->u.graph.run;
+    const struct device *device = run->exec->context->device;
+    return (struct replay){
+        .exec = run->exec, .run = run, .event = event, .hides = device->quirks & QUIRK_STATUS_LIES};
 }
 
 static cls_status enqueue(struct target target, const struct command *command,
                           struct wait_list waits, cl_event *event) {
-    struct graph_run *run = command->u.graph.run;
-    struct replay replay = {.exec = run->exec,
-                            .run = run,
-                            .target = target,
-                            .outside = waits,
-                            .event = event,
-                            .hides = target.device->quirks & QUIRK_STATUS_LIES};
+    struct replay replay = replay_of(command, event);
+    replay.target = target;
+    replay.outside = waits;
     if (event)
         *event = NULL;
-    pthread_mutex_lock(&run->exec->lock);
-    cls_status status = hand_over(&replay, command);
-    pthread_mutex_unlock(&run->exec->lock);
-    free(replay.waits);
-    if (RARELY(status) && replay.handed_over)
-        abandon(&replay, command);
+    cls_status status = hand_over(&replay);
+    end_locked(&replay, command, status);
     return status;
+}
+
+/* --- by a worker --- */
+
+/* Under the lock: the queue, which is in order and stays the stream's while the launch is at the FIFO's head, and what to
+ * wait for. What is on the queue gets its event now: one between the nodes would tell of a failed node, too. */
+static cls_status enter_queue(struct stream *stream, struct command *command, struct replay *replay,
+                              cl_event *events) {
+    const struct dep *items = deps_items(&command->deps);
+    cls_status status = handover_choose_queue(stream, command);
+    if (!status)
+        status = handover_cover(stream);
+    replay->target = (struct target){stream->context->device, stream->queue->cl, true};
+    replay->outside = (struct wait_list){0, events};
+    for (unsigned i = 0; i < command->deps.count; i++)
+        if (items[i].event_ref)
+            events[replay->outside.count++] = items[i].event_ref->event;
+    return status;
+}
+
+static struct run_result run(struct stream *stream, struct command *command, cls_status so_far) {
+    struct run_result result = {.event = NULL};
+    struct replay replay = replay_of(command, &result.event);
+    cl_event *events = malloc((command->deps.count + 1) * sizeof *events);
+    (void)so_far;
+    result.status =
+        events ? CLS_SUCCESS : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
+    pthread_mutex_lock(&stream->lock);
+    if (events)
+        result.status = enter_queue(stream, command, &replay, events);
+    pthread_mutex_unlock(&stream->lock);
+    if (!result.status)
+        result.status = hand_over(&replay);
+    result.code = result.status ? cls_last_error_code() : 0;
+    pthread_mutex_lock(&stream->lock);
+    end_locked(&replay, command, result.status);
+    pthread_mutex_unlock(&stream->lock);
+    free(events);
+    return result;
 }
 
 const struct command_type type_graph_replay = {.kind = CLS_COMMAND_GRAPH,
@@ -344,3 +405,8 @@ const struct command_type type_graph_replay_timed = {.kind = CLS_COMMAND_GRAPH,
                                                      .timed = true,
                                                      .touch = graph_touch,
                                                      .discard = graph_discard};
+const struct command_type type_graph_replay_by_worker = {.kind = CLS_COMMAND_GRAPH,
+                                                         .label = "graph",
+                                                         .run = run,
+                                                         .touch = graph_touch,
+                                                         .discard = graph_discard};

@@ -75,8 +75,13 @@ static cls_status prepare_to_unlock(struct stream *stream, struct command *comma
     return CLS_SUCCESS;
 }
 
-/* Back-pressure: at max_in_flight, waits up to 200 us for an eighth of it to retire; skipped if the last such wait retired
- * nothing. It asks about the end of that eighth only, since asking about newer work contends with the driver's threads.
+/* Whether the driver and the library together hold max_in_flight commands. */
+static bool is_crowded(const struct stream *stream) {
+    return stream->flights.commands + fifo_count(&stream->fifo) >= stream->max_in_flight;
+}
+
+/* Back-pressure: where it is crowded, waits up to 200 us for an eighth of it to retire; skipped if the last such wait
+ * retired nothing. It asks about the end of that eighth only, since asking about newer work contends with the driver's threads.
  * Under the lock, which it drops meanwhile. */
 COLD static cls_status await_room(struct stream *stream, struct command *command,
                                   struct held *held) {
@@ -118,7 +123,7 @@ COLD static cls_status take_legacy_order(struct stream *stream, struct command *
 static cls_status prepare(struct stream *stream, struct command *command, enum route *route,
                           struct held *held) {
     cls_status status = CLS_SUCCESS;
-    if (RARELY(stream->flights.commands >= stream->max_in_flight))
+    if (RARELY(is_crowded(stream)))
         status = await_room(stream, command, held);
     if (RARELY(stream->legacy_open) && !status)
         status = take_legacy_order(stream, command, held);

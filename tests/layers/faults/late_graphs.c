@@ -61,11 +61,22 @@ static void expect_done(cls_buffer cells) {
         assert_int_equal(rig_cell(cells, i), want[i]);
 }
 
-/* A callback among the nodes has a thread of the library give them to the driver one by one. */
-static cls_graph_exec make_exec(cls_stream stream, cls_buffer cells, struct outcome *outcome) {
+/* Who gives the nodes to the driver. */
+enum giver {
+    CALLER,
+    BY_WORKER, /* a thread of the library, all at once, on in-order queues: there are many */
+    ONE_BY_ONE /* such a thread, because of a callback among them */
+};
+
+enum { MANY = 600 };
+
+static cls_graph_exec make_exec(cls_stream stream, cls_buffer cells, enum giver giver,
+                                struct outcome *outcome) {
     OK(cls_stream_begin_capture(stream, "the step"));
     submit(stream, cells);
-    if (outcome)
+    for (unsigned i = 0; i < MANY && giver == BY_WORKER; i++)
+        OK(rig_step(stream, cells, 3, 1, 0, 0));
+    if (giver == ONE_BY_ONE)
         OK(cls_stream_add_callback(stream, keep_outcome, outcome));
     return rig_end_capture(stream);
 }
@@ -101,27 +112,27 @@ static void fail_launch(cls_graph_exec exec, cls_stream stream, const struct vic
 }
 
 /* Reset, the stream runs later launches; so does another stream, also before the reset. */
-static void play(cls_order order, const struct victim *victim, bool on_worker) {
+static void play(cls_order order, const struct victim *victim, enum giver giver) {
+    const bool called = giver == ONE_BY_ONE;
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     cls_stream stream, other = rig_stream();
     cls_buffer cells = rig_cells(4);
     struct outcome outcome = {0, CLS_SUCCESS};
     config.order = order;
-    print_message("# %s, order %d, %s\n", victim->label, (int)order,
-                  on_worker ? "on a worker" : "enqueued");
+    print_message("# %s, order %d, giver %d\n", victim->label, (int)order, (int)giver);
     OK(cls_stream_create(rig.context, &config, &stream));
-    cls_graph_exec exec = make_exec(stream, cells, on_worker ? &outcome : NULL);
-    assert_true(!on_worker || !is_one_command(exec));
+    cls_graph_exec exec = make_exec(stream, cells, giver, &outcome);
+    assert_true(!called || !is_one_command(exec));
     fail_launch(exec, stream, victim);
-    assert_int_equal(outcome.calls, on_worker);
-    assert_int_equal(outcome.status, on_worker ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS);
+    assert_int_equal(outcome.calls, called);
+    assert_int_equal(outcome.status, called ? CLS_ERROR_COMMAND_FAILED : CLS_SUCCESS);
     OK(cls_graph_launch(exec, other));
     expect_done(cells);
     OK(cls_stream_reset(stream));
     OK(cls_fill_async(cells, 0, 16, &(uint32_t){0}, 4, stream));
     OK(cls_graph_launch(exec, stream));
     expect_done(cells);
-    assert_int_equal(outcome.calls, on_worker ? 3 : 0);
+    assert_int_equal(outcome.calls, called ? 3 : 0);
     assert_int_equal(outcome.status, CLS_SUCCESS);
     OK(cls_graph_exec_destroy(exec));
     OK(cls_buffer_destroy(cells));
@@ -132,8 +143,9 @@ static void play(cls_order order, const struct victim *victim, bool on_worker) {
 
 static void play_all(cls_order order) {
     for (unsigned i = 0; i < N_VICTIMS; i++)
-        for (int on_worker = 0; on_worker < 2; on_worker++)
-            play(order, &victims[i], on_worker);
+        for (int giver = CALLER; giver <= ONE_BY_ONE; giver++)
+            if (giver != BY_WORKER || order == CLS_ORDER_IN_ORDER)
+                play(order, &victims[i], (enum giver)giver);
 }
 
 static void test_in_order(void **state) {
@@ -148,7 +160,40 @@ static void test_out_of_order(void **state) {
     play_all(CLS_ORDER_OUT_OF_ORDER);
 }
 
+/* What the driver refuses a thread of the library fails the launch, by name, and the rest goes on after a reset. */
+static void refuse_node(cls_graph_exec exec, cls_stream stream, unsigned nth, const char *name) {
+    const struct fault_plan plan = {
+        .function = "clEnqueueNDRangeKernel", .nth = nth, .code = CL_OUT_OF_RESOURCES};
+    controls->arm(&plan);
+    OK(cls_graph_launch_async(exec, stream));
+    EXPECT(CLS_ERROR_OUT_OF_DEVICE_MEMORY, cls_stream_synchronize(stream));
+    controls->arm(NULL);
+    if (!strstr(cls_last_error_detail(), name))
+        fail_msg("the node is %s: %s", name, cls_last_error_detail());
+    OK(cls_stream_reset(stream));
+}
+
+static void test_a_refused_node(void **state) {
+    (void)state;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream;
+    cls_buffer cells = rig_cells(4);
+    config.order = CLS_ORDER_IN_ORDER;
+    OK(cls_stream_create(rig.context, &config, &stream));
+    cls_graph_exec exec = make_exec(stream, cells, BY_WORKER, NULL);
+    refuse_node(exec, stream, 2, "'advance'");
+    refuse_node(exec, stream, MANY / 2, "'advance'");
+    OK(cls_fill_async(cells, 0, 16, &(uint32_t){0}, 4, stream));
+    OK(cls_graph_launch_async(exec, stream));
+    OK(cls_stream_synchronize(stream));
+    expect_done(cells);
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(stream));
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_refused_node),
     cmocka_unit_test(test_in_order),
     cmocka_unit_test(test_out_of_order),
 };

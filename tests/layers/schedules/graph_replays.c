@@ -284,14 +284,23 @@ static void play_one(uint64_t seed, cls_order order, bool with_host) {
         OK(cls_buffer_destroy(play.twins[t]));
 }
 
-static void test_replays(void **state) {
-    const enum policy policy = *(const enum policy *)*state;
+/* White box: by the cost in the device's record a worker hands launches over, or their caller. */
+static void choose_giver(bool by_worker) {
+    struct device *device;
+    const struct caps *caps;
+    OK(device_find(NULL, &device));
+    OK(device_caps(device, &caps));
+    ((struct caps *)(uintptr_t)caps)->launch_in_order_ns = by_worker ? 1e6 : 1;
+}
+
+static void replay(enum policy policy, bool by_worker) {
     const cls_order order = policy_choose(policy);
     const char *given = getenv("CLS_SEED");
     const uint64_t first = given ? strtoull(given, NULL, 10) : 1,
                    graphs = effort_is_long() ? 400 : 8;
     if (order == CLS_ORDER_AUTO)
         SKIP_BECAUSE("the device has no %s queues", policy_names[policy]);
+    choose_giver(by_worker);
     for (uint64_t i = 0; i < graphs; i++) {
         watchdog(HANG_S);
         controls->choose(i % 2 ? SCHEDULE_RANDOM : SCHEDULE_LAST_FIRST, i);
@@ -300,6 +309,9 @@ static void test_replays(void **state) {
     watchdog(0);
     assert_int_equal(controls->unflushed(), 0);
 }
+
+static void test_replays(void **state) { replay(*(const enum policy *)*state, false); }
+static void test_by_a_worker(void **state) { replay(*(const enum policy *)*state, true); }
 
 static int setup(void **state) {
     static const char source[] =
@@ -327,6 +339,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test_prestate(test_replays, (void *)(uintptr_t)&policies[0]),
         cmocka_unit_test_prestate(test_replays, (void *)(uintptr_t)&policies[1]),
         cmocka_unit_test_prestate(test_replays, (void *)(uintptr_t)&policies[2]),
+        cmocka_unit_test_prestate(test_by_a_worker, (void *)(uintptr_t)&policies[1]),
+        cmocka_unit_test_prestate(test_by_a_worker, (void *)(uintptr_t)&policies[2]),
     };
     (void)argc;
     layer_start("schedule_layer", argv);
