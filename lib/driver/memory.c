@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "driver/grids.h"
+#include "driver/parts.h"
 #include "driver/serial.h"
 #include "driver/status.h"
 
@@ -79,13 +80,20 @@ cls_status memory_create(const struct device *device, cl_context context, size_t
     return status;
 }
 
+static bool orders_releases(const struct device *device) {
+    return (device->quirks & QUIRK_PART_RELEASE_CRASHES) != 0;
+}
+
 cls_status memory_create_part(const struct device *device, cl_mem parent, size_t offset,
                               size_t bytes, cl_mem *out) {
     const cl_buffer_region region = {offset, bytes};
     cl_int code;
     if (!driver_begin(device))
         return driver_gone();
-    cl_mem memory = clCreateSubBuffer(parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    cl_mem memory =
+        orders_releases(device)
+            ? parts_create(parent, &region, &code)
+            : clCreateSubBuffer(parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     driver_end(device);
     cls_status status = driver_status(code, "clCreateSubBuffer");
     if (!status)
@@ -129,7 +137,7 @@ cls_status memory_adopt(const struct device *device, cl_context context, cl_mem 
 cls_status memory_retain(const struct device *device, cl_mem memory) {
     if (!driver_begin(device))
         return driver_gone();
-    const cl_int code = clRetainMemObject(memory);
+    const cl_int code = orders_releases(device) ? parts_retain(memory) : clRetainMemObject(memory);
     driver_end(device);
     return driver_status(code, "clRetainMemObject");
 }
@@ -151,7 +159,10 @@ void memory_find(const struct device *device, cl_mem memory, struct memory_place
 void memory_release(const struct device *device, cl_mem memory) {
     if (!driver_begin(device))
         return;
-    clReleaseMemObject(memory);
+    if (orders_releases(device))
+        parts_release(memory);
+    else
+        clReleaseMemObject(memory);
     driver_end(device);
 }
 

@@ -13,7 +13,8 @@ void context_close(const struct device *device, cl_context context);
 
 cls_status memory_create(const struct device *device, cl_context context, size_t bytes,
                          cl_mem *out);
-/* Makes a sub-buffer, which retains `parent`; `offset` is a multiple of the device's base alignment. */
+/* Makes a sub-buffer, which retains `parent`, itself no sub-buffer; `offset` is a multiple of the device's base
+ * alignment. Parts are released in any order (driver/parts.h). */
 cls_status memory_create_part(const struct device *device, cl_mem parent, size_t offset,
                               size_t bytes, cl_mem *out);
 /* Retains a buffer of the user's, of this context, and returns its size. */

@@ -216,6 +216,12 @@ static const struct quirk_row rows[] = {
               "Migrating a buffer to the host among writes, reads or fills of it, while another "
               "thread queries their events, crashes the process in the driver; a prefetch to the "
               "host is only a hint and moves nothing on this driver."}},
+    {.bit = QUIRK_PART_RELEASE_CRASHES,
+     .platform = NVIDIA,
+     .text = {"sub_buffer_release_crashes",
+              "Releasing a sub-buffer before a younger one that overlaps it crashes the process "
+              "once kernels used both; the library releases overlapping sub-buffers from the "
+              "youngest to the oldest. Sub-buffers of your own need the same care."}},
     {.bit = QUIRK_COVERED,
      .platform = NVIDIA,
      .text = {"completions_told_in_order",

@@ -48,7 +48,10 @@ enum quirk {
     QUIRK_PART_RECT_CRASHES = 1u << 12,
     /* Launches of one kernel with grids of unlike width abort the process if they overlap: they run one at a time
      * (driver/grids.h). */
-    QUIRK_UNLIKE_GRIDS_ABORT = 1u << 13
+    QUIRK_UNLIKE_GRIDS_ABORT = 1u << 13,
+    /* Releasing a sub-buffer crashes the process if kernels used it and a younger one that overlaps it and that the
+     * driver still has: overlapping ones are released from the youngest to the oldest (driver/parts.h). */
+    QUIRK_PART_RELEASE_CRASHES = 1u << 14
 };
 
 struct quirk_row {

@@ -128,6 +128,63 @@ static void test_parts_of_stream_ordered_memory(void **state) {
     free(seen);
 }
 
+/* Copies parts of `in` to buffers of their own, one on each stream, then waits for the streams in that order. */
+static void take_parts(cls_buffer in, const size_t parts[3][2], const cls_buffer outs[3],
+                       const cls_stream streams[3], const unsigned order[3]) {
+    for (unsigned i = 0; i < 3; i++) {
+        const cls_launch launch = cls_launch_1d(parts[i][1] * w.cells);
+        const cls_arg args[] = {
+            cls_arg_buffer(outs[i]),
+            cls_arg_buffer_at(in, parts[i][0] * w.cells * 4, parts[i][1] * w.cells * 4)};
+        OK(cls_kernel_launch_async(w.take, &launch, args, 2, streams[i]));
+    }
+    for (unsigned i = 0; i < 3; i++)
+        OK(cls_stream_synchronize(streams[order[i]]));
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(rig_cell(outs[i], 0), 1 + parts[i][0] * w.cells);
+        assert_int_equal(rig_cell(outs[i], parts[i][1] * w.cells - 1),
+                         (parts[i][0] + parts[i][1]) * w.cells);
+    }
+}
+
+/* Whichever is given back first: a driver may crash when that is the older one. */
+static void test_overlapping_parts_end_in_any_order(void **state) {
+    /* The first and the number of the quarters of a buffer. */
+    static const size_t shapes[][3][2] = {
+        {{0, 4}, {1, 1}, {2, 2}}, /* two in one */
+        {{0, 4}, {1, 3}, {2, 1}}, /* nested */
+        {{0, 2}, {1, 2}, {2, 2}}, /* a chain */
+        {{0, 4}, {0, 2}, {0, 1}}, /* of one start */
+        {{1, 2}, {0, 4}, {1, 2}}, /* around another, and of one range */
+        {{2, 1}, {0, 1}, {1, 1}}, /* disjoint */
+    };
+    static const unsigned orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                         {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    (void)state;
+    need_parts();
+    const cls_buffer in = rig_cells(PARTS * w.cells);
+    const cls_launch launch = cls_launch_1d(PARTS * w.cells);
+    const cls_arg args[] = {cls_arg_buffer(in), cls_arg_u32(1)};
+    cls_buffer outs[3];
+    cls_stream streams[3];
+    for (unsigned i = 0; i < 3; i++) {
+        outs[i] = rig_cells(PARTS * w.cells);
+        streams[i] = rig_stream();
+    }
+    OK(cls_kernel_launch(w.number, &launch, args, 2, streams[0]));
+    for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++) {
+        const cls_stream one[3] = {streams[0], streams[0], streams[0]};
+        for (size_t order = 0; order < sizeof orders / sizeof *orders; order++)
+            take_parts(in, shapes[shape], outs, streams, orders[order]);
+        take_parts(in, shapes[shape], outs, one, orders[0]);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        OK(cls_buffer_destroy(outs[i]));
+        OK(cls_stream_destroy(streams[i]));
+    }
+    OK(cls_buffer_destroy(in));
+}
+
 static void test_a_held_launch_keeps_its_part(void **state) {
     (void)state;
     need_parts();
@@ -207,6 +264,7 @@ int main(void) {
         cmocka_unit_test(test_the_pointer_is_to_the_part),
         cmocka_unit_test(test_parts_and_buffers_take_turns),
         cmocka_unit_test(test_parts_of_stream_ordered_memory),
+        cmocka_unit_test(test_overlapping_parts_end_in_any_order),
         cmocka_unit_test(test_a_held_launch_keeps_its_part),
         cmocka_unit_test(test_what_is_no_part_is_refused),
         cmocka_unit_test(test_the_race_checker_knows_the_bytes),

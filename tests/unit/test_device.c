@@ -315,7 +315,7 @@ static void quirks_follow_platform_device_and_driver(void **state) {
          QUIRK_STATUS_LIES | QUIRK_FAILED_WAIT_HANGS | QUIRK_REST_BEFORE_RELEASE},
         {"Intel(R) OpenCL Graphics", "Intel(R) Arc(TM)", "25.1", CLS_DEVICE_GPU, 0},
         {"NVIDIA CUDA", "NVIDIA H200", "580.65.06", CLS_DEVICE_GPU,
-         QUIRK_ARG_INFO_BREAKS_BUILD | QUIRK_HOST_MIGRATION_CORRUPTS},
+         QUIRK_ARG_INFO_BREAKS_BUILD | QUIRK_HOST_MIGRATION_CORRUPTS | QUIRK_PART_RELEASE_CRASHES},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

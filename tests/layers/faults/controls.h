@@ -7,7 +7,7 @@
  *   CLS_FAULT_NTH       which of its calls, from 1; 0 or unset: none, the layer only counts
  *   CLS_FAULT_CODE      the cl_int it fails with; unset: -6
  *   CLS_FAULT_STICKY    1: that call and every later one of the function; 2: and of every function
- *   CLS_FAULT_PLATFORM  the platform's name, whatever the driver says
+ *   CLS_FAULT_PLATFORM  the platform's name, whatever the driver says; "NVIDIA CUDA" brings a fault (sub_buffers.h)
  *   CLS_FAULT_DEVICE    discrete: the device looks like a GPU with memory of its own (device.h);
  *                       least: it allows no more than it has to (least.h);
  *                       linked: it imports memory of libcuda's (linked.h)

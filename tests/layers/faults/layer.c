@@ -79,6 +79,7 @@ static void layer_after_enqueue(struct layer_enqueue *e, cl_int code) {
 #include "least.h"
 #include "lies_calls.h"
 #include "linked.h"
+#include "sub_buffers.h"
 
 /* A driver that is known by its name: the library looks for its quirks. */
 static cl_int CL_API_CALL named_clGetPlatformInfo(cl_platform_id platform, cl_platform_info what,
@@ -138,6 +139,7 @@ static void layer_override(cl_icd_dispatch *table) {
     least_override(table);
     linked_override(table);
     lies_override(table);
+    sub_buffers_override(table);
 }
 
 static const char *layer_name(void) { return "clstream fault layer"; }
@@ -245,10 +247,12 @@ __attribute__((constructor)) static void read_environment(void) {
         .code = (cl_int)number("CLS_FAULT_CODE", CL_OUT_OF_HOST_MEMORY),
     };
     const char *device = getenv("CLS_FAULT_DEVICE");
+    const char *platform = getenv("CLS_FAULT_PLATFORM");
     device_is_discrete = device && !strcmp(device, "discrete");
     device_is_linked = device && !strcmp(device, "linked");
     links_are_uneven = getenv("CLS_FAULT_LINKS") && !strcmp(getenv("CLS_FAULT_LINKS"), "uneven");
     device_is_least = device && !strcmp(device, "least");
+    sub_buffers_crash = platform && !strcmp(platform, SUB_BUFFER_PLATFORM);
     lie = getenv("CLS_FAULT_LIE") ? getenv("CLS_FAULT_LIE") : "";
     hold_set(getenv("CLS_FAULT_HOLD") != NULL, NULL, CL_SUCCESS);
     if (plan.function && find(plan.function) == ANY) {
