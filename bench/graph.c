@@ -13,11 +13,13 @@
 
 enum { NODES = 100, BRANCHES = 4, OF_BRANCH = NODES / BRANCHES };
 
-static cls_graph_exec end_capture(cls_stream stream) {
+static cls_graph_exec end_capture(cls_stream stream, bool background) {
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
     cls_graph graph;
     cls_graph_exec exec;
+    config.background = background;
     CLS(cls_stream_end_capture(stream, &graph));
-    CLS(cls_graph_instantiate(graph, NULL, &exec));
+    CLS(cls_graph_instantiate(graph, &config, &exec));
     CLS(cls_graph_destroy(graph));
     return exec;
 }
@@ -28,8 +30,8 @@ struct chain {
     cls_stream stream;
     cls_kernel kernel;
     cls_buffer buffer;
-    cls_graph_exec exec;
-    unsigned graphs; /* launches of the graph in a run */
+    cls_graph_exec exec, background; /* the same */
+    unsigned graphs;                 /* launches of the graph in a run */
 };
 
 static void submit_chain(const struct chain *chain) {
@@ -39,12 +41,12 @@ static void submit_chain(const struct chain *chain) {
         CLS(cls_kernel_launch_async(chain->kernel, &shape, args, 2, chain->stream));
 }
 
-/* Microseconds a node; `also`: of the calls alone. */
-static double run_chain(const struct chain *chain, bool replayed, double *also) {
+/* Microseconds a node; `also`: of the calls alone. `exec` NULL: by single calls. */
+static double run_chain(const struct chain *chain, cls_graph_exec exec, double *also) {
     const double start = now_seconds();
     for (unsigned i = 0; i < chain->graphs; i++)
-        if (replayed)
-            CLS(cls_graph_launch_async(chain->exec, chain->stream));
+        if (exec)
+            CLS(cls_graph_launch_async(exec, chain->stream));
         else
             submit_chain(chain);
     const double submitted = now_seconds();
@@ -54,16 +56,25 @@ static double run_chain(const struct chain *chain, bool replayed, double *also) 
     return scale * (now_seconds() - start);
 }
 
-static double replay_run(void *chain, double *also) { return run_chain(chain, true, also); }
-static double eager_run(void *chain, double *also) { return run_chain(chain, false, also); }
+static double replay_run(void *arg, double *also) {
+    const struct chain *chain = arg;
+    return run_chain(chain, chain->exec, also);
+}
 
-static double replay_call(void *chain, double *also) {
-    run_chain(chain, true, also);
+static double background_run(void *arg, double *also) {
+    const struct chain *chain = arg;
+    return run_chain(chain, chain->background, also);
+}
+
+static double background_call(void *chain, double *also) {
+    background_run(chain, also);
     return *also;
 }
 
+static double eager_run(void *chain, double *also) { return run_chain(chain, NULL, also); }
+
 static double eager_call(void *chain, double *also) {
-    run_chain(chain, false, also);
+    eager_run(chain, also);
     return *also;
 }
 
@@ -119,14 +130,17 @@ static void open_chain(const struct rig *rig, struct chain *chain) {
                             .kernel = rig_kernel(rig, "advance"),
                             .graphs = bench_options()->quick ? 10 : 20};
     CLS(cls_buffer_from_host(rig->context, zero, sizeof zero, &chain->buffer));
-    CLS(cls_stream_begin_capture(chain->stream, "chain"));
-    submit_chain(chain);
-    chain->exec = end_capture(chain->stream);
+    for (int background = 0; background < 2; background++) {
+        CLS(cls_stream_begin_capture(chain->stream, "chain"));
+        submit_chain(chain);
+        *(background ? &chain->background : &chain->exec) = end_capture(chain->stream, background);
+    }
     check_chain(chain);
 }
 
 static void close_chain(struct chain *chain) {
     CLS(cls_graph_exec_destroy(chain->exec));
+    CLS(cls_graph_exec_destroy(chain->background));
     CLS(cls_buffer_destroy(chain->buffer));
     CLS(cls_stream_destroy(chain->stream));
 }
@@ -158,12 +172,15 @@ static void chains(const struct rig *rig) {
     }
     const struct way eager = {"calls", eager_run, &chain},
                      submitting = {"calls", eager_call, &chain};
+    const struct way handing_over = {"the caller hands over", replay_run, &chain};
     contest("100 launches, replayed", replay_run, &chain, setting, n_setting,
             rig_bar(rig, 1.0, 1.0));
     contest("the same, arguments set once", replay_run, &chain, bare, n_bare,
             rig_bar(rig, 1.05, 1.05));
     contest("the same, against calls", replay_run, &chain, &eager, 1, 0);
-    contest("the calls alone, a node", replay_call, &chain, &submitting, 1, rig_bar(rig, 0.5, 0.5));
+    contest("in the background: the calls alone", background_call, &chain, &submitting, 1,
+            rig_bar(rig, 0.5, 0.5));
+    contest("in the background: until all is done", background_run, &chain, &handing_over, 1, 0);
     close_chain(&chain);
 }
 
@@ -223,7 +240,7 @@ static void forks(const struct rig *rig) {
     }
     CLS(cls_stream_begin_capture(fork.streams[0], "fork"));
     submit_fork(&fork);
-    fork.exec = end_capture(fork.streams[0]);
+    fork.exec = end_capture(fork.streams[0], false);
     const struct way eager = {"streams and events", eager_fork, &fork};
     bench_contest(&(struct contest){.name = "four branches of 25 launches",
                                     .unit = "us",
@@ -461,7 +478,7 @@ static void rebinds(const struct rig *rig) {
         const cls_arg args[] = {cls_arg_buffer(rebinding.captured[i]), cls_arg_u32(1)};
         CLS(cls_kernel_launch_async(kernel, &shape, args, 2, stream));
     }
-    rebinding.exec = end_capture(stream);
+    rebinding.exec = end_capture(stream, false);
     for (int i = 0; i < 2; i++)
         CLS(cls_buffer_create(rig->context, 64, &rebinding.others[i]));
     bench_figure("rebinding one buffer of 1,000 nodes", "us",

@@ -60,14 +60,17 @@
  *
  * **Launches.** A launch is one command of its stream, whatever the graph holds: it comes after the stream's earlier
  * work and before its later work, and events, waits, counters and failures treat it as one. Branches run side by side.
- * Where the driver takes long to be given the nodes, a thread of the library gives them to it, on streams with an
- * in-order queue: then the launch counts as deferred, and what the driver refuses poisons the stream.
  * Launches of one executable graph keep their order, also on different streams. What a capture copies from it (its
  * launch on a captured stream) uses the same memory: copies in one capture keep their order, but launches of the outer
  * graph and of the inner one, or of two outer ones, are for the program to order where the inner one has allocated. If
  * the driver refuses a node, or one fails, later nodes of the launch may have run or not; the launch has failed and the
  * stream is poisoned, with the name of the node where the driver tells it, else with that of the graph. A callback of a
  * failed launch is called with the error.
+ *
+ * The call of a launch gives the nodes to the driver, which takes some of them 4 us each. With `background` a thread of
+ * the library does so, and cls_graph_launch_async returns within a microsecond or two: for a program that has something
+ * else to do meanwhile. Such launches count as deferred, and what the driver refuses poisons the stream. Their nodes may
+ * come later and at a lower rate: NVIDIA's driver takes a quarter longer for a launch by a second thread.
  *
  * **Fusion.** With `fuse` in the options of cls_graph_instantiate, element-wise operations (cast.h, where.h, unary.h,
  * binary.h) that follow one another become one kernel, as in a batch (batch.h), at most 64 of them. Each must come right
@@ -127,8 +130,8 @@ typedef struct cls_capture_info {
     { sizeof(cls_capture_info), CLS_CAPTURE_NONE, 0, 0, 0, "" }
 
 /**
- * Begins a capture on a stream. `name` is copied, at most 63 bytes are kept; NULL: "graph N". Work that was submitted
- * before, and waits that are pending, are not part of the capture and not affected.
+ * Begins a capture on a stream. `name` is copied, at most 63 bytes are kept; NULL: "graph N".
+ * Work that was submitted before, and waits that are pending, are not part of the capture and not affected.
  * @retval CLS_ERROR_INVALID_STATE the stream is captured already
  * @retval CLS_ERROR_UNSUPPORTED   the stream belongs to another object of the library, or its context keeps CUDA's
  *                                 legacy order and the stream takes part in that
@@ -190,10 +193,11 @@ typedef struct cls_graph_config {
     size_t size;      /**< sizeof(cls_graph_config) */
     unsigned streams; /**< branches that may run side by side, at most 16; 0: 8 */
     int fuse;         /**< nonzero: chains and small products become kernels, see above */
+    int background; /**< nonzero: a thread of the library gives launches to the driver, see above */
 } cls_graph_config;
 
 #define CLS_GRAPH_CONFIG_INIT \
-    { sizeof(cls_graph_config), 0, 0 }
+    { sizeof(cls_graph_config), 0, 0, 0 }
 
 /**
  * Makes an executable graph, with kernels of its own whose arguments are set. NULL `config`: the defaults. A graph may

@@ -279,6 +279,7 @@ static cls_status make(struct command_graph *graph, const cls_graph_config *conf
     pthread_mutex_init(&exec->launching, NULL);
     pthread_mutex_init(&exec->lock, NULL);
     exec->fuse = config->fuse;
+    exec->background = config->background;
     exec->most_lanes = config->streams ? config->streams : DEFAULT_LANES;
     if (!caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES))
         exec->most_lanes = 1;

@@ -2,7 +2,7 @@
 /*
  * Executable graphs. A launch is one command of its stream, of one of two types:
  *
- *   - replay: all nodes are handed to the driver at once, by the caller, or by a worker where that takes long (replay.h);
+ *   - replay: all nodes are handed to the driver at once, by the caller or, in the background, by a worker (replay.h);
  *   - worker run: a worker submits the nodes, each as a command of its own, to streams of the graph, and waits for them
  *     (worker_run.h). So are graphs launched of which a node is for a worker, and all graphs while commands are
  *     observed: then each node is a command with a name.
@@ -28,7 +28,7 @@ struct graph_exec {
     struct exec_plan plan;   /* constant */
     unsigned most_lanes;     /* likewise */
     struct fusion fusion;    /* likewise */
-    bool fuse;               /* likewise: it was asked for */
+    bool fuse, background;   /* likewise: they were asked for */
     bool for_worker;         /* some node is for a worker */
     bool in_order;           /* some node is for in-order queues only, or may be after an update: a
                                 library's call was captured */

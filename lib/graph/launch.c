@@ -30,24 +30,19 @@ static bool runs_on_worker(struct graph_exec *exec, const struct stream *stream)
            (exec->timed && !handover_can_profile(stream)) || must_compile(exec);
 }
 
-/* To wake a worker takes 10 to 30 us. */
-static const double LONG_NS = 40e3;
-
-/* Whether a worker hands the nodes over, as that takes long and the caller may have something else to do. */
-static bool is_handed_over_by_worker(const struct graph_exec *exec, const struct stream *stream,
-                                     bool blocking) {
-    const struct caps *caps = exec->context->caps;
-    return !blocking && !exec->timed && !stream->queue->traits.out_of_order &&
-           caps_trusts(caps, TRUST_EVENTS_ACROSS_QUEUES) &&
-           exec->plan.n_nodes * caps->launch_in_order_ns > LONG_NS;
+/* Whether a worker hands the nodes over. A caller that waits has nothing else to do. */
+static bool is_in_background(const struct graph_exec *exec, bool blocking) {
+    return exec->background && !blocking &&
+           caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES);
 }
 
 static const struct command_type *type_for(struct graph_exec *exec, const struct stream *stream,
                                            bool blocking) {
     if (!runs_on_worker(exec, stream)) {
-        if (is_handed_over_by_worker(exec, stream, blocking))
-            return &type_graph_replay_by_worker;
-        return exec->timed ? &type_graph_replay_timed : &type_graph_replay;
+        const bool in_background = is_in_background(exec, blocking);
+        if (exec->timed)
+            return in_background ? &type_graph_background_timed : &type_graph_replay_timed;
+        return in_background ? &type_graph_background : &type_graph_replay;
     }
     if (exec->has_callbacks)
         return &type_graph_run_calling;

@@ -94,9 +94,6 @@ static cls_status find_queues(struct replay *replay) {
 /* What comes before the launch on an in-order queue has no event: the other lanes' first nodes wait for a marker. */
 static cls_status enter_lanes(struct replay *replay) {
     cls_status status = find_queues(replay);
-    if (!replay->target.in_order && replay->outside.count)
-        stream_flush_locked(
-            replay->run->stream); /* the work before the launch, which other queues wait for */
     if (status || !replay->target.in_order || replay->exec->plan.n_lanes < 2)
         return status;
     cl_event *entered = &replay->run->events[replay->exec->plan.n_nodes];
@@ -343,11 +340,18 @@ static struct replay replay_of(const struct command *command, cl_event *event) {
         .exec = run->exec, .run = run, .event = event, .hides = device->quirks & QUIRK_STATUS_LIES};
 }
 
+/* Under the stream's lock. The graph's queues wait for the work before the launch. */
+static void aim(struct replay *replay, struct target target, struct wait_list waits) {
+    replay->target = target;
+    replay->outside = waits;
+    if (!target.in_order && waits.count)
+        stream_flush_locked(replay->run->stream);
+}
+
 static cls_status enqueue(struct target target, const struct command *command,
                           struct wait_list waits, cl_event *event) {
     struct replay replay = replay_of(command, event);
-    replay.target = target;
-    replay.outside = waits;
+    aim(&replay, target, waits);
     if (event)
         *event = NULL;
     cls_status status = hand_over(&replay);
@@ -355,34 +359,55 @@ static cls_status enqueue(struct target target, const struct command *command,
     return status;
 }
 
-/* --- by a worker --- */
+/* --- in the background --- */
 
-/* Under the lock: the queue, which is in order and stays the stream's while the launch is at the FIFO's head, and what to
- * wait for. What is on the queue gets its event now: one between the nodes would tell of a failed node, too. */
+/* Keeps the event of the work before the launch, which may retire while the nodes are handed over, among what the launch
+ * waits for. */
+static cls_status keep_tail(struct stream *stream, struct command *command) {
+    if (!handover_tail(stream, stream->queue))
+        return CLS_SUCCESS;
+    const struct dep tail = {.event_ref = flight_event_ref(stream, flight_last(&stream->flights))};
+    if (!tail.event_ref)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
+    cls_status status = deps_add(&command->deps, &tail);
+    if (status)
+        dep_release(&tail);
+    return status;
+}
+
+/* Under the lock. The queue stays the stream's while the launch is at the FIFO's head. What is on it gets its event now:
+ * one between the nodes would tell of a failed node, too. */
 static cls_status enter_queue(struct stream *stream, struct command *command, struct replay *replay,
-                              cl_event *events) {
-    const struct dep *items = deps_items(&command->deps);
+                              cl_event **events) {
     cls_status status = handover_choose_queue(stream, command);
     if (!status)
         status = handover_cover(stream);
-    replay->target = (struct target){stream->context->device, stream->queue->cl, true};
-    replay->outside = (struct wait_list){0, events};
+    if (!status)
+        status = keep_tail(stream, command);
+    if (status)
+        return status;
+    const struct dep *items = deps_items(&command->deps);
+    cl_uint count = 0;
+    *events = malloc((command->deps.count + 1) * sizeof **events);
+    if (!*events)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
     for (unsigned i = 0; i < command->deps.count; i++)
         if (items[i].event_ref)
-            events[replay->outside.count++] = items[i].event_ref->event;
-    return status;
+            (*events)[count++] = items[i].event_ref->event;
+    aim(replay,
+        (struct target){stream->context->device, stream->queue->cl,
+                        !stream->queue->traits.out_of_order},
+        (struct wait_list){count, *events});
+    return CLS_SUCCESS;
 }
 
 static struct run_result run(struct stream *stream, struct command *command, cls_status so_far) {
     struct run_result result = {.event = NULL};
     struct replay replay = replay_of(command, &result.event);
-    cl_event *events = malloc((command->deps.count + 1) * sizeof *events);
+    cl_event *events = NULL;
     (void)so_far;
-    result.status =
-        events ? CLS_SUCCESS : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
     pthread_mutex_lock(&stream->lock);
-    if (events)
-        result.status = enter_queue(stream, command, &replay, events);
+    result.status = enter_queue(stream, command, &replay, &events);
     pthread_mutex_unlock(&stream->lock);
     if (!result.status)
         result.status = hand_over(&replay);
@@ -405,8 +430,14 @@ const struct command_type type_graph_replay_timed = {.kind = CLS_COMMAND_GRAPH,
                                                      .timed = true,
                                                      .touch = graph_touch,
                                                      .discard = graph_discard};
-const struct command_type type_graph_replay_by_worker = {.kind = CLS_COMMAND_GRAPH,
+const struct command_type type_graph_background = {.kind = CLS_COMMAND_GRAPH,
+                                                   .label = "graph",
+                                                   .run = run,
+                                                   .touch = graph_touch,
+                                                   .discard = graph_discard};
+const struct command_type type_graph_background_timed = {.kind = CLS_COMMAND_GRAPH,
                                                          .label = "graph",
                                                          .run = run,
+                                                         .timed = true,
                                                          .touch = graph_touch,
                                                          .discard = graph_discard};

@@ -5,16 +5,15 @@
  * a node there costs two thirds as much as on an out-of-order queue. The first lane of a launch on an in-order queue goes to
  * that one, the others to the graph's own.
  *
- * Handing over takes a driver's time for each node, 3.6 us on an H200. Where that adds up, a worker does it, as it runs
- * a library's call, and the caller goes on.
+ * In the background a worker hands a launch over, as it runs a library's call.
  */
 #ifndef CLSTREAM_GRAPH_REPLAY_H
 #define CLSTREAM_GRAPH_REPLAY_H
 
 #include "graph/exec.h"
 
-/* The second is of a graph that records events. The third is handed over by a worker, on in-order queues only. */
-extern const struct command_type type_graph_replay, type_graph_replay_timed,
-    type_graph_replay_by_worker;
+/* Those of graphs that record events are timed. */
+extern const struct command_type type_graph_replay, type_graph_replay_timed;
+extern const struct command_type type_graph_background, type_graph_background_timed;
 
 #endif

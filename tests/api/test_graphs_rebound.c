@@ -516,9 +516,9 @@ static void test_many_launches_leave_memory_flat(void **state) {
         fail_msg("%ld pages more after %u launches", more, launches - warm);
 }
 
-/* --- launches of many nodes --- */
+/* --- in the background --- */
 
-enum { MANY = 1000 };
+enum { STEPS = 100 };
 
 static uint64_t deferred(cls_stream of) {
     cls_stream_counters counters = CLS_STREAM_COUNTERS_INIT;
@@ -527,45 +527,57 @@ static uint64_t deferred(cls_stream of) {
 }
 
 /* A cell counts the steps since it was set. */
-static cls_graph_exec capture_many(cls_stream in_order, cls_buffer cells) {
-    OK(cls_stream_begin_capture(in_order, "many"));
-    for (unsigned i = 0; i < MANY; i++)
-        OK(rig_step(in_order, cells, 0, 1, 1, 0));
-    return rig_end_capture(in_order);
+static cls_graph_exec capture_steps(cls_stream on, cls_buffer cells) {
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
+    cls_graph_exec made;
+    cls_graph steps;
+    OK(cls_stream_begin_capture(on, "steps"));
+    for (unsigned i = 0; i < STEPS; i++)
+        OK(rig_step(on, cells, 0, 1, 1, 0));
+    OK(cls_stream_end_capture(on, &steps));
+    config.background = 1;
+    OK(cls_graph_instantiate(steps, &config, &made));
+    OK(cls_graph_destroy(steps));
+    return made;
 }
 
-static void test_launches_of_many_nodes(void **state) {
-    (void)state;
-    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+static void check_background(cls_stream on) {
     const cls_event event = rig_event();
-    cls_stream in_order;
-    config.order = CLS_ORDER_IN_ORDER;
-    OK(cls_stream_create(rig.context, &config, &in_order));
-    cls_graph_exec many = capture_many(in_order, in);
-    OK(rig_set(in_order, in, 0, 0, 0));
+    cls_graph_exec steps = capture_steps(on, in);
+    OK(rig_set(on, in, 0, 0, 0));
     OK(rig_set(elsewhere, other, 0, 0, 0));
     OK(cls_event_record(event, elsewhere));
-    OK(cls_stream_wait_event(in_order, event));
+    OK(cls_stream_wait_event(on, event));
     for (unsigned i = 0; i < 6; i++) {
-        OK(cls_graph_bind(many, in, i % 3 ? in : other));
-        OK(cls_graph_launch_async(many, in_order));
+        OK(cls_graph_bind(steps, in, i % 3 ? in : other));
+        OK(cls_graph_launch_async(steps, on));
     }
-    OK(cls_copy_d2d_async(in, 4, in, 0, 4, in_order));
-    OK(cls_graph_bind(many, in, in));
-    OK(cls_event_record(event, in_order));
+    OK(cls_copy_d2d_async(in, 4, in, 0, 4, on));
+    OK(cls_graph_bind(steps, in, in));
+    OK(cls_event_record(event, on));
     OK(cls_stream_wait_event(elsewhere, event));
-    OK(cls_graph_launch_async(many, elsewhere));
+    OK(cls_graph_launch_async(steps, elsewhere));
     OK(cls_stream_synchronize(elsewhere));
-    assert_int_equal(rig_cell(in, 1), 4 * MANY);
-    assert_int_equal(rig_cell(in, 0), 5 * MANY);
-    assert_int_equal(rig_cell(other, 0), 2 * MANY);
-    const uint64_t before = deferred(in_order);
-    OK(cls_graph_launch(many, in_order)); /* the caller has nothing else to do */
-    assert_int_equal(deferred(in_order), before);
-    if (rig_has_capability("events_across_queues"))
-        assert_true(before >= 6);
-    OK(cls_graph_exec_destroy(many));
+    assert_int_equal(rig_cell(in, 1), 4 * STEPS);
+    assert_int_equal(rig_cell(in, 0), 5 * STEPS);
+    assert_int_equal(rig_cell(other, 0), 2 * STEPS);
+    const uint64_t before = deferred(on);
+    OK(cls_graph_launch(steps, on)); /* the caller has nothing else to do */
+    assert_int_equal(deferred(on), before);
+    assert_true(before >= 6);
+    OK(cls_graph_exec_destroy(steps));
     OK(cls_event_destroy(event));
+}
+
+static void test_in_the_background(void **state) {
+    (void)state;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream in_order;
+    rig_need("events_across_queues");
+    config.order = CLS_ORDER_IN_ORDER;
+    OK(cls_stream_create(rig.context, &config, &in_order));
+    check_background(in_order);
+    check_background(stream);
     OK(cls_stream_destroy(in_order));
 }
 
@@ -615,7 +627,7 @@ int main(void) {
         TEST(dot),
         TEST(the_buffer_of_a_prefetch),
         TEST(many_launches_leave_memory_flat),
-        TEST(launches_of_many_nodes),
+        TEST(in_the_background),
         TEST(a_graph_in_a_graph),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

@@ -90,13 +90,17 @@ static cls_graph captured(void (*submit)(void)) {
     return graph;
 }
 
-static cls_graph_exec instantiated(void (*submit)(void)) {
+static cls_graph_exec instantiated_as(void (*submit)(void), bool background) {
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
     cls_graph_exec exec;
     cls_graph graph = captured(submit);
-    OK(cls_graph_instantiate(graph, NULL, &exec));
+    config.background = background;
+    OK(cls_graph_instantiate(graph, &config, &exec));
     OK(cls_graph_destroy(graph));
     return exec;
 }
+
+static cls_graph_exec instantiated(void (*submit)(void)) { return instantiated_as(submit, false); }
 
 /* Whether clocks are compared that are those of one device, or of the host. */
 static void expect_times_in_order(void) {
@@ -125,6 +129,13 @@ static void expect_a_record_at_each_launch(cls_graph_exec exec) {
 static void test_recorded_at_each_launch(void **state) {
     (void)state;
     cls_graph_exec exec = instantiated(submit_steps);
+    expect_a_record_at_each_launch(exec);
+    OK(cls_graph_exec_destroy(exec));
+}
+
+static void test_recorded_in_the_background(void **state) {
+    (void)state;
+    cls_graph_exec exec = instantiated_as(submit_steps, true);
     expect_a_record_at_each_launch(exec);
     OK(cls_graph_exec_destroy(exec));
 }
@@ -442,6 +453,8 @@ int main(void) {
         TEST(recorded_at_each_launch),
         TEST_IN_ORDER(recorded_at_each_launch),
         cmocka_unit_test_setup_teardown(test_recorded_at_each_launch, begin_wrapped, finish),
+        TEST(recorded_in_the_background),
+        TEST_IN_ORDER(recorded_in_the_background),
         TEST(recorded_by_a_worker),
         TEST_IN_ORDER(recorded_by_a_worker),
         TEST(recorded_while_profiled),

@@ -64,21 +64,24 @@ static void expect_done(cls_buffer cells) {
 /* Who gives the nodes to the driver. */
 enum giver {
     CALLER,
-    BY_WORKER, /* a thread of the library, all at once, on in-order queues: there are many */
-    ONE_BY_ONE /* such a thread, because of a callback among them */
+    BACKGROUND, /* a thread of the library, all at once */
+    ONE_BY_ONE  /* such a thread, because of a callback among them */
 };
-
-enum { MANY = 600 };
 
 static cls_graph_exec make_exec(cls_stream stream, cls_buffer cells, enum giver giver,
                                 struct outcome *outcome) {
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
+    cls_graph graph;
+    cls_graph_exec exec;
     OK(cls_stream_begin_capture(stream, "the step"));
     submit(stream, cells);
-    for (unsigned i = 0; i < MANY && giver == BY_WORKER; i++)
-        OK(rig_step(stream, cells, 3, 1, 0, 0));
     if (giver == ONE_BY_ONE)
         OK(cls_stream_add_callback(stream, keep_outcome, outcome));
-    return rig_end_capture(stream);
+    OK(cls_stream_end_capture(stream, &graph));
+    config.background = giver == BACKGROUND;
+    OK(cls_graph_instantiate(graph, &config, &exec));
+    OK(cls_graph_destroy(graph));
+    return exec;
 }
 
 static bool is_one_command(cls_graph_exec exec) {
@@ -144,8 +147,7 @@ static void play(cls_order order, const struct victim *victim, enum giver giver)
 static void play_all(cls_order order) {
     for (unsigned i = 0; i < N_VICTIMS; i++)
         for (int giver = CALLER; giver <= ONE_BY_ONE; giver++)
-            if (giver != BY_WORKER || order == CLS_ORDER_IN_ORDER)
-                play(order, &victims[i], (enum giver)giver);
+            play(order, &victims[i], (enum giver)giver);
 }
 
 static void test_in_order(void **state) {
@@ -161,9 +163,9 @@ static void test_out_of_order(void **state) {
 }
 
 /* What the driver refuses a thread of the library fails the launch, by name, and the rest goes on after a reset. */
-static void refuse_node(cls_graph_exec exec, cls_stream stream, unsigned nth, const char *name) {
-    const struct fault_plan plan = {
-        .function = "clEnqueueNDRangeKernel", .nth = nth, .code = CL_OUT_OF_RESOURCES};
+static void refuse_node(cls_graph_exec exec, cls_stream stream, const char *function,
+                        const char *name) {
+    const struct fault_plan plan = {.function = function, .nth = 1, .code = CL_OUT_OF_RESOURCES};
     controls->arm(&plan);
     OK(cls_graph_launch_async(exec, stream));
     EXPECT(CLS_ERROR_OUT_OF_DEVICE_MEMORY, cls_stream_synchronize(stream));
@@ -173,16 +175,16 @@ static void refuse_node(cls_graph_exec exec, cls_stream stream, unsigned nth, co
     OK(cls_stream_reset(stream));
 }
 
-static void test_a_refused_node(void **state) {
-    (void)state;
+static void refuse_nodes(cls_order order) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     cls_stream stream;
     cls_buffer cells = rig_cells(4);
-    config.order = CLS_ORDER_IN_ORDER;
+    config.order = order;
     OK(cls_stream_create(rig.context, &config, &stream));
-    cls_graph_exec exec = make_exec(stream, cells, BY_WORKER, NULL);
-    refuse_node(exec, stream, 2, "'advance'");
-    refuse_node(exec, stream, MANY / 2, "'advance'");
+    cls_graph_exec exec = make_exec(stream, cells, BACKGROUND, NULL);
+    refuse_node(exec, stream, "clEnqueueFillBuffer", "'the step'"); /* its first */
+    refuse_node(exec, stream, "clEnqueueNDRangeKernel", "'advance'");
+    refuse_node(exec, stream, "clEnqueueCopyBuffer", "'copy_d2d'");
     OK(cls_fill_async(cells, 0, 16, &(uint32_t){0}, 4, stream));
     OK(cls_graph_launch_async(exec, stream));
     OK(cls_stream_synchronize(stream));
@@ -192,8 +194,15 @@ static void test_a_refused_node(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+static void test_refused_in_the_background(void **state) {
+    (void)state;
+    refuse_nodes(CLS_ORDER_IN_ORDER);
+    if (rig_has_capability("out_of_order"))
+        refuse_nodes(CLS_ORDER_OUT_OF_ORDER);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_a_refused_node),
+    cmocka_unit_test(test_refused_in_the_background),
     cmocka_unit_test(test_in_order),
     cmocka_unit_test(test_out_of_order),
 };

@@ -401,6 +401,7 @@ const struct scenario scenarios[] = {
     {"batch", batch},
     {"batch_beside", batch_beside},
     {"graph_replayed", graph_replayed},
+    {"graph_in_background", graph_in_background},
     {"graph_planned", graph_planned},
     {"graph_timed", graph_timed},
     {"graph_fused", graph_fused},

@@ -13,7 +13,7 @@ typedef bool submit_fn(struct run *run, const struct world *world);
 /* The capture ends in any case. */
 static cls_graph capture(struct run *run, const struct world *world, submit_fn *submit) {
     cls_graph graph = NULL;
-    if (!ok(run, cls_stream_begin_capture(world->streams[0], NULL)))
+    if (!ok(run, cls_stream_begin_capture(world->streams[0], "scenario")))
         return NULL;
     submit(run, world);
     ok(run, cls_stream_end_capture(world->streams[0], &graph));
@@ -39,13 +39,15 @@ static bool submit_branches(struct run *run, const struct world *world) {
            launch(run, world, world->a, 3, 7, stream) && download(run, world, world->a, stream);
 }
 
-void graph_replayed(struct run *run) {
+static void replay(struct run *run, bool background) {
     struct world world;
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
     cls_graph_exec exec = NULL;
     cls_graph graph = NULL;
+    config.background = background;
     if (world_open(run, &world, 3) && open_kernel(run, &world))
         graph = capture(run, &world, submit_branches);
-    if (graph && ok(run, cls_graph_instantiate(graph, NULL, &exec)) &&
+    if (graph && ok(run, cls_graph_instantiate(graph, &config, &exec)) &&
         ok(run, cls_graph_launch_async(exec, world.streams[2])) &&
         ok(run, cls_graph_bind(exec, world.b, world.b)) &&
         ok(run, cls_graph_set_enabled(exec, 1, 0)) &&
@@ -54,6 +56,15 @@ void graph_replayed(struct run *run) {
         expect_scaled(run, &world, 3, 7);
     destroy(run, graph, exec);
     world_close(run, &world);
+}
+
+void graph_replayed(struct run *run) { replay(run, false); }
+
+void graph_in_background(struct run *run) {
+    if (effort_is_long())
+        replay(run, true);
+    else
+        run->nothing = "only with TEST_EFFORT=long: much of it is graph_replayed's";
 }
 
 /* Without memory for a placeholder a buffer keeps its own, so a fault may go unreported: the results are right. */
@@ -97,7 +108,7 @@ static cls_graph capture_timed(struct run *run, const struct world *world, cls_e
                                cls_event to) {
     cls_stream stream = world->streams[0];
     cls_graph graph = NULL;
-    if (!ok(run, cls_stream_begin_capture(stream, NULL)))
+    if (!ok(run, cls_stream_begin_capture(stream, "scenario")))
         return NULL;
     if (ok(run, cls_event_record(from, stream)) && upload(run, world, world->a, stream) &&
         launch(run, world, world->a, 3, 7, stream) && ok(run, cls_event_record(to, stream)))
@@ -225,7 +236,8 @@ void graph_on_worker(struct run *run) {
     cls_graph graph = NULL;
     cls_graph_exec exec = NULL;
     uint32_t *words = NULL;
-    if (world_open(run, &world, 1) && ok(run, cls_stream_begin_capture(world.streams[0], NULL))) {
+    if (world_open(run, &world, 1) &&
+        ok(run, cls_stream_begin_capture(world.streams[0], "scenario"))) {
         cls_stream stream = world.streams[0];
         words = world.area->out;
         words[0] = 0;

@@ -78,8 +78,9 @@ void batch_beside(struct run *run);
 void graph_replayed(struct run *run);
 void graph_planned(struct run *run);
 void graph_timed(struct run *run);
-void graph_fused(struct run *run);   /* where the effort is long */
-void graph_product(struct run *run); /* likewise */
+void graph_in_background(struct run *run); /* where the effort is long */
+void graph_fused(struct run *run);         /* likewise */
+void graph_product(struct run *run);       /* likewise */
 void graph_on_worker(struct run *run);
 
 /* profiler.c */

@@ -64,7 +64,7 @@ struct op {
 
 struct play {
     struct op ops[NODES];
-    bool with_host, fuse;
+    bool with_host, fuse, background;
     unsigned n_nodes;
     cls_stream streams[STREAMS];
     cls_event events[STREAMS];
@@ -184,6 +184,7 @@ static cls_graph_exec capture(struct play *play) {
     cls_graph graph;
     cls_graph_exec exec;
     config.fuse = play->fuse;
+    config.background = play->background;
     OK(cls_stream_begin_capture(play->streams[0], "random"));
     for (unsigned s = 1; s < STREAMS; s++)
         follow(play, s, 0);
@@ -250,7 +251,7 @@ static void expect_model(const struct play *play, uint64_t seed) {
     assert_int_equal(play->called, play->counted);
 }
 
-static void play_one(uint64_t seed, cls_order order, bool with_host) {
+static void play_one(uint64_t seed, cls_order order, bool with_host, bool background) {
     static struct play play;
     const uint32_t zero = 0;
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
@@ -258,6 +259,7 @@ static void play_one(uint64_t seed, cls_order order, bool with_host) {
     state_of_numbers = seed;
     play.with_host = with_host;
     play.fuse = seed % 2;
+    play.background = background;
     config.order = order;
     for (unsigned s = 0; s < STREAMS; s++) {
         OK(cls_stream_create(context, &config, &play.streams[s]));
@@ -284,34 +286,24 @@ static void play_one(uint64_t seed, cls_order order, bool with_host) {
         OK(cls_buffer_destroy(play.twins[t]));
 }
 
-/* White box: by the cost in the device's record a worker hands launches over, or their caller. */
-static void choose_giver(bool by_worker) {
-    struct device *device;
-    const struct caps *caps;
-    OK(device_find(NULL, &device));
-    OK(device_caps(device, &caps));
-    ((struct caps *)(uintptr_t)caps)->launch_in_order_ns = by_worker ? 1e6 : 1;
-}
-
-static void replay(enum policy policy, bool by_worker) {
+static void replay(enum policy policy, bool background) {
     const cls_order order = policy_choose(policy);
     const char *given = getenv("CLS_SEED");
     const uint64_t first = given ? strtoull(given, NULL, 10) : 1,
                    graphs = effort_is_long() ? 400 : 8;
     if (order == CLS_ORDER_AUTO)
         SKIP_BECAUSE("the device has no %s queues", policy_names[policy]);
-    choose_giver(by_worker);
     for (uint64_t i = 0; i < graphs; i++) {
         watchdog(HANG_S);
         controls->choose(i % 2 ? SCHEDULE_RANDOM : SCHEDULE_LAST_FIRST, i);
-        play_one(first + i, order, i % 4 == 3);
+        play_one(first + i, order, i % 4 == 3, background);
     }
     watchdog(0);
     assert_int_equal(controls->unflushed(), 0);
 }
 
 static void test_replays(void **state) { replay(*(const enum policy *)*state, false); }
-static void test_by_a_worker(void **state) { replay(*(const enum policy *)*state, true); }
+static void test_in_the_background(void **state) { replay(*(const enum policy *)*state, true); }
 
 static int setup(void **state) {
     static const char source[] =
@@ -339,8 +331,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test_prestate(test_replays, (void *)(uintptr_t)&policies[0]),
         cmocka_unit_test_prestate(test_replays, (void *)(uintptr_t)&policies[1]),
         cmocka_unit_test_prestate(test_replays, (void *)(uintptr_t)&policies[2]),
-        cmocka_unit_test_prestate(test_by_a_worker, (void *)(uintptr_t)&policies[1]),
-        cmocka_unit_test_prestate(test_by_a_worker, (void *)(uintptr_t)&policies[2]),
+        cmocka_unit_test_prestate(test_in_the_background, (void *)(uintptr_t)&policies[0]),
+        cmocka_unit_test_prestate(test_in_the_background, (void *)(uintptr_t)&policies[1]),
+        cmocka_unit_test_prestate(test_in_the_background, (void *)(uintptr_t)&policies[2]),
     };
     (void)argc;
     layer_start("schedule_layer", argv);
