@@ -130,7 +130,7 @@ typedef struct cls_capture_info {
     { sizeof(cls_capture_info), CLS_CAPTURE_NONE, 0, 0, 0, "" }
 
 /**
- * Begins a capture on a stream. `name` is copied, at most 63 bytes are kept; NULL: "graph N".
+ * Begins a capture on a stream. `name` is copied, at most 63 bytes are kept; NULL: "graph N", N from 1 to 256 by turns.
  * Work that was submitted before, and waits that are pending, are not part of the capture and not affected.
  * @retval CLS_ERROR_INVALID_STATE the stream is captured already
  * @retval CLS_ERROR_UNSUPPORTED   the stream belongs to another object of the library, or its context keeps CUDA's

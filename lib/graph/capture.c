@@ -449,7 +449,8 @@ cls_status capture_wait(cls_stream handle, struct object *object, unsigned node)
 /* --- the beginning and the end --- */
 
 static struct capture *capture_new(struct stream *stream, const char *name) {
-    static _Atomic unsigned long numbers;
+    enum { UNNAMED = 256 }; /* names are kept for good */
+    static _Atomic unsigned numbers;
     struct capture *capture = object_create(&capture_pool);
     if (!capture)
         return NULL;
@@ -461,8 +462,8 @@ static struct capture *capture_new(struct stream *stream, const char *name) {
     if (name)
         snprintf(capture->name, sizeof capture->name, "%s", name);
     else
-        snprintf(capture->name, sizeof capture->name, "graph %lu",
-                 atomic_fetch_add(&numbers, 1) + 1);
+        snprintf(capture->name, sizeof capture->name, "graph %u",
+                 atomic_fetch_add(&numbers, 1) % UNNAMED + 1);
     return capture;
 }
 

@@ -441,6 +441,29 @@ static void test_several_threads_launch_one_graph(void **state) {
     OK(cls_stream_destroy(stream));
 }
 
+/* Names are kept for good, so those that the library gives are few. */
+static void test_names_of_unnamed_graphs_come_again(void **state) {
+    (void)state;
+    enum { NAMES = 256 };
+    cls_stream stream = rig_stream();
+    char first[64] = "", now[64] = "";
+    for (unsigned i = 0; i <= NAMES; i++) {
+        cls_graph graph;
+        OK(cls_stream_begin_capture(stream, NULL));
+        snprintf(now, sizeof now, "%s", capture_of(stream).name);
+        OK(cls_stream_end_capture(stream, &graph));
+        OK(cls_graph_destroy(graph));
+        if (i % NAMES)
+            assert_string_not_equal(now, first);
+        else if (i)
+            assert_string_equal(now, first);
+        else
+            snprintf(first, sizeof first, "%s", now);
+    }
+    assert_int_equal(strncmp(first, "graph ", 6), 0);
+    OK(cls_stream_destroy(stream));
+}
+
 static void test_a_graph_keeps_what_it_uses(void **state) {
     (void)state;
     cls_stream stream = rig_stream(), captured = rig_stream();
@@ -528,6 +551,7 @@ int main(void) {
         cmocka_unit_test(test_a_launch_keeps_its_place_in_its_stream),
         cmocka_unit_test(test_launches_on_several_streams_keep_their_order),
         cmocka_unit_test(test_several_threads_launch_one_graph),
+        cmocka_unit_test(test_names_of_unnamed_graphs_come_again),
         cmocka_unit_test(test_a_graph_keeps_what_it_uses),
         cmocka_unit_test(test_branches_run_and_join),
     };
