@@ -33,19 +33,21 @@ struct replay {
     cl_event *waits;  /* of the node at hand */
     cl_event *event;  /* the launch's; NULL: the stream's in-order queue tells of its end */
     bool handed_over; /* some node */
-    bool hides;       /* the driver runs what follows a failure on a queue: see event_of */
+    bool
+        chained; /* to the stream's out-of-order queue, each node behind the event of the one before */
+    bool hides; /* the driver runs what follows a failure on an in-order queue: see event_of */
     struct refusal refusal;
 };
 
 /* Whether the lane has a queue of the graph's: all but the first one of a launch on an in-order queue. */
 static bool is_own(const struct replay *replay, unsigned lane) {
-    return lane || !replay->target.in_order;
+    return !replay->chained && (lane || !replay->target.in_order);
 }
 
 static struct target lane_target(const struct replay *replay, unsigned lane) {
     cl_command_queue queue =
         is_own(replay, lane) ? replay->exec->queues[lane]->cl : replay->target.queue;
-    return (struct target){replay->target.device, queue, true};
+    return (struct target){replay->target.device, queue, !replay->chained};
 }
 
 /* Again where the first try failed: nobody else flushes the queues of a graph. */
@@ -114,11 +116,13 @@ static struct wait_list first_waits(const struct replay *replay, unsigned lane) 
                                                            : replay->outside;
 }
 
-/* What node `i` waits for by events: nodes of other lanes, or what comes before the launch. */
+/* What node `i` waits for by events: nodes of other lanes, the node before in a chain, or what comes before the launch. */
 static struct wait_list waits_of(struct replay *replay, unsigned i) {
     const struct planned *planned = &replay->exec->plan.nodes[i];
     const unsigned *deps = planned_deps(replay->exec, i);
     struct wait_list waits = {0, replay->waits};
+    if (replay->chained && i)
+        return (struct wait_list){!mutant(MUTANT_GRAPH_CHAIN), &replay->run->events[i - 1]};
     if (!planned->n_deps)
         return first_waits(replay, planned->lane);
     for (unsigned d = 0; d < planned->n_deps; d++) {
@@ -150,6 +154,8 @@ static cl_event *event_of(const struct replay *replay, unsigned i) {
     const bool is_end = !planned->n_successors;
     const bool is_record =
         RARELY(replay->exec->timed) && node_is_record(&replay->exec->body->nodes[i].node);
+    if (replay->chained)
+        return i + 1 < replay->exec->plan.n_nodes ? &replay->run->events[i] : replay->event;
     if (replay->hides || is_record)
         return &replay->run->events[i];
     if (is_end && replay->exec->plan.n_sinks == 1 && (!planned->lane || !replay->target.in_order))
@@ -178,6 +184,10 @@ COLD static cls_status enqueue_nothing(const struct replay *replay, struct targe
         return CLS_SUCCESS;
     if (mutant(MUTANT_GRAPH_OFF))
         waits.count = 0;
+    if (replay->chained && waits.count == 1 && event_retain(target.device, waits.events[0])) {
+        *event = waits.events[0];
+        return CLS_SUCCESS;
+    }
     return enqueue_marker(replay->target.device, target.queue, waits, event);
 }
 
@@ -335,16 +345,18 @@ static void end_locked(const struct replay *replay, const struct command *comman
 
 static struct replay replay_of(const struct command *command, cl_event *event) {
     struct graph_run *run = command->u.graph.run;
-    const struct device *device = run->exec->context->device;
-    return (struct replay){
-        .exec = run->exec, .run = run, .event = event, .hides = device->quirks & QUIRK_STATUS_LIES};
+    return (struct replay){.exec = run->exec, .run = run, .event = event};
 }
 
-/* Under the stream's lock. The graph's queues wait for the work before the launch. */
+/* Under the stream's lock. One lane is a chain, but for libraries, which need queues in order, and for records, since a mark
+ * on an out-of-order queue may wait for all that it holds. The graph's queues wait for the work before the launch. */
 static void aim(struct replay *replay, struct target target, struct wait_list waits) {
     replay->target = target;
     replay->outside = waits;
-    if (!target.in_order && waits.count)
+    replay->chained = !target.in_order && replay->exec->plan.n_lanes == 1 &&
+                      !replay->exec->in_order && !replay->exec->timed;
+    replay->hides = !replay->chained && (target.device->quirks & QUIRK_STATUS_LIES);
+    if (!target.in_order && !replay->chained && waits.count)
         stream_flush_locked(replay->run->stream);
 }
 

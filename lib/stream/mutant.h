@@ -48,6 +48,7 @@ enum mutant {
     /* Graphs */
     MUTANT_GRAPH_ENTER,   /* work before a launch, for branches on queues of their own */
     MUTANT_GRAPH_EDGE,    /* a node, for one of another branch */
+    MUTANT_GRAPH_CHAIN,   /* a node of a graph of one branch, for the next one */
     MUTANT_GRAPH_OFF,     /* what a node that is left out waits for, for what waits for that node */
     MUTANT_GRAPH_FLUSH,   /* the flush of a branch that another one is to wait for */
     MUTANT_GRAPH_LEAVE,   /* branches, for work after a launch */

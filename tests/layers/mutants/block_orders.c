@@ -411,7 +411,7 @@ static void add(struct desk *desk, unsigned from, unsigned to, cls_stream stream
 }
 
 /* A branch begins in the middle of operations that follow one another. */
-static void graph_fused(struct desk *desk) {
+static void fused_graph(struct desk *desk) {
     cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
     cls_stream origin = desk->streams[0], second = desk->streams[1];
     cls_graph_exec exec = NULL;
@@ -742,7 +742,7 @@ static const struct {
     {"a graph launched twice", graph_twice},
     {"a graph's node that is left out", graph_left_out},
     {"a graph's memory", graph_memory},
-    {"a graph's fused operations", graph_fused},
+    {"a graph's fused operations", fused_graph},
     {"a graph in a graph", graph_in_graph},
     {"stages", stages},
     {"steps", steps},

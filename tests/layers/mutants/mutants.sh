@@ -15,7 +15,7 @@ redundant() {
     COMPANION_LEAVE:out-of-order) echo 'the tail is waited for whatever queue it is on' ;;
     SWITCH_COVER:out-of-order | SWITCH_COVER:in-order) echo 'every command has an event' ;;
     COMPANION_COVER:out-of-order | COMPANION_COVER:in-order) echo 'every command has an event' ;;
-    GRAPH_ORDER:out-of-order) echo 'both launches go to the queue of the graph' ;;
+    GRAPH_CHAIN:in-order | GRAPH_CHAIN:event-less) echo 'the queue keeps the order' ;;
     esac
 }
 
