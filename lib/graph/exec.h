@@ -46,7 +46,7 @@ struct graph_exec {
     struct graph_body *newest; /* the body as of all changes asked for: what it is, with its uses */
     pthread_mutex_t lock;      /* a leaf, taken under the lock of a stream */
     struct graph_body
-        *body; /* as of the changes made, none of which is made while a launch begins */
+        *body;              /* as of the changes made: none is made while a launch is handed over */
     struct changes changes; /* not made yet */
     uint64_t begun;         /* the newest launch that is with the driver, on a worker, or dropped */
     struct graph_run *latest; /* the newest launch that began, not retained; NULL: it is over */

@@ -116,7 +116,8 @@ static struct wait_list first_waits(const struct replay *replay, unsigned lane) 
                                                            : replay->outside;
 }
 
-/* What node `i` waits for by events: nodes of other lanes, the node before in a chain, or what comes before the launch. */
+/* The events that node `i` waits for: of nodes of other lanes, of the node before it in a chain, or of the work before
+ * the launch. */
 static struct wait_list waits_of(struct replay *replay, unsigned i) {
     const struct planned *planned = &replay->exec->plan.nodes[i];
     const unsigned *deps = planned_deps(replay->exec, i);
@@ -147,8 +148,8 @@ static cls_status flush_deps(struct replay *replay, unsigned i) {
 }
 
 /* Where the node's event goes: to the launch, to nodes of other lanes, to the end of the launch, to the event that it
- * records; NULL: there is none. Where the driver runs what follows a failed node, and has it end well, the launch waits for
- * the events of all. */
+ * records; in a chain to the next node, or to the launch. NULL: there is none. Where the driver runs what follows a failed
+ * node, and has it end well, the launch waits for the events of all. */
 static cl_event *event_of(const struct replay *replay, unsigned i) {
     const struct planned *planned = &replay->exec->plan.nodes[i];
     const bool is_end = !planned->n_successors;
@@ -330,7 +331,7 @@ static cls_status hand_over(struct replay *replay) {
     return status;
 }
 
-/* Under the stream's lock: what has become of the launch. */
+/* Under the stream's lock: reports the refusal of a node, and abandons a launch whose end cannot be known. */
 static void end_locked(const struct replay *replay, const struct command *command,
                        cls_status status) {
     const struct refusal *refusal = &replay->refusal;
@@ -387,8 +388,8 @@ static cls_status keep_tail(struct stream *stream, struct command *command) {
     return status;
 }
 
-/* Under the lock. The queue stays the stream's while the launch is at the FIFO's head. What is on it gets its event now:
- * one between the nodes would tell of a failed node, too. */
+/* Under the lock. The stream keeps its queue while the launch is at the FIFO's head. The commands on it get an event
+ * now: a marker among the nodes would fail with a node that fails. */
 static cls_status enter_queue(struct stream *stream, struct command *command, struct replay *replay,
                               cl_event **events) {
     cls_status status = handover_choose_queue(stream, command);

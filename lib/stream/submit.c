@@ -81,8 +81,8 @@ static bool is_crowded(const struct stream *stream) {
 }
 
 /* Back-pressure: where it is crowded, waits up to 200 us for an eighth of it to retire; skipped if the last such wait
- * retired nothing. It asks about the end of that eighth only, since asking about newer work contends with the driver's threads.
- * Under the lock, which it drops meanwhile. */
+ * retired nothing. It asks about the end of that eighth only, since asking about newer work contends with the driver's
+ * threads. Under the lock, which it drops meanwhile. */
 COLD static cls_status await_room(struct stream *stream, struct command *command,
                                   struct held *held) {
     const uint64_t retired = atomic_load(&stream->retired);
