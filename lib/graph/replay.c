@@ -33,21 +33,21 @@ struct replay {
     cl_event *waits;  /* of the node at hand */
     cl_event *event;  /* the launch's; NULL: the stream's in-order queue tells of its end */
     bool handed_over; /* some node */
-    bool
-        chained; /* to the stream's out-of-order queue, each node behind the event of the one before */
-    bool hides; /* the driver runs what follows a failure on an in-order queue: see event_of */
+    bool on_stream;   /* all nodes go to the stream's out-of-order queue */
+    bool chained;     /* each node waits for the event of the one before it in its lane */
+    unsigned newest[PLAN_LANES]; /* chained: the node handed over last in the lane, plus one */
     struct refusal refusal;
 };
 
 /* Whether the lane has a queue of the graph's: all but the first one of a launch on an in-order queue. */
 static bool is_own(const struct replay *replay, unsigned lane) {
-    return !replay->chained && (lane || !replay->target.in_order);
+    return !replay->on_stream && (lane || !replay->target.in_order);
 }
 
 static struct target lane_target(const struct replay *replay, unsigned lane) {
     cl_command_queue queue =
         is_own(replay, lane) ? replay->exec->queues[lane]->cl : replay->target.queue;
-    return (struct target){replay->target.device, queue, !replay->chained};
+    return (struct target){replay->target.device, queue, !replay->on_stream};
 }
 
 /* Again where the first try failed: nobody else flushes the queues of a graph. */
@@ -121,11 +121,12 @@ static struct wait_list first_waits(const struct replay *replay, unsigned lane) 
 static struct wait_list waits_of(struct replay *replay, unsigned i) {
     const struct planned *planned = &replay->exec->plan.nodes[i];
     const unsigned *deps = planned_deps(replay->exec, i);
+    const unsigned before = replay->newest[planned->lane];
     struct wait_list waits = {0, replay->waits};
-    if (replay->chained && i)
-        return (struct wait_list){!mutant(MUTANT_GRAPH_CHAIN), &replay->run->events[i - 1]};
-    if (!planned->n_deps)
+    if (!planned->n_deps && !before)
         return first_waits(replay, planned->lane);
+    if (before && !mutant(MUTANT_GRAPH_CHAIN))
+        replay->waits[waits.count++] = replay->run->events[before - 1];
     for (unsigned d = 0; d < planned->n_deps; d++) {
         const unsigned lane = replay->exec->plan.nodes[deps[d]].lane;
         if (lane == planned->lane || mutant(MUTANT_GRAPH_EDGE))
@@ -147,22 +148,43 @@ static cls_status flush_deps(struct replay *replay, unsigned i) {
     return status;
 }
 
+static bool is_record(const struct replay *replay, unsigned i) {
+    return RARELY(replay->exec->timed) && node_is_record(&replay->exec->body->nodes[i].node);
+}
+
+/* Whether all nodes are over when this one is, and the stream's queue sees to what comes before and after the launch. */
+static bool is_end_of_all(const struct replay *replay, unsigned i) {
+    const struct exec_plan *plan = &replay->exec->plan;
+    if (replay->chained && plan->n_lanes == 1)
+        return i + 1 == plan->n_nodes;
+    return !plan->nodes[i].n_successors && plan->n_sinks == 1 &&
+           (!plan->nodes[i].lane || !replay->target.in_order);
+}
+
 /* Where the node's event goes: to the launch, to nodes of other lanes, to the end of the launch, to the event that it
- * records; in a chain to the next node, or to the launch. NULL: there is none. Where the driver runs what follows a failed
- * node, and has it end well, the launch waits for the events of all. */
+ * records, to the next node of a chain. NULL: there is none. */
 static cl_event *event_of(const struct replay *replay, unsigned i) {
     const struct planned *planned = &replay->exec->plan.nodes[i];
-    const bool is_end = !planned->n_successors;
-    const bool is_record =
-        RARELY(replay->exec->timed) && node_is_record(&replay->exec->body->nodes[i].node);
-    if (replay->chained)
-        return i + 1 < replay->exec->plan.n_nodes ? &replay->run->events[i] : replay->event;
-    if (replay->hides || is_record)
-        return &replay->run->events[i];
-    if (is_end && replay->exec->plan.n_sinks == 1 && (!planned->lane || !replay->target.in_order))
+    const bool is_own_end = !planned->n_successors && is_own(replay, planned->lane);
+    if (is_end_of_all(replay, i) && !is_record(replay, i))
         return replay->event;
-    return planned->crosses || (is_end && is_own(replay, planned->lane)) ? &replay->run->events[i]
-                                                                         : NULL;
+    return replay->chained || planned->crosses || is_own_end || is_record(replay, i)
+               ? &replay->run->events[i]
+               : NULL;
+}
+
+/* The node is its lane's newest, and the event of the one before has served unless another lane waits for it. Intel's
+ * runtime enqueues faster with the memory of a released event than with more of it. */
+static void note_newest(struct replay *replay, unsigned i) {
+    const struct planned *nodes = replay->exec->plan.nodes;
+    unsigned *newest = &replay->newest[nodes[i].lane];
+    if (*newest && replay->exec->context->caps->chain_shares && !nodes[*newest - 1].crosses &&
+        !is_record(replay, *newest - 1)) {
+        cl_event *event = &replay->run->events[*newest - 1];
+        event_release(replay->target.device, *event);
+        *event = NULL;
+    }
+    *newest = i + 1;
 }
 
 /* A launch that is cut in two keeps an event of its own. */
@@ -220,9 +242,12 @@ static cls_status enqueue_node(struct replay *replay, unsigned i) {
         return status;
     status = enqueue_one(replay, &replay->exec->body->nodes[i], lane_target(replay, lane),
                          waits_of(replay, i), event_of(replay, i));
-    if (!RARELY(status))
-        replay->unflushed[lane] = replay->handed_over = true;
-    return status;
+    if (RARELY(status))
+        return status;
+    replay->unflushed[lane] = replay->handed_over = true;
+    if (replay->chained)
+        note_newest(replay, i);
+    return CLS_SUCCESS;
 }
 
 /* --- the end --- */
@@ -235,7 +260,7 @@ static cls_status flush_lanes(struct replay *replay) {
     return status;
 }
 
-/* The launch's event, where no node has it: behind the ends of all lanes that are not on its queue, or behind all nodes. */
+/* The launch's event, where no node has it: behind the ends of all lanes that are not on its queue. */
 static cls_status leave(struct replay *replay) {
     const struct exec_plan *plan = &replay->exec->plan;
     struct wait_list ends = {0, replay->waits};
@@ -243,7 +268,7 @@ static cls_status leave(struct replay *replay) {
     if (status || (replay->event && *replay->event))
         return status;
     for (unsigned i = 0; i < plan->n_nodes && !mutant(MUTANT_GRAPH_LEAVE); i++)
-        if ((replay->hides || !plan->nodes[i].n_successors) && replay->run->events[i])
+        if (!plan->nodes[i].n_successors && replay->run->events[i])
             replay->waits[ends.count++] = replay->run->events[i];
     if (!plan->n_nodes)
         ends = replay->outside;
@@ -349,15 +374,18 @@ static struct replay replay_of(const struct command *command, cl_event *event) {
     return (struct replay){.exec = run->exec, .run = run, .event = event};
 }
 
-/* Under the stream's lock. One lane is a chain, but for libraries, which need queues in order, and for records, since a mark
- * on an out-of-order queue may wait for all that it holds. The graph's queues wait for the work before the launch. */
+/* Under the stream's lock. One lane goes to an out-of-order queue as it is, but for libraries, which need queues in order,
+ * and for records, since a mark on an out-of-order queue may wait for all that it holds. Where an in-order queue runs what
+ * follows a failed node, the nodes wait for each other's events on the graph's queues too, which takes that driver less
+ * time than on one out of order. The graph's queues wait for the work before the launch. */
 static void aim(struct replay *replay, struct target target, struct wait_list waits) {
+    const bool lies = target.device->quirks & QUIRK_STATUS_LIES;
     replay->target = target;
     replay->outside = waits;
-    replay->chained = !target.in_order && replay->exec->plan.n_lanes == 1 &&
-                      !replay->exec->in_order && !replay->exec->timed;
-    replay->hides = !replay->chained && (target.device->quirks & QUIRK_STATUS_LIES);
-    if (!target.in_order && !replay->chained && waits.count)
+    replay->on_stream = !target.in_order && replay->exec->plan.n_lanes == 1 && !lies &&
+                        !replay->exec->in_order && !replay->exec->timed;
+    replay->chained = replay->on_stream || lies;
+    if (!target.in_order && !replay->on_stream && waits.count)
         stream_flush_locked(replay->run->stream);
 }
 

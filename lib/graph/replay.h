@@ -2,8 +2,9 @@
 /*
  * Replay: a launch as one command whose nodes are handed to the driver at once. On an out-of-order queue a graph of one
  * lane goes there, each node behind the event of the one before, as a stream's commands do. Otherwise each lane has an
- * in-order queue, where nodes need no events but those that other lanes wait for, unless the driver runs what follows a
- * failed command; the first lane of a launch on an in-order queue goes to that one, the others to the graph's own.
+ * in-order queue, where nodes need no events but those that other lanes wait for; if such a queue runs what follows a
+ * failed command, each node waits for the event of the one before there too. The first lane of a launch on an in-order
+ * queue goes to that one, the others to the graph's own.
  *
  * In the background a worker hands a launch over, as it runs a library's call.
  */
