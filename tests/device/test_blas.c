@@ -556,11 +556,11 @@ static struct work works[] = {
     WORK("warm-up", warms_up),
 };
 
-/* The rest is left to TEST_EFFORT=long: a CPU driver's compiler takes long for each routine on each type, and a
- * quarter of a minute for the programs of products. */
+/* The rest is left to TEST_EFFORT=long: a CPU driver's compiler takes long for each routine on each type, a quarter of a
+ * minute for the programs of products, and half of one for all that a warm-up makes. */
 static bool is_chosen(const struct work *work) {
     return effort_is_long() || work->run == vectors || work->run == products_of_nothing ||
-           (work->type == CLS_F32 && work->run != batches);
+           (work->type == CLS_F32 && work->run != batches && work->run != warms_up);
 }
 
 enum { WORKS = sizeof works / sizeof *works };

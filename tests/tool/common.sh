@@ -79,3 +79,16 @@ integers() {
 show_i32() {
     od -An -v -td4 "$1" | tr -s ' \n' ' ' | sed 's/^ //; s/ $//'
 }
+
+# run_example NAME OPTION...: in a small size; sets `status` and `out`.
+run_example() {
+    name=$1
+    shift
+    status=0
+    out=$("$top_builddir/examples/$name" --quick "$@" 2>&1) || status=$?
+    if [ "$status" = 77 ]; then
+        skip "$name" "$out"
+    else
+        check "$name" "$([ "$status" = 0 ] || echo "status $status: $out")"
+    fi
+}

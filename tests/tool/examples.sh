@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The examples, each in a small size: they check their own results. Each can be copied, and README names it.
+# The examples but examples/train, each in a small size: they check their own results. Each can be copied, and README
+# names it.
 set -eu
 . "$srcdir/tests/tool/common.sh"
 
@@ -29,29 +30,8 @@ without_row() {
 check "every example has a row in README" "$(without_row)"
 need_device
 
-run() {
-    name=$1
-    shift
-    status=0
-    out=$("$top_builddir/examples/$name" --quick "$@" 2>&1) || status=$?
-    if [ "$status" = 77 ]; then
-        skip "$name" "$out"
-    else
-        check "$name" "$([ "$status" = 0 ] || echo "status $status: $out")"
-    fi
-}
-
 for name in double_buffering triple_buffering four_streams query loader stages analysis \
     fork_join graph task_graph fusion inference data_parallel all_reduce peer_copy; do
-    run "$name"
+    run_example "$name"
 done
-picture=$(mktemp)
-run train --compare --data "$srcdir/examples/data" --svg "$picture"
-if [ "$status" = 77 ]; then
-    skip "the loss is drawn" "$out"
-else
-    check "the loss is drawn" \
-        "$(grep -q '<polyline.*points="[0-9]' "$picture" || echo "no curve: $(cat "$picture")")"
-fi
-rm -f "$picture"
 finish
