@@ -160,26 +160,35 @@ static bool submit_fused(struct run *run, const struct world *world) {
     return ok(run, cls_free_async(x, stream)) && done;
 }
 
-/* Instantiated with fusion, and updated by itself. */
-void graph_fused(struct run *run) {
+/* Updates and launches the fused graph of what `submit` captures. */
+static void fuse(struct run *run, bool (*submit)(struct run *, const struct world *),
+                 void (*check)(struct run *, const struct world *)) {
     struct world world;
     cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
     cls_graph_exec exec = NULL;
     cls_graph graph = NULL;
-    if (!effort_is_long()) {
-        run->nothing = "only with TEST_EFFORT=long: each run loads its programs";
-        return;
-    }
     config.fuse = 1;
     if (world_open(run, &world, 1))
-        graph = capture_memory(run, &world, submit_fused);
+        graph = capture_memory(run, &world, submit);
     if (graph && ok(run, cls_graph_instantiate(graph, &config, &exec)) &&
         ok(run, cls_graph_update(exec, graph)) &&
         ok(run, cls_graph_launch_async(exec, world.streams[0])) &&
         synchronize(run, world.streams[0]))
-        expect_scaled(run, &world, 3, 7);
+        check(run, &world);
     destroy(run, graph, exec);
     world_close(run, &world);
+}
+
+static void expect_fused(struct run *run, const struct world *world) {
+    expect_scaled(run, world, 3, 7);
+}
+
+/* Instantiated with fusion, and updated by itself. */
+void graph_fused(struct run *run) {
+    if (effort_is_long())
+        fuse(run, submit_fused, expect_fused);
+    else
+        run->nothing = "only with TEST_EFFORT=long: each run loads its programs";
 }
 
 enum { SIDE = 8 };
@@ -201,31 +210,20 @@ static bool submit_product(struct run *run, const struct world *world) {
     return ok(run, cls_free_async(x, stream)) && done;
 }
 
+static void expect_product(struct run *run, const struct world *world) {
+    float out[2];
+    memcpy(out, world->area->out, sizeof out);
+    expect(run, out[0] == 4 * SIDE && out[1] == 4 * SIDE, "the product");
+}
+
 /* A small product, which is a launch of the library's own kernel. */
 void graph_product(struct run *run) {
-    struct world world;
-    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
-    cls_graph_exec exec = NULL;
-    cls_graph graph = NULL;
-    if (!effort_is_long() || !cls_blas_available()) {
-        run->nothing = cls_blas_available()
-                           ? "only with TEST_EFFORT=long: each run loads its program"
-                           : "this library was built without CLBlast";
-        return;
-    }
-    config.fuse = 1;
-    if (world_open(run, &world, 1))
-        graph = capture_memory(run, &world, submit_product);
-    if (graph && ok(run, cls_graph_instantiate(graph, &config, &exec)) &&
-        ok(run, cls_graph_update(exec, graph)) &&
-        ok(run, cls_graph_launch_async(exec, world.streams[0])) &&
-        synchronize(run, world.streams[0])) {
-        float out[2];
-        memcpy(out, world.area->out, sizeof out);
-        expect(run, out[0] == 4 * SIDE && out[1] == 4 * SIDE, "the product");
-    }
-    destroy(run, graph, exec);
-    world_close(run, &world);
+    if (!cls_blas_available())
+        run->nothing = "this library was built without CLBlast";
+    else if (effort_is_long())
+        fuse(run, submit_product, expect_product);
+    else
+        run->nothing = "only with TEST_EFFORT=long: each run loads its program";
 }
 
 static void add_one(void *word) { ++*(uint32_t *)word; }
