@@ -45,10 +45,9 @@ struct graph_exec {
     cls_stream recorder;       /* captures launches that replace others; NULL until needed */
     struct graph_body *newest; /* the body as of all changes asked for: what it is, with its uses */
     pthread_mutex_t lock;      /* a leaf, taken under the lock of a stream */
-    struct graph_body
-        *body;              /* as of the changes made: none is made while a launch is handed over */
-    struct changes changes; /* not made yet */
-    uint64_t begun;         /* the newest launch that is with the driver, on a worker, or dropped */
+    struct graph_body *body;   /* as of the changes made: none is, while a launch is handed over */
+    struct changes changes;    /* not made yet */
+    uint64_t begun; /* the newest launch that is with the driver, on a worker, or dropped */
     struct graph_run *latest; /* the newest launch that began, not retained; NULL: it is over */
     struct queue
         *queues[PLAN_LANES]; /* of lanes from 1 on, for in-order streams; NULL until needed */

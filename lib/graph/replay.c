@@ -152,7 +152,8 @@ static bool is_record(const struct replay *replay, unsigned i) {
     return RARELY(replay->exec->timed) && node_is_record(&replay->exec->body->nodes[i].node);
 }
 
-/* Whether all nodes are over when this one is, and the stream's queue sees to what comes before and after the launch. */
+/* Whether the node ends last, and its event can be the launch's. For a stream with an in-order queue that of a node on
+ * another queue cannot: the work after the launch, which the queue orders, would not wait for it. */
 static bool is_end_of_all(const struct replay *replay, unsigned i) {
     const struct exec_plan *plan = &replay->exec->plan;
     if (replay->chained && plan->n_lanes == 1)
@@ -162,7 +163,7 @@ static bool is_end_of_all(const struct replay *replay, unsigned i) {
 }
 
 /* Where the node's event goes: to the launch, to nodes of other lanes, to the end of the launch, to the event that it
- * records, to the next node of a chain. NULL: there is none. */
+ * records, or to the next node of a chain. NULL: there is none. */
 static cl_event *event_of(const struct replay *replay, unsigned i) {
     const struct planned *planned = &replay->exec->plan.nodes[i];
     const bool is_own_end = !planned->n_successors && is_own(replay, planned->lane);
