@@ -29,7 +29,4 @@ void capture_leave(struct stream *stream);
 struct graph_exec;
 cls_status capture_graph(struct stream *stream, const struct graph_exec *exec);
 
-/* The owner of streams that may be captured all the same. */
-extern const char capture_owner[];
-
 #endif

@@ -2,7 +2,7 @@
 #include "graph/record.h"
 
 #include "base/error.h"
-#include "graph/capture.h"
+#include "graph/capture_state.h"
 
 cls_status graph_record(struct context *context, const char *name, cls_stream *recorder,
                         cls_status (*submit)(const void *call, cls_stream recorder),

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* Launches of executable graphs in a capture: copies of their nodes. */
+#include "base/array.h"
+#include "base/error.h"
+#include "graph/capture.h"
+#include "graph/capture_state.h"
+#include "graph/exec.h"
+
+/* The node refers to what was captured, and perhaps uses what was bound in its place. */
+static cls_status keep(struct node *node, struct object *object) {
+    if (!object)
+        return CLS_SUCCESS;
+    object_retain(object);
+    cls_status status = refs_keep(&node->command.refs, object);
+    if (status)
+        object_release(object);
+    return status;
+}
+
+static cls_status keep_current(struct node *node, const struct graph_body *body) {
+    cls_status status = body->arena ? keep(node, &body->arena->object) : CLS_SUCCESS;
+    for (unsigned s = 0; s < body->n_slots && !status; s++) {
+        const struct slot *slot = &body->slots[s];
+        for (unsigned p = 0; p <= slot->n_parts && slot->current && !status; p++)
+            status = keep(node, p < slot->n_parts ? (struct object *)slot->parts[p]
+                                                  : &slot->current->object);
+    }
+    return status;
+}
+
+/* Under the capture's lock: the copy of node `i`, whose graph begins at node `first` of the capture. */
+static cls_status append_copy(struct capture *capture, const struct capture_member *member,
+                              const struct graph_exec *exec, unsigned i, unsigned first,
+                              const struct node_ranges *open) {
+    const struct planned *planned = &exec->plan.nodes[i];
+    const struct exec_node *from = &exec->body->nodes[i];
+    struct node node = {.n_args = 0};
+    unsigned deps[PLAN_LANES];
+    if (!ARRAY_ROOM(capture->nodes, capture->n_nodes, capture->nodes_room, 32))
+        return capture_no_memory(capture);
+    cls_status status = from->disabled ? CLS_SUCCESS : node_copy(&node, &from->node);
+    free(node.deps);
+    free(node.ranges);
+    node.deps = NULL;
+    node.ranges = NULL;
+    for (unsigned d = 0; d < planned->n_deps; d++)
+        deps[d] = first + planned_deps(exec, i)[d];
+    if (!status && !from->disabled)
+        status = keep_current(&node, exec->body);
+    if (!status)
+        status = node_ranges_join(open, from->node.ranges, &node.ranges);
+    if (!status)
+        status = planned->n_deps || mutant(MUTANT_CAPTURE_GRAPH)
+                     ? node_set_deps(&node, deps, planned->n_deps)
+                     : node_set_deps(&node, member->frontier.nodes, member->frontier.count);
+    if (status)
+        node_drop(&node);
+    else
+        capture->nodes[capture->n_nodes++] = node;
+    return status;
+}
+
+/* Under the capture's lock; NULL without memory. */
+static struct launched *launched_of(struct capture *capture, cls_graph_exec exec) {
+    for (unsigned i = 0; i < capture->n_launched; i++)
+        if (capture->launched[i].exec == exec)
+            return &capture->launched[i];
+    if (!ARRAY_ROOM(capture->launched, capture->n_launched, capture->launched_room, 4))
+        return NULL;
+    capture->launched[capture->n_launched] = (struct launched){.exec = exec};
+    return &capture->launched[capture->n_launched++];
+}
+
+/* Under the capture's lock: the copy is the member's frontier afterwards. */
+static cls_status append_copies(struct capture *capture, struct capture_member *member,
+                                const struct graph_exec *exec) {
+    const unsigned first = capture->n_nodes;
+    struct node_ranges *open;
+    cls_status status = node_ranges_open(capture->since, &open);
+    for (unsigned i = 0; i < exec->plan.n_nodes && !status; i++)
+        status = append_copy(capture, member, exec, i, first, open);
+    free(open);
+    member->frontier.count = 0;
+    for (unsigned i = 0; i < exec->plan.n_nodes && !status; i++)
+        if (!exec->plan.nodes[i].n_successors && !frontier_add(&member->frontier, first + i))
+            status = capture_no_memory(capture);
+    return status;
+}
+
+/* Under the capture's lock. Copies of one executable graph use the same memory, so they keep their order, as
+ * launches do. */
+static cls_status append_graph(struct capture *capture, struct capture_member *member,
+                               const struct graph_exec *exec) {
+    if (!exec->plan.n_nodes)
+        return CLS_SUCCESS;
+    struct launched *launched = launched_of(capture, object_handle(&exec->object));
+    cls_status status = launched && frontier_join(&member->frontier, &launched->ends)
+                            ? append_copies(capture, member, exec)
+                            : capture_no_memory(capture);
+    if (!status) {
+        launched->ends.count = 0;
+        if (!frontier_join(&launched->ends, &member->frontier))
+            status = capture_no_memory(capture);
+    }
+    if (status)
+        capture_invalidate(capture, "is invalid: there was no memory for graph '%s'", exec->name);
+    return status;
+}
+
+cls_status capture_graph(struct stream *stream, const struct graph_exec *exec) {
+    struct capture *capture = stream->capture;
+    pthread_mutex_lock(&capture->lock);
+    struct capture_member *member = capture_find_member(capture, stream);
+    cls_status status = capture->state == CLS_CAPTURE_ACTIVE && member
+                            ? append_graph(capture, member, exec)
+                            : capture_refusal(capture);
+    pthread_mutex_unlock(&capture->lock);
+    return status;
+}

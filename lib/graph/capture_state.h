@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a capture holds: its nodes, the streams that take part and the frontier of each, and whether it is valid. All but
+ * capture_new is under the capture's lock.
+ */
+#ifndef CLSTREAM_GRAPH_CAPTURE_STATE_H
+#define CLSTREAM_GRAPH_CAPTURE_STATE_H
+
+#include <clstream/graph.h>
+
+#include "graph/internals.h"
+#include "graph/node.h"
+
+/* A set of nodes. */
+struct frontier {
+    unsigned *nodes;
+    unsigned count, room;
+};
+
+struct capture_member {
+    struct stream *stream; /* retained */
+    struct frontier frontier;
+};
+
+/* An executable graph that was launched in the capture, and the last nodes of its newest copy there. */
+struct launched {
+    cls_graph_exec exec; /* compared only */
+    struct frontier ends;
+};
+
+struct capture {
+    struct object object;
+    struct context *context; /* retained */
+    struct stream *origin;   /* a member; compared only */
+    char name[64];
+    uint64_t since;                  /* of ranges, those that are pushed later are recorded */
+    pthread_mutex_t lock;            /* guards what follows; a leaf */
+    _Atomic cls_capture_state state; /* CLS_CAPTURE_NONE: it has ended; read without the lock */
+    char reason[256];                /* why it is invalid */
+    struct node *nodes;
+    unsigned n_nodes, nodes_room;
+    struct capture_member *members; /* the origin first */
+    unsigned n_members, members_room;
+    struct launched *launched;
+    unsigned n_launched, launched_room;
+};
+
+/* The owner of streams that may be captured all the same. */
+extern const char capture_owner[];
+
+/* An active capture without members; NULL without memory. */
+struct capture *capture_new(struct stream *origin, const char *name);
+
+/* The status of a capture that records no more. */
+cls_status capture_refusal(const struct capture *capture);
+cls_status capture_no_memory(const struct capture *capture);
+
+/* Unless it is invalid or has ended: the first reason counts. */
+void capture_invalidate(struct capture *capture, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* False: no memory. */
+bool frontier_add(struct frontier *frontier, unsigned node);
+bool frontier_join(struct frontier *frontier, const struct frontier *other);
+
+/* NULL: the stream does not take part. */
+struct capture_member *capture_find_member(struct capture *capture, const struct stream *stream);
+
+/* Under the stream's lock too: whether a stream that no capture has may take part, and makes it do so. */
+cls_status capture_join(struct capture *capture, struct stream *stream);
+
+/* The node becomes the newest one, and the member's frontier. Takes the node over on success. */
+cls_status capture_append(struct capture *capture, struct capture_member *member,
+                          struct node *node);
+
+/* The same with the ranges that are open. */
+cls_status capture_append_in_ranges(struct capture *capture, struct capture_member *member,
+                                    struct node *node);
+
+#endif
