@@ -60,13 +60,6 @@ static cls_graph_exec fuse(cls_graph graph) {
     return exec;
 }
 
-static cls_graph_exec end_fused(void) {
-    cls_graph graph = end_capture();
-    cls_graph_exec exec = fuse(graph);
-    OK(cls_graph_destroy(graph));
-    return exec;
-}
-
 static void expect_products(cls_graph_exec exec, uint64_t nodes, uint64_t products) {
     cls_graph_statistics statistics = CLS_GRAPH_STATISTICS_INIT;
     OK(cls_graph_get_statistics(exec, &statistics));
@@ -300,7 +293,7 @@ static void test_batches(void **state) {
                      c = cls_matrix_at(x.buffer, CLS_F32, 2L * BATCH * 4, 2, 2);
     OK(cls_stream_begin_capture(stream, "batches"));
     OK(cls_gemm_async(a, b, c, &config, stream));
-    cls_graph_exec exec = end_fused();
+    cls_graph_exec exec = rig_end_fused(stream);
     expect_products(exec, 1, 0);
     OK(cls_graph_exec_destroy(exec));
     OK(cls_buffer_destroy(x.buffer));
@@ -364,12 +357,10 @@ static void test_update(void **state) {
     drop_operands(&y);
 }
 
-static void nothing(void *arg) { (void)arg; }
-
 /* c = c a b by a product, behind a kernel that takes long to make a[0]; a host function has a worker run it. */
 static cls_graph capture_late(const struct product *p, const struct operands *x) {
     OK(cls_stream_begin_capture(stream, "late"));
-    OK(cls_stream_launch_host_async(stream, nothing, NULL));
+    OK(cls_stream_launch_host_async(stream, rig_do_nothing, NULL));
     OK(rig_step(stream, x->of[0].buffer, (uint32_t)p->offset, 1, 0, 20));
     OK(rig_step(stream, x->of[0].buffer, (uint32_t)p->offset, 0, 0x40400000 /* 3.0F */, 20));
     OK(submit(p, x, stream));
@@ -505,7 +496,7 @@ static void test_beside_chains(void **state) {
     cls_graph_statistics statistics = CLS_GRAPH_STATISTICS_INIT;
     make_squares(x, 5);
     capture_layers(x[0].buffer, x[1].buffer, x[2].buffer, x[3].buffer);
-    cls_graph_exec exec = end_fused();
+    cls_graph_exec exec = rig_end_fused(stream);
     expect_products(exec, 3, 2);
     OK(cls_graph_get_statistics(exec, &statistics));
     assert_int_equal(statistics.fused_nodes, 2);
@@ -550,7 +541,7 @@ static void test_branches(void **state) {
     OK(cls_event_record(joined, elsewhere));
     OK(cls_stream_wait_event(stream, joined));
     multiply(x[2].buffer, x[2].buffer, x[0].buffer);
-    cls_graph_exec exec = end_fused();
+    cls_graph_exec exec = rig_end_fused(stream);
     expect_products(exec, 4, 3);
     for (int i = 0; i < 2; i++)
         OK(cls_graph_launch(exec, stream));
@@ -579,7 +570,7 @@ static void check_inner(int fused) {
     OK(cls_graph_bind(inner, x[0].buffer, x[2].buffer));
     OK(cls_stream_begin_capture(stream, "outer"));
     OK(cls_graph_launch_async(inner, stream));
-    cls_graph_exec outer = end_fused();
+    cls_graph_exec outer = rig_end_fused(stream);
     OK(cls_graph_exec_destroy(inner));
     expect_products(outer, 1, fused ? 0 : 1);
     OK(cls_graph_launch(outer, stream));

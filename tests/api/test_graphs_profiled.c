@@ -162,12 +162,8 @@ enum { SIDE = 4 };
 
 /* In `layer` a product, in `active` two operations. */
 static cls_graph_exec capture_fused(cls_stream stream, cls_buffer x, cls_buffer y) {
-    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
-    cls_graph graph;
-    cls_graph_exec exec;
     const cls_matrix in = cls_matrix_of(x, CLS_F32, SIDE, SIDE);
     const cls_array out = cls_array_of(y, CLS_F32, SIDE * SIDE);
-    config.fuse = 1;
     OK(cls_stream_begin_capture(stream, "fused"));
     push("layer");
     OK(cls_gemm_async(in, in, cls_matrix_of(y, CLS_F32, SIDE, SIDE), NULL, stream));
@@ -176,10 +172,7 @@ static cls_graph_exec capture_fused(cls_stream stream, cls_buffer x, cls_buffer 
     OK(cls_unary_async(CLS_UNARY_NEG, out, out, stream));
     OK(cls_unary_async(CLS_UNARY_ABS, out, out, stream));
     pop();
-    OK(cls_stream_end_capture(stream, &graph));
-    OK(cls_graph_instantiate(graph, &config, &exec));
-    OK(cls_graph_destroy(graph));
-    return exec;
+    return rig_end_fused(stream);
 }
 
 static unsigned kernels_named(cls_profile profile, const char *name) {

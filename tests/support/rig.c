@@ -406,19 +406,34 @@ cls_status rig_fail(cls_stream stream, const char *label, cl_int code) {
 
 /* --- graphs --- */
 
-cls_graph_exec rig_end_capture(cls_stream stream) {
+static cls_graph_exec end_capture(cls_stream stream, const cls_graph_config *config) {
     cls_graph graph;
     cls_graph_exec exec;
     OK(cls_stream_end_capture(stream, &graph));
-    OK(cls_graph_instantiate(graph, NULL, &exec));
+    OK(cls_graph_instantiate(graph, config, &exec));
     OK(cls_graph_destroy(graph));
     return exec;
+}
+
+cls_graph_exec rig_end_capture(cls_stream stream) { return end_capture(stream, NULL); }
+
+cls_graph_exec rig_end_fused(cls_stream stream) {
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
+    config.fuse = 1;
+    return end_capture(stream, &config);
 }
 
 cls_graph_statistics rig_graph_statistics(cls_graph_exec exec) {
     cls_graph_statistics statistics = CLS_GRAPH_STATISTICS_INIT;
     OK(cls_graph_get_statistics(exec, &statistics));
     return statistics;
+}
+
+void rig_expect_fused(cls_graph_exec exec, uint64_t commands, uint64_t fused, uint64_t kernels) {
+    const cls_graph_statistics statistics = rig_graph_statistics(exec);
+    assert_int_equal(statistics.nodes, commands);
+    assert_int_equal(statistics.fused_nodes, fused);
+    assert_int_equal(statistics.fused_kernels, kernels);
 }
 
 /* --- threads --- */

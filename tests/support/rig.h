@@ -79,6 +79,9 @@ static inline cls_status rig_set(cls_stream stream, cls_buffer cells, uint32_t i
     return rig_step(stream, cells, i, 0, value, ms);
 }
 
+/* A host function without effect. */
+static inline void rig_do_nothing(void *unused) { (void)unused; }
+
 /* Whether the work before the record of `event`, of 30 ms or more, is not done: the query says so, or takes its
  * time on a driver that answers about a running command when that ends. */
 bool rig_is_pending(cls_event event);
@@ -120,9 +123,13 @@ cl_command_queue rig_own_queue(void);
 
 /* --- graphs --- */
 
-/* Ends the stream's capture and instantiates it; the graph itself is destroyed. */
+/* Ends the stream's capture and instantiates it, fused or not; the graph itself is destroyed. */
 cls_graph_exec rig_end_capture(cls_stream stream);
+cls_graph_exec rig_end_fused(cls_stream stream);
 cls_graph_statistics rig_graph_statistics(cls_graph_exec exec);
+
+/* A launch has so many commands; so many nodes of the capture are fused, into so many kernels. */
+void rig_expect_fused(cls_graph_exec exec, uint64_t commands, uint64_t fused, uint64_t kernels);
 
 /* --- threads --- */
 
