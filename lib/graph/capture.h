@@ -5,8 +5,13 @@
  * an empty node joins it.
  *
  * A stream refers to its capture, and `capturing` says so, under the stream's lock; the capture's members refer to the
- * streams until it ends. A capture's lock is a leaf, taken inside those of streams and events. These functions are the
- * hooks of stream/hooks.h, which has the contract.
+ * streams until it ends. A capture's lock is taken inside those of streams and events. All of these functions but
+ * capture_graph are hooks of stream/hooks.h, which has the contract.
+ *
+ *   capture.c        what is submitted, events, and refusals
+ *   capture_graph.c  launches of graphs
+ *   capture_span.c   the beginning, the end and inquiries
+ *   capture_state.c  what a capture holds
  */
 #ifndef CLSTREAM_GRAPH_CAPTURE_H
 #define CLSTREAM_GRAPH_CAPTURE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The beginning and the end of captures. */
+/* The beginning and the end of captures, and what cls_stream_get_capture tells of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,7 +189,7 @@ static void describe(struct stream *stream, cls_capture_info *info) {
     if (!stream->capturing)
         return;
     pthread_mutex_lock(&capture->lock);
-    info->state = capture->state;
+    info->state = capture->state == CLS_CAPTURE_ACTIVE ? CLS_CAPTURE_ACTIVE : CLS_CAPTURE_INVALID;
     info->is_origin = capture->origin == stream;
     for (unsigned i = 0; i < capture->n_nodes; i++)
         info->nodes += !node_is_empty(&capture->nodes[i]);

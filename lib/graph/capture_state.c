@@ -25,16 +25,16 @@ static void capture_finalize(struct object *object) {
 static struct object_pool capture_pool =
     OBJECT_POOL(30, sizeof(struct capture), "capture", capture_finalize);
 
-struct capture *capture_new(struct stream *stream, const char *name) {
+struct capture *capture_new(struct stream *origin, const char *name) {
     enum { UNNAMED = 256 }; /* names are kept for good */
     static _Atomic unsigned numbers;
     struct capture *capture = object_create(&capture_pool);
     if (!capture)
         return NULL;
     pthread_mutex_init(&capture->lock, NULL);
-    object_retain(&stream->context->object);
-    capture->context = stream->context;
-    capture->origin = stream;
+    object_retain(&origin->context->object);
+    capture->context = origin->context;
+    capture->origin = origin;
     capture->state = CLS_CAPTURE_ACTIVE;
     capture->since = ranges_newest();
     if (name)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a capture holds: its nodes, the streams that take part and the frontier of each, and whether it is valid. All but
- * capture_new is under the capture's lock.
+ * What a capture holds: its nodes, the streams that take part and the frontier of each, and whether it is valid. All
+ * functions but capture_new are called under the capture's lock. Without it only `state`, and what stands before `lock`,
+ * may be read.
  */
 #ifndef CLSTREAM_GRAPH_CAPTURE_STATE_H
 #define CLSTREAM_GRAPH_CAPTURE_STATE_H
@@ -34,8 +35,8 @@ struct capture {
     struct stream *origin;   /* a member; compared only */
     char name[64];
     uint64_t since;                  /* of ranges, those that are pushed later are recorded */
-    pthread_mutex_t lock;            /* guards what follows; a leaf */
-    _Atomic cls_capture_state state; /* CLS_CAPTURE_NONE: it has ended; read without the lock */
+    pthread_mutex_t lock;            /* guards what follows */
+    _Atomic cls_capture_state state; /* CLS_CAPTURE_NONE: it has ended */
     char reason[256];                /* why it is invalid */
     struct node *nodes;
     unsigned n_nodes, nodes_room;
@@ -45,7 +46,7 @@ struct capture {
     unsigned n_launched, launched_room;
 };
 
-/* The owner of streams that may be captured all the same. */
+/* The owner of the streams that record graphs, which may be captured although they have an owner. */
 extern const char capture_owner[];
 
 /* An active capture without members; NULL without memory. */
@@ -55,7 +56,7 @@ struct capture *capture_new(struct stream *origin, const char *name);
 cls_status capture_refusal(const struct capture *capture);
 cls_status capture_no_memory(const struct capture *capture);
 
-/* Unless it is invalid or has ended: the first reason counts. */
+/* Makes an active capture invalid. No effect on one that is invalid or has ended: the first reason stays. */
 void capture_invalidate(struct capture *capture, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -66,7 +67,7 @@ bool frontier_join(struct frontier *frontier, const struct frontier *other);
 /* NULL: the stream does not take part. */
 struct capture_member *capture_find_member(struct capture *capture, const struct stream *stream);
 
-/* Under the stream's lock too: whether a stream that no capture has may take part, and makes it do so. */
+/* Under the stream's lock too: makes a stream that is in no capture a member, or says why it may not be one. */
 cls_status capture_join(struct capture *capture, struct stream *stream);
 
 /* The node becomes the newest one, and the member's frontier. Takes the node over on success. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What graphs with fused operations compute, bit for bit: random chains leave in memory what their operations leave one
- * by one, and what a batch of them computes; every operation on every type has the bits of a batch's kernel.
+ * by one, and what a batch of them computes; every operation on every type has the bits of a batch's kernel. Short of long
+ * effort it is a part of them.
  */
 #include "../support/effort.h"
 #include "../support/rig.h"

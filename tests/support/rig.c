@@ -339,13 +339,21 @@ bool rig_is_pending(cls_event event) {
            (rig_has_quirk("query_waits") && now_ms() - start > at_once_ms);
 }
 
-bool rig_always_passes(void) {
+static cls_stream stream_of_own_queue(void) {
+    cl_command_queue queue = rig_own_queue();
+    cls_stream stream;
+    OK(cls_stream_wrap(rig.context, queue, &stream));
+    clReleaseCommandQueue(queue);
+    return stream;
+}
+
+bool rig_kernels_pass(void) {
     static const double lengths_ms[] = {100, 300, 900, 100, 300, 900};
-    cls_stream longer = rig_stream(), shorter = rig_stream();
+    cls_stream longer = stream_of_own_queue(), shorter = stream_of_own_queue();
     cls_buffer cells = rig_cells(2);
     cls_event end = rig_event();
-    bool passes = true;
-    for (unsigned i = 0; i < sizeof lengths_ms / sizeof *lengths_ms && passes; i++) {
+    bool passes = false;
+    for (unsigned i = 0; i < sizeof lengths_ms / sizeof *lengths_ms && !passes; i++) {
         OK(rig_set(longer, cells, 0, 3, lengths_ms[i]));
         OK(cls_event_record(end, longer));
         OK(rig_set(shorter, cells, 1, 5, 1));

@@ -86,9 +86,9 @@ static inline void rig_do_nothing(void *unused) { (void)unused; }
  * time on a driver that answers about a running command when that ends. */
 bool rig_is_pending(cls_event event);
 
-/* Whether, in each of six tries, a short kernel is done while a longer one on another stream runs. Some drivers run or
- * report the queues in the order of submission now and then. */
-bool rig_always_passes(void);
+/* Whether, in one of six tries, a short kernel is done while a longer one runs, each on a queue of the test's own. Some
+ * drivers run or report all queues in the order of submission. */
+bool rig_kernels_pass(void);
 
 /* Whether `call(arg)` returns while a kernel ahead of it on `stream` still runs. Tried with longer and
  * longer kernels: a busy machine may keep this thread waiting, but a call that itself waits for the
@@ -132,7 +132,7 @@ cls_graph_exec rig_end_capture(cls_stream stream);
 cls_graph_exec rig_end_fused(cls_stream stream);
 cls_graph_statistics rig_graph_statistics(cls_graph_exec exec);
 
-/* A launch has so many commands; so many nodes of the capture are fused, into so many kernels. */
+/* Expects a launch of `commands` commands, with `fused` nodes of the capture fused into `kernels` kernels. */
 void rig_expect_fused(cls_graph_exec exec, uint64_t commands, uint64_t fused, uint64_t kernels);
 
 /* --- threads --- */

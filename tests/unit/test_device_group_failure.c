@@ -24,7 +24,7 @@ cls_status __wrap_cls_copy_h2d_async(cls_buffer to, size_t offset, const void *f
     return __real_cls_copy_h2d_async(to, offset, from, bytes, stream);
 }
 
-/* A link would take the copies off the uploads. */
+/* Contexts of one NVIDIA device are linked: their copies would use no uploads. */
 cls_status __wrap_cls_context_can_share(cls_context context, cls_context other,
                                         cls_share_info *info);
 
