@@ -347,13 +347,13 @@ static cls_stream stream_of_own_queue(void) {
     return stream;
 }
 
-bool rig_kernels_pass(void) {
+bool rig_kernels_always_pass(void) {
     static const double lengths_ms[] = {100, 300, 900, 100, 300, 900};
     cls_stream longer = stream_of_own_queue(), shorter = stream_of_own_queue();
     cls_buffer cells = rig_cells(2);
     cls_event end = rig_event();
-    bool passes = false;
-    for (unsigned i = 0; i < sizeof lengths_ms / sizeof *lengths_ms && !passes; i++) {
+    bool passes = true;
+    for (unsigned i = 0; i < sizeof lengths_ms / sizeof *lengths_ms && passes; i++) {
         OK(rig_set(longer, cells, 0, 3, lengths_ms[i]));
         OK(cls_event_record(end, longer));
         OK(rig_set(shorter, cells, 1, 5, 1));

@@ -86,9 +86,9 @@ static inline void rig_do_nothing(void *unused) { (void)unused; }
  * time on a driver that answers about a running command when that ends. */
 bool rig_is_pending(cls_event event);
 
-/* Whether, in one of six tries, a short kernel is done while a longer one runs, each on a queue of the test's own. Some
- * drivers run or report all queues in the order of submission. */
-bool rig_kernels_pass(void);
+/* Whether, in each of six tries, a short kernel is done while a longer one runs, each on a queue of the test's own. Some
+ * drivers run or report queues in the order of submission, always or now and then. */
+bool rig_kernels_always_pass(void);
 
 /* Whether `call(arg)` returns while a kernel ahead of it on `stream` still runs. Tried with longer and
  * longer kernels: a busy machine may keep this thread waiting, but a call that itself waits for the
