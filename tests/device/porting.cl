@@ -4,10 +4,12 @@
  * test_porting for the device, with the extensions that it has. tests/unit/docs.sh looks for a function of the page that is
  * not here.
  */
-#if __OPENCL_C_VERSION__ >= 200 || defined(__opencl_c_atomic_scope_device)
+/* Intel's compiler defines the macros of OpenCL C 3.0 for older versions too. */
+#if __OPENCL_C_VERSION__ == 200 || (__OPENCL_C_VERSION__ >= 300 && defined(__opencl_c_atomic_scope_device))
 #define FENCES
 #endif
-#if __OPENCL_C_VERSION__ == 200 || defined(__opencl_c_work_group_collective_functions)
+#if __OPENCL_C_VERSION__ == 200 || \
+    (__OPENCL_C_VERSION__ >= 300 && defined(__opencl_c_work_group_collective_functions))
 #define COLLECTIVES
 #endif
 
