@@ -66,9 +66,4 @@ static inline void expect_scaled(cls_batch batch, cls_value value, double factor
     free(out);
 }
 
-static inline void expect_detail(const char *part) {
-    if (!strstr(cls_last_error_detail(), part))
-        fail_msg("\"%s\" does not name \"%s\"", cls_last_error_detail(), part);
-}
-
 #endif

@@ -53,13 +53,12 @@ static cls_status signal_of(unsigned i, uint64_t value) {
 
 static cls_status work(unsigned i) { return rig_step(ring.streams[i], ring.cells, i, 1, 1, 0); }
 
-static void expect_detail(const char *const *parts) {
+static void expect_details(const char *const *parts) {
     for (; *parts; parts++)
-        if (!strstr(cls_last_error_detail(), *parts))
-            fail_msg("'%s' is not in the detail: %s", *parts, cls_last_error_detail());
+        expect_detail(*parts);
 }
 
-#define EXPECT_DETAIL(...) expect_detail((const char *const[]){__VA_ARGS__, NULL})
+#define EXPECT_DETAIL(...) expect_details((const char *const[]){__VA_ARGS__, NULL})
 
 /* All streams come to an end once every signaller has signalled. */
 static void expect_life(uint64_t value) {

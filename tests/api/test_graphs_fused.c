@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Graphs whose operations are fused: what cuts a chain, which of its values are written to memory, how such a graph is
- * changed, what is refused, a failure before a chain, and a fused graph in another one. test_graphs_fused_bits.c tests
- * that fused operations compute the same bits.
+ * Graphs of fused operations: cuts of a chain, values in memory and in none, changes, refusals, a failure before a
+ * chain, and a fused graph in another one. For the bits of results see test_graphs_fused_bits.c.
  */
 #include "../support/rig.h"
-
-#include <string.h>
 
 #include <clstream/binary.h>
 #include <clstream/graph.h>
@@ -29,11 +26,6 @@ static int end(void **state) {
     OK(cls_stream_destroy(stream));
     OK(cls_stream_destroy(elsewhere));
     return 0;
-}
-
-static void expect_detail(const char *part) {
-    if (!strstr(cls_last_error_detail(), part))
-        fail_msg("'%s' is not in: %s", part, cls_last_error_detail());
 }
 
 /* --- arrays, and operations of known effect --- */

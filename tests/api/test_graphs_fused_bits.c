@@ -66,7 +66,7 @@ struct program {
     cls_buffer buffers[ARRAYS];
 };
 
-/* Operations whose bits do not depend on what they are fused with. */
+/* Operations with the same bits in every fused kernel. */
 static const int exact_unary[] = {CLS_UNARY_COPY, CLS_UNARY_NEG,  CLS_UNARY_ABS,  CLS_UNARY_SQR,
                                   CLS_UNARY_RELU, CLS_UNARY_SIGN, CLS_UNARY_CEIL, CLS_UNARY_FLOOR};
 static const int exact_param[] = {CLS_UNARY_SCALE, CLS_UNARY_ADD_SCALAR, CLS_UNARY_CLAMP_MIN,

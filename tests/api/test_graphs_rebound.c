@@ -61,11 +61,6 @@ static int end(void **state) {
     return 0;
 }
 
-static void expect_detail(const char *part) {
-    if (!strstr(cls_last_error_detail(), part))
-        fail_msg("'%s' is not in: %s", part, cls_last_error_detail());
-}
-
 /* --- buffers --- */
 
 static void test_another_buffer(void **state) {

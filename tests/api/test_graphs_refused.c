@@ -3,7 +3,6 @@
 #include "../support/rig.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <clstream/graph.h>
 #include <clstream/managed.h>
@@ -33,11 +32,6 @@ static int end(void **state) {
     OK(cls_event_destroy(event));
     OK(cls_buffer_destroy(cells));
     return 0;
-}
-
-static void expect_detail(const char *part) {
-    if (!strstr(cls_last_error_detail(), part))
-        fail_msg("'%s' is not in: %s", part, cls_last_error_detail());
 }
 
 static cls_capture_state state_of(cls_stream stream) {

@@ -38,11 +38,9 @@ static int begin_in_order(void **state) {
 
 /* On a queue of the program's, which stays one without times. */
 static int begin_wrapped(void **state) {
-    cl_command_queue queue = rig_own_queue();
     begin_in_order(state);
     OK(cls_stream_destroy(stream));
-    OK(cls_stream_wrap(rig.context, queue, &stream));
-    clReleaseCommandQueue(queue);
+    stream = rig_own_stream();
     return 0;
 }
 
@@ -57,18 +55,11 @@ static int finish(void **state) {
     return 0;
 }
 
-static void expect_detail(const char *part) {
-    if (!strstr(cls_last_error_detail(), part))
-        fail_msg("'%s' is not in: %s", part, cls_last_error_detail());
-}
-
 static double between(cls_event from, cls_event to) {
     double ms = -1e9;
     OK(cls_event_elapsed(from, to, &ms));
     return ms;
 }
-
-static void do_nothing(void *arg) { (void)arg; }
 
 /* cells[0] = cells[0] * 3 + 1 between `start` and `middle`, and then cells[1] likewise before `last`; also on another
  * stream, which the timed events fork and join. */
@@ -142,7 +133,7 @@ static void test_recorded_in_the_background(void **state) {
 
 static void submit_steps_and_host(void) {
     submit_steps();
-    OK(cls_stream_launch_host_async(stream, do_nothing, NULL));
+    OK(cls_stream_launch_host_async(stream, rig_do_nothing, NULL));
 }
 
 static void test_recorded_by_a_worker(void **state) {

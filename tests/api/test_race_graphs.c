@@ -9,8 +9,6 @@
 #include <clstream/mempool.h>
 #include <clstream/unary.h>
 
-static void nothing(void *arg) { (void)arg; }
-
 /* --- captures: `first` is the origin, `second` forks from it and is joined at the end --- */
 
 static void begin(void) {
@@ -360,7 +358,7 @@ static void test_small_products(void **state) {
 static cls_graph_exec capture_two(bool hold) {
     begin();
     if (hold)
-        OK(cls_stream_launch_host_async(w.a, nothing, NULL));
+        OK(cls_stream_launch_host_async(w.a, rig_do_nothing, NULL));
     fill(w.x, 0, 4, w.a);
     fill(w.y, 0, 4, w.b);
     return instantiate(end(), 0);

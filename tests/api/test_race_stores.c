@@ -40,8 +40,6 @@ static void change(void *unused) {
     big.words[WORDS - 1]++;
 }
 
-static void do_nothing(void *unused) { (void)unused; }
-
 static void synchronize(void) { OK(cls_stream_synchronize(w.a)); }
 
 /* Behind work of the device, which on a busy machine may be over before the change: then with longer work. */
@@ -85,7 +83,7 @@ static void behind_a_signal(bool clean) {
 /* What a host function changes that the upload waits for is meant to be uploaded. */
 static void behind_a_host_function(bool clean) {
     OK(cls_stream_wait_timeline(w.a, w.early, 1));
-    OK(cls_stream_launch_host_async(w.a, clean ? change : do_nothing, NULL));
+    OK(cls_stream_launch_host_async(w.a, clean ? change : rig_do_nothing, NULL));
     upload();
     if (!clean)
         change(NULL);

@@ -280,8 +280,8 @@ static void test_a_wait_of_the_device_fails_by_another_signal(void **state) {
         while (!another_signal_fails(round % 2, round / 2, ms) && ms < 2000)
             ms *= 2;
         if (ms >= 2000 && !rig_kernels_always_pass())
-            SKIP_BECAUSE(
-                "this driver does not always tell of a command before a longer one on another queue ends");
+            SKIP_BECAUSE("this driver does not always tell of a command before a longer one on "
+                         "another queue ends");
         assert_true(ms < 2000);
     }
 }

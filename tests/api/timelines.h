@@ -5,8 +5,6 @@
 
 #include "../support/rig.h"
 
-#include <string.h>
-
 #include <clstream/timeline.h>
 
 enum { MS = 1000000 }; /* in nanoseconds */
@@ -22,11 +20,6 @@ static inline uint64_t value_of(cls_timeline timeline) {
     cls_timeline_info info = CLS_TIMELINE_INFO_INIT;
     OK(cls_timeline_get_info(timeline, &info));
     return info.value;
-}
-
-static inline void expect_detail(const char *part) {
-    if (!strstr(cls_last_error_detail(), part))
-        fail_msg("'%s' is not in the detail: %s", part, cls_last_error_detail());
 }
 
 #endif

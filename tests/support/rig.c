@@ -304,6 +304,14 @@ cl_command_queue rig_own_queue(void) {
     return queue;
 }
 
+cls_stream rig_own_stream(void) {
+    cl_command_queue queue = rig_own_queue();
+    cls_stream stream;
+    OK(cls_stream_wrap(rig.context, queue, &stream));
+    clReleaseCommandQueue(queue);
+    return stream;
+}
+
 cls_event rig_event(void) {
     cls_event event = NULL;
     OK(cls_event_create(rig.context, NULL, &event));
@@ -339,17 +347,9 @@ bool rig_is_pending(cls_event event) {
            (rig_has_quirk("query_waits") && now_ms() - start > at_once_ms);
 }
 
-static cls_stream stream_of_own_queue(void) {
-    cl_command_queue queue = rig_own_queue();
-    cls_stream stream;
-    OK(cls_stream_wrap(rig.context, queue, &stream));
-    clReleaseCommandQueue(queue);
-    return stream;
-}
-
 bool rig_kernels_always_pass(void) {
     static const double lengths_ms[] = {100, 300, 900, 100, 300, 900};
-    cls_stream longer = stream_of_own_queue(), shorter = stream_of_own_queue();
+    cls_stream longer = rig_own_stream(), shorter = rig_own_stream();
     cls_buffer cells = rig_cells(2);
     cls_event end = rig_event();
     bool passes = true;

@@ -124,6 +124,7 @@ cls_status rig_fail(cls_stream stream, const char *label, cl_int code);
 /* A user event of the rig's context, and an in-order queue of its device, made by hand. */
 cl_event rig_user_event(void);
 cl_command_queue rig_own_queue(void);
+cls_stream rig_own_stream(void); /* wraps one */
 
 /* --- graphs --- */
 

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -26,6 +27,12 @@ static inline void expect_status(cls_status wanted, cls_status got, const char *
     print_error("%s\n    is %s, not %s; the detail: %s\n", call, cls_status_string(got),
                 cls_status_string(wanted), cls_last_error_detail());
     _fail(file, line);
+}
+
+/* The detail of this thread's last error contains `part`. */
+static inline void expect_detail(const char *part) {
+    if (!strstr(cls_last_error_detail(), part))
+        fail_msg("'%s' is not in the detail: %s", part, cls_last_error_detail());
 }
 
 /* Skips the running test. */
