@@ -38,8 +38,7 @@ static struct counts count(void) {
     assert_int_equal(clFinish(own.queue), CL_SUCCESS);
     const size_t size = sizeof(cl_uint);
     clGetContextInfo(own.context, CL_CONTEXT_REFERENCE_COUNT, size, &counts.context, NULL);
-    if (!rig_has_quirk("queue_release_hangs")) /* the library releases queues later there */
-        clGetCommandQueueInfo(own.queue, CL_QUEUE_REFERENCE_COUNT, size, &counts.queue, NULL);
+    clGetCommandQueueInfo(own.queue, CL_QUEUE_REFERENCE_COUNT, size, &counts.queue, NULL);
     clGetMemObjectInfo(own.memory, CL_MEM_REFERENCE_COUNT, size, &counts.memory, NULL);
     clGetEventInfo(own.event, CL_EVENT_REFERENCE_COUNT, size, &counts.event, NULL);
     return counts;
@@ -333,6 +332,12 @@ static void groups(const struct wrapped *w) {
 
 /* --- */
 
+/* Where releases of queues hang, the library releases one when it lets go of another, a second later at the earliest. */
+static void release_rested_queues(void) {
+    if (rig_has_quirk("queue_release_hangs"))
+        OK(cls_stream_destroy(rig_own_stream()));
+}
+
 static void check(void **state) {
     void (*const *use)(const struct wrapped *w) = *state;
     struct wrapped w;
@@ -345,6 +350,7 @@ static void check(void **state) {
     const double until = now_ms() + patience(20) * 1000;
     while (!same(&before, &after) && now_ms() < until) {
         nap_ms(5);
+        release_rested_queues();
         after = count();
     }
     if (!same(&before, &after))
