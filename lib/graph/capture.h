@@ -8,10 +8,10 @@
  * streams until it ends. A capture's lock is taken inside those of streams and events. All of these functions but
  * capture_graph are hooks of stream/hooks.h, which has the contract.
  *
- *   capture.c        what is submitted, events, and refusals
+ *   capture.c        submissions, events and refusals
  *   capture_graph.c  launches of graphs
  *   capture_span.c   the beginning, the end and inquiries
- *   capture_state.c  what a capture holds
+ *   capture_state.c  its nodes, streams and validity
  */
 #ifndef CLSTREAM_GRAPH_CAPTURE_H
 #define CLSTREAM_GRAPH_CAPTURE_H

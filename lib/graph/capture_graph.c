@@ -6,7 +6,7 @@
 #include "graph/capture_state.h"
 #include "graph/exec.h"
 
-/* The node refers to what was captured, and perhaps uses what was bound in its place. */
+/* Makes the node keep an object that it uses, such as a buffer bound in place of the captured one. */
 static cls_status keep(struct node *node, struct object *object) {
     if (!object)
         return CLS_SUCCESS;

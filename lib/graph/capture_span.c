@@ -69,7 +69,7 @@ static cls_status check_joined(struct capture *capture) {
     return capture->state == CLS_CAPTURE_ACTIVE ? CLS_SUCCESS : capture_refusal(capture);
 }
 
-/* What is left of a capture that has ended. */
+/* Nodes and members of a capture that has ended. */
 struct remains {
     struct node *nodes;
     unsigned n_nodes;

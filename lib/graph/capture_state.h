@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a capture holds: its nodes, the streams that take part and the frontier of each, and whether it is valid. All
- * functions but capture_new are called under the capture's lock. Without it only `state`, and what stands before `lock`,
- * may be read.
+ * State of a capture: its nodes, the streams that take part with their frontiers, and its validity. All functions but
+ * capture_new are called under the capture's lock. Without the lock only `state` and the fields before `lock` may be
+ * read.
  */
 #ifndef CLSTREAM_GRAPH_CAPTURE_STATE_H
 #define CLSTREAM_GRAPH_CAPTURE_STATE_H
