@@ -30,11 +30,7 @@ static void program_finalize(struct object *object) {
 
 static void kernel_finalize(struct object *object) {
     struct kernel *kernel = (struct kernel *)(void *)object;
-    for (int i = 0; i < KERNEL_INSTANCES; i++) {
-        cl_kernel instance = atomic_load(&kernel->instances[i]);
-        if (instance)
-            kernel_release(kernel->context->device, instance);
-    }
+    kernel_release_instances(kernel);
     free(kernel->parameters);
     if (!kernel->program)
         return;
@@ -194,29 +190,6 @@ cls_status kernel_new(struct context *context, struct program *program, cl_progr
     else
         *out = kernel;
     return status;
-}
-
-cls_status kernel_take_instance(struct kernel *kernel, cl_kernel *out) {
-    for (int i = 0; i < KERNEL_INSTANCES; i++) {
-        if (!atomic_load_explicit(&kernel->instances[i], memory_order_relaxed))
-            continue;
-        cl_kernel instance = atomic_exchange(&kernel->instances[i], NULL);
-        if (instance) {
-            *out = instance;
-            return CLS_SUCCESS;
-        }
-    }
-    return program_create_kernel(kernel->cl, kernel->name, out);
-}
-
-void kernel_give_instance(struct kernel *kernel, cl_kernel instance) {
-    const bool reusable = caps_trusts(kernel->context->caps, TRUST_ARGUMENTS_SET_AGAIN);
-    for (int i = 0; i < KERNEL_INSTANCES && reusable; i++) {
-        cl_kernel none = NULL;
-        if (atomic_compare_exchange_strong(&kernel->instances[i], &none, instance))
-            return;
-    }
-    kernel_release(kernel->context->device, instance);
 }
 
 cls_status cls_kernel_create(cls_program handle, const char *name, cls_kernel *out) {

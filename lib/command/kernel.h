@@ -20,6 +20,11 @@ struct program;
 
 enum { KERNEL_INSTANCES = 8 };
 
+struct instance_list {
+    cl_kernel *items;
+    unsigned count, room;
+};
+
 /* The members that each launch reads come first, in one cache line. */
 struct kernel {
     struct object object;
@@ -39,6 +44,10 @@ struct kernel {
     cl_program cl;
     char name[64]; /* of the kernel function */
     _Atomic(cl_kernel) instances[KERNEL_INSTANCES];
+    _Atomic unsigned n_taken; /* instances that are not given back */
+    struct instance_list
+        spares;                /* given back while many were taken. Under the lock of instances.c */
+    struct instance_list made; /* of those that were, in the order of their creation. Likewise */
 };
 
 struct program {
@@ -55,8 +64,10 @@ extern struct object_pool program_pool, kernel_pool;
 cls_status kernel_new(struct context *context, struct program *program, cl_program cl,
                       const char *function, const char *label, struct kernel **out);
 
+/* Instances for one launch, or for many; all that were taken are given back before the kernel ends (instances.c). */
 cls_status kernel_take_instance(struct kernel *kernel, cl_kernel *out);
 void kernel_give_instance(struct kernel *kernel, cl_kernel instance);
+void kernel_release_instances(struct kernel *kernel);
 
 /* Checks a handle, its context included, and takes a reference. */
 cls_status kernel_get(cls_kernel handle, struct kernel **out);
