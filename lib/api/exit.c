@@ -11,23 +11,15 @@
 #include "stream/observe.h"
 #include "stream/stream.h"
 #include "stream/worker.h"
+#include "stream/worker_commands.h"
 
 static const uint64_t DRAIN_NS = 5 * CLOCK_SECOND;
 
 static _Atomic bool ran;
 
-/* The last position to drain. A host function that calls exit() cannot be waited for: drain up to its predecessor. */
-static uint64_t last_to_end(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    const bool here = worker_is_in_code_of(stream);
-    const uint64_t position = here ? fifo_head(&stream->fifo)->position - 1 : stream->submitted;
-    pthread_mutex_unlock(&stream->lock);
-    return position;
-}
-
 static void drain(uint64_t deadline) {
     for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream))
-        stream_await(stream, last_to_end(stream), deadline);
+        stream_await(stream, stream_newest(stream), deadline);
 }
 
 /* Fails the commands that are still queued; their callbacks are called with that status. */
@@ -48,6 +40,7 @@ void exit_run(void) {
         return;
     uint64_t deadline = clock_now_ns() + DRAIN_NS;
     engine_close();
+    worker_commands_leave();
     drop_queued();
     drain(deadline);
     workers_stop(deadline);

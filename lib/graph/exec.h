@@ -74,7 +74,9 @@ struct graph_run {
     struct change *replaced; /* by launches after it: freed with it. Under the graph's lock */
     cl_event *events; /* of nodes, as in the plan, and more; NULL: none. Array NULL: none at all */
     unsigned n_events;
-    struct refs kept;           /* made for this launch */
+    struct refs kept; /* made for this launch */
+    unsigned handed;  /* of a worker run: nodes before it were submitted, or their callbacks called.
+                        Written by the worker */
     struct run_record *records; /* in the order of the nodes */
     unsigned n_records;
 };

@@ -178,39 +178,40 @@ static const struct failure *await_lanes(struct progress *progress) {
     return failure;
 }
 
-/* After a node was refused, callbacks are submitted still. */
+/* Stops at a node that is refused. */
 static cls_status submit_all(struct progress *progress, const char **refused) {
-    const struct exec_plan *plan = &progress->exec->plan;
+    struct graph_run *run = progress->run;
     cls_status status = CLS_SUCCESS;
-    for (unsigned i = 0; i < plan->n_nodes; i++) {
-        const struct exec_node *node = &progress->exec->body->nodes[i];
-        const struct command *command = &node->node.command;
-        if (status && (node->disabled || !command->type->when_failed))
-            continue;
-        const cls_status now = submit_node(progress, i);
-        if (now && !status) {
-            status = now;
-            *refused = command_label(command);
-        }
+    while (run->handed < run->exec->plan.n_nodes && !status) {
+        status = submit_node(progress, run->handed);
+        if (!status)
+            run->handed++;
+        else
+            *refused = command_label(&run->exec->body->nodes[run->handed].node.command);
     }
     return status;
 }
 
-static struct run_result run_nodes(struct progress *progress, struct stream *stream,
-                                   struct command *command) {
-    const char *refused = command_label(command);
+static cls_status begin(struct progress *progress) {
+    const size_t room = (size_t)progress->exec->plan.n_nodes + 1;
+    progress->positions = calloc(room, sizeof *progress->positions);
+    if (!progress->positions)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
     pthread_mutex_lock(&progress->exec->lock);
     cls_status status = graph_exec_begin(progress->exec, progress->run);
     pthread_mutex_unlock(&progress->exec->lock);
-    if (!status)
-        status = open_lanes(progress);
-    int code = status ? cls_last_error_code() : 0;
+    return status ? status : open_lanes(progress);
+}
+
+static void run_nodes(struct progress *progress, struct stream *stream, struct command *command) {
+    const char *refused = command_label(command);
+    cls_status status = begin(progress);
     set_launch(progress, command->position);
     if (!status) {
         prepare_ranges(progress);
         status = submit_all(progress, &refused);
-        code = status ? cls_last_error_code() : 0;
     }
+    const int code = status ? cls_last_error_code() : 0;
     if (progress->times)
         record_ranges(progress);
     const struct failure *failure = await_lanes(progress);
@@ -221,41 +222,32 @@ static struct run_result run_nodes(struct progress *progress, struct stream *str
     else if (status)
         stream_fail_locked(stream, command->position, stream_poison_status(status), code, refused);
     pthread_mutex_unlock(&stream->lock);
-    return (struct run_result){.status = CLS_SUCCESS};
+}
+
+/* Calls the callbacks among the nodes that were not submitted: a callback is called whatever becomes of its launch. */
+static void call_callbacks(struct stream *stream, struct command *command) {
+    struct graph_run *run = command->u.graph.run;
+    const struct failure *failure = stream_failure_at(stream, command->position);
+    while (run->handed < run->exec->plan.n_nodes) {
+        const struct exec_node *node = &run->exec->body->nodes[run->handed++];
+        struct command callback = node->node.command;
+        callback.position = command->position;
+        if (callback.type->when_failed && !node->disabled)
+            callback.type->run(stream, &callback, failure ? failure->status : CLS_SUCCESS);
+    }
 }
 
 static struct run_result run(struct stream *stream, struct command *command, cls_status so_far) {
     struct graph_run *run = command->u.graph.run;
     struct progress progress = {.exec = run->exec, .run = run};
-    struct run_result result = {.status = CLS_ERROR_OUT_OF_MEMORY};
-    (void)so_far;
-    const size_t room = (size_t)run->exec->plan.n_nodes + 1;
-    progress.positions = calloc(room, sizeof *progress.positions);
-    if (progress.positions)
-        result = run_nodes(&progress, stream, command);
+    const bool skipped = so_far || engine_is_down();
+    if (!skipped)
+        run_nodes(&progress, stream, command);
     close_lanes(&progress);
     free(progress.positions);
     free(progress.times);
-    return result;
-}
-
-/* The callbacks of a launch that does not run. */
-static struct run_result call_callbacks(struct stream *stream, struct command *command,
-                                        cls_status so_far) {
-    const struct graph_exec *exec = command->u.graph.run->exec;
-    for (unsigned i = 0; i < exec->plan.n_nodes; i++) {
-        struct command callback = exec->body->nodes[i].node.command;
-        callback.position = command->position;
-        if (callback.type->when_failed && !exec->body->nodes[i].disabled)
-            callback.type->run(stream, &callback, so_far);
-    }
-    return (struct run_result){.status = CLS_SUCCESS};
-}
-
-static struct run_result run_calling(struct stream *stream, struct command *command,
-                                     cls_status so_far) {
-    return so_far || engine_is_down() ? call_callbacks(stream, command, so_far)
-                                      : run(stream, command, so_far);
+    call_callbacks(stream, command);
+    return (struct run_result){.status = CLS_SUCCESS, .skipped = skipped};
 }
 
 const struct command_type type_graph_run = {.kind = CLS_COMMAND_GRAPH,
@@ -273,9 +265,10 @@ const struct command_type type_graph_run_user = {.kind = CLS_COMMAND_GRAPH,
                                                  .user_code = true};
 const struct command_type type_graph_run_calling = {.kind = CLS_COMMAND_GRAPH,
                                                     .label = "graph",
-                                                    .run = run_calling,
+                                                    .run = run,
                                                     .touch = graph_touch,
                                                     .discard = graph_discard,
                                                     .after_completion = true,
                                                     .when_failed = true,
+                                                    .resumes = true,
                                                     .user_code = true};

@@ -78,6 +78,8 @@ struct command_type {
     bool timed;
     /* It runs code of the user's, which may call into the library. */
     bool user_code;
+    /* Where that code ends the process, `run` is called again, and goes on behind it. */
+    bool resumes;
     /* Its arguments are `host_copy`. */
     bool copies_host;
     /* Which bytes it touches (stream/touch.h); NULL: none, or none that is known. */

@@ -47,7 +47,7 @@ const struct failure *gate_failure_since(const struct gate *gate, uint64_t value
 
 cls_status stream_poison_status(cls_status status) {
     bool own = status == CLS_ERROR_CONTEXT_LOST || status == CLS_ERROR_OUT_OF_MEMORY ||
-               status == CLS_ERROR_OUT_OF_DEVICE_MEMORY;
+               status == CLS_ERROR_OUT_OF_DEVICE_MEMORY || status == CLS_ERROR_SHUTDOWN;
     return own ? status : CLS_ERROR_COMMAND_FAILED;
 }
 

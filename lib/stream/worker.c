@@ -32,11 +32,15 @@ static struct stream *first_task, *last_task;
 static _Atomic unsigned tasks; /* length of the queue; read by the thread that spins */
 static bool spinning;          /* one thread spins: the next task needs no signal */
 
-static _Thread_local const struct stream *user_code_of;
+static _Thread_local bool serves; /* this thread is one of the pool */
+static _Thread_local struct stream *user_code_of;
 
 bool worker_in_user_code(void) { return user_code_of != NULL; }
 bool worker_is_in_code_of(const struct stream *stream) { return user_code_of == stream; }
-void worker_enter_user_code(const struct stream *stream) { user_code_of = stream; }
+struct stream *worker_user_code_of(void) {
+    return user_code_of;
+}
+void worker_enter_user_code(struct stream *stream) { user_code_of = stream; }
 void worker_leave_user_code(void) { user_code_of = NULL; }
 
 static void make_conditions(void) {
@@ -84,6 +88,7 @@ static struct stream *next_task(void) {
 
 static void *serve(void *unused) {
     (void)unused;
+    serves = true;
     pthread_mutex_lock(&pool_lock);
     for (;;) {
         struct stream *stream = next_task();
@@ -133,6 +138,17 @@ void workers_unreserve(void) {
     pthread_mutex_unlock(&pool_lock);
 }
 
+bool workers_replace_this(void) {
+    pthread_mutex_lock(&pool_lock);
+    const bool replaced = !serves || !add_thread();
+    if (serves && replaced) {
+        serves = false;
+        threads--;
+    }
+    pthread_mutex_unlock(&pool_lock);
+    return replaced;
+}
+
 void workers_run(struct stream *stream) {
     pthread_mutex_lock(&pool_lock);
     stream->task_next = NULL;
@@ -153,7 +169,7 @@ void workers_stop(uint64_t deadline) {
     pthread_mutex_lock(&pool_lock);
     stop = true;
     pthread_cond_broadcast(&work_came);
-    while (threads > worker_in_user_code() && condition_wait(&thread_went, &pool_lock, deadline))
+    while (threads > serves && condition_wait(&thread_went, &pool_lock, deadline))
         continue;
     pthread_mutex_unlock(&pool_lock);
 }

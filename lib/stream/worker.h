@@ -21,11 +21,16 @@ void workers_unreserve(void);
  * reserved; takes over a reference to the stream. Cannot fail. */
 void workers_run(struct stream *stream);
 
-/* Whether this thread is inside a host function or callback, and of which stream. */
+/* Whether this thread is inside a host function or callback, and of which stream: NULL, none. */
 bool worker_in_user_code(void);
 bool worker_is_in_code_of(const struct stream *stream);
-void worker_enter_user_code(const struct stream *stream);
+struct stream *worker_user_code_of(void);
+void worker_enter_user_code(struct stream *stream);
 void worker_leave_user_code(void);
+
+/* The calling thread will not come back to the pool: it ends the process. Another takes its place; false where there can
+ * be none. */
+bool workers_replace_this(void);
 
 /* Stops the threads, but for this one where it is one of them, once they are idle; waits until `deadline`
  * (clock_now_ns). */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "driver/queue.h"
+#include "stream/abandoned.h"
 #include "stream/context.h"
 #include "stream/engine.h"
 #include "stream/handover.h"
@@ -132,4 +133,44 @@ void worker_commands_run(struct stream *stream) {
     do
         taken = run_head(stream);
     while (!taken && fifo_drain(stream));
+}
+
+/* The head goes back to the FIFO as it is. */
+static void give_back_unfinished(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    fifo_give_back(stream);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* What a foreign call has enqueued so far has no event. */
+static void end_unreturned(struct stream *stream, struct command *head) {
+    const struct run_result result = {.skipped = true};
+    if (!head->type->after_completion) {
+        pthread_mutex_lock(&stream->lock);
+        abandon_command(stream->context, stream->companion, head);
+        pthread_mutex_unlock(&stream->lock);
+    }
+    if (head->record)
+        head->record->ended = clock_now_ns();
+    finish(stream, head, &result);
+}
+
+void worker_commands_leave(void) {
+    struct stream *stream = worker_user_code_of();
+    if (!stream)
+        return;
+    struct command *head = fifo_head(&stream->fifo); /* stays: this worker owns it */
+    const bool replaced = workers_replace_this();
+    fifo_run_end(&stream->fifo);
+    if (head->type->resumes)
+        give_back_unfinished(stream);
+    else
+        end_unreturned(stream, head);
+    if (!fifo_drain(stream))
+        return;
+    object_retain(&stream->object);
+    if (replaced)
+        workers_run(stream);
+    else
+        worker_commands_run(stream);
 }

@@ -7,6 +7,7 @@
 #include "../support/rig.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <clstream/graph.h>
 #include <clstream/prefetcher.h>
 #include <clstream/timeline.h>
 
@@ -23,9 +25,13 @@ extern char **environ;
 
 enum { CHILD_WATCHDOG_S = 60, TIMES = 10, MANY_TIMES = 200, ENOUGH = 3, STREAMS = 4 };
 
+/* The library's own wait for what never ends is 5 s long. */
+enum { NO_WAIT_S = 4 };
+
 /* --- what the children do before they exit --- */
 
 static _Atomic unsigned ran, told, told_wrong;
+static cls_status may_be_told = CLS_ERROR_SHUTDOWN; /* where it is not CLS_SUCCESS */
 
 static void linger(void *arg) {
     (void)arg;
@@ -37,7 +43,7 @@ static void tell(cls_stream stream, cls_status status, void *arg) {
     (void)stream;
     (void)arg;
     atomic_fetch_add(&told, 1);
-    if (status != CLS_SUCCESS && status != CLS_ERROR_SHUTDOWN)
+    if (status != CLS_SUCCESS && status != may_be_told)
         atomic_fetch_add(&told_wrong, 1);
 }
 
@@ -161,6 +167,25 @@ static void exit_with_callbacks_only(void) {
         OK(cls_stream_add_callback(stream, tell, NULL));
 }
 
+/* Queued launches are dropped soon, and callbacks behind them are called. */
+static void exit_with_many_launches_queued(void) {
+    enum { LAUNCHES = 40000 };
+    cls_stream streams[STREAMS];
+    cls_buffer cells = rig_cells(1);
+    cls_timeline timeline;
+    OK(cls_timeline_create(NULL, &timeline));
+    OK(rig_set(NULL, cells, 0, 1, 0));
+    for (int s = 0; s < STREAMS; s++) {
+        streams[s] = rig_stream();
+        OK(cls_stream_wait_timeline(streams[s], timeline, 1));
+    }
+    for (int i = 0; i < LAUNCHES; i++)
+        OK(rig_set(streams[i % STREAMS], cells, 0, 1, 0));
+    for (int s = 0; s < STREAMS; s++)
+        OK(cls_stream_add_callback(streams[s], tell, NULL));
+    watchdog(NO_WAIT_S);
+}
+
 /* A child that is forked meanwhile, as for a program that it could not execute, exits at once: it has neither
  * the threads that do the work, nor a say in the locks that they held. */
 static cls_status load_slowly(void *arg, uint64_t batch, void *memory, size_t capacity,
@@ -204,9 +229,6 @@ static void exit_in_a_forked_child(void) {
     assert_true(now_ms() - start < patience(MOST_MS));
 }
 
-/* The library's own wait for what never ends is 5 s long. */
-enum { NO_WAIT_S = 4 };
-
 static atomic_bool stays;
 
 /* Two threads that end a process at once are not for this test. */
@@ -235,7 +257,100 @@ static void exit_in_a_host_function(void) {
     OK(cls_event_record(event, stream));
     OK(cls_stream_wait_event(behind, event));
     OK(rig_set(behind, cells, 0, 3, 1));
+    OK(cls_stream_add_callback(stream, tell, NULL));
+    OK(cls_stream_add_callback(behind, tell, NULL));
     stay();
+}
+
+static void tell_and_exit(cls_stream stream, cls_status status, void *arg) {
+    tell(stream, CLS_SUCCESS, arg);
+    (void)status;
+    exit_here(arg);
+}
+
+static void exit_in_a_callback(void) {
+    cls_stream stream = rig_stream();
+    OK(cls_stream_add_callback(stream, tell_and_exit, NULL));
+    for (int i = 0; i < 5; i++)
+        OK(cls_stream_add_callback(stream, tell, NULL));
+    stay();
+}
+
+static cl_int enqueue_and_exit(cl_command_queue queue, void *arg) {
+    enqueue_many(queue, NULL);
+    exit_here(arg);
+    return CL_SUCCESS;
+}
+
+static void exit_in_a_foreign_call(void) {
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    OK(rig_set(stream, cells, 0, 1, 4));
+    OK(cls_stream_foreign_async(stream, NULL, enqueue_and_exit, NULL));
+    OK(rig_set(stream, cells, 0, 2, 1));
+    OK(cls_stream_add_callback(stream, tell, NULL));
+    stay();
+}
+
+static cls_graph_exec executable(cls_stream stream) {
+    cls_graph graph;
+    cls_graph_exec exec;
+    OK(cls_stream_end_capture(stream, &graph));
+    OK(cls_graph_instantiate(graph, NULL, &exec));
+    OK(cls_graph_destroy(graph));
+    return exec;
+}
+
+/* A callback of the graph and two behind its launch. */
+static void exit_in_a_host_function_of_a_graph(void) {
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    OK(cls_stream_begin_capture(stream, "exits"));
+    OK(rig_set(stream, cells, 0, 1, 1));
+    OK(cls_stream_launch_host_async(stream, exit_here, NULL));
+    OK(rig_set(stream, cells, 0, 2, 1));
+    OK(cls_stream_add_callback(stream, tell, NULL));
+    OK(cls_graph_launch_async(executable(stream), stream));
+    for (int i = 0; i < 2; i++)
+        OK(cls_stream_add_callback(stream, tell, NULL));
+    stay();
+}
+
+/* The launch is dropped, and the first of its callbacks ends the process. */
+static void exit_in_a_callback_of_a_dropped_graph(void) {
+    cls_stream stream = rig_stream();
+    cls_timeline timeline;
+    OK(cls_timeline_create(NULL, &timeline));
+    OK(cls_stream_begin_capture(stream, "dropped"));
+    OK(cls_stream_add_callback(stream, tell_and_exit, NULL));
+    for (int i = 0; i < 3; i++)
+        OK(cls_stream_add_callback(stream, tell, NULL));
+    cls_graph_exec exec = executable(stream);
+    OK(cls_stream_wait_timeline(stream, timeline, 1));
+    OK(cls_graph_launch_async(exec, stream));
+    OK(cls_stream_add_callback(stream, tell, NULL));
+    may_be_told = CLS_ERROR_COMMAND_FAILED;
+    OK(cls_timeline_fail(timeline, "the test", "to have the launch dropped"));
+    stay();
+}
+
+static void note_begun(void *begun) { *(atomic_bool *)begun = true; }
+
+/* A worker submits the nodes of a launch, the last of which is a callback, when the process exits. */
+static void exit_while_a_graph_is_submitted(void) {
+    enum { NODES = 1000 };
+    static atomic_bool begun;
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    OK(cls_stream_begin_capture(stream, "long"));
+    OK(cls_stream_launch_host_async(stream, note_begun, &begun));
+    for (int i = 0; i < NODES; i++)
+        OK(rig_set(stream, cells, 0, 1, 0));
+    for (int i = 0; i < 2; i++)
+        OK(cls_stream_add_callback(stream, tell, NULL));
+    OK(cls_graph_launch_async(executable(stream), stream));
+    while (!begun)
+        sched_yield();
 }
 
 static cls_status exit_in_load(void *arg, uint64_t index, void *memory, size_t capacity,
@@ -300,10 +415,16 @@ static const struct scenario {
     {"busy", exit_with_threads_busy, 0},
     {"destroyed", exit_with_everything_destroyed, 0},
     {"idle", exit_when_idle, 5 * STREAMS},
+    {"queued", exit_with_many_launches_queued, STREAMS},
     {"held", exit_with_callbacks_held, 10},
     {"held-only", exit_with_callbacks_only, 10},
     {"timelines", exit_with_timelines_awaited, 5 * STREAMS},
-    {"inside", exit_in_a_host_function, 5 * STREAMS},
+    {"inside", exit_in_a_host_function, 5 * STREAMS + 2},
+    {"callback", exit_in_a_callback, 6},
+    {"foreign", exit_in_a_foreign_call, 1},
+    {"graph", exit_in_a_host_function_of_a_graph, 3},
+    {"dropped", exit_in_a_callback_of_a_dropped_graph, 5},
+    {"submitting", exit_while_a_graph_is_submitted, 2},
     {"loader", exit_in_a_loader, 5 * STREAMS},
     {"loaders-end", exit_when_the_last_loader_is_gone, 5 * STREAMS},
     {"batches", exit_with_batches_awaited, 5 * STREAMS},
@@ -397,10 +518,16 @@ int main(int argc, char **argv) {
         clean_exits_test("exit_with_library_threads_busy", "busy"),
         clean_exits_test("exit_with_everything_destroyed", "destroyed"),
         clean_exits_test("exit_when_idle", "idle"),
+        clean_exits_test("exit_with_many_launches_queued", "queued"),
         clean_exits_test("exit_with_callbacks_held", "held"),
         clean_exits_test("exit_with_callbacks_only", "held-only"),
         clean_exits_test("exit_with_timelines_awaited", "timelines"),
         clean_exits_test("exit_in_a_host_function", "inside"),
+        clean_exits_test("exit_in_a_callback", "callback"),
+        clean_exits_test("exit_in_a_foreign_call", "foreign"),
+        clean_exits_test("exit_in_a_host_function_of_a_graph", "graph"),
+        clean_exits_test("exit_in_a_callback_of_a_dropped_graph", "dropped"),
+        clean_exits_test("exit_while_a_graph_is_submitted", "submitting"),
         clean_exits_test("exit_in_a_loader", "loader"),
         clean_exits_test("exit_when_the_last_loader_is_gone", "loaders-end"),
         clean_exits_test("exit_with_batches_awaited", "batches"),

@@ -407,6 +407,7 @@ const struct scenario scenarios[] = {
     {"graph_fused", graph_fused},
     {"graph_product", graph_product},
     {"graph_on_worker", graph_on_worker},
+    {"graph_calling_back", graph_calling_back},
     {"profiled", profiled},
     {"coordinated_run", coordinated_run},
     {"coordinated_threads", coordinated_threads},

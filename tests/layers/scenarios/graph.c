@@ -250,3 +250,60 @@ void graph_on_worker(struct run *run) {
     destroy(run, graph, exec);
     world_close(run, &world);
 }
+
+static _Atomic unsigned called;
+
+static void count_call(cls_stream stream, cls_status status, void *arg) {
+    (void)stream;
+    (void)status;
+    (void)arg;
+    called++;
+}
+
+/* Launches twice behind other work, with an argument bound anew between: the second launch sets it when it begins. Returns
+ * how many launches were accepted. */
+static unsigned launch_rebound(struct run *run, const struct world *world, cls_graph_exec exec) {
+    unsigned launched = 0;
+    if (!nap(run, world->streams[0]) || !ok(run, cls_graph_launch_async(exec, world->streams[0])))
+        return launched;
+    launched++;
+    if (ok(run, cls_graph_bind(exec, world->a, world->b)) &&
+        ok(run, cls_graph_launch_async(exec, world->streams[0])))
+        launched++;
+    return launched;
+}
+
+/* Each launch that was accepted calls its two callbacks, whatever becomes of it. */
+static void expect_called(struct run *run, cls_stream stream, unsigned launched) {
+    enum { ENOUGH_MS = 2000 };
+    ok(run, cls_stream_synchronize(stream));
+    for (unsigned ms = 0; called < 2 * launched && ms < ENOUGH_MS; ms++)
+        sleep_us(1000);
+    if (called == 2 * launched)
+        return;
+    run->wrong = true;
+    run->what = "the number of callbacks";
+}
+
+void graph_calling_back(struct run *run) {
+    struct world world;
+    cls_graph graph = NULL;
+    cls_graph_exec exec = NULL;
+    if (world_open(run, &world, 1) && open_kernel(run, &world) &&
+        ok(run, cls_stream_begin_capture(world.streams[0], "scenario"))) {
+        cls_stream stream = world.streams[0];
+        const bool complete = upload(run, &world, world.a, stream) &&
+                              ok(run, cls_stream_add_callback(stream, count_call, NULL)) &&
+                              launch(run, &world, world.a, 3, 7, stream) &&
+                              download(run, &world, world.a, stream) &&
+                              ok(run, cls_stream_add_callback(stream, count_call, NULL));
+        called = 0;
+        if (ok(run, cls_stream_end_capture(stream, &graph)) && complete &&
+            ok(run, cls_graph_instantiate(graph, NULL, &exec))) {
+            expect_called(run, stream, launch_rebound(run, &world, exec));
+            expect_scaled(run, &world, 3, 7);
+        }
+    }
+    destroy(run, graph, exec);
+    world_close(run, &world);
+}

@@ -82,6 +82,7 @@ void graph_in_background(struct run *run); /* where the effort is long */
 void graph_fused(struct run *run);         /* likewise */
 void graph_product(struct run *run);       /* likewise */
 void graph_on_worker(struct run *run);
+void graph_calling_back(struct run *run);
 
 /* profiler.c */
 void profiled(struct run *run);
