@@ -67,7 +67,8 @@ typedef enum cls_order {
 
 /** How a blocking call on a stream waits. */
 typedef enum cls_wait_policy {
-    CLS_WAIT_AUTO = 0,  /**< spins briefly, then blocks */
+    CLS_WAIT_AUTO = 0,  /**< spins briefly, then blocks; blocks at once where the device computes on
+                             the host's cores, which would lack the one that spins */
     CLS_WAIT_SPIN = 1,  /**< spins: lowest latency, keeps one core busy */
     CLS_WAIT_YIELD = 2, /**< spins and yields to other threads */
     CLS_WAIT_BLOCK = 3  /**< blocks at once */

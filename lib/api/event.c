@@ -230,7 +230,7 @@ cls_status cls_event_query(cls_event handle) {
         return status;
     status = outcome(stream, position);
     if (!status)
-        status = stream_progress(stream, position);
+        status = stream_query(stream, position);
     if (!status)
         status = outcome(stream, position);
     stream_put(stream);
@@ -350,7 +350,7 @@ static cls_status find_record(struct measured *one) {
 }
 
 static cls_status read_time(struct measured *one) {
-    cls_status status = stream_progress(one->stream, one->position);
+    cls_status status = stream_query(one->stream, one->position);
     if (!status)
         status = outcome(one->stream, one->position);
     if (status)

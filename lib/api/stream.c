@@ -173,7 +173,7 @@ cls_status cls_stream_query(cls_stream handle) {
         return status;
     cls_status progress = position_to_ask(stream, &position, &waits);
     if (!progress)
-        progress = stream_progress(stream, position);
+        progress = stream_query(stream, position);
     status = poisoned_status(stream);
     if (!status)
         status = progress;

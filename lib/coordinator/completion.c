@@ -142,7 +142,7 @@ static bool is_at_work(const struct planned *planned, cls_status *status) {
     if (!*status || *status == CLS_NOT_READY || !stream_poison(stream))
         return *status == CLS_NOT_READY;
     *status = CLS_SUCCESS;
-    return stream_progress(stream, stream_newest(stream)) == CLS_NOT_READY;
+    return stream_query(stream, stream_newest(stream)) == CLS_NOT_READY;
 }
 
 static cls_status query(const struct plan *plan) {

@@ -121,7 +121,7 @@ static void set_failed_state(const struct task_graph *graph, struct task *task,
 
 /* Called before the failure is read, because progress may be what notices it. */
 static bool is_pending(const struct task *task) {
-    return task->step == TASK_CALLED && !task->returned && stream_progress(task->stream, task->end);
+    return task->step == TASK_CALLED && !task->returned && stream_query(task->stream, task->end);
 }
 
 static void update(struct task_graph *graph, uint32_t number, struct verdicts *verdicts) {

@@ -201,7 +201,7 @@ static void progress(struct timeline *timeline, uint64_t value) {
     unsigned cursor = 0;
     uint64_t position;
     while ((stream = timeline_next_signal(timeline, value, &cursor, &position)) != NULL) {
-        stream_progress(stream, position);
+        stream_query(stream, position);
         stream_put(stream);
     }
 }

@@ -36,6 +36,11 @@ struct device {
     struct device_state *state; /* made on first use: the capability record */
 };
 
+/* Whether the device computes on the host's cores: a host thread that spins takes one from it. */
+static inline bool device_uses_host_cores(const struct device *device) {
+    return device->info.type == CLS_DEVICE_CPU;
+}
+
 /* The list of devices; an empty list is a success. */
 cls_status device_list(struct device *const **devices, size_t *count);
 

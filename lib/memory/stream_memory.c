@@ -219,7 +219,7 @@ static cls_status mark_frees(struct stream *stream, uint64_t *position) {
     error_restore(&held, full ? CLS_SUCCESS : status);
     if (!full)
         return status;
-    const cls_status progress = stream_progress(stream, stream_newest(stream));
+    const cls_status progress = stream_query(stream, stream_newest(stream));
     return progress ? progress : CLS_NOT_READY;
 }
 
@@ -233,7 +233,7 @@ static cls_status progress_to_frees(struct stream *stream) {
     uint64_t position = latest;
     cls_status status = to_come ? mark_frees(stream, &position) : CLS_SUCCESS;
     if (!status)
-        status = stream_progress(stream, position);
+        status = stream_query(stream, position);
     if (status)
         return status;
     pthread_mutex_lock(&stream->lock);
@@ -267,7 +267,7 @@ cls_status cls_stream_query_frees(cls_stream handle) {
         return status;
     status = progress_to_frees(stream);
     while (!status && closed_fence(stream, &dep)) {
-        status = dep.stream ? stream_progress(dep.stream, dep.position) : CLS_NOT_READY;
+        status = dep.stream ? stream_query(dep.stream, dep.position) : CLS_NOT_READY;
         dep_release(&dep);
     }
     stream_put(stream);

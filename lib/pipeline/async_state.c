@@ -92,7 +92,7 @@ static void complete_done(struct async *async, cls_op_kind kind, bool ask) {
         const uint64_t position = op_at(lane, lane->failed)->position;
         if (!ask && atomic_load(&stream->retired) < position)
             return;
-        if (stream_progress(stream, position))
+        if (stream_query(stream, position))
             return; /* even if it failed: work before the failure may still run */
         const struct failure *failure = stream_failure_at(stream, position);
         complete_oldest(async, kind, failure ? failure->status : CLS_SUCCESS);

@@ -124,7 +124,7 @@ static enum need visit(struct stream *stream, bool urgent, struct round *round) 
         stream->flights.count || !fifo_is_empty(&stream->fifo) || hooks.memory.is_owed(stream);
     bool deferred = fifo_needs_driving(&stream->fifo);
     pthread_mutex_unlock(&stream->lock);
-    if (deferred && stream->context->device->info.type != CLS_DEVICE_CPU)
+    if (deferred && !device_uses_host_cores(stream->context->device))
         return NEED_SOON;
     /* A long sleep would be cut short by the next command. */
     if (fresh || deferred || (news && engine_ticks_for(stream)))

@@ -8,12 +8,11 @@
 #include "stream/context.h"
 #include "stream/stream.h"
 
-/* A spinning host takes a core from a CPU device's own work, and nothing from another device. */
-static const uint64_t SPIN_NS = 60 * 1000, SPIN_BESIDE_NS = 1000 * 1000;
+static const uint64_t SPIN_NS = 1000 * 1000; /* where that takes nothing from the device */
 static const uint64_t SPIN_ALWAYS_NS = 2 * 1000 * 1000; /* from poll to poll of the stream */
 
-static bool is_beside(const struct stream *stream) {
-    return stream->context->device->info.type != CLS_DEVICE_CPU;
+static bool uses_host_cores(const struct stream *stream) {
+    return device_uses_host_cores(stream->context->device);
 }
 
 bool spin_wait_is_endless(const struct stream *stream) {
@@ -25,7 +24,12 @@ uint64_t spin_wait_ns(const struct stream *stream) {
         return 0;
     if (spin_wait_is_endless(stream))
         return SPIN_ALWAYS_NS;
-    return is_beside(stream) ? SPIN_BESIDE_NS : SPIN_NS;
+    return uses_host_cores(stream) ? 0 : SPIN_NS;
+}
+
+void spin_wait_yield(const struct stream *stream) {
+    if (uses_host_cores(stream))
+        sched_yield();
 }
 
 /* `takes`: it drives the FIFO when a worker offers it. */
@@ -47,7 +51,7 @@ static bool spin(struct stream *stream, uint64_t position, uint64_t deadline, bo
 bool spin_wait(struct stream *stream, uint64_t position, uint64_t deadline) {
     if (fifo_has_passed(&stream->fifo, position))
         return true;
-    if (deadline || !is_beside(stream))
+    if (deadline || uses_host_cores(stream))
         return spin(stream, position, deadline, false);
     fifo_spin_begin(&stream->fifo);
     bool came = spin(stream, position, deadline, true);

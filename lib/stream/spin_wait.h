@@ -19,8 +19,12 @@ struct stream;
 /* Whether a host thread that waits for the stream never sleeps. */
 bool spin_wait_is_endless(const struct stream *stream);
 
-/* How long a host thread that waits for the stream spins, before it sleeps or polls again. */
+/* How long a host thread that waits for the stream spins, before it sleeps or polls again. 0 by default on a device that
+ * computes on the host's cores: the work would take longer by the core that spins. */
 uint64_t spin_wait_ns(const struct stream *stream);
+
+/* Lets a device that computes on the host's cores have this one for now. */
+void spin_wait_yield(const struct stream *stream);
 
 /* Spins until the position is not in the FIFO, or not any more; false when the time for that, or the deadline
  * (0: none), came first. */

@@ -265,6 +265,10 @@ void stream_drive(struct stream *stream);
 /* Flushes and polls; CLS_NOT_READY unless `position` is retired. Polling this alone finishes the work. */
 cls_status stream_progress(struct stream *stream, uint64_t position);
 
+/* The same for a query of the user's, which is mostly repeated at once: pending work gets this thread's core where the device
+ * computes on the host's. */
+cls_status stream_query(struct stream *stream, uint64_t position);
+
 /* Asks the driver and retires what is done, of this stream and of those whose work it depends on. Called without the lock.
  */
 void stream_poll(struct stream *stream);

@@ -175,7 +175,7 @@ static void sleep_until_done(const struct device *device, cl_event event, struct
         wait->waiter = waiter_get();
     if (wait->waiter && wait->hinted != event) {
         bool hinted = event_hint(device, event, waiter_hint(wait->waiter));
-        wait->woken = hinted && device->info.type == CLS_DEVICE_CPU;
+        wait->woken = hinted && device_uses_host_cores(device);
         wait->hinted = event;
     }
     for (int i = 0; i < SLEEPS; i++) {
@@ -331,4 +331,11 @@ cls_status stream_progress(struct stream *stream, uint64_t position) {
     if (queued)
         stream_drive(stream);
     return report_progress(stream, position);
+}
+
+cls_status stream_query(struct stream *stream, uint64_t position) {
+    const cls_status status = stream_progress(stream, position);
+    if (status)
+        spin_wait_yield(stream);
+    return status;
 }

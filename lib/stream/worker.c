@@ -96,7 +96,7 @@ static void *serve(void *unused) {
             break;
         pthread_mutex_unlock(&pool_lock);
         worker_commands_run(stream);
-        bool beside = stream->context->device->info.type != CLS_DEVICE_CPU;
+        bool beside = !device_uses_host_cores(stream->context->device);
         object_release(&stream->object);
         pthread_mutex_lock(&pool_lock);
         if (!first_task && beside)
