@@ -15,12 +15,22 @@
  * handle. `cls::stream_ref` is a plain copy of a handle with the same member functions; an owner
  * converts to it, and so does a C handle. Parameters are references. A default-constructed
  * reference stands for what NULL means to the C function: the default stream, the default context.
+ * An owner without a handle (default-constructed, moved from, or of a call that failed) never does:
+ * its calls return CLS_ERROR_INVALID_HANDLE, and it is false.
  * context, stream, event, buffer, program, kernel and timeline have member functions; all other
- * handles are owned too (`cls::batch`, `cls::pool` ...), are made by `cls::make`, and are passed to
- * the C functions by `get()`:
+ * handles of clstream.h are owned too (`cls::batch`, `cls::graph`, `cls::pool` ...), are made by
+ * `cls::make`, and are passed to the C functions by `get()`:
  *
  *     auto pool = cls::make<cls_pool_create>(context.get(), nullptr);
  *     cls::check(cls_pool_get(pool.get(), &stream));
+ *
+ *     cls::check(cls_stream_begin_capture(stream.get(), "step"));
+ *     kernel.launch_async(cls_launch_1d(n), stream, x);
+ *     auto graph = cls::make<cls_stream_end_capture>(stream.get());
+ *     auto exec = cls::make<cls_graph_instantiate>(graph.get(), nullptr);
+ *     cls::check(cls_graph_launch(exec.get(), stream.get()));
+ *
+ * The header makes some errors itself, such as a size that overflows; they have a detail too.
  *
  * **Errors.** A call that fails throws cls::error. If exceptions are off, or CLS_NO_EXCEPTIONS is
  * defined before the header is included, it returns its status instead: `cls::result<T>` is then a
@@ -102,8 +112,8 @@ inline namespace exceptions {
 class error : public std::runtime_error {
   public:
     explicit error(cls_status status)
-        : runtime_error(std::string(cls_status_string(status)) + ": " + cls_last_error_detail()),
-          status_(status), code_(cls_last_error_code()) {}
+        : runtime_error(std::string(cls_status_string(status)) + ": " + text_of(status)),
+          status_(status), code_(status < 0 ? cls_last_error_code() : 0) {}
     cls_status status() const { return status_; }
     /** The driver's error code, or 0. */
     int code() const { return code_; }
@@ -113,6 +123,10 @@ class error : public std::runtime_error {
     }
 
   private:
+    /* A call that is "not yet" done leaves the detail of an earlier failure. */
+    static const char *text_of(cls_status status) {
+        return status < 0 ? cls_last_error_detail() : "the work is pending";
+    }
     cls_status status_;
     int code_;
 };
@@ -134,6 +148,25 @@ template <class T> T finish(cls_status status, T value) {
 
 #endif
 
+namespace detail {
+
+/** Bytes of `count` elements; SIZE_MAX, which is in no buffer, where they do not fit. */
+template <class T> constexpr std::size_t bytes_of(std::size_t count) {
+    return count > SIZE_MAX / sizeof(T) ? SIZE_MAX : count * sizeof(T);
+}
+
+/** A failure that the header finds itself. */
+inline cls_status fail(cls_status status, const char *text) {
+    cls_set_last_error(text);
+    return status;
+}
+
+inline cls_status fail_size() {
+    return fail(CLS_ERROR_OUT_OF_RANGE, "the size in bytes overflows");
+}
+
+} // namespace detail
+
 /**
  * Contiguous host memory, by pointer and count. Made from an lvalue with data() and size(), such as
  * std::vector and std::array, from an array, or from a std::span.
@@ -150,7 +183,7 @@ template <class T> class span {
     span(C &&container) : data_(container.data()), size_(container.size()) {}
     T *data() const { return data_; }
     std::size_t size() const { return size_; }
-    std::size_t bytes() const { return size_ * sizeof(T); }
+    std::size_t bytes() const { return detail::bytes_of<T>(size_); }
     T *begin() const { return data_; }
     T *end() const { return data_ + size_; }
     T &operator[](std::size_t i) const { return data_[i]; }
@@ -184,15 +217,30 @@ template <class... P> struct last_parameter<cls_status (*)(P...)> {
 
 } // namespace detail
 
+/** A text for a C function: a literal, or what has c_str(), such as std::string. */
+class c_string {
+  public:
+    constexpr c_string(const char *text = nullptr) : text_(text) {}
+    template <class S, class = std::enable_if_t<std::is_convertible<
+                           decltype(std::declval<const S &>().c_str()), const char *>::value>>
+    c_string(const S &text) : text_(text.c_str()) {}
+    constexpr const char *get() const { return text_; }
+
+  private:
+    const char *text_;
+};
+
 /** A copy of a handle; it owns nothing. */
 template <class Handle> class ref {
   public:
     using handle_type = Handle;
     constexpr ref(Handle handle = nullptr) : handle_(handle) {}
     constexpr Handle get() const { return handle_; }
-    constexpr explicit operator bool() const { return handle_; }
+    explicit operator bool() const { return handle_ && handle_ != none(); }
 
   protected:
+    /** What an owner without a handle has: no handle of the library, and not NULL, which stands for a default. */
+    static Handle none() { return reinterpret_cast<Handle>(std::uintptr_t{2}); }
     Handle handle_;
 };
 
@@ -201,26 +249,30 @@ template <class Handle> struct destroyer;
 
 /**
  * The owner of a handle, with the member functions of `Ref`. Move-only. Assigning an empty one (`stream = {}`)
- * destroys the handle early.
+ * destroys the handle early. get() of an empty one is a value that the C functions refuse.
  */
 template <class Ref> class [[nodiscard]] owner : public Ref {
   public:
     using handle_type = typename Ref::handle_type;
-    constexpr owner() = default;
-    /** Takes a handle over. */
-    constexpr explicit owner(handle_type handle) : Ref(handle) {}
-    owner(owner &&other) noexcept : Ref(other.release()) {}
+    owner() : Ref(Ref::none()) {}
+    /** Takes a handle over; NULL is none. */
+    explicit owner(handle_type handle) : Ref(handle ? handle : Ref::none()) {}
+    owner(owner &&other) noexcept : Ref(other.take()) {}
     owner &operator=(owner &&other) noexcept {
-        destroy(std::exchange(this->handle_, other.release()));
+        destroy(std::exchange(this->handle_, other.take()));
         return *this;
     }
     ~owner() { destroy(this->handle_); }
-    /** Gives the handle to the caller, who destroys it. */
-    handle_type release() { return std::exchange(this->handle_, nullptr); }
+    /** Gives the handle to the caller, who destroys it; NULL if there is none. */
+    handle_type release() {
+        const handle_type handle = take();
+        return handle == Ref::none() ? nullptr : handle;
+    }
 
   private:
+    handle_type take() { return std::exchange(this->handle_, Ref::none()); }
     static void destroy(handle_type handle) {
-        if (handle)
+        if (handle != Ref::none())
             destroyer<handle_type>::destroy(handle);
     }
 };
@@ -255,6 +307,8 @@ CLS_HPP_OWNER(async_coordinator);
 CLS_HPP_OWNER(batch);
 CLS_HPP_OWNER(coordinator);
 CLS_HPP_OWNER(device_group);
+CLS_HPP_OWNER(graph);
+CLS_HPP_OWNER(graph_exec);
 CLS_HPP_OWNER(managed_context);
 CLS_HPP_OWNER(mempool);
 CLS_HPP_OWNER(pipeline);
@@ -302,10 +356,10 @@ class context : public owner<context_ref> {
   public:
     using owner::owner;
     /** Creates a context; `device` as in cls_device_find. */
-    static result<context> create(const char *device = nullptr) {
+    static result<context> create(c_string device = {}) {
         cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
         cls_context handle = nullptr;
-        config.device = device;
+        config.device = device.get();
         const cls_status status = cls_context_create(&config, &handle);
         return detail::own<context>(status, handle);
     }
@@ -453,7 +507,7 @@ template <class F> cls_status submit(cls_stream stream, F &&function) {
     using closure = std::decay_t<F>;
     std::unique_ptr<closure> owned(new (std::nothrow) closure(std::forward<F>(function)));
     if (!owned)
-        return CLS_ERROR_OUT_OF_MEMORY;
+        return fail(CLS_ERROR_OUT_OF_MEMORY, "no memory for a function object");
     const auto call = [](cls_stream, cls_status status, void *arg) {
         const std::unique_ptr<closure> mine(static_cast<closure *>(arg));
         run([&] { (*mine)(status); });
@@ -569,16 +623,23 @@ template <class T> constexpr cls_dtype dtype_of() {
     }
 }
 
-/** `count` elements of device memory. Offsets and sizes are in elements. */
+/** `count` elements of device memory. Offsets and sizes are in elements. One that was moved from is empty. */
 template <class T> class array {
   public:
     array() = default;
+    array(array &&other) noexcept
+        : buffer_(std::move(other.buffer_)), count_(std::exchange(other.count_, 0)) {}
+    array &operator=(array &&other) noexcept {
+        buffer_ = std::move(other.buffer_);
+        count_ = std::exchange(other.count_, 0);
+        return *this;
+    }
     /** Allocates memory with undefined contents. */
     static result<array> create(std::size_t count, context_ref context = {}) {
         cls_buffer handle = nullptr;
         const cls_status status =
             count > SIZE_MAX / sizeof(T)
-                ? CLS_ERROR_OUT_OF_RANGE
+                ? detail::fail_size()
                 : cls_buffer_create(context.get(), count * sizeof(T), &handle);
         return detail::finish(status, array(handle, count));
     }
@@ -602,22 +663,44 @@ template <class T> class array {
     /** Copies from the host. `data` must stay valid and unchanged until the copy is done. */
     result<void> upload_async(span<const T> data, stream_ref stream = {},
                               std::size_t offset = 0) const {
-        return check(
-            cls_copy_h2d_async(get(), offset * sizeof(T), data.data(), data.bytes(), stream.get()));
+        return check(cls_copy_h2d_async(get(), detail::bytes_of<T>(offset), data.data(),
+                                        data.bytes(), stream.get()));
     }
     result<void> upload(span<const T> data, stream_ref stream = {}, std::size_t offset = 0) const {
-        return check(
-            cls_copy_h2d(get(), offset * sizeof(T), data.data(), data.bytes(), stream.get()));
+        return check(cls_copy_h2d(get(), detail::bytes_of<T>(offset), data.data(), data.bytes(),
+                                  stream.get()));
     }
     /** Copies to the host. `data` must stay valid, and is not read, until the copy is done. */
     result<void> download_async(span<T> data, stream_ref stream = {},
                                 std::size_t offset = 0) const {
-        return check(
-            cls_copy_d2h_async(data.data(), get(), offset * sizeof(T), data.bytes(), stream.get()));
+        return check(cls_copy_d2h_async(data.data(), get(), detail::bytes_of<T>(offset),
+                                        data.bytes(), stream.get()));
     }
     result<void> download(span<T> data, stream_ref stream = {}, std::size_t offset = 0) const {
-        return check(
-            cls_copy_d2h(data.data(), get(), offset * sizeof(T), data.bytes(), stream.get()));
+        return check(cls_copy_d2h(data.data(), get(), detail::bytes_of<T>(offset), data.bytes(),
+                                  stream.get()));
+    }
+    /** Copies all elements of `source`, on the device, to this array's elements from `offset` on. */
+    result<void> copy_from_async(const array &source, stream_ref stream = {},
+                                 std::size_t offset = 0) const {
+        return copy_from_async(source, 0, source.size(), stream, offset);
+    }
+    result<void> copy_from(const array &source, stream_ref stream = {},
+                           std::size_t offset = 0) const {
+        return copy_from(source, 0, source.size(), stream, offset);
+    }
+    /** Copies `count` elements of `source`, from `first` on. */
+    result<void> copy_from_async(const array &source, std::size_t first, std::size_t count,
+                                 stream_ref stream = {}, std::size_t offset = 0) const {
+        return check(cls_copy_d2d_async(get(), detail::bytes_of<T>(offset), source.get(),
+                                        detail::bytes_of<T>(first), detail::bytes_of<T>(count),
+                                        stream.get()));
+    }
+    result<void> copy_from(const array &source, std::size_t first, std::size_t count,
+                           stream_ref stream = {}, std::size_t offset = 0) const {
+        return check(cls_copy_d2d(get(), detail::bytes_of<T>(offset), source.get(),
+                                  detail::bytes_of<T>(first), detail::bytes_of<T>(count),
+                                  stream.get()));
     }
     /** Sets all elements. */
     result<void> fill_async(T value, stream_ref stream = {}) const {
@@ -631,16 +714,23 @@ template <class T> class array {
     std::size_t count_ = 0;
 };
 
-/** `count` elements of pinned host memory, uninitialized. */
+/** `count` elements of pinned host memory, uninitialized. One that was moved from is empty. */
 template <class T> class pinned {
     static_assert(std::is_trivially_copyable<T>::value, "copied to the device byte by byte");
 
   public:
     pinned() = default;
+    pinned(pinned &&other) noexcept
+        : memory_(std::move(other.memory_)), count_(std::exchange(other.count_, 0)) {}
+    pinned &operator=(pinned &&other) noexcept {
+        memory_ = std::move(other.memory_);
+        count_ = std::exchange(other.count_, 0);
+        return *this;
+    }
     static result<pinned> create(std::size_t count, context_ref context = {}) {
         void *memory = nullptr;
         const cls_status status = count > SIZE_MAX / sizeof(T)
-                                      ? CLS_ERROR_OUT_OF_RANGE
+                                      ? detail::fail_size()
                                       : cls_host_alloc(context.get(), count * sizeof(T), &memory);
         return detail::finish(status, pinned(static_cast<T *>(memory), count));
     }
@@ -662,13 +752,30 @@ template <class T> class pinned {
 
 namespace detail {
 
+/** An owner or a reference. */
+template <class T, class = void> constexpr bool is_handle = false;
+template <class T> constexpr bool is_handle<T, std::void_t<typename T::handle_type>> = true;
+
+/** Pointer and count, such as std::span and std::string_view; a std::array is a value. */
+template <class T, class = void> constexpr bool is_span = false;
+template <class T>
+constexpr bool is_span<T, std::void_t<decltype(std::declval<const T &>().data())>> =
+    std::is_constructible<T, decltype(std::declval<const T &>().data()), std::size_t>::value;
+
 inline cls_arg argument(const cls_arg &arg) { return arg; }
 inline cls_arg argument(buffer_ref buffer) { return cls_arg_buffer(buffer.get()); }
 template <class T> cls_arg argument_of(const T &value) {
     if constexpr (std::is_same<T, cls_arg>::value || std::is_convertible<T, buffer_ref>::value) {
         return argument(value);
     } else {
-        static_assert(!std::is_pointer<T>::value, "a kernel takes no host pointer");
+        static_assert(!std::is_pointer<T>::value && !std::is_member_pointer<T>::value,
+                      "a kernel takes no host pointer");
+        static_assert(!std::is_array<T>::value && !is_span<T>,
+                      "a kernel takes no host array: pass a buffer, or a std::array as a value");
+        static_assert(!std::is_same<T, cls_array>::value,
+                      "a kernel takes no view: pass the array, or cls_arg_buffer_at for a part");
+        static_assert(!is_handle<T> && !std::is_same<T, cls_launch>::value,
+                      "a kernel takes buffers, values and cls_arg");
         static_assert(!std::is_same<T, bool>::value, "a kernel takes no bool: pass an int");
         static_assert(std::is_trivially_copyable<T>::value, "passed to the kernel byte by byte");
         return cls_arg_typed(&value, sizeof value,
@@ -685,7 +792,8 @@ class kernel_ref : public ref<cls_kernel> {
     using ref::ref;
     /**
      * Launches the kernel. An argument is a buffer (owner, reference, array or C handle), a value
-     * that has the size of the parameter, or a cls_arg (cls_arg_local, cls_arg_reads ...).
+     * that has the size of the parameter, or a cls_arg (cls_arg_local, cls_arg_reads ...). What is
+     * known to be none of these, such as a pointer, a span or a view, does not compile.
      */
     template <class... Args>
     result<void> launch_async(const cls_launch &shape, stream_ref stream,
@@ -710,9 +818,9 @@ class program_ref : public ref<cls_program> {
   public:
     using ref::ref;
     /** Gets a kernel by the name of its function. */
-    result<kernel> create_kernel(const char *name) const {
+    result<kernel> create_kernel(c_string name) const {
         cls_kernel handle = nullptr;
-        const cls_status status = cls_kernel_create(get(), name, &handle);
+        const cls_status status = cls_kernel_create(get(), name.get(), &handle);
         return detail::own<kernel>(status, handle);
     }
 };
@@ -721,17 +829,17 @@ class program : public owner<program_ref> {
   public:
     using owner::owner;
     /** Builds OpenCL C. `name` and `options` as in cls_program_from_source. */
-    static result<program> from_source(const char *source, const char *name = nullptr,
-                                       const char *options = nullptr, context_ref context = {}) {
+    static result<program> from_source(c_string source, c_string name = {}, c_string options = {},
+                                       context_ref context = {}) {
         cls_program handle = nullptr;
-        const cls_status status =
-            cls_program_from_source(context.get(), source, name, options, &handle);
+        const cls_status status = cls_program_from_source(context.get(), source.get(), name.get(),
+                                                          options.get(), &handle);
         return detail::own<program>(status, handle);
     }
-    static result<program> load(const char *path, const char *options = nullptr,
-                                context_ref context = {}) {
+    static result<program> load(c_string path, c_string options = {}, context_ref context = {}) {
         cls_program handle = nullptr;
-        const cls_status status = cls_program_load(context.get(), path, options, &handle);
+        const cls_status status =
+            cls_program_load(context.get(), path.get(), options.get(), &handle);
         return detail::own<program>(status, handle);
     }
 };

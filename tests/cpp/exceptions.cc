@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <vector>
 #if __cplusplus >= 202002L
@@ -42,7 +43,8 @@ constexpr bool move_only =
     !std::is_copy_constructible<T>::value && !std::is_copy_assignable<T>::value;
 static_assert(move_only<cls::context> && move_only<cls::stream> && move_only<cls::event> &&
                   move_only<cls::buffer> && move_only<cls::program> && move_only<cls::kernel> &&
-                  move_only<cls::timeline> && move_only<cls::pool> && move_only<cls::batch>,
+                  move_only<cls::timeline> && move_only<cls::pool> && move_only<cls::batch> &&
+                  move_only<cls::array<float>> && move_only<cls::pinned<float>>,
               "owners are move-only");
 static_assert(sizeof(cls::stream) == sizeof(cls_stream), "an owner is its handle");
 static_assert(!std::is_constructible<cls::span<const int>, std::vector<int>>::value,
@@ -71,6 +73,67 @@ static void test_owners() {
         std::is_same<decltype(cls::make<cls_stream_create>(nullptr, nullptr)), cls::stream>::value,
         "");
     EXPECT(thrown_by([] { cls::context::create("no such device"); }) == CLS_ERROR_NO_DEVICE);
+}
+
+/* What is moved from is empty, and never the default stream or context. */
+static void test_moved() {
+    const auto gate = cls::timeline::create();
+    auto stream = cls::stream::create();
+    stream.wait_timeline(gate, 1);
+    auto x = cls::array<float>::create(4);
+    auto pinned = cls::pinned<float>::create(4);
+    auto context = cls::context::create();
+    auto event = cls::event::create();
+    const auto stream_now = std::move(stream);
+    const auto x_now = std::move(x);
+    const auto pinned_now = std::move(pinned);
+    const auto context_now = std::move(context);
+    const auto event_now = std::move(event);
+    EXPECT(thrown_by([&] { stream.synchronize(); }) == CLS_ERROR_INVALID_HANDLE);
+    EXPECT(thrown_by([&] { (void)stream.query(); }) == CLS_ERROR_INVALID_HANDLE);
+    EXPECT(thrown_by([&] { x_now.fill_async(1, stream); }) == CLS_ERROR_INVALID_HANDLE);
+    EXPECT(cls_stream_synchronize(stream.get()) == CLS_ERROR_INVALID_HANDLE);
+    EXPECT(thrown_by([&] { cls::stream::create(context); }) == CLS_ERROR_INVALID_HANDLE);
+    EXPECT(thrown_by([&] { cls::array<int>::create(1, context); }) == CLS_ERROR_INVALID_HANDLE);
+    EXPECT(thrown_by([&] { event.record(stream_now); }) == CLS_ERROR_INVALID_HANDLE);
+    EXPECT(!stream && !cls::stream_ref(stream) && stream_now && !stream.release());
+    EXPECT(x.size() == 0 && x_now.size() == 4 && cls_array(x).count == 0);
+    EXPECT(pinned.size() == 0 && pinned.begin() == pinned.end() && pinned_now.size() == 4);
+    const cls::stream nothing, nothing_given(nullptr);
+    EXPECT(thrown_by([&] { nothing.synchronize(); }) == CLS_ERROR_INVALID_HANDLE);
+    EXPECT(thrown_by([&] { nothing_given.synchronize(); }) == CLS_ERROR_INVALID_HANDLE);
+    EXPECT(!stream_now.query());
+    gate.signal(1);
+    stream_now.synchronize();
+    cls::stream_ref().synchronize();
+}
+
+/* Errors that the header finds itself say nothing of an earlier one. */
+static void test_own_details() {
+    EXPECT(thrown_by([] { cls::program::from_source("no program"); }) == CLS_ERROR_BUILD_FAILED);
+    const auto text = [](auto call) {
+        try {
+            call();
+        } catch (const cls::error &error) {
+            EXPECT(error.code() == 0);
+            return std::string(error.what());
+        }
+        return std::string("nothing");
+    };
+    EXPECT(text([] { cls::array<float>::create(SIZE_MAX / 2); }) ==
+           "CLS_ERROR_OUT_OF_RANGE: the size in bytes overflows");
+    EXPECT(thrown_by([] { cls::program::from_source("no program"); }) == CLS_ERROR_BUILD_FAILED);
+    EXPECT(text([] { cls::pinned<float>::create(SIZE_MAX / 2); }) ==
+           "CLS_ERROR_OUT_OF_RANGE: the size in bytes overflows");
+    EXPECT(thrown_by([] { cls::program::from_source("no program"); }) == CLS_ERROR_BUILD_FAILED);
+    const auto gate = cls::timeline::create();
+    const auto stream = cls::stream::create();
+    const auto start = cls::event::create_timed(), end = cls::event::create_timed();
+    stream.wait_timeline(gate, 1);
+    start.record(stream);
+    end.record(stream);
+    EXPECT(text([&] { cls::elapsed(start, end); }) == "CLS_NOT_READY: the work is pending");
+    gate.signal(1);
 }
 
 static void test_errors() {
@@ -118,6 +181,66 @@ static void test_arrays() {
     stream.free_async(std::move(memory));
     EXPECT(!memory &&
            thrown_by([&] { (void)cls::buffer_ref(was).size(); }) == CLS_ERROR_INVALID_HANDLE);
+}
+
+/* Bytes that do not fit a size_t are out of range, as offsets and as sizes. */
+static void test_ranges() {
+    std::vector<float> host(8), two{1, 2};
+    const auto x = cls::array<float>::from_host(host), y = cls::array<float>::create(8);
+    constexpr std::size_t far = (SIZE_MAX / 4) + 7;
+    const cls::span<float> vast(host.data(), far);
+    const auto out_of_range = [](auto call) { return thrown_by(call) == CLS_ERROR_OUT_OF_RANGE; };
+    EXPECT(out_of_range([&] { x.upload(two, {}, far); }));
+    EXPECT(out_of_range([&] { x.upload_async(two, {}, far); }));
+    EXPECT(out_of_range([&] { x.download(two, {}, far); }));
+    EXPECT(out_of_range([&] { x.download_async(two, {}, far); }));
+    EXPECT(out_of_range([&] { x.upload(vast); }));
+    EXPECT(out_of_range([&] { x.download(vast); }));
+    EXPECT(out_of_range([&] { x.copy_from(y, {}, far); }));
+    EXPECT(out_of_range([&] { x.copy_from(y, far, 1); }));
+    EXPECT(out_of_range([&] { x.copy_from(y, 0, far); }));
+    EXPECT(vast.bytes() == SIZE_MAX);
+    EXPECT(thrown_by([&] { cls::array<float>::from_host(vast); }) != CLS_SUCCESS);
+    x.download(host);
+    for (const float value : host)
+        EXPECT(value == 0);
+}
+
+static void test_copies() {
+    const auto stream = cls::stream::create();
+    std::vector<float> host{1, 2, 3, 4};
+    const auto x = cls::array<float>::from_host(host), y = cls::array<float>::create(6);
+    y.fill_async(0, stream);
+    y.copy_from_async(x, stream, 1);
+    y.copy_from_async(x, 2, 1, stream, 5);
+    host.resize(6);
+    y.download(host, stream);
+    EXPECT((host == std::vector<float>{0, 1, 2, 3, 4, 3}));
+    y.copy_from(x);
+    y.copy_from(x, 0, 1, stream, 5);
+    y.download(host, stream);
+    EXPECT((host == std::vector<float>{1, 2, 3, 4, 4, 1}));
+    EXPECT(thrown_by([&] { x.copy_from(y, stream); }) == CLS_ERROR_OUT_OF_RANGE);
+}
+
+static void test_graphs() {
+    const auto stream = cls::stream::create();
+    std::vector<float> host{1, 2, 3};
+    const auto x = cls::array<float>::from_host(host);
+    const std::string name = "twice", source = "kernel void twice(global float *x)"
+                                               "{ x[get_global_id(0)] *= 2; }";
+    const auto kernel = cls::program::from_source(source, name + ".cl").create_kernel(name);
+    cls::check(cls_stream_begin_capture(stream.get(), "twice"));
+    kernel.launch_async(cls_launch_1d(3), stream, x);
+    const auto graph = cls::make<cls_stream_end_capture>(stream.get());
+    const auto exec = cls::make<cls_graph_instantiate>(graph.get(), nullptr);
+    static_assert(std::is_same<decltype(graph), const cls::graph>::value &&
+                      std::is_same<decltype(exec), const cls::graph_exec>::value,
+                  "");
+    cls::check(cls_graph_launch(exec.get(), stream.get()));
+    cls::check(cls_graph_launch(exec.get(), stream.get()));
+    x.download(host, stream);
+    EXPECT((host == std::vector<float>{4, 8, 12}));
 }
 
 struct pair {
@@ -222,8 +345,13 @@ static void test_host_functions() {
 
 int main() try {
     test_owners();
+    test_moved();
+    test_own_details();
     test_errors();
+    test_ranges();
     test_arrays();
+    test_copies();
+    test_graphs();
     test_kernels();
     test_waits();
     test_host_functions();

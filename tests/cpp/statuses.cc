@@ -53,6 +53,10 @@ int main() {
     EXPECT(!*made);
     EXPECT(cls::context::create("no such device").status() == CLS_ERROR_NO_DEVICE);
     EXPECT(cls::check(CLS_ERROR_IO).status() == CLS_ERROR_IO);
+    /* The owner of a call that failed is no handle, and so not the default context. */
+    const auto no_context = cls::context::create("no such device");
+    EXPECT(!no_context && !*no_context);
+    EXPECT(cls::stream::create(*no_context).status() == CLS_ERROR_INVALID_HANDLE);
 
     std::vector<float> host{1, 2, 3, 4};
     const auto x = cls::array<float>::from_host(host);

@@ -24,12 +24,59 @@ build() {
         -Wl,-rpath,"${library%/*}" 2>&1 || echo "$compiler failed"
 }
 
+# refused ARGUMENT TEXT [HEADER...]: nothing if a launch with the argument does not compile, and the compiler says TEXT.
+refused() {
+    argument=$1 text=$2
+    shift 2
+    {
+        printf '#include <%s>\n' clstream.hpp "$@"
+        printf '%s\n' 'void f(cls::kernel_ref k, cls::stream_ref s, const cls::array<float> &x, float *p);' \
+            'void f(cls::kernel_ref k, cls::stream_ref s, const cls::array<float> &x, float *p) {' \
+            "    (void)x, (void)p, k.launch_async(cls_launch_1d(1), s, $argument);" '}'
+    } >"$work/refused.cc"
+    # shellcheck disable=SC2086 # words
+    if said=$($compiler -std=c++20 $flags -fsyntax-only "$work/refused.cc" 2>&1); then
+        echo "'$argument' compiles"
+    elif ! echo "$said" | grep -q "$text"; then
+        echo "'$argument' is refused by: $said" | head -n 5
+    fi
+}
+
+refusals() {
+    refused 'x.view(0, 1)' 'a kernel takes no view'
+    refused 'p' 'a kernel takes no host pointer'
+    refused 'std::span<float>(p, 4)' 'a kernel takes no host array' span
+    refused 'cls::span<float>(p, 4)' 'a kernel takes no host array'
+    refused 'std::string_view("x")' 'a kernel takes no host array' string_view
+    refused '"x"' 'a kernel takes no host array'
+    refused 's' 'a kernel takes buffers'
+    refused 'cls::stream::create()' 'a kernel takes buffers'
+    refused 'cls_launch_1d(1)' 'a kernel takes buffers'
+    refused 'true' 'a kernel takes no bool'
+    refused 'std::string("x")' 'byte by byte' string
+    said=$(refused 'std::array<float, 4>{}' '' array)
+    [ "$said" = "'std::array<float, 4>{}' compiles" ] || echo "a value: $said"
+}
+
+# Every type of handle that clstream.h has a destructor for.
+owners() {
+    cat "$srcdir"/include/clstream/*.h | sed -n 's/^CLS_API cls_status cls_\([a-z_]*\)_destroy(.*/\1/p' |
+        grep -v '^mpi_' >"$work/handles"
+    [ "$(wc -l <"$work/handles")" -gt 20 ] || echo 'the handles are not found'
+    while read -r name; do
+        grep -q "^CLS_HPP_\(OWNER($name)\|DESTROYER(cls_$name)\);" "$srcdir/include/clstream.hpp" ||
+            echo "cls_$name has no owner"
+    done <"$work/handles"
+}
+
+check "clstream.hpp owns every type of handle" "$(owners)"
 need_device
 for compiler in "$CXX" clang++; do
     if [ -z "$compiler" ] || ! command -v "${compiler%% *}" >/dev/null; then
         skip "clstream.hpp with ${compiler:-C++}" "no such compiler"
         continue
     fi
+    check "a launch refuses what is no argument, $compiler" "$(refusals)"
     for standard in c++17 c++20; do
         check "exceptions, $compiler, $standard" "$(build "$compiler" $standard tests/cpp/exceptions.cc
         succeeds "$work/program")"
