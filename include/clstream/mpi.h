@@ -48,6 +48,9 @@
  * `stall_ns` is reported on stderr, once for each operation, with what each rank is at, and
  * cls_context_explain has the same.
  *
+ * **C++.** This header leaves out MPI's C++ bindings, which the MPI standard has removed and which some MPIs have in
+ * a library of their own. A program that uses them includes <mpi.h> first.
+ *
  * Statuses common to all: CLS_ERROR_INVALID_HANDLE (a communicator, buffer or stream),
  * CLS_ERROR_INVALID_VALUE (a null pointer, an unknown constant, a wrong size field),
  * CLS_ERROR_COMMAND_FAILED (the communicator has failed), CLS_ERROR_OUT_OF_MEMORY,
@@ -64,6 +67,13 @@
 #ifndef CLSTREAM_MPI_H
 #define CLSTREAM_MPI_H
 
+/* MPI's own C++ bindings, which are not in its C library. */
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 
 #include <clstream/device_group.h>

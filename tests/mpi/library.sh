@@ -38,6 +38,10 @@ if [ -f "$library" ]; then
     check "<clstream/mpi.h> compiles alone as C11" "$(compile "$CC" c11 c)"
     if [ -n "$CXX" ]; then
         check "<clstream/mpi.h> compiles alone as C++11" "$(compile "$CXX" c++11 cc)"
+        printf '#include <clstream/mpi.h>\nint main() { int flag; return MPI_Initialized(&flag); }\n' >"$dir/main.cc"
+        # shellcheck disable=SC2086 # words
+        check "a program in C++ needs no more of MPI than one in C" "$($CXX $SANITIZER_CFLAGS -I"$top_builddir/include" \
+            -I"$srcdir/include" $MPI_CFLAGS "$dir/main.cc" -o "$dir/main" $MPI_LIBS 2>&1 || echo "$CXX failed")"
     else
         skip "<clstream/mpi.h> compiles alone as C++11" "no C++ compiler"
     fi
