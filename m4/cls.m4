@@ -250,11 +250,14 @@ AS_IF([(${TAR-tar} --sort=name --version) >/dev/null 2>&1],
 ])
 
 dnl CLS_CMAKE_PACKAGE: sets what the files of cmake/ say: CMAKE_INCLUDEDIR, from the folder of the library where both are
-dnl below the prefix; CMAKE_STATIC_LIBS, what the static library links; POINTER_SIZE.
+dnl below the prefix; CMAKE_STATIC_LIBS, what the static library links; CMAKE_MPI_CFLAGS and CMAKE_MPI_LIBS, the MPI of
+dnl libclstream-mpi; POINTER_SIZE.
 AC_DEFUN([CLS_CMAKE_PACKAGE], [
 AC_CHECK_SIZEOF([void *])
 AC_SUBST([POINTER_SIZE], [$ac_cv_sizeof_void_p])
 AC_SUBST([CMAKE_STATIC_LIBS], [`echo $CLBLAST_LIBS $OPENCL_LIBS $PTHREAD_LIBS $LIBM | $SED 's/  */;/g'`])
+AC_SUBST([CMAKE_MPI_CFLAGS], [`echo $MPI_CFLAGS | $SED 's/  */;/g'`])
+AC_SUBST([CMAKE_MPI_LIBS], [`echo $MPI_LIBS | $SED 's/  */;/g'`])
 cls_prefix=$prefix
 AS_IF([test "x$prefix" = xNONE], [cls_prefix=$ac_default_prefix])
 AC_SUBST([CMAKE_INCLUDEDIR], [`

@@ -25,13 +25,16 @@ runs() {
 
 check "the library is installed in a folder" "$(quietly "$MAKE" -C "$top_builddir" DESTDIR="$dir/stage" \
     install-libLTLIBRARIES install-includeHEADERS install-clstreamincludeHEADERS install-nodist_clstreamincludeHEADERS \
-    install-cmakeDATA install-pkgconfigDATA)"
+    install-cmakeDATA install-pkgconfigDATA "$([ ! -f "$top_builddir/lib/libclstream-mpi.la" ] || echo install-mpiincludeHEADERS)")"
 libdir=$dir/stage$LIBDIR
 first=$srcdir/examples/first.c
 
+# cmake_program FOLDER VERSION [OPTION...]
 cmake_program() {
-    quietly cmake -S "$srcdir/tests/consumers" -B "$dir/$1" -DCMAKE_PREFIX_PATH="$libdir/cmake" \
-        -DSOURCE="$first" -DWANTED="$2"
+    folder=$1 wanted=$2
+    shift 2
+    quietly cmake -S "$srcdir/tests/consumers" -B "$dir/$folder" -DCMAKE_PREFIX_PATH="$libdir/cmake" \
+        -DSOURCE="$first" -DWANTED="$wanted" "$@"
 }
 
 # found WANTED RESULT: whether this version is compatible.
@@ -53,6 +56,34 @@ if command -v cmake >/dev/null; then
     check "a version before is compatible" "$(found "${VERSION%.*}" yes)"
     check "another minor version before 1.0 is not" "$(found 0.0 no)"
     check "a later one is not" "$(found 99 no)"
+    major=${VERSION%%.*} rest=${VERSION#*.}
+    minor=${rest%%.*}
+    older=$major.$((minor - 1)) newer=$major.$((minor + 1))
+    # CMake before 3.19 has no ranges, and takes the first version.
+    if printf 'cmake_minimum_required(VERSION 3.19)\n' >"$dir/range.cmake" && cmake -P "$dir/range.cmake" 2>"$dir/log"; then
+        check "a range of versions around this one is compatible" "$(found "$older...$((major + 1)).0" yes)"
+        check "a range that ends with it is" "$(found "0...$VERSION" yes)"
+        check "a range that ends before it is not" "$(found "0...<$VERSION" no)"
+        check "an earlier range is not" "$(found "0...$older" no)"
+        check "a later range is not" "$(found "$newer...99" no)"
+    else
+        skip "ranges of versions" "this CMake has none"
+    fi
+    check "a component that does not exist is an error" \
+        "$(cmake_program unknown "$VERSION" -DCOMPONENTS=nothing | grep -q 'no component nothing' || echo 'no such message')"
+    if [ -f "$libdir/libclstream-mpi.so" ]; then
+        if [ -n "$CXX" ]; then
+            check "the component mpi is found" "$(cmake_program mpi "$VERSION" -DCOMPONENTS=mpi \
+                -DMPI_SOURCE="$srcdir/tests/consumers/mpi.cc" -DCMAKE_CXX_FLAGS="$CFLAGS")"
+            check "a program in C++ with its target builds" "$(quietly cmake --build "$dir/mpi")"
+            check "and runs" "$(runs "$dir/mpi/mpi")"
+        else
+            skip "the component mpi" "no C++ compiler"
+        fi
+    else
+        check "the component mpi is an error without libclstream-mpi" "$(cmake_program mpi "$VERSION" -DCOMPONENTS=mpi |
+            grep -q 'no libclstream-mpi' || echo 'no such message')"
+    fi
 else
     skip "CMake finds it" "no cmake"
 fi
