@@ -167,7 +167,7 @@ CLS_API cls_status cls_mpi_comm_create(MPI_Comm mpi, cls_context context,
  * Destroys a communicator: waits for what was submitted and until all ranks destroy it. If the
  * communicator has failed, it waits for nobody, at most a second; its two communicators of MPI, and memory
  * that MPI may still write to, then stay allocated. MPI_Finalize fails what is still pending on
- * communicators that were not destroyed.
+ * communicators that were not destroyed, and ends their threads.
  * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function or callback
  * @return CLS_ERROR_COMMAND_FAILED if the communicator failed while it waited; it is destroyed all the same
  */

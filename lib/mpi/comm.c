@@ -85,7 +85,7 @@ static cls_status check_mpi(MPI_Comm mpi) {
 /* --- creation --- */
 
 static void free_comm(struct comm *comm) {
-    comm_end(comm, NULL);
+    comm_end(comm);
     for (int c = 0; c < CHANNELS; c++)
         if (comm->channels[c].open)
             channel_close(&comm->channels[c], comm->leaks);
@@ -173,13 +173,22 @@ static cls_status prepare(struct comm *comm) {
         status = channel_open(comm, &comm->channels[COLLECTIVES], COLLECTIVES);
     return status ? status : start_thread(comm);
 }
-static void end_by_finalize(struct entry *entry) {
-    comm_end((struct comm *)(void *)entry, "MPI_Finalize was called before cls_mpi_comm_destroy");
+
+static void abort_by_finalize(struct entry *entry) {
+    struct comm *comm = (struct comm *)(void *)entry;
+    pthread_mutex_lock(&comm->lock);
+    comm_abort_locked(comm, "MPI_Finalize was called before cls_mpi_comm_destroy");
+    pthread_mutex_unlock(&comm->lock);
+    comm_set(comm, &comm->stopping);
 }
 
-/* MPI calls this at the begin of MPI_Finalize. */
+static void end_by_finalize(struct entry *entry) { comm_end((struct comm *)(void *)entry); }
+
+/* MPI calls this at the begin of MPI_Finalize. All threads end at a time, because each may have to drain. */
 static int at_finalize(MPI_Comm self, int key, void *value, void *extra) {
     (void)self, (void)key, (void)value, (void)extra;
+    comm_threads_alone();
+    table_each(KIND_COMM, abort_by_finalize);
     table_each(KIND_COMM, end_by_finalize);
     return MPI_SUCCESS;
 }
@@ -232,12 +241,10 @@ void comm_set(struct comm *comm, _Atomic bool *flag) {
     pthread_mutex_unlock(&comm->lock);
 }
 
-void comm_end(struct comm *comm, const char *why) {
+void comm_end(struct comm *comm) {
     pthread_mutex_lock(&comm->lock);
     const bool running = comm->started && !comm->joined;
     comm->joined = true;
-    if (why)
-        comm_abort_locked(comm, why);
     pthread_mutex_unlock(&comm->lock);
     comm_set(comm, &comm->stopping);
     if (running)
@@ -264,7 +271,7 @@ cls_status cls_mpi_comm_destroy(cls_mpi_comm handle) {
     if (!table_remove(KIND_COMM, handle))
         return report(CLS_ERROR_INVALID_HANDLE, "another thread destroys the communicator");
     const bool was_well = !comm->failed && !comm->aborted;
-    comm_end(comm, NULL);
+    comm_end(comm);
     if (was_well && comm->failed)
         status = comm_report_failure(comm);
     free_comm(comm);

@@ -203,8 +203,8 @@ uint64_t now_ns(void);
 cls_status comm_get(cls_mpi_comm handle, struct comm **out);
 cls_status comm_put(struct comm *comm, cls_status status);
 void comm_set(struct comm *comm, _Atomic bool *flag); /* and wakes the thread */
-/* Ends the thread, and fails what is pending if there is a reason. A second call does nothing. */
-void comm_end(struct comm *comm, const char *why);
+/* Ends the thread. A second call does nothing. */
+void comm_end(struct comm *comm);
 cls_status comm_may_block(struct comm *comm);
 
 /* --- calls.c --- */
@@ -243,6 +243,8 @@ void comm_fail(struct comm *comm, bool tell, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 cls_status comm_report_failure(struct comm *comm);
 /* What explanations of the channel's waits end with. */
+/* From now on, at most one communication thread is inside MPI at a time. */
+void comm_threads_alone(void);
 void channel_annotate(struct channel *channel, const char *text);
 
 /* --- agree.c --- */

@@ -23,6 +23,41 @@ static const uint64_t IDLE_NS = 100000000, DRAIN_NS = 1000000;
 /* What is pending after a failure may take so long to end. */
 static const uint64_t MOST_DRAIN_NS = 1000000000;
 
+/* --- the end of MPI --- */
+
+/*
+ * MPI calls back before anything else in MPI_Finalize, and the communication threads end then. But MPICH has dropped its
+ * locks by that time, so from there on one thread at a time is inside MPI.
+ */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t left;
+    unsigned inside; /* communication threads that call MPI */
+    bool alone;
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .left = PTHREAD_COND_INITIALIZER};
+
+static void enter_mpi(void) {
+    pthread_mutex_lock(&gate.lock);
+    while (gate.alone && gate.inside)
+        pthread_cond_wait(&gate.left, &gate.lock);
+    gate.inside++;
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void leave_mpi(void) {
+    pthread_mutex_lock(&gate.lock);
+    gate.inside--;
+    if (gate.alone)
+        pthread_cond_signal(&gate.left);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+void comm_threads_alone(void) {
+    pthread_mutex_lock(&gate.lock);
+    gate.alone = true;
+    pthread_mutex_unlock(&gate.lock);
+}
+
 /* --- failure --- */
 
 cls_status comm_report_failure(struct comm *comm) {
@@ -269,20 +304,35 @@ static bool await_agreement(struct comm *comm) {
     return agreed;
 }
 
+static void open_control(struct comm *comm) {
+    enter_mpi();
+    if (!control_open(comm))
+        comm_fail(comm, false, "rank %d: MPI_Irecv failed", comm->rank);
+    leave_mpi();
+}
+
+/* One turn of the loop. False: the thread has ended. */
+static bool turn(struct comm *comm, uint64_t *last_progress) {
+    enter_mpi();
+    const bool ends = may_end(comm);
+    if (ends)
+        control_close(comm);
+    else if (look(comm))
+        *last_progress = now_ns();
+    leave_mpi();
+    return !ends;
+}
+
 void *comm_thread(void *arg) {
     struct comm *comm = arg;
     if (!await_agreement(comm))
         return NULL;
     uint64_t last_progress = now_ns();
     sleep_exactly();
-    if (!control_open(comm))
-        comm_fail(comm, false, "rank %d: MPI_Irecv failed", comm->rank);
-    while (!may_end(comm)) {
-        if (look(comm))
-            last_progress = now_ns();
+    open_control(comm);
+    while (turn(comm, &last_progress)) {
         update_idle(comm);
         pause_thread(comm, last_progress);
     }
-    control_close(comm);
     return NULL;
 }

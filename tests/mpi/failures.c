@@ -421,3 +421,21 @@ const struct test failure_tests[] = {{"arguments", test_arguments},
                                      {"shrink_killed", test_shrink_killed},
                                      {"finalize", test_finalize},
                                      {NULL, NULL}};
+/* Many threads are inside MPI when it ends. */
+static void test_finalize_many(void) {
+    cls_mpi_comm_config config = CLS_MPI_COMM_CONFIG_INIT;
+    cls_mpi_comm comms[100];
+    config.chunk_bytes = 4096;
+    config.chunks = 2;
+    for (size_t i = 0; i < sizeof comms / sizeof *comms; i++)
+        OK(cls_mpi_comm_create(MPI_COMM_SELF, job.context, &config, &comms[i]));
+    MPI_Finalize();
+    for (size_t i = 0; i < sizeof comms / sizeof *comms; i++) {
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_mpi_barrier(comms[i], NULL));
+        OK(cls_mpi_comm_destroy(comms[i]));
+    }
+    OK(cls_context_destroy(job.context));
+    exit(0);
+}
+
+                                     {"finalize_many", test_finalize_many},
