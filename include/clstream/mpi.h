@@ -263,8 +263,8 @@ CLS_API cls_status cls_mpi_send_async(cls_mpi_comm comm, cls_array array, int to
 CLS_API cls_status cls_mpi_send(cls_mpi_comm comm, cls_array array, int to, cls_stream stream);
 
 /**
- * Receives an array from rank `from`. A message of another size or type fails the communicator. Statuses as for
- * cls_mpi_send_async.
+ * Receives an array from rank `from`. A message of another size fails the communicator; one of another type is not
+ * received, and the wait for it is reported ("Stalls" above). Statuses as for cls_mpi_send_async.
  */
 CLS_API cls_status cls_mpi_recv_async(cls_mpi_comm comm, cls_array array, int from,
                                       cls_stream stream);

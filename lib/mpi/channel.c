@@ -23,12 +23,13 @@ static bool shares(const struct channel *channel) {
     return channel->comm->segment && channel == &channel->comm->channels[COLLECTIVES];
 }
 
-/* What ranks receive on the way: of reductions a part of each host, of all-gathers a block of each rank. */
+/* What ranks receive on the way: of reductions a part of each host, of all-gathers a block of each rank. A part has
+ * up to SLICE_ALIGN elements more than its share, and begins at a cache line. */
 static size_t in_bytes(const struct channel *channel) {
     const struct comm *comm = channel->comm;
     if (channel != &comm->channels[COLLECTIVES] || (shares(channel) && comm->n_hosts == 1))
         return 0;
-    return comm->chunk_bytes + 64 * (size_t)comm->ranks;
+    return comm->chunk_bytes + (SLICE_ALIGN * LARGEST_ELEMENT + CACHE_LINE) * (size_t)comm->ranks;
 }
 
 /* The rank's own memory has what it receives, and what it downloads if that is not in its host's segment. */
@@ -163,7 +164,7 @@ static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Elements per block of each piece: so many that the whole ring is used, but at most a chunk. */
 static size_t step_of(const struct comm *comm, size_t count, size_t element, size_t blocks) {
-    const size_t most = comm->chunk_bytes / element / blocks;
+    const size_t most = comm->chunk_bytes / blocks / LARGEST_ELEMENT * LARGEST_ELEMENT / element;
     const size_t least = smaller(LEAST_PIECE / element / blocks, most);
     const size_t share = (count / (2 * comm->chunks) / STEP_ALIGN + 1) * STEP_ALIGN;
     const size_t step = smaller(share > least ? share : least, most);
@@ -225,7 +226,7 @@ static char *out_place(const struct channel *channel, const struct job *job, uns
     if (job->call.action == REDUCE_SCATTER)
         return chunk_of(channel->result, slot) + rank * n * job->element;
     if (job->call.action == ALLGATHER && b != rank)
-        return chunk_of(channel->gathered, slot) + b * n * job->element;
+        return chunk_of(channel->gathered, slot) + b * block_room(channel->comm);
     return chunk_of(job->call.action == ALLGATHER ? channel->out : channel->result, slot);
 }
 

@@ -33,6 +33,8 @@
 #include "mpi/table.h"
 
 enum { MOST_CHUNKS = 8, TEXT = 256, SIGNATURES = 1024 };
+/* Bytes; elements; bytes. */
+enum { CACHE_LINE = 64, SLICE_ALIGN = 16, LARGEST_ELEMENT = 8 };
 
 enum action { ALLREDUCE, REDUCE_SCATTER, ALLGATHER, BCAST, BARRIER, SEND, RECV };
 enum channel_name { COLLECTIVES, SENDS, RECEIVES, CHANNELS };
@@ -217,10 +219,15 @@ cls_status check_stream(cls_context context, cls_stream *stream);
 cls_status channel_open(struct comm *comm, struct channel *channel, enum channel_name name);
 /* `leak`: MPI may still use the memory. */
 void channel_close(struct channel *channel, bool leak);
-/* Allocates the ring anew, after a change of the kind of memory or of the host's segment. Unused so far. */
+/* Allocates the ring anew, after a change of the kind of memory or of the host's segment. */
 cls_status channel_remake(struct channel *channel);
 static inline char *chunk_of(struct part part, unsigned slot) {
     return part.base + slot * part.stride;
+}
+
+/* Of a chunk, for a rank's block of an all-gather: no piece has larger ones. */
+static inline size_t block_room(const struct comm *comm) {
+    return comm->chunk_bytes / (size_t)comm->ranks / LARGEST_ELEMENT * LARGEST_ELEMENT;
 }
 
 /* A call: `in` and `out` as the action has them; count 0 where there is none. */
@@ -236,6 +243,8 @@ cls_status channel_submit(struct comm *comm, const struct request *request, cls_
 /* --- thread.c --- */
 
 void *comm_thread(void *comm);
+/* From now on, at most one communication thread is inside MPI at a time. */
+void comm_threads_alone(void);
 /* For threads of the program: has the communication thread fail the communicator. */
 void comm_abort_locked(struct comm *comm, const char *why);
 /* For the communication thread: fails the communicator and tells the other ranks, unless `why` comes from one. */
@@ -243,8 +252,6 @@ void comm_fail(struct comm *comm, bool tell, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 cls_status comm_report_failure(struct comm *comm);
 /* What explanations of the channel's waits end with. */
-/* From now on, at most one communication thread is inside MPI at a time. */
-void comm_threads_alone(void);
 void channel_annotate(struct channel *channel, const char *text);
 
 /* --- agree.c --- */

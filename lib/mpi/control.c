@@ -114,6 +114,8 @@ void control_compare(struct comm *comm, const struct signature *call) {
 
 /* --- stalls --- */
 
+static const char LEAVING[] = "in cls_mpi_comm_destroy";
+
 /* Under the lock: what this rank is at. */
 static void describe_state(struct comm *comm, char *text, size_t size) {
     size_t used = 0;
@@ -128,7 +130,7 @@ static void describe_state(struct comm *comm, char *text, size_t size) {
             channel->begun > channel->moved_pieces ? "" : ", behind its stream's work");
     }
     if (!used)
-        snprintf(text, size, comm->stopping ? "in cls_mpi_comm_destroy" : "behind collective %llu",
+        snprintf(text, size, comm->stopping ? LEAVING : "behind collective %llu",
                  (unsigned long long)comm->completed);
 }
 
@@ -150,7 +152,7 @@ static void describe_others(const struct comm *comm, const char *own, char *text
     size_t used = 0;
     *text = '\0';
     for (int r = 0; r < comm->ranks && used < size; r++) {
-        const char *state = comm->peers[r].state;
+        const char *state = comm->peers[r].left ? LEAVING : comm->peers[r].state;
         if (r != comm->rank && strcmp(state, own) != 0)
             used += (size_t)snprintf(text + used, size - used, "%s rank %d %s%s", used ? "," : ":",
                                      r, *state ? "is " : "does not answer", state);
@@ -222,7 +224,8 @@ static void take_note(struct comm *comm, const struct note *note) {
             take_signature(comm, note);
         break;
     case NOTE_ASK:
-        answer(comm, note->from);
+        if (!comm->has_left) /* the other one knows, and may have ended */
+            answer(comm, note->from);
         break;
     case NOTE_STATE:
         snprintf(peer->state, sizeof peer->state, "%s", note->text);
@@ -275,7 +278,8 @@ void control_find_dead(struct comm *comm) {
     }
 }
 
-/* Processes of this machine are looked up; the rank before this one in the ring sends beats. */
+/* Processes of this machine are looked up; the rank before this one in the ring sends beats, until it leaves: nobody ends
+ * before that. */
 static void watch_peers(struct comm *comm, uint64_t now) {
     const int before = (comm->rank + comm->ranks - 1) % comm->ranks;
     const struct peer *peer = &comm->peers[before];
@@ -292,7 +296,7 @@ static void beat(struct comm *comm) {
     if (now - comm->beat_ns < pace || comm->failed || comm->ranks == 1)
         return;
     comm->beat_ns = now;
-    if (!comm->peers[next].left)
+    if (!comm->has_left)
         send_note(comm, next, NOTE_BEAT, NULL, "");
     watch_peers(comm, now);
 }

@@ -16,7 +16,8 @@
  * Where a rank is alone on its host, its chunk is the host's result, and nothing is copied.
  *
  * A message's tag has the call's number, action and type, the chunk and the phase: what does not belong together
- * never meets.
+ * never meets. A message is received with room for the largest that another rank may send there, and its size is
+ * compared then: some MPIs end the process when a message is cut off.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -82,32 +83,31 @@ static bool failed_in(const struct channel *channel, const struct piece *piece, 
     return false;
 }
 
-static bool start(const struct channel *channel, struct piece *piece, int peer, char *data,
-                  size_t bytes, bool receives) {
-    struct comm *comm = channel->comm;
+static bool receive(const struct channel *channel, struct piece *piece, int peer, char *data,
+                    size_t bytes, size_t room) {
     MPI_Request *request = &piece->active[piece->n];
-    const int tag = tag_of(channel, piece);
     *request = MPI_REQUEST_NULL;
-    const int error = receives
-                          ? MPI_Irecv(data, (int)bytes, MPI_BYTE, peer, tag, comm->data, request)
-                          : MPI_Isend(data, (int)bytes, MPI_BYTE, peer, tag, comm->data, request);
+    const int error = MPI_Irecv(data, (int)room, MPI_BYTE, peer, tag_of(channel, piece),
+                                channel->comm->data, request);
     if (error)
         return failed_in(channel, piece, error);
-    piece->wanted[piece->n] = receives ? (long)bytes : -1;
+    piece->wanted[piece->n] = (long)bytes;
     piece->peers[piece->n++] = peer;
-    if (!receives)
-        atomic_fetch_add(&comm->sent_bytes, bytes);
     return true;
-}
-
-static bool receive(const struct channel *channel, struct piece *piece, int peer, char *data,
-                    size_t bytes) {
-    return start(channel, piece, peer, data, bytes, true);
 }
 
 static bool post(const struct channel *channel, struct piece *piece, int peer, char *data,
                  size_t bytes) {
-    return start(channel, piece, peer, data, bytes, false);
+    MPI_Request *request = &piece->active[piece->n];
+    *request = MPI_REQUEST_NULL;
+    const int error = MPI_Isend(data, (int)bytes, MPI_BYTE, peer, tag_of(channel, piece),
+                                channel->comm->data, request);
+    if (error)
+        return failed_in(channel, piece, error);
+    piece->wanted[piece->n] = -1;
+    piece->peers[piece->n++] = peer;
+    atomic_fetch_add(&channel->comm->sent_bytes, bytes);
+    return true;
 }
 
 /* --- hosts --- */
@@ -154,7 +154,8 @@ static struct slice slice_of(const struct channel *channel, const struct piece *
         return (struct slice){r * piece->count * job->element, piece->count};
     if (is_small(channel, job))
         return (struct slice){0, channel->comm->peers[rank].local ? 0 : piece->count};
-    const size_t share = (piece->count / n + (piece->count % n > 0) + 15) / 16 * 16;
+    const size_t share =
+        (piece->count / n + (piece->count % n > 0) + SLICE_ALIGN - 1) / SLICE_ALIGN * SLICE_ALIGN;
     const size_t first = r * share < piece->count ? r * share : piece->count;
     const size_t rest = piece->count - first;
     return (struct slice){first * job->element, rest < share ? rest : share};
@@ -168,10 +169,14 @@ static size_t slice_bytes(const struct channel *channel, const struct piece *pie
     return slice_of(channel, piece, rank).count * piece->job->element;
 }
 
+/* Room for a slice of any size. */
+static size_t part_room(const struct channel *channel) {
+    return channel->in.stride / (size_t)channel->comm->n_hosts / CACHE_LINE * CACHE_LINE;
+}
+
 /* Where a host's part of this rank's slice is received. */
 static char *part_of(const struct channel *channel, const struct piece *piece, int host) {
-    return chunk_of(channel->in, piece->slot) +
-           (size_t)host * slice_bytes(channel, piece, channel->comm->rank);
+    return chunk_of(channel->in, piece->slot) + (size_t)host * part_room(channel);
 }
 
 /* --- combining --- */
@@ -246,7 +251,7 @@ static bool receive_sums(const struct channel *channel, struct piece *piece) {
     for (int turn = comm->n_hosts - 1; turn > 0 && bytes && well; turn--) {
         const int host = host_at(comm, turn);
         well = receive(channel, piece, helper(comm, host, comm->rank),
-                       part_of(channel, piece, host), bytes);
+                       part_of(channel, piece, host), bytes, part_room(channel));
     }
     return well;
 }
@@ -266,6 +271,7 @@ static bool send_sums(const struct channel *channel, struct piece *piece) {
     return well;
 }
 
+/* A result has the size of the sums that this host has sent for it, which its owner has compared. */
 static bool spread_results(const struct channel *channel, struct piece *piece) {
     const struct comm *comm = channel->comm;
     const size_t own = slice_bytes(channel, piece, comm->rank);
@@ -274,7 +280,7 @@ static bool spread_results(const struct channel *channel, struct piece *piece) {
         const int owner = peer_at(comm, turn);
         const size_t bytes = slice_bytes(channel, piece, owner);
         if (bytes && !is_here(comm, owner) && helps(comm, owner))
-            well = receive(channel, piece, owner, result_of(channel, piece, owner), bytes);
+            well = receive(channel, piece, owner, result_of(channel, piece, owner), bytes, bytes);
     }
     for (int turn = 1; turn < comm->n_hosts && own && well; turn++)
         well = post(channel, piece, helper(comm, host_at(comm, turn), comm->rank),
@@ -300,7 +306,7 @@ static bool step_reduction(const struct channel *channel, struct piece *piece) {
 
 static bool step_gather(const struct channel *channel, struct piece *piece) {
     const struct comm *comm = channel->comm;
-    const size_t bytes = piece->count * piece->job->element;
+    const size_t bytes = piece->count * piece->job->element, room = block_room(comm);
     char *own = chunk_of(channel->out, piece->slot);
     char *all = chunk_of(channel->gathered, piece->slot);
     bool well = true;
@@ -308,11 +314,11 @@ static bool step_gather(const struct channel *channel, struct piece *piece) {
     if (piece->exchanged)
         return true;
     if (host_of(comm)->n > 1)
-        memcpy(all + (size_t)comm->rank * bytes, own, bytes);
+        memcpy(all + (size_t)comm->rank * room, own, bytes);
     for (int turn = comm->ranks - 1; turn > 0 && well; turn--) {
         const int owner = peer_at(comm, turn);
         if (!is_here(comm, owner) && helps(comm, owner))
-            well = receive(channel, piece, owner, all + (size_t)owner * bytes, bytes);
+            well = receive(channel, piece, owner, all + (size_t)owner * room, bytes, room);
     }
     for (int turn = 1; turn < comm->n_hosts && well; turn++)
         well = post(channel, piece, helper(comm, host_at(comm, turn), comm->rank), own, bytes);
@@ -339,7 +345,8 @@ static bool step_broadcast(const struct channel *channel, struct piece *piece) {
     while (bit < n && !(me & bit))
         bit *= 2;
     if (piece->phase == 1 && me && !piece->exchanged)
-        return receive(channel, piece, speaker(comm, root, me - bit), result, bytes);
+        return receive(channel, piece, speaker(comm, root, me - bit), result, bytes,
+                       comm->chunk_bytes);
     if (piece->phase == 1 && !piece->exchanged && result != out)
         memcpy(result, out, bytes);
     for (bit /= 2; piece->phase == 2 && bit > 0 && well; bit /= 2)
@@ -356,7 +363,7 @@ static bool step_barrier(const struct channel *channel, struct piece *piece) {
     if (piece->exchanged)
         return true;
     const int distance = 1 << (piece->phase - 1);
-    return receive(channel, piece, comm->hosts[host_at(comm, n - distance)].lowest, chunk, 1) &&
+    return receive(channel, piece, comm->hosts[host_at(comm, n - distance)].lowest, chunk, 1, 1) &&
            post(channel, piece, comm->hosts[host_at(comm, distance)].lowest, chunk + 64, 1);
 }
 
@@ -366,8 +373,10 @@ static bool step_message(const struct channel *channel, struct piece *piece) {
     piece->over = piece->phase > 0;
     if (piece->over)
         return true;
-    return start(channel, piece, call->peer, chunk_of(channel->out, piece->slot), bytes,
-                 call->action == RECV);
+    char *chunk = chunk_of(channel->out, piece->slot);
+    return call->action == RECV
+               ? receive(channel, piece, call->peer, chunk, bytes, channel->comm->chunk_bytes)
+               : post(channel, piece, call->peer, chunk, bytes);
 }
 
 static bool step_exchange(const struct channel *channel, struct piece *piece) {

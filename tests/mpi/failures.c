@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <clstream/opencl.h>
@@ -272,6 +273,90 @@ static void test_stall(void) {
     start_anew(comm, stream, array);
 }
 
+/* Rank 0 is in destroy, and the others take longer than their timeout. It hears of them all the same, and they learn
+ * where it is. */
+static void test_destroy_waits(void) {
+    cls_mpi_comm comm = quick_comm();
+    if (job.rank == 0) {
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_mpi_comm_destroy(comm));
+        detail_has("seen");
+        return;
+    }
+    cls_stream stream = new_stream();
+    cls_array array = floats(20000);
+    const struct timespec longer = {3, 500000000};
+    char text[8192] = "";
+    OK(cls_mpi_allreduce_async(comm, CLS_MPI_SUM, array, array, stream));
+    while (!strstr(text, "has waited"))
+        OK(cls_context_explain(job.context, text, sizeof text, NULL));
+    THAT(strstr(text, "rank 0 is in cls_mpi_comm_destroy"));
+    nanosleep(&longer, NULL);
+    OK(cls_mpi_comm_abort(comm, "seen"));
+    EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+    detail_has("seen");
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(array.buffer));
+    OK(cls_mpi_comm_destroy(comm));
+}
+
+/* --- arrays of unlike sizes --- */
+
+static cls_status call_allreduce(cls_mpi_comm comm, cls_array own, cls_stream stream) {
+    return cls_mpi_allreduce_async(comm, CLS_MPI_SUM, own, own, stream);
+}
+
+static cls_status call_reduce_scatter(cls_mpi_comm comm, cls_array own, cls_stream stream) {
+    own.count -= own.count % (size_t)job.ranks;
+    const size_t block = own.count / (size_t)job.ranks;
+    const cls_array out =
+        cls_array_at(own.buffer, CLS_F32, (size_t)job.rank * block, block); /* in place */
+    return cls_mpi_reduce_scatter_async(comm, CLS_MPI_SUM, own, out, stream);
+}
+
+static cls_status call_allgather(cls_mpi_comm comm, cls_array own, cls_stream stream) {
+    own.count -= own.count % (size_t)job.ranks;
+    const size_t block = own.count / (size_t)job.ranks;
+    const cls_array in = cls_array_at(own.buffer, CLS_F32, (size_t)job.rank * block, block);
+    return cls_mpi_allgather_async(comm, in, own, stream);
+}
+
+static cls_status call_bcast(cls_mpi_comm comm, cls_array own, cls_stream stream) {
+    return cls_mpi_bcast_async(comm, own, 0, stream);
+}
+
+static cls_status call_message(cls_mpi_comm comm, cls_array own, cls_stream stream) {
+    if (job.rank == 0)
+        return cls_mpi_send_async(comm, own, 1, stream);
+    return job.rank == 1 ? cls_mpi_recv_async(comm, own, 0, stream) : CLS_SUCCESS;
+}
+
+/* Without the check: a message of another size than expected fails the communicator, and no process ends by it. */
+static void test_unlike_sizes(void) {
+    static cls_status (*const calls[])(cls_mpi_comm, cls_array, cls_stream) = {
+        call_allreduce, call_reduce_scatter, call_allgather, call_bcast, call_message};
+    static const size_t counts[][2] = {{300, 100}, {100, 300}, {900, 20000}, {20000, 900}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls * 4; i++) {
+        cls_mpi_comm_config config = CLS_MPI_COMM_CONFIG_INIT;
+        cls_mpi_comm_info info = CLS_MPI_COMM_INFO_INIT;
+        cls_mpi_comm comm;
+        cls_stream stream = new_stream();
+        cls_array array = floats(counts[i % 4][job.rank > 0]);
+        config.chunk_bytes = 4096;
+        config.chunks = 3;
+        config.host_ranks = 1;
+        OK(cls_mpi_comm_create(MPI_COMM_WORLD, job.context, &config, &comm));
+        const cls_status sent = calls[i / 4](comm, array, stream);
+        THAT(!sent || sent == CLS_ERROR_COMMAND_FAILED);
+        while (!info.status)
+            OK(cls_mpi_comm_get_info(comm, &info));
+        THAT(strstr(info.failure, " bytes in place of "));
+        OK(cls_stream_reset(stream));
+        OK(cls_stream_destroy(stream));
+        OK(cls_buffer_destroy(array.buffer));
+        OK(cls_mpi_comm_destroy(comm));
+    }
+}
+
 /* CLSTREAM_CHECK=mpi: the difference is an error on every rank, with both sides. */
 static void test_check(void) {
     cls_mpi_comm comm = small_comm();
@@ -405,22 +490,6 @@ static void test_finalize(void) {
     exit(0);
 }
 
-const struct test failure_tests[] = {{"arguments", test_arguments},
-                                     {"creation", test_creation},
-                                     {"thread_level", test_thread_level},
-                                     {"host_function", test_host_function},
-                                     {"failed_input", test_failed_input},
-                                     {"poisoned_stream", test_poisoned_stream},
-                                     {"abort", test_abort},
-                                     {"abort_at_work", test_abort_at_work},
-                                     {"stall", test_stall},
-                                     {"check", test_check},
-                                     {"killed_rank", test_killed_rank},
-                                     {"cut_link", test_cut_link},
-                                     {"shrink", test_shrink},
-                                     {"shrink_killed", test_shrink_killed},
-                                     {"finalize", test_finalize},
-                                     {NULL, NULL}};
 /* Many threads are inside MPI when it ends. */
 static void test_finalize_many(void) {
     cls_mpi_comm_config config = CLS_MPI_COMM_CONFIG_INIT;
@@ -438,4 +507,22 @@ static void test_finalize_many(void) {
     exit(0);
 }
 
+const struct test failure_tests[] = {{"arguments", test_arguments},
+                                     {"creation", test_creation},
+                                     {"thread_level", test_thread_level},
+                                     {"host_function", test_host_function},
+                                     {"failed_input", test_failed_input},
+                                     {"poisoned_stream", test_poisoned_stream},
+                                     {"abort", test_abort},
+                                     {"abort_at_work", test_abort_at_work},
+                                     {"stall", test_stall},
+                                     {"destroy_waits", test_destroy_waits},
+                                     {"unlike_sizes", test_unlike_sizes},
+                                     {"check", test_check},
+                                     {"killed_rank", test_killed_rank},
+                                     {"cut_link", test_cut_link},
+                                     {"shrink", test_shrink},
+                                     {"shrink_killed", test_shrink_killed},
+                                     {"finalize", test_finalize},
                                      {"finalize_many", test_finalize_many},
+                                     {NULL, NULL}};

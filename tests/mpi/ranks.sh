@@ -13,7 +13,7 @@ need_launcher "$ranks" "collectives of $n ranks"
 # A test that prints nothing and succeeds has passed. These need something else.
 for test in $("$ranks" --list); do
     case $test in
-    thread_level | check | stall | killed_rank | shrink_killed | cut_link | random) continue ;;
+    thread_level | check | stall | destroy_waits | killed_rank | shrink_killed | cut_link | random) continue ;;
     esac
     check "$test, $n ranks" "$(run_ranks 200 "$n" "$ranks" "$test")"
 done
@@ -37,6 +37,9 @@ unset CLSTREAM_CHECK
 said=$(run_ranks 100 "$n" "$ranks" stall)
 check "each rank reports a stall, $n ranks" "$([ "$(echo "$said" | grep -c '^clstream: .* has waited .* rank')" = "$n" ] &&
     ! echo "$said" | grep -v '^clstream: ' || echo "$said")"
+said=$(run_ranks 100 "$n" "$ranks" destroy_waits)
+check "a rank in destroy waits for the others, which say where it is, $n ranks" "$(echo "$said" |
+    grep -v '^clstream: .* rank 0 is in cls_mpi_comm_destroy')"
 LAUNCH_FLAGS="$LAUNCH_FLAGS $(keeps_going)"
 RANKS_SURVIVORS=$(mktemp -d)
 export RANKS_SURVIVORS
