@@ -60,7 +60,8 @@
  *
  * **Launches.** A launch is one command of its stream, whatever the graph holds: it comes after the stream's earlier
  * work and before its later work, and events, waits, counters and failures treat it as one. Branches run side by side.
- * Launches of one executable graph keep their order, also on different streams. What a capture copies from it (its
+ * Launches of one executable graph keep their order, also on different streams, and where one between them is refused or
+ * dropped. Each does what was bound when it was submitted, and keeps the buffers for it. What a capture copies from it (its
  * launch on a captured stream) uses the same memory: copies in one capture keep their order, but launches of the outer
  * graph and of the inner one, or of two outer ones, are for the program to order where the inner one has allocated. If
  * the driver refuses a node, or one fails, later nodes of the launch may have run or not; the launch has failed and the
@@ -216,16 +217,18 @@ CLS_API cls_status cls_graph_exec_destroy(cls_graph_exec exec);
 /**
  * Submits a launch of the graph to a stream. NULL means the default stream of the graph's context. A graph without nodes
  * is a command that does nothing.
- * @retval CLS_ERROR_WRONG_CONTEXT the stream is of another context
  * On a captured stream the nodes are recorded as they are now, and become nodes of that capture.
- * @retval CLS_ERROR_INVALID_STATE on a captured stream: rebinding waits for a launch that has not begun
+ * @retval CLS_ERROR_WRONG_CONTEXT the stream is of another context
+ * @retval CLS_ERROR_DEADLOCK      the launch would wait for an earlier one that waits for this stream (timeline.h): the detail
+ *                                 names the cycle, and nothing is submitted
  */
 CLS_API cls_status cls_graph_launch_async(cls_graph_exec exec, cls_stream stream);
 
 /** Like cls_graph_launch_async, and waits for the launch. */
 CLS_API cls_status cls_graph_launch(cls_graph_exec exec, cls_stream stream);
 
-/* ---- rebinding: all of it is in effect for the launches submitted after the call, and for none before */
+/* ---- rebinding: all of it is in effect for the launches submitted after the call, and for none before. A call that returns
+ * an error has changed nothing, and none waits for launches. */
 
 /**
  * Has all nodes use another buffer where `buffer` was captured; binding again replaces the last one. `buffer` is the
@@ -242,7 +245,7 @@ CLS_API cls_status cls_graph_bind(cls_graph_exec exec, cls_buffer buffer, cls_bu
 
 /**
  * The same for host memory: copies that were captured with memory that begins at `pointer` use `other`, which must be
- * as large, and valid as long as launches use it.
+ * as large, and valid as long as launches use it. cls_host_free waits for the launches that use the memory which it frees.
  * @retval CLS_ERROR_INVALID_VALUE a pointer is null
  * @retval CLS_ERROR_NOT_FOUND     no copy was captured with memory that begins there
  */

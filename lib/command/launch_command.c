@@ -17,8 +17,9 @@ static cls_status launch(struct target target, const struct command *command,
                           event);
 }
 
+/* A captured one has no instance. */
 static void launch_discard(struct command *command) {
-    if (!command->u.launch.slot)
+    if (!command->u.launch.slot && command->u.launch.instance)
         kernel_give_instance(command->u.launch.kernel, command->u.launch.instance);
 }
 

@@ -8,10 +8,6 @@
 #include "graph/memory.h"
 #include "graph/record.h"
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a change of a graph");
-}
-
 /* Looks up a graph, and keeps launches off; leave ends that. */
 static cls_status enter(cls_graph_exec handle, struct graph_exec **out) {
     cls_status status = graph_exec_get(handle, out);
@@ -24,15 +20,6 @@ static cls_status leave(struct graph_exec *exec, cls_status status) {
     pthread_mutex_unlock(&exec->launching);
     object_release(&exec->object);
     return status;
-}
-
-/* The change comes behind the launches so far. */
-static void ask(struct graph_exec *exec, struct change *change) {
-    change->after = exec->numbered;
-    exec->compared = false;
-    pthread_mutex_lock(&exec->lock);
-    changes_add(&exec->changes, change);
-    pthread_mutex_unlock(&exec->lock);
 }
 
 /* --- buffers --- */
@@ -54,15 +41,12 @@ static cls_status check_buffer(const struct graph_exec *exec, const struct slot 
 }
 
 static cls_status bind(struct graph_exec *exec, cls_buffer name, struct buffer *other) {
-    struct slot *slot = graph_body_slot(exec->newest, name);
+    struct slot *slot = graph_body_slot(exec->body, name);
     cls_status status = check_buffer(exec, slot, other);
     if (status)
         return status;
-    struct change *change;
-    status = change_of_buffer(exec->newest, slot, other, &change);
-    if (!status)
-        ask(exec, change);
-    return status;
+    graph_exec_changes(exec);
+    return graph_body_bind(exec->body, slot, other);
 }
 
 cls_status cls_graph_bind(cls_graph_exec handle, cls_buffer buffer, cls_buffer other_handle) {
@@ -79,15 +63,13 @@ cls_status cls_graph_bind(cls_graph_exec handle, cls_buffer buffer, cls_buffer o
 }
 
 static cls_status bind_host(struct graph_exec *exec, const void *name, void *other) {
-    const struct host_slot *slot = graph_body_host(exec->newest, name);
+    const struct host_slot *slot = graph_body_host(exec->body, name);
     if (!slot)
         return error_set(CLS_ERROR_NOT_FOUND,
                          "graph '%s' has no copy whose host memory begins there", exec->name);
-    struct change *change;
-    cls_status status = change_of_host(slot, other, &change);
-    if (!status)
-        ask(exec, change);
-    return status;
+    graph_exec_changes(exec);
+    graph_body_bind_host(exec->body, slot, other);
+    return CLS_SUCCESS;
 }
 
 cls_status cls_graph_bind_host(cls_graph_exec handle, const void *pointer, void *other) {
@@ -120,13 +102,8 @@ static cls_status set_enabled(struct graph_exec *exec, uint64_t number, bool ena
     cls_status status = find_node(exec, number, &place);
     if (status)
         return status;
-    struct change *change = change_new(CHANGE_ENABLED);
-    if (!change)
-        return no_memory();
-    change->number = place;
-    change->disabled = !enabled;
-    ask(exec, change);
-    graph_body_enable_record(exec->newest, place, enabled);
+    graph_exec_changes(exec);
+    exec->body->nodes[place].disabled = !enabled;
     return CLS_SUCCESS;
 }
 
@@ -137,7 +114,7 @@ cls_status cls_graph_set_enabled(cls_graph_exec handle, uint64_t node, int enabl
 }
 
 static const struct node *original(const struct graph_body *body, unsigned i) {
-    return &body->graph->nodes[body->places[i]];
+    return &body->graph->nodes[body->in_graph[i]];
 }
 
 /* The kernel of a node that is a launch of the program's. */
@@ -146,7 +123,7 @@ static cls_status find_kernel(const struct graph_exec *exec, uint64_t number, un
     cls_status status = find_node(exec, number, place);
     if (status)
         return status;
-    const struct command *command = &original(exec->newest, *place)->command;
+    const struct command *command = &original(exec->body, *place)->command;
     if (command->type->capture != CAPTURE_LAUNCH || !command->u.launch.kernel->program)
         return error_set(
             CLS_ERROR_INVALID_VALUE,
@@ -168,32 +145,12 @@ static cls_status launch_kernel(const void *arg, cls_stream recorder) {
     return cls_kernel_launch_async(call->kernel, call->launch, call->args, call->n_args, recorder);
 }
 
-static cls_status replace(struct graph_exec *exec, unsigned number,
-                          const struct command_graph *recorded) {
-    struct change *change = change_new(CHANGE_NODE);
-    if (!change)
-        return no_memory();
-    cls_status status = recorded->n_nodes
-                            ? node_copy(&change->node, &recorded->nodes[0])
-                            : error_set(CLS_ERROR_INVALID_VALUE,
-                                        "a node has work-items: cls_graph_set_enabled leaves it "
-                                        "out");
-    change->has_node = !status;
-    if (!status)
-        status =
-            node_ranges_join(NULL, original(exec->newest, number)->ranges, &change->node.ranges);
-    change->number = number;
-    pthread_mutex_lock(&exec->lock); /* changes are made meanwhile */
-    if (!status) {
-        graph_body_forget_uses(exec->newest, number);
-        status = graph_body_note_uses(exec->newest, number, &change->node);
-    }
-    pthread_mutex_unlock(&exec->lock);
-    if (status)
-        change_free(change);
-    else
-        ask(exec, change);
-    return status;
+static cls_status replace(struct graph_exec *exec, unsigned place, struct command_graph *recorded) {
+    if (!recorded->n_nodes)
+        return error_set(CLS_ERROR_INVALID_VALUE,
+                         "a node has work-items: cls_graph_set_enabled leaves it out");
+    graph_exec_changes(exec);
+    return graph_body_replace(exec->body, place, recorded);
 }
 
 static cls_status set_args(struct graph_exec *exec, uint64_t number, const cls_launch *launch,
@@ -245,7 +202,7 @@ static bool same_place(const struct exec_plan *own, const struct exec_plan *plan
 
 static cls_status compare_plans(const struct graph_exec *exec, const struct command_graph *graph,
                                 const struct exec_plan *own, const struct exec_plan *plan) {
-    const struct command_graph *before = exec->newest->captured;
+    const struct command_graph *before = exec->body->captured;
     if (plan->n_nodes != own->n_nodes)
         return error_set(CLS_ERROR_INVALID_VALUE, "graph '%s' has %u nodes, and the other one %u",
                          exec->name, own->n_nodes, plan->n_nodes);
@@ -262,7 +219,7 @@ static cls_status compare_plans(const struct graph_exec *exec, const struct comm
 
 /* Compares the graphs as they were captured. */
 static cls_status compare(const struct graph_exec *exec, const struct command_graph *graph) {
-    const struct command_graph *before = exec->newest->captured;
+    const struct command_graph *before = exec->body->captured;
     struct exec_plan own, plan;
     cls_status status = exec_plan_make(before->nodes, before->n_nodes, exec->most_lanes, &own);
     if (status)
@@ -307,14 +264,12 @@ static cls_status update(struct graph_exec *exec, struct command_graph *graph) {
     if (status)
         return status;
     status = compare_fused(exec, &parts);
-    struct change *change = status ? NULL : change_new(CHANGE_BODY);
-    if (change) {
-        change->body = exec->newest = parts.body;
-        change->body->plan = &exec->plan;
+    if (!status) {
+        graph_exec_changes(exec);
+        graph_body_put(exec->body);
+        exec->body = parts.body;
+        exec->body->plan = &exec->plan;
         parts.body = NULL;
-        ask(exec, change);
-    } else if (!status) {
-        status = no_memory();
     }
     exec_parts_free(&parts);
     return status;

@@ -1,69 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The body of an executable graph: its nodes as they are launched, and which of them use which buffers and host memory by
- * the names that the program rebinds them by. Rebinding changes nodes of the body; an update replaces the body.
+ * The body of an executable graph: what its nodes do as of all rebinding, which changes it, for launches that are still to
+ * be submitted. Those that were have a version of it (graph/version.h). An update replaces the body by another one.
+ *
+ * The places (graph/place.h) where one buffer is used are its slot, under the name that the program rebinds it by.
+ * All functions are called under the executable graph's lock `launching`, or before there is such a graph.
  */
 #ifndef CLSTREAM_GRAPH_BODY_H
 #define CLSTREAM_GRAPH_BODY_H
 
+#include <limits.h>
+#include <stdatomic.h>
+
 #include "graph/graph.h"
 #include "graph/internals.h"
+#include "graph/place.h"
 #include "graph/plan.h"
 
-struct exec_node {
-    struct node node;         /* a copy, with an instance of its own */
-    struct command_type type; /* as its command's, but nothing is discarded: worker_run.c */
-    bool has_args;            /* a launch or a library's call: rebinding changes its arguments */
+/* A node as it is launched, but for its places. */
+struct body_node {
+    const struct node *node;     /* of the body's graph, or of the one that has replaced it */
+    struct command_graph *owner; /* retained: the other one; NULL: none has */
+    unsigned first;              /* its places are from here on */
     bool disabled;
 };
 
-/* Where a node uses a buffer or host memory: the argument of a launch or a library's call, or one side of a copy. */
-enum { SIDE_TO, SIDE_FROM };
+/* A place in the list of its slot. */
 struct use {
     unsigned node;
-    unsigned arg; /* or SIDE_* */
-    size_t offset,
-        bytes; /* of an argument that is a part of the buffer; bytes 0: it is all of it */
+    unsigned slot;           /* of buffers, or of host memory; NO_SLOT: it cannot be rebound */
+    unsigned next, previous; /* in that list; NO_USE */
 };
-
-struct uses {
-    struct use *items;
-    unsigned count, room;
-};
+enum { NO_SLOT = INT_MAX, NO_USE = INT_MAX };
 
 /* A buffer that nodes use. */
 struct slot {
-    cls_buffer name;        /* the handle that was captured */
-    size_t bytes;           /* a buffer in its place has as many, or more */
-    bool is_private;        /* memory.h */
-    struct uses uses;       /* as of all changes asked for */
-    struct buffer *current; /* retained; NULL: the one that was captured. As of the changes made */
-    struct buffer_part **parts; /* of it that are arguments; NULL: none. Likewise */
+    cls_buffer name;            /* the handle that was captured; NULL: the slot is free */
+    size_t bytes;               /* a buffer in its place has as many, or more */
+    bool is_private;            /* memory.h */
+    unsigned first;             /* of its places, in `uses`; NO_USE: there is none */
+    struct buffer *bound;       /* retained; NULL: the captured one */
+    struct buffer_part **parts; /* of it that were made for places; the array is `n_parts` long */
     unsigned n_parts;
 };
 
 struct host_slot {
     const void *name; /* where the memory of a copy began when captured */
-    struct uses uses;
-};
-
-/* A node that records an event. */
-struct body_record {
-    unsigned node;
-    bool enabled; /* as of all changes asked for */
+    unsigned first;
 };
 
 struct graph_body {
+    _Atomic unsigned references;    /* of versions, and of the executable graph */
     struct command_graph *graph;    /* retained */
     struct command_graph *captured; /* retained: the same before its operations were fused */
     const struct exec_plan *plan;
-    struct exec_node *nodes; /* as in the plan */
-    unsigned *places;        /* of the nodes, in the graph */
+    struct body_node *nodes; /* as in the plan */
+    unsigned *in_graph;      /* where the nodes are in the graph */
+    struct place *places;    /* of the nodes, one behind the other */
+    struct use *uses;        /* of the places */
+    unsigned n_places;
     struct slot *slots;
-    unsigned n_slots, slots_room;
+    unsigned n_slots, slots_room, n_free;
     struct host_slot *hosts;
     unsigned n_hosts, hosts_room;
-    struct body_record *records; /* in the order of the nodes */
+    unsigned *records; /* the nodes that record events */
     unsigned n_records, records_room;
     unsigned n_products;  /* nodes that were captured as calls of CLBlast and are launches */
     struct buffer *arena; /* retained: of private buffers; NULL: none */
@@ -74,24 +74,24 @@ struct graph_body {
 /* Makes the body of a graph that has this plan; its private buffers have no memory yet (graph_memory_body). */
 cls_status graph_body_new(struct command_graph *graph, const struct exec_plan *plan,
                           struct graph_body **out);
-void graph_body_free(struct graph_body *body);
+void graph_body_put(struct graph_body *body);
 
-/* Releases parts, each of which may be NULL, and their array. */
-void parts_free(struct buffer_part **parts, unsigned count);
+/* NULL: no node uses such a buffer, or such host memory. */
+struct slot *graph_body_slot(const struct graph_body *body, cls_buffer name);
+struct host_slot *graph_body_host(const struct graph_body *body, const void *name);
 
-struct slot *graph_body_slot(struct graph_body *body, cls_buffer name);
-struct host_slot *graph_body_host(struct graph_body *body, const void *name);
+/* Binds another buffer, or other host memory, to all places of a slot. On failure nothing has changed. */
+cls_status graph_body_bind(struct graph_body *body, struct slot *slot, struct buffer *buffer);
+void graph_body_bind_host(struct graph_body *body, const struct host_slot *slot, void *host);
 
-/* Notes what a node uses, or that it uses it no more. */
-cls_status graph_body_note_uses(struct graph_body *body, unsigned i, const struct node *node);
-void graph_body_forget_uses(struct graph_body *body, unsigned i);
+/* Has node `i`, a launch, do what the only node of another graph does, a launch of the same kernel. On failure nothing has
+ * changed. */
+cls_status graph_body_replace(struct graph_body *body, unsigned i, struct command_graph *by);
 
-/* Leaves the node's record out of launches, or takes it in again, if it has one. */
-void graph_body_enable_record(struct graph_body *body, unsigned i, bool enabled);
-
-/* Has the node use other memory there: `memory` is the buffer's, or the part's of an argument that is one. */
-cls_status exec_node_bind(struct exec_node *node, unsigned arg, struct buffer *buffer,
-                          cl_mem memory);
-void exec_node_bind_host(struct exec_node *node, unsigned side, void *host);
+/* The ranges that were open when the node was captured. */
+static inline const struct node_ranges *graph_body_ranges(const struct graph_body *body,
+                                                          unsigned i) {
+    return body->graph->nodes[body->in_graph[i]].ranges;
+}
 
 #endif

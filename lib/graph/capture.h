@@ -29,9 +29,10 @@ cls_status capture_wait(cls_stream stream, struct object *capture, unsigned node
 cls_status capture_refuse_event(struct object *capture, const char *call);
 void capture_leave(struct stream *stream);
 
-/* Adds the nodes of an executable graph, as they are now, to the stream's capture. Under the stream's lock, and with the
- * graph's changes made and kept off. */
+/* Adds the nodes of an executable graph, as of that version, to the stream's capture. Under the stream's lock. */
 struct graph_exec;
-cls_status capture_graph(struct stream *stream, const struct graph_exec *exec);
+struct graph_version;
+cls_status capture_graph(struct stream *stream, const struct graph_exec *exec,
+                         const struct graph_version *version);
 
 #endif

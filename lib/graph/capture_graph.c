@@ -6,49 +6,25 @@
 #include "graph/capture_state.h"
 #include "graph/exec.h"
 
-/* Makes the node keep an object that it uses, such as a buffer bound in place of the captured one. */
-static cls_status keep(struct node *node, struct object *object) {
-    if (!object)
-        return CLS_SUCCESS;
-    object_retain(object);
-    cls_status status = refs_keep(&node->command.refs, object);
-    if (status)
-        object_release(object);
-    return status;
-}
-
-static cls_status keep_current(struct node *node, const struct graph_body *body) {
-    cls_status status = body->arena ? keep(node, &body->arena->object) : CLS_SUCCESS;
-    for (unsigned s = 0; s < body->n_slots && !status; s++) {
-        const struct slot *slot = &body->slots[s];
-        for (unsigned p = 0; p <= slot->n_parts && slot->current && !status; p++)
-            status = keep(node, p < slot->n_parts ? (struct object *)slot->parts[p]
-                                                  : &slot->current->object);
-    }
-    return status;
-}
-
 /* Under the capture's lock: the copy of node `i`, whose graph begins at node `first` of the capture. */
 static cls_status append_copy(struct capture *capture, const struct capture_member *member,
-                              const struct graph_exec *exec, unsigned i, unsigned first,
-                              const struct node_ranges *open) {
+                              const struct graph_exec *exec, const struct graph_version *version,
+                              unsigned i, unsigned first, const struct node_ranges *open) {
     const struct planned *planned = &exec->plan.nodes[i];
-    const struct exec_node *from = &exec->body->nodes[i];
+    const bool disabled = version->nodes[i].disabled;
     struct node node = {.n_args = 0};
     unsigned deps[PLAN_LANES];
     if (!ARRAY_ROOM(capture->nodes, capture->n_nodes, capture->nodes_room, 32))
         return capture_no_memory(capture);
-    cls_status status = from->disabled ? CLS_SUCCESS : node_copy(&node, &from->node);
+    cls_status status = disabled ? CLS_SUCCESS : graph_version_copy(version, i, &node);
     free(node.deps);
     free(node.ranges);
     node.deps = NULL;
     node.ranges = NULL;
     for (unsigned d = 0; d < planned->n_deps; d++)
         deps[d] = first + planned_deps(exec, i)[d];
-    if (!status && !from->disabled)
-        status = keep_current(&node, exec->body);
     if (!status)
-        status = node_ranges_join(open, from->node.ranges, &node.ranges);
+        status = node_ranges_join(open, graph_body_ranges(version->body, i), &node.ranges);
     if (!status)
         status = planned->n_deps || mutant(MUTANT_CAPTURE_GRAPH)
                      ? node_set_deps(&node, deps, planned->n_deps)
@@ -73,12 +49,13 @@ static struct launched *launched_of(struct capture *capture, cls_graph_exec exec
 
 /* Under the capture's lock: the copy is the member's frontier afterwards. */
 static cls_status append_copies(struct capture *capture, struct capture_member *member,
-                                const struct graph_exec *exec) {
+                                const struct graph_exec *exec,
+                                const struct graph_version *version) {
     const unsigned first = capture->n_nodes;
     struct node_ranges *open;
     cls_status status = node_ranges_open(capture->since, &open);
     for (unsigned i = 0; i < exec->plan.n_nodes && !status; i++)
-        status = append_copy(capture, member, exec, i, first, open);
+        status = append_copy(capture, member, exec, version, i, first, open);
     free(open);
     member->frontier.count = 0;
     for (unsigned i = 0; i < exec->plan.n_nodes && !status; i++)
@@ -90,12 +67,12 @@ static cls_status append_copies(struct capture *capture, struct capture_member *
 /* Under the capture's lock. Copies of one executable graph use the same memory, so they keep their order, as
  * launches do. */
 static cls_status append_graph(struct capture *capture, struct capture_member *member,
-                               const struct graph_exec *exec) {
+                               const struct graph_exec *exec, const struct graph_version *version) {
     if (!exec->plan.n_nodes)
         return CLS_SUCCESS;
     struct launched *launched = launched_of(capture, object_handle(&exec->object));
     cls_status status = launched && frontier_join(&member->frontier, &launched->ends)
-                            ? append_copies(capture, member, exec)
+                            ? append_copies(capture, member, exec, version)
                             : capture_no_memory(capture);
     if (!status) {
         launched->ends.count = 0;
@@ -107,12 +84,13 @@ static cls_status append_graph(struct capture *capture, struct capture_member *m
     return status;
 }
 
-cls_status capture_graph(struct stream *stream, const struct graph_exec *exec) {
+cls_status capture_graph(struct stream *stream, const struct graph_exec *exec,
+                         const struct graph_version *version) {
     struct capture *capture = stream->capture;
     pthread_mutex_lock(&capture->lock);
     struct capture_member *member = capture_find_member(capture, stream);
     cls_status status = capture->state == CLS_CAPTURE_ACTIVE && member
-                            ? append_graph(capture, member, exec)
+                            ? append_graph(capture, member, exec, version)
                             : capture_refusal(capture);
     pthread_mutex_unlock(&capture->lock);
     return status;

@@ -20,19 +20,12 @@ static void release_queues(struct graph_exec *exec) {
             queue_unuse(exec->context, exec->queues[lane]);
 }
 
-static void free_changes(struct change *change) {
-    while (change) {
-        struct change *next = change->next;
-        change_free(change);
-        change = next;
-    }
-}
-
 static void graph_exec_finalize(struct object *object) {
     struct graph_exec *exec = (struct graph_exec *)(void *)object;
-    free_changes(exec->changes.first);
-    if (exec->newest)
-        graph_body_free(exec->body);
+    exec_nodes_free(&exec->nodes);
+    graph_exec_changes(exec);
+    if (exec->body)
+        graph_body_put(exec->body);
     exec_plan_free(&exec->plan);
     fusion_free(&exec->fusion);
     release_queues(exec);
@@ -41,10 +34,10 @@ static void graph_exec_finalize(struct object *object) {
             stream_destroy_owned(exec->streams[lane]);
     if (exec->recorder)
         stream_destroy_owned(exec->recorder);
-    if (exec->last)
-        stream_put(exec->last);
+    for (unsigned i = exec->first_open; i < exec->n_open; i++)
+        stream_put(exec->open[i].stream);
+    free(exec->open);
     pthread_mutex_destroy(&exec->launching);
-    pthread_mutex_destroy(&exec->lock);
     context_put(exec->context);
 }
 
@@ -77,18 +70,14 @@ static void report_times(const struct graph_run *run) {
 
 static void graph_run_finalize(struct object *object) {
     struct graph_run *run = (struct graph_run *)(void *)object;
-    pthread_mutex_lock(&run->exec->lock);
-    if (run->exec->latest == run)
-        run->exec->latest = NULL;
-    pthread_mutex_unlock(&run->exec->lock);
     report_times(run);
     free(run->records);
-    free_changes(run->replaced);
     for (unsigned i = 0; i < run->n_events && run->events; i++)
         if (run->events[i])
             release_event(run->exec, run->events[i]);
     free(run->events);
     refs_release(&run->kept);
+    graph_version_put(run->version);
     object_release(&run->exec->object);
 }
 
@@ -107,117 +96,53 @@ cls_status graph_exec_get(cls_graph_exec handle, struct graph_exec **out) {
     return status;
 }
 
-/* --- the beginning of launches --- */
+/* --- what launches do --- */
 
-/* Under the lock. What a change replaces goes with the newest launch that began, behind which all before it are done. */
-static cls_status make_changes(struct graph_exec *exec, uint64_t before) {
-    struct changes *changes = &exec->changes;
-    while (changes->first && changes->first->after < before) {
-        struct change *change = changes->first;
-        cls_status status = change_make(change, &exec->body);
-        if (status)
-            return status;
-        changes->first = change->next;
-        change->next = exec->latest ? exec->latest->replaced : NULL;
-        if (exec->latest)
-            exec->latest->replaced = change;
-        else
-            change_free(change);
-    }
-    return CLS_SUCCESS;
-}
-
-cls_status graph_exec_begin(struct graph_exec *exec, struct graph_run *run) {
-    cls_status status = make_changes(exec, run->number);
-    if (status)
-        return status;
-    exec->latest = run;
-    for (unsigned r = 0; r < run->n_records; r++)
-        exec->body->nodes[run->records[r].node].node.command.u.marker.serial =
-            run->records[r].serial;
-    return CLS_SUCCESS;
-}
-
-cls_status graph_exec_prepare(struct graph_exec *exec) {
-    pthread_mutex_lock(&exec->lock);
-    cls_status status =
-        exec->begun == exec->numbered ? make_changes(exec, exec->numbered + 1) : CLS_SUCCESS;
-    pthread_mutex_unlock(&exec->lock);
+cls_status graph_exec_version(struct graph_exec *exec, struct graph_version **out) {
+    cls_status status = exec->version ? CLS_SUCCESS : graph_version_new(exec->body, &exec->version);
+    if (!status)
+        *out = exec->version;
     return status;
 }
 
-void graph_discard(struct command *command) {
-    struct graph_run *run = command->u.graph.run;
-    pthread_mutex_lock(&run->exec->lock);
-    if (run->exec->begun < run->number)
-        run->exec->begun = run->number;
-    pthread_mutex_unlock(&run->exec->lock);
+void graph_exec_changes(struct graph_exec *exec) {
+    if (exec->version)
+        graph_version_put(exec->version);
+    exec->version = NULL;
 }
 
-/* --- what launches use --- */
+cls_status graph_run_begin(struct graph_run *run) {
+    struct exec_nodes *nodes = &run->exec->nodes;
+    cls_status status = exec_nodes_set(nodes, run->version);
+    for (unsigned r = 0; r < run->n_records && !status; r++)
+        nodes->items[run->records[r].node].command.u.marker.serial = run->records[r].serial;
+    return status;
+}
 
 static const struct graph_run *run_of(const struct object *object) {
     return object->pool == &graph_run_pool ? (const struct graph_run *)(const void *)object : NULL;
-}
-
-static bool node_uses(const struct node *node, use_test uses, const void *arg) {
-    const struct command *command = &node->command;
-    const struct host_copy_arguments *copy = &command->u.host_copy;
-    if (command->type->copies_host)
-        return uses(&command->refs, copy->to, arg) || uses(&command->refs, copy->from, arg);
-    return uses(&command->refs, command_host(command), arg);
-}
-
-static bool body_uses(const struct graph_body *body, use_test uses, const void *arg) {
-    bool used = false;
-    for (unsigned n = 0; n < body->plan->n_nodes && !used; n++)
-        used = node_uses(&body->nodes[n].node, uses, arg);
-    for (unsigned i = 0; i < body->n_slots && !used; i++) {
-        const struct refs current = {.count = 1, .here = {(struct object *)body->slots[i].current}};
-        used = body->slots[i].current && uses(&current, NULL, arg);
-    }
-    return used;
 }
 
 bool graph_uses(const struct refs *refs, use_test uses, const void *arg) {
     bool used = false;
     for (unsigned i = 0; i < refs->count + refs->more_count && !used; i++) {
         const struct graph_run *run = run_of(refs_at(refs, i));
-        if (!run)
-            continue;
-        pthread_mutex_lock(&run->exec->lock);
-        used = body_uses(run->exec->body, uses, arg);
-        pthread_mutex_unlock(&run->exec->lock);
+        used = run && graph_version_uses(run->version, uses, arg);
     }
     return used;
-}
-
-static void abandon_body(const struct graph_body *body) {
-    for (unsigned n = 0; n < body->plan->n_nodes; n++) {
-        const struct refs *refs = &body->nodes[n].node.command.refs;
-        for (unsigned i = 0; i < refs->count + refs->more_count; i++)
-            buffer_abandon(refs_at(refs, i));
-    }
-    for (unsigned i = 0; i < body->n_slots; i++)
-        if (body->slots[i].current)
-            buffer_abandon(&body->slots[i].current->object);
 }
 
 void graph_abandon(struct object *object) {
     const struct graph_run *run = run_of(object);
     buffer_abandon(object);
-    if (!run)
-        return;
-    pthread_mutex_lock(&run->exec->lock);
-    abandon_body(run->exec->body);
-    pthread_mutex_unlock(&run->exec->lock);
+    if (run)
+        graph_version_visit(run->version, buffer_abandon);
 }
 
 /* --- instantiation --- */
 
-static void note(struct graph_exec *exec, const struct exec_node *node) {
-    const struct command *command = &node->node.command;
-    const bool is_record = node_is_record(&node->node);
+static void note(struct graph_exec *exec, const struct command *command) {
+    const bool is_record = command_is_record(command);
     exec->timed |= is_record;
     exec->for_worker |=
         !command->type->enqueue || (is_record && !exec->context->caps->marker_times_sane);
@@ -251,7 +176,7 @@ cls_status exec_parts_make(struct command_graph *captured, bool fuse, unsigned l
 
 void exec_parts_free(struct exec_parts *parts) {
     if (parts->body)
-        graph_body_free(parts->body);
+        graph_body_put(parts->body);
     exec_plan_free(&parts->plan);
     fusion_free(&parts->fusion);
 }
@@ -259,10 +184,10 @@ void exec_parts_free(struct exec_parts *parts) {
 static void take_parts(struct graph_exec *exec, const struct exec_parts *parts) {
     exec->fusion = parts->fusion;
     exec->plan = parts->plan;
-    exec->body = exec->newest = parts->body;
+    exec->body = parts->body;
     exec->body->plan = &exec->plan;
     for (unsigned i = 0; i < exec->plan.n_nodes; i++)
-        note(exec, &exec->body->nodes[i]);
+        note(exec, &exec->body->nodes[i].node->command);
     for (unsigned i = 0; i < parts->body->captured->n_nodes; i++)
         exec->in_order |= node_is_library_call(&parts->body->captured->nodes[i]);
 }
@@ -270,6 +195,7 @@ static void take_parts(struct graph_exec *exec, const struct exec_parts *parts) 
 static cls_status make(struct command_graph *graph, const cls_graph_config *config,
                        struct graph_exec **out) {
     struct exec_parts parts;
+    struct graph_version *version;
     struct graph_exec *exec = object_create(&graph_exec_pool);
     if (!exec)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an executable graph");
@@ -277,20 +203,23 @@ static cls_status make(struct command_graph *graph, const cls_graph_config *conf
     exec->context = graph->context;
     exec->name = graph->name;
     pthread_mutex_init(&exec->launching, NULL);
-    pthread_mutex_init(&exec->lock, NULL);
     exec->fuse = config->fuse;
     exec->background = config->background;
     exec->most_lanes = config->streams ? config->streams : DEFAULT_LANES;
     if (!caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES))
         exec->most_lanes = 1;
     cls_status status = exec_parts_make(graph, exec->fuse, exec->most_lanes, &parts);
-    if (status) {
-        object_release(&exec->object);
-        return status;
+    if (!status) {
+        take_parts(exec, &parts);
+        status = graph_exec_version(exec, &version);
     }
-    take_parts(exec, &parts);
-    *out = exec;
-    return CLS_SUCCESS;
+    if (!status)
+        status = exec_nodes_set(&exec->nodes, version);
+    if (status)
+        object_release(&exec->object);
+    else
+        *out = exec;
+    return status;
 }
 
 cls_status cls_graph_instantiate(cls_graph handle, const cls_graph_config *given,
@@ -336,9 +265,9 @@ cls_status cls_graph_get_statistics(cls_graph_exec handle, cls_graph_statistics 
     now.fused_kernels = exec->fusion.n_kernels;
     caps_graph_path(exec->context->device, exec->context->caps, now.path, sizeof now.path);
     pthread_mutex_lock(&exec->launching);
-    now.arena_bytes = exec->newest->arena_bytes;
-    now.arena_least_bytes = exec->newest->arena_least;
-    now.product_kernels = exec->newest->n_products;
+    now.arena_bytes = exec->body->arena_bytes;
+    now.arena_least_bytes = exec->body->arena_least;
+    now.product_kernels = exec->body->n_products;
     now.launches = exec->launches;
     pthread_mutex_unlock(&exec->launching);
     SIZED_OUT(cls_graph_statistics, statistics, &now);

@@ -7,8 +7,11 @@
  *     (worker_run.h). So are graphs launched of which a node is for a worker, and all graphs while commands are
  *     observed: then each node is a command with a name.
  *
- * A launch comes after the one before it, on whichever stream that is. So nodes, lanes and streams are used by one launch
- * at a time. What a launch needs besides is its graph_run, which its command keeps.
+ * What a launch does is the version of the body (graph/version.h) at its call, which its graph_run keeps: neither later
+ * rebinding nor what becomes of other launches changes it.
+ *
+ * A launch comes after those before it, on whichever streams they are. So nodes, lanes and streams are used by one launch
+ * at a time, which sets the nodes to its version when it is handed over.
  */
 #ifndef CLSTREAM_GRAPH_EXEC_H
 #define CLSTREAM_GRAPH_EXEC_H
@@ -16,10 +19,17 @@
 #include <clstream/graph.h>
 
 #include "graph/body.h"
-#include "graph/change.h"
+#include "graph/exec_node.h"
 #include "graph/fuse.h"
 #include "graph/internals.h"
 #include "graph/plan.h"
+#include "graph/version.h"
+
+/* Where a launch is. */
+struct launch_place {
+    struct stream *stream; /* retained */
+    uint64_t position;
+};
 
 struct graph_exec {
     struct object object;
@@ -36,19 +46,14 @@ struct graph_exec {
     bool has_user_code; /* callbacks included */
     bool timed;         /* some node records an event */
     pthread_mutex_t
-        launching; /* taken before the lock of a stream: launches get their order, and the next four */
-    bool compared;       /* the nodes with each other, by the race checker, as of all changes */
-    struct stream *last; /* of the newest launch, retained; NULL: there is none */
-    uint64_t last_position;
+        launching; /* taken before the lock of a stream: launches get their order, and the next six */
+    struct graph_body *body;                /* as of all rebinding */
+    struct graph_version *version;          /* of it; NULL: it has changed since the last */
+    struct launch_place *open;              /* launches that had not retired when last looked at */
+    unsigned first_open, n_open, open_room; /* those are `open` from first_open to n_open */
     uint64_t launches;
-    uint64_t numbered;         /* launches that were given a number, refused ones included */
-    cls_stream recorder;       /* captures launches that replace others; NULL until needed */
-    struct graph_body *newest; /* the body as of all changes asked for: what it is, with its uses */
-    pthread_mutex_t lock;      /* a leaf, taken under the lock of a stream */
-    struct graph_body *body;   /* as of the changes made: none is, while a launch is handed over */
-    struct changes changes;    /* not made yet */
-    uint64_t begun; /* the newest launch that is with the driver, on a worker, or dropped */
-    struct graph_run *latest; /* the newest launch that began, not retained; NULL: it is over */
+    cls_stream recorder;     /* captures launches that replace others; NULL until needed */
+    struct exec_nodes nodes; /* from here on: of the launch that is handed over */
     struct queue
         *queues[PLAN_LANES]; /* of lanes from 1 on, for in-order streams; NULL until needed */
     _Atomic bool hurt;       /* a launch failed with the driver: the queues may be dead */
@@ -68,10 +73,9 @@ struct run_record {
 /* What one launch needs until it has retired. */
 struct graph_run {
     struct object object;
-    struct graph_exec *exec; /* retained */
-    struct stream *stream;   /* that holds the command */
-    uint64_t number;         /* of the launch, from 1 */
-    struct change *replaced; /* by launches after it: freed with it. Under the graph's lock */
+    struct graph_exec *exec;       /* retained */
+    struct graph_version *version; /* retained: what the launch does */
+    struct stream *stream;         /* that holds the command */
     cl_event *events; /* of nodes, as in the plan, and more; NULL: none. Array NULL: none at all */
     unsigned n_events;
     struct refs kept; /* made for this launch */
@@ -98,14 +102,14 @@ void exec_parts_free(struct exec_parts *parts);
 /* Checks a handle, its context included, and takes a reference. */
 cls_status graph_exec_get(cls_graph_exec handle, struct graph_exec **out);
 
-/* Under the lock: makes the changes that a launch comes after. */
-cls_status graph_exec_begin(struct graph_exec *exec, struct graph_run *run);
+/* Under `launching`: the version of the body, which stays the executable graph's. */
+cls_status graph_exec_version(struct graph_exec *exec, struct graph_version **out);
 
-/* The same for a launch that is about to be submitted, where no other is still to begin. Without the lock. */
-cls_status graph_exec_prepare(struct graph_exec *exec);
+/* Under `launching`: the body is about to change, or has changed. */
+void graph_exec_changes(struct graph_exec *exec);
 
-/* discard of its commands: the launch has begun, or never will. */
-void graph_discard(struct command *command);
+/* The launch is about to be handed over: sets the nodes to what it does. */
+cls_status graph_run_begin(struct graph_run *run);
 
 /* Whether the launches among these references use something (stream_last_use). */
 bool graph_uses(const struct refs *refs, use_test uses, const void *arg);

@@ -2,6 +2,7 @@
 /* Launching an executable graph. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "driver/quirk.h"
 #include "graph/capture.h"
@@ -10,24 +11,21 @@
 #include "graph/worker_run.h"
 
 /* Whether a library's call has kernels to compile, which takes long. */
-static bool must_compile(struct graph_exec *exec) {
+static bool must_compile(const struct graph_exec *exec, const struct graph_version *version) {
     bool must = false;
-    if (!exec->in_order)
-        return false;
-    pthread_mutex_lock(&exec->lock);
-    for (unsigned i = 0; i < exec->plan.n_nodes && !must; i++)
-        must = node_must_compile(&exec->body->nodes[i].node);
-    pthread_mutex_unlock(&exec->lock);
+    for (unsigned i = 0; i < version->n_nodes && !must && exec->in_order; i++)
+        must = command_must_compile(&version->nodes[i].node->command);
     return must;
 }
 
 /* Whether each node is to be a command of its own. Where launches of several contexts must not overlap, the machine sees
  * to it for single ones. */
-static bool runs_on_worker(struct graph_exec *exec, const struct stream *stream) {
+static bool runs_on_worker(const struct graph_exec *exec, const struct graph_version *version,
+                           const struct stream *stream) {
     const bool across = caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES);
     return exec->for_worker || observer() || (stream->queue->traits.out_of_order && !across) ||
            (exec->context->device->quirks & QUIRK_UNLIKE_GRIDS_ABORT) ||
-           (exec->timed && !handover_can_profile(stream)) || must_compile(exec);
+           (exec->timed && !handover_can_profile(stream)) || must_compile(exec, version);
 }
 
 /* Whether a worker hands the nodes over. A caller that waits has nothing else to do. */
@@ -36,9 +34,10 @@ static bool is_in_background(const struct graph_exec *exec, bool blocking) {
            caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES);
 }
 
-static const struct command_type *type_for(struct graph_exec *exec, const struct stream *stream,
-                                           bool blocking) {
-    if (!runs_on_worker(exec, stream)) {
+static const struct command_type *type_for(const struct graph_exec *exec,
+                                           const struct graph_version *version,
+                                           const struct stream *stream, bool blocking) {
+    if (!runs_on_worker(exec, version, stream)) {
         const bool in_background = is_in_background(exec, blocking);
         if (exec->timed)
             return in_background ? &type_graph_background_timed : &type_graph_replay_timed;
@@ -51,31 +50,33 @@ static const struct command_type *type_for(struct graph_exec *exec, const struct
 
 /* Gives the records of a launch their numbers: those of the nodes that are not left out. */
 static bool number_records(struct graph_run *run) {
-    const struct graph_body *body = run->exec->newest;
+    const struct graph_version *version = run->version;
+    const struct graph_body *body = version->body;
     run->records = calloc(body->n_records, sizeof *run->records);
     for (unsigned r = 0; r < body->n_records && run->records; r++) {
-        const unsigned node = body->records[r].node;
-        struct event *event = body->nodes[node].node.command.u.marker.event;
-        if (body->records[r].enabled)
+        const struct body_node *node = &version->nodes[body->records[r]];
+        struct event *event = node->node->command.u.marker.event;
+        if (!node->disabled)
             run->records[run->n_records++] =
-                (struct run_record){event, node, event_new_serial(event)};
+                (struct run_record){event, body->records[r], event_new_serial(event)};
     }
     return run->records != NULL;
 }
 
-static cls_status make_run(struct graph_exec *exec, struct stream *stream,
-                           struct command *command) {
+static cls_status make_run(struct graph_exec *exec, struct graph_version *version,
+                           struct stream *stream, struct command *command) {
     struct graph_run *run = object_create(&graph_run_pool);
     if (!run)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
     object_retain(&exec->object);
     run->exec = exec;
+    graph_version_retain(version);
+    run->version = version;
     run->stream = stream;
     if (exec->timed && !number_records(run)) {
         object_release(&run->object);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
     }
-    run->number = ++exec->numbered;
     command->u.graph.run = run;
     return command_keep(command, &run->object); /* there is room */
 }
@@ -96,13 +97,14 @@ static cls_status submit_timed(struct stream *stream, struct command *command, u
     return CLS_SUCCESS;
 }
 
-/* Called with the stream entered, behind the launch before; leaves it. */
-static cls_status submit(struct graph_exec *exec, struct stream *stream, bool blocking,
-                         uint64_t *position) {
+/* Called with the stream entered, behind the launches before; leaves it. */
+static cls_status submit(struct graph_exec *exec, struct graph_version *version,
+                         struct stream *stream, bool blocking, uint64_t *position) {
     const struct failure *poison = stream_poison(stream);
     struct command command;
-    command_init(&command, type_for(exec, stream, blocking), exec->name);
-    cls_status status = poison ? failure_report(stream, poison) : make_run(exec, stream, &command);
+    command_init(&command, type_for(exec, version, stream, blocking), exec->name);
+    cls_status status =
+        poison ? failure_report(stream, poison) : make_run(exec, version, stream, &command);
     if (!status)
         return exec->timed ? submit_timed(stream, &command, position)
                            : stream_submit_entered(stream, &command, NULL, position);
@@ -110,42 +112,92 @@ static cls_status submit(struct graph_exec *exec, struct stream *stream, bool bl
     return status;
 }
 
-/* Under `launching`: what has failed of the launch before is no failure of this one. */
-static cls_status enter(struct graph_exec *exec, struct stream *stream) {
-    struct stream *last = mutant(MUTANT_GRAPH_ORDER) ? NULL : exec->last;
-    if (!last || last == stream || !stream_failure_at(last, exec->last_position))
-        return stream_enter_behind(stream, last, exec->last_position);
-    cls_status status = stream_come_after(stream, last, exec->last_position);
-    if (!status)
-        pthread_mutex_lock(&stream->lock);
-    return status;
+/* --- the order of launches --- */
+
+static bool is_over(const struct launch_place *launch) {
+    return atomic_load(&launch->stream->retired) >= launch->position;
+}
+
+/* Forgets launches that are over, and makes room for one more. */
+static cls_status prepare_note(struct graph_exec *exec) {
+    while (exec->first_open < exec->n_open && is_over(&exec->open[exec->first_open]))
+        stream_put(exec->open[exec->first_open++].stream);
+    if (exec->first_open == exec->n_open)
+        exec->first_open = exec->n_open = 0;
+    if (exec->n_open < exec->open_room)
+        return CLS_SUCCESS;
+    unsigned kept = 0;
+    for (unsigned i = exec->first_open; i < exec->n_open; i++)
+        if (is_over(&exec->open[i]))
+            stream_put(exec->open[i].stream);
+        else
+            exec->open[kept++] = exec->open[i];
+    exec->first_open = 0;
+    exec->n_open = kept;
+    return 2 * kept < exec->open_room || ARRAY_ROOM(exec->open, exec->open_room, exec->open_room, 8)
+               ? CLS_SUCCESS
+               : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
 }
 
 static void note_launch(struct graph_exec *exec, struct stream *stream, uint64_t position) {
-    struct stream *before = exec->last;
     object_retain(&stream->object);
-    exec->last = stream;
-    exec->last_position = position;
+    exec->open[exec->n_open++] = (struct launch_place){stream, position};
     exec->launches++;
-    if (before)
-        stream_put(before);
+}
+
+/* Under `launching`: enters the stream, whose next command comes after all launches so far. The newest that has not failed
+ * comes after those before it. One that has failed is no failure of this one, and may be over before those that it was to
+ * come after. */
+static cls_status enter(const struct graph_exec *exec, struct stream *stream) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = exec->n_open; i-- > exec->first_open && !mutant(MUTANT_GRAPH_ORDER);) {
+        const struct launch_place *launch = &exec->open[i];
+        if (is_over(launch))
+            continue;
+        if (launch->stream == stream)
+            break;
+        if (!stream_failure_at(launch->stream, launch->position))
+            return stream_enter_behind(stream, launch->stream, launch->position);
+        status = stream_come_after(stream, launch->stream, launch->position);
+        if (status)
+            return status;
+    }
+    return stream_enter_behind(stream, NULL, 0);
 }
 
 /* Under `launching`: on a captured stream the graph's nodes are recorded; `*captured` says so. */
-static cls_status capture(struct graph_exec *exec, struct stream *stream, bool *captured) {
+static cls_status capture(const struct graph_exec *exec, const struct graph_version *version,
+                          struct stream *stream, bool *captured) {
     cls_status status = CLS_SUCCESS;
     pthread_mutex_lock(&stream->lock);
     *captured = stream->capturing;
-    if (RARELY(*captured)) {
-        pthread_mutex_lock(&exec->lock);
-        status =
-            exec->changes.first
-                ? error_set(CLS_ERROR_INVALID_STATE,
-                            "graph '%s' was changed behind a launch that has not begun", exec->name)
-                : capture_graph(stream, exec);
-        pthread_mutex_unlock(&exec->lock);
-    }
+    if (RARELY(*captured))
+        status = capture_graph(stream, exec, version);
     pthread_mutex_unlock(&stream->lock);
+    return status;
+}
+
+/* --- launches --- */
+
+/* Under `launching`. */
+static cls_status launch_locked(struct graph_exec *exec, struct stream *stream, bool blocking,
+                                uint64_t *position) {
+    struct graph_version *version;
+    bool captured = false;
+    cls_status status = graph_exec_version(exec, &version);
+    if (!status)
+        status = capture(exec, version, stream, &captured);
+    if (captured)
+        *position = POSITION_CAPTURED;
+    if (status || captured)
+        return status;
+    status = prepare_note(exec);
+    if (!status)
+        status = enter(exec, stream);
+    if (!status)
+        status = submit(exec, version, stream, blocking, position);
+    if (!status)
+        note_launch(exec, stream, *position);
     return status;
 }
 
@@ -156,22 +208,8 @@ static cls_status launch_on(struct graph_exec *exec, struct stream *stream, bool
                          "graph '%s' and stream '%s' are of different "
                          "contexts",
                          exec->name, stream->name);
-    bool captured = false;
     blocking_lock(&exec->launching);
-    cls_status status = graph_exec_prepare(exec);
-    if (!status)
-        status = capture(exec, stream, &captured);
-    if (captured) {
-        *position = POSITION_CAPTURED;
-        return blocking_unlock(&exec->launching, status);
-    }
-    if (!status)
-        status = enter(exec, stream);
-    if (!status)
-        status = submit(exec, stream, blocking, position);
-    if (!status)
-        note_launch(exec, stream, *position);
-    return blocking_unlock(&exec->launching, status);
+    return blocking_unlock(&exec->launching, launch_locked(exec, stream, blocking, position));
 }
 
 static cls_status launch(cls_graph_exec handle, cls_stream stream_handle, bool blocking) {

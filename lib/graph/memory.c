@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "driver/memory.h"
-#include "graph/change.h"
 
 /* --- the end of a capture --- */
 
@@ -135,7 +134,7 @@ static cls_status no_memory(void) {
 static unsigned count_private(const struct graph_body *body) {
     unsigned count = 0;
     for (unsigned s = 0; s < body->n_slots; s++)
-        count += body->slots[s].is_private && body->slots[s].uses.count;
+        count += body->slots[s].is_private;
     return count;
 }
 
@@ -154,16 +153,21 @@ static void note_use(struct value *value, const struct exec_plan *plan, unsigned
 static void add_value(struct layout *layout, struct slot *slot) {
     struct value *value = &layout->values[layout->n_values];
     struct arena_value *place = &layout->places[layout->n_values++];
-    const struct uses *uses = &slot->uses;
+    const struct use *uses = layout->body->uses;
     value->slot = slot;
     for (unsigned l = 0; l < PLAN_LANES; l++)
         value->floors[l] = UINT_MAX;
-    *place = (struct arena_value){
-        .bytes = (slot->bytes + layout->unit - 1) / layout->unit * layout->unit,
-        .first = uses->items[0].node,
-        .last = uses->items[uses->count - 1].node}; /* in the plan's order */
-    for (unsigned i = 0; i < uses->count; i++)
-        note_use(value, layout->body->plan, uses->items[i].node);
+    *place = (struct arena_value){.bytes = (slot->bytes + layout->unit - 1) / layout->unit *
+                                           layout->unit,
+                                  .first = uses[slot->first].node,
+                                  .last = uses[slot->first].node};
+    for (unsigned at = slot->first; at != NO_USE; at = uses[at].next) {
+        if (uses[at].node < place->first)
+            place->first = uses[at].node;
+        if (uses[at].node > place->last)
+            place->last = uses[at].node;
+        note_use(value, layout->body->plan, uses[at].node);
+    }
 }
 
 /* Whether all nodes that use `a` come before all that use `b`. */
@@ -188,14 +192,14 @@ static bool may_be_parts(const struct graph_body *body) {
     const struct caps *caps = body->graph->context->caps;
     bool rects = false;
     for (unsigned i = 0; i < body->plan->n_nodes; i++)
-        rects = rects || body->nodes[i].node.command.type->capture == CAPTURE_RECT;
+        rects = rects || body->nodes[i].node->command.type->capture == CAPTURE_RECT;
     return caps_trusts_parts(caps) && (!rects || caps_trusts(caps, TRUST_SUB_BUFFER_RECTANGLES));
 }
 
 static cls_status lay_out(struct layout *layout) {
     struct graph_body *body = layout->body;
     for (unsigned s = 0; s < body->n_slots; s++)
-        if (body->slots[s].is_private && body->slots[s].uses.count)
+        if (body->slots[s].is_private)
             add_value(layout, &body->slots[s]);
     body->arena_least = arena_least(layout->places, layout->n_values, body->plan->n_nodes);
     cls_status status = arena_place(layout->places, layout->n_values, body->arena_least, apart,
@@ -226,20 +230,15 @@ static cls_status new_part(const struct graph_body *body, size_t offset, size_t 
 
 static cls_status bind_value(const struct layout *layout, unsigned i) {
     struct graph_body *body = layout->body;
-    const struct slot *slot = layout->values[i].slot;
-    struct change *change;
+    struct slot *slot = layout->values[i].slot;
     struct buffer *buffer;
     cls_status status = layout->in_parts
                             ? new_part(body, layout->places[i].offset, slot->bytes, &buffer)
                             : buffer_allocate(body->graph->context, slot->bytes, &buffer);
     if (status)
         return status;
-    status = change_of_buffer(body, slot, buffer, &change);
+    status = graph_body_bind(body, slot, buffer);
     buffer_put(buffer);
-    if (status)
-        return status;
-    status = change_make(change, &body);
-    change_free(change);
     return status;
 }
 
@@ -276,7 +275,7 @@ cls_status graph_memory_body(struct command_graph *graph, const struct exec_plan
         return status;
     status = place(body);
     if (status)
-        graph_body_free(body);
+        graph_body_put(body);
     else
         *out = body;
     return status;

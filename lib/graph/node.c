@@ -149,6 +149,10 @@ cls_status node_take(struct node *node, struct stream *stream, struct command *c
         return status;
     }
     node->command = *command;
+    if (command->type->capture == CAPTURE_LAUNCH) {
+        kernel_give_instance(command->u.launch.kernel, command->u.launch.instance);
+        node->command.u.launch.instance = NULL;
+    }
     if (command->type->capture == CAPTURE_LIBRARY)
         node->command.type = &type_library_inline; /* graphs have in-order queues */
     return CLS_SUCCESS;
@@ -165,15 +169,9 @@ cls_status node_set_deps(struct node *node, const unsigned *deps, unsigned count
     return CLS_SUCCESS;
 }
 
-/* A copy that failed may lack its instance. */
 void node_drop(struct node *node) {
-    struct command *command = &node->command;
-    const bool lacks = !node_is_empty(node) && command->type->capture == CAPTURE_LAUNCH &&
-                       !command->u.launch.instance;
-    if (lacks)
-        refs_release(&command->refs);
-    else if (!node_is_empty(node))
-        command_drop(command);
+    if (!node_is_empty(node))
+        command_drop(&node->command);
     free_arrays(node);
 }
 
@@ -209,79 +207,30 @@ static cls_status copy_args(struct node *to, const struct node *from) {
     return CLS_SUCCESS;
 }
 
-static cls_status set_arg(const struct node *node, unsigned i) {
-    const struct device *device = node->command.u.launch.kernel->context->device;
-    const struct node_arg *arg = &node->args[i];
-    cl_kernel instance = node->command.u.launch.instance;
-    const bool is_buffer = arg->kind == CLS_ARG_BUFFER || arg->kind == CLS_ARG_BUFFER_PART;
-    if (is_buffer)
-        return kernel_set_arg(device, instance, i, sizeof arg->memory, &arg->memory);
-    return kernel_set_arg(device, instance, i, arg->size,
-                          arg->kind == CLS_ARG_LOCAL ? NULL : node->values + arg->value);
-}
-
-/* Launches only. */
-static cls_status make_instance(struct node *node) {
-    cl_kernel instance;
-    cls_status status = kernel_take_instance(node->command.u.launch.kernel, &instance);
-    if (status)
-        return status;
-    node->command.u.launch.instance = instance;
-    for (unsigned i = 0; i < node->n_args && !status; i++)
-        status = set_arg(node, i);
-    return status;
-}
-
-/* What the command's own arguments hold. */
-static cls_status copy_command(struct node *to, const struct node *from) {
-    switch (from->command.type->capture) {
-    case CAPTURE_LAUNCH:
-        return make_instance(to);
-    case CAPTURE_LIBRARY:
-        to->command.u.library.arguments =
-            copy_bytes(from->command.u.library.arguments, from->command.u.library.bytes);
-        return to->command.u.library.arguments ? CLS_SUCCESS : no_memory();
-    default:
+/* A library's call has its arguments in memory of its own. */
+static cls_status copy_arguments(struct node *to, const struct node *from) {
+    if (!node_is_library_call(from))
         return CLS_SUCCESS;
-    }
+    to->command.u.library.arguments =
+        copy_bytes(from->command.u.library.arguments, from->command.u.library.bytes);
+    return to->command.u.library.arguments ? CLS_SUCCESS : no_memory();
 }
 
 cls_status node_copy(struct node *to, const struct node *from) {
     *to = (struct node){.command = from->command};
-    const bool is_launch = !node_is_empty(from) && from->command.type->capture == CAPTURE_LAUNCH;
-    if (is_launch)
-        to->command.u.launch.instance = NULL;
-    else if (!node_is_empty(from) && from->command.type->capture == CAPTURE_LIBRARY)
+    if (node_is_library_call(from))
         to->command.u.library.arguments = NULL;
     cls_status status = copy_refs(&to->command.refs, &from->command.refs);
     if (!status)
         status = copy_args(to, from);
-    if (!status && !node_is_empty(from))
-        status = copy_command(to, from);
+    if (!status)
+        status = copy_arguments(to, from);
     if (!status)
         status = node_set_deps(to, from->deps, from->n_deps);
     if (!status)
         status = node_ranges_join(NULL, from->ranges, &to->ranges);
     if (status)
         node_drop(to);
-    return status;
-}
-
-cls_status node_set_buffer(struct node *node, unsigned arg, struct buffer *buffer, cl_mem memory) {
-    struct command *command = &node->command;
-    node->args[arg].buffer = buffer;
-    node->args[arg].memory = memory;
-    if (command->type->capture == CAPTURE_LIBRARY) {
-        *command->u.library.of->memory(command->u.library.arguments, arg) = memory;
-        return CLS_SUCCESS;
-    }
-    struct kernel *kernel = command->u.launch.kernel;
-    cl_kernel before = command->u.launch.instance;
-    if (caps_trusts(kernel->context->caps, TRUST_ARGUMENTS_SET_AGAIN))
-        return set_arg(node, arg);
-    cls_status status = make_instance(node);
-    if (!status)
-        kernel_give_instance(kernel, before);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes: captured commands. A node has the command with its references, which keep what it uses; a launch has its
- * arguments besides, so that copies of the node get kernels of their own.
+ * Nodes: captured commands. A node has the command with its references, which keep what it uses. A launch has its
+ * arguments besides, and no instance of its kernel: executable graphs make those (graph/exec_node.h).
  */
 #ifndef CLSTREAM_GRAPH_NODE_H
 #define CLSTREAM_GRAPH_NODE_H
@@ -47,16 +47,10 @@ cls_status node_set_deps(struct node *node, const unsigned *deps, unsigned count
 /* Drops a node with all that it holds. */
 void node_drop(struct node *node);
 
-/* A copy that shares nothing with the original but the objects that both refer to; of a launch it has an instance of its
- * own, with the arguments set. */
+/* A copy that shares nothing with the original but the objects that both refer to. */
 cls_status node_copy(struct node *to, const struct node *from);
 
-/* Launches and calls of libraries only: passes a buffer, or `memory` of it, as argument `arg` from now on. The
- * caller keeps the buffer. */
-cls_status node_set_buffer(struct node *node, unsigned arg, struct buffer *buffer, cl_mem memory);
-
-/* Where the node uses the buffer, `memory` stands for it from now on, but for parts of it; instances keep their
- * arguments. False: a node of its kind does not tell where it uses buffers. */
+/* Where the node uses the buffer, `memory` stands for it from now on, but for parts of it. False: a node of its kind does not tell where it uses buffers. */
 bool node_replace_memory(struct node *node, const struct buffer *buffer, cl_mem memory);
 
 /* Adds what the node touches. */
@@ -69,15 +63,14 @@ static inline bool node_is_library_call(const struct node *node) {
 }
 
 /* Whether it is a library's call whose kernels are still to be compiled. */
-static inline bool node_must_compile(const struct node *node) {
-    const struct command *command = &node->command;
-    return node_is_library_call(node) &&
+static inline bool command_must_compile(const struct command *command) {
+    return command->type->capture == CAPTURE_LIBRARY &&
            !command->u.library.of->is_compiled(command->u.library.arguments);
 }
 
 /* Whether launches record an event there: the marker's. */
-static inline bool node_is_record(const struct node *node) {
-    return node->command.type == &type_marker && node->command.u.marker.event;
+static inline bool command_is_record(const struct command *command) {
+    return command->type == &type_marker && command->u.marker.event;
 }
 
 #endif

@@ -149,7 +149,7 @@ static cls_status flush_deps(struct replay *replay, unsigned i) {
 }
 
 static bool is_record(const struct replay *replay, unsigned i) {
-    return RARELY(replay->exec->timed) && node_is_record(&replay->exec->body->nodes[i].node);
+    return RARELY(replay->exec->timed) && command_is_record(&replay->exec->nodes.items[i].command);
 }
 
 /* Whether the node ends last, and its event can be the launch's. For a stream with an in-order queue that of a node on
@@ -189,10 +189,9 @@ static void note_newest(struct replay *replay, unsigned i) {
 }
 
 /* A launch that is cut in two keeps an event of its own. */
-static cls_status enqueue_cut(struct replay *replay, const struct node *node, struct target target,
-                              struct wait_list waits, cl_event *event) {
-    struct command command = node->command;
-    command.refs = (struct refs){.count = 0};
+static cls_status enqueue_cut(struct replay *replay, const struct command *whole,
+                              struct target target, struct wait_list waits, cl_event *event) {
+    struct command command = *whole;
     cls_status status = launch_rest_keep(command.u.launch.kernel, &command);
     if (!status)
         status = refs_keep(&replay->run->kept, command.refs.here[0]);
@@ -217,17 +216,17 @@ COLD static cls_status enqueue_nothing(const struct replay *replay, struct targe
 
 static cls_status enqueue_one(struct replay *replay, const struct exec_node *node,
                               struct target target, struct wait_list waits, cl_event *event) {
-    const struct command *command = &node->node.command;
+    const struct command *command = &node->command;
     if (RARELY(node->disabled))
         return enqueue_nothing(replay, target, waits, event);
     if (RARELY(command->type == &type_launch_in_two))
-        return enqueue_cut(replay, &node->node, target, waits, event);
+        return enqueue_cut(replay, command, target, waits, event);
     return command->type->enqueue(target, command, waits, event);
 }
 
 /* The lines of a node that handing it over reads: its type, and a launch's kernel and shape. */
 PREFETCHES void fetch(const struct replay *replay, unsigned i) {
-    const struct command *command = &replay->exec->body->nodes[i].node.command;
+    const struct command *command = &replay->exec->nodes.items[i].command;
     if (i >= replay->exec->plan.n_nodes)
         return;
     prefetch_line(command, 0);
@@ -241,7 +240,7 @@ static cls_status enqueue_node(struct replay *replay, unsigned i) {
     cls_status status = replay->exec->plan.n_lanes > 1 ? flush_deps(replay, i) : CLS_SUCCESS;
     if (RARELY(status))
         return status;
-    status = enqueue_one(replay, &replay->exec->body->nodes[i], lane_target(replay, lane),
+    status = enqueue_one(replay, &replay->exec->nodes.items[i], lane_target(replay, lane),
                          waits_of(replay, i), event_of(replay, i));
     if (RARELY(status))
         return status;
@@ -301,7 +300,7 @@ static cls_status leave_early(struct replay *replay) {
 /* A node was refused when others, or some of it, were with the driver: the launch is a command that failed, by the
  * node's name (end_locked). */
 COLD static cls_status refuse(struct replay *replay, unsigned i, cls_status status) {
-    const struct command *refused = &replay->exec->body->nodes[i].node.command;
+    const struct command *refused = &replay->exec->nodes.items[i].command;
     if (!i && !refused->type->in_parts)
         return status;
     replay->refusal = (struct refusal){stream_poison_status(status), cls_last_error_code(),
@@ -334,7 +333,7 @@ static cls_status make_room(struct replay *replay) {
                : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
 }
 
-/* Only this thread is at work on the graph's nodes and queues: no later launch begins before, nor are changes made. */
+/* Only this thread is at work on the graph's nodes and queues: no later launch begins before. */
 static cls_status hand_over_nodes(struct replay *replay) {
     unsigned i = 0;
     cls_status status = enter_lanes(replay);
@@ -346,9 +345,7 @@ static cls_status hand_over_nodes(struct replay *replay) {
 }
 
 static cls_status hand_over(struct replay *replay) {
-    pthread_mutex_lock(&replay->exec->lock);
-    cls_status status = graph_exec_begin(replay->exec, replay->run);
-    pthread_mutex_unlock(&replay->exec->lock);
+    cls_status status = graph_run_begin(replay->run);
     if (!status)
         status = make_room(replay);
     if (!status)
@@ -461,25 +458,14 @@ static struct run_result run(struct stream *stream, struct command *command, cls
     return result;
 }
 
-const struct command_type type_graph_replay = {.kind = CLS_COMMAND_GRAPH,
-                                               .label = "graph",
-                                               .enqueue = enqueue,
-                                               .touch = graph_touch,
-                                               .discard = graph_discard};
+const struct command_type type_graph_replay = {
+    .kind = CLS_COMMAND_GRAPH, .label = "graph", .enqueue = enqueue, .touch = graph_touch};
 const struct command_type type_graph_replay_timed = {.kind = CLS_COMMAND_GRAPH,
                                                      .label = "graph",
                                                      .enqueue = enqueue,
                                                      .timed = true,
-                                                     .touch = graph_touch,
-                                                     .discard = graph_discard};
-const struct command_type type_graph_background = {.kind = CLS_COMMAND_GRAPH,
-                                                   .label = "graph",
-                                                   .run = run,
-                                                   .touch = graph_touch,
-                                                   .discard = graph_discard};
-const struct command_type type_graph_background_timed = {.kind = CLS_COMMAND_GRAPH,
-                                                         .label = "graph",
-                                                         .run = run,
-                                                         .timed = true,
-                                                         .touch = graph_touch,
-                                                         .discard = graph_discard};
+                                                     .touch = graph_touch};
+const struct command_type type_graph_background = {
+    .kind = CLS_COMMAND_GRAPH, .label = "graph", .run = run, .touch = graph_touch};
+const struct command_type type_graph_background_timed = {
+    .kind = CLS_COMMAND_GRAPH, .label = "graph", .run = run, .timed = true, .touch = graph_touch};

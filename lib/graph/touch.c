@@ -6,110 +6,76 @@
 
 #include "driver/shareable.h"
 
-/* The nodes of a body as a launch will find them, whose changes may be still to be made: shallow copies, but for the
- * arguments. Everything that they refer to is kept by the body and the changes. */
+/* The nodes of a version with what it has bound: shallow copies, but for the arguments. */
 struct view {
-    const struct graph_body *body;
+    const struct graph_version *version;
     unsigned n_nodes;
-    struct exec_node *nodes; /* NULL: no memory */
+    struct node *nodes; /* NULL: no memory */
 };
 
-static bool copy_args(struct node *to, const struct node *from) {
+/* A library's call has its memory in arguments that it shares with the original, and touches what is in `args`. */
+static bool copy_node(struct node *to, const struct graph_version *version, unsigned i) {
+    const struct node *from = version->nodes[i].node;
+    const struct place *places = graph_version_places(version, i);
     const size_t bytes = from->n_args * sizeof *from->args;
     *to = *from;
     to->args = malloc(bytes + 1);
     if (to->args && bytes)
         memcpy(to->args, from->args, bytes);
+    for (unsigned p = 0; p < node_n_places(from) && to->args; p++)
+        if (from->n_args)
+            to->args[p].buffer = places[p].buffer;
+        else
+            command_set_place(&to->command, p, &places[p]);
     return to->args;
 }
 
-static void close_view(struct view *view) {
+static void close_view(const struct view *view) {
     for (unsigned i = 0; i < view->n_nodes && view->nodes; i++)
-        free(view->nodes[i].node.args);
+        free(view->nodes[i].args);
     free(view->nodes);
-    view->nodes = NULL;
 }
 
-static bool open_view(struct view *view, const struct graph_body *body) {
-    bool well;
-    view->body = body;
-    view->n_nodes = body->plan->n_nodes;
+static bool open_view(struct view *view, const struct graph_version *version) {
+    view->version = version;
+    view->n_nodes = version->n_nodes;
     view->nodes = calloc((size_t)view->n_nodes + 1, sizeof *view->nodes);
-    well = view->nodes;
-    for (unsigned i = 0; i < view->n_nodes && well; i++) {
-        view->nodes[i].has_args = body->nodes[i].has_args;
-        view->nodes[i].disabled = body->nodes[i].disabled;
-        well = copy_args(&view->nodes[i].node, &body->nodes[i].node);
-    }
+    bool well = view->nodes;
+    for (unsigned i = 0; i < view->n_nodes && well; i++)
+        well = copy_node(&view->nodes[i], version, i);
     return well;
-}
-
-/* --- changes that are not made yet --- */
-
-static void bind_buffer(struct view *view, const struct change *change) {
-    for (unsigned i = 0; i < change->uses.count; i++) {
-        const struct use *use = &change->uses.items[i];
-        struct exec_node *node = &view->nodes[use->node];
-        if (node->has_args)
-            node->node.args[use->arg].buffer = change->buffer;
-        else
-            exec_node_bind(node, use->arg, change->buffer, change->buffer->memory);
-    }
-}
-
-static bool replace(struct view *view, const struct change *change) {
-    struct node *node = &view->nodes[change->number].node;
-    free(node->args);
-    return copy_args(node, &change->node);
-}
-
-static bool preview(struct view *view, const struct change *change) {
-    switch (change->kind) {
-    case CHANGE_BUFFER:
-        bind_buffer(view, change);
-        return true;
-    case CHANGE_HOST:
-        for (unsigned i = 0; i < change->uses.count; i++)
-            exec_node_bind_host(&view->nodes[change->uses.items[i].node], change->uses.items[i].arg,
-                                change->host);
-        return true;
-    case CHANGE_NODE:
-        return replace(view, change);
-    case CHANGE_ENABLED:
-        view->nodes[change->number].disabled = change->disabled;
-        return true;
-    default:
-        close_view(view);
-        return open_view(view, change->body);
-    }
 }
 
 /* --- what nodes touch --- */
 
 static void touch_node(const struct view *view, unsigned i, struct touches *touches,
                        const struct device *device) {
-    if (!view->nodes[i].disabled)
-        node_touch(touches, device, &view->nodes[i].node);
+    if (!view->version->nodes[i].disabled)
+        node_touch(touches, device, &view->nodes[i]);
+}
+
+static void part_place(const struct device *device, struct touches *touches, struct buffer *own) {
+    struct memory_place place;
+    memory_identify(device, own->memory, &place);
+    for (size_t t = 0; t < touches->count; t++) {
+        struct touch *touch = &touches->items[t];
+        if (touch->root == place.root && touch->origin == place.origin &&
+            touch->bytes == place.bytes)
+            touch->root = own->memory;
+    }
 }
 
 /* Private buffers share memory where the plan orders their uses, which the program need not have done: each of them
  * counts as memory of its own. */
 static void part_private(const struct view *view, const struct device *device,
                          struct race_node **nodes) {
-    for (unsigned s = 0; s < view->body->n_slots; s++) {
-        const struct slot *slot = &view->body->slots[s];
-        struct memory_place place;
-        if (!slot->is_private || !slot->current)
-            continue;
-        memory_identify(device, slot->current->memory, &place);
-        for (unsigned u = 0; u < slot->uses.count; u++) {
-            struct touches *touches = &nodes[slot->uses.items[u].node]->touches;
-            for (size_t t = 0; t < touches->count; t++) {
-                struct touch *touch = &touches->items[t];
-                if (touch->root == place.root && touch->origin == place.origin &&
-                    touch->bytes == place.bytes)
-                    touch->root = slot->current->memory;
-            }
+    for (unsigned i = 0; i < view->n_nodes; i++) {
+        const struct node *node = view->version->nodes[i].node;
+        const struct place *places = graph_version_places(view->version, i);
+        for (unsigned p = 0; p < node_n_places(node); p++) {
+            const struct place captured = node_place(node, p);
+            if (captured.buffer && captured.buffer->is_private)
+                part_place(device, &nodes[i]->touches, places[p].buffer);
         }
     }
 }
@@ -131,7 +97,7 @@ static unsigned first_fused(const struct graph_body *body, unsigned last) {
 /* All nodes, the empty ones too; `planned`: of each one in the plan. */
 static void describe(const struct view *view, const struct device *device, struct race_node *nodes,
                      struct race_node **planned) {
-    const struct graph_body *body = view->body;
+    const struct graph_body *body = view->version->body;
     unsigned number = 0;
     for (unsigned i = 0; i < body->graph->n_nodes; i++) {
         const struct node *node = &body->graph->nodes[i];
@@ -140,10 +106,10 @@ static void describe(const struct view *view, const struct device *device, struc
         number += !node_is_empty(&body->captured->nodes[i]);
     }
     for (unsigned i = 0; i < view->n_nodes; i++) {
-        const unsigned place = body->places[i];
-        planned[i] = &nodes[place];
-        planned[i]->first = nodes[first_fused(body, place)].last;
-        planned[i]->label = command_label(&view->nodes[i].node.command);
+        const unsigned in_graph = body->in_graph[i];
+        planned[i] = &nodes[in_graph];
+        planned[i]->first = nodes[first_fused(body, in_graph)].last;
+        planned[i]->label = command_label(&view->nodes[i].command);
         touch_node(view, i, &planned[i]->touches, device);
     }
     part_private(view, device, planned);
@@ -151,7 +117,7 @@ static void describe(const struct view *view, const struct device *device, struc
 
 static bool compare(const struct graph_exec *exec, const struct view *view,
                     const struct device *device) {
-    const unsigned n_nodes = view->body->graph->n_nodes;
+    const unsigned n_nodes = view->version->body->graph->n_nodes;
     struct race_node *nodes = calloc((size_t)n_nodes + 1, sizeof *nodes);
     struct race_node **planned = calloc((size_t)view->n_nodes + 1, sizeof(struct race_node *));
     const bool well = nodes && planned;
@@ -168,26 +134,17 @@ static bool compare(const struct graph_exec *exec, const struct view *view,
 
 /* --- launches --- */
 
-static void touch_all(struct graph_exec *exec, uint64_t number, struct touches *touches,
-                      const struct device *device) {
-    struct view view;
-    bool well = open_view(&view, exec->body);
-    for (const struct change *change = exec->changes.first;
-         change && change->after < number && well; change = change->next)
-        well = preview(&view, change);
-    for (unsigned i = 0; i < view.n_nodes && well; i++)
-        touch_node(&view, i, touches, device);
-    if (well && !exec->compared)
-        exec->compared = compare(exec, &view, device);
-    touches->failed = touches->failed || !well || !exec->compared;
-    close_view(&view);
-}
-
 void graph_touch(struct touches *touches, const struct device *device,
                  const struct command *command, const struct launch_args *args) {
     const struct graph_run *run = command->u.graph.run;
+    struct graph_version *version = run->version;
+    struct view view;
+    bool well = open_view(&view, version);
     (void)args;
-    pthread_mutex_lock(&run->exec->lock);
-    touch_all(run->exec, run->number, touches, device);
-    pthread_mutex_unlock(&run->exec->lock);
+    for (unsigned i = 0; i < view.n_nodes && well; i++)
+        touch_node(&view, i, touches, device);
+    if (well && !version->compared)
+        version->compared = compare(run->exec, &view, device);
+    touches->failed = touches->failed || !well || !version->compared;
+    close_view(&view);
 }

@@ -5,8 +5,8 @@
 
 #include "graph/exec.h"
 
-/* What the nodes touch, with all changes that the launch comes after. Where the nodes have not been compared with each
- * other since the last change, that is done too. While launches are kept off. */
+/* What the nodes touch. Where those of the launch's version have not been compared with each other, that is done too. While
+ * launches are kept off. */
 touch_fn graph_touch;
 
 #endif

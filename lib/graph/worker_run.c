@@ -64,7 +64,7 @@ static void close_lanes(struct progress *progress) {
 
 /* The node keeps its instance and what its library call uses. The race checker knows the launch as a whole. */
 static void set_type(struct exec_node *node) {
-    node->type = node_must_compile(&node->node) ? type_library : *node->node.command.type;
+    node->type = command_must_compile(&node->command) ? type_library : *node->command.type;
     node->type.discard = NULL;
     node->type.own = NULL;
     node->type.touch = NULL;
@@ -73,7 +73,7 @@ static void set_type(struct exec_node *node) {
 /* A command of its own for a node; of one that is left out, a mark. It keeps the launch, and with it the graph. */
 static cls_status make_command(struct progress *progress, struct exec_node *node,
                                struct command *out) {
-    const struct command *from = &node->node.command;
+    const struct command *from = &node->command;
     const bool is_marker = node->disabled || from->type == &type_marker;
     set_type(node);
     command_init(out, is_marker ? &type_marker : &node->type, command_label(from));
@@ -106,7 +106,7 @@ static cls_status wait_for_deps(struct progress *progress, unsigned i) {
 }
 
 static cls_status submit_node(struct progress *progress, unsigned i) {
-    struct exec_node *node = &progress->exec->body->nodes[i];
+    struct exec_node *node = &progress->exec->nodes.items[i];
     const unsigned lane = progress->exec->plan.nodes[i].lane;
     struct command command;
     if (progress->times)
@@ -129,7 +129,7 @@ static void prepare_ranges(struct progress *progress) {
     const struct observer *watcher = observer();
     bool any = false;
     for (unsigned i = 0; i < plan->n_nodes && watcher && !any; i++)
-        any = progress->exec->body->nodes[i].node.ranges != NULL;
+        any = graph_body_ranges(progress->run->version->body, i) != NULL;
     if (!any)
         return;
     progress->times = calloc(plan->n_nodes, sizeof *progress->times);
@@ -157,7 +157,8 @@ static void record_ranges(struct progress *progress) {
         if (!progress->positions[i])
             continue;
         const uint64_t start = await_node(progress, i);
-        spans_cover(&spans, progress->exec->body->nodes[i].node.ranges, start, progress->times[i]);
+        spans_cover(&spans, graph_body_ranges(progress->run->version->body, i), start,
+                    progress->times[i]);
     }
     spans_record(&spans);
 }
@@ -187,7 +188,7 @@ static cls_status submit_all(struct progress *progress, const char **refused) {
         if (!status)
             run->handed++;
         else
-            *refused = command_label(&run->exec->body->nodes[run->handed].node.command);
+            *refused = command_label(&run->exec->nodes.items[run->handed].command);
     }
     return status;
 }
@@ -197,9 +198,7 @@ static cls_status begin(struct progress *progress) {
     progress->positions = calloc(room, sizeof *progress->positions);
     if (!progress->positions)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
-    pthread_mutex_lock(&progress->exec->lock);
-    cls_status status = graph_exec_begin(progress->exec, progress->run);
-    pthread_mutex_unlock(&progress->exec->lock);
+    cls_status status = graph_run_begin(progress->run);
     return status ? status : open_lanes(progress);
 }
 
@@ -229,8 +228,8 @@ static void call_callbacks(struct stream *stream, struct command *command) {
     struct graph_run *run = command->u.graph.run;
     const struct failure *failure = stream_failure_at(stream, command->position);
     while (run->handed < run->exec->plan.n_nodes) {
-        const struct exec_node *node = &run->exec->body->nodes[run->handed++];
-        struct command callback = node->node.command;
+        const struct body_node *node = &run->version->nodes[run->handed++];
+        struct command callback = node->node->command;
         callback.position = command->position;
         if (callback.type->when_failed && !node->disabled)
             callback.type->run(stream, &callback, failure ? failure->status : CLS_SUCCESS);
@@ -254,20 +253,17 @@ const struct command_type type_graph_run = {.kind = CLS_COMMAND_GRAPH,
                                             .label = "graph",
                                             .run = run,
                                             .touch = graph_touch,
-                                            .discard = graph_discard,
                                             .after_completion = true};
 const struct command_type type_graph_run_user = {.kind = CLS_COMMAND_GRAPH,
                                                  .label = "graph",
                                                  .run = run,
                                                  .touch = graph_touch,
-                                                 .discard = graph_discard,
                                                  .after_completion = true,
                                                  .user_code = true};
 const struct command_type type_graph_run_calling = {.kind = CLS_COMMAND_GRAPH,
                                                     .label = "graph",
                                                     .run = run,
                                                     .touch = graph_touch,
-                                                    .discard = graph_discard,
                                                     .after_completion = true,
                                                     .when_failed = true,
                                                     .resumes = true,
