@@ -27,9 +27,22 @@ def _metadata():
     return "\n".join(lines) + "\n"
 
 
+def _sources():
+    """The files of the package."""
+    return [path for path in sorted((ROOT / NAME).iterdir()) if path.suffix in (".py", ".pyi", ".typed")]
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    return _write_wheel(wheel_directory, {f"{NAME}/{path.name}": path.read_bytes() for path in _sources()})
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    """For `pip install --editable`: the wheel names this folder (PEP 660)."""
+    return _write_wheel(wheel_directory, {f"{NAME}.pth": f"{ROOT.resolve()}\n".encode()})
+
+
+def _write_wheel(wheel_directory, files):
     info = f"{NAME}-{VERSION}.dist-info"
-    files = {f"{NAME}/{path.name}": path.read_bytes() for path in sorted((ROOT / NAME).glob("*.py"))}
     files[f"{info}/METADATA"] = _metadata().encode()
     files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: clstream\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     record = ""
@@ -47,6 +60,6 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 def build_sdist(sdist_directory, config_settings=None):
     name = f"{NAME}-{VERSION}"
     with tarfile.open(pathlib.Path(sdist_directory) / f"{name}.tar.gz", "w:gz") as archive:
-        for path in [ROOT / "pyproject.toml", pathlib.Path(__file__), *sorted((ROOT / NAME).glob("*.py"))]:
+        for path in [ROOT / "pyproject.toml", pathlib.Path(__file__), *_sources()]:
             archive.add(path, f"{name}/{path.relative_to(ROOT)}")
     return f"{name}.tar.gz"

@@ -4,10 +4,11 @@ import ctypes
 
 import numpy
 
-from . import capi
-from .arrays import NUMPY_TYPES, Array, dtype_number, exact_parameter, op_number
+from . import capi, pending
+from .arrays import OPS, Array, host_array, op_number
 from .capi import call, make
-from .streams import default_context, stream_of
+from .streams import context_of, stream_of
+from .elements import NUMPY_TYPES, dtype_number, exact_parameter, is_number, result_type, scalar_of
 
 
 def _value(name, batch, *args):
@@ -20,13 +21,15 @@ class Batch(capi.Handle):
     _destroy = "cls_batch_destroy"
 
     def __init__(self, context=None):
-        self.context = context or default_context()
-        self._memory = {}  # of inputs, by value
+        self.context = context_of(None, context)
+        self._memory = {}  # of inputs, by value: what the next execution uploads
+        self._latest = None  # the event and the stream of the latest execution
         super().__init__(make("cls_batch_create", self.context.handle, None))
 
     def upload(self, host):
-        """A NumPy array as an input. It must not be changed until an execution has succeeded."""
-        host = numpy.ascontiguousarray(host)
+        """A NumPy array as an input. It is kept as long as executions may read it, and must not be changed until one has
+        succeeded. A value has a number of elements, and no shape."""
+        host = host_array(host)
         value = _value("cls_batch_upload", self, host.ctypes.data, dtype_number(host.dtype), host.size)
         self._memory[value.number] = host
         return value
@@ -38,6 +41,8 @@ class Batch(capi.Handle):
     def scalar(self, value):
         """A constant as an input: a NumPy scalar, which says the type."""
         element = numpy.array(value)
+        if element.ndim:
+            raise TypeError(f"an array of the shape {element.shape} is no constant: upload() it")
         return _value("cls_batch_scalar", self, dtype_number(element.dtype), element.ctypes.data)
 
     def bind(self, value, to):
@@ -45,20 +50,22 @@ class Batch(capi.Handle):
         if isinstance(to, Array):
             call("cls_batch_bind_array", self.handle, value.number, to.view)
             return
-        host = numpy.ascontiguousarray(to, value.dtype)
         if value.number in self._memory:
+            host = host_array(to, value.dtype)
             if host.size != value.size:
                 raise ValueError(f"{host.size} elements for an input of {value.size}")
             call("cls_batch_bind_upload", self.handle, value.number, host.ctypes.data)
             self._memory[value.number] = host
         else:
-            call("cls_batch_bind_scalar", self.handle, value.number, host.ctypes.data)
+            element = numpy.array(scalar_of(value.dtype, to))
+            call("cls_batch_bind_scalar", self.handle, value.number, element.ctypes.data)
 
     def unary(self, name, x, param=None):
         """Records an operation of one array."""
         if param is None:
             return _value("cls_batch_unary", self, op_number("unary", name), x.number)
-        return _value("cls_batch_unary_param", self, op_number("unary_param", name), x.number, param)
+        return _value("cls_batch_unary_param", self, op_number("unary_param", name), x.number,
+                      float(scalar_of(x.dtype, param)))
 
     def binary(self, name, a, b):
         """Records an operation of two arrays."""
@@ -74,7 +81,10 @@ class Batch(capi.Handle):
 
     def execute(self, stream=None):
         """Submits an execution."""
-        call("cls_batch_execute_async", self.handle, stream_of(stream, self.context))
+        stream = stream_of(stream, self.context)
+        used = (self, tuple(self._memory.values()))
+        event = pending.submit(stream, used, "cls_batch_execute_async", self.handle, stream.handle)
+        self._latest = event and (event, stream)
 
     def source(self, region=0):
         """The OpenCL C generated for a region."""
@@ -83,6 +93,8 @@ class Batch(capi.Handle):
 
 class Value:
     """A value of a batch."""
+
+    __array_ufunc__ = None  # NumPy's operators leave `numpy_array + value` to this class
 
     def __init__(self, batch, number):
         self.batch, self.number = batch, number
@@ -113,7 +125,9 @@ class Value:
 
     def read(self):
         """The result of the latest execution, as a NumPy array (without axes for a scalar). Waits."""
-        info = self._info
+        info, latest = self._info, self.batch._latest
+        if latest:
+            pending.wait_for(*latest)
         out = numpy.empty(() if info.is_scalar else info.count, NUMPY_TYPES[info.dtype])
         call("cls_batch_read", self.batch.handle, self.number, out.ctypes.data)
         return out
@@ -131,39 +145,59 @@ class Value:
     def sum(self):
         return self.reduce("sum")
 
-    def _with(self, of_values, with_number, other):
-        if not isinstance(other, Value) and not (exact_parameter(self.dtype, other) and with_number):
-            other = self.batch.scalar(self.dtype.type(other))
+    def _operand(self, other):
+        """Another operand as a value of the batch: a value, a device array, a NumPy array (which is copied) or a number
+        of this value's type."""
         if isinstance(other, Value):
-            return self.batch.binary(of_values, self, other)
-        return self.batch.unary(with_number, self, float(other))
+            return other
+        if isinstance(other, Array):
+            return self.batch.array(other)
+        if isinstance(other, numpy.ndarray):
+            return self.batch.upload(other.copy()) if other.size != 1 else self.batch.scalar(other.reshape(())[()])
+        return self.batch.scalar(scalar_of(self.dtype, other))
 
-    def __add__(self, other):
-        return self._with("add", "add_scalar", other)
+    def _with(self, name, with_number, other, reflected=False):
+        if not (isinstance(other, (Value, Array, numpy.ndarray)) or is_number(other)):
+            return NotImplemented
+        if with_number and is_number(other):
+            element = scalar_of(self.dtype, other)
+            if exact_parameter(element):
+                return self.batch.unary(with_number, self, element)
+        values = (self._operand(other), self) if reflected else (self, self._operand(other))
+        dtype = result_type(*(value.dtype for value in values))
+        return self.batch.binary(name, *(value if value.dtype == dtype else value.astype(dtype) for value in values))
 
-    __radd__ = __add__
+    __hash__ = None
 
-    def __mul__(self, other):
-        return self._with("mul", "scale", other)
-
-    __rmul__ = __mul__
+    def __bool__(self):
+        raise TypeError("a value of a batch is not known while it is recorded")
 
     def __neg__(self):
         return self.batch.unary("neg", self)
 
-    def __sub__(self, other):
-        return self._with("sub", None, other)
-
-    def __rsub__(self, other):
-        return self.batch.scalar(self.dtype.type(other)) - self
-
-    def __truediv__(self, other):
-        return self._with("div", None, other)
+    def __abs__(self):
+        return self.batch.unary("abs", self)
 
     def __getattr__(self, name):
         """relu(), exp() ... : the operations without a parameter and, with one, elu(p), powf(p) ..."""
-        def record(*param):
-            return self.batch.unary(name, self, *param)
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return record
+        if name not in OPS["unary"] and name not in OPS["unary_param"]:
+            raise AttributeError(f"a value has no operation '{name}'")
+        return lambda *param: self.batch.unary(name, self, *param)
+
+
+_OPERATORS = {"add": "add_scalar", "sub": None, "mul": "scale", "truediv": None, "pow": "powf"}
+_COMMUTE = ("add", "mul")
+
+
+def _operator(name, with_number, reflected):
+    def operator(self, other):
+        return self._with(name, with_number, other, reflected)
+    return operator
+
+
+for _name, _with_number in _OPERATORS.items():
+    _op = _name.replace("truediv", "div")
+    setattr(Value, f"__{_name}__", _operator(_op, _with_number, False))
+    setattr(Value, f"__r{_name}__", _operator(_op, _with_number if _name in _COMMUTE else None, True))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Value, f"__{_name}__", _operator(_name, None, False))

@@ -4,10 +4,15 @@
 `call("cls_stream_create", ...)` calls a function that returns a cls_status, and raises Error if it fails. ctypes drops
 the interpreter's lock during a call, so a thread that waits in the library stops no other.
 """
+import collections
 import ctypes
 import ctypes.util
 import enum
+import math
+import operator
 import os
+import threading
+import time
 
 from ctypes import c_char, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
@@ -86,6 +91,26 @@ class ValueInfo(Sized):
                 ("is_result", c_int)]
 
 
+class CaptureInfo(Sized):
+    _fields_ = [("size", c_size_t), ("state", c_int), ("is_origin", c_int), ("nodes", c_uint64), ("streams", c_uint),
+                ("name", c_char * 64)]
+
+
+class GraphConfig(Sized):
+    _fields_ = [("size", c_size_t), ("streams", c_uint), ("fuse", c_int), ("background", c_int)]
+
+
+class PoolConfig(Sized):
+    _fields_ = [("size", c_size_t), ("strategy", c_int), ("min_streams", c_uint), ("max_streams", c_uint)]
+
+
+class StreamCounters(Sized):
+    _fields_ = [("size", c_size_t), ("submitted", c_uint64), ("completed", c_uint64), ("failed", c_uint64),
+                ("commands", c_uint64 * 11), ("bytes_to_device", c_uint64), ("bytes_to_host", c_uint64),
+                ("bytes_on_device", c_uint64), ("work_items", c_uint64), ("waits", c_uint64), ("deferred", c_uint64),
+                ("stalls", c_uint64), ("in_flight", c_uint64)]
+
+
 class ShareInfo(Sized):
     _fields_ = [("size", c_size_t), ("kind", c_int), ("gb_per_s", c_double), ("latency_ns", c_double),
                 ("reason", c_char * 256)]
@@ -96,7 +121,8 @@ STRUCTS = {
     "cls_array": Array, "cls_matrix": Matrix, "cls_launch": Launch, "cls_arg": Arg, "cls_context_config": ContextConfig,
     "cls_stream_config": StreamConfig, "cls_stream_info": StreamInfo, "cls_event_config": EventConfig,
     "cls_timeline_config": TimelineConfig, "cls_device_info": DeviceInfo, "cls_gemm_config": GemmConfig,
-    "cls_value_info": ValueInfo, "cls_share_info": ShareInfo,
+    "cls_value_info": ValueInfo, "cls_share_info": ShareInfo, "cls_capture_info": CaptureInfo,
+    "cls_graph_config": GraphConfig, "cls_pool_config": PoolConfig, "cls_stream_counters": StreamCounters,
 }
 
 CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_void_p)
@@ -111,7 +137,7 @@ cls_context_create pp   cls_context_destroy p   cls_context_default p   cls_cont
 cls_context_get_device pp   cls_context_synchronize p   cls_context_explain ppzp
 cls_stream_create ppp   cls_stream_destroy p   cls_stream_query p   cls_stream_synchronize p   cls_stream_wait pq
 cls_stream_reset p   cls_stream_wait_event pp   cls_stream_add_callback ppp   cls_stream_get_info pp
-cls_host_function_fail s
+cls_stream_get_counters pp   cls_host_function_fail s
 cls_timeline_create pp   cls_timeline_destroy p   cls_timeline_signal pq   cls_timeline_query pq
 cls_timeline_wait pqq   cls_stream_signal_timeline ppq   cls_stream_wait_timeline ppq
 cls_event_create ppp   cls_event_destroy p   cls_event_record pp   cls_event_query p   cls_event_synchronize p
@@ -120,10 +146,10 @@ cls_buffer_create pzp   cls_buffer_destroy p   cls_buffer_get_size pp   cls_mall
 cls_host_alloc pzp   cls_host_free p
 cls_context_can_share ppp   cls_buffer_create_shareable pzp   cls_buffer_open ppp   cls_buffer_export pp
 cls_buffer_import pizp
-cls_copy_h2d_async pzpzp   cls_copy_d2h_async ppzzp   cls_copy_d2h ppzzp   cls_copy_d2d_async pzpzzp
+cls_copy_h2d_async pzpzp   cls_copy_d2h_async ppzzp   cls_copy_d2d_async pzpzzp
 cls_fill_async pzzpzp
 cls_cast_async AAp   cls_where_async AAAAp   cls_unary_async iAAp   cls_unary_param_async iAAdp
-cls_binary_async iAAAp   cls_reduce iApp   cls_reduce_result_dtype iip   cls_dot AApp
+cls_binary_async iAAAp   cls_reduce_async iAAp   cls_reduce_result_dtype iip   cls_dot_async AAAp
 cls_unary_op_name i:s   cls_unary_param_op_name i:s   cls_binary_op_name i:s   cls_reduce_op_name i:s
 cls_gemm_async MMMpp   cls_blas_available :i
 cls_program_from_source psssp   cls_program_load pssp   cls_program_destroy p
@@ -134,12 +160,29 @@ cls_batch_unary piqp   cls_batch_unary_param piqdp   cls_batch_binary piqqp   cl
 cls_batch_cast pqip   cls_batch_reduce piqp   cls_batch_dot pqqp   cls_batch_gemm pqqzzzpp
 cls_batch_keep pq   cls_batch_store pqA   cls_batch_execute_async pp   cls_batch_read pqp
 cls_batch_get_value pqp   cls_batch_get_source pupzp
+cls_stream_begin_capture ps   cls_stream_end_capture pp   cls_stream_get_capture pp
+cls_graph_destroy p   cls_graph_get_nodes pp   cls_graph_instantiate ppp   cls_graph_exec_destroy p
+cls_graph_launch_async pp   cls_graph_bind ppp   cls_graph_bind_host ppp   cls_graph_update pp
+cls_pool_create ppp   cls_pool_destroy p   cls_pool_get pp   cls_pool_lease pp   cls_pool_release pp
 cls_context_wrap ppp   cls_buffer_wrap ppp   cls_stream_wrap ppp   cls_context_get_cl ppp   cls_buffer_get_cl pp
 cls_event_get_cl pp   cls_event_wait_cl pqp   cls_stream_wait_cl pp   cls_stream_foreign_async pspp
 """
 
+def integer(value, low=0, high=2**64 - 1, name="a number"):
+    """The value of an integer of Python or NumPy that lies within the limits."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {type(value).__name__}, not an integer") from None
+    if not low <= number <= high:
+        raise (ValueError if number < low == 0 else OverflowError)(f"{name} is {number}, not from {low} to {high}")
+    return number
+
+
 _LETTERS = {"p": c_void_p, "s": c_char_p, "z": c_size_t, "i": c_int, "u": c_uint, "q": c_uint64, "d": c_double,
             "A": Array, "M": Matrix}
+_LIMITS = {"z": (0, 2**(8 * ctypes.sizeof(c_size_t)) - 1), "i": (-2**31, 2**31 - 1), "u": (0, 2**32 - 1),
+           "q": (0, 2**64 - 1)}
 
 
 def prototypes():
@@ -166,6 +209,19 @@ def _load():
 
 lib = _load()
 
+#: The integer parameters of each function: (place, lowest value, highest value).
+_INTEGERS = {name: [(place, *_LIMITS[letter]) for place, letter in enumerate(parameters) if letter in _LIMITS]
+             for name, parameters, _ in prototypes()}
+
+
+def invoke(name, args):
+    """Calls a function, with integers that its parameters hold. ctypes alone would take the low bits of others."""
+    args = list(args)
+    for place, low, high in _INTEGERS[name]:
+        if type(args[place]) is not int or not low <= args[place] <= high:
+            args[place] = integer(args[place], low, high, "an argument")
+    return getattr(lib, name)(*args)
+
 
 def _statuses():
     names = {"SUCCESS": 0, "NOT_READY": 1}
@@ -181,14 +237,23 @@ Status = _statuses()
 Status.__doc__ = "What a call of the C library returned."
 
 
+#: The latest exceptions in functions of Python's: what the library was told of each, and the traceback.
+tracebacks = collections.deque(maxlen=32)
+
+
 class Error(RuntimeError):
     """A call that failed: `status` (a Status), `detail` (in words), `code` (the OpenCL driver's, or 0)."""
 
-    def __init__(self, status):
+    def __init__(self, status, detail=None, code=None):
         self.status = Status(status)
-        self.detail = lib.cls_last_error_detail().decode(errors="replace")
-        self.code = lib.cls_last_error_code()
+        self.detail = lib.cls_last_error_detail().decode(errors="replace") if detail is None else detail
+        self.code = lib.cls_last_error_code() if code is None else code
+        #: The traceback, as text, of the exception in a function of Python's that made the work fail; or None.
+        self.traceback = next((trace for text, trace in reversed(list(tracebacks)) if text in self.detail), None)
         super().__init__(f"CLS_{self.status.name}: {self.detail}")
+
+    def __reduce__(self):
+        return Error, (int(self.status), self.detail, self.code)
 
 
 def check(status):
@@ -198,12 +263,12 @@ def check(status):
 
 
 def call(name, *args):
-    check(getattr(lib, name)(*args))
+    check(invoke(name, args))
 
 
 def unless(pending, name, *args):
     """Calls a function that asks or waits: False if it returns `pending`."""
-    status = getattr(lib, name)(*args)
+    status = invoke(name, args)
     if status == pending:
         return False
     check(status)
@@ -228,15 +293,64 @@ def text_of(name, *args):
         size = length.value + 1
 
 
+# ---- waits
+
+#: The longest time, in nanoseconds, that one call of the library waits. Between two calls the interpreter runs the
+#: handlers of signals, so that Ctrl-C ends a wait.
+_SLICE = 50_000_000
+
+
 def nanoseconds(seconds):
-    """A timeout of the C functions; None is no limit."""
-    if seconds is None:
+    """A timeout of the C functions; None and infinity are no limit."""
+    if seconds is None or seconds == math.inf:
         return FOREVER
+    if math.isnan(seconds):
+        raise ValueError("the timeout is not a number")
     return max(0, min(int(seconds * 1e9), FOREVER - 1))
 
 
+def wait(name, *args, timeout=None, out=()):
+    """Calls a function whose last parameter but `out` is a timeout: with slices of the time until it returns something
+    else than CLS_ERROR_TIMEOUT, or `timeout` seconds are over, which is False."""
+    left = nanoseconds(timeout)
+    end = None if left == FOREVER else time.monotonic_ns() + left
+    while True:
+        status = invoke(name, (*args, min(left, _SLICE), *out))
+        if status != Status.ERROR_TIMEOUT:
+            check(status)
+            return True
+        if end is not None:
+            left = end - time.monotonic_ns()
+            if left <= 0:
+                return False
+
+
+def wait_aside(name, *args):
+    """Calls a function that waits and takes no timeout. A thread calls it, because a signal ends join() alone."""
+    failed = []
+
+    def work():
+        try:
+            call(name, *args)
+        except Error as error:
+            failed.append(error)
+    if threading.current_thread() is not threading.main_thread():
+        call(name, *args)  # no signal comes here, and only the thread of a host function is refused to wait
+        return
+    thread = threading.Thread(target=work, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:  # the interpreter ends
+        work()
+    else:
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
 class Handle:
-    """The owner of a handle of the library, destroyed with the object or by close()."""
+    """The owner of a handle of the library, destroyed with the object or by close(). It names an object of this
+    process, so it can be neither copied nor pickled."""
 
     _destroy = ""
     _handle = None
@@ -260,3 +374,6 @@ class Handle:
 
     def __del__(self):
         self.close()
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"a {type(self).__name__} belongs to this process: it cannot be copied or pickled")

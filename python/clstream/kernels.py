@@ -5,9 +5,9 @@ import ctypes
 import numpy
 
 from . import capi
-from .arrays import Array, Buffer
-from .capi import call, make
-from .streams import default_context, stream_of
+from .capi import call, integer, make
+from .memory import Buffer
+from .streams import context_of, stream_of
 
 _BUFFER, _VALUE, _LOCAL, _PART = range(4)
 _TYPES = {"f": 2, "i": 1, "u": 1}  # cls_arg_type by NumPy's kind
@@ -17,7 +17,7 @@ class Local:
     """__local memory as a kernel's argument, by its size in bytes."""
 
     def __init__(self, nbytes):
-        self.nbytes = nbytes
+        self.nbytes = integer(nbytes, name="the size of __local memory")
 
 
 class Program(capi.Handle):
@@ -26,7 +26,7 @@ class Program(capi.Handle):
     _destroy = "cls_program_destroy"
 
     def __init__(self, source, name=None, options=None, context=None):
-        self.context = context or default_context()
+        self.context = context_of(None, context)
         super().__init__(make("cls_program_from_source", self.context.handle, source.encode(), name and name.encode(),
                               options and options.encode()))
 
@@ -34,7 +34,7 @@ class Program(capi.Handle):
     def load(cls, path, options=None, context=None):
         """Builds a .cl file."""
         program = cls.__new__(cls)
-        program.context = context or default_context()
+        program.context = context_of(None, context)
         capi.Handle.__init__(program, make("cls_program_load", program.context.handle, str(path).encode(),
                                            options and options.encode()))
         return program
@@ -57,34 +57,39 @@ class Kernel(capi.Handle):
         """Submits a launch of `size` work-items, a number or up to three, in groups of `local`. An argument is an
         Array, a Buffer, a NumPy scalar or a NumPy array of no axes (a value of exactly its type), bytes (a struct),
         Local, or None (a null pointer)."""
-        launch, held = capi.Launch(), []
-        sizes = (size,) if isinstance(size, int) else tuple(size)
-        locals_ = () if local is None else (local,) if isinstance(local, int) else tuple(local)
-        if not 1 <= len(sizes) <= 3 or len(locals_) not in (0, len(sizes)):
-            raise ValueError(f"a size of {len(sizes)} dimensions, and a local size of {len(locals_)}")
-        launch.dims = len(sizes)
-        getattr(launch, "global")[:] = [*sizes, 1, 1][:3]
-        launch.local[:] = [*locals_, 1, 1][:3] if locals_ else [0, 0, 0]
-        list_ = (capi.Arg * max(1, len(args)))()
-        for i, (out, value) in enumerate(zip(list_, args)):
-            _set(out, value, i, held)
-        call("cls_kernel_launch_async", self.handle, ctypes.byref(launch), list_, len(args),
-             stream_of(stream, self.context))
+        launch(self.handle, size, args, stream_of(stream, self.context), local)
+
+
+def _sizes(size, name):
+    sizes = tuple(size) if isinstance(size, (tuple, list, numpy.ndarray)) and numpy.ndim(size) else (size,)
+    return [integer(length, name=name) for length in sizes]
+
+
+def launch(kernel, size, args, stream, local=None):
+    """Submits a launch of a kernel (a handle)."""
+    shape, held = capi.Launch(), []
+    sizes = _sizes(size, "a number of work-items")
+    locals_ = [] if local is None else _sizes(local, "a size of work-groups")
+    if not 1 <= len(sizes) <= 3 or len(locals_) not in (0, len(sizes)):
+        raise ValueError(f"a size of {len(sizes)} dimensions, and a local size of {len(locals_)}")
+    shape.dims = len(sizes)
+    getattr(shape, "global")[:] = [*sizes, 1, 1][:3]
+    shape.local[:] = [*locals_, 1, 1][:3] if locals_ else [0, 0, 0]
+    list_ = (capi.Arg * max(1, len(args)))()
+    for i, (out, value) in enumerate(zip(list_, args)):
+        _set(out, value, i, held)
+    call("cls_kernel_launch_async", kernel, ctypes.byref(shape), list_, len(args), stream.handle)
 
 
 def _set(out, value, position, held):
     if value is None or isinstance(value, Buffer):
         out.kind, out.u.buffer = _BUFFER, value.handle if value else None
-    elif isinstance(value, Array):
-        size = value.dtype.itemsize
-        if value.offset:
-            out.kind, out.size = _PART, value.nbytes
-            out.u.part = capi.Part(value.buffer.handle, value.offset * size)
-        else:
-            out.kind, out.u.buffer = _BUFFER, value.buffer.handle
     elif isinstance(value, Local):
         out.kind, out.size = _LOCAL, value.nbytes
     elif isinstance(value, (numpy.generic, bytes)) or isinstance(value, numpy.ndarray) and value.ndim == 0:
+        if not isinstance(value, bytes):
+            value = numpy.asarray(value)
+            value = value.astype(value.dtype.newbyteorder("="))
         content = value if isinstance(value, bytes) else value.tobytes()
         out.kind, out.size = _VALUE, len(content)
         out.type = 0 if isinstance(value, bytes) else _TYPES.get(value.dtype.kind, 0)
@@ -93,6 +98,12 @@ def _set(out, value, position, held):
         else:
             held.append(ctypes.create_string_buffer(content, len(content)))  # read during the call
             out.u.pointer = ctypes.addressof(held[-1])
+    elif hasattr(value, "buffer") and hasattr(value, "offset"):  # an Array
+        if value.offset:
+            out.kind, out.size = _PART, value.nbytes
+            out.u.part = capi.Part(value.buffer.handle, value.offset * value.dtype.itemsize)
+        else:
+            out.kind, out.u.buffer = _BUFFER, value.buffer.handle
     else:
         raise TypeError(f"argument {position} is {type(value).__name__}: pass an Array or Buffer, or a number with its "
                         "type, such as numpy.float32(2)")

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Contexts, streams, events and timelines."""
-import atexit
-import collections
+import contextvars
 import ctypes
-import itertools
-import threading
-import traceback
 
-from . import capi
-from .capi import Status, call, make, unless
+from . import capi, pending
+from .capi import Error, Status, call, integer, make, unless
 
 
 def devices():
@@ -31,12 +27,20 @@ class Context(capi.Handle):
     def __init__(self, device=None):
         config = capi.ContextConfig(device=None if device is None else str(device).encode())
         super().__init__(make("cls_context_create", ctypes.byref(config)))
+        pending.live.add(self)
 
     @classmethod
     def _of(cls, handle, owned):
         context = cls.__new__(cls)
         capi.Handle.__init__(context, handle, owned)
+        pending.live.add(context)
         return context
+
+    def __eq__(self, other):
+        return isinstance(other, Context) and self._handle == other._handle
+
+    def __hash__(self):
+        return hash(self._handle)
 
     @classmethod
     def from_int_ptr(cls, context, device):
@@ -63,9 +67,14 @@ class Context(capi.Handle):
         return Stream._of(make("cls_context_default_stream", self.handle), self, owned=False)
 
     @property
+    def device_index(self):
+        """The device's index in devices()."""
+        return make("cls_context_get_device", self.handle, type=ctypes.c_size_t)
+
+    @property
     def device(self):
         """The device, as in devices()."""
-        return devices()[make("cls_context_get_device", self.handle, type=ctypes.c_size_t)]
+        return devices()[self.device_index]
 
     def can_share(self, other):
         """How `other` reaches shareable buffers of this context: a dict with `kind` (None, "host memory" or
@@ -77,12 +86,25 @@ class Context(capi.Handle):
 
     def synchronize(self):
         """Waits for all work submitted to the context's streams so far."""
-        call("cls_context_synchronize", self.handle)
-        _drop_finished()
+        failed = pending.failed(context=self.handle)
+        try:
+            capi.wait_aside("cls_context_synchronize", self.handle)
+        except Error as error:
+            if error.status == Status.ERROR_WOULD_DEADLOCK:
+                raise
+            pending.drop(failed)
+            raise
+        pending.drop(failed)
 
     def explain(self):
         """What the streams are doing and wait for, as text."""
         return capi.text_of("cls_context_explain", self.handle)
+
+    def streams_at_exit(self):
+        return [self.default_stream] if self._handle else []
+
+    def close_at_exit(self):
+        """Nothing: work that is with the device completes."""
 
 
 _default = None
@@ -96,26 +118,31 @@ def default_context():
     return _default
 
 
-_current = threading.local()
+# The streams of "with stream:", the innermost last. A task of asyncio has its own.
+_current = contextvars.ContextVar("clstream.streams", default=())
 
 
 class Stream(capi.Handle):
-    """A sequence of commands that take effect in order. `with stream:` makes it the thread's current stream, which
-    calls without a stream use; without one they use the default stream of the context."""
+    """A sequence of commands that take effect in order. `with stream:` makes it the current stream of the thread or of
+    the asyncio task, which calls without a stream use; without one they use the default stream of the context."""
 
     _destroy = "cls_stream_destroy"
 
     def __init__(self, context=None, name=None, priority=0, timing=False):
-        context = context or default_context()
-        config = capi.StreamConfig(name=name and name.encode(), priority=priority, timing=timing)
+        context = context_of(None, context)
+        config = capi.StreamConfig(name=name and name.encode(), timing=timing,
+                                   priority=integer(priority, -2**31, 2**31 - 1, "the priority"))
         self.context = context
         super().__init__(make("cls_stream_create", context.handle, ctypes.byref(config)))
+        pending.live.add(self)
 
     @classmethod
     def _of(cls, handle, context, owned):
         stream = cls.__new__(cls)
         capi.Handle.__init__(stream, handle, owned)
         stream.context = context
+        if owned:
+            pending.live.add(stream)
         return stream
 
     @classmethod
@@ -123,12 +150,21 @@ class Stream(capi.Handle):
         """A stream on a cl_command_queue of the context, for example `int_ptr` of PyOpenCL's queue."""
         return cls._of(make("cls_stream_wrap", context.handle, queue), context, owned=True)
 
+    def close(self):
+        """Destroys the handle; submitted work still completes, functions included."""
+        handle = self._handle
+        super().close()
+        if handle and self._owned:
+            pending.stream_closed(handle)
+
     def __enter__(self):
-        _current.__dict__.setdefault("streams", []).append(self)
+        _current.set((*_current.get(), self))
         return self
 
     def __exit__(self, *unused):
-        _current.streams.pop()
+        streams = _current.get()
+        last = len(streams) - 1 - streams[::-1].index(self)  # not the innermost one if generators took turns
+        _current.set(streams[:last] + streams[last + 1:])
 
     @property
     def name(self):
@@ -142,16 +178,20 @@ class Stream(capi.Handle):
 
     def synchronize(self):
         """Waits for all work submitted so far."""
-        call("cls_stream_synchronize", self.handle)
-        _drop_finished()
+        self.wait()
 
     def wait(self, timeout=None):
         """Like synchronize(), for at most `timeout` seconds. False: the timeout came first."""
-        return unless(Status.ERROR_TIMEOUT, "cls_stream_wait", self.handle, capi.nanoseconds(timeout))
+        try:
+            return capi.wait("cls_stream_wait", self.handle, timeout=timeout)
+        finally:
+            pending.sweep()
 
     def reset(self):
-        """Makes a poisoned stream usable again."""
-        call("cls_stream_reset", self.handle)
+        """Makes a poisoned stream usable again, once its work has drained."""
+        failed = pending.failed(stream=self.handle)
+        capi.wait_aside("cls_stream_reset", self.handle)
+        pending.drop(failed)
 
     def wait_event(self, event):
         """Makes later work wait for the event's latest record."""
@@ -175,38 +215,34 @@ class Stream(capi.Handle):
         call("cls_event_record", event.handle, self.handle)
         return event
 
-    def launch_host(self, function, *args):
-        """Runs function(*args) in the stream's order on a thread of the library; not if earlier work failed. An
+    def launch_host(self, function, *args, **keywords):
+        """Runs function(*args, **keywords) in the stream's order on a thread of the library; not if earlier work failed. An
         exception in it poisons the stream, with its text. Blocking calls inside raise Error."""
-        def guarded(status):
-            if not status:
-                function(*args)
-        self._add_callback(guarded)
+        pending.launch_host(self, function, args, keywords)
 
-    def add_callback(self, function, *args):
-        """Calls function(status, *args) when the work so far is done or has failed. As launch_host()."""
-        self._add_callback(lambda status: function(Status(status), *args))
-
-    def _add_callback(self, function):
-        key = next(_keys)
-        _functions[key] = (self, function)
-        try:
-            call("cls_stream_add_callback", self.handle, _run_callback, key)
-        except capi.Error:
-            del _functions[key]
-            raise
+    def add_callback(self, function, *args, **keywords):
+        """Calls function(status, *args, **keywords) when the work so far is done or has failed. As launch_host()."""
+        pending.callback(self, function, args, keywords)
 
     def foreign(self, function, label=None):
         """Calls function(queue) on a thread of the library, which enqueues OpenCL commands of its own on `queue`, the
         cl_command_queue as an integer. They are one command of the stream."""
-        key = next(_keys)
-        _functions[key] = (self, function)
-        try:
-            call("cls_stream_foreign_async", self.handle, label and label.encode(), _run_foreign, key)
-        except capi.Error:
-            del _functions[key]
-            raise
-        self._add_callback(lambda status: _functions.pop(key, None))  # of one that was not called
+        pending.add_foreign(self, function, label and label.encode())
+
+    def capture(self, name="graph"):
+        """`with stream.capture() as capture:` records what is submitted to the stream, and to those that join it by
+        events, instead of running it; `capture.graph` is the Graph afterwards."""
+        from .graphs import Capture
+        return Capture(self, name)
+
+    def streams_at_exit(self):
+        return [self] if self._handle else []
+
+    def name_at_exit(self):
+        return self.name if self._handle else "closed"
+
+    def close_at_exit(self):
+        """Nothing: work that is with the device completes."""
 
 
 class Event(capi.Handle):
@@ -216,12 +252,12 @@ class Event(capi.Handle):
 
     def __init__(self, context=None, timed=False):
         config = capi.EventConfig(timed=timed)
-        self.context = context or default_context()
+        self.context = context_of(None, context)
         super().__init__(make("cls_event_create", self.context.handle, ctypes.byref(config)))
 
     def record(self, stream=None):
         """Makes the event stand for the work submitted to the stream so far."""
-        call("cls_event_record", self.handle, stream_of(stream, self.context))
+        call("cls_event_record", self.handle, stream_of(stream, self.context).handle)
 
     def query(self):
         """Whether the recorded work is done."""
@@ -229,11 +265,14 @@ class Event(capi.Handle):
 
     def synchronize(self):
         """Waits for the recorded work."""
-        call("cls_event_synchronize", self.handle)
+        self.wait()
 
     def wait(self, timeout=None):
         """Waits for at most `timeout` seconds. False: the timeout came first."""
-        return unless(Status.ERROR_TIMEOUT, "cls_event_wait", self.handle, capi.nanoseconds(timeout))
+        try:
+            return capi.wait("cls_event_wait", self.handle, timeout=timeout)
+        finally:
+            pending.sweep()
 
     def elapsed_since(self, start):
         """Milliseconds on the device from the record of `start` to that of this event."""
@@ -242,7 +281,10 @@ class Event(capi.Handle):
     def get_cl(self, timeout=None):
         """A cl_event that completes with the record, as an integer; the caller releases it. Waits until the work is
         with the driver."""
-        return make("cls_event_wait_cl", self.handle, capi.nanoseconds(timeout))
+        out = ctypes.c_void_p()
+        if not capi.wait("cls_event_wait_cl", self.handle, timeout=timeout, out=(ctypes.byref(out),)):
+            raise Error(Status.ERROR_TIMEOUT)
+        return out.value
 
 
 class Timeline(capi.Handle):
@@ -251,8 +293,9 @@ class Timeline(capi.Handle):
     _destroy = "cls_timeline_destroy"
 
     def __init__(self, initial=0, name=None):
-        config = capi.TimelineConfig(name=name and name.encode(), initial=initial)
+        config = capi.TimelineConfig(name=name and name.encode(), initial=integer(initial, name="the initial value"))
         super().__init__(make("cls_timeline_create", ctypes.byref(config)))
+        pending.live.add(self)
 
     def signal(self, value):
         """Signals from the host, at once."""
@@ -264,70 +307,38 @@ class Timeline(capi.Handle):
 
     def wait(self, value, timeout=None):
         """Waits until it has, for at most `timeout` seconds. False: the timeout came first."""
-        return unless(Status.ERROR_TIMEOUT, "cls_timeline_wait", self.handle, value, capi.nanoseconds(timeout))
+        try:
+            return capi.wait("cls_timeline_wait", self.handle, value, timeout=timeout)
+        finally:
+            pending.sweep()
+
+    def streams_at_exit(self):
+        return []
+
+    def close_at_exit(self):
+        """What waits for a value fails, and its callbacks are called."""
+        self.close()
 
 
 def current_stream():
-    """The stream of the innermost `with stream:` of this thread, or None."""
-    streams = _current.__dict__.get("streams")
+    """The stream of the innermost `with stream:` of this thread or asyncio task, or None."""
+    streams = _current.get()
     return streams[-1] if streams else None
 
 
+def context_of(stream, context=None):
+    """The context of a call: `context`, that of the stream, that of the current stream, or the default context."""
+    if context is not None:
+        return context
+    stream = current_stream() if stream is None else stream
+    return default_context() if stream is None else stream.context
+
+
 def stream_of(stream, context):
-    """The handle of a stream argument: it, the current stream, or the default stream of the context."""
-    stream = stream or current_stream() or context.default_stream
-    return stream.handle
-
-
-# ---- functions of Python's that threads of the library call
-
-_keys = itertools.count(1)
-_functions = {}
-
-
-def _guarded(function, *args):
-    try:
-        function(*args)
-    except BaseException:  # nothing may escape into C
-        text = traceback.format_exc(limit=-1).strip().splitlines()[-1]
-        capi.lib.cls_host_function_fail(text.encode())
-
-
-@capi.CALLBACK
-def _run_callback(_stream, status, key):
-    _guarded(_functions.pop(key)[1], status)
-
-
-@capi.FOREIGN
-def _run_foreign(queue, key):
-    _guarded(_functions.pop(key)[1], queue)
-    return 0
-
-
-# ---- host memory that copies use
-
-_kept = collections.deque()
-_kept_lock = threading.Lock()
-
-
-def keep(stream, context, memory):
-    """Keeps host memory alive until the work that is now on the stream (a handle) is done."""
-    event = Event(context)
-    call("cls_event_record", event.handle, stream)
-    with _kept_lock:
-        _kept.append((event, memory))
-    _drop_finished()
-
-
-def _drop_finished():
-    """Drops what is no longer used. Copies end about in the order in which they began."""
-    with _kept_lock:
-        while _kept and capi.lib.cls_event_query(_kept[0][0].handle) != Status.NOT_READY:
-            _kept.popleft()
-
-
-@atexit.register
-def _finish():
-    """Waits for functions of Python's before the interpreter goes: a thread of the library could not call them then."""
-    for stream, _ in list(_functions.values()):
-        capi.lib.cls_stream_wait(stream.handle, capi.nanoseconds(30))
+    """The Stream of a call on objects of a context: `stream`, the current one, or the context's default stream."""
+    stream = current_stream() if stream is None else stream
+    if stream is None:
+        return context.default_stream
+    if stream.context != context:
+        raise Error(Status.ERROR_WRONG_CONTEXT, "the stream and the objects of the call are of different contexts", 0)
+    return stream

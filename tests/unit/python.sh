@@ -35,22 +35,28 @@ unittests() {
     check "$(basename "$1" .py) passes" "$([ "$rc" = 0 ] && grep -q '^Ran [1-9]' "$work/out" || cat "$work/out" "$work/err")"
 }
 unittests "$srcdir/python/tests/test_capi.py"
-unittests "$srcdir/python/tests/test_clstream.py"
+for part in clstream lifetime operands graphs standard; do unittests "$srcdir/python/tests/test_$part.py"; done
 
 version=$(sed -n 's/^PACKAGE_VERSION = //p' "$top_builddir/Makefile")
 check "the package has the library's version" \
-    "$(grep -q "^version = \"$version\"$" "$srcdir/python/pyproject.toml" || echo "not $version")"
+    "$(grep -q "^version = \"$version\"$" "$srcdir/python/pyproject.toml" &&
+        grep -q "^__version__ = \"$version\"$" "$srcdir/python/clstream/__init__.py" || echo "not $version")"
 
+# installed FOLDER OPTION...: where the package is imported from, if pip installs it with these options.
 installed() {
-    cp -r "$srcdir/python" "$work/source"
-    "$python" -m pip install --quiet --no-index --no-deps --target "$work/site" "$work/source" >"$work/said" 2>&1 ||
-        { echo "pip failed"; cat "$work/said"; }
-    PYTHONPATH=$work/site "$python" -c 'import clstream; print(clstream.__file__)' >"$work/where" 2>&1 ||
-        cat "$work/where"
-    grep -q "^$work/site/" "$work/where" || echo "imported from $(cat "$work/where")"
+    folder=$1
+    shift
+    rm -rf "$work/site"
+    "$python" -m pip install --quiet --no-index --no-deps --no-build-isolation --target "$work/site" "$@" "$work/source" \
+        >"$work/said" 2>&1 || { echo "pip failed"; cat "$work/said"; }
+    PYTHONPATH='' "$python" -c "import site; site.addsitedir('$work/site'); import clstream; print(clstream.__file__)" \
+        >"$work/where" 2>&1 || cat "$work/where"
+    grep -q "^$folder/" "$work/where" || echo "imported from $(cat "$work/where")"
 }
 if "$python" -m pip --version >/dev/null 2>&1; then
-    check "pip installs it without a network" "$(installed)"
+    cp -r "$srcdir/python" "$work/source"
+    check "pip installs it without a network" "$(installed "$work/site")"
+    check "pip installs the folder as it is (--editable)" "$(installed "$work/source" --editable)"
 else
     skip "pip installs it without a network" "no pip (Debian and Ubuntu: python3-pip)"
 fi

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""OpenCL C of the package: what the C library has no operation for. Programs are built at the first use in a context."""
+import numpy
+
+from . import capi
+from .capi import make
+from .kernels import launch
+
+#: OpenCL's types by NumPy's; bool is 0 or 1.
+C_TYPES = {"bool": "uchar", "float32": "float", "float64": "double", "int32": "int", "int64": "long", "uint8": "uchar",
+           "uint32": "uint"}
+
+#: The most axes of a strided copy, after those that follow one another in memory have become one.
+AXES = 8
+
+_STRIDED = """
+kernel void run(global T *to, global const T *from, long to_offset, long from_offset, int axes, long8 lengths,
+                long8 to_strides, long8 from_strides)
+{
+    long n[8], t[8], f[8];
+    vstore8(lengths, 0, n);
+    vstore8(to_strides, 0, t);
+    vstore8(from_strides, 0, f);
+    long rest = get_global_id(0);
+    for (int axis = axes - 1; axis >= 0; axis--) {
+        long i = rest % n[axis];
+        rest /= n[axis];
+        to_offset += i * t[axis];
+        from_offset += i * f[axis];
+    }
+    to[to_offset] = from[from_offset];
+}
+"""
+
+# Element `index` of an axis, for each of the outer and inner elements.
+_TAKE = """
+kernel void run(global T *to, global const T *from, long from_offset, global const long *indices, long count,
+                long length, long inner)
+{
+    long i = get_global_id(0);
+    long outer = i / (inner * count), k = i / inner % count, index = indices[k];
+    index = clamp(index < 0 ? index + length : index, 0L, length - 1);
+    to[i] = from[from_offset + (outer * length + index) * inner + i % inner];
+}
+"""
+
+# One work-item folds the elements of one row: they are `inner` apart.
+_FOLD = """
+kernel void run(global R *to, global const T *from, long from_offset, long count, long inner)
+{
+    long row = get_global_id(0);
+    global const T *x = from + from_offset + row / inner * inner * count + row % inner;
+    BEGIN;
+    for (long i = 0; i < count; i++) {
+        T v = x[i * inner];
+        STEP;
+    }
+    to[row] = END;
+}
+"""
+
+_MAP = """
+HELPERS
+kernel void run(global R *to, long to_offset, PARAMETERS)
+{
+    long i = get_global_id(0);
+    ELEMENTS
+    to[to_offset + i] = EXPRESSION;
+}
+"""
+
+# Floor division as Python's and NumPy's: the remainder has the sign of the divisor. The least integer by -1 does not
+# trap, and a division of an integer by 0 gives 0.
+_HELPERS = {
+    "f_mod": """T f_mod(T a, T b) {
+    T m = fmod(a, b);
+    return m == 0 ? copysign((T)0, b) : (b < 0) != (m < 0) ? m + b : m;
+}""",
+    "f_floordiv": """T f_floordiv(T a, T b) {
+    if (b == 0) return a / b;
+    T m = fmod(a, b), d = (a - m) / b;
+    d -= m != 0 && (b < 0) != (m < 0) ? 1 : 0;
+    T f = floor(d);
+    return d == 0 ? copysign((T)0, a / b) : d - f > (T)0.5 ? f + 1 : f;
+}""",
+    "i_mod": """T i_mod(T a, T b) {
+    if (b == 0 || ((T)-1 < 0 && b == (T)-1)) return 0;
+    T m = a % b;
+    return m != 0 && (m < 0) != (b < 0) ? m + b : m;
+}""",
+    "i_floordiv": """T i_floordiv(T a, T b) {
+    if (b == 0) return 0;
+    if ((T)-1 < 0 && b == (T)-1) return 0 - a;
+    T d = a / b;
+    return d - (a % b != 0 && (a < 0) != (b < 0));
+}""",
+    "i_pow": """T i_pow(T a, T b) {
+    if (b < 0) return a == 1 ? 1 : a == (T)-1 ? (b & 1 ? -1 : 1) : 0;
+    T r = 1;
+    for (; b; b >>= 1, a *= a) if (b & 1) r *= a;
+    return r;
+}""",
+}
+
+
+class _Kernel(capi.Handle):
+    """Owned by its context, so it does not keep that."""
+
+    _destroy = "cls_kernel_destroy"
+
+
+class _Program(capi.Handle):
+    _destroy = "cls_program_destroy"
+
+
+def _kernel(context, source, **names):
+    """The kernel of a source in which names stand for types and expressions."""
+    kernels = context.__dict__.setdefault("_kernels", {})
+    key = (source, *sorted(names.items()))
+    if key not in kernels:
+        double = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" if "double" in names.values() else ""
+        types = "".join(f"#define {name} {value}\n" for name, value in names.items())
+        program = _Program(make("cls_program_from_source", context.handle, (double + types + source).encode(), b"clstream",
+                                None))
+        kernels[key] = _Kernel(make("cls_kernel_create", program.handle, b"run"))
+    return kernels[key].handle
+
+
+def _long8(values):
+    return numpy.array([*values, *[0] * (AXES - len(values))], numpy.int64).tobytes()
+
+
+def strided_copy(stream, size, itemsize, to, to_offset, to_strides, from_, from_offset, from_strides, lengths):
+    """Copies elements of a size between two buffers: offsets and strides are in elements."""
+    word = {1: "uchar", 4: "uint", 8: "ulong"}[itemsize]
+    launch(_kernel(stream.context, _STRIDED, T=word), size,
+           (to, from_, numpy.int64(to_offset), numpy.int64(from_offset), numpy.int32(len(lengths)), _long8(lengths),
+            _long8(to_strides), _long8(from_strides)), stream)
+
+
+def take(stream, to, from_, indices, outer, length, inner):
+    """to[o, k, i] = from_[o, indices[k], i]."""
+    word = {1: "uchar", 4: "uint", 8: "ulong"}[to.dtype.itemsize]
+    launch(_kernel(stream.context, _TAKE, T=word), outer * indices.size * inner,
+           (to.buffer, from_.buffer, numpy.int64(from_.offset), indices.buffer, numpy.int64(indices.size),
+            numpy.int64(length), numpy.int64(inner)), stream)
+
+
+#: Folds by name: what is before the first element, what each one does, and the result. T is the type of an element v,
+#: R that of the result.
+FOLDS = {
+    "sum": ("R s = 0", "s += v", "s"),
+    "float_sum": ("R s = 0, c = 0", "R y = v - c, n = s + y; c = isfinite(n) ? (n - s) - y : 0; s = n", "s"),
+    "prod": ("R s = 1", "s *= v", "s"),
+    "min": ("R s = x[0]", "s = v != v || v < s ? v : s", "s"),
+    "max": ("R s = x[0]", "s = v != v || v > s ? v : s", "s"),
+    "argmin": ("R k = 0; T s = x[0]", "if (s == s && (v < s || v != v)) { s = v; k = i; }", "k"),
+    "argmax": ("R k = 0; T s = x[0]", "if (s == s && (v > s || v != v)) { s = v; k = i; }", "k"),
+}
+
+
+def fold(stream, name, to, from_, rows, count, inner):
+    """Folds `count` elements, `inner` apart, to each of `rows` elements."""
+    begin, step, end = FOLDS[name]
+    kernel = _kernel(stream.context, _FOLD, T=C_TYPES[from_.dtype.name], R=C_TYPES[to.dtype.name], BEGIN=begin,
+                     STEP=step, END=end)
+    launch(kernel, rows, (to.buffer, from_.buffer, numpy.int64(from_.offset), numpy.int64(count), numpy.int64(inner)),
+           stream)
+
+
+def map_elements(stream, expression, to, *inputs):
+    """to[i] = expression, in which the elements of the inputs are called a and b, and T is their type."""
+    names = "ab"[:len(inputs)]
+    helpers = "".join(text + "\n" for name, text in _HELPERS.items() if name + "(" in expression)
+    source = (_MAP.replace("HELPERS", helpers)
+              .replace("PARAMETERS", ", ".join(f"global const T *in_{n}, long {n}_offset" for n in names))
+              .replace("ELEMENTS", " ".join(f"T {n} = in_{n}[{n}_offset + i];" for n in names))
+              .replace("EXPRESSION", expression))
+    arguments = [value for array in inputs for value in (array.buffer, numpy.int64(array.offset))]
+    kernel = _kernel(stream.context, source, T=C_TYPES[inputs[0].dtype.name], R=C_TYPES[to.dtype.name])
+    launch(kernel, to.size, (to.buffer, numpy.int64(to.offset), *arguments), stream)
