@@ -70,6 +70,7 @@ const struct hooks hooks = {
             .refuse_event = capture_refuse_event,
             .leave = capture_leave,
             .uses = graph_uses,
+            .has_failed = graph_has_failed,
         },
     .forget_kernels = kernel_slots_clear,
     .context_ends = context_ends,

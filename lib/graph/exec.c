@@ -132,6 +132,22 @@ bool graph_uses(const struct refs *refs, use_test uses, const void *arg) {
     return used;
 }
 
+static bool has_failed(const struct graph_run *run) {
+    bool failed = false;
+    for (unsigned i = 0; i < run->n_events && run->events && !failed; i++)
+        failed = run->events[i] && event_state(run->exec->context->device, run->events[i]) < 0;
+    return failed;
+}
+
+bool graph_has_failed(const struct refs *refs) {
+    bool failed = false;
+    for (unsigned i = 0; i < refs->count + refs->more_count && !failed; i++) {
+        const struct graph_run *run = run_of(refs_at(refs, i));
+        failed = run && has_failed(run);
+    }
+    return failed;
+}
+
 void graph_abandon(struct object *object) {
     const struct graph_run *run = run_of(object);
     buffer_abandon(object);

@@ -114,6 +114,9 @@ cls_status graph_run_begin(struct graph_run *run);
 /* Whether the launches among these references use something (stream_last_use). */
 bool graph_uses(const struct refs *refs, use_test uses, const void *arg);
 
+/* Whether the driver has reported a node of one of them failed. */
+bool graph_has_failed(const struct refs *refs);
+
 /* buffer_abandon of all that an abandoned launch uses, or of another object. */
 void graph_abandon(struct object *object);
 

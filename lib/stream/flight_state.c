@@ -7,6 +7,7 @@
 #include "driver/quirk.h"
 #include "stream/abandoned.h"
 #include "stream/context.h"
+#include "stream/hooks.h"
 #include "stream/stream.h"
 
 enum { VERDICT_BATCH = 128 };
@@ -26,6 +27,14 @@ unsigned flights_span_end(const struct flights *flights) {
     return i;
 }
 
+/* Whether the flight is what its stream failed with: a launch of a graph of which the driver refused a node, or foreign code
+ * that returned an error. The driver goes on with the rest, however long that takes, unless some of that fails too. */
+static bool failed_in_part(const struct stream *stream, const struct flight *flight) {
+    const struct failure *failure = stream_failure_at(stream, flight->position);
+    return failure->origin == stream->id && failure->at == flight->position &&
+           !hooks.capture.has_failed(&flight->refs);
+}
+
 /* How long the oldest flight of a poisoned stream may stay unstarted. Some drivers never start what waits for a failed
  * command, and none starts what could not be flushed, nor what waits for that. Any other driver has to end a command at
  * once that waits only for the failed one. Of launches that share the last one's event the first may have started: they
@@ -33,6 +42,8 @@ unsigned flights_span_end(const struct flights *flights) {
 static uint64_t patience_ns(const struct stream *stream, struct flight *flight) {
     if (atomic_load(&stream->context->gave_up))
         return ABANDON_NS;
+    if (failed_in_part(stream, flight))
+        return UINT64_MAX;
     if (flight->first != flight->position && !stream->hurt)
         return UINT64_MAX;
     if (stream->context->device->quirks & QUIRK_FAILED_WAIT_HANGS)

@@ -66,7 +66,7 @@ struct launch_args;
 struct captured_record;
 struct refs;
 
-/* Captures (graph/capture.h). Called for captured streams and events only, but for `uses`. */
+/* Captures (graph/capture.h). Called for captured streams and events only, but for the last two. */
 struct capture_hooks {
     /* Under the stream's lock, which it drops: stream_submit_entered of a captured stream. */
     cls_status (*submit)(struct stream *stream, struct command *command,
@@ -87,6 +87,8 @@ struct capture_hooks {
     /* Under the stream's lock: whether launches of graphs among the references use something (stream_last_use). */
     bool (*uses)(const struct refs *refs,
                  bool (*uses)(const struct refs *, const void *, const void *), const void *arg);
+    /* Likewise: whether a node of such a launch has failed with the driver. */
+    bool (*has_failed)(const struct refs *refs);
 };
 
 struct hooks {

@@ -201,8 +201,103 @@ static void test_refused_in_the_background(void **state) {
         refuse_nodes(CLS_ORDER_OUT_OF_ORDER);
 }
 
+static cls_stream ordered_stream(cls_order order) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream stream;
+    config.order = order;
+    OK(cls_stream_create(rig.context, &config, &stream));
+    return stream;
+}
+
+/* A node that works for so long, and one that the driver refuses, on a branch of its own where `branch` is a stream. */
+static cls_graph_exec make_long(cls_stream stream, cls_stream branch, cls_buffer cells,
+                                enum giver giver, double ms) {
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
+    cls_graph graph;
+    cls_graph_exec exec;
+    cls_event event = rig_event();
+    OK(cls_stream_begin_capture(stream, "long"));
+    OK(cls_event_record(event, stream));
+    if (branch)
+        OK(cls_stream_wait_event(branch, event));
+    OK(rig_set(stream, cells, 0, 7, ms));
+    OK(cls_copy_d2d_async(cells, 8, cells, 4, 4, branch ? branch : stream));
+    if (branch) {
+        OK(cls_event_record(event, branch));
+        OK(cls_stream_wait_event(stream, event));
+    }
+    OK(cls_stream_end_capture(stream, &graph));
+    OK(cls_event_destroy(event));
+    config.background = giver == BACKGROUND;
+    OK(cls_graph_instantiate(graph, &config, &exec));
+    OK(cls_graph_destroy(graph));
+    return exec;
+}
+
+/* Longer than a driver is given to start what waits for a failed command. */
+enum { LONG_MS = 700 };
+
+static const struct fault_plan no_copy = {
+    .function = "clEnqueueCopyBuffer", .nth = 1, .code = CL_OUT_OF_RESOURCES};
+
+static void reset_behind(cls_order order, enum giver giver) {
+    cls_stream stream = ordered_stream(order);
+    cls_buffer cells = rig_cells(4);
+    cls_graph_exec exec = make_long(stream, NULL, cells, giver, LONG_MS);
+    controls->arm(&no_copy);
+    OK(cls_graph_launch_async(exec, stream));
+    EXPECT(CLS_ERROR_OUT_OF_DEVICE_MEMORY, cls_stream_synchronize(stream));
+    controls->arm(NULL);
+    OK(cls_stream_reset(stream));
+    assert_int_equal(rig_cell(cells, 0), 7);
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(stream));
+}
+
+static void test_a_reset_waits_for_nodes_before_a_refused_one(void **state) {
+    (void)state;
+    for (int giver = CALLER; giver <= BACKGROUND; giver++) {
+        reset_behind(CLS_ORDER_IN_ORDER, (enum giver)giver);
+        if (rig_has_capability("out_of_order"))
+            reset_behind(CLS_ORDER_OUT_OF_ORDER, (enum giver)giver);
+    }
+}
+
+/* The driver never starts what comes behind them. */
+static void test_nodes_before_a_refused_one_may_fail(void **state) {
+    (void)state;
+    const struct late_plan plan = {.function = "clEnqueueNDRangeKernel",
+                                   .nth = 1,
+                                   .status = told_status,
+                                   .wait = -14,
+                                   .callback = LATE_CALLBACK_NEVER,
+                                   .dependents_stay = true};
+    if (told_status == CL_COMPLETE)
+        SKIP_BECAUSE("such a driver runs what comes behind");
+    if (!rig_has_capability("out_of_order"))
+        SKIP_BECAUSE("the device has no out-of-order queues");
+    cls_stream stream = ordered_stream(CLS_ORDER_OUT_OF_ORDER), branch = rig_stream();
+    cls_buffer cells = rig_cells(4);
+    cls_graph_exec exec = make_long(stream, branch, cells, CALLER, 0);
+    controls->arm(&no_copy);
+    controls->late_arm(&plan);
+    OK(cls_graph_launch_async(exec, stream));
+    assert_true(controls->late_fire());
+    EXPECT(CLS_ERROR_OUT_OF_DEVICE_MEMORY, cls_stream_synchronize(stream));
+    controls->late_arm(NULL);
+    controls->arm(NULL);
+    OK(cls_stream_reset(stream));
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(stream));
+    OK(cls_stream_destroy(branch));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_refused_in_the_background),
+    cmocka_unit_test(test_a_reset_waits_for_nodes_before_a_refused_one),
+    cmocka_unit_test(test_nodes_before_a_refused_one_may_fail),
     cmocka_unit_test(test_in_order),
     cmocka_unit_test(test_out_of_order),
 };
