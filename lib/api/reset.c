@@ -98,9 +98,7 @@ static cls_status forget_failure(struct stream *stream) {
 }
 
 cls_status stream_reset(struct stream *stream) {
-    cls_status status = context_check(stream->context);
-    if (!status)
-        status = check_may_block();
+    cls_status status = check_may_block();
     for (bool behind_users = false; !status;) {
         pthread_mutex_lock(&stream->lock);
         const uint64_t position = stream->submitted;

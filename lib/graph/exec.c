@@ -31,7 +31,7 @@ static void graph_exec_finalize(struct object *object) {
     release_queues(exec);
     for (unsigned lane = 0; lane < PLAN_LANES; lane++)
         if (exec->streams[lane])
-            stream_destroy_owned(exec->streams[lane]);
+            stream_destroy_owned(object_handle(&exec->streams[lane]->object));
     if (exec->recorder)
         stream_destroy_owned(exec->recorder);
     for (unsigned i = exec->first_open; i < exec->n_open; i++)

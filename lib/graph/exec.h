@@ -57,8 +57,8 @@ struct graph_exec {
     struct queue
         *queues[PLAN_LANES]; /* of lanes from 1 on, for in-order streams; NULL until needed */
     _Atomic bool hurt;       /* a launch failed with the driver: the queues may be dead */
-    cls_stream streams
-        [PLAN_LANES]; /* of the lanes, for worker runs; NULL until needed. One launch's at a time */
+    struct stream *streams[PLAN_LANES]; /* of the lanes, for worker runs; owned; NULL until needed.
+                                           One launch's at a time */
 };
 
 extern struct object_pool graph_exec_pool;

@@ -24,8 +24,7 @@ static cls_status make_stream(struct graph_exec *exec, unsigned lane) {
     config.order = exec->in_order ? CLS_ORDER_IN_ORDER : CLS_ORDER_AUTO;
     config.name = exec->name;
     config.timing = exec->timed;
-    return stream_create_owned(object_handle(&exec->context->object), &config, "a graph",
-                               &exec->streams[lane]);
+    return stream_new_owned(exec->context, &config, "a graph", &exec->streams[lane]);
 }
 
 /* What user code of the nodes does is the launch's, for the race checker; position 0: no more. */
@@ -40,15 +39,16 @@ static void set_launch(const struct progress *progress, uint64_t position) {
 static cls_status open_lane(struct progress *progress, unsigned lane) {
     struct graph_exec *exec = progress->exec;
     cls_status status = exec->streams[lane] ? CLS_SUCCESS : make_stream(exec, lane);
-    if (!status)
-        status = stream_get(exec->streams[lane], NULL, &progress->lanes[lane]);
-    if (!status && stream_poison(progress->lanes[lane]))
-        status = stream_reset(progress->lanes[lane]);
-    return status;
+    if (status)
+        return status;
+    object_retain(&exec->streams[lane]->object);
+    progress->lanes[lane] = exec->streams[lane];
+    return stream_poison(progress->lanes[lane]) ? stream_reset(progress->lanes[lane]) : CLS_SUCCESS;
 }
 
 static cls_status open_lanes(struct progress *progress) {
-    cls_status status = CLS_SUCCESS;
+    const struct context *context = progress->exec->context;
+    cls_status status = atomic_load(&context->lost_by) ? context_gone(context) : CLS_SUCCESS;
     for (unsigned lane = 0; lane < progress->exec->plan.n_lanes && !status; lane++)
         status = open_lane(progress, lane);
     return status;

@@ -278,22 +278,29 @@ cls_status stream_new(struct context *context, const cls_stream_config *given, s
     return status;
 }
 
-cls_status stream_create_owned(cls_context handle, const cls_stream_config *given,
-                               const char *owner, cls_stream *out) {
+cls_status stream_new_owned(struct context *context, const cls_stream_config *given,
+                            const char *owner, struct stream **out) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
-    struct context *context;
-    struct stream *stream;
     cls_status status = SIZED_IN(cls_stream_config, &config, given);
-    if (!status)
-        status = context_get(handle, &context);
     if (status)
         return status;
     config.non_blocking = config.non_blocking || owner;
-    status = stream_new(context, &config, NULL, &stream);
-    if (!status) {
-        stream->owner = owner;
+    status = stream_new(context, &config, NULL, out);
+    if (!status)
+        (*out)->owner = owner;
+    return status;
+}
+
+cls_status stream_create_owned(cls_context handle, const cls_stream_config *config,
+                               const char *owner, cls_stream *out) {
+    struct context *context;
+    struct stream *stream;
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    status = stream_new_owned(context, config, owner, &stream);
+    if (!status)
         *out = object_handle(&stream->object);
-    }
     context_put(context);
     return status;
 }

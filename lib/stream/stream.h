@@ -173,6 +173,10 @@ cls_status stream_new(struct context *context, const cls_stream_config *config, 
 cls_status stream_create_owned(cls_context context, const cls_stream_config *config,
                                const char *owner, cls_stream *out);
 void stream_destroy_owned(cls_stream handle);
+
+/* The first of them for submitted work that needs a stream late: its context may have been destroyed. */
+cls_status stream_new_owned(struct context *context, const cls_stream_config *config,
+                            const char *owner, struct stream **out);
 cls_status stream_destroy(cls_stream handle, bool by_owner);
 
 /* Makes the stream's handle stale and drops the owner's reference, of which the caller holds another. False

@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include <clstream/check.h>
+#include <clstream/graph.h>
+#include <clstream/profiler.h>
+
+static void pass(void *passed) { ++*(unsigned *)passed; }
 
 static void arrive(cls_stream stream, cls_status status, void *arg) {
     (void)stream;
@@ -188,6 +192,64 @@ static void test_a_context_may_go_before_its_work(void **state) {
     sem_destroy(&done);
 }
 
+/* The streams of some launches are made when they begin. */
+static void launch_and_destroy(bool with_host_function, bool background) {
+    sem_t done;
+    uint32_t seen = 0, seven = 7;
+    unsigned passed = 0;
+    struct gate gate;
+    cls_context context;
+    cls_stream stream;
+    cls_buffer buffer;
+    cls_graph graph;
+    cls_graph_exec exec;
+    cls_graph_config config = CLS_GRAPH_CONFIG_INIT;
+    config.background = background;
+    gate_init(&gate);
+    assert_int_equal(sem_init(&done, 0, 0), 0);
+    OK(cls_context_create(NULL, &context));
+    OK(cls_stream_create(context, NULL, &stream));
+    OK(cls_buffer_create(context, 4, &buffer));
+    OK(cls_stream_begin_capture(stream, "late"));
+    OK(cls_fill_async(buffer, 0, 4, &seven, 4, stream));
+    if (with_host_function)
+        OK(cls_stream_launch_host_async(stream, pass, &passed));
+    OK(cls_copy_d2h_async(&seen, buffer, 0, 4, stream));
+    OK(cls_stream_end_capture(stream, &graph));
+    OK(cls_graph_instantiate(graph, &config, &exec));
+    OK(cls_stream_launch_host_async(stream, gate_hold, &gate));
+    OK(cls_graph_launch_async(exec, stream));
+    OK(cls_stream_add_callback(stream, arrive, &done));
+    OK(cls_context_destroy(context));
+    EXPECT(CLS_ERROR_CONTEXT_DESTROYED, cls_graph_launch_async(exec, stream));
+    gate_open(&gate);
+    assert_true(sem_comes(&done));
+    assert_int_equal(seen, 7);
+    assert_int_equal(passed, with_host_function);
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_graph_destroy(graph));
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(buffer));
+    gate_destroy(&gate);
+    sem_destroy(&done);
+}
+
+static void test_a_context_may_go_before_a_launch_of_a_graph(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 4; kind++)
+        launch_and_destroy(kind & 1, kind & 2);
+}
+
+/* The nodes of a launch that is profiled are commands of streams. */
+static void test_a_context_may_go_before_a_profiled_launch(void **state) {
+    (void)state;
+    cls_profiler profiler;
+    OK(cls_profiler_create(NULL, &profiler));
+    OK(cls_profiler_start(profiler));
+    launch_and_destroy(false, false);
+    OK(cls_profiler_destroy(profiler));
+}
+
 static void test_default_objects_are_not_the_callers_to_destroy(void **state) {
     (void)state;
     cls_context context;
@@ -255,6 +317,8 @@ int main(void) {
         cmocka_unit_test(test_a_destroyed_handle_is_stale_at_once),
         cmocka_unit_test(test_program_and_kernel_may_go_before_their_launches),
         cmocka_unit_test(test_a_context_may_go_before_its_work),
+        cmocka_unit_test(test_a_context_may_go_before_a_launch_of_a_graph),
+        cmocka_unit_test(test_a_context_may_go_before_a_profiled_launch),
         cmocka_unit_test(test_default_objects_are_not_the_callers_to_destroy),
         cmocka_unit_test(test_pinned_memory_is_freed_behind_its_copies),
         cmocka_unit_test(test_pinned_memory_is_freed_ahead_of_other_copies),
