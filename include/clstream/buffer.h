@@ -91,9 +91,10 @@ CLS_API cls_status cls_host_buffer(const void *memory, cls_buffer *out);
 
 /**
  * Frees memory of cls_host_alloc, after waiting for the pending copies that use it and for the
- * pending commands that use its buffer. NULL is a no-op.
- * @retval CLS_ERROR_INVALID_VALUE  the pointer is not from cls_host_alloc
- * @retval CLS_ERROR_WOULD_DEADLOCK called inside a host function or callback
+ * pending commands that use its buffer. Inside a host function or callback it returns at once, and
+ * the memory is freed when those are done. NULL is a no-op.
+ * @retval CLS_ERROR_INVALID_VALUE the pointer is not from cls_host_alloc
+ * @retval CLS_ERROR_OUT_OF_MEMORY inside a host function: nothing was done
  */
 CLS_API cls_status cls_host_free(void *memory);
 

@@ -58,7 +58,6 @@ typedef struct cls_device_group_config {
  * caller destroys the group.
  * @retval CLS_ERROR_INVALID_VALUE  a pointer is null, no contexts or more than
  *                                  CLS_DEVICE_GROUP_MAX, or a wrong size
- * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function
  * @return also the statuses of cls_stream_create and cls_host_alloc
  */
 CLS_API cls_status cls_device_group_create(const cls_context *contexts, unsigned n_contexts,
@@ -66,8 +65,8 @@ CLS_API cls_status cls_device_group_create(const cls_context *contexts, unsigned
                                            cls_device_group *out);
 
 /**
- * Destroys a group and its streams. Waits for the copies that it has submitted.
- * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function
+ * Destroys a group and its streams. Waits for the copies that it has submitted, but not inside a host
+ * function or callback: there it returns at once, and they still complete.
  */
 CLS_API cls_status cls_device_group_destroy(cls_device_group group);
 

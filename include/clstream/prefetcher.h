@@ -106,7 +106,6 @@ typedef struct cls_prefetched {
  *                                  or a wrong size
  * @retval CLS_ERROR_OUT_OF_MEMORY  also if a thread cannot be created
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY
- * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function
  */
 CLS_API cls_status cls_prefetcher_create(cls_context context, size_t capacity, cls_load_fn load,
                                          void *arg, const cls_prefetcher_config *config,

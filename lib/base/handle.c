@@ -177,6 +177,15 @@ static void recycle(struct object *object) {
     atomic_fetch_sub(&pool->live, 1);
 }
 
+bool object_release_unless_last(struct object *object) {
+    uint64_t state = atomic_load_explicit(&object->state, memory_order_relaxed);
+    do {
+        if (references_of(state) == 1)
+            return false;
+    } while (!atomic_compare_exchange_weak(&object->state, &state, state - 1));
+    return true;
+}
+
 void object_release(struct object *object) {
     uint64_t before = atomic_fetch_sub_explicit(&object->state, 1, memory_order_acq_rel);
     if (references_of(before) != 1)

@@ -122,6 +122,9 @@ bool object_try_retain(struct object *object);
 /* Drops a reference; the last one finalizes the object and recycles its slot. */
 void object_release(struct object *object);
 
+/* The same where this is not the last one; else false, and nothing is done. */
+bool object_release_unless_last(struct object *object);
+
 /* Takes back an object_create whose object was never built: no finalize. */
 void object_abandon(struct object *object);
 

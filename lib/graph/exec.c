@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "graph/exec.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -68,6 +69,21 @@ static void report_times(const struct graph_run *run) {
     }
 }
 
+static bool end_exec(struct later *ending) {
+    struct graph_exec *exec =
+        (struct graph_exec *)(void *)((char *)ending - offsetof(struct graph_exec, ending));
+    object_release(&exec->object);
+    return true;
+}
+
+/* Under the lock of the launch's stream, perhaps, while the end of the graph takes the locks of the streams of its lanes. */
+static void drop_exec(struct graph_exec *exec) {
+    if (object_release_unless_last(&exec->object))
+        return;
+    exec->ending.attempt = end_exec;
+    later_add(&exec->ending);
+}
+
 static void graph_run_finalize(struct object *object) {
     struct graph_run *run = (struct graph_run *)(void *)object;
     report_times(run);
@@ -78,7 +94,7 @@ static void graph_run_finalize(struct object *object) {
     free(run->events);
     refs_release(&run->kept);
     graph_version_put(run->version);
-    object_release(&run->exec->object);
+    drop_exec(run->exec);
 }
 
 struct object_pool graph_run_pool =

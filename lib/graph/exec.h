@@ -33,6 +33,7 @@ struct launch_place {
 
 struct graph_exec {
     struct object object;
+    struct later ending;     /* the last launch's reference, which it drops without locks */
     struct context *context; /* retained */
     const char *name;        /* of the graph; interned */
     struct exec_plan plan;   /* constant */

@@ -21,6 +21,7 @@
  *   stream/handover.h         whether a stream can be timed
  *   stream/hooks.h            the race checker
  *   stream/observe.h          whether commands are observed
+ *   stream/later.h            ends what must not end under a stream's lock
  *   stream/mutant.h           places at which tests leave out a wait
  *   stream/stream.h           streams, and commands on them
  *   stream/touch.h            which bytes a node uses
@@ -45,6 +46,7 @@
 #include "stream/follow.h"
 #include "stream/handover.h"
 #include "stream/hooks.h"
+#include "stream/later.h"
 #include "stream/mutant.h"
 #include "stream/observe.h"
 #include "stream/stream.h"

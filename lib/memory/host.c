@@ -15,7 +15,9 @@
 #include "stream/abandoned.h"
 #include "stream/context.h"
 #include "stream/hooks.h"
+#include "stream/later.h"
 #include "stream/stream.h"
+#include "stream/worker.h"
 
 struct block {
     struct pinned pinned;
@@ -258,6 +260,13 @@ static void drain(const struct block *block) {
         stream_await(stream, stream_last_use(stream, uses_block, block), WAIT_FOREVER);
 }
 
+static bool is_used(const struct block *block) {
+    bool used = false;
+    for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream))
+        used = used || stream_last_use(stream, uses_block, block);
+    return used;
+}
+
 static void release(const struct block *block) {
     cl_command_queue queue;
     if (block->buffer)
@@ -284,27 +293,60 @@ static bool abandon(const struct block *block) {
     return false;
 }
 
+/* No command uses it any more, but for such. */
+static void end(const struct block *block) {
+    if (race_on())
+        hooks.race.forget_host(block->pinned.host, block->pinned.bytes);
+    if (!abandon(block))
+        release(block);
+}
+
+/* A block that a host function or callback frees, which may not wait. */
+struct freed {
+    struct later later;
+    struct block block;
+};
+
+static bool end_unused(struct later *later) {
+    struct freed *freed = (struct freed *)(void *)later;
+    if (is_used(&freed->block))
+        return false;
+    end(&freed->block);
+    free(freed);
+    return true;
+}
+
+static void end_later(struct freed *freed, const struct block *block) {
+    *freed = (struct freed){.later.attempt = end_unused, .block = *block};
+    if (!end_unused(&freed->later))
+        later_add(&freed->later);
+}
+
 cls_status cls_host_free(void *memory) {
     struct block block;
     if (!memory)
         return CLS_SUCCESS;
     cls_status status = process_check();
-    if (!status)
-        status = check_may_block();
     if (status)
         return status;
+    struct freed *freed = worker_in_user_code() ? malloc(sizeof *freed) : NULL;
+    if (worker_in_user_code() && !freed)
+        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to free pinned memory later");
     pthread_mutex_lock(&making_buffer);
     const bool known = forget(memory, &block);
     pthread_mutex_unlock(&making_buffer);
-    if (!known)
+    if (!known) {
+        free(freed);
         return error_set(CLS_ERROR_INVALID_VALUE, "%p is no memory of cls_host_alloc", memory);
+    }
     free(block.life);
     if (block.buffer) /* no further command is to use it */
         buffer_destroy_owned(object_handle(&block.buffer->object));
+    if (freed) {
+        end_later(freed, &block);
+        return CLS_SUCCESS;
+    }
     drain(&block);
-    if (race_on())
-        hooks.race.forget_host(block.pinned.host, block.pinned.bytes);
-    if (!abandon(&block))
-        release(&block);
+    end(&block);
     return CLS_SUCCESS;
 }

@@ -156,8 +156,6 @@ cls_status cls_device_group_create(const cls_context *contexts, unsigned n,
     cls_status status = take_config(given, &config);
     if (!status)
         status = process_check();
-    if (!status)
-        status = pipeline_may_block(); /* taking it back may free pinned memory */
     if (status)
         return status;
     struct group *group = object_create(&group_pool);
@@ -177,9 +175,6 @@ cls_status cls_device_group_create(const cls_context *contexts, unsigned n,
 }
 
 cls_status cls_device_group_destroy(cls_device_group handle) {
-    cls_status status = pipeline_may_block();
-    if (status)
-        return status;
     return object_destroy(&group_pool, handle) ? CLS_SUCCESS : object_invalid(&group_pool, handle);
 }
 

@@ -308,8 +308,6 @@ cls_status cls_prefetcher_create(cls_context context, size_t capacity, cls_load_
         status = check_config(&config);
     if (!status)
         status = process_enter();
-    if (!status)
-        status = pipeline_may_block(); /* taking it back may free pinned memory */
     struct prefetcher *prefetcher = status ? NULL : object_create(&prefetcher_pool);
     if (status)
         return status;

@@ -15,6 +15,7 @@
 #include "stream/context.h"
 #include "stream/handover.h"
 #include "stream/hooks.h"
+#include "stream/later.h"
 #include "stream/stream.h"
 #include "stream/waiter.h"
 
@@ -238,6 +239,9 @@ static void rest(struct waiter *waiter, struct stream *list, uint64_t tick_ns, u
     atomic_store(&sleeps_long, false);
 }
 
+/* Of two times, of which 0 means never. */
+static uint64_t sooner(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
+
 static void *serve(void *arg) {
     struct waiter *waiter = arg;
     struct stream *list = NULL;
@@ -253,9 +257,9 @@ static void *serve(void *arg) {
         bool often = round.need >= NEED_TICK ||
                      (round.need == NEED_NOTHING && round.ticking && idle <= IDLE_TICKS);
         uint64_t tick_ns = tick_of(&round, &since);
-        uint64_t abandoned_look_ns = abandoned_reclaim();
+        const uint64_t most_ns = sooner(abandoned_reclaim(), later_attempt());
         shared_collect();
-        rest(waiter, list, often ? tick_ns : 0, abandoned_look_ns ? abandoned_look_ns : ENDLESS_NS);
+        rest(waiter, list, often ? tick_ns : 0, most_ns ? most_ns : ENDLESS_NS);
     }
     while (list) {
         struct stream *next = list->watch_next;

@@ -28,6 +28,33 @@ void pinned_as_buffer(struct run *run) {
     unsetenv("CLSTREAM_MANAGED");
 }
 
+static void free_words(void *words) { cls_host_free(words); }
+
+/* A host function frees memory that a copy of another stream still uses. Of its
+ * call nothing is reported. */
+void pinned_freed_inside(struct run *run) {
+    struct world world;
+    uint32_t *words = NULL;
+    run->masked = true;
+    if (world_open(run, &world, 2) &&
+        ok(run, cls_host_alloc(world.context, BYTES, (void **)&words))) {
+        for (uint32_t i = 0; i < WORDS; i++)
+            words[i] = world.area->in[i];
+        const bool copied =
+            nap(run, world.streams[0]) &&
+            ok(run, cls_copy_h2d_async(world.a, 0, words, BYTES, world.streams[0])) &&
+            download(run, &world, world.a, world.streams[0]);
+        if (ok(run, cls_stream_launch_host_async(world.streams[1], free_words, words)))
+            words = NULL;
+        synchronize(run, world.streams[1]);
+        if (synchronize(run, world.streams[0]) && copied)
+            expect_scaled(run, &world, 1, 0);
+    }
+    if (words)
+        ok(run, cls_host_free(words));
+    world_close(run, &world);
+}
+
 void in_legacy_order(struct run *run) {
     struct world world;
     cls_context_config config = CLS_CONTEXT_CONFIG_INIT;

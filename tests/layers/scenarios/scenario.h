@@ -96,6 +96,7 @@ void pooled(struct run *run);
 
 /* porting.c */
 void pinned_as_buffer(struct run *run);
+void pinned_freed_inside(struct run *run);
 void in_legacy_order(struct run *run);
 
 /* Called where nothing may fail any more, before a scenario cleans up objects that are not the library's. */
