@@ -28,8 +28,8 @@
 static const char trace_help[] =
     "Usage: clstream trace [OPTION]... -- PROGRAM [ARGUMENT]...\n"
     "       clstream trace --convert TRACE.json -o FILE\n"
-    "Run a program that uses libclstream and write a profile of all its streams at its exit, or\n"
-    "write one that is there in another format.\n"
+    "Run a program that uses libclstream and write a profile of all its streams at its exit or\n"
+    "its end by a signal, or write one that is there in another format.\n"
     "\n"
     "  -o, --output FILE   the profile (default trace.html), in the format of its suffix:\n"
     "                        .html  a page with a timeline to zoom and the reports\n"
@@ -243,8 +243,8 @@ static int run(char **program, struct failure *failure) {
 
 static int no_profile(const char *program, int code, struct failure *failure) {
     fail(failure,
-         "%s left no profile: it does not use libclstream, did not end by exit, or could not "
-         "write it",
+         "%s left no profile: it does not use libclstream, ended by _exit or SIGKILL, or could "
+         "not write it",
          program);
     return code ? code : TOOL_FAILED;
 }

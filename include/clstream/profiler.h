@@ -28,7 +28,10 @@
  * **Environment.** CLSTREAM_TRACE=FILE profiles the whole process and writes FILE at its exit, in
  * the format of its suffix (cls_profile_export). A FILE without a folder is written to the folder
  * in which the program was started. A "%p" in the file's own name becomes the process id. Pending
- * work is drained first at exit(). _exit, abort and fatal signals write nothing. Forked children
+ * work is drained first at exit(). A signal that the program neither handles nor ignores writes FILE
+ * too, before it ends the process, without what is pending then; after a fault or abort the process
+ * ends within five seconds, with or without FILE. _exit and SIGKILL write nothing, nor does abort
+ * where a driver's compiler handles its signal first. Forked children
  * write nothing either, but programs that they execute do. If the file cannot be written, a message
  * goes to stderr. CLSTREAM_TRACE_RECORDS=N sets the size of the ring.
  */

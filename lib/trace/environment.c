@@ -2,9 +2,11 @@
 /*
  * CLSTREAM_TRACE: profiles an unmodified program from its first command to its exit. The exit handler writes the file
  * after all streams have drained, while drivers still work; in a program that submitted nothing, at the end of exit.
- * A child forked before the library's first use is a process of its own, with its own file if the name has a "%p".
+ * A signal that ends the process writes it too, without what is pending. A child forked before the library's first use
+ * is a process of its own, with its own file if the name has a "%p".
  */
-#include <stdatomic.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 #include "base/setting.h"
 #include "base/text.h"
 #include "stream/observe.h"
+#include "trace/at_signal.h"
 #include "trace/environment.h"
 #include "trace/export.h"
 #include "trace/profiler.h"
@@ -25,7 +28,9 @@ const char observer_environment = 0;
 static cls_profiler profiler;
 static char *name_given; /* absolute; "%p" in it is expanded at the end */
 static struct at_exit handler;
-static _Atomic bool written;
+/* Held while the file is written: neither exit nor a signal ends the process before. */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+static bool written;
 
 static void complain(const char *what) { fprintf(stderr, "clstream: no trace: %s\n", what); }
 
@@ -44,10 +49,8 @@ static char *expand(const char *name) {
     return NULL;
 }
 
-static void write_trace(bool drivers) {
+static void write_profile(bool drivers) {
     cls_profile profile;
-    if (atomic_exchange(&written, true))
-        return;
     char *path = expand(name_given);
     cls_status status =
         path ? profiler_snapshot(profiler, drivers, &profile) : CLS_ERROR_OUT_OF_MEMORY;
@@ -62,6 +65,14 @@ static void write_trace(bool drivers) {
     free(name_given);
 }
 
+static void write_trace(bool drivers) {
+    pthread_mutex_lock(&writing);
+    if (!written)
+        write_profile(drivers);
+    written = true;
+    pthread_mutex_unlock(&writing);
+}
+
 /* Not called in a child of a process that used the library: its streams are the parent's to drain. */
 static void at_drain(void) { write_trace(true); }
 
@@ -69,6 +80,9 @@ static void at_end(void) {
     if (at_exit_is_due(&handler))
         write_trace(false);
 }
+
+/* Drivers are looked at under streams' locks, which a thread that has stopped may hold. */
+static void at_signal(bool is_fault) { write_trace(!is_fault); }
 
 /* 0: the default. */
 static cls_status read_records(size_t *out) {
@@ -109,6 +123,6 @@ __attribute__((constructor)) static void begin_trace(void) {
         return;
     if (begin(name, folder) || !at_exit_register(&handler, at_end))
         complain(cls_last_error_detail());
-    else
-        trace_at_drain(at_drain);
+    else if (trace_at_drain(at_drain), !trace_at_signal(at_signal))
+        fprintf(stderr, "clstream: no trace if a signal ends the process: no thread\n");
 }

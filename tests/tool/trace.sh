@@ -172,6 +172,24 @@ case $forms in
 *csv*) converted ;;
 *) skip "pictures, tables and text" "built without jansson" ;;
 esac
+# ended HOW STATUS: the trace of a program that a signal ends is whole.
+ended() {
+    rm -f "$work/ended.json"
+    rc=0
+    "$clstream" trace -o "$work/ended.json" -- "$traced" "$1" >"$work/said" 2>&1 || rc=$?
+    [ $rc = "$2" ] || { echo "exit status $rc, not $2"; cat "$work/said"; }
+    [ -s "$work/ended.json" ] || echo 'it has left no trace'
+    ! command -v python3 >/dev/null || read_json "$work/ended.json" well
+}
+# shellcheck disable=SC3045 # not in POSIX, and in every shell
+ulimit -c 0 2>/dev/null || true
+check "a signal that ends the program, which waits, leaves its trace" "$(ended terminated 143)"
+case $SANITIZER_CFLAGS in
+'') check "so does a fault" "$(ended crashed 139)" ;;
+*) skip "so does a fault" "the sanitizer handles it" ;;
+esac
+check "a signal that cannot be caught leaves none, and that is told of" "$(rm -f "$work/ended.json"
+fails 137 'left no profile' "$clstream" trace -o "$work/ended.json" -- "$traced" killed)"
 check "%p is the process id" "$(succeeds "$clstream" trace -o "$work/p%p.json" -- "$traced"
     set -- "$work"/p[0-9]*.json
     [ -s "$1" ] || ls "$work")"

@@ -2,9 +2,12 @@
 /*
  * A program to be traced: two streams that depend on each other, host functions, and names that would
  * break a careless export. It ends as its argument says: "well", "pending" (exit with work that is not
- * waited for), "failing" (after a command failed) or "idle" (without any work). "forked" is "well" in a forked
+ * waited for), "failing" (after a command failed), "idle" (without any work), or as "well" but by a signal:
+ * "terminated" (while it waits for ever), "crashed" or "killed". "forked" is "well" in a forked
  * child of a process that is idle, and "moved" is "pending" in another folder than it was started in.
  */
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +58,28 @@ static cls_status fail_both(cls_stream upload, cls_stream compute, cls_event eve
     return cls_timeline_signal(go, 1);
 }
 
+/* A call of the library that does not return. */
+static void wait_for_ever(cls_stream stream) {
+    cls_timeline never;
+    must(cls_timeline_create(NULL, &never));
+    must(cls_stream_wait_timeline(stream, never, 1));
+    must(cls_stream_synchronize(stream));
+}
+
+/* A real fault: a compiler's handler that stands before the library's lets it happen again. */
+static void end_by_signal(const char *how, cls_stream stream) {
+    static volatile int *volatile nowhere;
+    const bool terminated = strcmp(how, "terminated") == 0, killed = strcmp(how, "killed") == 0;
+    if (!terminated && !killed && strcmp(how, "crashed") != 0)
+        return;
+    must(cls_context_synchronize(NULL));
+    if (terminated || killed)
+        raise(killed ? SIGKILL : SIGTERM);
+    else
+        *nowhere = 1;
+    wait_for_ever(stream);
+}
+
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "well";
     static float host[N];
@@ -89,6 +114,7 @@ int main(int argc, char **argv) {
     must(cls_copy_d2h_async(host, b, 0, sizeof host, compute));
     if (strcmp(how, "failing") == 0)
         must(fail_both(upload, compute, event));
+    end_by_signal(how, compute);
     if (strcmp(how, "well") == 0)
         must(cls_context_synchronize(NULL));
     if (strcmp(how, "failing") == 0)

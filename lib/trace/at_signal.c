@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The handler itself only wakes the thread that writes, because a handler may call next to nothing. After a signal from
+ * outside it returns: the interrupted thread may hold locks that the writer needs. After a fault it must not return, so it
+ * waits, as long as the writer could reasonably take.
+ */
+#define _XOPEN_SOURCE 700 /* SA_RESTART, SIGTRAP */
+#include "trace/at_signal.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+
+static const int from_outside[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE, SIGALRM,
+                                   SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
+static const int faults[] = {SIGILL, SIGABRT, SIGFPE, SIGSEGV, SIGBUS, SIGSYS, SIGTRAP};
+
+enum { COUNT_OUTSIDE = sizeof from_outside / sizeof *from_outside };
+enum { COUNT_FAULTS = sizeof faults / sizeof *faults };
+
+static const uint64_t MOST_NS = 5 * CLOCK_SECOND;
+
+static void (*write_out)(bool is_fault);
+static pid_t process;
+static sem_t wake;
+static _Atomic int taken;         /* the first signal */
+static _Atomic uint64_t taken_ns; /* when; 0: none yet */
+static _Atomic bool done;
+
+static bool is_fault(int number) {
+    for (size_t i = 0; i < COUNT_FAULTS; i++)
+        if (faults[i] == number)
+            return true;
+    return false;
+}
+
+/* The signal is blocked in its handler, and ends the process on the handler's return. */
+static void end_by(int number) {
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void await_writer(void) {
+    while (!atomic_load(&done) && clock_now_ns() - atomic_load(&taken_ns) < MOST_NS)
+        clock_sleep_ns(CLOCK_MS);
+}
+
+static void on_signal(int number) {
+    const int before = errno;
+    uint64_t none = 0;
+    if (getpid() != process) {
+        end_by(number);
+    } else {
+        if (atomic_compare_exchange_strong(&taken_ns, &none, clock_now_ns())) {
+            atomic_store(&taken, number);
+            sem_post(&wake);
+        }
+        if (is_fault(number))
+            await_writer();
+        if (is_fault(number) || clock_now_ns() - atomic_load(&taken_ns) >= MOST_NS)
+            end_by(number);
+    }
+    errno = before;
+}
+
+static void *writer(void *arg) {
+    while (sem_wait(&wake) && errno == EINTR)
+        continue;
+    const int number = atomic_load(&taken);
+    write_out(is_fault(number));
+    atomic_store(&done, true);
+    if (!is_fault(number)) {
+        signal(number, SIG_DFL);
+        kill(getpid(), number);
+    }
+    return arg;
+}
+
+static void handle(int number) {
+    struct sigaction now, ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&ours.sa_mask);
+    if (!sigaction(number, NULL, &now) && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+        sigaction(number, &ours, NULL);
+}
+
+bool trace_at_signal(void (*write)(bool is_fault)) {
+    write_out = write;
+    process = getpid();
+    if (sem_init(&wake, 0, 0) || thread_start(NULL, "clstream trace", writer, NULL))
+        return false;
+    for (size_t i = 0; i < COUNT_OUTSIDE; i++)
+        handle(from_outside[i]);
+    for (size_t i = 0; i < COUNT_FAULTS; i++)
+        handle(faults[i]);
+    return true;
+}
