@@ -3,7 +3,44 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+
+/*
+ * Every switch over operations names all of them and has no default, so that the compiler asks for one that is added.
+ * Built without that warning, one that is forgotten is NaN, which no device's result is taken for.
+ */
+#define EXACT_UNARY       \
+    case CLS_UNARY_COPY:  \
+    case CLS_UNARY_NEG:   \
+    case CLS_UNARY_CEIL:  \
+    case CLS_UNARY_FLOOR: \
+    case CLS_UNARY_ROUND: \
+    case CLS_UNARY_ABS:   \
+    case CLS_UNARY_SQR:   \
+    case CLS_UNARY_RELU:  \
+    case CLS_UNARY_SIGN
+#define INEXACT_UNARY        \
+    case CLS_UNARY_RECIP:    \
+    case CLS_UNARY_EXP:      \
+    case CLS_UNARY_LOG:      \
+    case CLS_UNARY_SIN:      \
+    case CLS_UNARY_COS:      \
+    case CLS_UNARY_TANH:     \
+    case CLS_UNARY_ERF:      \
+    case CLS_UNARY_NORMCDF:  \
+    case CLS_UNARY_SQRT:     \
+    case CLS_UNARY_GELU:     \
+    case CLS_UNARY_GELU_ERF: \
+    case CLS_UNARY_SILU:     \
+    case CLS_UNARY_SIGMOID
+#define COMPARISON      \
+    case CLS_BINARY_EQ: \
+    case CLS_BINARY_NE: \
+    case CLS_BINARY_LT: \
+    case CLS_BINARY_LE: \
+    case CLS_BINARY_GT: \
+    case CLS_BINARY_GE
 
 #define REAL double
 #define OF(name) name##_double
@@ -34,9 +71,13 @@ static int64_t int_at(cls_dtype type, const void *array, size_t i) {
         return ((const int64_t *)array)[i];
     case CLS_U8:
         return ((const uint8_t *)array)[i];
-    default:
+    case CLS_U32:
         return ((const uint32_t *)array)[i];
+    case CLS_F32:
+    case CLS_F64:
+        break;
     }
+    abort();
 }
 
 static double float_at(cls_dtype type, const void *array, size_t i) {
@@ -53,9 +94,12 @@ static void put_int(cls_dtype type, void *array, size_t i, uint64_t value) {
     case CLS_U8:
         ((uint8_t *)array)[i] = (uint8_t)value;
         break;
-    default:
+    case CLS_I64:
         ((uint64_t *)array)[i] = value;
         break;
+    case CLS_F32:
+    case CLS_F64:
+        abort();
     }
 }
 
@@ -130,19 +174,12 @@ bool reference_where(cls_dtype condition_type, cls_dtype type, const void *condi
 
 static bool is_exact(cls_unary_op op) {
     switch (op) {
-    case CLS_UNARY_COPY:
-    case CLS_UNARY_NEG:
-    case CLS_UNARY_CEIL:
-    case CLS_UNARY_FLOOR:
-    case CLS_UNARY_ROUND:
-    case CLS_UNARY_ABS:
-    case CLS_UNARY_SQR:
-    case CLS_UNARY_RELU:
-    case CLS_UNARY_SIGN:
+    EXACT_UNARY:
         return true;
-    default:
-        return false;
+    INEXACT_UNARY:
+        break;
     }
+    return false;
 }
 
 /* In double, which for f32 rounds once more without harm: a product of two floats fits. */
@@ -164,9 +201,12 @@ static double exact_unary(cls_unary_op op, double x) {
         return x <= 0 ? 0 : x;
     case CLS_UNARY_SIGN:
         return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x;
-    default:
+    case CLS_UNARY_COPY:
         return x;
+    INEXACT_UNARY:
+        break;
     }
+    return NAN;
 }
 
 static uint64_t int_unary(cls_unary_op op, int64_t x) {
@@ -181,9 +221,15 @@ static uint64_t int_unary(cls_unary_op op, int64_t x) {
         return x < 0 ? 0 : (uint64_t)x;
     case CLS_UNARY_SIGN:
         return x > 0 ? 1 : x < 0 ? UINT64_MAX : 0;
-    default:
+    case CLS_UNARY_COPY:
+    case CLS_UNARY_CEIL:
+    case CLS_UNARY_FLOOR:
+    case CLS_UNARY_ROUND:
         return (uint64_t)x;
+    INEXACT_UNARY:
+        break;
     }
+    abort();
 }
 
 bool reference_unary(cls_unary_op op, cls_dtype type, const void *in, void *out, size_t count) {
@@ -229,9 +275,10 @@ static double float_param(cls_unary_param_op op, cls_dtype type, double x, doubl
         return x + p;
     case CLS_UNARY_CLAMP_MIN:
         return x < p ? p : x;
-    default:
+    case CLS_UNARY_CLAMP_MAX:
         return x > p ? p : x;
     }
+    return NAN;
 }
 
 static uint64_t int_param(cls_unary_param_op op, int64_t x, int64_t p) {
@@ -242,9 +289,14 @@ static uint64_t int_param(cls_unary_param_op op, int64_t x, int64_t p) {
         return (uint64_t)x + (uint64_t)p;
     case CLS_UNARY_CLAMP_MIN:
         return (uint64_t)(x < p ? p : x);
-    default:
+    case CLS_UNARY_CLAMP_MAX:
         return (uint64_t)(x > p ? p : x);
+    case CLS_UNARY_ELU:
+    case CLS_UNARY_POWF:
+    case CLS_UNARY_LEAKY_RELU:
+        break;
     }
+    abort();
 }
 
 bool reference_unary_param(cls_unary_param_op op, cls_dtype type, const void *in, const void *param,
@@ -281,9 +333,12 @@ static double float_binary(cls_binary_op op, cls_dtype type, double a, double b)
         return a < b || isnan(a) ? a : b;
     case CLS_BINARY_MAX:
         return a > b || isnan(a) ? a : b;
-    default:
+    case CLS_BINARY_POW:
         return power(type, a, b);
+    COMPARISON:
+        break;
     }
+    return NAN;
 }
 
 static uint64_t int_binary(cls_binary_op op, int64_t a, int64_t b) {
@@ -298,9 +353,13 @@ static uint64_t int_binary(cls_binary_op op, int64_t a, int64_t b) {
         return b == 0 ? 0 : b == -1 ? 0 - (uint64_t)a : (uint64_t)(a / b);
     case CLS_BINARY_MIN:
         return (uint64_t)(a < b ? a : b);
-    default:
+    case CLS_BINARY_MAX:
         return (uint64_t)(a > b ? a : b);
+    case CLS_BINARY_POW:
+    COMPARISON:
+        break;
     }
+    abort();
 }
 
 /* From how the two compare: any of the flags may be false with a NaN. */
@@ -316,9 +375,18 @@ static uint8_t truth(cls_binary_op op, bool less, bool equal, bool greater) {
         return less || equal;
     case CLS_BINARY_GT:
         return greater;
-    default:
+    case CLS_BINARY_GE:
         return greater || equal;
+    case CLS_BINARY_ADD:
+    case CLS_BINARY_SUB:
+    case CLS_BINARY_MUL:
+    case CLS_BINARY_DIV:
+    case CLS_BINARY_MIN:
+    case CLS_BINARY_MAX:
+    case CLS_BINARY_POW:
+        break;
     }
+    abort();
 }
 
 static uint8_t compare_at(cls_binary_op op, cls_dtype type, const void *a, const void *b,

@@ -48,9 +48,18 @@ double reference_unary_bound(cls_unary_op op, cls_dtype type, double x) {
         return x < -erfc_end(type) ? HUGE_VAL : 22 + 2 * tail * tail;
     case CLS_UNARY_GELU:
         return 12 + 8 * gelu_u(type, x);
-    default:
-        return 0;
+    case CLS_UNARY_COPY:
+    case CLS_UNARY_NEG:
+    case CLS_UNARY_CEIL:
+    case CLS_UNARY_FLOOR:
+    case CLS_UNARY_ROUND:
+    case CLS_UNARY_ABS:
+    case CLS_UNARY_SQR:
+    case CLS_UNARY_RELU:
+    case CLS_UNARY_SIGN:
+        break;
     }
+    return 0;
 }
 
 double reference_unary_param_bound(cls_unary_param_op op, cls_dtype type) {

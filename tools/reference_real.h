@@ -45,7 +45,10 @@ static REAL OF(unary)(cls_unary_op op, REAL x) {
         return OF(limited)(x, OF(normcdf)(x));
     case CLS_UNARY_SILU:
         return OF(limited)(x, OF(sigmoid)(x));
-    default:
+    case CLS_UNARY_SIGMOID:
         return OF(sigmoid)(x);
+    EXACT_UNARY:
+        break;
     }
+    return NAN;
 }

@@ -70,8 +70,10 @@ static void shape_map(struct spec *spec, enum shape shape, size_t a, size_t out,
     case SHAPE_ALIGNED:
         spec->vector = spec_aligned_vector(largest, out);
         break;
-    default:
+    case SHAPE_ANYWHERE:
         spec->vector = anywhere_vector(largest);
+        break;
+    case SHAPES: /* their number */
         break;
     }
     /* Groups of 128 keep most bytes in flight; but groups of less than 20 bytes a work-item come

@@ -48,9 +48,11 @@ cls_dtype op_result_dtype(const struct op_row *row, cls_dtype in) {
         return is_float ? in : CLS_I64;
     case RESULT_MEAN:
         return is_float ? in : CLS_F64;
-    default:
-        return in;
+    case RESULT_SAME:
+    case RESULT_VIEW:
+        break;
     }
+    return in;
 }
 
 const char *op_name_of(enum op_family family, int op) {
