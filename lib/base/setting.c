@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/setting.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/error.h"
 
 extern char **environ;
 
@@ -81,6 +84,18 @@ bool setting_is_on(struct setting_switch *setting) {
         fprintf(stderr, "clstream: %s=%s is ignored: there is '%s'\n", setting->variable, text,
                 setting->word);
     return on;
+}
+
+cls_status setting_number(const char *variable, size_t *value) {
+    const char *text = getenv(variable);
+    char *rest = NULL;
+    if (!text || !*text)
+        return CLS_SUCCESS;
+    const unsigned long long n = *text >= '0' && *text <= '9' ? strtoull(text, &rest, 10) : 0;
+    if (!rest || *rest)
+        return error_set(CLS_ERROR_INVALID_VALUE, "%s=%s is no number", variable, text);
+    *value = n < SIZE_MAX ? (size_t)n : SIZE_MAX;
+    return CLS_SUCCESS;
 }
 
 const char *setting_path(const char *variable, const char **folder) {

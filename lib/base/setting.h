@@ -5,6 +5,9 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+
+#include <clstream/status.h>
 
 /* An option of two words. The variable is read once, because a program may change its environment while another
  * thread is in the library. Unset or empty means `otherwise`, and so does an unknown word, which is reported once
@@ -35,6 +38,10 @@ struct setting_switch {
 
 /* What the variable says now. */
 bool setting_is_on(struct setting_switch *setting);
+
+/* A variable's number; unset or empty means `*value` as it is, and one that is too large for size_t means SIZE_MAX. Reports
+ * CLS_ERROR_INVALID_VALUE for what is no number. */
+cls_status setting_number(const char *variable, size_t *value);
 
 /* The value of a variable that names a file or a folder; NULL: unset or empty. Before it stands `*folder`: that in which
  * the program was started, with a slash at its end, and "" where the name is absolute. */

@@ -84,23 +84,10 @@ static void at_end(void) {
 /* Drivers are looked at under streams' locks, which a thread that has stopped may hold. */
 static void at_signal(bool is_fault) { write_trace(!is_fault); }
 
-/* 0: the default. */
-static cls_status read_records(size_t *out) {
-    const char *value = getenv("CLSTREAM_TRACE_RECORDS");
-    char *rest = NULL;
-    if (!value || !*value)
-        return CLS_SUCCESS;
-    unsigned long long n = *value >= '0' && *value <= '9' ? strtoull(value, &rest, 10) : 0;
-    *out = n < SIZE_MAX ? (size_t)n : SIZE_MAX;
-    if (rest && !*rest)
-        return CLS_SUCCESS;
-    return error_set(CLS_ERROR_INVALID_VALUE, "CLSTREAM_TRACE_RECORDS=%s is no number", value);
-}
-
 static cls_status begin(const char *name, const char *folder) {
     struct text path = {0};
-    size_t capacity = 0;
-    cls_status status = read_records(&capacity);
+    size_t capacity = 0; /* the default */
+    cls_status status = setting_number("CLSTREAM_TRACE_RECORDS", &capacity);
     if (status)
         return status;
     if (!export_knows(name))
