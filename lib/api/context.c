@@ -88,19 +88,12 @@ cls_status cls_context_get_device(cls_context handle, size_t *index) {
     return CLS_SUCCESS;
 }
 
-/* Of a captured stream the work before its capture is waited for, and the capture is left alone. */
-static cls_status position_to_wait(struct stream *stream, uint64_t *position) {
-    pthread_mutex_lock(&stream->lock);
-    const bool captured = stream->capturing;
-    *position = captured ? stream_newest_locked(stream) : 0;
-    pthread_mutex_unlock(&stream->lock);
-    return captured ? CLS_SUCCESS : stream_mark_to_wait(stream, position, WAIT_FOREVER);
-}
-
-/* Waits for one stream; keeps the first error and its message. */
+/* Waits for one stream, of a captured one for the work before its capture; keeps the first error and its message. */
 static cls_status synchronize_one(struct stream *stream, cls_status so_far) {
     uint64_t position;
-    cls_status status = position_to_wait(stream, &position);
+    cls_status status = stream_mark_to_wait(stream, MARK_BESIDE, &position, WAIT_FOREVER);
+    if (status == CLS_NOT_READY)
+        status = CLS_SUCCESS;
     if (!status) {
         stream_await(stream, position, WAIT_FOREVER);
         if (race_on())

@@ -62,16 +62,21 @@ cls_status cls_event_destroy(cls_event handle) {
     return destroyed ? CLS_SUCCESS : object_invalid(&event_pool, handle);
 }
 
-/* A timed record is a marker on a profiled queue; its end time is the event's. */
+/* A timed record is a marker on a profiled queue; its end time is the event's. CLS_NOT_READY: the stream is captured. */
 static cls_status submit_timed(struct event *event, struct stream *stream, uint64_t serial,
                                uint64_t *position) {
     struct command marker;
+    pthread_mutex_lock(&stream->lock);
+    if (RARELY(stream->capturing)) {
+        pthread_mutex_unlock(&stream->lock);
+        return CLS_NOT_READY;
+    }
     command_init(&marker, &type_marker, NULL);
     marker.u.marker.serial = serial;
     marker.u.marker.event = event;
     object_retain(&event->object);
     command_keep(&marker, &event->object);
-    cls_status status = stream_submit(stream, &marker, position);
+    cls_status status = stream_submit_entered(stream, &marker, NULL, position);
     if (!*position) /* refused; see stream_mark */
         return status;
     pthread_mutex_lock(&stream->lock);
@@ -85,6 +90,7 @@ static bool lacks_time(const struct event *event, const struct stream *stream, u
     return event->timed && !stream_failure_at(stream, position);
 }
 
+/* CLS_NOT_READY: a capture of the stream began meanwhile. */
 static cls_status record(struct event *event, struct stream *stream) {
     if (event->context != stream->context)
         return error_set(CLS_ERROR_WRONG_CONTEXT, "the event and the stream are of different "
@@ -97,8 +103,8 @@ static cls_status record(struct event *event, struct stream *stream) {
         position = 0;
         known = atomic_load(&stream->failures);
         bool timed = event->timed && !stream_poison(stream);
-        status =
-            timed ? submit_timed(event, stream, serial, &position) : stream_mark(stream, &position);
+        status = timed ? submit_timed(event, stream, serial, &position)
+                       : stream_mark_for(stream, MARK_BESIDE, &position);
         again = status ? atomic_load(&stream->failures) != known /* a failure found meanwhile */
                        : !timed && lacks_time(event, stream, position);
     } while (again);
@@ -179,7 +185,7 @@ static cls_status record_leaving(struct stream *stream, cls_event handle, bool *
 static cls_status record_slowly(cls_event handle, cls_stream stream_handle) {
     struct event *event;
     struct stream *stream;
-    bool recorded = false;
+    bool recorded = false, look = !stream_handle;
     cls_status status = event_get(handle, &event);
     if (status)
         return status;
@@ -188,12 +194,15 @@ static cls_status record_slowly(cls_event handle, cls_stream stream_handle) {
         event_put(event);
         return status;
     }
-    if (!stream_handle) {
-        pthread_mutex_lock(&stream->lock);
-        status = record_leaving(stream, handle, &recorded);
-    }
-    if (!status && !recorded)
-        status = record(event, stream);
+    do {
+        if (look) {
+            pthread_mutex_lock(&stream->lock);
+            status = record_leaving(stream, handle, &recorded);
+        }
+        if (!status && !recorded)
+            status = record(event, stream);
+        look = true;
+    } while (status == CLS_NOT_READY);
     stream_put(stream);
     event_put(event);
     return status;

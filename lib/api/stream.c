@@ -80,7 +80,7 @@ static cls_status synchronize(struct stream *stream, uint64_t deadline) {
     cls_status status = check_may_block();
     if (status)
         return status;
-    status = stream_mark_to_wait(stream, &position, deadline);
+    status = stream_mark_to_wait(stream, MARK_TO_ASK, &position, deadline);
     if (!status)
         status = stream_wait(stream, position, deadline);
     if (status == CLS_ERROR_TIMEOUT)
@@ -157,7 +157,7 @@ static cls_status position_to_ask(struct stream *stream, uint64_t *position, boo
     if (captured || !due)
         return captured;
     error_save(&held);
-    const cls_status status = stream_mark_to_ask(stream, position);
+    const cls_status status = stream_mark_for(stream, MARK_TO_ASK, position);
     const bool is_full = status == CLS_ERROR_LIMIT;
     error_restore(&held, is_full ? CLS_SUCCESS : status);
     *waits = *waits && status;

@@ -172,7 +172,7 @@ static cls_status mark_all_to_wait(struct plan *plan, uint64_t deadline) {
     cls_status status = check_may_block();
     for (size_t i = 0; i < plan->count && !status; i++) {
         struct planned *planned = &plan->streams[i];
-        status = stream_mark_to_wait(planned->stream, &planned->position, deadline);
+        status = stream_mark_to_wait(planned->stream, MARK_TO_ASK, &planned->position, deadline);
         if (status == CLS_ERROR_TIMEOUT)
             return explain_timeout(planned->stream);
     }

@@ -51,6 +51,7 @@ static void end_claim(struct timeline *timeline, struct stream *stream, uint64_t
         engine_kick();
 }
 
+/* CLS_NOT_READY: a capture of the stream began meanwhile. */
 static cls_status signal_from(struct timeline *timeline, struct stream *stream, uint64_t value) {
     uint64_t position = 0;
     timeline_release_idle(timeline);
@@ -62,7 +63,7 @@ static cls_status signal_from(struct timeline *timeline, struct stream *stream, 
     pthread_mutex_unlock(&timeline->lock);
     if (status)
         return status;
-    status = stream_mark(stream, &position);
+    status = stream_mark_for(stream, MARK_BESIDE, &position);
     if (!status && race_on())
         race_signals(timeline, value, stream, position);
     end_claim(timeline, stream, value, status, position);
@@ -89,9 +90,11 @@ cls_status cls_stream_signal_timeline(cls_stream stream_handle, cls_timeline han
     if (status)
         return status;
     bool captured;
-    status = timeline_signal_captured(timeline, stream, value, &captured);
-    if (!status && !captured)
-        status = signal_from(timeline, stream, value);
+    do {
+        status = timeline_signal_captured(timeline, stream, value, &captured);
+        if (!status && !captured)
+            status = signal_from(timeline, stream, value);
+    } while (status == CLS_NOT_READY);
     timeline_put(timeline);
     stream_put(stream);
     return status;

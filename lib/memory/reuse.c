@@ -55,10 +55,11 @@ static struct buffer *take_others(const struct search *search, struct stream *ot
     return slot;
 }
 
-/* Makes the searching stream's next command wait for the free. */
+/* Makes the searching stream's next command wait for the free. One that comes behind a command to come needs a mark, which a
+ * captured stream does not take. */
 static cls_status wait_for_free(struct stream *stream, struct stream *other, uint64_t position) {
     const bool to_come = position > stream_newest(other);
-    cls_status status = to_come ? stream_mark(other, &position) : CLS_SUCCESS;
+    cls_status status = to_come ? stream_mark_for(other, MARK_BESIDE, &position) : CLS_SUCCESS;
     if (status || mutant(MUTANT_MEMORY_FREED))
         return status;
     return stream_wait_for(stream, other, position);

@@ -210,25 +210,25 @@ static uint64_t last_free(struct stream *stream) {
 }
 
 /* Gives frees stamped with a position not yet submitted a position to wait for, by a mark. Where fifo_limit leaves no
- * room for a mark, progress is made with the queued work first. */
+ * room for a mark, or the stream is captured, progress is made with the work before it. */
 static cls_status mark_frees(struct stream *stream, uint64_t *position) {
     struct detail held;
     error_save(&held);
-    const cls_status status = stream_mark(stream, position);
-    const bool full = status == CLS_ERROR_LIMIT;
-    error_restore(&held, full ? CLS_SUCCESS : status);
-    if (!full)
+    const cls_status status = stream_mark_for(stream, MARK_BESIDE, position);
+    const bool none = status == CLS_ERROR_LIMIT || status == CLS_NOT_READY;
+    error_restore(&held, none ? CLS_SUCCESS : status);
+    if (!none)
         return status;
     const cls_status progress = stream_query(stream, stream_newest(stream));
     return progress ? progress : CLS_NOT_READY;
 }
 
 /* Makes progress towards the latest free's position. If that is not submitted yet because waits were pending, submits a
- * mark; a poisoned stream does so only after its reset. */
+ * mark; a poisoned stream does so only after its reset, a captured one after its capture. */
 static cls_status progress_to_frees(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
     const uint64_t latest = last_free(stream);
-    const bool to_come = latest > stream->submitted && !stream->capturing;
+    const bool to_come = latest > stream->submitted;
     pthread_mutex_unlock(&stream->lock);
     uint64_t position = latest;
     cls_status status = to_come ? mark_frees(stream, &position) : CLS_SUCCESS;

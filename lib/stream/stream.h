@@ -305,13 +305,24 @@ bool stream_marked_locked(struct stream *stream, uint64_t *position);
 /* The same for the host, which asks about the stream's own work: what the legacy order puts before later work of a stream
  * other than the default one is not part of that. */
 bool stream_marked_to_ask_locked(struct stream *stream, uint64_t *position);
-cls_status stream_mark_to_ask(struct stream *stream, uint64_t *position);
 
 /* The position of the last command so far; 0: none. */
 uint64_t stream_newest(struct stream *stream);
 
-/* The position that stands for all work so far, pending waits included; submits a mark where one is needed. */
-cls_status stream_mark(struct stream *stream, uint64_t *position);
+/* What a mark is for, and with it what becomes of a capture: the first two are calls on the stream, which a captured stream
+ * refuses, and which make its capture invalid. */
+enum mark_use {
+    MARK_TO_ORDER, /* others are to come after it */
+    MARK_TO_ASK,   /* the host waits for it, or asks about it */
+    MARK_BESIDE /* the call is no use of the stream: CLS_NOT_READY where it is captured, and the newest position */
+};
+
+/* The position that stands for all work so far, pending waits included; submits a mark where one is needed. Whether the
+ * stream is captured is found out under the lock under which the mark is submitted. */
+cls_status stream_mark_for(struct stream *stream, enum mark_use use, uint64_t *position);
+static inline cls_status stream_mark(struct stream *stream, uint64_t *position) {
+    return stream_mark_for(stream, MARK_TO_ORDER, position);
+}
 
 enum { WAIT_FOREVER = 0 };
 
@@ -323,9 +334,10 @@ cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadli
  * retired, false when the deadline came first. */
 bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline);
 
-/* stream_mark for a call that waits anyway: where fifo_limit leaves no room for a mark, it waits until what is
+/* stream_mark_for a call that waits anyway: where fifo_limit leaves no room for a mark, it waits until what is
  * there is done. CLS_ERROR_TIMEOUT, without a word, when the deadline comes first. */
-cls_status stream_mark_to_wait(struct stream *stream, uint64_t *position, uint64_t deadline);
+cls_status stream_mark_to_wait(struct stream *stream, enum mark_use use, uint64_t *position,
+                               uint64_t deadline);
 
 /* Waits until the position of one of the streams is retired and stores which; of several the first from
  * `start` on. CLS_ERROR_TIMEOUT, without a word: explain_timeout_all has them. */

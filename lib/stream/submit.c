@@ -288,18 +288,28 @@ bool stream_marked_to_ask_locked(struct stream *stream, uint64_t *position) {
     return is_marked(stream, position, true);
 }
 
+/* Under the lock. */
+COLD static cls_status mark_captured(struct stream *stream, enum mark_use use, uint64_t *position) {
+    if (use == MARK_BESIDE) {
+        *position = stream_newest_locked(stream);
+        return CLS_NOT_READY;
+    }
+    return hooks.capture.refuse(stream, use == MARK_TO_ASK
+                                            ? "a wait for the stream"
+                                            : "a call that orders work behind the stream");
+}
+
 /* Submits a mark unless the newest position is one. A mark for a healthy stream is refused if a failure is found
  * meanwhile. */
-static cls_status mark_once(struct stream *stream, uint64_t *position, bool to_ask) {
+static cls_status mark_once(struct stream *stream, enum mark_use use, uint64_t *position) {
     struct command mark;
     pthread_mutex_lock(&stream->lock);
     if (RARELY(stream->capturing)) {
-        cls_status status = hooks.capture.refuse(
-            stream, to_ask ? "a wait for the stream" : "a call that orders work behind the stream");
+        cls_status status = mark_captured(stream, use, position);
         pthread_mutex_unlock(&stream->lock);
         return status;
     }
-    bool marked = is_marked(stream, position, to_ask);
+    bool marked = is_marked(stream, position, use == MARK_TO_ASK);
     command_init(&mark, stream_poison(stream) ? &type_mark : &type_marker, NULL);
     if (!marked) {
         /* It may be taken and have failed with what it comes after: whoever asks for its position is told. */
@@ -313,20 +323,12 @@ static cls_status mark_once(struct stream *stream, uint64_t *position, bool to_a
     return CLS_SUCCESS;
 }
 
-static cls_status mark(struct stream *stream, uint64_t *position, bool to_ask) {
+cls_status stream_mark_for(struct stream *stream, enum mark_use use, uint64_t *position) {
     const struct failure *known;
     cls_status status;
     do {
         known = atomic_load(&stream->failures);
-        status = mark_once(stream, position, to_ask);
+        status = mark_once(stream, use, position);
     } while (status && atomic_load(&stream->failures) != known);
     return status;
-}
-
-cls_status stream_mark(struct stream *stream, uint64_t *position) {
-    return mark(stream, position, false);
-}
-
-cls_status stream_mark_to_ask(struct stream *stream, uint64_t *position) {
-    return mark(stream, position, true);
 }

@@ -293,16 +293,18 @@ cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadli
 /* Whether there is no room for the mark that is needed behind what there is, which ends with `*position`. */
 static bool takes_no_mark(struct stream *stream, uint64_t *position) {
     pthread_mutex_lock(&stream->lock);
-    const bool full = fifo_is_full(&stream->fifo) && !stream_marked_to_ask_locked(stream, position);
+    const bool full = !stream->capturing && fifo_is_full(&stream->fifo) &&
+                      !stream_marked_to_ask_locked(stream, position);
     pthread_mutex_unlock(&stream->lock);
     return full;
 }
 
 /* Others may fill the room that was seen. */
-cls_status stream_mark_to_wait(struct stream *stream, uint64_t *position, uint64_t deadline) {
+cls_status stream_mark_to_wait(struct stream *stream, enum mark_use use, uint64_t *position,
+                               uint64_t deadline) {
     cls_status status = CLS_SUCCESS;
     while (takes_no_mark(stream, position) ||
-           (status = stream_mark_to_ask(stream, position)) == CLS_ERROR_LIMIT)
+           (status = stream_mark_for(stream, use, position)) == CLS_ERROR_LIMIT)
         if (!stream_await(stream, *position, deadline))
             return CLS_ERROR_TIMEOUT;
     return status;

@@ -2,6 +2,7 @@
 /* Graphs: what a capture refuses, what becomes of it then, captures that are left open, and failures of launches. */
 #include "../support/rig.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include <clstream/graph.h>
@@ -240,6 +241,82 @@ static void test_other_work_goes_on(void **state) {
     OK(cls_graph_destroy(graph));
 }
 
+struct synchronizer {
+    pthread_t thread;
+    sleeper sleeper;
+    cls_status status;
+};
+
+static void *synchronize_context(void *arg) {
+    struct synchronizer *own = arg;
+    sleeper_here(&own->sleeper);
+    own->status = cls_context_synchronize(rig.context);
+    return NULL;
+}
+
+/* A stream on which a synchronization of the context waits for room: it is captured meanwhile. */
+static void test_a_capture_that_begins_during_a_synchronization(void **state) {
+    (void)state;
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    struct synchronizer other = {.status = CLS_ERROR_DRIVER};
+    struct gate gate, last;
+    cls_stream full, behind;
+    gate_init(&gate);
+    gate_init(&last);
+    config.fifo_limit = 1;
+    OK(cls_stream_create(rig.context, &config, &full));
+    behind = rig_stream();
+    OK(cls_stream_launch_host_async(behind, gate_hold, &last));
+    OK(cls_event_record(event, behind));
+    OK(cls_stream_launch_host_async(full, gate_hold, &gate));
+    OK(cls_stream_wait_event(full, event));
+    assert_int_equal(pthread_create(&other.thread, NULL, synchronize_context, &other), 0);
+    await_sleeper(&other.sleeper);
+    OK(cls_stream_begin_capture(full, "meanwhile"));
+    OK(rig_step(full, cells, 0, 3, 1, 0));
+    gate_open(&gate);
+    gate_open(&last);
+    assert_int_equal(pthread_join(other.thread, NULL), 0);
+    OK(other.status);
+    assert_int_equal(state_of(full), CLS_CAPTURE_ACTIVE);
+    OK(cls_graph_exec_destroy(rig_end_capture(full)));
+    OK(cls_stream_destroy(full));
+    OK(cls_stream_destroy(behind));
+    gate_destroy(&gate);
+    gate_destroy(&last);
+}
+
+/* Memory that was freed behind a wait which no command carries yet: another stream would need a mark there. */
+static void test_memory_is_not_inserted_behind_a_captured_stream(void **state) {
+    (void)state;
+    cls_mempool_config config = CLS_MEMPOOL_CONFIG_INIT;
+    cls_stream owner = rig_stream(), held = rig_stream();
+    cls_mempool pool;
+    cls_buffer memory;
+    struct gate gate;
+    gate_init(&gate);
+    config.reuse = CLS_REUSE_INSERT;
+    OK(cls_mempool_create(rig.context, &config, &pool));
+    OK(cls_mempool_malloc_async(pool, owner, 4096, &memory));
+    OK(cls_stream_launch_host_async(held, gate_hold, &gate));
+    OK(cls_event_record(event, held));
+    OK(cls_stream_wait_event(owner, event));
+    OK(cls_free_async(memory, owner));
+    OK(cls_stream_begin_capture(owner, "owner"));
+    OK(cls_mempool_malloc_async(pool, beside, 4096, &memory));
+    EXPECT(CLS_NOT_READY, cls_stream_query_frees(owner));
+    assert_int_equal(state_of(owner), CLS_CAPTURE_ACTIVE);
+    OK(cls_graph_exec_destroy(rig_end_capture(owner)));
+    gate_open(&gate);
+    OK(cls_stream_synchronize(owner));
+    OK(cls_stream_query_frees(owner));
+    OK(cls_free_async(memory, beside));
+    OK(cls_mempool_destroy(pool));
+    OK(cls_stream_destroy(owner));
+    OK(cls_stream_destroy(held));
+    gate_destroy(&gate);
+}
+
 static void test_an_event_is_ordinary_again_once_recorded_outside(void **state) {
     (void)state;
     cls_graph graph;
@@ -386,6 +463,8 @@ int main(void) {
         TEST(prefetching_coarse_memory),
         TEST(bad_arguments_are_not_recorded),
         TEST(other_work_goes_on),
+        TEST(a_capture_that_begins_during_a_synchronization),
+        TEST(memory_is_not_inserted_behind_a_captured_stream),
         TEST(an_event_is_ordinary_again_once_recorded_outside),
         TEST(reset_ends_a_capture),
         TEST(destroy_ends_a_capture),

@@ -11,10 +11,10 @@ static cls_timeline meanwhile;
 static cls_stream signaller;
 static bool refuse;
 
-cls_status __real_stream_mark(struct stream *stream, uint64_t *position);
-cls_status __wrap_stream_mark(struct stream *stream, uint64_t *position);
+cls_status __real_stream_mark_for(struct stream *stream, unsigned use, uint64_t *position);
+cls_status __wrap_stream_mark_for(struct stream *stream, unsigned use, uint64_t *position);
 
-cls_status __wrap_stream_mark(struct stream *stream, uint64_t *position) {
+cls_status __wrap_stream_mark_for(struct stream *stream, unsigned use, uint64_t *position) {
     const cls_timeline timeline = meanwhile;
     if (refuse)
         return CLS_ERROR_OUT_OF_MEMORY;
@@ -25,7 +25,7 @@ cls_status __wrap_stream_mark(struct stream *stream, uint64_t *position) {
                          CLS_ERROR_OUT_OF_MEMORY);
         refuse = false;
     }
-    return __real_stream_mark(stream, position);
+    return __real_stream_mark_for(stream, use, position);
 }
 
 static void hold(void *open) {

@@ -9,15 +9,15 @@
 
 static cls_stream to_reset; /* when the next mark is about to be made; NULL: none */
 
-cls_status __real_stream_mark(struct stream *stream, uint64_t *position);
-cls_status __wrap_stream_mark(struct stream *stream, uint64_t *position);
+cls_status __real_stream_mark_for(struct stream *stream, unsigned use, uint64_t *position);
+cls_status __wrap_stream_mark_for(struct stream *stream, unsigned use, uint64_t *position);
 
-cls_status __wrap_stream_mark(struct stream *stream, uint64_t *position) {
+cls_status __wrap_stream_mark_for(struct stream *stream, unsigned use, uint64_t *position) {
     cls_stream handle = to_reset;
     to_reset = NULL;
     if (handle)
         assert_int_equal(cls_stream_reset(handle), CLS_SUCCESS);
-    return __real_stream_mark(stream, position);
+    return __real_stream_mark_for(stream, use, position);
 }
 
 static int refuse(cl_command_queue queue, void *unused) {
