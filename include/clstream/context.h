@@ -65,7 +65,12 @@ CLS_API cls_status cls_context_default(cls_context *out);
  *   - work that is submitted to a blocking stream afterwards waits for that command;
  *   - event records, waits for events, timelines and cl_events, and stream-ordered allocations and
  *     frees count as commands; cls_stream_query, cls_stream_synchronize and cls_stream_wait of the
- *     default stream are about the work of all blocking streams;
+ *     default stream are about the work of all blocking streams, and those of a blocking stream
+ *     about the default stream's commands so far, too, but for their errors;
+ *   - captures (graph.h) take no part: what a captured stream records waits for nothing by this
+ *     order, and no command of the default stream waits for it, but for the stream's work before
+ *     the capture. A launch of the graph is a command as any other. The default stream itself
+ *     cannot be captured;
  *   - these waits are like any other: work that depends on failed work fails, and a wait that would
  *     close a cycle is refused. So a failure reaches the default stream with its next command, and
  *     from there each blocking stream with its own. Each of them is reset by itself.

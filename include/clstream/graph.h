@@ -37,8 +37,8 @@
  * These calls are refused on a captured stream or event with CLS_ERROR_INVALID_STATE and make the capture invalid:
  * calls that wait (synchronize, wait, blocking forms), queries, a wait for an event that was recorded outside of the
  * capture or in another one, a wait for a timeline's value that is not reached and that the capture does not signal,
- * frees of stream-ordered memory from outside, and any library object (pool, coordinator, pipeline ...) that orders the
- * stream's work by other means. Prefetches that hand coarse-grained unified memory over (managed.h) are refused with
+ * frees of memory that the capture did not allocate, and any library object (coordinator, pipeline, triple buffer,
+ * prefetcher ...) that orders the stream's work by other means; the object is as before the call. Prefetches that hand coarse-grained unified memory over (managed.h) are refused with
  * CLS_ERROR_UNSUPPORTED, and the capture is invalid. From then on every submission to its streams returns
  * CLS_ERROR_INVALID_STATE with the reason, until cls_stream_end_capture returns it too. Other streams and captures are not affected. A call that is refused for
  * its arguments is not recorded and leaves the capture as it is. Any thread may submit to a captured stream.
@@ -50,8 +50,12 @@
  * between launches. A buffer keeps memory of its own if it is not freed, if a batch uses it, if it is prefetched, or if
  * its cl_mem was asked for (opencl.h). cls_context_synchronize waits for the work that was submitted before the captures.
  *
- * cls_stream_reset or cls_stream_destroy of the stream where the capture began ends the capture without a graph; of
- * another one of its streams it makes the capture invalid.
+ * In a context with the legacy order (cls_context_default_stream) a captured stream takes no part in that order, and the
+ * default stream cannot be captured.
+ *
+ * cls_stream_reset or cls_stream_destroy of the stream where the capture began ends the capture without a graph. A reset
+ * of another one of its streams makes the capture invalid; one that is destroyed stays part of it until its end, as events
+ * do that were recorded on it.
  *
  * While launches are profiled, each node is a command of its own, with its name and time. Ranges that were pushed while
  * the capture recorded (cls_range_push) are recorded again in each such launch, on the thread that runs it: from when
@@ -135,7 +139,7 @@ typedef struct cls_capture_info {
  * Work that was submitted before, and waits that are pending, are not part of the capture and not affected.
  * @retval CLS_ERROR_INVALID_STATE the stream is captured already
  * @retval CLS_ERROR_UNSUPPORTED   the stream belongs to another object of the library, or its context keeps CUDA's
- *                                 legacy order and the stream takes part in that
+ *                                 legacy order (context.h) and the stream is its default stream
  * @return the error of a poisoned stream
  */
 CLS_API cls_status cls_stream_begin_capture(cls_stream stream, const char *name);

@@ -136,6 +136,7 @@ CLS_API cls_status cls_malloc_async(cls_stream stream, size_t bytes, cls_buffer 
  * @retval CLS_ERROR_INVALID_HANDLE also a buffer that is already freed
  * @retval CLS_ERROR_INVALID_VALUE  the buffer belongs to an object, or to pinned memory
  * @retval CLS_ERROR_WRONG_CONTEXT
+ * @retval CLS_ERROR_INVALID_STATE  the stream is captured, and its capture did not allocate the buffer
  */
 CLS_API cls_status cls_free_async(cls_buffer buffer, cls_stream stream);
 
@@ -208,6 +209,7 @@ typedef enum cls_free_mode {
  * point of the stream. Buffers that other threads allocate for it at the same time may or may not
  * be included. Temporary memory of the library's own operations is not included.
  * @retval CLS_ERROR_INVALID_VALUE an unknown mode
+ * @retval CLS_ERROR_INVALID_STATE the stream is captured (graph.h)
  */
 CLS_API cls_status cls_stream_free_all_async(cls_stream stream, cls_free_mode mode);
 

@@ -179,7 +179,8 @@ CLS_API cls_status cls_stream_destroy(cls_stream stream);
 
 /**
  * Asks whether all work submitted so far is done. Calling it repeatedly is enough for the work to
- * finish; no flush is needed.
+ * finish; no flush is needed. In a context with the legacy order, cls_context_default_stream says
+ * which other work this call, cls_stream_synchronize and cls_stream_wait are about.
  * @retval CLS_SUCCESS   all work is done
  * @retval CLS_NOT_READY work is pending
  * @return the first error of a poisoned stream
@@ -221,9 +222,16 @@ CLS_API cls_status cls_stream_reset(cls_stream stream);
  * Makes later work of the stream wait for the event's latest record at the time of this call. An
  * event that was never recorded, or whose work is done, makes nothing wait. Recording the event
  * again later does not change this wait. The event may belong to another context or device. A
- * poisoned stream accepts the wait too.
+ * poisoned stream accepts the wait too. If the event was recorded in a capture, the stream joins
+ * the capture (graph.h).
  * @retval CLS_ERROR_INVALID_HANDLE
- * @retval CLS_ERROR_DEADLOCK the stream would wait for its own later work (timeline.h)
+ * @retval CLS_ERROR_DEADLOCK      the stream would wait for its own later work (timeline.h)
+ * @retval CLS_ERROR_INVALID_STATE the stream is captured, and the event was recorded outside of its
+ *                                 capture; or the event's capture is invalid or has ended
+ * @retval CLS_ERROR_UNSUPPORTED   the stream would join a capture, and belongs to an object of the
+ *                                 library, or is the default stream of a context with the legacy
+ *                                 order
+ * @retval CLS_ERROR_WRONG_CONTEXT the stream would join a capture of another context
  */
 CLS_API cls_status cls_stream_wait_event(cls_stream stream, cls_event event);
 

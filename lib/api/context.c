@@ -91,7 +91,8 @@ cls_status cls_context_get_device(cls_context handle, size_t *index) {
 /* Waits for one stream, of a captured one for the work before its capture; keeps the first error and its message. */
 static cls_status synchronize_one(struct stream *stream, cls_status so_far) {
     uint64_t position;
-    cls_status status = stream_mark_to_wait(stream, MARK_BESIDE, &position, WAIT_FOREVER);
+    cls_status status =
+        stream_mark_to_wait(stream, MARK_TO_ASK | MARK_BESIDE, &position, WAIT_FOREVER);
     if (status == CLS_NOT_READY)
         status = CLS_SUCCESS;
     if (!status) {

@@ -75,16 +75,37 @@ static cls_status poisoned_status(struct stream *stream) {
     return failure ? failure_report(stream, failure) : CLS_SUCCESS;
 }
 
-static cls_status synchronize(struct stream *stream, uint64_t deadline) {
-    uint64_t position = 0;
-    cls_status status = check_may_block();
-    if (status)
-        return status;
-    status = stream_mark_to_wait(stream, MARK_TO_ASK, &position, deadline);
+/* The failure of what is ahead reaches the stream with its next command. */
+static cls_status await_ahead(struct stream *ahead, uint64_t position, uint64_t deadline) {
+    if (!stream_await(ahead, position, deadline))
+        return explain_timeout(ahead);
+    if (race_on())
+        race_observed(ahead, position);
+    return CLS_SUCCESS;
+}
+
+static cls_status await(struct stream *stream, uint64_t deadline) {
+    uint64_t position = 0, ahead_position;
+    struct stream *ahead = legacy_ahead(stream, &ahead_position);
+    cls_status status = stream_mark_to_wait(stream, MARK_TO_ASK, &position, deadline);
     if (!status)
         status = stream_wait(stream, position, deadline);
     if (status == CLS_ERROR_TIMEOUT)
-        return explain_timeout(stream);
+        explain_timeout(stream);
+    if (!status && ahead)
+        status = await_ahead(ahead, ahead_position, deadline);
+    if (ahead)
+        stream_put(ahead);
+    return status;
+}
+
+static cls_status synchronize(struct stream *stream, uint64_t deadline) {
+    cls_status status = check_may_block();
+    if (status)
+        return status;
+    status = await(stream, deadline);
+    if (status == CLS_ERROR_TIMEOUT)
+        return status;
     stream_memory_waited(stream);
     cls_status poisoned = poisoned_status(stream);
     return poisoned ? poisoned : status;
@@ -166,11 +187,12 @@ static cls_status position_to_ask(struct stream *stream, uint64_t *position, boo
 
 cls_status cls_stream_query(cls_stream handle) {
     struct stream *stream;
-    uint64_t position;
+    uint64_t position, ahead_position;
     bool waits;
     cls_status status = stream_get(handle, NULL, &stream);
     if (status)
         return status;
+    struct stream *ahead = legacy_ahead(stream, &ahead_position);
     cls_status progress = position_to_ask(stream, &position, &waits);
     if (!progress)
         progress = stream_query(stream, position);
@@ -186,6 +208,10 @@ cls_status cls_stream_query(cls_stream handle) {
         status = take_failure_over(stream);
     if (!status && waits && race_on())
         race_observed(stream, RACE_ALL);
+    if (!status && ahead)
+        status = stream_progress(ahead, ahead_position);
+    if (ahead)
+        stream_put(ahead);
     stream_put(stream);
     return status;
 }

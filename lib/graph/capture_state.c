@@ -127,10 +127,9 @@ static cls_status check_may_join(const struct context *context, const struct str
     if (stream->owner && stream->owner != capture_owner && !is_default(stream))
         return error_set(CLS_ERROR_UNSUPPORTED, "stream '%s' belongs to %s and cannot be captured",
                          stream->name, stream->owner);
-    if (stream->legacy_role != LEGACY_NONE)
+    if (stream->legacy_role == LEGACY_DEFAULT)
         return error_set(CLS_ERROR_UNSUPPORTED,
-                         "stream '%s' is part of the legacy order and cannot be captured",
-                         stream->name);
+                         "the default stream has the legacy order and cannot be captured");
     return CLS_SUCCESS;
 }
 

@@ -60,6 +60,14 @@ cls_status cls_stream_free_all_async(cls_stream handle, cls_free_mode mode) {
     cls_status status = find_stream(handle, &stream);
     if (status)
         return status;
+    pthread_mutex_lock(&stream->lock);
+    if (RARELY(stream->capturing))
+        status = hooks.capture.refuse(stream, "free of memory from outside of it");
+    pthread_mutex_unlock(&stream->lock);
+    if (status) {
+        stream_put(stream);
+        return status;
+    }
     bool closed = false;
     for (struct mempool *pool = NULL; (pool = stream_next_pool(stream, pool)) != NULL;) {
         free_all_of(stream, pool, mode);
@@ -214,7 +222,7 @@ static uint64_t last_free(struct stream *stream) {
 static cls_status mark_frees(struct stream *stream, uint64_t *position) {
     struct detail held;
     error_save(&held);
-    const cls_status status = stream_mark_for(stream, MARK_BESIDE, position);
+    const cls_status status = stream_mark_for(stream, MARK_TO_ASK | MARK_BESIDE, position);
     const bool none = status == CLS_ERROR_LIMIT || status == CLS_NOT_READY;
     error_restore(&held, none ? CLS_SUCCESS : status);
     if (!none)

@@ -11,7 +11,7 @@ cls_status stream_follow_entered(struct stream *stream, const struct stream *oth
                                  uint64_t position, const struct dep *dep,
                                  const struct learned *learned) {
     if (RARELY(stream->capturing) && other)
-        return hooks.capture.refuse(stream, "a wait for work outside of the capture");
+        return hooks.capture.refuse(stream, "wait for work outside of the capture");
     cls_status status = dep ? deps_add(&stream->waits, dep) : CLS_SUCCESS;
     if (dep && !status)
         stream->counters.waits++;

@@ -12,7 +12,10 @@
 
 struct legacy {
     pthread_mutex_t order;
-    struct stream *noted; /* by noted_next; not retained; under the context's lock */
+    /* under the context's lock */
+    struct stream *noted; /* by noted_next; not retained */
+    uint64_t asked_first,
+        asked_last; /* the default stream's newest marks in a row for the host that asks; 0: none */
 };
 
 struct legacy *legacy_new(void) {
@@ -87,6 +90,40 @@ void legacy_tell_free(struct stream *stream) {
     else if (context->default_stream)
         tell_wait(stream, context->default_stream);
     pthread_mutex_unlock(&context->lock);
+}
+
+/* --- what the host asks --- */
+
+cls_status legacy_mark_wait(struct stream *stream) {
+    uint64_t position;
+    const cls_status status = stream_mark_for(stream, MARK_BESIDE, &position);
+    return status == CLS_NOT_READY ? CLS_SUCCESS : status;
+}
+
+void legacy_note_asked(struct stream *stream, uint64_t position) {
+    struct context *context = stream->context;
+    struct legacy *legacy = context->legacy;
+    pthread_mutex_lock(&context->lock);
+    if (position != legacy->asked_last + 1)
+        legacy->asked_first = position;
+    legacy->asked_last = position;
+    pthread_mutex_unlock(&context->lock);
+}
+
+struct stream *legacy_ahead_of(const struct stream *stream, uint64_t *position) {
+    struct context *context = stream->context;
+    struct stream *first = context_default_stream(context);
+    if (!first)
+        return NULL;
+    *position = stream_newest(first);
+    pthread_mutex_lock(&context->lock);
+    if (*position && *position == context->legacy->asked_last)
+        *position = context->legacy->asked_first - 1;
+    pthread_mutex_unlock(&context->lock);
+    if (race_on() || atomic_load(&first->retired) < *position)
+        return first;
+    stream_put(first);
+    return NULL;
 }
 
 /* --- taking the order --- */

@@ -11,7 +11,8 @@
  *
  * The context's order lock is held from before a command's waits are looked for until the command has its position, so
  * that of a command of the default stream and one of a blocking stream one comes after the other. It is taken without a
- * stream's lock. A stream that has joined needs it not: the default stream opens it under the stream's own lock, together
+ * stream's lock. A captured stream takes no part: what it submits is recorded, and what it had submitted before counts as
+ * that of any other. A stream that has joined needs it not: the default stream opens it under the stream's own lock, together
  * with reading its newest position. Nor does the default stream while nothing is noted: a stream is noted before it reads
  * the default stream's newest position, which takes that stream's lock.
  */
@@ -46,11 +47,23 @@ static inline bool legacy_is_due_to_ask(struct stream *stream) {
 cls_status legacy_enter(struct stream *stream) COLD;
 void legacy_leave(struct stream *stream) COLD;
 
-/* A wait was added to the stream, without its lock. */
+/* A wait was added to the stream, without its lock. That of a stream whose capture begins meanwhile is for the command after
+ * the capture. */
+cls_status legacy_mark_wait(struct stream *stream) COLD;
 static inline cls_status legacy_note_wait(struct stream *stream) {
-    uint64_t position;
-    return RARELY(stream->legacy_role != LEGACY_NONE) ? stream_mark(stream, &position)
-                                                      : CLS_SUCCESS;
+    return RARELY(stream->legacy_role != LEGACY_NONE) ? legacy_mark_wait(stream) : CLS_SUCCESS;
+}
+
+/* A mark of the default stream is there because the host asks, at this position: it is no command of the order for others
+ * who ask. */
+void legacy_note_asked(struct stream *stream, uint64_t position) COLD;
+
+/* The default stream, retained, and its newest command, for the host that asks about a blocking stream: it asks about the
+ * work ahead of that stream's next command too. NULL: there is none, or it is done. */
+struct stream *legacy_ahead_of(const struct stream *stream, uint64_t *position) COLD;
+static inline struct stream *legacy_ahead(const struct stream *stream, uint64_t *position) {
+    return RARELY(stream->legacy_role == LEGACY_BLOCKING) ? legacy_ahead_of(stream, position)
+                                                          : NULL;
 }
 
 /* Under the lock, for the race checker: a free of the stream, which is no command, comes after what the order puts before

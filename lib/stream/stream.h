@@ -309,17 +309,17 @@ bool stream_marked_to_ask_locked(struct stream *stream, uint64_t *position);
 /* The position of the last command so far; 0: none. */
 uint64_t stream_newest(struct stream *stream);
 
-/* What a mark is for, and with it what becomes of a capture: the first two are calls on the stream, which a captured stream
- * refuses, and which make its capture invalid. */
+/* What a mark is for. A captured stream refuses it, and its capture becomes invalid; with MARK_BESIDE, of calls that are no
+ * use of the stream or may be captured, it is left alone: CLS_NOT_READY, and the newest position. */
 enum mark_use {
-    MARK_TO_ORDER, /* others are to come after it */
-    MARK_TO_ASK,   /* the host waits for it, or asks about it */
-    MARK_BESIDE /* the call is no use of the stream: CLS_NOT_READY where it is captured, and the newest position */
+    MARK_TO_ORDER = 0, /* others are to come after it */
+    MARK_TO_ASK = 1,   /* the host waits for it, or asks about it */
+    MARK_BESIDE = 2
 };
 
 /* The position that stands for all work so far, pending waits included; submits a mark where one is needed. Whether the
  * stream is captured is found out under the lock under which the mark is submitted. */
-cls_status stream_mark_for(struct stream *stream, enum mark_use use, uint64_t *position);
+cls_status stream_mark_for(struct stream *stream, unsigned use, uint64_t *position);
 static inline cls_status stream_mark(struct stream *stream, uint64_t *position) {
     return stream_mark_for(stream, MARK_TO_ORDER, position);
 }
@@ -336,7 +336,7 @@ bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline);
 
 /* stream_mark_for a call that waits anyway: where fifo_limit leaves no room for a mark, it waits until what is
  * there is done. CLS_ERROR_TIMEOUT, without a word, when the deadline comes first. */
-cls_status stream_mark_to_wait(struct stream *stream, enum mark_use use, uint64_t *position,
+cls_status stream_mark_to_wait(struct stream *stream, unsigned use, uint64_t *position,
                                uint64_t deadline);
 
 /* Waits until the position of one of the streams is retired and stores which; of several the first from
@@ -349,6 +349,9 @@ uint64_t deadline_after(uint64_t timeout_ns);
 
 /* stream_wait for the end of a blocking call: refuses inside host functions before anything is done. */
 cls_status check_may_block(void);
+
+/* The same on a captured stream, for a call of several steps: its capture is invalid from now on. */
+cls_status check_uncaptured(struct stream *stream);
 
 /* --- failure (stream/failure.c) --- */
 

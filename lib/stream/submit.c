@@ -253,7 +253,7 @@ cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {
         return status;
     pthread_mutex_lock(&stream->lock);
     if (RARELY(stream->capturing))
-        status = hooks.capture.refuse(stream, "a wait for work outside of the capture");
+        status = hooks.capture.refuse(stream, "wait for work outside of the capture");
     else if (mutant(MUTANT_WAIT_GATE) && dep->gate && !dep->stream)
         dep_release(dep);
     else
@@ -289,19 +289,19 @@ bool stream_marked_to_ask_locked(struct stream *stream, uint64_t *position) {
 }
 
 /* Under the lock. */
-COLD static cls_status mark_captured(struct stream *stream, enum mark_use use, uint64_t *position) {
-    if (use == MARK_BESIDE) {
+COLD static cls_status mark_captured(struct stream *stream, unsigned use, uint64_t *position) {
+    if (use & MARK_BESIDE) {
         *position = stream_newest_locked(stream);
         return CLS_NOT_READY;
     }
-    return hooks.capture.refuse(stream, use == MARK_TO_ASK
-                                            ? "a wait for the stream"
-                                            : "a call that orders work behind the stream");
+    return hooks.capture.refuse(stream, use & MARK_TO_ASK
+                                            ? "wait for the stream"
+                                            : "call that orders work behind the stream");
 }
 
 /* Submits a mark unless the newest position is one. A mark for a healthy stream is refused if a failure is found
  * meanwhile. */
-static cls_status mark_once(struct stream *stream, enum mark_use use, uint64_t *position) {
+static cls_status mark_once(struct stream *stream, unsigned use, uint64_t *position) {
     struct command mark;
     pthread_mutex_lock(&stream->lock);
     if (RARELY(stream->capturing)) {
@@ -309,7 +309,7 @@ static cls_status mark_once(struct stream *stream, enum mark_use use, uint64_t *
         pthread_mutex_unlock(&stream->lock);
         return status;
     }
-    bool marked = is_marked(stream, position, use == MARK_TO_ASK);
+    bool marked = is_marked(stream, position, use & MARK_TO_ASK);
     command_init(&mark, stream_poison(stream) ? &type_mark : &type_marker, NULL);
     if (!marked) {
         /* It may be taken and have failed with what it comes after: whoever asks for its position is told. */
@@ -317,13 +317,15 @@ static cls_status mark_once(struct stream *stream, enum mark_use use, uint64_t *
         cls_status status = stream_submit_entered(stream, &mark, NULL, &taken);
         if (taken)
             *position = taken;
+        if (taken && use & MARK_TO_ASK && RARELY(stream->legacy_role == LEGACY_DEFAULT))
+            legacy_note_asked(stream, taken);
         return taken ? CLS_SUCCESS : status;
     }
     pthread_mutex_unlock(&stream->lock);
     return CLS_SUCCESS;
 }
 
-cls_status stream_mark_for(struct stream *stream, enum mark_use use, uint64_t *position) {
+cls_status stream_mark_for(struct stream *stream, unsigned use, uint64_t *position) {
     const struct failure *known;
     cls_status status;
     do {

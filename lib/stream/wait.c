@@ -269,14 +269,19 @@ bool stream_await(struct stream *stream, uint64_t position, uint64_t deadline) {
     return done;
 }
 
-/* Of a blocking form whose command was recorded. */
-COLD static cls_status refuse_captured(struct stream *stream) {
+cls_status check_uncaptured(struct stream *stream) {
+    cls_status status = CLS_SUCCESS;
     pthread_mutex_lock(&stream->lock);
-    cls_status status = stream->capturing
-                            ? hooks.capture.refuse(stream, "a call that waits for its command")
-                            : error_set(CLS_ERROR_INVALID_STATE, "the command was captured");
+    if (RARELY(stream->capturing))
+        status = hooks.capture.refuse(stream, "call that waits for its command");
     pthread_mutex_unlock(&stream->lock);
     return status;
+}
+
+/* Of a blocking form whose command was recorded. */
+COLD static cls_status refuse_captured(struct stream *stream) {
+    const cls_status status = check_uncaptured(stream);
+    return status ? status : error_set(CLS_ERROR_INVALID_STATE, "the command was captured");
 }
 
 cls_status stream_wait(struct stream *stream, uint64_t position, uint64_t deadline) {
@@ -300,7 +305,7 @@ static bool takes_no_mark(struct stream *stream, uint64_t *position) {
 }
 
 /* Others may fill the room that was seen. */
-cls_status stream_mark_to_wait(struct stream *stream, enum mark_use use, uint64_t *position,
+cls_status stream_mark_to_wait(struct stream *stream, unsigned use, uint64_t *position,
                                uint64_t deadline) {
     cls_status status = CLS_SUCCESS;
     while (takes_no_mark(stream, position) ||
