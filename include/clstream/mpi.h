@@ -60,6 +60,7 @@
  * @retval CLS_ERROR_SIZE_MISMATCH  the arrays' counts do not fit together
  * @retval CLS_ERROR_OVERLAP        input and output overlap without being the same array
  * @retval CLS_ERROR_WRONG_CONTEXT  a buffer or the stream is not of the communicator's context
+ * @retval CLS_ERROR_INVALID_STATE  the stream is captured (graph.h); the capture stays as it is
  * @retval CLS_ERROR_WOULD_DEADLOCK a form without `_async`, inside a host function or callback
  * @return also the statuses of submissions (stream.h). After the error of a poisoned stream the communicator has
  *         failed, because the other ranks wait for this one. After any other error nothing has changed.

@@ -157,8 +157,8 @@ CLS_API cls_status cls_pipeline_set_order(cls_pipeline pipeline, const char *con
 /**
  * Submits one iteration of all stages and returns. Without cls_pipeline_set_order the stages run in
  * the order in which they were added, with the same checks.
- * @retval CLS_ERROR_INVALID_STATE there is no stage, or another thread is submitting an iteration
- *                                 or resetting the pipeline
+ * @retval CLS_ERROR_INVALID_STATE there is no stage, another thread is submitting an iteration or
+ *                                 resetting the pipeline, or the stream of a stage is captured
  * @return also the status of a stage's function, or the error of a poisoned stream
  */
 CLS_API cls_status cls_pipeline_execute_iteration(cls_pipeline pipeline);

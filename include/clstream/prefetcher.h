@@ -122,6 +122,7 @@ CLS_API cls_status cls_prefetcher_destroy(cls_prefetcher prefetcher);
  * caller holds the batch until it releases it.
  * @retval CLS_ERROR_LIMIT          the caller holds all `depth` batches: release one
  * @retval CLS_ERROR_WRONG_CONTEXT  the stream belongs to another context
+ * @retval CLS_ERROR_INVALID_STATE  the stream is captured (graph.h); its capture is invalid then
  * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function
  * @retval CLS_ERROR_SHUTDOWN       the process is exiting, and the batch will not be loaded
  * @return the error of the batch's loader, or of its upload if that is already known; every later
@@ -141,7 +142,7 @@ CLS_API cls_status cls_prefetcher_try_next(cls_prefetcher prefetcher, cls_stream
  * Gives a batch back after the work submitted to `stream` so far: its memory is loaded again once
  * that work is done.
  * @retval CLS_ERROR_INVALID_VALUE `batch` is null
- * @retval CLS_ERROR_INVALID_STATE the caller does not hold the batch
+ * @retval CLS_ERROR_INVALID_STATE the caller does not hold the batch, or the stream is captured
  */
 CLS_API cls_status cls_prefetcher_release(cls_prefetcher prefetcher, const cls_prefetched *batch,
                                           cls_stream stream);

@@ -95,6 +95,7 @@ CLS_API cls_status cls_triple_buffer_destroy(cls_triple_buffer ring);
  * @retval CLS_NOT_READY            no slot is free
  * @retval CLS_ERROR_INVALID_VALUE  `out` is null
  * @retval CLS_ERROR_WRONG_CONTEXT  the stream belongs to another context
+ * @retval CLS_ERROR_INVALID_STATE  the stream is captured (graph.h); its capture is invalid then
  * @retval CLS_ERROR_WOULD_DEADLOCK inside a host function, unless the ring has `async_reuse`
  * @return without `async_reuse`, also the error of the slot's last round
  */
@@ -124,7 +125,7 @@ CLS_API cls_status cls_triple_buffer_download_slot(cls_triple_buffer ring, cls_s
  * Declares that the holder of the slot has submitted its work, so that any thread may take the slot
  * over.
  * @retval CLS_ERROR_INVALID_VALUE there is no slot of this index
- * @retval CLS_ERROR_INVALID_STATE the slot is free
+ * @retval CLS_ERROR_INVALID_STATE the slot is free, or the holder's stream is captured
  */
 CLS_API cls_status cls_triple_buffer_submitted(cls_triple_buffer ring, unsigned index);
 

@@ -124,10 +124,11 @@ COLD static cls_status record_captured(struct stream *stream, struct event *even
                                        struct replaced *before) {
     struct object *captured = event->captured;
     struct captured_record record;
-    cls_status status = event->context == stream->context
-                            ? hooks.capture.record(stream, event, &record)
-                            : error_set(CLS_ERROR_WRONG_CONTEXT, "the event and the stream are of "
-                                                                 "different contexts");
+    cls_status status = event->context != stream->context
+                            ? error_set(CLS_ERROR_WRONG_CONTEXT,
+                                        "the event and the stream are of different contexts")
+                        : event->owner ? event_refuse_owner(stream, event->owner)
+                                       : hooks.capture.record(stream, event, &record);
     if (status)
         return status;
     *before = (struct replaced){event->stream, captured};

@@ -114,7 +114,7 @@ cls_status cls_buffer_get_cl(cls_buffer handle, cl_mem *out) {
     cls_status status = buffer_find(handle, &buffer);
     if (status)
         return status;
-    atomic_store(&buffer->capture, NULL); /* captures do not see who uses it from now on */
+    atomic_store(&buffer->is_exposed, true);
     *out = buffer->memory;
     buffer_put(buffer);
     return CLS_SUCCESS;

@@ -323,10 +323,18 @@ static cls_status submit(struct batch *batch, struct stream *stream, uint64_t *p
 
 /* ---- capture: the steps become nodes of a graph, one after the other */
 
+static bool is_uploaded(const struct batch *batch, const struct region *region) {
+    bool uploaded = true;
+    for (unsigned i = 0; i < region->inputs.count; i++)
+        uploaded = uploaded && !batch->nodes[region->inputs.at[i]].dirty;
+    return uploaded;
+}
+
 /* A graph has no uploads of its own for the batch: what would be uploaded now is not there yet. */
 static cls_status check_uploaded(const struct batch *batch) {
-    for (uint32_t i = 0; i < batch->n_nodes; i++)
-        if (batch->nodes[i].kind == NODE_UPLOAD && batch->nodes[i].dirty)
+    const struct regions *regions = &batch->plan->regions;
+    for (unsigned i = 0; i < regions->count; i++)
+        if (!is_uploaded(batch, &regions->at[i]))
             return error_set(CLS_ERROR_INVALID_STATE,
                              "an input of the batch is not uploaded yet: execute the batch once "
                              "before it is captured");

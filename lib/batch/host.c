@@ -31,8 +31,12 @@ static void host_begin(struct host_call *call, const void *out, size_t out_count
         call->status = stream_get(stream, NULL, &found);
     if (call->status)
         return;
-    call->status = cls_batch_create(object_handle(&found->context->object), &config, &call->batch);
-    object_note_librarys(call->batch);
+    call->status = check_uncaptured(found);
+    if (!call->status)
+        call->status =
+            cls_batch_create(object_handle(&found->context->object), &config, &call->batch);
+    if (!call->status)
+        object_note_librarys(call->batch);
     stream_put(found);
 }
 

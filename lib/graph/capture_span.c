@@ -161,7 +161,8 @@ cls_status cls_stream_end_capture(cls_stream handle, cls_graph *out) {
     return status;
 }
 
-/* A stream that goes takes its capture's validity along, and the capture where it began there. */
+/* A stream that goes takes the capture that began there along. One that joined is a member until the capture ends, also when
+ * it is destroyed; its reset makes the capture invalid. */
 void capture_leave(struct stream *stream) {
     struct command_graph *graph;
     struct detail held;
@@ -176,8 +177,8 @@ void capture_leave(struct stream *stream) {
     }
     error_save(&held);
     pthread_mutex_lock(&stream->lock);
-    if (stream->capturing)
-        capture_refuse(stream, "reset or destruction");
+    if (stream->capturing && !atomic_load(&stream->destroyed))
+        capture_refuse(stream, "reset");
     pthread_mutex_unlock(&stream->lock);
     error_restore(&held, CLS_SUCCESS);
 }

@@ -19,8 +19,8 @@ struct found {
 
 static struct buffer *buffer_of_capture(struct object *object, const void *capture) {
     struct buffer *buffer = (struct buffer *)(void *)object;
-    const bool is = object->pool == &buffer_pool && atomic_load(&buffer->capture) == capture &&
-                    !object_is(object, object_handle(object));
+    const bool is = object->pool == &buffer_pool && buffer->capture == capture &&
+                    !atomic_load(&buffer->is_exposed) && !object_is(object, object_handle(object));
     return is ? buffer : NULL;
 }
 
@@ -82,7 +82,6 @@ static void make_private(struct buffer *buffer, struct node *nodes, unsigned n_n
     context_count_memory(buffer->context, -(int64_t)buffer->counted);
     buffer->counted = 0;
     buffer->memory = placeholder;
-    atomic_store(&buffer->capture, NULL);
     buffer->is_private = true;
 }
 

@@ -32,8 +32,9 @@ struct buffer {
         *slot; /* retained: the pool's, that an opened buffer is of; NULL: of all others */
 
     size_t counted; /* bytes of device memory that the context counts for it */
-    /* Handle of the capture that it was allocated in; NULL: none, or its cl_mem was asked for. */
-    const void *_Atomic capture;
+    /* Handle of the capture that it was allocated in; NULL: none. Constant */
+    const void *capture;
+    _Atomic bool is_exposed; /* its cl_mem was asked for: captures do not see who uses it since */
     /* Only nodes of graphs refer to it, and those have memory for it: `memory` is a placeholder (graph/memory.h). */
     bool is_private;
 

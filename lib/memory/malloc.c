@@ -95,7 +95,7 @@ COLD static cls_status malloc_captured(struct stream *stream, const void *captur
         status = buffer_allocate(stream->context, bytes, out);
     if (status)
         return status;
-    atomic_init(&(*out)->capture, capture);
+    (*out)->capture = capture;
     if (handle)
         *handle = object_handle(&(*out)->object);
     return CLS_SUCCESS;
@@ -255,6 +255,14 @@ static cls_status free_ended(struct stream *stream, struct mempool *pool, struct
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream's part of a pool");
 }
 
+/* Under the lock: whether a free is for a capture that did not allocate the buffer. What is wrong with the call itself is
+ * reported by free_entered. */
+COLD static bool is_from_outside(const struct stream *stream, const struct buffer *slot,
+                                 cls_buffer handle) {
+    return object_is(&slot->object, handle) && slot->context == stream->context && !slot->owner &&
+           slot->capture != capture_of(stream);
+}
+
 /* Reports why a buffer is not freed. A handle that is stale by now comes first: the slot may have a new life. */
 static cls_status refuse_free(const struct buffer *slot, cls_buffer handle) {
     if (!object_is(&slot->object, handle))
@@ -267,7 +275,7 @@ static cls_status refuse_free(const struct buffer *slot, cls_buffer handle) {
  * submitted so far keep the memory, and no later one gets it. */
 static cls_status free_entered(struct stream *stream, struct buffer *slot, cls_buffer handle) {
     const bool is_pools = slot->block != NULL;
-    if (RARELY(stream->capturing) && is_pools) {
+    if (RARELY(stream->capturing) && is_from_outside(stream, slot, handle)) {
         cls_status status = hooks.capture.refuse(stream, "free of memory from outside of it");
         pthread_mutex_unlock(&stream->lock);
         return status;

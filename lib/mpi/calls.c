@@ -4,6 +4,7 @@
 
 #include <clstream/buffer.h>
 #include <clstream/context.h>
+#include <clstream/graph.h>
 #include <clstream/stream.h>
 
 #include "mpi/comm.h"
@@ -73,15 +74,30 @@ static cls_status check_blocks(const struct comm *comm, const cls_array *whole,
     return CLS_SUCCESS;
 }
 
-cls_status check_stream(cls_context context, cls_stream *stream) {
+static cls_status check_context(cls_context context, cls_stream stream) {
     cls_stream_info info = CLS_STREAM_INFO_INIT;
-    if (!*stream)
-        return cls_context_default_stream(context, stream);
-    cls_status status = cls_stream_get_info(*stream, &info);
+    cls_status status = cls_stream_get_info(stream, &info);
     if (!status && info.context != context)
         status =
             report(CLS_ERROR_WRONG_CONTEXT, "a stream of another context than the communicator's");
     return status;
+}
+
+/* What ranks exchange is no node of a graph. */
+static cls_status check_uncaptured(cls_stream stream) {
+    cls_capture_info info = CLS_CAPTURE_INFO_INIT;
+    cls_status status = cls_stream_get_capture(stream, &info);
+    if (!status && info.state != CLS_CAPTURE_NONE)
+        status = report(CLS_ERROR_INVALID_STATE,
+                        "the stream is captured by '%s': ranks exchange nothing in a capture",
+                        info.name);
+    return status;
+}
+
+cls_status check_stream(cls_context context, cls_stream *stream) {
+    cls_status status =
+        *stream ? check_context(context, *stream) : cls_context_default_stream(context, stream);
+    return status ? status : check_uncaptured(*stream);
 }
 
 /* --- the calls --- */

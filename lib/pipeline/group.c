@@ -103,16 +103,16 @@ static cls_status open_member(struct member *member, cls_context given) {
         status = stream_create_owned(member->context, &config, "a device group", streams[i]);
     }
     if (!status)
-        status = pipeline_event(member->context, NULL, &member->event);
+        status = pipeline_event(member->context, NULL, "a device group", &member->event);
     return status;
 }
 
 static cls_status open_chunk(struct group *group, struct member *member, struct chunk *chunk) {
     cls_status status = host_alloc_owned(member->context, group->chunk_bytes, &chunk->memory);
     if (!status)
-        status = pipeline_event(member->context, NULL, &chunk->down);
+        status = pipeline_event(member->context, NULL, "a device group", &chunk->down);
     for (unsigned d = 0; d < group->n && !status; d++)
-        status = pipeline_event(group->members[d].context, NULL, &chunk->up[d]);
+        status = pipeline_event(group->members[d].context, NULL, "a device group", &chunk->up[d]);
     return status;
 }
 

@@ -103,7 +103,7 @@ static cls_status managed_open(struct managed *managed, const char *device, bool
     if (!status)
         status = cls_context_default_stream(managed->context, &managed->default_stream);
     if (!status)
-        status = pipeline_event(managed->context, NULL, &managed->alive);
+        status = pipeline_event(managed->context, NULL, "a managed context", &managed->alive);
     if (!status && with_streams)
         status = cls_async_coordinator_create(managed->context, NULL, &managed->coordinator);
     object_note_librarys(managed->context);
@@ -235,7 +235,7 @@ static void read_times(struct managed *managed) {
 
 static bool mark(struct managed *managed, cls_event *event, cls_stream stream) {
     const cls_event_config config = {sizeof config, 1};
-    if (!*event && pipeline_event(managed->context, &config, event))
+    if (!*event && pipeline_event(managed->context, &config, "a managed context", event))
         return false;
     return !cls_event_record(*event, stream);
 }

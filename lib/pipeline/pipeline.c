@@ -26,17 +26,33 @@ cls_status pipeline_check_stream(cls_stream stream, cls_context context) {
     return status;
 }
 
+cls_status pipeline_check_users_stream(cls_stream handle, cls_context context, const char *owner) {
+    struct stream *stream;
+    cls_status status = pipeline_check_stream(handle, context);
+    if (!status)
+        status = stream_enter(handle, &stream);
+    if (status)
+        return status;
+    if (RARELY(stream->capturing))
+        status = event_refuse_owner(stream, owner);
+    pthread_mutex_unlock(&stream->lock);
+    return status;
+}
+
 cls_status pipeline_returned(cls_status status, unsigned long before, const char *whose) {
     if (status && error_count() == before)
         return error_set(status, "%s returned %s", whose, cls_status_string(status));
     return status;
 }
 
-cls_status pipeline_event(cls_context context, const cls_event_config *config, cls_event *out) {
+cls_status pipeline_event(cls_context context, const cls_event_config *config, const char *owner,
+                          cls_event *out) {
     const cls_status status = cls_event_create(context, config, out);
-    if (!status)
-        object_note_librarys(*out);
-    return status;
+    if (status)
+        return status;
+    object_note_librarys(*out);
+    event_own(*out, owner);
+    return CLS_SUCCESS;
 }
 
 cls_status pipeline_follow(cls_stream handle, cls_event event) {

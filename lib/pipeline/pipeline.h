@@ -20,8 +20,13 @@ cls_status pipeline_context(cls_context given, cls_context *context, cls_stream 
 /* Checks the handle of a stream; CLS_ERROR_WRONG_CONTEXT where it is of another context. */
 cls_status pipeline_check_stream(cls_stream stream, cls_context context);
 
-/* cls_event_create for an event that belongs to a block. NULL `config`: the defaults. */
-cls_status pipeline_event(cls_context context, const cls_event_config *config, cls_event *out);
+/* The same of a stream of the user's, on which the block `owner`, in words, is about to order work: a captured one is
+ * refused, and its capture is invalid. */
+cls_status pipeline_check_users_stream(cls_stream stream, cls_context context, const char *owner);
+
+/* cls_event_create for an event that belongs to a block: `owner` says in words which. NULL `config`: the defaults. */
+cls_status pipeline_event(cls_context context, const cls_event_config *config, const char *owner,
+                          cls_event *out);
 
 /* Later work of the stream runs behind the event's latest record, but does not inherit its failure. */
 cls_status pipeline_follow(cls_stream stream, cls_event event);

@@ -254,9 +254,9 @@ static cls_status open_slots(struct prefetcher *prefetcher, unsigned depth) {
             status = buffer_create_owned(prefetcher->context, prefetcher->capacity, "a prefetcher",
                                          &slot->buffer);
         if (!status)
-            status = pipeline_event(prefetcher->context, NULL, &slot->uploaded);
+            status = pipeline_event(prefetcher->context, NULL, "a prefetcher", &slot->uploaded);
         if (!status)
-            status = pipeline_event(prefetcher->context, NULL, &slot->released);
+            status = pipeline_event(prefetcher->context, NULL, "a prefetcher", &slot->released);
     }
     return status;
 }
@@ -439,7 +439,7 @@ static cls_status next(cls_prefetcher handle, cls_stream stream, cls_prefetched 
     if (status)
         return status;
     stream = stream ? stream : prefetcher->default_stream;
-    status = pipeline_check_stream(stream, prefetcher->context);
+    status = pipeline_check_users_stream(stream, prefetcher->context, "a prefetcher");
     if (!status) {
         pthread_mutex_lock(&prefetcher->loaders.lock);
         status = await_batch(prefetcher, may_wait);
@@ -483,7 +483,7 @@ cls_status cls_prefetcher_release(cls_prefetcher handle, const cls_prefetched *b
     if (status)
         return status;
     stream = stream ? stream : prefetcher->default_stream;
-    status = pipeline_check_stream(stream, prefetcher->context);
+    status = pipeline_check_users_stream(stream, prefetcher->context, "a prefetcher");
     if (!status) {
         blocking_lock(&prefetcher->loaders.lock);
         status = blocking_unlock(&prefetcher->loaders.lock, release(prefetcher, batch, stream));

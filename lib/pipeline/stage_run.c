@@ -32,7 +32,7 @@ static cls_status note(const struct pipeline *pipeline, struct copy *copy, unsig
                        bool writes) {
     cls_status status = CLS_SUCCESS;
     if (!copy->event[stage])
-        status = pipeline_event(pipeline->context, NULL, &copy->event[stage]);
+        status = pipeline_event(pipeline->context, NULL, "a pipeline", &copy->event[stage]);
     if (!status)
         status = cls_event_record(copy->event[stage], pipeline->stages[stage]->stream);
     if (status)
@@ -154,10 +154,21 @@ static cls_status check_idle(const struct pipeline *pipeline) {
                      (unsigned long long)pipeline->iterations);
 }
 
+/* Before any stage has submitted something. */
+static cls_status check_streams(const struct pipeline *pipeline) {
+    cls_status status = CLS_SUCCESS;
+    for (unsigned i = 0; i < pipeline->n_stages && !status; i++)
+        status = pipeline_check_users_stream(pipeline->stages[i]->stream, pipeline->context,
+                                             "a pipeline");
+    return status;
+}
+
 static cls_status begin(struct pipeline *pipeline) {
     cls_status status = check_idle(pipeline);
     if (!status && !pipeline->n_stages)
         status = error_set(CLS_ERROR_INVALID_STATE, "the pipeline has no stages to execute");
+    if (!status)
+        status = check_streams(pipeline);
     if (status)
         return status;
     if (!pipeline->ordered)

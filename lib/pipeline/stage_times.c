@@ -13,7 +13,7 @@
 
 bool times_mark(struct pipeline *pipeline, cls_event *event, cls_stream stream) {
     const cls_event_config timed = {sizeof timed, 1};
-    if (!*event && pipeline_event(pipeline->context, &timed, event))
+    if (!*event && pipeline_event(pipeline->context, &timed, "a pipeline", event))
         return false;
     return !cls_event_record(*event, stream);
 }

@@ -98,7 +98,7 @@ static cls_status create(cls_context context, const cls_pipeline_config *given, 
     cls_stream ignored;
     status = pipeline_context(context, &pipeline->context, &ignored);
     if (!status)
-        status = pipeline_event(pipeline->context, NULL, &pipeline->alive);
+        status = pipeline_event(pipeline->context, NULL, "a pipeline", &pipeline->alive);
     if (status)
         return pipeline_put(pipeline, status);
     *out = object_handle(&pipeline->object);

@@ -36,7 +36,7 @@ static cls_status hand_over(cls_stream from, cls_stream to) {
     cls_event event;
     cls_status status = context_of(from, &context);
     if (!status)
-        status = pipeline_event(context, NULL, &event);
+        status = pipeline_event(context, NULL, "a pipeline", &event);
     if (status)
         return status;
     status = cls_event_record(event, from);

@@ -103,7 +103,7 @@ static cls_status fill_slots(struct ring *ring, unsigned n_slots) {
         status = buffer_create_owned(ring->context, ring->bytes, "a triple buffer",
                                      &ring->slots[i].buffer);
         if (!status)
-            status = pipeline_event(ring->context, NULL, &ring->slots[i].event);
+            status = pipeline_event(ring->context, NULL, "a triple buffer", &ring->slots[i].event);
     }
     return status;
 }
@@ -269,7 +269,7 @@ static cls_status take_held(cls_triple_buffer handle, enum stage stage, bool ope
     if (status)
         return status;
     stream = stream ? stream : ring->default_stream;
-    status = pipeline_check_stream(stream, ring->context);
+    status = pipeline_check_users_stream(stream, ring->context, "a triple buffer");
     if (!status)
         status = enter(ring, stage == UPLOAD && !operation && !ring->async_reuse);
     if (status)
@@ -476,26 +476,29 @@ static void await_operations(struct ring *ring, const struct slot *slot) {
         pthread_cond_wait(&ring->released, &ring->lock);
 }
 
-/* Waits for the stream's work, whether it succeeds or not, and drops the reference. */
+/* Waits for the work of a stream that holds a slot, whether it succeeds or not, and drops the reference. What is captured of
+ * it is no work. */
 static void drain(struct stream *stream) {
+    uint64_t position;
     if (!stream)
         return;
-    stream_wait(stream, stream_newest(stream), WAIT_FOREVER);
+    const cls_status marked =
+        stream_mark_to_wait(stream, MARK_TO_ASK | MARK_BESIDE, &position, WAIT_FOREVER);
+    if (marked && marked != CLS_NOT_READY)
+        position = stream_newest(stream);
+    stream_wait(stream, position, WAIT_FOREVER);
     stream_put(stream);
 }
 
-/* Waits for a slot's work, whether it succeeds or not, and gives the slot a new event. A destroyed stream takes no record:
- * then all its work is waited for. */
+/* Waits for a slot's work, whether it succeeds or not, and gives the slot a new event. */
 static cls_status clear(struct ring *ring, unsigned index) {
     cls_event fresh, old;
-    cls_status status = pipeline_event(ring->context, NULL, &fresh);
+    cls_status status = pipeline_event(ring->context, NULL, "a triple buffer", &fresh);
     if (status)
         return status;
     blocking_lock(&ring->lock);
     struct slot *slot = &ring->slots[index];
     await_operations(ring, slot);
-    if (state_of(ring, index) != CLS_SLOT_FREE && !slot->submitted)
-        submit(slot);
     struct stream *unrecorded = take_unrecorded(slot);
     old = slot->event;
     slot->event = fresh;

@@ -2,6 +2,7 @@
 #include "stream/event.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "stream/context.h"
 #include "stream/hooks.h"
@@ -67,9 +68,23 @@ cls_status event_snapshot(cls_event handle, struct stream **stream, uint64_t *po
     cls_status status = event_snapshot_any(handle, stream, position, &captured);
     if (status || !RARELY(captured.capture))
         return status;
-    status = hooks.capture.refuse_event(captured.capture, "a call that asks for a captured event");
+    status = hooks.capture.refuse_event(captured.capture, "call that asks for a captured event");
     object_release(captured.capture);
     return status;
+}
+
+void event_own(cls_event handle, const char *owner) {
+    struct event *event;
+    if (event_enter(handle, &event))
+        return;
+    event->owner = owner;
+    pthread_mutex_unlock(&event->lock);
+}
+
+cls_status event_refuse_owner(struct stream *stream, const char *owner) {
+    char call[64];
+    snprintf(call, sizeof call, "use by %s", owner);
+    return hooks.capture.refuse(stream, call);
 }
 
 uint64_t event_new_serial(struct event *event) {

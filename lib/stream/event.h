@@ -9,6 +9,7 @@
 #include <clstream/event.h>
 
 #include "base/handle.h"
+#include "base/rare.h"
 
 struct context;
 struct stream;
@@ -26,6 +27,8 @@ struct event {
         lock; /* of the slot: it outlives the event. A leaf; guards what `stream` heads */
     struct context *context; /* retained */
     bool timed;
+    const char *
+        owner; /* the block that it belongs to, in words: no capture records it. NULL: the user's */
     /* guarded by the lock */
     struct stream *stream; /* retained; NULL: never recorded */
     uint64_t position;
@@ -60,6 +63,12 @@ static inline struct object *event_take_captured(struct event *event) {
     event->captured = NULL;
     return captured;
 }
+
+/* Has a new event belong to a block. */
+void event_own(cls_event handle, const char *owner);
+
+/* Under the stream's lock, of a captured stream: refuses what a block would order by its own events. */
+cls_status event_refuse_owner(struct stream *stream, const char *owner) COLD;
 
 /* Looks up a handle and locks the event, as stream_enter does. Reports. */
 cls_status event_enter(cls_event handle, struct event **out);

@@ -177,13 +177,67 @@ static void test_the_signal_of_another_capture(void **state) {
     OK(cls_timeline_destroy(timeline));
 }
 
+/* The capture of `captured` is refused the free, and the buffer is as it was. */
+static void expect_no_free(cls_buffer memory) {
+    size_t bytes;
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_free_async(memory, captured));
+    expect_invalid("free");
+    OK(cls_buffer_get_size(memory, &bytes));
+    OK(cls_free_async(memory, beside));
+}
+
 static void test_freeing_memory_from_outside(void **state) {
     (void)state;
     cls_buffer memory;
     OK(cls_malloc_async(beside, 64, &memory));
-    EXPECT(CLS_ERROR_INVALID_STATE, cls_free_async(memory, captured));
+    expect_no_free(memory);
+}
+
+static void test_freeing_a_buffer_from_outside(void **state) {
+    (void)state;
+    cls_buffer memory;
+    OK(cls_buffer_create(rig.context, 64, &memory));
+    expect_no_free(memory);
+}
+
+static void test_freeing_memory_of_an_ended_capture(void **state) {
+    (void)state;
+    cls_buffer memory;
+    OK(cls_stream_begin_capture(beside, "first"));
+    OK(cls_malloc_async(beside, 64, &memory));
+    OK(cls_graph_exec_destroy(rig_end_capture(beside)));
+    expect_no_free(memory);
+}
+
+/* Whose launches are not ordered with those of this capture's graph. */
+static void test_freeing_memory_of_another_capture(void **state) {
+    (void)state;
+    cls_stream third = rig_stream();
+    cls_buffer memory;
+    OK(cls_stream_begin_capture(third, "third"));
+    OK(cls_malloc_async(third, 64, &memory));
+    expect_no_free(memory);
+    OK(cls_graph_exec_destroy(rig_end_capture(third)));
+    OK(cls_stream_destroy(third));
+}
+
+static void test_freeing_all_memory(void **state) {
+    (void)state;
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_free_all_async(captured, CLS_FREE_IN_ORDER));
     expect_invalid("free");
-    OK(cls_free_async(memory, beside));
+}
+
+/* Its memory is the capture's all the same, though nodes have it for themselves no more. */
+static void test_memory_whose_cl_mem_was_asked_for_is_freed(void **state) {
+    (void)state;
+    cls_buffer memory;
+    cl_mem raw;
+    OK(cls_malloc_async(captured, 64, &memory));
+    OK(cls_buffer_get_cl(memory, &raw));
+    OK(cls_free_async(memory, captured));
+    EXPECT(CLS_ERROR_INVALID_HANDLE, cls_free_async(memory, captured));
+    assert_int_equal(state_of(captured), CLS_CAPTURE_ACTIVE);
+    OK(cls_graph_exec_destroy(rig_end_capture(captured)));
 }
 
 /* --- what leaves a capture as it is --- */
@@ -356,15 +410,57 @@ static void test_destroy_ends_a_capture(void **state) {
     assert_int_equal(rig_cell(cells, 1), 1);
 }
 
-static void test_a_joined_stream_that_goes_makes_it_invalid(void **state) {
+static void test_a_joined_stream_that_is_reset_makes_it_invalid(void **state) {
     (void)state;
     cls_graph graph;
-    cls_stream joined = rig_stream();
+    OK(cls_event_record(event, captured));
+    OK(cls_stream_wait_event(beside, event));
+    OK(cls_stream_reset(beside));
+    EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_end_capture(captured, &graph));
+    expect_detail("reset");
+}
+
+/* With a node on a stream that is gone when the capture ends. */
+static void fork_to_destroyed(const char *name, bool join) {
+    cls_stream_config config = CLS_STREAM_CONFIG_INIT;
+    cls_stream joined;
+    config.name = name;
+    OK(cls_stream_create(rig.context, &config, &joined));
     OK(cls_event_record(event, captured));
     OK(cls_stream_wait_event(joined, event));
+    OK(rig_step(joined, cells, 0, 5, 1, 0));
+    OK(cls_event_record(event, joined));
     OK(cls_stream_destroy(joined));
+    if (join)
+        OK(cls_stream_wait_event(captured, event));
+}
+
+static void test_a_joined_stream_that_is_destroyed_stays(void **state) {
+    (void)state;
+    fork_to_destroyed("gone", true);
+    OK(rig_step(captured, cells, 0, 7, 1, 0));
+    cls_graph_exec exec = rig_end_capture(captured);
+    OK(cls_graph_launch(exec, captured));
+    assert_int_equal(rig_cell(cells, 0), (1 * 5 + 1) * 7 + 1);
+    OK(cls_graph_exec_destroy(exec));
+}
+
+static void test_a_destroyed_stream_has_to_be_joined(void **state) {
+    (void)state;
+    cls_graph graph;
+    fork_to_destroyed("gone", false);
     EXPECT(CLS_ERROR_INVALID_STATE, cls_stream_end_capture(captured, &graph));
-    expect_detail("destruction");
+    expect_detail("'gone' was not joined");
+}
+
+static void test_destroyed_streams_end_with_the_capture(void **state) {
+    (void)state;
+    fork_to_destroyed("gone", true);
+    OK(cls_stream_reset(captured));
+    assert_int_equal(state_of(captured), CLS_CAPTURE_NONE);
+    OK(rig_step(captured, cells, 0, 3, 1, 0));
+    OK(cls_context_synchronize(rig.context));
+    assert_int_equal(rig_cell(cells, 0), 1);
 }
 
 /* --- failures of launches --- */
@@ -460,6 +556,11 @@ int main(void) {
         TEST(timelines),
         TEST(the_signal_of_another_capture),
         TEST(freeing_memory_from_outside),
+        TEST(freeing_a_buffer_from_outside),
+        TEST(freeing_memory_of_an_ended_capture),
+        TEST(freeing_memory_of_another_capture),
+        TEST(freeing_all_memory),
+        TEST(memory_whose_cl_mem_was_asked_for_is_freed),
         TEST(prefetching_coarse_memory),
         TEST(bad_arguments_are_not_recorded),
         TEST(other_work_goes_on),
@@ -468,7 +569,10 @@ int main(void) {
         TEST(an_event_is_ordinary_again_once_recorded_outside),
         TEST(reset_ends_a_capture),
         TEST(destroy_ends_a_capture),
-        TEST(a_joined_stream_that_goes_makes_it_invalid),
+        TEST(a_joined_stream_that_is_reset_makes_it_invalid),
+        TEST(a_joined_stream_that_is_destroyed_stays),
+        TEST(a_destroyed_stream_has_to_be_joined),
+        TEST(destroyed_streams_end_with_the_capture),
         TEST(a_failed_node_poisons_the_stream_by_name),
         TEST(a_launch_on_a_failed_stream_is_dropped),
     };

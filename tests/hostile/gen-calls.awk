@@ -62,9 +62,9 @@ function emit(returns, fn, n, i, list, cells) {
     if (returns == "void") printf "    %s(%s);\n    return CLS_SUCCESS;\n}\n\n", fn, list
     else if (returns == "cls_status") printf "    return %s(%s);\n}\n\n", fn, list
     else printf "    return ANSWER(%s(%s));\n}\n\n", fn, list
-    table = table sprintf("    {\"%s\", call_%s, %s, %s, %s, %s, %s, %d, {%s}},\n", fn, fn,
+    table = table sprintf("    {\"%s\", call_%s, %s, %s, %s, %s, %s, %s, %d, {%s}},\n", fn, fn,
         row[fn] ~ /!/ ? "true" : "false", row[fn] ~ /~/ ? "true" : "false",
-        row[fn] ~ /=/ ? "true" : "false", typed[fn] ? "true" : "false",
+        row[fn] ~ /\^/ ? "true" : "false", row[fn] ~ /=/ ? "true" : "false", typed[fn] ? "true" : "false",
         returns == "cls_status" ? "true" : "false", n, n ? cells : "{0}")
 }
 

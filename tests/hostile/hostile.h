@@ -43,9 +43,10 @@ struct call_row {
     const char *name;
     cls_status (*call)(const union value *values);
     bool blocks;
-    bool not_tried; /* with good values alone */
-    bool is_pure;   /* takes no lock and calls no driver: answers in a forked child too */
-    bool is_typed;  /* a typed name of an operation that has a row of its own */
+    bool not_tried;  /* with good values alone */
+    bool uncaptured; /* refused while the stream is captured */
+    bool is_pure;    /* takes no lock and calls no driver: answers in a forked child too */
+    bool is_typed;   /* a typed name of an operation that has a row of its own */
     bool has_detail;
     unsigned n_args;
     struct arg args[MAX_ARGS];
@@ -66,6 +67,13 @@ struct bad_list {
 /* What a child that is forked for the call answers, or one of these. */
 enum { FORKED_LOCKED = 1000, FORKED_DIED, FORKED_WROTE };
 int forked_answer(const struct call_row *row, const union value *values);
+
+/* What a call returns while the stream is captured, what becomes of the capture, and how that ends. */
+struct captured_answer {
+    cls_status call, end;
+    cls_capture_state state;
+};
+struct captured_answer captured_answer(const struct call_row *row, const union value *values);
 
 /* A kind of argument. `slot` is its place in the call. */
 struct kind {

@@ -120,7 +120,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 static struct stock {
     cls_context other;
-    cls_stream foreign, stale_stream;
+    cls_stream foreign, stale_stream, captured;
     cls_array foreign_array, orphan_array, stale_array;
     cls_mpi_comm stale_comm;
     cls_mpi_buckets stale_buckets;
@@ -311,6 +311,8 @@ static void make_bad(void) {
     OK(cls_buffer_destroy(stock.stale_array.buffer));
     stock.stale_stream = new_stream();
     OK(cls_stream_destroy(stock.stale_stream));
+    stock.captured = new_stream();
+    OK(cls_stream_begin_capture(stock.captured, NULL));
 }
 
 static void unmake(void) {
@@ -321,6 +323,7 @@ static void unmake(void) {
     OK(cls_buffer_destroy(stock.foreign_array.buffer));
     OK(cls_buffer_destroy(stock.orphan_array.buffer));
     OK(cls_stream_destroy(stock.foreign));
+    OK(cls_stream_destroy(stock.captured));
     OK(cls_stream_destroy(good.stream));
     OK(cls_context_destroy(stock.other));
     OK(cls_mpi_comm_destroy(good.comm));
