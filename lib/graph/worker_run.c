@@ -116,9 +116,11 @@ static cls_status submit_node(struct progress *progress, unsigned i) {
         status = make_command(progress, node, &command);
     if (!status)
         status = stream_submit(progress->lanes[lane], &command, &progress->positions[i]);
-    if (!status)
-        progress->ends[lane] = progress->positions[i];
-    return status;
+    if (!progress->positions[i])
+        return status;
+    /* It was taken: what has become of it meanwhile (CLSTREAM_LAUNCH_BLOCKING) the lane tells at its end. */
+    progress->ends[lane] = progress->positions[i];
+    return CLS_SUCCESS;
 }
 
 /* --- ranges --- */

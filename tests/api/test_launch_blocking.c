@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <clstream/graph.h>
 #include <clstream/timeline.h>
 
 static void count(void *arg) { ++*(unsigned *)arg; }
@@ -75,6 +76,35 @@ static void test_the_call_that_fails_says_so(void **state) {
 }
 
 /* What a poisoned stream takes is taken here too, and what it marks carries the failure on. */
+static void fail_in_words(void *unused) {
+    (void)unused;
+    cls_host_function_fail("the words of the program");
+}
+
+/* A launch is one command: its call returns what the node says, by the node's own name and number. */
+static void test_a_failed_node_of_a_graph_says_so(void **state) {
+    (void)state;
+    cls_stream stream = rig_stream();
+    cls_buffer cells = rig_cells(1);
+    OK(cls_stream_begin_capture(stream, "step"));
+    OK(rig_set(stream, cells, 0, 1, 0));
+    OK(cls_stream_launch_host_async(stream, fail_in_words, NULL));
+    OK(rig_set(stream, cells, 0, 2, 0));
+    cls_graph_exec exec = rig_end_capture(stream);
+    for (unsigned launch = 0; launch < 2; launch++) {
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_graph_launch_async(exec, stream));
+        expect_detail("the words of the program");
+        expect_detail(launch ? "of stream 'step'" : "number 2 of stream 'step'");
+        EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(stream));
+        expect_detail("the words of the program");
+        OK(cls_stream_reset(stream));
+        assert_int_equal(rig_cell(cells, 0), 1);
+    }
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_stream_destroy(stream));
+    OK(cls_buffer_destroy(cells));
+}
+
 static void test_a_failure_is_passed_on(void **state) {
     (void)state;
     const cls_event_config timed = {sizeof timed, 1};
@@ -178,6 +208,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_call_has_completed),
         cmocka_unit_test(test_the_call_that_fails_says_so),
+        cmocka_unit_test(test_a_failed_node_of_a_graph_says_so),
         cmocka_unit_test(test_a_failure_is_passed_on),
         cmocka_unit_test(test_submitting_inside_a_host_function_does_not_hang),
         cmocka_unit_test(test_what_waits_for_a_timeline_is_excepted),
