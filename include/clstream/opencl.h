@@ -17,6 +17,9 @@
  * that the library makes with locks held. Such callbacks must not call the library. They may wake a
  * thread that does; host functions and callbacks of a stream may call it too.
  *
+ * A program that calls OpenCL itself links its library too: `pkg-config --libs clstream OpenCL`, or
+ * -lOpenCL. The flags of clstream alone do not name it.
+ *
  * Every function may be called from any thread.
  */
 #ifndef CLSTREAM_OPENCL_H
