@@ -29,9 +29,11 @@ cls_status cls_context_wrap(cl_context cl, cl_device_id id, cls_context *out) {
     cls_status status = device_of_id(id, &device);
     if (!status)
         status = context_adopt(cl, device);
-    if (status)
-        return status;
-    return context_new(device, cl, false, out);
+    if (!status)
+        status = context_new(device, cl, false, out);
+    if (!status)
+        object_note_call(*out, "cls_context_wrap");
+    return status;
 }
 
 /* Refuses a sub-buffer where the driver does not find it. */
@@ -65,8 +67,10 @@ cls_status cls_buffer_wrap(cls_context handle, cl_mem memory, cls_buffer *out) {
         if (status)
             memory_release(context->device, memory);
     }
-    if (!status)
+    if (!status) {
         *out = object_handle(&buffer->object);
+        object_note_call(*out, "cls_buffer_wrap");
+    }
     context_put(context);
     return status;
 }

@@ -41,7 +41,7 @@ static const char *describe_buffer(const struct object *object, struct text *tex
     if (buffer->block)
         return atomic_load(&buffer->home) && !atomic_load(&buffer->is_librarys) ? "cls_malloc_async"
                                                                                 : NULL;
-    return buffer->owner ? NULL : buffer->host ? "cls_managed_alloc" : "cls_buffer_create";
+    return NULL; /* object_note_call has those of the program */
 }
 
 static const char *describe_kernel(const struct object *object, struct text *text) {
@@ -109,6 +109,8 @@ static void add_object(const struct object *object, void *arg) {
     if (object->life && object->life->librarys)
         return;
     const char *call = row->describe ? row->describe(object, &what) : row->call;
+    if (object->life && object->life->call)
+        call = object->life->call;
     if (call)
         add_line(row->name, what.length ? what.bytes : "", call, object->life);
     free(what.bytes);

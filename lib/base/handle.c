@@ -267,16 +267,26 @@ cls_status object_invalid(const struct object_pool *pool, const void *handle) {
 
 /* --- lives --- */
 
-void object_note_librarys(const void *handle) {
-    if (!keeps_lives())
-        return;
+static void note(const void *handle, bool librarys, const char *call) {
     const unsigned type = (unsigned)((uintptr_t)handle >> TYPE_SHIFT) & ((1u << TYPE_BITS) - 1);
     struct object_pool *pool = pool_of_type(type);
     struct object *object = pool ? object_acquire(pool, handle) : NULL;
-    if (object && object->life)
-        object->life->librarys = true;
+    if (object && object->life) {
+        object->life->librarys = librarys;
+        object->life->call = call;
+    }
     if (object)
         object_release(object);
+}
+
+void object_note_librarys(const void *handle) {
+    if (keeps_lives())
+        note(handle, true, NULL);
+}
+
+void object_note_call(const void *handle, const char *call) {
+    if (keeps_lives())
+        note(handle, false, call);
 }
 
 void object_note_made(struct object *object) {

@@ -154,6 +154,9 @@ uint32_t object_generation_of(const void *handle);
 /* Under CLSTREAM_CHECK=leak: the object is the library's own and destroyed with another one; it is made anew, for the
  * program. */
 void object_note_librarys(const void *handle);
+
+/* Under CLSTREAM_CHECK=leak: the program made the object by this call, where its type has several. */
+void object_note_call(const void *handle, const char *call);
 void object_note_made(struct object *object);
 
 /* Calls `visit` for each object of a type, if there are any, whose handle is not destroyed, in the order of creation as

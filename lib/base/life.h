@@ -13,8 +13,9 @@
 enum { LIFE_FRAMES = 16 };
 
 struct object_life {
-    uint64_t number; /* of the object in the order of creation, from 1 */
-    bool librarys;   /* made by the library for itself: another object destroys it */
+    uint64_t number;  /* of the object in the order of creation, from 1 */
+    bool librarys;    /* made by the library for itself: another object destroys it */
+    const char *call; /* by which the program made it; NULL: the one of its type */
     int n_frames;
     void
         *frames[LIFE_FRAMES]; /* of the call stack, innermost first; none where it cannot be read */

@@ -188,11 +188,13 @@ cls_status cls_buffer_from_host(cls_context handle, const void *data, size_t byt
     if (status)
         return status;
     status = cls_copy_h2d(buffer, 0, data, bytes, NULL);
-    if (status)
+    if (status) {
         cls_buffer_destroy(buffer);
-    else
-        *out = buffer;
-    return status;
+        return status;
+    }
+    object_note_call(buffer, "cls_buffer_from_host");
+    *out = buffer;
+    return CLS_SUCCESS;
 }
 
 cls_status cls_buffer_to_host(cls_buffer buffer, void *data, size_t bytes) {

@@ -123,6 +123,8 @@ cls_status cls_program_load(cls_context context, const char *path, const char *o
     status = source_include(path, source, &whole);
     if (!status)
         status = cls_program_from_source(context, whole.bytes, path, options, out);
+    if (!status)
+        object_note_call(*out, "cls_program_load");
     free(whole.bytes);
     free(source);
     return status;

@@ -256,11 +256,13 @@ static cls_status finish(struct fuser *fuser, struct fusion *fusion, struct comm
         status = number(fuser, fusion);
     if (!status)
         status = command_graph_new(graph->context, graph->name, fuser->nodes, graph->n_nodes, out);
-    if (status)
+    if (status) {
         fusion_free(fusion);
-    else
-        fuser->nodes = NULL;
-    return status;
+        return status;
+    }
+    object_note_librarys(object_handle(&(*out)->object));
+    fuser->nodes = NULL;
+    return CLS_SUCCESS;
 }
 
 static cls_status run(struct fuser *fuser, struct fusion *fusion, struct command_graph **out) {

@@ -141,7 +141,11 @@ cls_status buffer_create_owned(cls_context handle, size_t bytes, const char *own
 
 cls_status cls_buffer_create(cls_context handle, size_t bytes, cls_buffer *out) {
     cls_status status = buffer_check_create(bytes, out, "cls_buffer_create");
-    return status ? status : buffer_create_owned(handle, bytes, NULL, out);
+    if (!status)
+        status = buffer_create_owned(handle, bytes, NULL, out);
+    if (!status)
+        object_note_call(*out, "cls_buffer_create");
+    return status;
 }
 
 static cls_status destroy(cls_buffer handle, bool by_owner) {

@@ -96,8 +96,10 @@ COLD static cls_status malloc_captured(struct stream *stream, const void *captur
     if (status)
         return status;
     (*out)->capture = capture;
-    if (handle)
-        *handle = object_handle(&(*out)->object);
+    if (!handle)
+        return CLS_SUCCESS;
+    *handle = object_handle(&(*out)->object);
+    object_note_call(*handle, "cls_malloc_async");
     return CLS_SUCCESS;
 }
 
@@ -181,6 +183,8 @@ cls_status cls_mempool_malloc_async(cls_mempool handle, cls_stream stream, size_
     if (status)
         return status;
     status = malloc_from(pool, stream, bytes, out);
+    if (!status)
+        object_note_call(*out, "cls_mempool_malloc_async");
     mempool_put(pool);
     return status;
 }

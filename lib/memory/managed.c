@@ -96,8 +96,10 @@ cls_status cls_managed_alloc(cls_context handle, size_t bytes, cls_buffer *out, 
     if (status)
         return status;
     status = allocate(context, bytes, &buffer);
-    if (!status)
+    if (!status) {
         *out = object_handle(&buffer->object);
+        object_note_call(*out, "cls_managed_alloc");
+    }
     if (!status && host)
         *host = buffer->host;
     context_put(context);

@@ -274,6 +274,8 @@ cls_status cls_buffer_create_shareable(cls_context handle, size_t bytes, cls_buf
     if (status)
         return status;
     status = create(context, bytes, out);
+    if (!status)
+        object_note_call(*out, "cls_buffer_create_shareable");
     context_put(context);
     return status;
 }
@@ -333,6 +335,8 @@ cls_status cls_buffer_open(cls_context handle, cls_buffer buffer_handle, cls_buf
         status = open_in(context, buffer, buffer_handle, out);
         context_put(context);
     }
+    if (!status)
+        object_note_call(*out, "cls_buffer_open");
     buffer_put(buffer);
     return status;
 }
@@ -400,6 +404,8 @@ cls_status cls_buffer_import(cls_context handle, int fd, size_t bytes, cls_buffe
     status = buffer_check_most(context->device, bytes);
     if (!status)
         status = import_in(context, fd, bytes, out);
+    if (!status)
+        object_note_call(*out, "cls_buffer_import");
     context_put(context);
     return status;
 }

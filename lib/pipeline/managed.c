@@ -173,9 +173,12 @@ cls_status cls_managed_context_make_triple_buffer(cls_managed_context handle, si
                                                   cls_triple_buffer *out) {
     struct managed *managed;
     cls_status status = managed_get(handle, &managed);
-    return status ? status
-                  : managed_put(managed,
-                                cls_triple_buffer_create(managed->context, bytes, config, out));
+    if (status)
+        return status;
+    status = cls_triple_buffer_create(managed->context, bytes, config, out);
+    if (!status)
+        object_note_call(*out, "cls_managed_context_make_triple_buffer");
+    return managed_put(managed, status);
 }
 
 cls_status cls_managed_context_make_pipeline(cls_managed_context handle,
@@ -184,9 +187,11 @@ cls_status cls_managed_context_make_pipeline(cls_managed_context handle,
     cls_status status = managed_get(handle, &managed);
     if (status)
         return status;
-    return managed_put(managed, managed->coordinator
-                                    ? cls_pipeline_create(managed->context, config, out)
-                                    : pipeline_create_in_place(managed->context, config, out));
+    status = managed->coordinator ? cls_pipeline_create(managed->context, config, out)
+                                  : pipeline_create_in_place(managed->context, config, out);
+    if (!status)
+        object_note_call(*out, "cls_managed_context_make_pipeline");
+    return managed_put(managed, status);
 }
 
 /* --- times of steps --- */

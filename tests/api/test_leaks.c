@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <clstream.h>
+#include <clstream/opencl.h>
 
 static char said[16384];
 
@@ -125,6 +126,95 @@ static void test_a_block_is_one_object(void **state) {
     expect_in_order(parts, sizeof parts / sizeof parts[0]);
 }
 
+static const float ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+/* What an executable graph has for itself: memory of its buffers, and a graph in which its operations are fused. */
+static void leave_graphs(void) {
+    cls_graph_config fused = CLS_GRAPH_CONFIG_INIT;
+    cls_graph graph;
+    cls_graph_exec exec;
+    cls_buffer buffer, kept;
+    cls_stream stream;
+    fused.fuse = 1;
+    must(cls_stream_create(NULL, NULL, &stream));
+    must(cls_buffer_create(NULL, sizeof ones, &kept));
+    const cls_array array = cls_array_of(kept, CLS_F32, 16);
+    must(cls_stream_begin_capture(stream, "memory"));
+    must(cls_malloc_async(stream, sizeof ones, &buffer));
+    must(cls_fill_async(buffer, 0, sizeof ones, ones, 4, stream));
+    must(cls_copy_d2d_async(kept, 0, buffer, 0, sizeof ones, stream));
+    must(cls_free_async(buffer, stream));
+    must(cls_stream_end_capture(stream, &graph));
+    must(cls_graph_instantiate(graph, NULL, &exec));
+    must(cls_graph_destroy(graph));
+    must(cls_stream_begin_capture(stream, "fused"));
+    must(cls_unary_async(CLS_UNARY_ABS, array, array, stream));
+    must(cls_unary_async(CLS_UNARY_NEG, array, array, stream));
+    must(cls_stream_end_capture(stream, &graph));
+    must(cls_graph_instantiate(graph, &fused, &exec));
+    must(cls_graph_launch(exec, stream));
+    must(cls_graph_destroy(graph));
+    must(cls_buffer_destroy(kept));
+    must(cls_stream_destroy(stream));
+}
+
+static void test_an_executable_graph_is_one_object(void **state) {
+    static const char *const parts[] = {"2 objects were not destroyed",
+                                        "executable graph, made by cls_graph_instantiate",
+                                        "executable graph, made by cls_graph_instantiate"};
+    (void)state;
+    run(leave_graphs, "leak");
+    expect_in_order(parts, sizeof parts / sizeof parts[0]);
+}
+
+/* Types of objects that several calls make. */
+static void leave_by_other_calls(void) {
+    cls_managed_context managed;
+    cls_triple_buffer ring;
+    cls_pipeline pipeline;
+    cls_context context;
+    cls_mempool pool;
+    cls_stream stream;
+    cls_graph graph;
+    cls_buffer buffer;
+    cl_context cl;
+    cl_device_id device;
+    cl_mem memory;
+    must(cls_managed_context_create(NULL, 0, &managed));
+    must(cls_managed_context_make_triple_buffer(managed, 64, NULL, &ring));
+    must(cls_managed_context_make_pipeline(managed, NULL, &pipeline));
+    must(cls_buffer_from_host(NULL, ones, 16, &buffer));
+    must(cls_buffer_get_cl(buffer, &memory));
+    must(cls_buffer_wrap(NULL, memory, &buffer));
+    must(cls_stream_create(NULL, NULL, &stream));
+    must(cls_mempool_default(NULL, &pool));
+    must(cls_mempool_malloc_async(pool, stream, 32, &buffer));
+    must(cls_stream_begin_capture(stream, NULL));
+    must(cls_malloc_async(stream, 48, &buffer));
+    must(cls_stream_end_capture(stream, &graph));
+    must(cls_context_get_cl(NULL, &cl, &device));
+    must(cls_context_wrap(cl, device, &context));
+}
+
+static void test_the_call_is_named(void **state) {
+    static const char *const parts[] = {
+        "10 objects were not destroyed",
+        "pipeline, made by cls_managed_context_make_pipeline",
+        "triple buffer, made by cls_managed_context_make_triple_buffer",
+        "graph, made by cls_stream_end_capture",
+        "buffer of 16 bytes, made by cls_buffer_from_host",
+        "buffer of 16 bytes, made by cls_buffer_wrap",
+        "buffer of 32 bytes, made by cls_mempool_malloc_async",
+        "buffer of 48 bytes, made by cls_malloc_async",
+        "context, made by cls_context_wrap",
+    };
+    (void)state;
+    run(leave_by_other_calls, "leak");
+    for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (!strstr(said, parts[i]))
+            fail_msg("\"%s\" is not said: %s", parts[i], said);
+}
+
 static void leave_nothing(void) {
     const float three[] = {1, 2, 3};
     float sum[3];
@@ -156,6 +246,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_left_is_listed),
         cmocka_unit_test(test_a_block_is_one_object),
+        cmocka_unit_test(test_an_executable_graph_is_one_object),
+        cmocka_unit_test(test_the_call_is_named),
         cmocka_unit_test(test_nothing_left_is_said),
         cmocka_unit_test(test_off_it_is_silent),
     };
