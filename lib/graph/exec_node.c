@@ -105,7 +105,7 @@ static cls_status set_item(const struct setting *setting) {
     if (node->command.type->capture == CAPTURE_LAUNCH)
         return status ? status : set_launch(setting);
     for (unsigned p = 0; p < node_n_places(node) && !status; p++)
-        command_set_place(&setting->item->command, p, &setting->places[p]);
+        command_set_place(&setting->item->command, node, p, &setting->places[p]);
     return status;
 }
 

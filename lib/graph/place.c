@@ -35,10 +35,28 @@ static struct place place_of_memory(const struct command *command, cl_mem memory
     return (struct place){NULL};
 }
 
+/* A side of a copy between cl_contexts whose buffer is shareable and of the other one, where its memory is another one. A
+ * copy keeps its buffers in the order of its sides. */
+static struct place place_of_shared(const struct command *command, unsigned side, cl_mem memory) {
+    struct object *object = side < command->refs.count ? command->refs.here[side] : NULL;
+    struct buffer *buffer = (struct buffer *)(void *)object;
+    if (!object || object->pool != &buffer_pool || !buffer->share)
+        return (struct place){NULL};
+    return (struct place){.buffer = buffer, .memory = memory, .origin = buffer->origin};
+}
+
+static bool is_between_buffers(const struct command *command) {
+    return command->u.copy.to && command->u.copy.from;
+}
+
 /* `rect` begins as `copy` does. */
 static struct place copy_place(const struct command *command, unsigned side) {
     const cl_mem memory = side == SIDE_TO ? command->u.copy.to : command->u.copy.from;
-    return memory ? place_of_memory(command, memory) : (struct place){.host = command->u.copy.host};
+    if (!memory)
+        return (struct place){.host = command->u.copy.host};
+    const struct place place = place_of_memory(command, memory);
+    return place.buffer || !is_between_buffers(command) ? place
+                                                        : place_of_shared(command, side, memory);
 }
 
 /* The memory that is read is not const: it may be bound in the place of memory that is written. */
@@ -85,11 +103,30 @@ static void set_host(struct command *command, unsigned side, void *host) {
         command->u.host_copy.from = host;
 }
 
-static void set_side(struct command *command, unsigned side, struct buffer *buffer) {
+/* Where a side of a copy between buffers begins. */
+static size_t *offset_of(struct command *command, unsigned side) {
+    struct rect_3d *rect = &command->u.rect.rect;
+    if (command->type->capture == CAPTURE_RECT)
+        return side == SIDE_TO ? &rect->dst.offset : &rect->src.offset;
+    return side == SIDE_TO ? &command->u.copy.to_offset : &command->u.copy.range.offset;
+}
+
+static void set_copy(struct command *command, const struct node *node, unsigned side,
+                     const struct place *place) {
+    struct command *captured = (struct command *)(uintptr_t)&node->command; /* it is read */
+    *(side == SIDE_TO ? &command->u.copy.to : &command->u.copy.from) = place->memory;
+    if (is_between_buffers(captured))
+        *offset_of(command, side) =
+            *offset_of(captured, side) - copy_place(captured, side).origin + place->origin;
+}
+
+static void set_side(struct command *command, const struct node *node, unsigned side,
+                     const struct place *place) {
+    struct buffer *buffer = place->buffer;
     switch (command->type->capture) {
     case CAPTURE_COPY:
     case CAPTURE_RECT:
-        *(side == SIDE_TO ? &command->u.copy.to : &command->u.copy.from) = buffer->memory;
+        set_copy(command, node, side, place);
         break;
     case CAPTURE_FILL:
         command->u.fill.to = buffer->memory;
@@ -105,20 +142,22 @@ static void set_side(struct command *command, unsigned side, struct buffer *buff
     }
 }
 
-void command_set_place(struct command *command, unsigned i, const struct place *place) {
+void command_set_place(struct command *command, const struct node *node, unsigned i,
+                       const struct place *place) {
     if (command->type->capture == CAPTURE_LIBRARY && place->buffer)
         *command->u.library.of->memory(command->u.library.arguments, i) = place->memory;
     else if (place->buffer)
-        set_side(command, i, place->buffer);
+        set_side(command, node, i, place);
     else if (place->host)
         set_host(command, i, place->host);
 }
 
-void node_set_place(struct node *node, unsigned i, const struct place *place) {
+void node_set_place(struct node *node, const struct node *from, unsigned i,
+                    const struct place *place) {
     if (node->n_args) {
         node->args[i].buffer = place->buffer;
         node->args[i].memory = place->memory;
     }
     if (node->command.type->capture != CAPTURE_LAUNCH)
-        command_set_place(&node->command, i, place);
+        command_set_place(&node->command, from, i, place);
 }

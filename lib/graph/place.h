@@ -19,6 +19,7 @@ struct place {
         cl_mem memory; /* of the buffer, or of its part */
         void *host;    /* without a buffer: host memory; NULL: none */
     };
+    size_t origin; /* of a copy between buffers: where the buffer begins in `memory` */
 };
 
 unsigned node_n_places(const struct node *node);
@@ -26,11 +27,13 @@ unsigned node_n_places(const struct node *node);
 /* What the node uses there as it was captured. */
 struct place node_place(const struct node *node, unsigned i);
 
-/* Has the command of a node that is no launch use other memory there. */
-void command_set_place(struct command *command, unsigned i, const struct place *place);
+/* Has the command of a node that is no launch use other memory there; `node` is the node as it was captured. */
+void command_set_place(struct command *command, const struct node *node, unsigned i,
+                       const struct place *place);
 
-/* Has the node, whose arguments are its own, use other memory there. Its command keeps nothing more than before. */
-void node_set_place(struct node *node, unsigned i, const struct place *place);
+/* Has a copy of `from`, with arguments of its own, use other memory there. Its command keeps nothing more than before. */
+void node_set_place(struct node *node, const struct node *from, unsigned i,
+                    const struct place *place);
 
 static inline bool place_is_same(const struct place *a, const struct place *b) {
     return a->buffer == b->buffer && a->memory == b->memory; /* or `host`, in its place */

@@ -26,7 +26,7 @@ static bool copy_node(struct node *to, const struct graph_version *version, unsi
         if (from->n_args)
             to->args[p].buffer = places[p].buffer;
         else
-            command_set_place(&to->command, p, &places[p]);
+            command_set_place(&to->command, from, p, &places[p]);
     return to->args;
 }
 

@@ -91,12 +91,13 @@ static cls_status keep_object(struct node *node, struct object *object) {
 }
 
 /* What the place uses is kept by the node too. */
-static cls_status take_place(struct node *node, unsigned p, const struct place *place) {
+static cls_status take_place(struct node *node, const struct node *from, unsigned p,
+                             const struct place *place) {
     cls_status status = place->buffer ? keep_object(node, &place->buffer->object) : CLS_SUCCESS;
     if (!status && place->part)
         status = keep_object(node, &place->part->object);
     if (!status)
-        node_set_place(node, p, place);
+        node_set_place(node, from, p, place);
     return status;
 }
 
@@ -111,7 +112,7 @@ cls_status graph_version_copy(const struct graph_version *version, unsigned i, s
     for (unsigned p = 0; p < node_n_places(from) && !status; p++) {
         const struct place captured = node_place(from, p);
         if (!place_is_same(&places[p], &captured))
-            status = take_place(out, p, &places[p]);
+            status = take_place(out, from, p, &places[p]);
     }
     if (status)
         node_drop(out);

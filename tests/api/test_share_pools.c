@@ -10,6 +10,7 @@
 
 #include <clstream/batch.h>
 #include <clstream/binary.h>
+#include <clstream/graph.h>
 #include <clstream/share.h>
 
 enum { WORDS = 5000, BYTES = WORDS * 4 };
@@ -364,6 +365,47 @@ static void test_without_shared_memory_there_is_no_pool(void **state) {
 
 /* --- nothing is left --- */
 
+/* Captured in the other context, by the handle of this one. */
+static void rebind_copy_of(cls_buffer near) {
+    cls_buffer to, from;
+    cls_graph_exec exec;
+    OK(cls_copy_h2d(near, 0, w.in, BYTES, w.here));
+    OK(cls_buffer_create(w.other, BYTES, &to));
+    OK(cls_buffer_create(w.other, BYTES, &from));
+    OK(cls_stream_begin_capture(w.there, "far"));
+    OK(cls_copy_d2d_async(to, 4, near, 8, BYTES - 8, w.there));
+    exec = rig_end_capture(w.there);
+    OK(cls_graph_launch(exec, w.there));
+    OK(cls_copy_d2h(w.out, to, 0, BYTES, w.there));
+    assert_int_equal(w.out[1], w.in[2]);
+    for (uint32_t i = 0; i < WORDS; i++)
+        w.out[i] = ~i;
+    OK(cls_copy_h2d(from, 0, w.out, BYTES, w.there));
+    for (unsigned again = 0; again < 2; again++) { /* binding again is the same */
+        OK(cls_graph_bind(exec, near, from));
+        OK(cls_graph_launch(exec, w.there));
+        OK(cls_copy_d2h(w.out, to, 0, BYTES, w.there));
+        assert_int_equal(w.out[1], ~2u);
+        assert_int_equal(w.out[WORDS - 2], ~(WORDS - 1u));
+    }
+    OK(cls_graph_exec_destroy(exec));
+    OK(cls_buffer_destroy(from));
+    OK(cls_buffer_destroy(to));
+}
+
+/* Memory of its own, and slots of a pool that begin somewhere in the memory that the contexts share. */
+static void test_captured_copies_between_contexts_are_rebound(void **state) {
+    cls_buffer buffers[3];
+    (void)state;
+    OK(cls_buffer_create_shareable(rig.context, BYTES, &buffers[0]));
+    OK(cls_mempool_malloc_async(w.pool, w.here, BYTES, &buffers[1]));
+    OK(cls_mempool_malloc_async(w.pool, w.here, BYTES, &buffers[2]));
+    for (unsigned i = 0; i < 3; i++)
+        rebind_copy_of(buffers[i]);
+    for (unsigned i = 0; i < 3; i++)
+        OK(cls_free_async(buffers[i], w.here));
+}
+
 static void test_a_block_has_one_descriptor(void **state) {
     enum { N = 100 };
     cls_buffer near[N], far[N];
@@ -493,6 +535,7 @@ int main(void) {
         TEST(test_the_limit_holds),
         TEST(test_pool_memory_is_not_exported),
         cmocka_unit_test(test_without_shared_memory_there_is_no_pool),
+        TEST(test_captured_copies_between_contexts_are_rebound),
         TEST(test_a_block_has_one_descriptor),
         TEST(test_threads_open_while_another_frees),
     };
