@@ -24,6 +24,7 @@
 enum { LINE = 1024, LIMIT_S = 120, LONGEST_S = 3600, NAME_WIDTH = 24 };
 
 static int limit_s = LIMIT_S; /* that a part may take */
+static uint64_t seed;         /* of what the parts draw */
 
 static int report_head(struct check *check), report_quirks(struct check *check);
 
@@ -47,11 +48,12 @@ static const struct part {
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
 static const char help[] =
-    "Usage: clstream check [--device DEV] [--limit S]\n"
+    "Usage: clstream check [--device DEV] [--limit S] [--seed N]\n"
     "Check whether the driver of a device gives right results, and print a report.\n"
     "\n"
     "      --device DEV   index, cpu, gpu, or part of a name (default $CLSTREAM_DEVICE)\n"
     "      --limit S      seconds after which a part of the check counts as hung (default 120)\n"
+    "      --seed N       draws the same offsets and shapes as the report with that seed\n"
     "  -h, --help         print this\n"
     "\n"
     "A line of the report is passed, worked around (the driver is wrong, the library's results\n"
@@ -100,6 +102,7 @@ static int report_head(struct check *check) {
     if (uname(&system) >= 0)
         check_say(check, CHECK_HEAD, "system", "%s %s, %s", system.sysname, system.release,
                   system.machine);
+    check_say(check, CHECK_HEAD, "seed", "%llu", (unsigned long long)check->seed);
     return TOOL_OK;
 }
 
@@ -111,7 +114,7 @@ static int report_quirks(struct check *check) {
 }
 
 static int run_part(const struct part *part, const char *device, int descriptor) {
-    struct check check = {.report = fdopen(descriptor, "w")};
+    struct check check = {.report = fdopen(descriptor, "w"), .seed = seed};
     cls_context_config config = CLS_CONTEXT_CONFIG_INIT;
     config.device = device;
     if (!check.report)
@@ -191,13 +194,14 @@ static bool take_lines(int descriptor) {
 
 static void exec_part(const char *self, const struct part *part, const char *device,
                       int descriptor) {
-    char number[16];
+    char number[16], drawn[24];
     snprintf(number, sizeof number, "%d", descriptor);
+    snprintf(drawn, sizeof drawn, "%llu", (unsigned long long)seed);
     const char *option = device ? "--device" : NULL; /* ends the arguments where there is none */
-    execl("/proc/self/exe", self, "check", "--part", part->name, "--report", number, option, device,
-          (char *)NULL);
-    execlp(self, self, "check", "--part", part->name, "--report", number, option, device,
-           (char *)NULL);
+    execl("/proc/self/exe", self, "check", "--part", part->name, "--report", number, "--seed",
+          drawn, option, device, (char *)NULL);
+    execlp(self, self, "check", "--part", part->name, "--report", number, "--seed", drawn, option,
+           device, (char *)NULL);
     _exit(127);
 }
 
@@ -258,15 +262,19 @@ static int check_all(const char *self, const char *device) {
 }
 
 int command_check(int argc, char **argv) {
-    static const struct option options[] = {
-        {"device", required_argument, NULL, 'd'}, {"limit", required_argument, NULL, 'l'},
-        {"part", required_argument, NULL, 'p'},   {"report", required_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"device", required_argument, NULL, 'd'},
+                                            {"limit", required_argument, NULL, 'l'},
+                                            {"part", required_argument, NULL, 'p'},
+                                            {"report", required_argument, NULL, 'r'},
+                                            {"seed", required_argument, NULL, 's'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     static char name[] = "clstream check"; /* for getopt's messages */
     const char *device = NULL, *part = NULL;
     uint64_t limit;
     int option, descriptor = STDOUT_FILENO;
     argv[0] = name;
+    seed = (uint64_t)time(NULL);
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
         switch (option) {
         case 'd':
@@ -277,6 +285,10 @@ int command_check(int argc, char **argv) {
                 return usage_error("check", "--limit: '%s' is no number from 1 to %d", optarg,
                                    LONGEST_S);
             limit_s = (int)limit;
+            break;
+        case 's':
+            if (!number_parse(optarg, 0, UINT32_MAX, &seed))
+                return usage_error("check", "--seed: '%s' is no number of 32 bits", optarg);
             break;
         case 'p':
             part = optarg;

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* What the library relies on a driver for, tried once more through the library: with its workarounds in force. */
-#include "check_part.h"
+#include "check_scene.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <clstream/buffer.h>
 #include <clstream/device.h>
 #include <clstream/event.h>
-#include <clstream/kernel.h>
 #include <clstream/managed.h>
 #include <clstream/mempool.h>
-#include <clstream/stream.h>
 
-enum { BYTES = 4096, CHAIN = 20, TRIES = 5, ROUNDS = 60000, ITEMS = 8 };
+enum { CHAIN = 20, TRIES = 5, ROUNDS = 60000, ITEMS = 8, BYTES = CHECK_BYTES };
 
 static const char source[] =
     "kernel void change(global const uchar *from, global uchar *to, uint n, uint value) {\n"
@@ -33,27 +31,28 @@ static const char source[] =
     "    data[get_global_id(0)] = own[n - 1 - me] + 100 * other[(me + 1) % n];\n"
     "}\n";
 
-/* Two buffers and what they should hold. */
-struct scene {
-    cls_context context;
-    cls_kernel change, slow, turn;
-    cls_stream stream;
-    cls_buffer to, from;
-    unsigned char wanted_to[BYTES], wanted_from[BYTES];
-    bool right; /* so far */
-};
-
-/* Ends the function with the status of a call that fails. */
-#define TRY(call)                             \
-    do {                                      \
-        const cls_status try_status = (call); \
-        if (try_status)                       \
-            return try_status;                \
-    } while (0)
-
 /* --- steps --- */
 
-static cls_status reset(struct scene *s, unsigned salt) {
+size_t check_draw(struct scene *s, size_t n) {
+    uint64_t x = s->draws;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    s->draws = x;
+    return (size_t)((x * UINT64_C(0x2545f4914f6cdd1d)) >> 32) % n;
+}
+
+void check_is_wrong(struct scene *s, const char *format, ...) {
+    va_list args;
+    if (s->right) {
+        va_start(args, format);
+        vsnprintf(s->wrong, sizeof s->wrong, format, args);
+        va_end(args);
+    }
+    s->right = false;
+}
+
+cls_status check_reset(struct scene *s, unsigned salt) {
     for (unsigned i = 0; i < BYTES; i++) {
         s->wanted_to[i] = (unsigned char)(i * 5 + i / 250 + salt);
         s->wanted_from[i] = (unsigned char)(i * 11 + i / 249 + 2 * salt);
@@ -62,91 +61,78 @@ static cls_status reset(struct scene *s, unsigned salt) {
     return cls_copy_h2d(s->from, 0, s->wanted_from, BYTES, s->stream);
 }
 
-static cls_status compare(struct scene *s) {
-    unsigned char seen[BYTES];
-    TRY(cls_copy_d2h(seen, s->to, 0, BYTES, s->stream));
-    s->right &= !memcmp(seen, s->wanted_to, BYTES);
-    TRY(cls_copy_d2h(seen, s->from, 0, BYTES, s->stream));
-    s->right &= !memcmp(seen, s->wanted_from, BYTES);
+cls_status check_compare(struct scene *s, const char *format, ...) {
+    unsigned char seen_to[BYTES], seen_from[BYTES];
+    char what[sizeof s->wrong];
+    va_list args;
+    TRY(cls_copy_d2h(seen_to, s->to, 0, BYTES, s->stream));
+    TRY(cls_copy_d2h(seen_from, s->from, 0, BYTES, s->stream));
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    if (memcmp(seen_to, s->wanted_to, BYTES) || memcmp(seen_from, s->wanted_from, BYTES))
+        check_is_wrong(s, "%s", what);
     return CLS_SUCCESS;
 }
 
-static const struct { size_t offset, bytes; } spans[] = {{1, 6}, {3, 61}, {130, 5}, {255, 1130}};
+/* --- bytes in a row --- */
 
-enum { SPANS = sizeof spans / sizeof spans[0] };
+enum { SPANS = 60, WIDTHS = 5 };
+
+/* An offset or a size below `n`: odd, or a multiple of 2, 4, 8 ... 64. */
+static size_t any_number(struct scene *s, unsigned i, size_t n) {
+    const size_t step = (size_t)1 << i % 7;
+    return step == 1 ? check_draw(s, n / 2) * 2 + 1 : check_draw(s, n / step) * step;
+}
+
+static size_t any_size(struct scene *s, unsigned i) {
+    const size_t size = any_number(s, i, i % 4 ? 300 : BYTES / 2);
+    return size ? size : 16;
+}
 
 static cls_status transfers(struct scene *s) {
     unsigned char seen[BYTES];
-    TRY(reset(s, 1));
+    TRY(check_reset(s, 1));
     for (unsigned i = 0; i < SPANS; i++) {
-        const size_t at = spans[i].offset, bytes = spans[i].bytes;
+        const size_t bytes = any_size(s, i + i / 7), at = any_number(s, i, BYTES - bytes);
         for (size_t j = 0; j < bytes; j++)
             s->wanted_to[at + j] ^= 0x5a;
         TRY(cls_copy_h2d(s->to, at, s->wanted_to + at, bytes, s->stream));
         TRY(cls_copy_d2h(seen, s->to, at, bytes, s->stream));
-        s->right &= !memcmp(seen, s->wanted_to + at, bytes);
+        if (memcmp(seen, s->wanted_to + at, bytes))
+            check_is_wrong(s, "%zu bytes at %zu", bytes, at);
     }
-    return compare(s);
+    return check_compare(s, "of %u writes", (unsigned)SPANS);
 }
 
+/* Every third at one offset in both buffers. */
 static cls_status odd_copies(struct scene *s) {
-    TRY(reset(s, 2));
+    TRY(check_reset(s, 2));
     for (unsigned i = 0; i < SPANS; i++) {
-        const size_t at = spans[i].offset, bytes = spans[i].bytes;
-        TRY(cls_copy_d2d(s->to, at + 2, s->from, at, bytes, s->stream));
-        memcpy(s->wanted_to + at + 2, s->wanted_from + at, bytes);
+        const size_t bytes = any_size(s, i + i / 7), from = any_number(s, i, BYTES - bytes);
+        const size_t drawn = any_number(s, i / 2, BYTES - bytes), to = i % 3 ? drawn : from;
+        TRY(cls_copy_d2d(s->to, to, s->from, from, bytes, s->stream));
+        memcpy(s->wanted_to + to, s->wanted_from + from, bytes);
+        if (s->right)
+            TRY(check_compare(s, "%zu bytes from %zu to %zu", bytes, from, to));
     }
-    return compare(s);
+    return CLS_SUCCESS;
 }
 
 static cls_status odd_fills(struct scene *s) {
-    static const unsigned char pattern[] = "0123456789abcdef";
-    TRY(reset(s, 3));
-    for (size_t size = 1, at = 1; size <= 16; size *= 2, at += 70) {
-        const size_t offset = (at + size - 1) / size * size;
-        TRY(cls_fill(s->to, offset, 3 * size, pattern, size, s->stream));
-        for (size_t i = 0; i < 3 * size; i++)
-            s->wanted_to[offset + i] = pattern[i % size];
+    unsigned char pattern[1 << (WIDTHS - 1)];
+    TRY(check_reset(s, 3));
+    for (unsigned i = 0; i < SPANS; i++) {
+        const size_t width = (size_t)1 << i % WIDTHS, count = 1 + check_draw(s, 40);
+        const size_t at = width * check_draw(s, BYTES / width - count);
+        for (size_t j = 0; j < width; j++)
+            pattern[j] = (unsigned char)check_draw(s, 256);
+        TRY(cls_fill(s->to, at, count * width, pattern, width, s->stream));
+        for (size_t j = 0; j < count * width; j++)
+            s->wanted_to[at + j] = pattern[j % width];
+        if (s->right)
+            TRY(check_compare(s, "%zu patterns of %zu bytes at %zu", count, width, at));
     }
-    return compare(s);
-}
-
-static const cls_rect rows = {.width = 13,
-                              .height = 5,
-                              .dst_offset = 39,
-                              .dst_pitch = 37,
-                              .src_offset = 31,
-                              .src_pitch = 29,
-                              .depth = 2,
-                              .dst_slice_pitch = 6 * 37,
-                              .src_slice_pitch = 7 * 29};
-
-static void copy_rows(unsigned char *to, const unsigned char *from) {
-    for (size_t slice = 0; slice < rows.depth; slice++)
-        for (size_t i = 0; i < rows.height; i++)
-            memcpy(to + rows.dst_offset + slice * rows.dst_slice_pitch + i * rows.dst_pitch,
-                   from + rows.src_offset + slice * rows.src_slice_pitch + i * rows.src_pitch,
-                   rows.width);
-}
-
-static cls_status rectangles(struct scene *s) {
-    TRY(reset(s, 4));
-    TRY(cls_copy_rect_d2d(s->to, s->from, &rows, s->stream));
-    copy_rows(s->wanted_to, s->wanted_from);
-    return compare(s);
-}
-
-static cls_status padded_rows(struct scene *s) {
-    unsigned char seen[BYTES], wanted[BYTES];
-    TRY(reset(s, 5));
-    TRY(cls_copy_rect_h2d(s->to, s->wanted_from, &rows, s->stream));
-    copy_rows(s->wanted_to, s->wanted_from);
-    TRY(compare(s));
-    memset(seen, 0x3c, BYTES);
-    memset(wanted, 0x3c, BYTES);
-    TRY(cls_copy_rect_d2h(seen, s->from, &rows, s->stream));
-    copy_rows(wanted, s->wanted_from);
-    s->right &= !memcmp(seen, wanted, BYTES);
     return CLS_SUCCESS;
 }
 
@@ -160,13 +146,13 @@ static cls_status launch_change(struct scene *s, cls_arg from, cls_arg to, unsig
 }
 
 static cls_status arguments_set_again(struct scene *s) {
-    TRY(reset(s, 6));
+    TRY(check_reset(s, 6));
     for (unsigned n = CHAIN; n > 0; n--) {
         TRY(launch_change(s, cls_arg_buffer(s->from), cls_arg_buffer(s->to), n, n));
         for (unsigned i = 0; i < n; i++)
             s->wanted_to[i] = (unsigned char)(s->wanted_from[i] ^ n);
     }
-    return compare(s);
+    return check_compare(s, "%s", "");
 }
 
 static cls_status local_arguments(struct scene *s) {
@@ -174,7 +160,7 @@ static cls_status local_arguments(struct scene *s) {
     const cls_arg args[] = {cls_arg_buffer(s->to), cls_arg_local(4 * ITEMS),
                             cls_arg_local(4 * ITEMS)};
     uint32_t data[2 * ITEMS];
-    TRY(reset(s, 7));
+    TRY(check_reset(s, 7));
     memcpy(data, s->wanted_to, sizeof data);
     TRY(cls_kernel_launch(s->turn, &shape, args, 3, s->stream));
     for (unsigned i = 0; i < 2 * ITEMS; i++) {
@@ -182,7 +168,7 @@ static cls_status local_arguments(struct scene *s) {
         const uint32_t word = data[first + ITEMS - 1 - me] + 100 * ((me + 1) % ITEMS);
         memcpy(s->wanted_to + 4 * i, &word, sizeof word);
     }
-    return compare(s);
+    return check_compare(s, "%s", "");
 }
 
 /* --- order --- */
@@ -208,7 +194,7 @@ static cls_status chain_on(struct scene *s, cls_stream stream) {
 static cls_status chains(struct scene *s, cls_order order) {
     cls_stream_config config = CLS_STREAM_CONFIG_INIT;
     cls_stream stream;
-    cls_status status = reset(s, 8);
+    cls_status status = check_reset(s, 8);
     config.order = order;
     if (!status)
         status = cls_stream_create(s->context, &config, &stream);
@@ -217,7 +203,7 @@ static cls_status chains(struct scene *s, cls_order order) {
     for (unsigned i = 0; i < TRIES && !status; i++)
         status = chain_on(s, stream);
     cls_stream_destroy(stream);
-    return status ? status : compare(s);
+    return status ? status : check_compare(s, "%s", "");
 }
 
 static cls_status queue_order(struct scene *s) { return chains(s, CLS_ORDER_IN_ORDER); }
@@ -242,7 +228,7 @@ static cls_status take_turns(struct scene *s, cls_stream streams[2], cls_event e
 static cls_status events_across_queues(struct scene *s) {
     cls_stream streams[2];
     cls_event event;
-    TRY(reset(s, 9));
+    TRY(check_reset(s, 9));
     TRY(cls_stream_create(s->context, NULL, &streams[0]));
     TRY(cls_stream_create(s->context, NULL, &streams[1]));
     TRY(cls_event_create(s->context, NULL, &event));
@@ -250,7 +236,7 @@ static cls_status events_across_queues(struct scene *s) {
     cls_event_destroy(event);
     cls_stream_destroy(streams[0]);
     cls_stream_destroy(streams[1]);
-    return status ? status : compare(s);
+    return status ? status : check_compare(s, "%s", "");
 }
 
 /* --- memory of cls_malloc_async, which lies behind other memory in one block --- */
@@ -273,11 +259,11 @@ static cls_status with_pooled(struct scene *s, cls_status (*use)(struct scene *)
 }
 
 static cls_status change_pooled(struct scene *s) {
-    TRY(reset(s, 10));
+    TRY(check_reset(s, 10));
     TRY(launch_change(s, cls_arg_buffer(s->from), cls_arg_buffer(s->to), BYTES, 0x77));
     for (unsigned i = 0; i < BYTES; i++)
         s->wanted_to[i] = s->wanted_from[i] ^ 0x77;
-    return compare(s);
+    return check_compare(s, "%s", "");
 }
 
 static cls_status copy_pooled(struct scene *s) {
@@ -290,7 +276,9 @@ static cls_status sub_buffer_arguments(struct scene *s) { return with_pooled(s, 
 
 static cls_status sub_buffer_copies(struct scene *s) { return with_pooled(s, copy_pooled); }
 
-static cls_status sub_buffer_rectangles(struct scene *s) { return with_pooled(s, rectangles); }
+static cls_status sub_buffer_rectangles(struct scene *s) {
+    return with_pooled(s, check_rectangles);
+}
 
 /* --- memory of the host's --- */
 
@@ -306,15 +294,16 @@ static cls_status pass_on(struct scene *s, cls_buffer buffer, unsigned char *hos
     TRY(cls_prefetch(buffer, CLS_TO_HOST, s->stream));
     for (unsigned i = 0; i < BYTES; i++) {
         s->wanted_to[i] = (unsigned char)(i * 13) ^ 0x3a;
-        s->right &= host[i] == s->wanted_to[i];
+        if (host[i] != s->wanted_to[i])
+            check_is_wrong(s, "byte %u", i);
     }
-    return compare(s);
+    return check_compare(s, "%s", "");
 }
 
 static cls_status mapped_memory(struct scene *s) {
     cls_buffer buffer;
     void *host;
-    TRY(reset(s, 11));
+    TRY(check_reset(s, 11));
     TRY(cls_host_alloc(s->context, BYTES, &host));
     cls_status status = cls_host_buffer(host, &buffer);
     if (!status)
@@ -326,7 +315,7 @@ static cls_status mapped_memory(struct scene *s) {
 static cls_status shared_memory(struct scene *s) {
     cls_buffer buffer;
     void *host;
-    TRY(reset(s, 12));
+    TRY(check_reset(s, 12));
     TRY(cls_managed_alloc(s->context, BYTES, &buffer, &host));
     cls_status status = pass_on(s, buffer, host);
     cls_buffer_destroy(buffer);
@@ -347,8 +336,8 @@ static const struct mechanism {
     {"local_arguments", local_arguments},
     {"odd_copies", odd_copies},
     {"odd_fills", odd_fills},
-    {"rectangles", rectangles},
-    {"padded_rows", padded_rows},
+    {"rectangles", check_rectangles},
+    {"padded_rows", check_padded_rows},
     {"sub_buffer_arguments", sub_buffer_arguments},
     {"sub_buffer_copies", sub_buffer_copies},
     {"sub_buffer_rectangles", sub_buffer_rectangles},
@@ -386,16 +375,17 @@ static const char *reason_of(size_t device, const char *name) {
     return "not tried, because it is known to crash this driver (clstream info)";
 }
 
-static void report(const struct check *check, const char *name, cls_status status, bool right) {
+static void report(const struct check *check, const char *name, cls_status status,
+                   const struct scene *s) {
     const double verdict = verdict_of(check->device, name);
     if (status == CLS_ERROR_UNSUPPORTED && verdict != 0)
         check_say(check, CHECK_INFO, name, "not on this device: %s", cls_last_error_detail());
     else if (status && !(status == CLS_ERROR_UNSUPPORTED && verdict == 0))
         check_say_status(check, name, "a call failed", status);
-    else if (!status && !right)
-        check_say(check, CHECK_FAILED, name, "wrong data%s",
-                  verdict == 0 ? ", in spite of the workaround"
-                               : ", which the probes did not find");
+    else if (!status && !s->right)
+        check_say(check, CHECK_FAILED, name, "wrong data%s%s%s",
+                  verdict == 0 ? ", in spite of the workaround" : ", which the probes did not find",
+                  *s->wrong ? ": " : "", s->wrong);
     else if (verdict == 0)
         check_say(check, CHECK_WORKED_AROUND, name, "%s", reason_of(check->device, name));
     else
@@ -428,7 +418,11 @@ int check_mechanisms(struct check *check) {
         check_say_status(check, "mechanisms", "cannot begin", status);
     for (unsigned i = 0; i < MECHANISMS && !status; i++) {
         scene.right = true;
-        report(check, mechanisms[i].name, mechanisms[i].try(&scene), scene.right);
+        scene.wrong[0] = '\0';
+        scene.draws = (check->seed << 8 | i) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+        status = mechanisms[i].try(&scene);
+        report(check, mechanisms[i].name, status, &scene);
+        status = CLS_SUCCESS;
     }
     return TOOL_OK;
 }

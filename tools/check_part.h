@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include <clstream/context.h>
@@ -21,6 +22,7 @@ enum check_outcome { CHECK_PASSED, CHECK_WORKED_AROUND, CHECK_FAILED, CHECK_INFO
 struct check {
     FILE *report;
     size_t device;
+    uint64_t seed;       /* of what is drawn */
     cls_context context; /* of that device; NULL in parts that make none at first */
 };
 

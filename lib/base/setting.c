@@ -17,7 +17,7 @@ static const char *const variables[] = {
     "CLSTREAM_CHECK_LOG",   "CLSTREAM_DEVICE",          "CLSTREAM_FLUSH",
     "CLSTREAM_KERNEL_PATH", "CLSTREAM_LAUNCH_BLOCKING", "CLSTREAM_MANAGED",
     "CLSTREAM_OP_SHAPE",    "CLSTREAM_PROBE",           "CLSTREAM_QUEUE_ORDER",
-    "CLSTREAM_TRACE",       "CLSTREAM_TRACE_RECORDS",
+    "CLSTREAM_TRACE",       "CLSTREAM_TRACE_RECORDS",   "CLSTREAM_TRIAL_SEED",
 };
 enum { VARIABLES = sizeof variables / sizeof variables[0], LONGEST = 40, NEAR = 2 };
 

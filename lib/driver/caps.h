@@ -42,6 +42,7 @@ struct caps {
     bool rounds_agreed;      /* four rounds of five agreed, for both ratios */
     double flush_ns;         /* clFlush of an idle queue */
     double event_query_ns;   /* clGetEventInfo of the status */
+    double trial_seed;       /* of what the trials have drawn */
     enum trial_verdict verdicts[TRUSTS]; /* of the trials (driver/trust.h) */
     /* chosen from the above, and read by streams */
     bool prefer_in_order; /* CLS_ORDER_AUTO means in-order */

@@ -45,6 +45,8 @@ static const struct figure {
     FLAG(rounds_agreed, "the rounds of both ratios agreed; if not, all is probed again later"),
     FIGURE(flush_ns, "ns", "clFlush of an idle queue"),
     FIGURE(event_query_ns, "ns", "query of an event's state"),
+    FIGURE(trial_seed, "",
+           "the trials of trusted mechanisms drew offsets, sizes and shapes from it"),
     FLAG(prefer_in_order, "chosen: streams run on in-order queues unless told otherwise"),
     FLAG(event_less, "chosen: in-order streams take no event per command"),
     FLAG(chain_shares, "chosen: launches in a row share an event on out-of-order streams"),

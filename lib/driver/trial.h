@@ -4,8 +4,11 @@
  * that are waited for as the probes wait. A trial sets the buffers' contents, has the driver change them, changes what
  * is expected in the same way, and compares every byte.
  *
- * trial.c has the buffers and the trials of transfers, copies, fills and rectangles; trial_kernel.c those that launch
- * kernels, trial_host.c those of memory that the host uses too.
+ * A trial covers a family: offsets, sizes and shapes are drawn, and which of them are equal or aligned is gone through
+ * in turn, since drivers tell their special cases by that. The seed of the draws is part of the capability record.
+ *
+ * trial.c has the buffers and the trials of transfers, copies and fills; trial_rect.c those of rectangles,
+ * trial_kernel.c those that launch kernels, trial_host.c those of memory that the host uses too.
  */
 #ifndef CLSTREAM_DRIVER_TRIAL_H
 #define CLSTREAM_DRIVER_TRIAL_H
@@ -19,8 +22,21 @@ struct trial {
     cl_mem memory[2];
     unsigned char *wanted[2]; /* what the buffers should hold */
     unsigned char *read;
-    cl_int code; /* of the first call that failed */
+    uint64_t draws; /* the state of trial_draw */
+    cl_int code;    /* of the first call that failed */
 };
+
+/* A place in a buffer or in a sub-buffer of it. */
+struct place {
+    cl_mem memory;
+    unsigned which; /* of the trial's buffers */
+    size_t origin;  /* of the memory in that buffer */
+    size_t bytes;
+};
+
+static inline struct place trial_whole(const struct trial *trial, unsigned which) {
+    return (struct place){trial->memory[which], which, 0, trial->bytes};
+}
 
 /* False: there is no memory for it. trial_close is called in any case. */
 bool trial_open(struct trial *trial, struct probe *probe);
@@ -30,9 +46,10 @@ void trial_close(struct trial *trial);
 bool trial_of_transfers(struct trial *trial);
 bool trial_of_odd_copies(struct trial *trial);
 bool trial_of_odd_fills(struct trial *trial);
+bool trial_of_sub_buffer_copies(struct trial *trial);
+/* trial_rect.c */
 bool trial_of_rectangles(struct trial *trial);
 bool trial_of_padded_rows(struct trial *trial);
-bool trial_of_sub_buffer_copies(struct trial *trial);
 bool trial_of_sub_buffer_rectangles(struct trial *trial);
 /* trial_kernel.c */
 bool trial_of_queue_order(struct trial *trial);
@@ -48,6 +65,12 @@ bool trial_of_shared_memory(struct trial *trial);
 
 /* --- steps of a trial --- */
 
+/* Begins the draws of one trial, so that they do not depend on those of the others. */
+void trial_seed(struct trial *trial, uint32_t seed, unsigned which);
+
+/* A number below `n`. */
+size_t trial_draw(struct trial *trial, size_t n);
+
 /* Writes both buffers, and expects them so. `salt` tells the contents of trials apart. */
 bool trial_reset(struct trial *trial, unsigned salt);
 
@@ -61,7 +84,7 @@ bool trial_done(struct trial *trial, cl_int code, cl_event event);
 bool trial_write(struct trial *trial, cl_mem memory, size_t offset, size_t bytes, const void *from);
 bool trial_read(struct trial *trial, cl_mem memory, size_t offset, size_t bytes, void *to);
 
-/* Whether both buffers hold what is expected. */
+/* Whether both buffers hold what is expected, after what is enqueued on that queue. */
 bool trial_compare(struct trial *trial);
 
 /* A launch of `probe_bytes`: `n` bytes of `to` become those of `from`, each with `value` in an exclusive or. */
@@ -69,5 +92,9 @@ bool trial_change(struct trial *trial, cl_mem from, cl_mem to, cl_uint n, cl_uin
 
 /* A sub-buffer of `memory[which]` of one unit, at unit `at`; NULL when it cannot be made. */
 cl_mem trial_part(struct trial *trial, unsigned which, size_t at);
+
+/* Calls `use` with a sub-buffer of either buffer, at different origins. */
+bool trial_with_parts(struct trial *trial,
+                      bool (*use)(struct trial *, const struct place *, const struct place *));
 
 #endif

@@ -2,10 +2,15 @@
 /* The table of trusts, and what is read from it. */
 #include "driver/trust.h"
 
+#include <stdlib.h>
+
+#include "base/clock.h"
 #include "base/error.h"
 #include "driver/caps.h"
 #include "driver/quirk.h"
 #include "driver/trial.h"
+
+enum { SEEDS = 1000000 }; /* of so many digits that a report has all of them */
 
 /* After a failed trial of transfers nothing else can be told from values. */
 #define READS_NOTHING TRUST_TRANSFERS
@@ -131,21 +136,31 @@ static bool lacks_memory(cl_int code) {
            code == CL_MEM_OBJECT_ALLOCATION_FAILURE;
 }
 
-static enum trial_verdict judge(struct trial *trial, const struct trust_row *row) {
+static enum trial_verdict judge(struct trial *trial, const struct trust_row *row, uint32_t seed) {
     if (trial->probe->device->quirks & row->ends_process)
         return TRIAL_WRONG;
     trial->code = CL_SUCCESS;
+    trial_seed(trial, seed, (unsigned)(row - rows));
     const bool right = row->is_right(trial);
     if (trial->probe->stuck || lacks_memory(trial->code))
         return TRIAL_UNTRIED;
     return right && trial->code == CL_SUCCESS ? TRIAL_RIGHT : TRIAL_WRONG;
 }
 
+/* CLSTREAM_TRIAL_SEED repeats what another record's trials have drawn. */
+static uint32_t choose_seed(void) {
+    const char *given = getenv("CLSTREAM_TRIAL_SEED");
+    const uint64_t seed = given && *given ? strtoull(given, NULL, 10) : clock_now_ns() / 1000;
+    return (uint32_t)(seed % SEEDS);
+}
+
 bool trust_try_all(struct probe *probe, struct caps *caps) {
     struct trial trial;
+    const uint32_t seed = choose_seed();
     bool complete = trial_open(&trial, probe);
+    caps->trial_seed = seed;
     for (unsigned i = 0; i < TRUSTS && complete; i++) {
-        caps->verdicts[i] = judge(&trial, &rows[i]);
+        caps->verdicts[i] = judge(&trial, &rows[i], seed);
         complete = caps->verdicts[i] != TRIAL_UNTRIED;
         if (i == READS_NOTHING && caps->verdicts[i] == TRIAL_WRONG)
             break;

@@ -63,6 +63,13 @@ static size_t slice_pitch(size_t pitch, size_t height) {
     return kind == 0 ? 0 : kind == 4 ? pitch * height + below(9) : pitch * rows[kind - 1];
 }
 
+/* A part of a square image: drivers may take rows of equal sizes for such without a gap. */
+static void make_square(cls_rect *r) {
+    r->width = 1 + below(9);
+    r->height = r->width + 1 + below(4);
+    r->dst_pitch = r->src_pitch = r->height;
+}
+
 /* At most 1500 bytes from the first to the last; now and then of one row, of one slice or of nothing. */
 static cls_rect any_rect(void) {
     cls_rect r = {.width = 1 + below(24),
@@ -72,6 +79,8 @@ static cls_rect any_rect(void) {
                   .src_offset = below(90)};
     r.dst_pitch = r.width + (below(3) ? below(13) : 0);
     r.src_pitch = below(3) ? r.width + below(13) : r.dst_pitch;
+    if (!below(5))
+        make_square(&r);
     r.dst_slice_pitch = slice_pitch(r.dst_pitch, r.height);
     r.src_slice_pitch = slice_pitch(r.src_pitch, r.height);
     return r;

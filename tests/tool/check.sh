@@ -24,7 +24,7 @@ says() {
 }
 
 report
-check "the report names library, device, driver and system" "$(for name in 'check of' device platform version driver system
+check "the report names library, device, driver, system and seed" "$(for name in 'check of' device platform version driver system seed
     do grep -q "^$name  *[^ ]" "$work/report" || echo "no $name"; done)"
 check "each line is passed, worked around, failed or a note" \
     "$(grep '^  ' "$work/report" | grep -v -E '^  (passed|worked around|failed|-)  *[^ ]' || true)"
@@ -59,6 +59,10 @@ lie() {
 check "what is worked around is no failure" "$(lie odd_copies
     says 'worked around +odd_copies +Copies between buffers'
     says 'passed +odd_fills'
+    [ "$rc" = 0 ] || { echo "exit status $rc"; cat "$work/report"; })"
+check "rectangles of equal sizes are among the shapes" "$(lie square_rectangles --seed 7
+    for name in rectangles padded_rows; do says "worked around +$name +"; done
+    grep -q '^seed  *7$' "$work/report" || echo "no seed"
     [ "$rc" = 0 ] || { echo "exit status $rc"; cat "$work/report"; })"
 check "a device that is refused is one" "$(lie transfers
     says 'failed +transfers +Reads or writes'

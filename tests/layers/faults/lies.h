@@ -20,6 +20,10 @@
  *   mapped_memory         what the host writes first to mapped memory is lost
  *   shared_memory         a buffer on top of shared memory is a copy of it
  *
+ * One is about three of them, rectangles, padded_rows and sub_buffer_rectangles:
+ *
+ *   square_rectangles     rows are moved whole where both pitches are the height, and the last one is left out
+ *
  * Three more are for `clstream check`:
  *
  *   threads               the process aborts when a second thread launches a kernel

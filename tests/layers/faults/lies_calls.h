@@ -41,25 +41,46 @@ static cl_int CL_API_CALL lie_clEnqueueFillBuffer(cl_command_queue queue, cl_mem
                                     count, waits, event);
 }
 
+/* The region that is moved instead of the one asked for; of squares the rows that are whole. */
+static void lie_region(const size_t *region, size_t pitch, size_t other_pitch, size_t moved[3]) {
+    const unsigned last = region[2] > 1 ? 2 : 1;
+    memcpy(moved, region, 3 * sizeof *moved);
+    if (lies_about("rectangles") && moved[last] > 1)
+        moved[last]--;
+    if (lies_about("square_rectangles") && pitch == other_pitch && pitch == region[1] &&
+        region[0] < pitch) {
+        moved[0] = pitch;
+        moved[1] = region[1] - 1;
+    }
+}
+
 static cl_int CL_API_CALL lie_clEnqueueCopyBufferRect(
     cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
     const size_t *to_origin, const size_t *region, size_t from_pitch, size_t from_slice,
     size_t to_pitch, size_t to_slice, cl_uint count, const cl_event *waits, cl_event *event) {
-    const unsigned last = region[2] > 1 ? 2 : 1;
-    size_t copied[3] = {region[0], region[1], region[2]};
-    if (lies_about("rectangles") && copied[last] > 1)
-        copied[last]--;
+    size_t moved[3];
+    lie_region(region, from_pitch, to_pitch, moved);
     return told.clEnqueueCopyBufferRect(queue, lie_memory(from, "sub_buffer_rectangles"),
                                         lie_memory(to, "sub_buffer_rectangles"), from_origin,
-                                        to_origin, copied, from_pitch, from_slice, to_pitch,
+                                        to_origin, moved, from_pitch, from_slice, to_pitch,
                                         to_slice, count, waits, event);
+}
+
+/* The host's rectangles are right under the lie about those between buffers. */
+static void lie_host_region(const size_t *region, size_t pitch, size_t host_pitch,
+                            size_t moved[3]) {
+    memcpy(moved, region, 3 * sizeof *moved);
+    if (lies_about("square_rectangles"))
+        lie_region(region, pitch, host_pitch, moved);
 }
 
 static cl_int CL_API_CALL lie_clEnqueueReadBufferRect(
     cl_command_queue queue, cl_mem memory, cl_bool blocking, const size_t *origin,
     const size_t *host_origin, const size_t *region, size_t pitch, size_t slice, size_t host_pitch,
     size_t host_slice, void *host, cl_uint count, const cl_event *waits, cl_event *event) {
-    return told.clEnqueueReadBufferRect(queue, memory, blocking, origin, host_origin, region, pitch,
+    size_t moved[3];
+    lie_host_region(region, pitch, host_pitch, moved);
+    return told.clEnqueueReadBufferRect(queue, memory, blocking, origin, host_origin, moved, pitch,
                                         slice, lies_about("padded_rows") ? 0 : host_pitch,
                                         host_slice, host, count, waits, event);
 }
@@ -68,8 +89,10 @@ static cl_int CL_API_CALL lie_clEnqueueWriteBufferRect(
     cl_command_queue queue, cl_mem memory, cl_bool blocking, const size_t *origin,
     const size_t *host_origin, const size_t *region, size_t pitch, size_t slice, size_t host_pitch,
     size_t host_slice, const void *host, cl_uint count, const cl_event *waits, cl_event *event) {
-    return told.clEnqueueWriteBufferRect(queue, memory, blocking, origin, host_origin, region,
-                                         pitch, slice, lies_about("padded_rows") ? 0 : host_pitch,
+    size_t moved[3];
+    lie_host_region(region, pitch, host_pitch, moved);
+    return told.clEnqueueWriteBufferRect(queue, memory, blocking, origin, host_origin, moved, pitch,
+                                         slice, lies_about("padded_rows") ? 0 : host_pitch,
                                          host_slice, host, count, waits, event);
 }
 
