@@ -93,7 +93,8 @@ typedef enum cls_status {
     CLS_ERROR_WOULD_DEADLOCK = -17,
     /** The call would close a cycle of waits; the detail names the cycle. */
     CLS_ERROR_DEADLOCK = -18,
-    /** A limit set by the caller (fifo_limit) is reached. */
+    /** A limit is reached: one set by the caller (fifo_limit), or the number of handles of a type that exist at once.
+     * That is 2^26, and 8192 where pointers have 32 bits. */
     CLS_ERROR_LIMIT = -19,
     /** The event has no timestamp: it was never recorded, or was created without timing. */
     CLS_ERROR_NOT_TIMED = -20,

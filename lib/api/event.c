@@ -43,7 +43,7 @@ cls_status cls_event_create(cls_context handle, const cls_event_config *given, c
     struct event *event = object_create(&event_pool);
     if (!event) {
         context_put(context);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an event");
+        return object_none(&event_pool, "an event");
     }
     event->context = context;
     event->timed = config.timed != 0;

@@ -23,6 +23,7 @@ enum {
 _Static_assert(GENERATION_SHIFT == SLOT_SHIFT + SLOT_BITS, "the generation is above the slot");
 
 static const uintptr_t SLOT_MASK = ((uintptr_t)1 << SLOT_BITS) - 1;
+static _Atomic uint32_t slots = (uint32_t)1 << SLOT_BITS; /* of each type */
 static const uint32_t GENERATION_MASK = (uint32_t)(UINTPTR_MAX >> GENERATION_SHIFT);
 
 static uint32_t generation_of(uint64_t state) { return (uint32_t)(state >> 32); }
@@ -78,7 +79,7 @@ static void *new_chunk(const struct object_pool *pool, unsigned chunk) {
 static struct object *new_slot(struct object_pool *pool) {
     uint32_t slot = pool->used, index;
     unsigned chunk = chunk_of(slot, &index);
-    if (chunk >= POOL_CHUNKS || slot > SLOT_MASK)
+    if (chunk >= POOL_CHUNKS || slot >= slots)
         return NULL;
     if (!atomic_load_explicit(&pool->chunks[chunk], memory_order_relaxed)) {
         void *memory = new_chunk(pool, chunk);
@@ -120,6 +121,18 @@ void *object_create(struct object_pool *pool) {
     atomic_fetch_add(&pool->live, 1);
     return object;
 }
+
+cls_status object_none(struct object_pool *pool, const char *what) {
+    pthread_mutex_lock(&pool->lock);
+    const bool full = !pool->free_list && pool->used >= slots;
+    pthread_mutex_unlock(&pool->lock);
+    if (full)
+        return error_set(CLS_ERROR_LIMIT, "no handle for %s: %u of them exist", what,
+                         (unsigned)slots);
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for %s", what);
+}
+
+void object_limit(uint32_t handles) { slots = handles; }
 
 void *object_handle(const struct object *object) {
     return (void *)(object->name | (uintptr_t)object->generation << GENERATION_SHIFT);

@@ -75,8 +75,15 @@ struct object_pool {
             {NULL}, 0, NULL, 0, reclaim, NULL                                                \
     }
 
-/* A zeroed object (but for its header) with one reference, the owner's; NULL without memory. */
+/* A zeroed object (but for its header) with one reference, the owner's; NULL without memory, or without a handle that
+ * is free: there are 2^26 of a type at once, and 2^13 where pointers have 32 bits. */
 void *object_create(struct object_pool *pool);
+
+/* Reports why object_create gave NULL, as for "a stream": CLS_ERROR_LIMIT, CLS_ERROR_OUT_OF_MEMORY. */
+cls_status object_none(struct object_pool *pool, const char *what) COLD;
+
+/* Lowers the number of handles of each type, for tests. */
+void object_limit(uint32_t handles);
 
 /* The public handle of an object; stale once the owner has destroyed it. */
 void *object_handle(const struct object *object);

@@ -60,7 +60,7 @@ static cls_status take_config(const cls_batch_config *given, unsigned *streams) 
 static cls_status batch_new(struct context *context, unsigned streams, struct batch **out) {
     struct batch *batch = object_create(&batch_pool);
     if (!batch)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a batch");
+        return object_none(&batch_pool, "a batch");
     do
         batch->serial = atomic_fetch_add(&last_serial, 1) + 1;
     while (batch->serial == 0);

@@ -167,7 +167,7 @@ static void keep(struct keeper *keeper, struct op_repeat *launch) {
 static cls_status keep_all(struct plan *plan) {
     struct keeper *keeper = object_create(&keeper_pool);
     if (!keeper)
-        return no_memory();
+        return object_none(&keeper_pool, "a prepared batch");
     keeper->buffers = malloc((count_args(plan) + 1) * sizeof *keeper->buffers);
     if (!keeper->buffers) {
         object_abandon(&keeper->object);

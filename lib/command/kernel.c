@@ -53,7 +53,7 @@ static cls_status program_new(struct context *context, const struct program_spec
     struct program *program = object_create(&program_pool);
     if (!program) {
         program_release(cl);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a program");
+        return object_none(&program_pool, "a program");
     }
     object_retain(&context->object);
     program->context = context;
@@ -172,7 +172,7 @@ cls_status kernel_new(struct context *context, struct program *program, cl_progr
     struct kernel *kernel = object_create(&kernel_pool);
     if (!kernel) {
         kernel_release(context->device, instance);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a kernel");
+        return object_none(&kernel_pool, "a kernel");
     }
     if (program) {
         object_retain(&context->object);

@@ -101,7 +101,7 @@ static struct object_pool rest_pool =
 cls_status launch_rest_keep(const struct kernel *kernel, struct command *command) {
     struct launch_rest *rest = object_create(&rest_pool);
     if (!rest)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch");
+        return object_none(&rest_pool, "a launch");
     rest->device = kernel->context->device;
     rest->event = NULL;
     command->u.launch.rest = rest;

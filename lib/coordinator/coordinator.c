@@ -72,7 +72,7 @@ cls_status cls_coordinator_create(const cls_coordinator_config *given, cls_coord
         if (coordinator)
             object_abandon(&coordinator->object);
         graph_destroy(graph);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a coordinator");
+        return object_none(&coordinator_pool, "a coordinator");
     }
     coordinator->graph = graph;
     snprintf(coordinator->name, sizeof coordinator->name, "%s",

@@ -100,7 +100,7 @@ static cls_status build(struct context *context, const cls_pool_config *config, 
     struct pool *pool = object_create(&pool_pool);
     struct pooled *made;
     if (!pool)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream pool");
+        return object_none(&pool_pool, "a stream pool");
     configure(pool, context, config);
     pool->streams = calloc(pool->max, sizeof *pool->streams);
     if (!pool->streams || pthread_mutex_init(&pool->lock, NULL)) {

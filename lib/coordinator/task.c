@@ -62,7 +62,7 @@ static cls_status build(struct coordinator *coordinator, struct task_graph **out
         if (graph)
             object_abandon(&graph->object);
         graph_destroy(edges);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a task graph");
+        return object_none(&task_graph_pool, "a task graph");
     }
     graph->coordinator = coordinator;
     graph->edges = edges;

@@ -39,7 +39,7 @@ static cls_status build(const cls_timeline_config *config, struct stream *signal
         if (timeline)
             object_abandon(&timeline->gate.object);
         free(spare);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a timeline");
+        return object_none(&timeline_pool, "a timeline");
     }
     timeline->gate.type = &timeline_gate;
     timeline->spare = spare;

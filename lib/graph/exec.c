@@ -230,7 +230,7 @@ static cls_status make(struct command_graph *graph, const cls_graph_config *conf
     struct graph_version *version;
     struct graph_exec *exec = object_create(&graph_exec_pool);
     if (!exec)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an executable graph");
+        return object_none(&graph_exec_pool, "an executable graph");
     object_retain(&graph->context->object);
     exec->context = graph->context;
     exec->name = graph->name;

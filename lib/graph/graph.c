@@ -26,7 +26,7 @@ cls_status command_graph_new(struct context *context, const char *name, struct n
     const char *interned = intern(name);
     struct command_graph *graph = interned ? object_create(&command_graph_pool) : NULL;
     if (!graph)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for graph '%s'", name);
+        return object_none(&command_graph_pool, "a graph");
     object_retain(&context->object);
     graph->context = context;
     graph->name = interned;

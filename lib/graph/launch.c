@@ -67,7 +67,7 @@ static cls_status make_run(struct graph_exec *exec, struct graph_version *versio
                            struct stream *stream, struct command *command) {
     struct graph_run *run = object_create(&graph_run_pool);
     if (!run)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
+        return object_none(&graph_run_pool, "a launch of a graph");
     object_retain(&exec->object);
     run->exec = exec;
     graph_version_retain(version);

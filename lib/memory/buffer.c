@@ -70,7 +70,7 @@ cls_status buffer_new_uncounted(struct context *context, cl_mem memory, size_t b
                                 struct buffer **out) {
     struct buffer *buffer = object_create(&buffer_pool);
     if (!buffer)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a buffer's handle");
+        return object_none(&buffer_pool, "a buffer's handle");
     object_retain(&context->object);
     buffer->context = context;
     buffer->memory = memory;

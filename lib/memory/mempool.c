@@ -76,7 +76,7 @@ static cls_status mempool_new(struct context *context, const cls_mempool_config 
     if (!pool || !make_lock(pool)) {
         if (pool)
             object_abandon(&pool->object);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a memory pool");
+        return object_none(&mempool_objects, "a memory pool");
     }
     object_retain(&context->object);
     pool->context = context;

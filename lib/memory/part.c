@@ -44,7 +44,7 @@ cls_status buffer_part_new(const struct buffer *buffer, size_t offset, size_t by
     struct buffer_part *part = object_create(&part_pool);
     if (!part) {
         memory_release(device, memory);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a part of a buffer");
+        return object_none(&part_pool, "a part of a buffer");
     }
     part->device = device;
     part->memory = memory;

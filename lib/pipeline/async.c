@@ -97,7 +97,7 @@ cls_status cls_async_coordinator_create(cls_context context,
         return status;
     struct async *async = object_create(&async_pool);
     if (!async)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an async coordinator");
+        return object_none(&async_pool, "an async coordinator");
     async->context = context;
     async->reports.limit = config.reports ? config.reports : REPORTS;
     status = open_streams(async);

@@ -162,7 +162,7 @@ cls_status cls_device_group_create(const cls_context *contexts, unsigned n,
     if (!group || pthread_mutex_init(&group->lock, NULL)) {
         if (group)
             object_abandon(&group->object);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a device group");
+        return object_none(&group_pool, "a device group");
     }
     group->statistics = (cls_device_group_statistics)CLS_DEVICE_GROUP_STATISTICS_INIT;
     group->chunk_bytes = config.chunk_bytes ? config.chunk_bytes : CHUNK_BYTES;

@@ -125,7 +125,7 @@ cls_status cls_managed_context_create(const char *device, int with_streams,
     if (!managed || pthread_mutex_init(&managed->lock, NULL)) {
         if (managed)
             object_abandon(&managed->object);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a managed context");
+        return object_none(&managed_pool, "a managed context");
     }
     status = managed_open(managed, device, with_streams != 0);
     if (status)

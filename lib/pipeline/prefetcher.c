@@ -314,7 +314,7 @@ cls_status cls_prefetcher_create(cls_context context, size_t capacity, cls_load_
     if (!prefetcher || !loaders_init(&prefetcher->loaders, &loader_type)) {
         if (prefetcher)
             object_abandon(&prefetcher->loaders.object);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a prefetcher");
+        return object_none(&prefetcher_pool, "a prefetcher");
     }
     pthread_cond_init(&prefetcher->changed, NULL);
     prefetcher->context = context;

@@ -90,7 +90,7 @@ static cls_status create(cls_context context, const cls_pipeline_config *given, 
     if (!pipeline || pthread_mutex_init(&pipeline->lock, NULL)) {
         if (pipeline)
             object_abandon(&pipeline->object);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a pipeline");
+        return object_none(&pipeline_pool, "a pipeline");
     }
     pipeline->depth = config.depth ? config.depth : 2;
     pipeline->timed = !config.untimed;

@@ -117,7 +117,7 @@ static cls_status ring_new(cls_context context, size_t bytes,
     if (!ring || pthread_mutex_init(&ring->lock, NULL)) {
         if (ring)
             object_abandon(&ring->object);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a triple buffer");
+        return object_none(&ring_pool, "a triple buffer");
     }
     pthread_cond_init(&ring->released, NULL);
     ring->context = context;

@@ -116,7 +116,7 @@ static cls_status build(struct device *device, cl_context cl, bool has_legacy_or
         if (context)
             object_abandon(&context->object);
         program_cache_destroy(programs);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a context");
+        return object_none(&context_pool, "a context");
     }
     context->legacy = legacy;
     context->device = device;

@@ -228,7 +228,7 @@ static cls_status build(struct context *context, const cls_stream_config *config
     if (!stream || !fifo_init(&stream->fifo, config->fifo_limit)) {
         if (stream)
             object_abandon(&stream->object);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream");
+        return object_none(&stream_pool, "a stream");
     }
     object_retain(&context->object);
     stream->context = context;

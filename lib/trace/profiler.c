@@ -149,13 +149,13 @@ cls_status profiler_create(size_t wanted, cls_profiler *out) {
         return error_set(CLS_ERROR_INVALID_VALUE, "a capacity of %zu is above %d", capacity,
                          MAX_CAPACITY);
     struct profiler *profiler = object_create(&profiler_pool);
-    if (profiler && !raw_ring_init(&profiler->ring, capacity)) {
-        object_abandon(&profiler->object);
-        profiler = NULL;
-    }
     if (!profiler)
+        return object_none(&profiler_pool, "a profiler");
+    if (!raw_ring_init(&profiler->ring, capacity)) {
+        object_abandon(&profiler->object);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a profiler of %zu records",
                          capacity);
+    }
     *out = object_handle(&profiler->object);
     return CLS_SUCCESS;
 }
@@ -255,7 +255,7 @@ struct object_pool profile_pool =
 static cls_status build(const struct evidence *evidence, cls_profile *out) {
     struct profile *profile = object_create(&profile_pool);
     if (!profile)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a profile");
+        return object_none(&profile_pool, "a profile");
     cls_status status = profile_build(profile, evidence);
     if (!status)
         *out = object_handle(&profile->object);

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <clstream/status.h>
+#include <clstream/buffer.h>
+#include <clstream/context.h>
+#include <clstream/event.h>
+#include <clstream/stream.h>
+#include <clstream/timeline.h>
 
 #include "base/handle.h"
 
@@ -227,6 +231,77 @@ static void lookups_race_with_destroy_safely(void **state) {
     assert_int_equal(things.live, before);
 }
 
+/* --- as many objects as there are handles --- */
+
+static void a_type_without_handles_left_says_so(void **state) {
+    (void)state;
+    void *handles[3];
+    object_limit(others.used + 3);
+    for (int i = 0; i < 3; i++) {
+        struct thing *thing = object_create(&others);
+        assert_non_null(thing);
+        handles[i] = object_handle(&thing->object);
+    }
+    assert_null(object_create(&others));
+    assert_int_equal(object_none(&others, "a thing"), CLS_ERROR_LIMIT);
+    assert_non_null(strstr(cls_last_error_detail(), "a thing"));
+    for (int i = 0; i < 3; i++)
+        assert_true(object_destroy(&others, handles[i]));
+    assert_int_equal(object_none(&others, "a thing"), CLS_ERROR_OUT_OF_MEMORY);
+    object_limit(1u << 26);
+}
+
+static cls_context context;
+
+static cls_status make_buffer(void **out) {
+    return cls_buffer_create(context, 64, (cls_buffer *)out);
+}
+static cls_status make_event(void **out) {
+    return cls_event_create(context, NULL, (cls_event *)out);
+}
+static cls_status make_stream(void **out) {
+    return cls_stream_create(context, NULL, (cls_stream *)out);
+}
+static cls_status make_timeline(void **out) {
+    return cls_timeline_create(NULL, (cls_timeline *)out);
+}
+static cls_status end_buffer(void *handle) { return cls_buffer_destroy(handle); }
+static cls_status end_event(void *handle) { return cls_event_destroy(handle); }
+static cls_status end_stream(void *handle) { return cls_stream_destroy(handle); }
+static cls_status end_timeline(void *handle) { return cls_timeline_destroy(handle); }
+
+static void objects_without_handles_are_a_limit(void **state) {
+    enum { LIMIT = 40 };
+    static const struct {
+        cls_status (*make)(void **out), (*end)(void *handle);
+        const char *name;
+    } kinds[] = {{make_buffer, end_buffer, "a buffer"},
+                 {make_event, end_event, "an event"},
+                 {make_stream, end_stream, "a stream"},
+                 {make_timeline, end_timeline, "a timeline"}};
+    void *handles[LIMIT + 1];
+    (void)state;
+    if (cls_context_default(&context)) {
+        print_message("no device\n");
+        skip();
+    }
+    object_limit(LIMIT);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        cls_status status = CLS_SUCCESS;
+        unsigned n = 0;
+        while (n <= LIMIT && (status = kinds[i].make(&handles[n])) == CLS_SUCCESS)
+            n++;
+        assert_int_equal(status, CLS_ERROR_LIMIT);
+        assert_non_null(strstr(cls_last_error_detail(), kinds[i].name));
+        assert_true(n > LIMIT / 2);
+        while (n > 0)
+            assert_int_equal(kinds[i].end(handles[--n]), CLS_SUCCESS);
+        assert_int_equal(kinds[i].make(&handles[0]), CLS_SUCCESS);
+        assert_int_equal(kinds[i].end(handles[0]), CLS_SUCCESS);
+    }
+    object_limit(1u << 26);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handle_finds_its_object),
@@ -239,6 +314,8 @@ int main(void) {
         cmocka_unit_test(an_end_can_be_taken_back),
         cmocka_unit_test(the_last_reference_may_revive),
         cmocka_unit_test(lookups_race_with_destroy_safely),
+        cmocka_unit_test(a_type_without_handles_left_says_so),
+        cmocka_unit_test(objects_without_handles_are_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
