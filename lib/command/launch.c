@@ -8,6 +8,7 @@
 #include "command/kernel_slots.h"
 #include "command/launch_groups.h"
 #include "command/parameters.h"
+#include "driver/quirk.h"
 #include "memory/buffer.h"
 #include "memory/part.h"
 #include "stream/context.h"
@@ -143,6 +144,8 @@ static cls_status set_buffer(struct kernel_slot *slot, unsigned i, const cls_arg
         status = take_buffer(slot->kernel, i, arg->u.buffer, lender, command, &buffer);
     if (!status && buffer && RARELY(arg->access))
         status = copy_check_range(buffer, arg->u.part.offset, arg->size);
+    if (!arg->u.buffer && RARELY(slot->kernel->context->device->quirks & QUIRK_NULL_BUFFER_HANGS))
+        return quirk_refuse(slot->kernel->context->device, QUIRK_NULL_BUFFER_HANGS);
     const cl_mem memory = buffer ? buffer->memory : NULL;
     if (RARELY(status) || (known && kernel_slot_has(slot, i, memory)))
         return status;

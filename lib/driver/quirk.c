@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver/quirk.h"
 
-#include <string.h>
+#include <stdlib.h>
 
+#include "base/error.h"
 #include "base/text.h"
 
 #define POCL "Portable Computing Language"
@@ -49,7 +50,8 @@ static const struct quirk_row rows[] = {
               "their checksum holds and no earlier process died loading them."}},
     {.bit = QUIRK_COVERED,
      .platform = POCL,
-     .driver = "3.",
+     .from = 3,
+     .before = 4,
      .text =
          {"binary_beside_a_build_aborts",
           "A binary that the driver gives out while another process compiles the same program "
@@ -62,7 +64,8 @@ static const struct quirk_row rows[] = {
               "library orders commands by wait lists and never by barriers."}},
     {.bit = QUIRK_FAILED_RELEASE_ABORTS,
      .platform = POCL,
-     .driver = "3.",
+     .from = 3,
+     .before = 4,
      .text = {"early_release_aborts",
               "A failing chain of commands aborts the process if an inner command's event was "
               "released, even after that command failed; the library keeps every event until its "
@@ -74,13 +77,15 @@ static const struct quirk_row rows[] = {
               "callbacks as hints only, and polls at intervals besides."}},
     {.bit = QUIRK_PART_RECT_CRASHES,
      .platform = POCL,
+     .before = 7,
      .text = {"copy_rect_of_sub_buffer_crashes",
               "Copying a rectangle from or to a sub-buffer crashes the process, so this is not "
               "tried; memory of cls_malloc_async consists of sub-buffers, and a kernel of the "
               "library copies their rectangles."}},
     {.bit = QUIRK_UNLIKE_GRIDS_ABORT,
      .platform = POCL,
-     .driver = "5.",
+     .from = 5,
+     .before = 6,
      .text =
          {"unlike_grids_abort",
           "Two launches of one kernel, with a narrow and a wider grid, abort the process if they "
@@ -88,20 +93,23 @@ static const struct quirk_row rows[] = {
           "other."}},
     {.bit = QUIRK_COVERED,
      .platform = POCL,
-     .driver = "3.",
+     .from = 3,
+     .before = 4,
      .text = {"exit_with_work_crashes",
               "The process may crash when it exits with a kernel pending; the library drains its "
               "work at exit."}},
 
     {.bit = QUIRK_BINARY_ABORTS,
      .platform = RUSTICL,
-     .driver = "22.",
+     .from = 22,
+     .before = 23,
      .text = {"malformed_binary_aborts",
               "A truncated program binary ends the process; cached binaries are loaded only when "
               "their checksum holds and no earlier process died loading them."}},
     {.bit = QUIRK_NO_CALLBACKS,
      .platform = RUSTICL,
-     .driver = "22.",
+     .from = 22,
+     .before = 23,
      .text = {"callback_can_deadlock",
               "Callbacks of failed commands are never called, and a callback that releases work "
               "held back on its own queue deadlocks; the library polls and sets no callbacks on "
@@ -119,24 +127,33 @@ static const struct quirk_row rows[] = {
               "kernels use more work-items instead. Kernels of your own need the same care."}},
     {.bit = QUIRK_FAILURE_KILLS_QUEUE,
      .platform = RUSTICL,
-     .driver = "25.",
+     .from = 25,
+     .before = 26,
      .text = {"failure_kills_queue",
               "After one failed command, every later command on the queue fails; cls_stream_reset "
               "replaces the queue."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
-     .driver = "22.",
+     .from = 22,
+     .before = 23,
      .text =
          {"finish_returns_early",
           "clFinish after clFlush returns before the work is done; the library waits for events "
           "and never relies on clFinish."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
-     .driver = "25.",
+     .from = 25,
      .text = {"released_queues_stay",
               "Released queues leak memory: a loop that created, used and released 12,800 queues "
               "leaked 440 MiB, most of it with the first thousand; streams that are created and "
               "destroyed leak as much."}},
+    {.bit = QUIRK_NULL_BUFFER_HANGS,
+     .platform = RUSTICL,
+     .from = 26,
+     .text =
+         {"null_buffer_hangs",
+          "A launch with a null buffer as an argument never completes; the library refuses such "
+          "launches."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
      .text = {"query_waits",
@@ -155,7 +172,8 @@ static const struct quirk_row rows[] = {
               "the alignment itself."}},
     {.bit = QUIRK_COVERED,
      .platform = RUSTICL,
-     .driver = "22.",
+     .from = 22,
+     .before = 23,
      .text =
          {"saturating_cast_of_nan",
           "convert_*_sat of NaN does not give 0; the library's casts test for NaN themselves."}},
@@ -236,11 +254,17 @@ static bool part_of(const char *part, const char *text) {
     return !part || text_contains(text, part);
 }
 
+/* A driver's version begins with its major number. */
+static bool in_versions(const struct quirk_row *row, const char *version) {
+    const unsigned long major = strtoul(version, NULL, 10);
+    return major >= row->from && (!row->before || major < row->before);
+}
+
 static bool applies(const struct quirk_row *row, const struct device *device) {
     const cls_device_info *info = &device->info;
     return part_of(row->platform, info->platform) && part_of(row->device, info->name) &&
            (row->type == CLS_DEVICE_OTHER || row->type == info->type) &&
-           (!row->driver || !strncmp(info->driver_version, row->driver, strlen(row->driver)));
+           in_versions(row, info->driver_version);
 }
 
 unsigned quirk_bits(const struct device *device) {
@@ -256,4 +280,12 @@ const struct quirk_row *quirk_at(const struct device *device, size_t i) {
         if (applies(&rows[r], device) && i-- == 0)
             return &rows[r];
     return NULL;
+}
+
+cls_status quirk_refuse(const struct device *device, enum quirk bit) {
+    for (size_t r = 0; r < ROWS; r++)
+        if (rows[r].bit == bit && applies(&rows[r], device))
+            return error_set(CLS_ERROR_UNSUPPORTED, "%s, %s: %s", device->info.name,
+                             rows[r].text.name, rows[r].text.reason);
+    return error_set(CLS_ERROR_UNSUPPORTED, "%s does not support this", device->info.name);
 }

@@ -6,6 +6,7 @@
 #ifndef CLSTREAM_DRIVER_QUIRK_H
 #define CLSTREAM_DRIVER_QUIRK_H
 
+#include "base/rare.h"
 #include "driver/device.h"
 
 enum quirk {
@@ -51,15 +52,17 @@ enum quirk {
     QUIRK_UNLIKE_GRIDS_ABORT = 1u << 13,
     /* Releasing a sub-buffer crashes the process if kernels used it and a younger one that overlaps it and that the
      * driver still has: overlapping ones are released from the youngest to the oldest (driver/parts.h). */
-    QUIRK_PART_RELEASE_CRASHES = 1u << 14
+    QUIRK_PART_RELEASE_CRASHES = 1u << 14,
+    /* A launch with a null buffer never completes: it is refused. */
+    QUIRK_NULL_BUFFER_HANGS = 1u << 15
 };
 
 struct quirk_row {
     enum quirk bit;
-    const char *platform; /* part of the platform's name; NULL: any */
-    const char *device;   /* part of the device's name; NULL: any */
-    const char *driver;   /* how the driver's version begins; NULL: any */
-    cls_device_type type; /* CLS_DEVICE_OTHER: any */
+    const char *platform;  /* part of the platform's name; NULL: any */
+    const char *device;    /* part of the device's name; NULL: any */
+    unsigned from, before; /* major versions of the driver; 0, 0: any */
+    cls_device_type type;  /* CLS_DEVICE_OTHER: any */
     cls_quirk text;
 };
 
@@ -68,5 +71,8 @@ unsigned quirk_bits(const struct device *device);
 
 /* The i-th row in force, or NULL past the last. */
 const struct quirk_row *quirk_at(const struct device *device, size_t i);
+
+/* CLS_ERROR_UNSUPPORTED with the reason of the bit's row. */
+cls_status quirk_refuse(const struct device *device, enum quirk bit) COLD;
 
 #endif

@@ -333,8 +333,12 @@ static void test_null_and_constant_buffers(void **state) {
     OK(cls_kernel_launch(maybe, &shape, with, 2, NULL));
     assert_int_equal(rig_cell(cells, 0), 5);
     cls_arg without[] = {cls_arg_buffer(cells), cls_arg_buffer(NULL)};
-    OK(cls_kernel_launch(maybe, &shape, without, 2, NULL));
-    assert_int_equal(rig_cell(cells, 0), 77);
+    if (rig_has_quirk("null_buffer_hangs")) {
+        EXPECT(CLS_ERROR_UNSUPPORTED, cls_kernel_launch(maybe, &shape, without, 2, NULL));
+    } else {
+        OK(cls_kernel_launch(maybe, &shape, without, 2, NULL));
+        assert_int_equal(rig_cell(cells, 0), 77);
+    }
     cls_arg lookup[] = {cls_arg_buffer(table), cls_arg_buffer(cells)};
     OK(cls_kernel_launch(looked_up, &shape, lookup, 2, NULL));
     assert_int_equal(rig_cell(cells, 0), 7);
