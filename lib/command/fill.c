@@ -68,8 +68,12 @@ static cls_status submit(struct copy_call *t, cls_buffer dst, const struct rect_
     t->command.type = &type_fill;
     t->command.bytes = bytes;
     t->command.u.fill = (struct fill_arguments){
-        .to = t->to->memory, .range = {rect->dst.offset, bytes}, .pattern_bytes = pattern->size};
-    memcpy(t->command.u.fill.pattern, pattern->bytes, pattern->size);
+        .to = t->to->memory,
+        .range = {rect->dst.offset, bytes},
+        .pattern_bytes = caps_fill_width(t->stream->context->caps, pattern->bytes, pattern->size,
+                                         rect->dst.offset, bytes)};
+    for (size_t i = 0; i < PATTERN_MAX; i += pattern->size)
+        memcpy(t->command.u.fill.pattern + i, pattern->bytes, pattern->size);
     return copy_call_submit(t, blocking);
 }
 

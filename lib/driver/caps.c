@@ -18,7 +18,7 @@
 #include "driver/quirk.h"
 
 /* Counts up with every change of a figure's meaning or of a probe. */
-enum { CAPS_FORMAT = 19 };
+enum { CAPS_FORMAT = 21 };
 
 /* Pinned against pageable copies. */
 #define MUCH_FASTER 1.5
@@ -62,6 +62,34 @@ void caps_choose(const struct device *device, struct caps *caps) {
     bool staged = separate && caps->pinned_speedup > MUCH_FASTER;
     caps->stage_writes = staged || (separate && caps->pageable_write_blocks > 0.5);
     caps->stage_reads = staged || (separate && caps->pageable_read_blocks > 0.5);
+}
+
+/* A gain of less is noise, and small fills cost what a command costs. */
+#define WIDTH_GAIN 1.5
+enum { SMALL_FILL = 16 << 10 };
+
+/* Whether the pattern is the same after each `period` bytes. */
+static bool repeats(const unsigned char *pattern, size_t width, size_t period) {
+    return memcmp(pattern, pattern + period, width - period) == 0;
+}
+
+size_t caps_fill_width(const struct caps *caps, const void *pattern, size_t width, size_t offset,
+                       size_t bytes) {
+    size_t best = width;
+    double speed = 0;
+    for (unsigned i = 0; i < FILL_WIDTHS; i++)
+        if ((size_t)1 << i == width)
+            speed = caps->fill_gbs[i] * WIDTH_GAIN;
+    for (unsigned i = 0; i < FILL_WIDTHS && speed > 0 && bytes >= SMALL_FILL; i++) {
+        const size_t other = (size_t)1 << i;
+        const bool fits = other < width ? repeats(pattern, width, other)
+                                        : offset % other == 0 && bytes % other == 0;
+        if (!fits || caps->fill_gbs[i] <= speed)
+            continue;
+        speed = caps->fill_gbs[i];
+        best = other;
+    }
+    return best;
 }
 
 /* No device was found where a replay takes less time: it takes as long on PoCL 3.1 and PoCL-Remote 6.0, and twice as

@@ -15,6 +15,9 @@
  * times the cheaper alternative. */
 #define CAPS_DEAR 1.10
 
+/* Patterns of fills are 1, 2, 4, 8 or 16 bytes wide. */
+enum { FILL_WIDTHS = 5, FILL_WIDEST = 1 << (FILL_WIDTHS - 1) };
+
 struct caps {
     /* measured */
     bool out_of_order; /* an out-of-order queue, profiled or not, can be made and runs commands */
@@ -37,12 +40,13 @@ struct caps {
     double launch_out_of_order_ns;   /* out-of-order, chained events */
     double launch_replayed_ns;       /* of a command buffer; 0: none was replayed */
     /* lower bounds: four rounds of five had no lower ratio */
-    double event_cost_ratio; /* in-order launches: with an event each / without events */
-    double chain_cost_ratio; /* out-of-order chained launches / the cheaper in-order way */
-    bool rounds_agreed;      /* four rounds of five agreed, for both ratios */
-    double flush_ns;         /* clFlush of an idle queue */
-    double event_query_ns;   /* clGetEventInfo of the status */
-    double trial_seed;       /* of what the trials have drawn */
+    double event_cost_ratio;      /* in-order launches: with an event each / without events */
+    double chain_cost_ratio;      /* out-of-order chained launches / the cheaper in-order way */
+    bool rounds_agreed;           /* four rounds of five agreed, for both ratios */
+    double flush_ns;              /* clFlush of an idle queue */
+    double event_query_ns;        /* clGetEventInfo of the status */
+    double fill_gbs[FILL_WIDTHS]; /* by the pattern's width; 0: not measured */
+    double trial_seed;            /* of what the trials have drawn */
     enum trial_verdict verdicts[TRUSTS]; /* of the trials (driver/trust.h) */
     /* chosen from the above, and read by streams */
     bool prefer_in_order; /* CLS_ORDER_AUTO means in-order */
@@ -74,6 +78,11 @@ void caps_choose(const struct device *device, struct caps *caps);
 
 /* Says how launches of graphs reach the driver, and why, as in cls_graph_statistics. */
 void caps_graph_path(const struct device *device, const struct caps *caps, char *text, size_t size);
+
+/* The width at which the driver fills `bytes` bytes fastest with a pattern of `width` bytes: a wider one holds it several
+ * times, where offset and size are multiples of that, and a narrower one where the pattern repeats itself. */
+size_t caps_fill_width(const struct caps *caps, const void *pattern, size_t width, size_t offset,
+                       size_t bytes);
 
 /* The number of figures in a record, and each figure by its index. */
 extern const size_t caps_figures;

@@ -9,6 +9,12 @@
 #define FIGURE(member, unit, meaning) \
     { #member, meaning, unit, offsetof(struct caps, member), false }
 
+#define FILL(i, width)                                                                         \
+    {                                                                                          \
+        "fill_" #width "_gbs", "a fill of 512 KiB with a pattern of " #width " bytes", "GB/s", \
+            offsetof(struct caps, fill_gbs) + (i) * sizeof(double), false                      \
+    }
+
 static const struct figure {
     const char *name;
     const char *meaning;
@@ -45,6 +51,11 @@ static const struct figure {
     FLAG(rounds_agreed, "the rounds of both ratios agreed; if not, all is probed again later"),
     FIGURE(flush_ns, "ns", "clFlush of an idle queue"),
     FIGURE(event_query_ns, "ns", "query of an event's state"),
+    FILL(0, 1),
+    FILL(1, 2),
+    FILL(2, 4),
+    FILL(3, 8),
+    FILL(4, 16),
     FIGURE(trial_seed, "",
            "the trials of trusted mechanisms drew offsets, sizes and shapes from it"),
     FLAG(prefer_in_order, "chosen: streams run on in-order queues unless told otherwise"),

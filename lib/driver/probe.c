@@ -203,6 +203,7 @@ static bool run_all(struct probe *probe, struct caps *caps) {
     probe_launches(probe, caps);
     probe_replay(probe, caps);
     probe_kernel_overlap(probe, caps);
+    probe_fills(probe, caps);
     return probe_copies(probe, caps) && all_tried && !probe->stuck;
 }
 

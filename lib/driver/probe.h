@@ -6,7 +6,7 @@
  *
  * No probe makes a user event, or uses clFinish to wait.
  *
- * probe.c runs the probes and has the small ones; probe_launch.c, probe_replay.c, probe_overlap.c and probe_copy.c have
+ * probe.c runs the probes and has the small ones; probe_launch.c, probe_replay.c, probe_overlap.c, probe_fill.c and probe_copy.c have
  * one subject each; probe_context.c, below them, has the context and its commands.
  */
 #ifndef CLSTREAM_DRIVER_PROBE_H
@@ -47,6 +47,7 @@ void probe_launches(struct probe *probe, struct caps *caps);
 unsigned probe_batch_size(double launch_ns);
 void probe_replay(struct probe *probe, struct caps *caps); /* after probe_launches */
 void probe_kernel_overlap(struct probe *probe, struct caps *caps);
+void probe_fills(struct probe *probe, struct caps *caps);
 bool probe_copies(struct probe *probe, struct caps *caps); /* false: they could not be measured */
 
 /* --- the context (probe_context.c) --- */

@@ -164,6 +164,27 @@ static void shared_memory_is_never_staged(void **state) {
     assert_false(caps.stage_reads);
 }
 
+/* A driver whose fills of 2 bytes are slow, and one whose fills of 16 are. */
+static void fills_take_the_fastest_width(void **state) {
+    static const unsigned char plain[16] = {0}, pair[2] = {1, 2},
+                               quads[16] = {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4};
+    static const unsigned char all[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+    const struct caps two = {.fill_gbs = {10, 1, 10, 11, 12}}, wide = {.fill_gbs = {9, 9, 9, 9, 3}};
+    const struct caps none = {.fill_gbs = {0}};
+    enum { MANY = 1 << 20 };
+    (void)state;
+    assert_int_equal(caps_fill_width(&two, pair, 2, 0, MANY), 16);
+    assert_int_equal(caps_fill_width(&two, pair, 2, 8, MANY), 8); /* by the offset */
+    assert_int_equal(caps_fill_width(&two, pair, 2, 16, MANY + 4), 4);
+    assert_int_equal(caps_fill_width(&two, pair, 2, 2, MANY), 2);
+    assert_int_equal(caps_fill_width(&two, plain, 2, 2, MANY + 2), 1);
+    assert_int_equal(caps_fill_width(&two, plain, 4, 0, MANY), 4); /* 16 gains too little */
+    assert_int_equal(caps_fill_width(&two, pair, 2, 0, 64), 2);
+    assert_int_equal(caps_fill_width(&wide, quads, 16, 0, MANY), 4);
+    assert_int_equal(caps_fill_width(&wide, all, 16, 0, MANY), 16);
+    assert_int_equal(caps_fill_width(&none, pair, 2, 0, MANY), 2);
+}
+
 static void table_names_every_figure_once(void **state) {
     double numbers[CAPS_FIGURES], again[CAPS_FIGURES];
     struct caps caps = {0};
@@ -608,6 +629,7 @@ int main(void) {
         cmocka_unit_test(chance_alone_makes_no_queue_serial),
         cmocka_unit_test(missing_out_of_order_gives_in_order),
         cmocka_unit_test(shared_memory_is_never_staged),
+        cmocka_unit_test(fills_take_the_fastest_width),
         cmocka_unit_test(table_names_every_figure_once),
         ON_DISK(probed_figures_are_plausible),
         ON_DISK(record_is_read_back_by_the_next_process),
