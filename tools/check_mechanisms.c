@@ -10,6 +10,7 @@
 #include <clstream/event.h>
 #include <clstream/managed.h>
 #include <clstream/mempool.h>
+#include <clstream/unary.h>
 
 enum { CHAIN = 20, TRIES = 5, ROUNDS = 60000, ITEMS = 8, BYTES = CHECK_BYTES };
 
@@ -29,6 +30,13 @@ static const char source[] =
     "    other[me] = me;\n"
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    data[get_global_id(0)] = own[n - 1 - me] + 100 * other[(me + 1) % n];\n"
+    "}\n"
+    "typedef struct { uint a[6]; float b; ulong c; } structure;\n"
+    "kernel void take(global uint *to, structure s, uchar u, ulong l) {\n"
+    "    for (uint i = 0; i < 6; i++)\n"
+    "        to[i] = s.a[i];\n"
+    "    to[6] = as_uint(s.b); to[7] = (uint)s.c; to[8] = (uint)(s.c >> 32);\n"
+    "    to[9] = u; to[10] = (uint)l; to[11] = (uint)(l >> 32);\n"
     "}\n";
 
 /* --- steps --- */
@@ -75,67 +83,6 @@ cls_status check_compare(struct scene *s, const char *format, ...) {
     return CLS_SUCCESS;
 }
 
-/* --- bytes in a row --- */
-
-enum { SPANS = 60, WIDTHS = 5 };
-
-/* An offset or a size below `n`: odd, or a multiple of 2, 4, 8 ... 64. */
-static size_t any_number(struct scene *s, unsigned i, size_t n) {
-    const size_t step = (size_t)1 << i % 7;
-    return step == 1 ? check_draw(s, n / 2) * 2 + 1 : check_draw(s, n / step) * step;
-}
-
-static size_t any_size(struct scene *s, unsigned i) {
-    const size_t size = any_number(s, i, i % 4 ? 300 : BYTES / 2);
-    return size ? size : 16;
-}
-
-static cls_status transfers(struct scene *s) {
-    unsigned char seen[BYTES];
-    TRY(check_reset(s, 1));
-    for (unsigned i = 0; i < SPANS; i++) {
-        const size_t bytes = any_size(s, i + i / 7), at = any_number(s, i, BYTES - bytes);
-        for (size_t j = 0; j < bytes; j++)
-            s->wanted_to[at + j] ^= 0x5a;
-        TRY(cls_copy_h2d(s->to, at, s->wanted_to + at, bytes, s->stream));
-        TRY(cls_copy_d2h(seen, s->to, at, bytes, s->stream));
-        if (memcmp(seen, s->wanted_to + at, bytes))
-            check_is_wrong(s, "%zu bytes at %zu", bytes, at);
-    }
-    return check_compare(s, "of %u writes", (unsigned)SPANS);
-}
-
-/* Every third at one offset in both buffers. */
-static cls_status odd_copies(struct scene *s) {
-    TRY(check_reset(s, 2));
-    for (unsigned i = 0; i < SPANS; i++) {
-        const size_t bytes = any_size(s, i + i / 7), from = any_number(s, i, BYTES - bytes);
-        const size_t drawn = any_number(s, i / 2, BYTES - bytes), to = i % 3 ? drawn : from;
-        TRY(cls_copy_d2d(s->to, to, s->from, from, bytes, s->stream));
-        memcpy(s->wanted_to + to, s->wanted_from + from, bytes);
-        if (s->right)
-            TRY(check_compare(s, "%zu bytes from %zu to %zu", bytes, from, to));
-    }
-    return CLS_SUCCESS;
-}
-
-static cls_status odd_fills(struct scene *s) {
-    unsigned char pattern[1 << (WIDTHS - 1)];
-    TRY(check_reset(s, 3));
-    for (unsigned i = 0; i < SPANS; i++) {
-        const size_t width = (size_t)1 << i % WIDTHS, count = 1 + check_draw(s, 40);
-        const size_t at = width * check_draw(s, BYTES / width - count);
-        for (size_t j = 0; j < width; j++)
-            pattern[j] = (unsigned char)check_draw(s, 256);
-        TRY(cls_fill(s->to, at, count * width, pattern, width, s->stream));
-        for (size_t j = 0; j < count * width; j++)
-            s->wanted_to[at + j] = pattern[j % width];
-        if (s->right)
-            TRY(check_compare(s, "%zu patterns of %zu bytes at %zu", count, width, at));
-    }
-    return CLS_SUCCESS;
-}
-
 /* --- launches --- */
 
 static cls_status launch_change(struct scene *s, cls_arg from, cls_arg to, unsigned n,
@@ -169,6 +116,43 @@ static cls_status local_arguments(struct scene *s) {
         memcpy(s->wanted_to + 4 * i, &word, sizeof word);
     }
     return check_compare(s, "%s", "");
+}
+
+static cls_status launch_take(struct scene *s, cls_kernel take) {
+    const cls_launch one = cls_launch_1d(1);
+    struct {
+        uint32_t a[6];
+        float b;
+        _Alignas(8) uint64_t c;
+    } structure = {{1, 2, 3, 4, 5, 6}, 0.5f, UINT64_C(0x900000008)};
+    const uint32_t wanted[] = {1, 2, 3, 4, 5, 6, 0x3f000000, 8, 9, 200, 10, 11};
+    const cls_arg args[] = {cls_arg_buffer(s->to), cls_arg_value(&structure, sizeof structure),
+                            cls_arg_u8(200), cls_arg_u64(UINT64_C(0xb0000000a))};
+    TRY(cls_kernel_launch(take, &one, args, 4, s->stream));
+    memcpy(s->wanted_to, wanted, sizeof wanted);
+    return check_compare(s, "%s", "");
+}
+
+static cls_status structure_arguments(struct scene *s) {
+    cls_kernel take;
+    TRY(check_reset(s, 13));
+    TRY(cls_kernel_create(s->program, "take", &take));
+    const cls_status status = launch_take(s, take);
+    cls_kernel_destroy(take);
+    return status;
+}
+
+/* Of a function that needs it: e to the power of 1, within two units in the last place. */
+static cls_status rounding(struct scene *s) {
+    const float one = 1.0f, e = 2.71828183f;
+    float seen = 0;
+    TRY(cls_copy_h2d(s->from, 0, &one, sizeof one, s->stream));
+    TRY(cls_unary(CLS_UNARY_EXP, cls_array_of(s->from, CLS_F32, 1), cls_array_of(s->to, CLS_F32, 1),
+                  s->stream));
+    TRY(cls_copy_d2h(&seen, s->to, 0, sizeof seen, s->stream));
+    if (seen < e - 5e-7f || seen > e + 5e-7f)
+        check_is_wrong(s, "exp(1) is %.9g", (double)seen);
+    return CLS_SUCCESS;
 }
 
 /* --- order --- */
@@ -267,9 +251,9 @@ static cls_status change_pooled(struct scene *s) {
 }
 
 static cls_status copy_pooled(struct scene *s) {
-    TRY(transfers(s));
-    TRY(odd_copies(s));
-    return odd_fills(s);
+    TRY(check_transfers(s));
+    TRY(check_odd_copies(s));
+    return check_odd_fills(s);
 }
 
 static cls_status sub_buffer_arguments(struct scene *s) { return with_pooled(s, change_pooled); }
@@ -328,14 +312,16 @@ static const struct mechanism {
     const char *name; /* of the capability */
     cls_status (*try)(struct scene *s);
 } mechanisms[] = {
-    {"transfers", transfers},
+    {"transfers", check_transfers},
     {"queue_order", queue_order},
     {"events_in_queue", events_in_queue},
     {"events_across_queues", events_across_queues},
     {"arguments_set_again", arguments_set_again},
     {"local_arguments", local_arguments},
-    {"odd_copies", odd_copies},
-    {"odd_fills", odd_fills},
+    {"structure_arguments", structure_arguments},
+    {"rounding", rounding},
+    {"odd_copies", check_odd_copies},
+    {"odd_fills", check_odd_fills},
     {"rectangles", check_rectangles},
     {"padded_rows", check_padded_rows},
     {"sub_buffer_arguments", sub_buffer_arguments},
@@ -348,18 +334,16 @@ static const struct mechanism {
 enum { MECHANISMS = sizeof mechanisms / sizeof mechanisms[0] };
 
 static cls_status open_scene(struct scene *s) {
-    cls_program program;
-    TRY(cls_program_from_source(s->context, source, "check.cl", NULL, &program));
-    TRY(cls_kernel_create(program, "change", &s->change));
-    TRY(cls_kernel_create(program, "slow", &s->slow));
-    TRY(cls_kernel_create(program, "turn", &s->turn));
+    TRY(cls_program_from_source(s->context, source, "check.cl", NULL, &s->program));
+    TRY(cls_kernel_create(s->program, "change", &s->change));
+    TRY(cls_kernel_create(s->program, "slow", &s->slow));
+    TRY(cls_kernel_create(s->program, "turn", &s->turn));
     TRY(cls_stream_create(s->context, NULL, &s->stream));
     TRY(cls_buffer_create(s->context, BYTES, &s->to));
     return cls_buffer_create(s->context, BYTES, &s->from);
 }
 
-/* The library's own verdict: 1 right, 0 wrong, -1 not tried. */
-static double verdict_of(size_t device, const char *name) {
+double check_verdict(size_t device, const char *name) {
     cls_capability entry;
     for (size_t i = 0; cls_device_get_capability(device, i, &entry) == CLS_SUCCESS; i++)
         if (!strcmp(entry.unit, "trust") && !strcmp(entry.name, name))
@@ -377,7 +361,7 @@ static const char *reason_of(size_t device, const char *name) {
 
 static void report(const struct check *check, const char *name, cls_status status,
                    const struct scene *s) {
-    const double verdict = verdict_of(check->device, name);
+    const double verdict = check_verdict(check->device, name);
     if (status == CLS_ERROR_UNSUPPORTED && verdict != 0)
         check_say(check, CHECK_INFO, name, "not on this device: %s", cls_last_error_detail());
     else if (status && !(status == CLS_ERROR_UNSUPPORTED && verdict == 0))
@@ -396,7 +380,7 @@ static void report(const struct check *check, const char *name, cls_status statu
 static void report_verdicts(const struct check *check) {
     for (unsigned i = 0; i < MECHANISMS; i++) {
         const char *name = mechanisms[i].name;
-        const double verdict = verdict_of(check->device, name);
+        const double verdict = check_verdict(check->device, name);
         if (verdict == 0)
             check_say(check, CHECK_FAILED, name, "%s", reason_of(check->device, name));
         else

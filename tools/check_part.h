@@ -37,6 +37,9 @@ void check_say_status(const struct check *check, const char *subject, const char
 /* Each returns the exit status of its process. */
 typedef int (*check_body)(struct check *check);
 
+/* The library's verdict on a mechanism: 1 right, 0 wrong, -1 not tried. */
+double check_verdict(size_t device, const char *mechanism);
+
 int check_mechanisms(struct check *check); /* check_mechanisms.c */
 int check_functions(struct check *check);  /* check_operations.c */
 int check_operations(struct check *check);

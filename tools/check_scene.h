@@ -15,6 +15,7 @@ enum { CHECK_BYTES = 8192 };
 
 struct scene {
     cls_context context;
+    cls_program program;
     cls_kernel change, slow, turn;
     cls_stream stream;
     cls_buffer to, from;
@@ -43,7 +44,10 @@ cls_status check_compare(struct scene *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void check_is_wrong(struct scene *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* check_rectangles.c */
+/* check_copies.c */
+cls_status check_transfers(struct scene *s);
+cls_status check_odd_copies(struct scene *s);
+cls_status check_odd_fills(struct scene *s);
 cls_status check_rectangles(struct scene *s);
 cls_status check_padded_rows(struct scene *s);
 

@@ -64,6 +64,8 @@ static cls_status check_operation(const struct batch *batch, const struct record
     if (!status)
         status = is_reduction(row) ? check_reduction(recording, types, node->count)
                                    : map_check_inputs(row, types);
+    if (!status)
+        status = map_check_rounding(row, types[0], batch->context);
     if (status)
         return status;
     node->dtype = row->family == OP_CAST    ? recording->to

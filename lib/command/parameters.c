@@ -114,10 +114,13 @@ cls_status parameters_read(struct kernel *kernel, cl_kernel instance) {
         struct parameter *parameter = &kernel->parameters[i];
         char type[NAME_ROOM];
         parameter->kind = (unsigned char)kernel_parameter(device, instance, i);
-        if (parameter->kind == PARAMETER_VALUE &&
-            kernel_parameter_text(device, instance, i, CL_KERNEL_ARG_TYPE_NAME, type, NAME_ROOM) &&
-            !is_built_in(type, parameter))
-            find_size(kernel, instance, i, type, parameter);
+        if (parameter->kind != PARAMETER_VALUE ||
+            !kernel_parameter_text(device, instance, i, CL_KERNEL_ARG_TYPE_NAME, type, NAME_ROOM) ||
+            is_built_in(type, parameter))
+            continue;
+        if (!caps_trusts(kernel->context->caps, TRUST_STRUCTURE_ARGUMENTS))
+            return trust_refuse(device, TRUST_STRUCTURE_ARGUMENTS);
+        find_size(kernel, instance, i, type, parameter);
     }
     return CLS_SUCCESS;
 }

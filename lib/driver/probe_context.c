@@ -30,6 +30,18 @@ static const char source[] =
     "    b[me] = 5 * me + 2;\n"
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    to[get_global_id(0)] = a[n - 1 - me] + (b[(me + 1) % n] << 16);\n"
+    "}\n"
+    "typedef struct { uint a[6]; float b; ulong c; } probe_structure;\n"
+    "__kernel void probe_values(__global uint *to, probe_structure s, uchar u, ulong l) {\n"
+    "    float a = as_float(to[0]), b = as_float(to[1]), sum = a + b, of_b = sum - a;\n"
+    "    to[0] = as_uint(sum);\n"
+    "    to[1] = as_uint((a - (sum - of_b)) + (b - of_b));\n"
+    "    for (uint i = 0; i < 6; i++)\n"
+    "        to[2 + i] = s.a[i];\n"
+    "    to[8] = as_uint(s.b);\n"
+    "    to[9] = (uint)s.c; to[10] = (uint)(s.c >> 32);\n"
+    "    to[11] = u;\n"
+    "    to[12] = (uint)l; to[13] = (uint)(l >> 32);\n"
     "}\n";
 
 /* --- commands --- */

@@ -59,15 +59,43 @@ bool trial_change(struct trial *trial, cl_mem from, cl_mem to, cl_uint n, cl_uin
     return ran;
 }
 
+enum { PART_BYTES = 100, PART_TO = 4, PART_FROM = 2, PART_USES = 4 };
+
+/* New bytes by way of the buffer that the sub-buffer lies in. */
+static bool renew_part(struct trial *trial, unsigned use) {
+    const size_t origin = PART_FROM * trial->unit;
+    unsigned char *wanted = trial->wanted[1] + origin;
+    for (unsigned i = 0; i < PART_BYTES; i++)
+        wanted[i] ^= (unsigned char)(use + 1 + trial_draw(trial, 250));
+    return trial_write(trial, trial->memory[1], origin, PART_BYTES, wanted);
+}
+
+/* One kernel takes the same sub-buffers again, with launches on the whole buffers between. */
+static bool use_parts(struct trial *trial, cl_kernel kernel, cl_mem to, cl_mem from) {
+    bool right = true;
+    for (unsigned use = 0; use < PART_USES && right; use++) {
+        const cl_uint n = 1 + (cl_uint)trial_draw(trial, PART_BYTES);
+        const cl_uint value = (cl_uint)trial_draw(trial, 256);
+        right = renew_part(trial, use) && set_bytes(trial, kernel, from, to, n, value) &&
+                launch_alone(trial, kernel);
+        expect_bytes(trial, PART_TO * trial->unit, PART_FROM * trial->unit, n, value);
+        if (!right || use % 2)
+            continue;
+        right = set_bytes(trial, kernel, trial->memory[1], trial->memory[0], n, value) &&
+                launch_alone(trial, kernel);
+        expect_bytes(trial, 0, 0, n, value);
+    }
+    return right && trial_compare(trial);
+}
+
 bool trial_of_sub_buffer_arguments(struct trial *trial) {
-    enum { BYTES = 100, VALUE = 0x5a, TO = 4, FROM = 2 };
-    cl_mem to = trial_part(trial, 0, TO), from = trial_part(trial, 1, FROM);
-    const bool ran =
-        to && from && trial_reset(trial, 10) && trial_change(trial, from, to, BYTES, VALUE);
+    cl_mem to = trial_part(trial, 0, PART_TO), from = trial_part(trial, 1, PART_FROM);
+    cl_kernel kernel = open_kernel(trial, "probe_bytes");
+    const bool right =
+        to && from && kernel && trial_reset(trial, 10) && use_parts(trial, kernel, to, from);
     if (trial->probe->stuck)
         return false;
-    expect_bytes(trial, TO * trial->unit, FROM * trial->unit, BYTES, VALUE);
-    const bool right = ran && trial_compare(trial);
+    close_kernel(trial, kernel);
     if (to)
         clReleaseMemObject(to);
     if (from)
@@ -106,6 +134,71 @@ bool trial_of_arguments_set_again(struct trial *trial) {
                        launch_with_one_changed(trial, kernel) && trial_compare(trial);
     close_kernel(trial, kernel);
     return right;
+}
+
+/* probe_values, as in probe_context.c: two words for the sum, and those of the arguments. */
+enum { SUM_WORDS = 2, VALUE_WORDS = 14 };
+
+struct values {
+    struct {
+        cl_uint a[6];
+        cl_float b;
+        cl_ulong c;
+    } structure;
+    cl_uchar u;
+    cl_ulong l;
+};
+
+static bool launch_values(struct trial *trial, const struct values *values, const cl_uint *sum,
+                          cl_uint words[VALUE_WORDS]) {
+    cl_kernel kernel = open_kernel(trial, "probe_values");
+    const bool ran =
+        kernel && trial_write(trial, trial->memory[0], 0, SUM_WORDS * sizeof *sum, sum) &&
+        set_arg(trial, kernel, 0, sizeof(cl_mem), &trial->memory[0]) &&
+        set_arg(trial, kernel, 1, sizeof values->structure, &values->structure) &&
+        set_arg(trial, kernel, 2, sizeof values->u, &values->u) &&
+        set_arg(trial, kernel, 3, sizeof values->l, &values->l) && launch_alone(trial, kernel) &&
+        trial_read(trial, trial->memory[0], 0, VALUE_WORDS * sizeof *words, trial->read);
+    close_kernel(trial, kernel);
+    if (ran)
+        memcpy(words, trial->read, VALUE_WORDS * sizeof *words);
+    return ran;
+}
+
+static cl_uint draw_word(struct trial *trial) {
+    return (cl_uint)trial_draw(trial, 1 << 16) << 16 | (cl_uint)trial_draw(trial, 1 << 16);
+}
+
+bool trial_of_structure_arguments(struct trial *trial) {
+    cl_uint wanted[VALUE_WORDS] = {0}, words[VALUE_WORDS];
+    struct values values;
+    memset(&values, 0, sizeof values);
+    for (unsigned i = SUM_WORDS; i < VALUE_WORDS; i++)
+        wanted[i] = draw_word(trial);
+    wanted[8] = 0x3f800000 | wanted[8] >> 9; /* a number, whose bits no driver changes */
+    wanted[11] &= 0xff;
+    memcpy(values.structure.a, wanted + SUM_WORDS, sizeof values.structure.a);
+    memcpy(&values.structure.b, wanted + 8, sizeof values.structure.b);
+    values.structure.c = (cl_ulong)wanted[10] << 32 | wanted[9];
+    values.u = (cl_uchar)wanted[11];
+    values.l = (cl_ulong)wanted[13] << 32 | wanted[12];
+    return launch_values(trial, &values, wanted, words) &&
+           !memcmp(words + SUM_WORDS, wanted + SUM_WORDS,
+                   (VALUE_WORDS - SUM_WORDS) * sizeof *words);
+}
+
+/* A number of 1 to 2 and one of less than half of its last digit: the sum is the first and the error of rounding the
+ * second, but with more digits there is no error. */
+bool trial_of_rounding(struct trial *trial) {
+    const struct values none = {.u = 0};
+    cl_uint words[VALUE_WORDS];
+    for (unsigned i = 0; i < ORDER_TRIES; i++) {
+        const cl_uint sum[SUM_WORDS] = {0x3f800000 | draw_word(trial) >> 9,
+                                        (i % 2u) << 31 | 0x30000000 | draw_word(trial) >> 9};
+        if (!launch_values(trial, &none, sum, words) || memcmp(words, sum, sizeof sum))
+            return false;
+    }
+    return true;
 }
 
 /* probe_local, as in probe_context.c. */

@@ -66,6 +66,20 @@ static const struct trust_row {
              {"local_arguments",
               "Local memory that is passed as an argument does not work; the library's reductions use "
               "groups of one work-item, and launches with local arguments are refused."}},
+    [TRUST_STRUCTURE_ARGUMENTS] =
+        {.meaning = "a kernel sees a structure that is an argument, and the arguments after it",
+         .is_right = trial_of_structure_arguments,
+         .fault = {"structure_arguments",
+                   "Kernels see other bytes than those of a structure that is an argument, or of "
+                   "the arguments after it; kernels with a parameter of the program's own type are "
+                   "refused."}},
+    [TRUST_ROUNDING] =
+        {.meaning = "each step of float arithmetic is rounded to a float",
+         .is_right = trial_of_rounding,
+         .fault = {"rounding",
+                   "Float arithmetic keeps more digits than a float has from one step to the next, "
+                   "so that the rounding errors that functions and sums make up for are others; "
+                   "these operations on floating-point numbers are refused."}},
     [TRUST_ODD_COPIES] =
         {.meaning = "copies at odd offsets copy those bytes and no others",
          .is_right = trial_of_odd_copies,
@@ -93,11 +107,11 @@ static const struct trust_row {
               "bytes between them; the library moves such rectangles row by row through pinned "
               "memory."}},
     [TRUST_SUB_BUFFER_ARGUMENTS] =
-        {.meaning = "a kernel sees a sub-buffer at its origin",
+        {.meaning = "a kernel sees a sub-buffer at its origin, each time it is used",
          .is_right = trial_of_sub_buffer_arguments,
          .fault =
              {"sub_buffer_arguments",
-              "Kernels see a sub-buffer elsewhere than at its origin; memory of cls_malloc_async "
+              "Kernels see a sub-buffer elsewhere than at its origin, or do when it is used again; memory of cls_malloc_async "
               "consists of buffers of their own, and parts of buffers are refused as arguments."}},
     [TRUST_SUB_BUFFER_COPIES] =
         {.meaning = "reads, writes, fills and copies of a sub-buffer are at its origin",
@@ -119,8 +133,9 @@ static const struct trust_row {
          .is_right = trial_of_mapped_memory,
          .fault =
              {"mapped_memory",
-              "Host and device do not see what the other wrote to mapped memory, or its address "
-              "changes; cls_host_buffer is refused."}},
+              "Mapped memory cannot be used at one address: host and device do not see what the "
+              "other wrote, or it is mapped elsewhere the next time or copied while it is mapped, as "
+              "OpenCL allows; cls_host_buffer is refused."}},
     [TRUST_SHARED_MEMORY] =
         {.meaning = "host and device see what the other wrote to shared virtual memory",
          .is_right = trial_of_shared_memory,

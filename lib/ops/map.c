@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/types.h"
+#include "stream/context.h"
 
 enum { MAX_MAP_ARGS = 2 * OP_MAX_VIEWS + 2 };
 
@@ -77,6 +78,16 @@ cls_status map_check_inputs(const struct op_row *row, const cls_dtype *types) {
         return error_set(CLS_ERROR_TYPE_MISMATCH, "%s does not support %s", row->name,
                          cls_dtype_name(types[0]));
     return row->family == OP_BINARY ? map_check_typed(row, "b", types[1], types[0]) : CLS_SUCCESS;
+}
+
+/* Functions and sums are made of steps whose rounding errors count; other operations are one step. */
+cls_status map_check_rounding(const struct op_row *row, cls_dtype dtype,
+                              const struct context *context) {
+    const bool has_steps =
+        row->floats_only || row->result == RESULT_TOTAL || row->result == RESULT_MEAN;
+    if (!has_steps || !type_row(dtype)->is_float || caps_trusts(context->caps, TRUST_ROUNDING))
+        return CLS_SUCCESS;
+    return trust_refuse(context->device, TRUST_ROUNDING);
 }
 
 /* Do the views' types go together, and has the operation such types? */
@@ -189,6 +200,8 @@ static cls_status run(struct op_call *call, const struct op_row *row,
         status = check_overlaps(call);
     if (!status)
         status = check_device(call);
+    if (!status)
+        status = map_check_rounding(row, call->views[0].dtype, call->context);
     if (status || call->views[0].count == 0)
         return status;
     return launch(call, row_in_effect(call, row), parameter);

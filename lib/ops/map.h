@@ -31,6 +31,10 @@ cls_status map_check_typed(const struct op_row *row, const char *role, cls_dtype
  * there are as many as its family has. */
 cls_status map_check_inputs(const struct op_row *row, const cls_dtype *types);
 
+/* CLS_ERROR_UNSUPPORTED where the operation depends on how floats are rounded, and the device's are not. */
+cls_status map_check_rounding(const struct op_row *row, cls_dtype dtype,
+                              const struct context *context);
+
 /* The launch shape on the call's device, for views that are or are not aligned for vectors. */
 enum shape map_shape_of(const struct op_call *call, bool aligned);
 

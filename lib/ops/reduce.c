@@ -106,7 +106,9 @@ static cls_status check_inputs(const struct op_call *call, const struct reductio
     if (work->count == 0 && (work->row->result == RESULT_SAME || work->row->result == RESULT_INDEX))
         return error_set(CLS_ERROR_INVALID_VALUE, "%s of no elements", name);
     cls_status status = op_check_dtype(call, work->dtype);
-    return status ? status : op_check_dtype(call, result);
+    if (!status)
+        status = op_check_dtype(call, result);
+    return status ? status : map_check_rounding(work->row, work->dtype, call->context);
 }
 
 static cls_status check_output(const struct op_call *call, const struct reduction *work) {

@@ -228,6 +228,7 @@ static void test_values_of_any_size_are_copied_by_the_call(void **state) {
         _Alignas(8) uint64_t c; /* as a ulong is in OpenCL, and not in all of C */
     } wide = {{1, 2, 3, 4, 5, 6}, 12.75f, 1ull << 40};
     _Static_assert(sizeof(struct wide) > 16, "more than fits the argument itself");
+    rig_need("structure_arguments");
     cls_kernel by_value = kernel_of("by_value");
     cls_stream stream = rig_stream();
     cls_buffer out;
@@ -352,6 +353,7 @@ static void test_null_and_constant_buffers(void **state) {
 
 static void test_wrong_arguments_are_refused(void **state) {
     (void)state;
+    rig_need("structure_arguments");
     cls_kernel by_value = kernel_of("by_value"), reverse = kernel_of("reverse");
     cls_buffer cells = rig_cells(64);
     cls_launch one = cls_launch_1d(1), eight = {1, {8, 0, 0}, {8, 0, 0}};
@@ -421,6 +423,7 @@ static void test_an_image_cannot_be_passed(void **state) {
 
 static void test_structs_of_a_wrong_size_are_refused(void **state) {
     (void)state;
+    rig_need("structure_arguments");
     cls_kernel by_value = kernel_of("by_value");
     cls_buffer cells = rig_cells(64);
     cls_launch one = cls_launch_1d(1);

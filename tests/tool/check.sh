@@ -64,6 +64,11 @@ check "rectangles of equal sizes are among the shapes" "$(lie square_rectangles 
     for name in rectangles padded_rows; do says "worked around +$name +"; done
     grep -q '^seed  *7$' "$work/report" || echo "no seed"
     [ "$rc" = 0 ] || { echo "exit status $rc"; cat "$work/report"; })"
+check "operations that are refused are worked around" "$(lie rounding
+    says 'worked around +rounding'
+    for name in 'unary exp' 'binary pow' 'reduce sum'; do says "worked around +$name +refused: "; done
+    says 'passed +binary +add sub'
+    [ "$rc" = 0 ] || { echo "exit status $rc"; cat "$work/report"; })"
 check "a device that is refused is one" "$(lie transfers
     says 'failed +transfers +Reads or writes'
     says '- +rectangles +not tried'

@@ -10,6 +10,8 @@
  *   events_across_queues  those of other queues are
  *   arguments_set_again   once launched, a kernel keeps its arguments
  *   local_arguments       barriers do nothing, so that work-items do not see each other's local memory
+ *   structure_arguments   a kernel sees a structure four bytes ahead of its start
+ *   rounding              programs are built with -cl-unsafe-math-optimizations
  *   odd_copies            copies leave the last bytes out, beyond a multiple of 4
  *   odd_fills             fills begin at a multiple of 4
  *   rectangles            copies of rectangles leave the last slice out, of one slice the last row
@@ -20,7 +22,11 @@
  *   mapped_memory         what the host writes first to mapped memory is lost
  *   shared_memory         a buffer on top of shared memory is a copy of it
  *
- * One is about three of them, rectangles, padded_rows and sub_buffer_rectangles:
+ * One is about sub_buffer_arguments:
+ *
+ *   sub_buffer_reuse      a kernel sees a sub-buffer at the start of its buffer from its third use on
+ *
+ * And one about three of them, rectangles, padded_rows and sub_buffer_rectangles:
  *
  *   square_rectangles     rows are moved whole where both pitches are the height, and the last one is left out
  *
@@ -53,6 +59,7 @@ static pthread_mutex_t lie_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     const void *object; /* NULL: free */
     cl_mem root;
+    unsigned uses; /* as an argument */
 } lie_known[LIE_OBJECTS];
 static unsigned lie_used; /* entries below here may be in use */
 
@@ -64,6 +71,7 @@ static void lie_know(const void *object, cl_mem root) {
     if (i < LIE_OBJECTS) {
         lie_known[i].object = object;
         lie_known[i].root = root;
+        lie_known[i].uses = 0;
         if (i == lie_used)
             lie_used++;
     }
@@ -95,6 +103,16 @@ static void lie_forget(const void *object) {
 static cl_mem lie_memory(cl_mem memory, const char *mechanism) {
     cl_mem root;
     return lies_about(mechanism) && lie_knows(memory, &root) ? root : memory;
+}
+
+/* A sub-buffer as an argument: itself, and from the third time on its buffer. */
+static cl_mem lie_used_again(cl_mem memory) {
+    pthread_mutex_lock(&lie_lock);
+    for (unsigned i = 0; i < lie_used; i++)
+        if (memory && lie_known[i].object == memory && ++lie_known[i].uses > 2)
+            memory = lie_known[i].root;
+    pthread_mutex_unlock(&lie_lock);
+    return memory;
 }
 
 /* --- around every command --- */

@@ -27,6 +27,7 @@ lying() {
 # The trials that a lie is about, if it is not named like one.
 trials_of() {
     case $1 in
+    sub_buffer_reuse) echo sub_buffer_arguments ;;
     square_rectangles) echo rectangles padded_rows sub_buffer_rectangles ;;
     *) echo "$1" ;;
     esac
@@ -82,11 +83,14 @@ events_in_queue test_order
 events_across_queues test_order test_interop
 arguments_set_again test_batch
 local_arguments test_kernels
+structure_arguments test_kernels
+rounding
 odd_copies test_copies test_slices
 odd_fills test_copies test_slices
 rectangles test_copies test_slices
 padded_rows test_copies test_slices
 sub_buffer_arguments test_mempool test_buffer_parts test_host_buffer
+sub_buffer_reuse test_mempool test_buffer_parts
 sub_buffer_copies test_mempool
 sub_buffer_rectangles test_copies test_slices
 square_rectangles test_slices

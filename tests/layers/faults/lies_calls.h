@@ -135,12 +135,20 @@ static cl_int CL_API_CALL lie_clReleaseMemObject(cl_mem memory) {
 static cl_int CL_API_CALL lie_clSetKernelArg(cl_kernel kernel, cl_uint i, size_t size,
                                              const void *value) {
     cl_mem memory = NULL, root = NULL;
+    unsigned char shifted[64] = {0};
     if (lies_about("arguments_set_again") && lie_knows(kernel, &root))
         return CL_SUCCESS;
     if (value && size == sizeof memory) {
         memcpy(&memory, value, size);
         memory = lie_memory(memory, "sub_buffer_arguments");
+        if (lies_about("sub_buffer_reuse"))
+            memory = lie_used_again(memory);
         value = &memory;
+    }
+    if (value && lies_about("structure_arguments") && size > 16 && size < sizeof shifted &&
+        (size & (size - 1))) {
+        memcpy(shifted, (const unsigned char *)value + 4, size - 4);
+        value = shifted;
     }
     return told.clSetKernelArg(kernel, i, size, value);
 }
@@ -211,6 +219,23 @@ static cl_program CL_API_CALL lie_clCreateProgramWithSource(cl_context context, 
     return program;
 }
 
+static cl_int CL_API_CALL lie_clBuildProgram(cl_program program, cl_uint count,
+                                             const cl_device_id *devices, const char *options,
+                                             void(CL_CALLBACK *notify)(cl_program, void *),
+                                             void *data) {
+    static const char unsafe[] = " -cl-unsafe-math-optimizations";
+    const size_t length = options ? strlen(options) : 0;
+    char *longer = lies_about("rounding") ? calloc(1, length + sizeof unsafe) : NULL;
+    if (longer) {
+        memcpy(longer, options ? options : "", length);
+        memcpy(longer + length, unsafe, sizeof unsafe);
+    }
+    const cl_int code =
+        told.clBuildProgram(program, count, devices, longer ? longer : options, notify, data);
+    free(longer);
+    return code;
+}
+
 static void lie_chatter(void) {
     if (lies_about("chatter"))
         fputs("made-up driver: a line of its own\n", stderr);
@@ -250,6 +275,7 @@ static void lies_override(cl_icd_dispatch *table) {
     LIE(clReleaseKernel);
     LIE(clCreateCommandQueue);
     LIE(clCreateProgramWithSource);
+    LIE(clBuildProgram);
     LIE(clGetPlatformIDs);
     LIE(clGetDeviceIDs);
 }

@@ -1,8 +1,74 @@
 /* SPDX-License-Identifier: MIT */
-/* Rectangles of drawn shapes, which go through what drivers tell their special cases by: which sizes are equal. */
+/*
+ * Copies and fills of drawn offsets, sizes and shapes, which go through what drivers tell their special cases by: what is
+ * aligned, and which sizes are equal.
+ */
 #include "check_scene.h"
 
 #include <string.h>
+
+/* --- bytes in a row --- */
+
+enum { SPANS = 60, WIDTHS = 5 };
+
+/* An offset or a size below `n`: odd, or a multiple of 2, 4, 8 ... 64. */
+static size_t any_number(struct scene *s, unsigned i, size_t n) {
+    const size_t step = (size_t)1 << i % 7;
+    return step == 1 ? check_draw(s, n / 2) * 2 + 1 : check_draw(s, n / step) * step;
+}
+
+static size_t any_size(struct scene *s, unsigned i) {
+    const size_t size = any_number(s, i, i % 4 ? 300 : CHECK_BYTES / 2);
+    return size ? size : 16;
+}
+
+cls_status check_transfers(struct scene *s) {
+    unsigned char seen[CHECK_BYTES];
+    TRY(check_reset(s, 1));
+    for (unsigned i = 0; i < SPANS; i++) {
+        const size_t bytes = any_size(s, i + i / 7), at = any_number(s, i, CHECK_BYTES - bytes);
+        for (size_t j = 0; j < bytes; j++)
+            s->wanted_to[at + j] ^= 0x5a;
+        TRY(cls_copy_h2d(s->to, at, s->wanted_to + at, bytes, s->stream));
+        TRY(cls_copy_d2h(seen, s->to, at, bytes, s->stream));
+        if (memcmp(seen, s->wanted_to + at, bytes))
+            check_is_wrong(s, "%zu bytes at %zu", bytes, at);
+    }
+    return check_compare(s, "of %u writes", (unsigned)SPANS);
+}
+
+/* Every third at one offset in both buffers. */
+cls_status check_odd_copies(struct scene *s) {
+    TRY(check_reset(s, 2));
+    for (unsigned i = 0; i < SPANS; i++) {
+        const size_t bytes = any_size(s, i + i / 7), from = any_number(s, i, CHECK_BYTES - bytes);
+        const size_t drawn = any_number(s, i / 2, CHECK_BYTES - bytes), to = i % 3 ? drawn : from;
+        TRY(cls_copy_d2d(s->to, to, s->from, from, bytes, s->stream));
+        memcpy(s->wanted_to + to, s->wanted_from + from, bytes);
+        if (s->right)
+            TRY(check_compare(s, "%zu bytes from %zu to %zu", bytes, from, to));
+    }
+    return CLS_SUCCESS;
+}
+
+cls_status check_odd_fills(struct scene *s) {
+    unsigned char pattern[1 << (WIDTHS - 1)];
+    TRY(check_reset(s, 3));
+    for (unsigned i = 0; i < SPANS; i++) {
+        const size_t width = (size_t)1 << i % WIDTHS, count = 1 + check_draw(s, 40);
+        const size_t at = width * check_draw(s, CHECK_BYTES / width - count);
+        for (size_t j = 0; j < width; j++)
+            pattern[j] = (unsigned char)check_draw(s, 256);
+        TRY(cls_fill(s->to, at, count * width, pattern, width, s->stream));
+        for (size_t j = 0; j < count * width; j++)
+            s->wanted_to[at + j] = pattern[j % width];
+        if (s->right)
+            TRY(check_compare(s, "%zu patterns of %zu bytes at %zu", count, width, at));
+    }
+    return CLS_SUCCESS;
+}
+
+/* --- rectangles --- */
 
 enum { SHAPES = 150, LONGEST_SIDE = 24, SPREAD = 300 };
 
