@@ -2,7 +2,8 @@
 /*
  * (g) Stream-ordered memory: a pair of malloc and free in steady state, against the driver's buffer with
  * its first touch; the same by eight threads on streams of their own; and the memory that training steps
- * reserve against what they ask for, which must all go back. The peer in CUDA is bench/peers/cuda_malloc.cu.
+ * reserve against what they ask for, which must all go back; and pinned memory. The peer in CUDA is
+ * bench/peers/cuda_malloc.cu.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -57,6 +58,40 @@ static double raw_run(void *arg, double *also) {
     return 1e9 * ((middle - start) - (end - middle)) / count;
 }
 
+/* --- pinned memory --- */
+
+static double pinned_run(void *arg, double *also) {
+    const struct pairs *pairs = arg;
+    void *memory;
+    const double start = now_seconds();
+    for (unsigned i = 0; i < pairs->count; i++) {
+        CLS(cls_host_alloc(pairs->rig->context, BYTES, &memory));
+        CLS(cls_host_free(memory));
+    }
+    *also = 0;
+    return 1e9 * (now_seconds() - start) / pairs->count;
+}
+
+static double raw_pinned_run(void *arg, double *also) {
+    const struct pairs *pairs = arg;
+    const unsigned count = pairs->count / 1000 + 1;
+    cl_int code;
+    const double start = now_seconds();
+    for (unsigned i = 0; i < count; i++) {
+        cl_mem memory = clCreateBuffer(pairs->rig->cl, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                       BYTES, NULL, &code);
+        check_cl(code, "clCreateBuffer");
+        void *mapped = clEnqueueMapBuffer(pairs->queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+                                          0, BYTES, 0, NULL, NULL, &code);
+        check_cl(code, "clEnqueueMapBuffer");
+        CL(clEnqueueUnmapMemObject(pairs->queue, memory, mapped, 0, NULL, NULL));
+        CL(clFinish(pairs->queue));
+        CL(clReleaseMemObject(memory));
+    }
+    *also = 0;
+    return 1e9 * (now_seconds() - start) / count;
+}
+
 /* --- eight threads --- */
 
 struct team {
@@ -99,7 +134,8 @@ static double team_run(void *arg, double *also) {
 static void cost(const struct rig *rig) {
     struct team team;
     struct pairs one = {rig, rig_stream(rig, CLS_ORDER_AUTO), rig_queue(rig, false), 20000};
-    const struct way raw = {"clCreateBuffer, touched", raw_run, &one};
+    const struct way raw = {"clCreateBuffer, touched", raw_run, &one},
+                     raw_pinned = {"clCreateBuffer, mapped", raw_pinned_run, &one};
     bench_section("(g) stream-ordered memory: a pair of malloc and free, 1 MiB");
     bench_contest(&(struct contest){.name = "pair against the driver's buffer",
                                     .unit = "ns",
@@ -108,6 +144,12 @@ static void cost(const struct rig *rig) {
                                     .rivals = &raw,
                                     .n_rivals = 1});
     bench_figure("pair, 1 thread", "ns", (struct way){"", pairs_run, &one}, 0);
+    bench_contest(&(struct contest){.name = "pinned memory, pair against the driver's",
+                                    .unit = "ns",
+                                    .measure = MEASURE_SPEEDUP,
+                                    .ours = {"clstream", pinned_run, &one},
+                                    .rivals = &raw_pinned,
+                                    .n_rivals = 1});
     for (unsigned i = 0; i < THREADS; i++)
         team.members[i] = (struct pairs){rig, rig_stream(rig, CLS_ORDER_AUTO), NULL, 20000};
     bench_figure("pair, each of 8 threads", "ns", (struct way){"", team_run, &team}, 0);

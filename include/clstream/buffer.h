@@ -57,9 +57,14 @@ CLS_API cls_status cls_buffer_destroy(cls_buffer buffer);
 CLS_API cls_status cls_buffer_get_size(cls_buffer buffer, size_t *bytes);
 
 /**
- * Allocates pinned host memory, aligned to a page. Copies from and to it, those of other contexts
- * included, need no staging and run at the full speed of the bus. The caller frees it with
- * cls_host_free.
+ * Allocates pinned host memory, aligned to a page, with undefined contents. Copies from and to it,
+ * those of other contexts included, need no staging and run at the full speed of the bus. The caller
+ * frees it with cls_host_free.
+ *
+ * To map memory takes a driver tens of microseconds or more. Therefore sizes are rounded up, by at
+ * most an eighth or to a page, and a context keeps what was freed for its later calls of about the
+ * same size: at most 256 MiB, of which it gives back first what was freed longest ago (cls_host_trim
+ * gives back more). It keeps no memory that was a buffer (cls_host_buffer).
  * @retval CLS_ERROR_INVALID_VALUE        `out` is null, or `bytes` is 0
  * @retval CLS_ERROR_OUT_OF_MEMORY
  * @retval CLS_ERROR_OUT_OF_DEVICE_MEMORY which of the two depends on the driver
@@ -97,6 +102,15 @@ CLS_API cls_status cls_host_buffer(const void *memory, cls_buffer *out);
  * @retval CLS_ERROR_OUT_OF_MEMORY inside a host function: nothing was done
  */
 CLS_API cls_status cls_host_free(void *memory);
+
+/**
+ * Gives freed pinned memory that the context keeps (cls_host_alloc) back to the driver until no more
+ * than `keep` bytes are kept. The library's staged copies keep theirs in the same place, and map it
+ * anew when they need it.
+ * @retval CLS_ERROR_INVALID_HANDLE
+ * @retval CLS_ERROR_CONTEXT_DESTROYED
+ */
+CLS_API cls_status cls_host_trim(cls_context context, size_t keep);
 
 /**
  * Copies `bytes` bytes of host memory to a buffer. The memory must stay unchanged until the copy is

@@ -7,6 +7,7 @@
 #include "check/race.h"
 #include "command/named_kernels.h"
 #include "memory/mempool.h"
+#include "memory/pinned_pool.h"
 #include "stream/engine.h"
 #include "stream/hooks.h"
 #include "stream/stream.h"
@@ -51,6 +52,7 @@ cls_status cls_context_destroy(cls_context handle) {
     else if (object_destroy(&context_pool, handle)) {
         atomic_store(&context->closed, true);
         context_close_mempools(context);
+        pinned_trim(context, 0);
         close_streams(context);
     } else
         status = object_invalid(&context_pool, handle);

@@ -14,7 +14,7 @@
 #include "memory/buffer.h"
 #include "memory/magazine.h"
 #include "memory/mempool.h"
-#include "memory/staging.h"
+#include "memory/pinned_pool.h"
 #include "stream/context.h"
 #include "trace/environment.h"
 
@@ -24,7 +24,7 @@ __attribute__((used)) static const char *const linked = &observer_environment;
 
 static void context_ends(struct context *context) {
     op_kernels_free(context->op_kernels);
-    staging_free(context->staging);
+    pinned_pool_end(context);
 }
 
 const struct hooks hooks = {

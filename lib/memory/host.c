@@ -5,13 +5,13 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
 #include "base/process.h"
 #include "driver/memory.h"
 #include "memory/buffer.h"
+#include "memory/pinned_pool.h"
 #include "stream/abandoned.h"
 #include "stream/context.h"
 #include "stream/hooks.h"
@@ -130,18 +130,14 @@ cls_status context_host_queue(struct context *context, cl_command_queue *out) {
 
 static cls_status allocate(struct context *context, size_t bytes, bool librarys, void **out) {
     struct block block = {.context = context, .librarys = librarys};
-    cl_command_queue queue;
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    cls_status status = context_host_queue(context, &queue);
-    if (!status)
-        status = pinned_create(context->device, context->cl, queue, bytes, page, &block.pinned);
+    cls_status status = pinned_take(context, bytes, &block.pinned);
     if (status)
         return status;
     block.origin = (uintptr_t)block.pinned.host - (uintptr_t)block.pinned.mapped;
     block.life = keeps_lives() ? life_begin() : NULL;
     if (!remember(&block)) {
         free(block.life);
-        pinned_release(context->device, queue, &block.pinned);
+        pinned_drop(context, &block.pinned);
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to keep track of pinned memory");
     }
     *out = block.pinned.host;
@@ -267,12 +263,14 @@ static bool is_used(const struct block *block) {
     return used;
 }
 
+/* Memory that was a buffer is not kept: abandoned work may hold the buffer, which may have taken over the mapping. */
 static void release(const struct block *block) {
-    cl_command_queue queue;
-    if (block->buffer)
+    if (block->buffer) {
         buffer_put(block->buffer);
-    if (!context_host_queue(block->context, &queue))
-        pinned_release(block->context->device, queue, &block->pinned);
+        pinned_drop(block->context, &block->pinned);
+    } else {
+        pinned_give(block->context, &block->pinned);
+    }
     context_put(block->context);
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "memory/magazine.h"
+#include "memory/pinned_pool.h"
 #include "memory/share.h"
 #include "stream/context.h"
 
@@ -204,7 +205,7 @@ void context_close_mempools(struct context *context) {
 }
 
 bool context_trim_mempools(struct context *context) {
-    bool any = false;
+    bool any = pinned_trim(context, 0);
     struct mempool *pools[2] = {NULL, NULL};
     pthread_mutex_lock(&context->lock);
     pools[0] = context->default_mempool;

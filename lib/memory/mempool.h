@@ -111,8 +111,8 @@ cls_status context_default_mempool(struct context *context, struct mempool **out
 /* The context is being destroyed: its pools close. */
 void context_close_mempools(struct context *context);
 
-/* Called when the driver is out of memory: gives the unused memory of the context's pools back to the driver. False:
- * there was none. Takes streams' locks. */
+/* Called when the driver is out of memory: gives the unused memory of the context's pools, and the pinned memory that it
+ * keeps, back to the driver. False: there was none. Takes streams' locks. */
 bool context_trim_mempools(struct context *context);
 
 /* --- allocation (memory/malloc.c) --- */

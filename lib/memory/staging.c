@@ -3,14 +3,13 @@
 
 #include <stdlib.h>
 
-#include <utlist.h>
-
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/mover.h"
 #include "driver/event.h"
 #include "driver/memory.h"
 #include "memory/buffer.h"
+#include "memory/pinned_pool.h"
 #include "stream/abandoned.h"
 #include "stream/context.h"
 #include "stream/handover.h"
@@ -20,65 +19,22 @@
 #include "stream/waiter.h"
 
 /* Chunks of 4 MiB reach the bus's speed; a copy keeps up to four in flight. */
-enum { CHUNK_BYTES = STAGING_BYTES, DEPTH = 4, MAX_SPARE = 8 };
+enum { CHUNK_BYTES = STAGING_BYTES, DEPTH = 4 };
 
 static const uint64_t LOOK_NS = 20 * 1000;
 
 struct chunk {
     struct pinned pinned;
     struct context *context; /* its owner; retained while it is abandoned */
-    struct chunk *next;
-    bool abandoned; /* a transfer that was abandoned may use it */
+    bool abandoned;          /* a transfer that was abandoned may use it */
 };
-
-/* Spare chunks; under the context's lock. */
-struct staging {
-    struct chunk *spare;
-    unsigned count;
-};
-
-static void release_chunk(struct chunk *chunk) {
-    cl_command_queue queue;
-    if (!context_host_queue(chunk->context, &queue))
-        pinned_release(chunk->context->device, queue, &chunk->pinned);
-    free(chunk);
-}
-
-void staging_free(struct staging *staging) {
-    while (staging && staging->spare) {
-        struct chunk *chunk = staging->spare;
-        staging->spare = chunk->next;
-        release_chunk(chunk);
-    }
-    free(staging);
-}
-
-static struct chunk *take_spare(struct context *context) {
-    pthread_mutex_lock(&context->lock);
-    struct staging *staging = context->staging;
-    struct chunk *chunk = staging ? staging->spare : NULL;
-    if (chunk) {
-        staging->spare = chunk->next;
-        staging->count--;
-    }
-    pthread_mutex_unlock(&context->lock);
-    return chunk;
-}
 
 cls_status staging_take(struct context *context, struct chunk **out) {
-    struct chunk *chunk = take_spare(context);
-    if (chunk) {
-        *out = chunk;
-        return CLS_SUCCESS;
-    }
-    cl_command_queue queue;
-    chunk = calloc(1, sizeof *chunk);
+    struct chunk *chunk = calloc(1, sizeof *chunk);
     if (!chunk)
         return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a staging chunk");
     chunk->context = context;
-    cls_status status = context_host_queue(context, &queue);
-    if (!status)
-        status = pinned_create(context->device, context->cl, queue, CHUNK_BYTES, 1, &chunk->pinned);
+    cls_status status = pinned_take(context, CHUNK_BYTES, &chunk->pinned);
     if (status)
         free(chunk);
     else
@@ -87,25 +43,13 @@ cls_status staging_take(struct context *context, struct chunk **out) {
 }
 
 static void give(struct chunk *chunk) {
-    struct context *context = chunk->context;
-    pthread_mutex_lock(&context->lock);
-    if (!context->staging)
-        context->staging = calloc(1, sizeof *context->staging);
-    struct staging *staging = context->staging;
-    bool keep = staging && staging->count < MAX_SPARE;
-    if (keep) {
-        LL_PREPEND(staging->spare, chunk);
-        staging->count++;
-    }
-    pthread_mutex_unlock(&context->lock);
-    if (!keep)
-        release_chunk(chunk);
+    pinned_give(chunk->context, &chunk->pinned);
+    free(chunk);
 }
 
 static void give_abandoned(void *arg) {
     struct chunk *chunk = arg;
     struct context *context = chunk->context;
-    chunk->abandoned = false;
     give(chunk);
     context_put(context);
 }

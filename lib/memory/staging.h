@@ -11,7 +11,6 @@
 struct chunk;
 struct context;
 struct queue;
-struct staging;
 
 extern const struct command_type type_staged_write, type_staged_read, type_staged_write_rect,
     type_staged_read_rect;
@@ -56,7 +55,5 @@ cls_status staging_write(const struct transfer_queue *on, cl_mem to, const struc
                          const struct chunk *chunk, struct wait_list waits, cl_event *event);
 cls_status staging_read(const struct transfer_queue *on, cl_mem from, const struct rect_3d *piece,
                         const struct chunk *chunk, struct wait_list waits, cl_event *event);
-
-void staging_free(struct staging *staging);
 
 #endif

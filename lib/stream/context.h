@@ -19,7 +19,7 @@ struct stream;
 struct program_cache;
 struct op_kernels;
 struct named_kernel;
-struct staging;
+struct pinned_pool;
 struct mempool;
 struct legacy;
 
@@ -61,7 +61,7 @@ struct context {
     struct queue *queues;
     struct op_kernels *op_kernels;      /* command/op_kernel.c */
     struct named_kernel *named_kernels; /* command/named_kernels.c */
-    struct staging *staging;            /* memory/staging.c; NULL until needed */
+    struct pinned_pool *pinned_pool;    /* memory/pinned_pool.c; NULL until needed */
     struct mempool *default_mempool;    /* memory/mempool.c; owned; NULL until needed */
     struct queue *host_queue;           /* maps pinned memory; NULL until needed */
     struct queue *spare_queue;          /* for the next context_lend_queue; NULL: none */

@@ -68,6 +68,8 @@ static void leave_some(void) {
     must(cls_buffer_create(NULL, 300, &buffer));
     must(cls_malloc_async(stream, 4096, &allocated));
     must(cls_event_create(NULL, NULL, &event));
+    must(cls_host_alloc(NULL, 600, &pinned));
+    must(cls_host_free(pinned)); /* and kept for the next */
     must(cls_host_alloc(NULL, 500, &pinned));
     must(cls_context_create(NULL, &context));
 }
