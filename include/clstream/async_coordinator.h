@@ -160,10 +160,11 @@ typedef struct cls_compute {
     const cls_buffer *buffers; /**< buffers that fn reads or writes */
     unsigned n_buffers;        /**< number of `buffers`. 0 without `slots`: unknown, so every
                                     later download waits for it */
+    int reserved;              /**< 0; later releases may give it a meaning */
 } cls_compute;
 
 #define CLS_COMPUTE_INIT \
-    { sizeof(cls_compute), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(cls_compute), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
  * Queues a compute operation. Statuses as for queue_upload and cls_kernel_launch_async, and those

@@ -67,10 +67,11 @@ typedef uint64_t cls_value;
 typedef struct cls_batch_config {
     size_t size;      /**< sizeof(cls_batch_config) */
     unsigned streams; /**< streams to run on, including the caller's, at most 8; 0: 4 */
+    int reserved;     /**< 0; later releases may give it a meaning */
 } cls_batch_config;
 
 #define CLS_BATCH_CONFIG_INIT \
-    { sizeof(cls_batch_config), 0 }
+    { sizeof(cls_batch_config), 0, 0 }
 
 /** Creates an empty batch on a context. NULL `config`: the defaults. The caller destroys it. */
 CLS_API cls_status cls_batch_create(cls_context context, const cls_batch_config *config,

@@ -132,10 +132,11 @@ typedef struct cls_check_finding {
     int possible;   /**< nonzero: one access is known by its buffer only, or is a change that the
                          upload may wait for */
     char text[768]; /**< both commands with their streams, the bytes, and what would order them */
+    int reserved;   /**< 0; later releases may give it a meaning */
 } cls_check_finding;
 
 #define CLS_CHECK_FINDING_INIT \
-    { sizeof(cls_check_finding), 0, "" }
+    { sizeof(cls_check_finding), 0, "", 0 }
 
 /**
  * Gets finding `index`, counted from 0, oldest first. The first 256 findings are kept.

@@ -22,10 +22,11 @@ typedef struct cls_context_config {
     const char *device;        /**< as in cls_device_find; NULL: the default device */
     int legacy_default_stream; /**< nonzero: the default stream has CUDA's legacy order, see
                                     cls_context_default_stream */
+    int reserved;              /**< 0; later releases may give it a meaning */
 } cls_context_config;
 
 #define CLS_CONTEXT_CONFIG_INIT \
-    { sizeof(cls_context_config), 0, 0 }
+    { sizeof(cls_context_config), 0, 0, 0 }
 
 /**
  * Creates a context. NULL `config`: the default device. The caller destroys the context.

@@ -44,10 +44,11 @@ typedef struct cls_coordinator_config {
     size_t size;      /**< sizeof(cls_coordinator_config) */
     const char *name; /**< copied, at most 63 bytes kept; NULL: "coordinator" */
     int permissive;   /**< nonzero: accepts dependencies that close cycles */
+    int reserved;     /**< 0; later releases may give it a meaning */
 } cls_coordinator_config;
 
 #define CLS_COORDINATOR_CONFIG_INIT \
-    { sizeof(cls_coordinator_config), 0, 0 }
+    { sizeof(cls_coordinator_config), 0, 0, 0 }
 
 /** Creates a coordinator without streams. NULL `config`: strict. The caller destroys it. */
 CLS_API cls_status cls_coordinator_create(const cls_coordinator_config *config,

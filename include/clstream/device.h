@@ -38,10 +38,11 @@ typedef struct cls_device_info {
     uint32_t base_align;      /**< alignment of buffers and sub-buffers in bytes */
     int has_fp64;             /**< nonzero: the device supports f64 (double) */
     int unified_memory;       /**< nonzero: host and device share physical memory */
+    int reserved;             /**< 0; later releases may give it a meaning */
 } cls_device_info;
 
 #define CLS_DEVICE_INFO_INIT \
-    { sizeof(cls_device_info), CLS_DEVICE_OTHER, "", "", "", "", "", 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(cls_device_info), CLS_DEVICE_OTHER, "", "", "", "", "", 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
  * One entry of a device's capability record: what a probe measured, or what the driver states. The

@@ -48,10 +48,11 @@ typedef struct cls_device_group_config {
     size_t size;        /**< sizeof(cls_device_group_config) */
     size_t chunk_bytes; /**< size of a chunk of pinned memory; 0: 16 MiB */
     unsigned chunks;    /**< chunks per device, 1 to 64; 0: 8 */
+    int reserved;       /**< 0; later releases may give it a meaning */
 } cls_device_group_config;
 
 #define CLS_DEVICE_GROUP_CONFIG_INIT \
-    { sizeof(cls_device_group_config), 0, 0 }
+    { sizeof(cls_device_group_config), 0, 0, 0 }
 
 /**
  * Creates a group of the caller's contexts, which must outlive it. NULL `config`: the defaults. The

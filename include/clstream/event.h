@@ -15,12 +15,13 @@ CLS_BEGIN_DECLS
 
 /** Options of cls_event_create. Start with CLS_EVENT_CONFIG_INIT. */
 typedef struct cls_event_config {
-    size_t size; /**< sizeof(cls_event_config) */
-    int timed;   /**< nonzero: records take a device timestamp, for cls_event_elapsed */
+    size_t size;  /**< sizeof(cls_event_config) */
+    int timed;    /**< nonzero: records take a device timestamp, for cls_event_elapsed */
+    int reserved; /**< 0; later releases may give it a meaning */
 } cls_event_config;
 
 #define CLS_EVENT_CONFIG_INIT \
-    { sizeof(cls_event_config), 0 }
+    { sizeof(cls_event_config), 0, 0 }
 
 /**
  * Creates an event on a context. NULL `config`: not timed. The caller destroys the event.

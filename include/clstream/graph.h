@@ -129,10 +129,11 @@ typedef struct cls_capture_info {
     uint64_t nodes;          /**< recorded so far, of all its streams */
     unsigned streams;        /**< that take part */
     char name[64];           /**< of the capture */
+    int reserved;            /**< 0; later releases may give it a meaning */
 } cls_capture_info;
 
 #define CLS_CAPTURE_INFO_INIT \
-    { sizeof(cls_capture_info), CLS_CAPTURE_NONE, 0, 0, 0, "" }
+    { sizeof(cls_capture_info), CLS_CAPTURE_NONE, 0, 0, 0, "", 0 }
 
 /**
  * Begins a capture on a stream. `name` is copied, at most 63 bytes are kept; NULL: "graph N", N from 1 to 256 by turns.
@@ -199,10 +200,11 @@ typedef struct cls_graph_config {
     unsigned streams; /**< branches that may run side by side, at most 16; 0: 8 */
     int fuse;         /**< nonzero: chains and small products become kernels, see above */
     int background; /**< nonzero: a thread of the library gives launches to the driver, see above */
+    int reserved;   /**< 0; later releases may give it a meaning */
 } cls_graph_config;
 
 #define CLS_GRAPH_CONFIG_INIT \
-    { sizeof(cls_graph_config), 0, 0, 0 }
+    { sizeof(cls_graph_config), 0, 0, 0, 0 }
 
 /**
  * Makes an executable graph, with kernels of its own whose arguments are set. NULL `config`: the defaults. A graph may

@@ -80,10 +80,11 @@ typedef struct cls_buffered_step {
     const cls_compute *compute; /**< its `slots` is ignored: it gets the slot of this step */
     int timed;                  /**< nonzero: measures device times; profiled queues are slower
                                      on some drivers */
+    int reserved;               /**< 0; later releases may give it a meaning */
 } cls_buffered_step;
 
 #define CLS_BUFFERED_STEP_INIT \
-    { sizeof(cls_buffered_step), 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(cls_buffered_step), 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
  * Outcome of a step. Start with CLS_STEP_TELEMETRY_INIT.

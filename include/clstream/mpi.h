@@ -119,10 +119,11 @@ typedef struct cls_mpi_comm_config {
     unsigned
         host_ranks; /**< most ranks that share memory: a host with more counts as several; 0: all of
                               a host; 1: none share */
+    int reserved;   /**< 0; later releases may give it a meaning */
 } cls_mpi_comm_config;
 
 #define CLS_MPI_COMM_CONFIG_INIT \
-    { sizeof(cls_mpi_comm_config), 0, 0, 0, CLS_MPI_MEMORY_AUTO, 0, 0, 0 }
+    { sizeof(cls_mpi_comm_config), 0, 0, 0, CLS_MPI_MEMORY_AUTO, 0, 0, 0, 0 }
 
 /** State of a communicator. Start with CLS_MPI_COMM_INFO_INIT. */
 typedef struct cls_mpi_comm_info {

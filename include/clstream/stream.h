@@ -92,10 +92,11 @@ typedef struct cls_stream_config {
     size_t fifo_limit;      /**< most commands that the library holds besides; 0: no limit */
     int non_blocking;       /**< nonzero: exempt from the legacy order of its context's default
                                  stream (cls_context_default_stream); without effect in others */
+    int reserved;           /**< 0; later releases may give it a meaning */
 } cls_stream_config;
 
 #define CLS_STREAM_CONFIG_INIT \
-    { sizeof(cls_stream_config), 0, 0, CLS_ORDER_AUTO, CLS_WAIT_AUTO, 0, 0, 0, 0 }
+    { sizeof(cls_stream_config), 0, 0, CLS_ORDER_AUTO, CLS_WAIT_AUTO, 0, 0, 0, 0, 0 }
 
 /** Properties of a stream, from cls_stream_get_info. Start with CLS_STREAM_INFO_INIT. */
 typedef struct cls_stream_info {
@@ -112,10 +113,11 @@ typedef struct cls_stream_info {
     size_t fifo_limit;      /**< 0: no limit */
     int non_blocking;       /**< 0: the stream takes part in the legacy order of its context's
                                  default stream */
+    int reserved;           /**< 0; later releases may give it a meaning */
 } cls_stream_info;
 
 #define CLS_STREAM_INFO_INIT \
-    { sizeof(cls_stream_info), "", 0, 0, 0, CLS_ORDER_AUTO, CLS_WAIT_AUTO, 0, 0, 0, 0 }
+    { sizeof(cls_stream_info), "", 0, 0, 0, CLS_ORDER_AUTO, CLS_WAIT_AUTO, 0, 0, 0, 0, 0 }
 
 /** Kinds of commands, for the counters and the profiler. */
 typedef enum cls_command_kind {

@@ -79,10 +79,11 @@ typedef struct cls_task_info {
     cls_task_state state; /**< in the latest run */
     cls_status status;    /**< error of a failed or poisoned task; else CLS_SUCCESS */
     uint32_t cause;       /**< the failed task that poisoned this one; else CLS_NO_TASK */
+    int reserved;         /**< 0; later releases may give it a meaning */
 } cls_task_info;
 
 #define CLS_TASK_INFO_INIT \
-    { sizeof(cls_task_info), "", 0, CLS_TASK_NEW, CLS_SUCCESS, CLS_NO_TASK }
+    { sizeof(cls_task_info), "", 0, CLS_TASK_NEW, CLS_SUCCESS, CLS_NO_TASK, 0 }
 
 /**
  * Creates a task graph without tasks over the streams of a coordinator, which may be destroyed

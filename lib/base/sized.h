@@ -2,7 +2,7 @@
 /*
  * The structs of the public headers that begin with their size, which may be those of an older header (types.h has
  * the rules). Options are copied over the defaults; results are written as far as the caller's struct reaches. A
- * field that is added goes behind the last one and begins past the sizeof of the last release, not in its padding.
+ * field that is added goes behind the last one, or takes the place of `reserved` (doc/releases.md).
  */
 #ifndef CLSTREAM_BASE_SIZED_H
 #define CLSTREAM_BASE_SIZED_H

@@ -239,7 +239,7 @@ static void read_times(struct managed *managed) {
 }
 
 static bool mark(struct managed *managed, cls_event *event, cls_stream stream) {
-    const cls_event_config config = {sizeof config, 1};
+    const cls_event_config config = {.size = sizeof config, .timed = 1};
     if (!*event && pipeline_event(managed->context, &config, "a managed context", event))
         return false;
     return !cls_event_record(*event, stream);

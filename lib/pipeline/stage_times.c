@@ -12,7 +12,7 @@
 #include "pipeline/stages.h"
 
 bool times_mark(struct pipeline *pipeline, cls_event *event, cls_stream stream) {
-    const cls_event_config timed = {sizeof timed, 1};
+    const cls_event_config timed = {.size = sizeof timed, .timed = 1};
     if (!*event && pipeline_event(pipeline->context, &timed, "a pipeline", event))
         return false;
     return !cls_event_record(*event, stream);

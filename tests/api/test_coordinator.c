@@ -16,7 +16,7 @@ static void test_bad_arguments(void **state) {
     (void)state;
     struct team team = team_make(0, 2);
     cls_coordinator c = team.coordinator, foreign = (cls_coordinator)(void *)team.streams[0];
-    cls_coordinator_config config = {1, NULL, 0};
+    cls_coordinator_config config = {.size = 1};
     cls_stream stream = rig_stream(), out;
     unsigned calls = 0;
     size_t count;

@@ -107,7 +107,7 @@ static void test_a_failed_node_of_a_graph_says_so(void **state) {
 
 static void test_a_failure_is_passed_on(void **state) {
     (void)state;
-    const cls_event_config timed = {sizeof timed, 1};
+    const cls_event_config timed = {.size = sizeof timed, .timed = 1};
     cls_event events[2];
     unsigned called = 0;
     OK(cls_event_create(rig.context, NULL, &events[0]));

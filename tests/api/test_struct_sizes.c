@@ -378,7 +378,7 @@ static cls_status take_sized(const struct options *row, size_t size) {
     static _Alignas(16) unsigned char in[MOST];
     static char bytes[64];
     const cls_buffered_step good_step = {
-        sizeof good_step, w.ring, bytes, sizeof bytes, bytes, sizeof bytes, &good_compute, 0};
+        sizeof good_step, w.ring, bytes, sizeof bytes, bytes, sizeof bytes, &good_compute, 0, 0};
     const void *good = row->take == take_step ? &good_step : row->good;
     memset(in, 0, size);
     if (good)

@@ -143,7 +143,7 @@ static void expect_times_in_order(cls_event *events) {
 
 /* The first record may move the stream to a queue that is profiled. */
 static void test_timed_behind_work(void **state) {
-    const cls_event_config timed = {sizeof timed, 1};
+    const cls_event_config timed = {.size = sizeof timed, .timed = 1};
     cls_event events[ROUNDS];
     struct pair pair;
     bool busy = false;

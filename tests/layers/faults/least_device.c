@@ -146,7 +146,7 @@ static void test_streams_share_what_queues_there_are(void **state) {
 
 static void test_events_are_timed(void **state) {
     (void)state;
-    static const cls_event_config timed = {sizeof timed, 1};
+    static const cls_event_config timed = {.size = sizeof timed, .timed = 1};
     if (rig_has_quirk("queue_release_hangs"))
         SKIP_BECAUSE("queues of this driver are given back too late for a device that has few");
     cls_stream stream = rig_stream();

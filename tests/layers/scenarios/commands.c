@@ -14,7 +14,7 @@ static void create_and_destroy(struct run *run) {
     struct world world;
     cls_event timed = NULL;
     void *pinned = NULL;
-    const cls_event_config config = {sizeof config, 1};
+    const cls_event_config config = {.size = sizeof config, .timed = 1};
     cls_stream_config named = CLS_STREAM_CONFIG_INIT;
     named.name = "named";
     named.priority = CLS_PRIORITY_HIGH;
@@ -205,7 +205,7 @@ static void many_arguments(struct run *run) {
 static void timed_events(struct run *run) {
     struct world world;
     cls_event from = NULL, to = NULL;
-    const cls_event_config config = {sizeof config, 1};
+    const cls_event_config config = {.size = sizeof config, .timed = 1};
     double ms = -1;
     if (world_open(run, &world, 1) && ok(run, cls_event_create(world.context, &config, &from)) &&
         ok(run, cls_event_create(world.context, &config, &to))) {

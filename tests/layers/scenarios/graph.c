@@ -132,7 +132,7 @@ static void launch_timed(struct run *run, const struct world *world, cls_event f
 
 void graph_timed(struct run *run) {
     struct world world;
-    const cls_event_config timed = {sizeof timed, 1};
+    const cls_event_config timed = {.size = sizeof timed, .timed = 1};
     cls_event from = NULL, to = NULL;
     if (world_open(run, &world, 2) && open_kernel(run, &world) &&
         ok(run, cls_event_create(world.context, &timed, &from)) &&
