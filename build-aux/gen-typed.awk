@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # Makes the typed names from the tables of types and operations:
 #
-#   awk -f gen-typed.awk -v want=header|source|test|calls lib/base/types.def lib/ops/ops.def
+#   awk -f gen-typed.awk -v want=header|source|test|calls|names lib/base/types.def lib/ops/ops.def
 #
 # `header` is include/clstream/typed.h, `source` lib/ops/typed.c, `test` tests/device/typed_rows.h: for
 # every name a function that calls it, with its arguments in an array, and a row of a table of those;
 # `calls` the rows of the names for tests/hostile/calls.def, where tests/device/test_typed has already
-# tried what is good.
+# tried what is good; `names` rows for lib/clstream.map, of which the new ones go into the newest node.
 
 function trim(s) { gsub(/^[ \t]+|[ \t]+$/, "", s); return s }
 
@@ -66,6 +66,8 @@ function emit(fn, words, parameters, call, head) {
         print "/** " words ". */\n" fold("CLS_API " head) ";"
     else if (want == "source")
         printf "\n%s {\n%s;\n}\n", fold(head), fold("    return " call)
+    else if (want == "names")
+        print "    cls_" fn ";"
 }
 
 # Both forms of an element-by-element function. `call` lacks its last argument.
