@@ -222,8 +222,8 @@ CLS_API cls_status cls_graph_exec_destroy(cls_graph_exec exec);
 
 /**
  * Submits a launch of the graph to a stream. NULL means the default stream of the graph's context. A graph without nodes
- * is a command that does nothing.
- * On a captured stream the nodes are recorded as they are now, and become nodes of that capture.
+ * is a command that does nothing. On a captured stream the nodes are recorded as they are now, and become nodes of that
+ * capture.
  * @retval CLS_ERROR_WRONG_CONTEXT the stream is of another context
  * @retval CLS_ERROR_DEADLOCK      the launch would wait for an earlier one that waits for this stream (timeline.h): the detail
  *                                 names the cycle, and nothing is submitted
@@ -238,8 +238,9 @@ CLS_API cls_status cls_graph_launch(cls_graph_exec exec, cls_stream stream);
 
 /**
  * Has all nodes use another buffer where `buffer` was captured; binding again replaces the last one. `buffer` is the
- * handle that was captured, even if it is destroyed by now. No program is built and nothing waits. The executable graph
- * keeps the other buffer. If a node then copies within one buffer, its ranges must not overlap: the launch would fail.
+ * handle that was captured, even if it is destroyed by now. No program is built and no work is waited for, only another
+ * thread's call that launches or changes the graph. The executable graph keeps the other buffer. If a node then copies
+ * within one buffer, its ranges must not overlap: the launch would fail.
  * Nor may the output of an operation or a product then overlap an input, where it did not when captured: its values
  * would be undefined.
  * @retval CLS_ERROR_NOT_FOUND     no node uses such a buffer

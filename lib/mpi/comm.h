@@ -16,6 +16,10 @@
  * condition to look at. A failure of the caller's stream arrives through `loaded`; a failure of the communicator goes to
  * the waiting streams by failing `moved`.
  *
+ * Locks, from the outermost: that of a set of buckets; the communicator's, under which a call is submitted, so that the
+ * ranks' calls have one order in all channels; the locks of libclstream. The table's is a leaf. The thread takes the
+ * communicator's for what it shares with submissions and for failing streams, and calls MPI without any lock.
+ *
  * Files: comm.c creates and destroys; agree.c is what ranks tell each other at creation; host.c is which of them share
  * memory, and how; channel.c submits; exchange.c moves pieces, by MPI and in that memory; thread.c is the thread's
  * loop; control.c has the messages about failures, order and stalls; calls.c and group.c are the collectives, buckets.c
@@ -219,7 +223,7 @@ cls_status check_stream(cls_context context, cls_stream *stream);
 cls_status channel_open(struct comm *comm, struct channel *channel, enum channel_name name);
 /* `leak`: MPI may still use the memory. */
 void channel_close(struct channel *channel, bool leak);
-/* Allocates the ring anew, after a change of the kind of memory or of the host's segment. */
+/* Allocates the ring anew, after a change of the kind of memory or of the host's segment, before a call has used it. */
 cls_status channel_remake(struct channel *channel);
 static inline char *chunk_of(struct part part, unsigned slot) {
     return part.base + slot * part.stride;

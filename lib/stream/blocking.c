@@ -58,7 +58,7 @@ static bool ahead_add(struct points *ahead, struct stream *stream, uint64_t posi
     return points_add(ahead, (struct point){stream, position, false});
 }
 
-/* A launch of another context's that is to pass first (launch_turn.h) comes by itself. */
+/* A launch of another context's that is to pass first (cross_context_hold.h) comes by itself. */
 static bool is_turn(const struct dep *dep) { return !dep->stream && !dep->gate && dep->order_only; }
 
 /* Whether one of them waits for a gate or a user's own event, or nobody knows; adds what else they wait for. */

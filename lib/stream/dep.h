@@ -36,7 +36,7 @@ struct dep {
     uint32_t since; /* how often the gate had failed when the wait was taken */
     bool hinted;    /* the event's callback is set, to kick the engine */
     /* What becomes of the work is nothing to the waiter. The driver, which passes failures on, is not to wait for
-     * that of a stream; an event is of a launch that is to pass first (launch_turn.h). */
+     * that of a stream; an event is of a launch that is to pass first (cross_context_hold.h). */
     bool order_only;
 };
 

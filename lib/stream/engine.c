@@ -281,7 +281,7 @@ cls_status engine_start(void) {
         if (running)
             atomic_store(&wake, waiter);
         else
-            status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no thread for the submitter: %s",
+            status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no thread for the engine: %s",
                                waiter ? strerror(error) : "no memory");
         if (!running)
             waiter_put(waiter);

@@ -214,7 +214,7 @@ enum after {
     AFTER_NOTHING = 0,
     AFTER_ROUSE = 1, /* the engine looks at the stream within a tick */
     AFTER_PROPAGATE =
-        2, /* a fresh failure poisons the streams that depend on the work; no other lock may be held */
+        2, /* a fresh failure poisons the streams that depend on the work; no stream's lock may be held, nor a leaf */
     AFTER_KICK = 4,    /* the engine looks at all streams at once, and propagates */
     AFTER_NOTIFY = 8,  /* fifo_notify_blocked */
     AFTER_RETIRE = 16, /* stream_retire_known */

@@ -176,7 +176,7 @@ static inline unsigned left_to_do(struct stream *stream, enum route route) {
     return todo | (engine_ticks_for(stream) ? AFTER_ROUSE : AFTER_NOTHING);
 }
 
-/* A failure that was found meanwhile is propagated by the engine: the caller may hold locks of layers above. */
+/* A failure that was found meanwhile is propagated by the engine, so that a submission does not visit all streams. */
 cls_status stream_submit_entered(struct stream *stream, struct command *command,
                                  const struct launch_args *args, uint64_t *position) {
     if (RARELY(stream->capturing))
