@@ -10,6 +10,7 @@
 #include "driver/build_log.h"
 #include "driver/cache_claim.h"
 #include "driver/program_disk.h"
+#include "driver/ptx.h"
 #include "driver/serial.h"
 #include "driver/source_include.h"
 #include "driver/status.h"
@@ -73,6 +74,24 @@ static cls_status build_source(const struct device *device, cl_context context,
     return CLS_SUCCESS;
 }
 
+/* With the instructions of a source that asks for a target of its own. */
+static cls_status build(const struct device *device, cl_context context,
+                        const struct program_spec *spec, const char *source, cl_program *out) {
+    size_t length;
+    const char *target = ptx_target(source, &length);
+    cl_program built;
+    cls_status status = build_source(device, context, spec, source, &built);
+    if (status || !target) {
+        if (!status)
+            *out = built;
+        return status;
+    }
+    status = ptx_substitute(device, context, built, target, length,
+                            spec->options ? spec->options : "", out);
+    clReleaseProgram(built);
+    return status;
+}
+
 /* Binaries of some drivers (Intel) no longer know how parameters are passed. False when the program has a
  * kernel with parameters and tells nothing of them. */
 static bool tells_parameters(cl_program program) {
@@ -133,7 +152,7 @@ static cls_status load_or_build(const struct device *device, cl_context context,
     if (!program && cached && cache_claim_begin(CACHE_PROGRAM, key, &claim))
         program = load(device, context, spec, key, &cached);
     if (!program) {
-        status = build_source(device, context, spec, source, &program);
+        status = build(device, context, spec, source, &program);
         if (!status && cached)
             program_disk_store(device, program, key);
     }
