@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file blas.h
- * Matrix products and vector operations on a stream, computed by CLBlast.
+ * Matrix products and vector operations on a stream.
+ *
+ * Products (cls_gemm) are computed in one of three ways. On CPU devices kernels of the library's own
+ * keep up with a CPU's BLAS (cls_gemv too). On NVIDIA's Hopper (H100, H200) large products of f32 use
+ * the matrix units, where a probe of the device found right values: `matrix_units` in `clstream info`.
+ * All else is computed by CLBlast.
  *
  * Matrices and vectors are views of buffers, f32 or f64. Matrices are row-major; pass a
- * column-major matrix as the row-major view of its transpose. Each call is one command of its
+ * column-major matrix as the row-major view of its transpose. Each call is one or more commands of its
  * stream and is ordered like any other, although CLBlast has no wait lists. The `_async` forms only
- * submit. The first call of a kind compiles kernels, for up to 10 s, on a thread of the library;
+ * submit. CLBlast's first call of a kind compiles kernels, for up to 10 s, on a thread of the library;
  * cls_blas_warmup does that ahead of time. A NULL stream means the default stream of the views'
  * context. Every function may be called from any thread.
  *
@@ -22,13 +27,18 @@
  * element of output, or nothing to change, submits nothing; one whose factors leave nothing to
  * change still returns the stream's error.
  *
- * Sums are accumulated in the type of the views, in an order that depends on the device and the
- * shape. An element of a product with inner length k has an error of at most about k u times the
- * sum of |a b|, where u is 2^-24 or 2^-53. On one device the same call on the same bytes always
- * gives the same bits.
+ * Accuracy. Sums are accumulated in the type of the views, in an order that depends on the device and
+ * the shape. An element of a product with inner length k has an error of at most about k u times the
+ * sum of |a b|, where u is 2^-24 or 2^-53. On one device the same call on the same bytes always gives
+ * the same bits. Matrix units multiply numbers of 11 significant bits. CLS_GEMM_F32 splits each input
+ * into two of them, x = big + small, and adds big big, big small and small big, in sums of 32 terms
+ * that are then added in f32 (after Ootomo and Yokota, "Recovering single precision accuracy from
+ * Tensor Cores", 2022): the error is below that bound. The units take parts
+ * of inputs below 2^-126 for 0, which adds at most 2^-126 (|a| + |b|) a term. Infinities and NaN are those of
+ * sums in f32. CLS_GEMM_TF32 rounds the inputs: at most 2^-10 times the sum of |a b|.
  *
  * Statuses common to all:
- * @retval CLS_ERROR_UNSUPPORTED   this build has no CLBlast, or the device no f64
+ * @retval CLS_ERROR_UNSUPPORTED   the call is CLBlast's and this build has none, or the device has no f64
  * @retval CLS_ERROR_INVALID_HANDLE
  * @retval CLS_ERROR_CONTEXT_DESTROYED
  * @retval CLS_ERROR_WRONG_CONTEXT
@@ -102,26 +112,46 @@ static inline cls_vector cls_vector_from(cls_array array) {
     return view;
 }
 
+/** What the sums of an f32 product may be made of. f64 products are made of f64. */
+typedef enum cls_gemm_math {
+    /**
+     * Products and sums with the accuracy of f32. Where the device has matrix units that take less time,
+     * a product of two numbers is made of three, of parts of 11 bits ("Accuracy", above).
+     */
+    CLS_GEMM_F32 = 0,
+    /**
+     * Inputs rounded to TF32, of 11 significant bits and the range of f32, and sums in f32, where the
+     * device has matrix units for them; elsewhere as CLS_GEMM_F32.
+     */
+    CLS_GEMM_TF32 = 1,
+    /** As CLS_GEMM_F32, and never by matrix units. CLSTREAM_GEMM=pedantic makes it so for all products. */
+    CLS_GEMM_PEDANTIC = 2
+} cls_gemm_math;
+
 /** Options of cls_gemm and cls_gemv. Start with CLS_GEMM_CONFIG_INIT; NULL means the same. */
 typedef struct cls_gemm_config {
-    size_t size;     /**< sizeof(cls_gemm_config) */
-    int transpose_a; /**< nonzero: op(a) is the transpose of a */
-    int transpose_b; /**< nonzero: op(b) is the transpose of b; cls_gemm only */
-    double alpha;    /**< factor of the product; 0: the inputs are not read */
-    double beta;     /**< factor of the old output; 0: the output is only written, whatever it
+    size_t size;        /**< sizeof(cls_gemm_config) */
+    int transpose_a;    /**< nonzero: op(a) is the transpose of a */
+    int transpose_b;    /**< nonzero: op(b) is the transpose of b; cls_gemm only */
+    double alpha;       /**< factor of the product; 0: the inputs are not read */
+    double beta;        /**< factor of the old output; 0: the output is only written, whatever it
                           held */
-    size_t batches;  /**< number of matrices; above 1, their `stride` applies; cls_gemm only */
+    size_t batches;     /**< number of matrices; above 1, their `stride` applies; cls_gemm only */
+    cls_gemm_math math; /**< what f32 sums may be made of */
+    int reserved;       /**< 0 */
 } cls_gemm_config;
 
 #define CLS_GEMM_CONFIG_INIT \
-    { sizeof(cls_gemm_config), 0, 0, 1.0, 0.0, 1 }
+    { sizeof(cls_gemm_config), 0, 0, 1.0, 0.0, 1, CLS_GEMM_F32, 0 }
 
 /** c = alpha op(a) op(b) + beta c, for every matrix of a batch. Waits. */
 CLS_API cls_status cls_gemm(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
                             cls_stream stream);
 /**
  * Like cls_gemm; only submits. Its temporary memory belongs to the stream and is reused in stream
- * order. For a batch, CLBlast takes temporary memory from the driver.
+ * order: on CPU devices as much as both inputs where rows, columns and inner length are 192 or more
+ * (of a batch up to 64 MiB at a time), on matrix units once or, for CLS_GEMM_F32, twice as much, up to 1 GiB.
+ * For a batch CLBlast takes temporary memory from the driver.
  */
 CLS_API cls_status cls_gemm_async(cls_matrix a, cls_matrix b, cls_matrix c,
                                   const cls_gemm_config *config, cls_stream stream);
@@ -164,13 +194,13 @@ CLS_API cls_status cls_amax_async(cls_vector x, cls_array out, cls_stream stream
  * Compiles what the functions of this header need for a type, and runs each once, so that later
  * calls in the stream's context do not compile. If m, n and k are not 0, it also computes a product
  * of m x k by k x n, so that the stream has the temporary memory for such products. Waits; the
- * first call in a process takes seconds.
+ * first call in a process takes seconds where CLBlast compiles.
  * @retval CLS_ERROR_INVALID_VALUE one or two of m, n and k are 0
  */
 CLS_API cls_status cls_blas_warmup(cls_dtype dtype, size_t m, size_t n, size_t k,
                                    cls_stream stream);
 
-/** Returns nonzero if this build has CLBlast. */
+/** Returns nonzero if this build has CLBlast. Without it there are products on CPU devices only. */
 CLS_API int cls_blas_available(void);
 
 CLS_END_DECLS

@@ -89,9 +89,9 @@
  * a fused chain must not overlap where those that were captured did not: the results would be undefined. Nodes keep
  * their numbers; fused ones can be neither changed nor left out.
  *
- * With `fuse`, small products (cls_gemm_async, one matrix each) become launches of a kernel of the library's own, since
- * a call of CLBlast costs the host more than they cost the device. Small are those with m x n of at most 65536 and k of
- * at most 160, on a CPU with m x n x k of at most 8192. Each stays a node, which can be rebound and left out. The kernel
+ * With `fuse`, small products of CLBlast (cls_gemm_async, one matrix each) become launches of a kernel of the library's
+ * own, since a call of CLBlast costs the host more than they cost the device. Small are those with m x n of at most 65536
+ * and k of at most 160; on CPU devices all products are launches anyhow. Each stays a node, which can be rebound and left out. The kernel
  * adds in the order of k. On the drivers where it was compared, results were those of CLBlast's kernels bit for bit;
  * where CLBlast's build for a device adds in another order, the last bits may differ.
  *

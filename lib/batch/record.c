@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "batch/batch.h"
+#include "ops/blas.h"
 
 /* An operation being recorded. */
 struct recording {
@@ -166,8 +167,9 @@ static cls_status check_product(const struct batch *batch, const struct node *no
     const struct node *a = &batch->nodes[node->inputs[0]], *b = &batch->nodes[node->inputs[1]];
     const struct product *sizes = &node->product;
     size_t a_count, b_count, count;
-    if (!cls_blas_available())
-        return error_set(CLS_ERROR_UNSUPPORTED, "gemm: this build has no CLBlast");
+    cls_status status = blas_check_products(batch->context);
+    if (status)
+        return status;
     if (a->dtype != CLS_F32 && a->dtype != CLS_F64)
         return error_set(CLS_ERROR_TYPE_MISMATCH, "gemm does not support %s",
                          cls_dtype_name(a->dtype));

@@ -24,12 +24,12 @@ struct shapes {
 };
 
 static size_t piece_of(const struct op_call *call) {
-    return op_takes_runs(call) ? RUN : TEAM_PIECE;
+    return op_takes_runs(call->device) ? RUN : TEAM_PIECE;
 }
 
 static cls_status launch(struct op_call *call, const struct shapes *shapes,
                          const struct op_arg *args, unsigned n_args, size_t width, size_t height) {
-    const bool runs = op_takes_runs(call);
+    const bool runs = op_takes_runs(call->device);
     const size_t pieces = (width + piece_of(call) - 1) / piece_of(call) * height;
     const size_t most = runs ? MOST_ITEMS : MOST_ITEMS / TEAM;
     const size_t items = (pieces < most ? pieces : most) * (runs ? 1 : TEAM);

@@ -146,13 +146,13 @@ struct kernel *op_registered(struct op_call *call, const char *name) {
     return call->registered;
 }
 
-bool op_takes_runs(const struct op_call *call) {
+bool op_takes_runs(const struct device *device) {
     enum { VECTORS, RUNS, BY_TYPE };
     static const struct setting setting = {
         "CLSTREAM_OP_SHAPE", {{"runs", RUNS}, {"vectors", VECTORS}}, BY_TYPE};
     static _Atomic int known = -1;
     const int shape = setting_read(&setting, &known);
-    return shape == RUNS || (shape == BY_TYPE && call->device->info.type == CLS_DEVICE_CPU);
+    return shape == RUNS || (shape == BY_TYPE && device->info.type == CLS_DEVICE_CPU);
 }
 
 size_t op_max_group(const struct op_call *call, struct kernel *kernel) {

@@ -94,8 +94,8 @@ cls_status op_kernel(struct op_call *call, const struct op_kernel_spec *spec, st
 struct kernel *op_registered(struct op_call *call, const char *name);
 
 /* Whether kernels are to have the shape of CPUs, work-items that each take a long run, rather than that of GPUs. For
- * measurements and tests, CLSTREAM_OP_SHAPE forces either. */
-bool op_takes_runs(const struct op_call *call);
+ * measurements and tests, CLSTREAM_OP_SHAPE forces either. Products of CPUs go with it (ops/panels.h). */
+bool op_takes_runs(const struct device *device);
 
 /* The most work-items of one group, in one dimension, that the compiled kernel may have on this device. */
 size_t op_max_group(const struct op_call *call, struct kernel *kernel);

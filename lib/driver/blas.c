@@ -264,5 +264,5 @@ cl_mem *blas_memory(void *arguments, unsigned view) {
 
 cls_status blas_missing(void) {
     return error_set(CLS_ERROR_UNSUPPORTED,
-                     "no matrix products: this library was built without CLBlast");
+                     "this library was built without CLBlast");
 }

@@ -31,6 +31,7 @@ struct caps {
     bool marker_times_sane;       /* a marker ends no earlier than the work before it */
     bool migrate_blocks;          /* enqueueing a migration waits for the work ahead of it */
     bool fp64;
+    bool matrix_units;            /* products by cl/tiles.cl were tried, and right */
     bool priorities;              /* cl_khr_priority_hints, and a queue with one can be made */
     double pageable_write_blocks; /* share of a non-blocking write spent before it returns */
     double pageable_read_blocks;

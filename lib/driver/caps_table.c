@@ -34,6 +34,7 @@ static const struct figure {
     FLAG(marker_times_sane, "a marker ends no earlier than the work before it"),
     FLAG(migrate_blocks, "enqueueing a migration waits for the work ahead of it"),
     FLAG(fp64, "double precision"),
+    FLAG(matrix_units, "products by matrix units (wgmma) were tried, and right"),
     FLAG(priorities, "queues with a priority can be made"),
     FIGURE(pageable_write_blocks, "share",
            "of the time of a pageable 4 MiB upload is spent inside the call"),

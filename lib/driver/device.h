@@ -25,9 +25,12 @@ struct device {
     bool priority_hints;  /* cl_khr_priority_hints */
     bool command_buffers; /* cl_khr_command_buffer */
     bool imports_fds;     /* cl_khr_external_memory_opaque_fd, and the device has a UUID */
-    bool odd_groups;     /* the last groups of a launch may be smaller, in programs that allow it */
+    bool odd_groups; /* the last groups of a launch may be smaller, in programs that allow it */
+    unsigned
+        vector_bytes; /* of a vector register, by the driver's word; 0: it has none, or tells none */
     size_t max_local[3]; /* most work-items of a group, by dimension; SIZE_MAX: no limit */
     bool shares_coarsely, shares_finely; /* shared virtual memory for buffers */
+    unsigned compute_capability;         /* of NVIDIA's devices: 90 for 9.0; 0: of another vendor */
     unsigned char uuid[16];              /* CL_DEVICE_UUID_KHR; all zero: none */
     unsigned quirks;                     /* enum quirk bits in force */
     uint64_t key;                        /* xxHash of `identity` */

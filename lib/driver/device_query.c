@@ -31,6 +31,7 @@ struct answers {
     cl_ulong max_allocation;
     cl_ulong local_memory;
     size_t max_group;
+    cl_uint vector_floats;
     cl_bool non_uniform;
     cl_device_svm_capabilities sharing;
     char platform_version[128];
@@ -61,6 +62,7 @@ static const struct {
     NUMBER(CL_DEVICE_MAX_MEM_ALLOC_SIZE, max_allocation),
     NUMBER(CL_DEVICE_LOCAL_MEM_SIZE, local_memory),
     NUMBER(CL_DEVICE_MAX_WORK_GROUP_SIZE, max_group),
+    NUMBER(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, vector_floats),
     NUMBER(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, non_uniform),
     NUMBER(CL_DEVICE_SVM_CAPABILITIES, sharing),
 };
@@ -201,6 +203,15 @@ static bool ask_uuid(cl_device_id id, unsigned char out[16]) {
     return code == CL_SUCCESS && used == 16;
 }
 
+/* Devices of others than NVIDIA refuse the query (cl_nv_device_attribute_query). */
+static unsigned ask_compute_capability(cl_device_id id) {
+    cl_uint major = 0, minor = 0;
+    if (clGetDeviceInfo(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major, NULL) ||
+        clGetDeviceInfo(id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, sizeof minor, &minor, NULL))
+        return 0;
+    return 10 * major + minor;
+}
+
 /* The lines of /proc/cpuinfo that tell one instruction set from another: a binary made for this CPU
  * must not be loaded on another one that shares the home directory. */
 static void append_instruction_set(struct text *text) {
@@ -269,6 +280,7 @@ cls_status device_query(cl_platform_id platform, cl_device_id id, struct device 
     device->cl_version = lower_version(&a);
     device->out_of_order = (a.queue & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
     /* Every device of OpenCL 2 has it; the query came with 3.0, where it is optional. */
+    device->vector_bytes = a.vector_floats * (unsigned)sizeof(float);
     device->odd_groups =
         device->cl_version >= 300 ? a.non_uniform != CL_FALSE : device->cl_version >= 200;
     if (device->cl_version >= 200) {
@@ -276,6 +288,7 @@ cls_status device_query(cl_platform_id platform, cl_device_id id, struct device 
         device->shares_finely = (a.sharing & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     }
     ask_max_local(id, device->max_local);
+    device->compute_capability = ask_compute_capability(id);
     device->quirks = quirk_bits(device);
     cls_status status = ask_extension(id, "cl_khr_priority_hints", &device->priority_hints);
     if (!status)

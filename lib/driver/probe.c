@@ -204,6 +204,7 @@ static bool run_all(struct probe *probe, struct caps *caps) {
     probe_replay(probe, caps);
     probe_kernel_overlap(probe, caps);
     probe_fills(probe, caps);
+    probe_matrix_units(probe, caps);
     return probe_copies(probe, caps) && all_tried && !probe->stuck;
 }
 

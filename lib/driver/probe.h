@@ -6,8 +6,8 @@
  *
  * No probe makes a user event, or uses clFinish to wait.
  *
- * probe.c runs the probes and has the small ones; probe_launch.c, probe_replay.c, probe_overlap.c, probe_fill.c and probe_copy.c have
- * one subject each; probe_context.c, below them, has the context and its commands.
+ * probe.c runs the probes and has the small ones; probe_launch.c, probe_replay.c, probe_overlap.c, probe_fill.c,
+ * probe_matrix.c and probe_copy.c have one subject each; probe_context.c, below them, has the context and its commands.
  */
 #ifndef CLSTREAM_DRIVER_PROBE_H
 #define CLSTREAM_DRIVER_PROBE_H
@@ -48,6 +48,7 @@ unsigned probe_batch_size(double launch_ns);
 void probe_replay(struct probe *probe, struct caps *caps); /* after probe_launches */
 void probe_kernel_overlap(struct probe *probe, struct caps *caps);
 void probe_fills(struct probe *probe, struct caps *caps);
+void probe_matrix_units(struct probe *probe, struct caps *caps);
 bool probe_copies(struct probe *probe, struct caps *caps); /* false: they could not be measured */
 
 /* --- the context (probe_context.c) --- */

@@ -213,7 +213,7 @@ static cls_status make_node(struct fuser *fuser, unsigned i) {
     struct node *to = &fuser->nodes[i];
     if (fuser->fused[i])
         return node_set_deps(to, from->deps, from->n_deps);
-    if (!node_is_small_product(from, graph->context->device))
+    if (!node_is_small_product(from))
         return node_copy(to, from);
     fuser->n_products++;
     return product_node_make(to, from, graph, &fuser->recorder);
@@ -229,7 +229,7 @@ static cls_status make_rest(struct fuser *fuser) {
 static bool has_products(const struct command_graph *graph) {
     bool has = false;
     for (unsigned i = 0; i < graph->n_nodes && !has; i++)
-        has = node_is_small_product(&graph->nodes[i], graph->context->device);
+        has = node_is_small_product(&graph->nodes[i]);
     return has;
 }
 

@@ -4,9 +4,9 @@
 #include "graph/record.h"
 #include "ops/blas.h"
 
-bool node_is_small_product(const struct node *node, const struct device *device) {
-    return node_is_library_call(node) && blas_product_is_small(device, node->command.u.library.of,
-                                                               node->command.u.library.arguments);
+bool node_is_small_product(const struct node *node) {
+    return node_is_library_call(node) &&
+           blas_product_is_small(node->command.u.library.of, node->command.u.library.arguments);
 }
 
 static cls_status submit(const void *call, cls_stream recorder) {

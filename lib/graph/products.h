@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 
 /* Whether the node is the call of CLBlast for a product that is small (blas_product_is_small). */
-bool node_is_small_product(const struct node *node, const struct device *device);
+bool node_is_small_product(const struct node *node);
 
 /* Makes the launch for such a node of the graph, in its place. On failure the caller drops the node. */
 cls_status product_node_make(struct node *to, const struct node *from,

@@ -139,8 +139,6 @@ cls_status blas_begin(struct blas_work *work, enum blas_routine routine,
                       const struct blas_view *views, unsigned n_views, enum blas_last last,
                       cls_stream stream, bool blocking) {
     const cls_array *list[OP_MAX_VIEWS];
-    if (!blas_available())
-        return blas_missing();
     for (unsigned i = 0; i < n_views; i++)
         list[i] = &views[i].array;
     cls_status status = op_begin_kept(&work->op, stream, list, work->kept, n_views, blocking);
@@ -149,6 +147,7 @@ cls_status blas_begin(struct blas_work *work, enum blas_routine routine,
     status = check(work, views, last);
     if (status)
         return op_end(&work->op, status, blocking);
+    work->views = views;
     work->call = (struct blas_call){.user = &work->op.context->blas,
                                     .routine = routine,
                                     .f64 = work->op.views[0].dtype == CLS_F64,

@@ -9,11 +9,13 @@
 #include "command/op.h"
 #include "driver/blas.h"
 
-/* A BLAS call while it is checked: views[i] of `op` is operand i, the output last. */
+/* A BLAS call while it is checked; the output is the last operand. */
 struct blas_work {
     const char *name;           /* "gemm" */
     struct buffer *const *kept; /* of the views, where the caller has them; NULL: their handles' */
+    const struct blas_view *views; /* operand i is views[i] */
     struct op_call op;
+    cls_gemm_math math; /* of an f32 product */
     struct blas_call call;
     size_t result_bytes;    /* of a result in temporary memory; 0: it is the last view's */
     struct buffer *scratch; /* set by blas_submit where there is temporary memory */
@@ -51,6 +53,9 @@ struct blas_operand blas_operand(const struct blas_work *work, unsigned view, si
 cls_status blas_gemm_kept(const cls_matrix matrices[3], struct buffer *const buffers[3],
                           const cls_gemm_config *config, cls_stream stream);
 
+/* CLS_ERROR_UNSUPPORTED where products of any size need CLBlast and this build has none. */
+cls_status blas_check_products(const struct context *context);
+
 /* A factor as the routine takes it: rounded to the type of the views. */
 double blas_factor(const struct blas_work *work, double factor);
 
@@ -70,8 +75,7 @@ extern const struct foreign_library blas_library;
 
 /* Whether the call of a library, with these arguments, is a product that a launch of blas_product_kept does in less
  * time where its arguments are set already. */
-bool blas_product_is_small(const struct device *device, const struct foreign_library *library,
-                           const void *arguments);
+bool blas_product_is_small(const struct foreign_library *library, const void *arguments);
 
 /* Submits such a product as one launch. `arguments` are those of the call, but for the memory: the buffers a, b and c,
  * which the caller keeps. */

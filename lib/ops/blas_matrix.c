@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* BLAS products with a matrix: gemm, batched gemm and gemv (clstream/blas.h). */
 #include "base/error.h"
+#include "base/setting.h"
 #include "base/sized.h"
 #include "ops/blas.h"
+#include "ops/panels.h"
+#include "ops/tiles.h"
+#include "stream/context.h"
 
 struct product {
     cls_gemm_config config;
@@ -10,8 +14,18 @@ struct product {
 };
 
 static cls_status take_config(const cls_gemm_config *config, cls_gemm_config *out) {
+    static const struct setting setting = {
+        "CLSTREAM_GEMM", {{"pedantic", CLS_GEMM_PEDANTIC}}, CLS_GEMM_F32};
+    static _Atomic int known = -1;
     *out = (cls_gemm_config)CLS_GEMM_CONFIG_INIT;
-    return SIZED_IN(cls_gemm_config, out, config);
+    cls_status status = SIZED_IN(cls_gemm_config, out, config);
+    if (status)
+        return status;
+    if ((int)out->math < CLS_GEMM_F32 || out->math > CLS_GEMM_PEDANTIC)
+        return error_set(CLS_ERROR_INVALID_VALUE, "gemm: %d is no cls_gemm_math", (int)out->math);
+    if (setting_read(&setting, &known) == CLS_GEMM_PEDANTIC)
+        out->math = CLS_GEMM_PEDANTIC;
+    return CLS_SUCCESS;
 }
 
 /* --- matrix by matrix --- */
@@ -68,6 +82,10 @@ static cls_status gemm_views(const cls_matrix *a, const cls_matrix *b, const cls
     return status ? status : check_batch(c, batches);
 }
 
+cls_status blas_check_products(const struct context *context) {
+    return panels_suit(context->device) || blas_available() ? CLS_SUCCESS : blas_missing();
+}
+
 /* Sets the factors, and submits c = alpha op(a) op(b) + beta c, of `rows` by `columns` elements and an inner length of
  * `inner`. */
 static cls_status submit(struct blas_work *work, const cls_gemm_config *config, size_t rows,
@@ -78,7 +96,9 @@ static cls_status submit(struct blas_work *work, const cls_gemm_config *config, 
         return CLS_SUCCESS;
     if (!inner || work->call.alpha == 0)
         return blas_scale(work, rows, columns, work->call.beta);
-    return blas_submit(work);
+    if (panels_suit(work->op.device))
+        return panels_submit(work);
+    return tiles_suit(work) ? tiles_submit(work) : blas_submit(work);
 }
 
 static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
@@ -98,6 +118,7 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
                             stream, blocking);
     if (status)
         return status;
+    work.math = product.config.math;
     work.call.a_transposed = product.config.transpose_a != 0;
     work.call.b_transposed = product.config.transpose_b != 0;
     work.call.m = product.m;

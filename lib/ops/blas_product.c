@@ -7,17 +7,14 @@
 #include "memory/buffer.h"
 #include "ops/blas.h"
 
-enum { GROUP = 64, MOST_OUTPUTS = 65536, MOST_TERMS = 160, MOST_ON_CPU = 8192 };
+enum { GROUP = 64, MOST_OUTPUTS = 65536, MOST_TERMS = 160 };
 
 /* One work-item adds all terms of an output, one after the other. So the product is CLBlast's where there are many
- * terms, or so many outputs that its tiles pay; on a CPU its vectors do so early. */
-bool blas_product_is_small(const struct device *device, const struct foreign_library *library,
-                           const void *arguments) {
+ * terms, or so many outputs that its tiles pay. */
+bool blas_product_is_small(const struct foreign_library *library, const void *arguments) {
     const struct blas_call *x = arguments;
     if (library != &blas_library || x->routine != BLAS_GEMM)
         return false;
-    if (device->info.type == CLS_DEVICE_CPU)
-        return x->m * x->n * x->k <= MOST_ON_CPU;
     return x->m * x->n <= MOST_OUTPUTS && x->k <= MOST_TERMS;
 }
 

@@ -23,6 +23,8 @@ static cls_status small_calls(cls_buffer memory, cls_dtype dtype, cls_stream str
         status = cls_gemm_async(a, a, c, &two, stream);
     if (!status)
         status = cls_gemv_async(a, x, y, NULL, stream);
+    if (!blas_available())
+        return status;
     if (!status)
         status = cls_axpy_async(1, x, y, stream);
     if (!status)
@@ -71,8 +73,6 @@ cls_status cls_blas_warmup(cls_dtype dtype, size_t m, size_t n, size_t k, cls_st
     size_t count = 0;
     cls_context context;
     cls_buffer memory;
-    if (!blas_available())
-        return blas_missing();
     if ((m || n || k) && !(m && n && k))
         return error_set(CLS_ERROR_INVALID_VALUE,
                          "cls_blas_warmup: m, n and k are %zu, %zu and %zu: all or none must be 0",

@@ -127,7 +127,7 @@ static cls_status check_device(const struct op_call *call) {
 }
 
 enum shape map_shape_of(const struct op_call *call, bool aligned) {
-    if (op_takes_runs(call))
+    if (op_takes_runs(call->device))
         return SHAPE_RUNS;
     return aligned ? SHAPE_ALIGNED : SHAPE_ANYWHERE;
 }

@@ -19,6 +19,7 @@ typedef _Atomic(struct spec *) slot;
 
 static slot map_slots[OP_ROWS][TYPES][TYPES][SHAPES];
 static slot reduction_slots[OP_ROWS][TYPES][SHAPES][STAGES];
+static slot panel_slots[PANEL_KERNELS][2][3];
 
 static const char *const family_names[OP_FAMILIES] = {
     "CAST", "WHERE", "UNARY", "UNARY_PARAM", "BINARY", "REDUCE", "DOT",
@@ -150,5 +151,31 @@ cls_status spec_of_reduction(const struct op_row *row, cls_dtype a_dtype, enum s
         known = publish(at, spec);
     }
     *out_spec = known;
+    return CLS_SUCCESS;
+}
+
+cls_status spec_of_panels(enum panel_kernel which, cls_dtype dtype, unsigned vector_bytes,
+                          const struct spec **out) {
+    static const struct {
+        const char *entry, *label;
+    } kernels[PANEL_KERNELS] = {[PANEL_PACK] = {"pack", "gemm_pack"},
+                                [PANEL_PACKED] = {"product_packed", "gemm"},
+                                [PANEL_DIRECT] = {"product", "gemm"},
+                                [PANEL_VECTOR] = {"product_by_vector", "gemv"}};
+    const struct type_row *type = type_row(dtype);
+    slot *at = &panel_slots[which][dtype == CLS_F64][vector_bytes / 32];
+    const struct spec *known = atomic_load(at);
+    if (!known) {
+        struct spec *spec = spec_new("panels.cl", kernels[which].entry);
+        if (!spec)
+            return CLS_ERROR_OUT_OF_MEMORY;
+        spec->vector = vector_bytes / (unsigned)type->size;
+        spec->local = 1;
+        snprintf(spec->label, sizeof spec->label, "%s_%s", kernels[which].label, type->name);
+        snprintf(spec->options, sizeof spec->options, "-w -DTYPE=%s -DW=%u%s", type->opencl,
+                 spec->vector, dtype == CLS_F64 ? " -DDOUBLES" : "");
+        known = publish(at, spec);
+    }
+    *out = known;
     return CLS_SUCCESS;
 }

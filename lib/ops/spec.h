@@ -44,6 +44,13 @@ enum reduction_stage { STAGE_PART, STAGE_FINISH, STAGES };
 cls_status spec_of_reduction(const struct op_row *row, cls_dtype a, enum shape shape,
                              enum reduction_stage stage, const struct spec **spec);
 
+/* The kernels of cl/panels.cl. */
+enum panel_kernel { PANEL_PACK, PANEL_PACKED, PANEL_DIRECT, PANEL_VECTOR, PANEL_KERNELS };
+
+/* For elements of f32 or f64 and vector registers of 16, 32 or 64 bytes; `vector` is the elements of one. */
+cls_status spec_of_panels(enum panel_kernel which, cls_dtype dtype, unsigned vector_bytes,
+                          const struct spec **spec);
+
 /* The alignment in bytes that an array needs for accesses of `vector` elements of `size` bytes. ALIGN in the
  * kernels says the same. */
 static inline size_t spec_alignment(unsigned vector, size_t size) {

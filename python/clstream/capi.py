@@ -83,7 +83,7 @@ class DeviceInfo(Sized):
 
 class GemmConfig(Sized):
     _fields_ = [("size", c_size_t), ("transpose_a", c_int), ("transpose_b", c_int), ("alpha", c_double),
-                ("beta", c_double), ("batches", c_size_t)]
+                ("beta", c_double), ("batches", c_size_t), ("math", c_int), ("reserved", c_int)]
 
 
 class ValueInfo(Sized):

@@ -47,6 +47,8 @@ programs() {
     }
     BEGIN {
         print "copy.cl -DTEAM=1"; print "copy.cl -DTEAM=32"
+        print "panels.cl -DTYPE=float -DW=8"; print "panels.cl -DTYPE=double -DDOUBLES -DW=8"
+        print "panels.cl -DTYPE=float -DW=16"; print "panels.cl -DTYPE=float -DW=4"
         print "product.cl -DTYPE=float"; print "product.cl -DTYPE=double -DDOUBLES"
         print "scale.cl -DTYPE=float"; print "scale.cl -DTYPE=double -DDOUBLES"
     }
@@ -83,6 +85,7 @@ count=$(programs | wc -l)
 check "there are programs to compile" "$([ "$count" -gt 200 ] || echo "only $count")"
 check "copy.cl compiles without warnings" "$(lint copy.cl)"
 check "map.cl compiles without warnings" "$(lint map.cl)"
+check "panels.cl compiles without warnings" "$(lint panels.cl)"
 check "product.cl compiles without warnings" "$(lint product.cl)"
 check "reduce.cl compiles without warnings" "$(lint reduce.cl)"
 check "scale.cl compiles without warnings" "$(lint scale.cl)"

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * f32 matrix products on NVIDIA's Hopper: c = alpha a b + beta c, for every matrix of a batch, by its matrix
+ * instructions (wgmma), which take inputs of 10 fraction bits (TF32) and add in f32.
+ *
+ * `pack` rounds the inputs to TF32 and lays them out as the instructions read them: in tiles of ROWS rows of a, or COLUMNS
+ * columns of b, by 32 steps of the inner length, each a piece of memory that one bulk copy brings to local memory. A row of
+ * a tile is 128 bytes; its 16-byte parts change places by the row's number modulo 8 (the 128-byte swizzle). With
+ * PRODUCTS=3 a number is a sum of two, big and small, and a product big big + big small + small big: what is left out is
+ * below 2^-22 of it. The units round toward zero as they add; so the sums of 32 steps are added to others outside of them,
+ * by rounding to nearest.
+ *
+ * `product` is a group of three times 128 work-items, of which 128 have one that orders the copies and 256 multiply, 64 rows
+ * each 128. It takes tile after tile. Copies and instructions meet at barriers in local memory: `full` is passed when a
+ * stage's bytes have come, `empty` when both halves have used them.
+ *
+ *     -DPRODUCTS=1 or 3
+ *
+ * The text between //@ and the end of the line is an instruction of the target of the next line, which the driver's
+ * compiler does not have: see driver/ptx.h. The layout of an operand is as in cl/panels.cl.
+ */
+//@target sm_90a
+#define STEPS 32
+#define ROWS 128
+#define TILE_BYTES(rows) ((rows)*STEPS * 4 * PARTS)
+#if PRODUCTS == 3
+#define PARTS 2
+#define COLUMNS 128
+#define STAGES 3
+#else
+#define PARTS 1
+#define COLUMNS 256
+#define STAGES 4
+#endif
+#define STAGE_BYTES (TILE_BYTES(ROWS) + TILE_BYTES(COLUMNS))
+#define SUMS (COLUMNS / 2)
+
+static uint tiles(uint n, uint width) { return (n + width - 1) / width; }
+
+/* --- packing --- */
+
+static bool is_finite(float x) { return (as_uint(x) & 0x7f800000) != 0x7f800000; }
+
+/* To nearest, ties to even; a number that would become infinite is cut. */
+static float rounded(float x) {
+    const uint bits = as_uint(x);
+    const float near = as_float((bits + 0xfff + (bits >> 13 & 1)) & 0xffffe000);
+    return is_finite(near) ? near : as_float(bits & 0xffffe000);
+}
+
+/* Packs 32 rows of `rows` by STEPS steps, from (row, step) on, as part of a tile of `width` rows; what lies beyond the
+ * matrix is zeros. */
+static void pack_part(global const float *restrict in, uint4 at, uint rows, uint k, uint row,
+                      uint step, uint width, global uint4 *restrict out, local float *part) {
+    const uint item = get_local_id(0);
+    for (uint i = item; i < 32 * STEPS; i += 256) {
+        const uint r = at.z == 1 ? i / STEPS : i % 32, l = at.z == 1 ? i % STEPS : i / 32;
+        const bool is_in = row + r < rows && step + l < k;
+        part[r * (STEPS + 1) + l] =
+            is_in ? in[(size_t)(row + r) * at.y + (size_t)(step + l) * at.z] : 0.0f;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint r = item / 8, place = item % 8, in_tile = (row + r) % width;
+    uint4 big, small;
+    uint *bigs = (uint *)&big, *smalls = (uint *)&small;
+#pragma unroll
+    for (uint i = 0; i < 4; i++) {
+        const float x = part[r * (STEPS + 1) + place * 4 + i];
+        const float near = is_finite(x) ? rounded(x) : x;
+        bigs[i] = as_uint(near);
+        smalls[i] = is_finite(x) ? as_uint(rounded(x - near)) : 0;
+    }
+    out += in_tile * 8 + (place ^ (in_tile & 7));
+    *out = big;
+#if PARTS == 2
+    out[width * 8] = small;
+#endif
+}
+
+/*
+ * Packs steps first .. first + k of sets.x matrices of a and sets.y of b. A group packs 32 rows by STEPS steps: of all of
+ * the first matrix of a, then of the second, and so on, then of b. `shape` is m, n, k.
+ */
+__attribute__((reqd_work_group_size(256, 1, 1))) kernel void
+pack(global const float *restrict a, uint4 a_at, global const float *restrict b, uint4 b_at,
+     global uint4 *restrict packed, uint4 shape, uint2 sets) {
+    local float part[32 * (STEPS + 1)];
+    const uint steps = tiles(shape.z, STEPS), step = get_group_id(0) % steps;
+    const uint of_a = tiles(shape.x, ROWS), of_b = tiles(shape.y, COLUMNS);
+    uint strip = get_group_id(0) / steps;
+    if (strip < sets.x * of_a * (ROWS / 32)) {
+        const uint set = strip / (of_a * (ROWS / 32)), row = strip % (of_a * (ROWS / 32)) * 32;
+        const size_t tile = ((size_t)set * of_a + row / ROWS) * steps + step;
+        pack_part(a + a_at.x + (size_t)set * a_at.w, a_at, shape.x, shape.z, row, step * STEPS,
+                  ROWS, packed + tile * (TILE_BYTES(ROWS) / 16), part);
+        return;
+    }
+    strip -= sets.x * of_a * (ROWS / 32);
+    const uint set = strip / (of_b * (COLUMNS / 32)), row = strip % (of_b * (COLUMNS / 32)) * 32;
+    const size_t tile = ((size_t)set * of_b + row / COLUMNS) * steps + step;
+    packed += (size_t)sets.x * of_a * steps * (TILE_BYTES(ROWS) / 16);
+    pack_part(b + b_at.x + (size_t)set * b_at.w, b_at.xzyw, shape.y, shape.z, row, step * STEPS,
+              COLUMNS, packed + tile * (TILE_BYTES(COLUMNS) / 16), part);
+}
+
+/* --- instructions --- */
+
+typedef uint address; /* in local memory, as instructions take it */
+
+static address address_of(local void *p) { return (uint)(ulong)p; }
+
+static void barrier_init(address at, uint arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0],%1;" ::"r"(at), "r"(arrivals) : "memory");
+}
+
+static void barrier_arrive(address at) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _,[%0];" ::"r"(at) : "memory");
+}
+
+/* One arrival, and as many bytes to come. */
+static void barrier_expect(address at, uint bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(at), "r"(bytes)
+                 : "memory");
+}
+
+static void barrier_wait(address at, uint parity) {
+    asm volatile("{.reg .pred p;\nW: mbarrier.try_wait.parity.shared::cta.b64 p,[%0],%1;\n@!p bra W;\n}" ::
+                     "r"(at), "r"(parity)
+                 : "memory");
+}
+
+static void copy_to_local(address to, global const uchar *from, uint bytes, address barrier_at) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::
+                     "r"(to), "l"(from), "r"(bytes), "r"(barrier_at)
+                 : "memory");
+}
+
+/* A matrix in local memory with the 128-byte swizzle: eight rows of it are 1,024 bytes. */
+static ulong descriptor(address at) {
+    return (at & 0x3ffff) >> 4 | (ulong)1 << 16 | (ulong)64 << 32 | (ulong)1 << 62;
+}
+
+#define SUMS_4(X, i) X(i), X(i + 1), X(i + 2), X(i + 3)
+#define SUMS_16(X, i) SUMS_4(X, i), SUMS_4(X, i + 4), SUMS_4(X, i + 8), SUMS_4(X, i + 12)
+#define SUMS_64(X, i) SUMS_16(X, i), SUMS_16(X, i + 16), SUMS_16(X, i + 32), SUMS_16(X, i + 48)
+#define IN_OUT(i) "+f"(sums[i])
+#if COLUMNS == 128
+#define ALL_SUMS SUMS_64(IN_OUT, 0)
+#define NAMES \
+    "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23," \
+    "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45," \
+    "%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define MULTIPLY                                                                    \
+    "//@{.reg .pred p; setp.ne.b32 p,%66,0; "                                       \
+    "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" NAMES "},%64,%65,p,1,1;}"
+#else
+#define ALL_SUMS SUMS_64(IN_OUT, 0), SUMS_64(IN_OUT, 64)
+#define NAMES \
+    "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23," \
+    "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45," \
+    "%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67," \
+    "%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89," \
+    "%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108," \
+    "%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125," \
+    "%126,%127"
+#define MULTIPLY                                                                    \
+    "//@{.reg .pred p; setp.ne.b32 p,%130,0; "                                      \
+    "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" NAMES "},%128,%129,p,1,1;}"
+#endif
+
+/* sums += a b over the steps of a stage; the first of them, unless `add`, replace the sums. */
+#define MULTIPLY_STAGE(a, b)                                                            \
+    _Pragma("unroll") for (uint l = 0; l < 4; l++) {                                    \
+        asm volatile(MULTIPLY                                                           \
+                     : ALL_SUMS                                                         \
+                     : "l"(descriptor((a) + l * 32)), "l"(descriptor((b) + l * 32)), "r"(add) \
+                     : "memory");                                                       \
+        add = 1;                                                                        \
+    }
+#define SUMS_FENCE asm volatile("//@wgmma.fence.sync.aligned;" ::: "memory")
+#define SUMS_COMMIT asm volatile("//@wgmma.commit_group.sync.aligned;" ::: "memory")
+#define SUMS_WAIT_BUT_ONE asm volatile("//@wgmma.wait_group.sync.aligned 1;" ::: "memory")
+#define SUMS_WAIT asm volatile("//@wgmma.wait_group.sync.aligned 0;" : ALL_SUMS::"memory")
+
+/* --- products --- */
+
+/* Where a tile lies: matrix of the batch, tile of rows, tile of columns. Eight tiles of rows go across together, so that
+ * what is read again is still in the cache. */
+static uint3 place_of(uint tile, uint down, uint across) {
+    const uint band = 16 * across, set = tile / (down * across), rest = tile % (down * across);
+    const uint first = rest / band * 16, rows = min(down - first, 16u), in_band = rest % band;
+    return (uint3)(set, first + in_band % rows, in_band / rows);
+}
+
+/* A tile's part of the packed inputs: a's, then b's. */
+struct source {
+    global const uchar *a, *b;
+};
+
+static struct source source_of(global const uchar *packed, uint4 shape, uint2 sets, uint3 place) {
+    const uint steps = tiles(shape.z, STEPS);
+    const uint of_a = tiles(shape.x, ROWS), of_b = tiles(shape.y, COLUMNS);
+    const size_t a = (size_t)(sets.x > 1 ? place.x : 0) * of_a + place.y;
+    const size_t b = (size_t)(sets.y > 1 ? place.x : 0) * of_b + place.z;
+    return (struct source){packed + a * steps * TILE_BYTES(ROWS),
+                           packed + (size_t)sets.x * of_a * steps * TILE_BYTES(ROWS) +
+                               b * steps * TILE_BYTES(COLUMNS)};
+}
+
+/* Sums of which one is infinite or no number may owe it to the parts that the inputs were split into. */
+static float plain_sum(global const float *restrict a, uint4 a_at, global const float *restrict b,
+                       uint4 b_at, uint k) {
+    float sum = 0;
+    for (uint l = 0; l < k && !isnan(sum); l++)
+        sum = fma(a[(size_t)l * a_at.z], b[(size_t)l * b_at.y], sum);
+    return sum;
+}
+
+/* What is written to `at`. */
+#define RESULT(sum, at) (beta != 0 ? alpha * (sum) + beta * *(at) : alpha * (sum))
+
+__attribute__((reqd_work_group_size(384, 1, 1))) kernel void
+product(global const uchar *restrict packed, uint2 sets, global const float *restrict a, uint4 a_at,
+        global const float *restrict b, uint4 b_at, global float *restrict c, uint4 c_at,
+        uint4 shape, float alpha, float beta) {
+    local uchar stages[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
+    local ulong barriers[2 * STAGES];
+    const uint item = get_local_id(0), m = shape.x, n = shape.y, k = shape.z, steps = tiles(k, STEPS);
+    const uint down = tiles(m, ROWS), across = tiles(n, COLUMNS), all = shape.w * down * across;
+    const address memory = address_of(stages), full = address_of(barriers), empty = full + 8 * STAGES;
+    uint stage = 0;
+    if (item == 0) {
+        for (uint s = 0; s < STAGES; s++) {
+            barrier_init(full + 8 * s, 1);
+            barrier_init(empty + 8 * s, 2);
+        }
+        asm volatile("fence.proxy.async;" ::: "memory");
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < 128) {
+        uint parity = 1;
+        for (uint tile = get_group_id(0); tile < all && item == 0; tile += get_num_groups(0)) {
+            struct source from = source_of(packed, shape, sets, place_of(tile, down, across));
+            for (uint s = 0; s < steps; s++) {
+                const address to = memory + stage * STAGE_BYTES;
+                barrier_wait(empty + 8 * stage, parity);
+                barrier_expect(full + 8 * stage, STAGE_BYTES);
+                copy_to_local(to, from.a, TILE_BYTES(ROWS), full + 8 * stage);
+                copy_to_local(to + TILE_BYTES(ROWS), from.b, TILE_BYTES(COLUMNS), full + 8 * stage);
+                from.a += TILE_BYTES(ROWS);
+                from.b += TILE_BYTES(COLUMNS);
+                if (++stage == STAGES) {
+                    stage = 0;
+                    parity ^= 1;
+                }
+            }
+        }
+        return;
+    }
+    const uint side = item / 128 - 1, lane = item % 32, warp = item / 32 % 4;
+    const bool in_pairs = ((c_at.x | c_at.y | c_at.w) & 1) == 0;
+    uint parity = 0;
+    for (uint tile = get_group_id(0); tile < all; tile += get_num_groups(0)) {
+        const uint3 place = place_of(tile, down, across);
+        float sums[SUMS];
+        uint add = 0;
+#if PRODUCTS == 3
+        float totals[SUMS];
+#pragma unroll
+        for (uint i = 0; i < SUMS; i++)
+            totals[i] = 0;
+#else
+#define totals sums
+        uint used = STAGES;
+#pragma unroll
+        for (uint i = 0; i < SUMS; i++)
+            sums[i] = 0;
+#endif
+        for (uint s = 0; s < steps; s++) {
+            const address at_a = memory + stage * STAGE_BYTES + side * 64 * 128;
+            const address at_b = memory + stage * STAGE_BYTES + TILE_BYTES(ROWS);
+            barrier_wait(full + 8 * stage, parity);
+            SUMS_FENCE;
+#if PRODUCTS == 3
+            add = 0;
+            MULTIPLY_STAGE(at_a + ROWS * 128, at_b)
+            MULTIPLY_STAGE(at_a, at_b + COLUMNS * 128)
+            MULTIPLY_STAGE(at_a, at_b)
+            SUMS_COMMIT;
+            SUMS_WAIT;
+            if (item % 128 == 0)
+                barrier_arrive(empty + 8 * stage);
+#pragma unroll
+            for (uint i = 0; i < SUMS; i++)
+                totals[i] += sums[i];
+#else
+            MULTIPLY_STAGE(at_a, at_b)
+            SUMS_COMMIT;
+            SUMS_WAIT_BUT_ONE;
+            if (item % 128 == 0 && used < STAGES)
+                barrier_arrive(empty + 8 * used);
+            used = stage;
+#endif
+            if (++stage == STAGES) {
+                stage = 0;
+                parity ^= 1;
+            }
+        }
+#if PRODUCTS == 1
+        SUMS_WAIT;
+        if (item % 128 == 0)
+            barrier_arrive(empty + 8 * used);
+#endif
+        /* An item has pairs of columns 8 apart, of a row and of the eighth below it. */
+        const uint row = place.y * ROWS + side * 64 + warp * 16 + lane / 4;
+        const uint column = place.z * COLUMNS + lane % 4 * 2;
+        global float *to = c + c_at.x + (size_t)place.x * c_at.w;
+        uint again = 0;
+#pragma unroll
+        for (uint p = 0; p < SUMS / 2; p++) {
+            const uint i = row + p % 2 * 8, j = column + p / 2 * 8;
+            const float u = totals[2 * p], v = totals[2 * p + 1];
+            global float *at = to + (size_t)i * c_at.y + j;
+            if (i >= m || j >= n)
+                continue;
+#if PRODUCTS == 3
+            if (!is_finite(u) || !is_finite(v)) {
+                again |= 1u << p;
+                continue;
+            }
+#endif
+            const float first = RESULT(u, at);
+            if (j + 1 == n) {
+                *at = first;
+                continue;
+            }
+            const float second = RESULT(v, at + 1);
+            if (in_pairs) {
+                *(global float2 *)at = (float2)(first, second);
+            } else {
+                at[0] = first;
+                at[1] = second;
+            }
+        }
+#if PRODUCTS == 3
+        for (; again; again &= again - 1) {
+            const uint p = 31 - clz(again & -again), i = row + p % 2 * 8, j = column + p / 2 * 8;
+            for (uint e = j; e < min(j + 2, n); e++) {
+                global float *at = to + (size_t)i * c_at.y + e;
+                const float sum =
+                    plain_sum(a + a_at.x + (size_t)place.x * a_at.w + (size_t)i * a_at.y, a_at,
+                              b + b_at.x + (size_t)place.x * b_at.w + (size_t)e * b_at.z, b_at, k);
+                *at = RESULT(sum, at);
+            }
+        }
+#endif
+    }
+}
