@@ -75,12 +75,14 @@ static void test_priorities(void **state) {
     assert_ptr_equal(get(pool), high);
     hold(high, &gate, 1);
     again = get(pool); /* the most urgent one without work */
-    assert_ptr_not_equal(again, high);
-    assert_ptr_not_equal(again, low);
     OK(cls_stream_get_info(high, &shown));
+    let_go(
+        &gate,
+        1); /* before what may fail on a driver: a gate that stays closed holds the tests behind it */
     int effective = rig_has_capability("priorities") ? CLS_PRIORITY_HIGH : CLS_PRIORITY_NORMAL;
     assert_int_equal(shown.priority, effective);
-    let_go(&gate, 1);
+    assert_ptr_not_equal(again, high);
+    assert_ptr_not_equal(again, low);
     OK(cls_pool_destroy(pool));
     gate_destroy(&gate);
 }

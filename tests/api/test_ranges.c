@@ -129,7 +129,7 @@ static void test_overlaps_are_refused_exactly(void **state) {
                                 stock.stream));
         refused += elements_meet;
     }
-    assert_in_range(refused, 1, count - 1);
+    assert_true(refused >= 1 && refused <= count - 1);
     OK(cls_stream_synchronize(stock.stream));
 }
 
