@@ -263,6 +263,5 @@ cl_mem *blas_memory(void *arguments, unsigned view) {
 }
 
 cls_status blas_missing(void) {
-    return error_set(CLS_ERROR_UNSUPPORTED,
-                     "this library was built without CLBlast");
+    return error_set(CLS_ERROR_UNSUPPORTED, "this library was built without CLBlast");
 }
