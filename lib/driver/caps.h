@@ -49,6 +49,7 @@ struct caps {
     double fill_gbs[FILL_WIDTHS]; /* by the pattern's width; 0: not measured */
     double trial_seed;            /* of what the trials have drawn */
     enum trial_verdict verdicts[TRUSTS]; /* of the trials (driver/trust.h) */
+    char untried[96];                    /* why the first that is untried is so; not on disk */
     /* chosen from the above, and read by streams */
     bool prefer_in_order; /* CLS_ORDER_AUTO means in-order */
     bool event_less;      /* in-order streams take no event per command: events are dear */

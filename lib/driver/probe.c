@@ -57,14 +57,14 @@ static bool calibrate(struct probe *probe) {
 
 /* A stream may change over to a profiled queue of the same order. A driver that refuses out-of-order queues with
  * profiling is taken to have no out-of-order queues. */
-static bool may_be_profiled(const struct probe *probe) {
+static bool may_be_profiled(struct probe *probe) {
     cl_int code;
     cl_command_queue queue = clCreateCommandQueue(
         probe->context, probe->device->id,
         CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE, &code);
     if (code == CL_SUCCESS)
         queue_drop(probe->device, queue, false);
-    return code != CL_INVALID_QUEUE_PROPERTIES && code != CL_INVALID_VALUE;
+    return code == CL_SUCCESS || (!probe_refused_queue(code) && probe_did(probe, code));
 }
 
 static void probe_out_of_order(struct probe *probe, struct caps *caps) {
@@ -76,7 +76,8 @@ static void probe_unflushed(struct probe *probe, struct caps *caps) {
     cl_event event = NULL;
     if (!probe_enqueue(probe, probe->queues[0], 0, 0, NULL, &event))
         return;
-    bool done = probe_poll(event, 3 * CLOCK_MS);
+    cl_int state;
+    bool done = probe_poll(probe, event, 3 * CLOCK_MS, &state);
     caps->unflushed_progresses = probe_finish(probe, probe->queues[0], event) && done;
 }
 
@@ -84,11 +85,12 @@ static void probe_unflushed(struct probe *probe, struct caps *caps) {
  * times as long as they take. */
 static bool runs_unflushed(struct probe *probe) {
     cl_event first = NULL, second = NULL;
+    cl_int state;
     if (!probe_enqueue(probe, probe->queues[0], 0, probe->rounds / 4, NULL, &first))
         return false;
     bool enqueued = probe_enqueue(probe, probe->queues[1], 1, 0, &first, &second);
     clock_sleep_ns((uint64_t)(2 * BUSY_NS));
-    bool done = enqueued && probe_state(second) == CL_COMPLETE;
+    bool done = enqueued && probe_poll(probe, second, 0, &state) && state == CL_COMPLETE;
     bool well = probe_finish(probe, probe->queues[0], first);
     return enqueued && probe_finish(probe, probe->queues[1], second) && well && done;
 }
@@ -100,12 +102,18 @@ static void probe_unflushed_runs(struct probe *probe, struct caps *caps) {
     caps->unflushed_runs = runs;
 }
 
-static bool read_times(cl_event event, cl_ulong times[4]) {
+/* A driver may have no times; any other failure is noted. */
+static bool read_time(struct probe *probe, cl_event event, cl_profiling_info what, cl_ulong *time) {
+    const cl_int code = clGetEventProfilingInfo(event, what, sizeof *time, time, NULL);
+    return code != CL_PROFILING_INFO_NOT_AVAILABLE && probe_did(probe, code);
+}
+
+static bool read_times(struct probe *probe, cl_event event, cl_ulong times[4]) {
     static const cl_profiling_info what[4] = {CL_PROFILING_COMMAND_QUEUED,
                                               CL_PROFILING_COMMAND_SUBMIT,
                                               CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END};
     for (int i = 0; i < 4; i++)
-        if (clGetEventProfilingInfo(event, what[i], sizeof *times, &times[i], NULL) != CL_SUCCESS)
+        if (!read_time(probe, event, what[i], &times[i]))
             return false;
     return true;
 }
@@ -123,15 +131,12 @@ static void time_kernel_and_marker(struct probe *probe, cl_command_queue queue, 
     cl_ulong times[4] = {0, 0, 0, 0}, end;
     cl_event marker = NULL;
     clFlush(queue);
-    bool marked = clEnqueueMarkerWithWaitList(queue, 0, NULL, &marker) == CL_SUCCESS;
-    if (marked)
-        clRetainEvent(marker);
-    bool ran = probe_finish(probe, queue, event);
+    bool marked = probe_did(probe, clEnqueueMarkerWithWaitList(queue, 0, NULL, &marker));
+    bool ran = probe_wait(probe, queue, event);
     double host_ns = (double)(clock_now_ns() - start);
-    caps->timestamps_sane = ran && read_times(event, times) && sane(times, host_ns);
-    if (marked && probe_finish(probe, queue, marker) && caps->timestamps_sane &&
-        clGetEventProfilingInfo(marker, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) ==
-            CL_SUCCESS)
+    caps->timestamps_sane = ran && read_times(probe, event, times) && sane(times, host_ns);
+    if (marked && probe_wait(probe, queue, marker) && caps->timestamps_sane &&
+        read_time(probe, marker, CL_PROFILING_COMMAND_END, &end))
         caps->marker_times_sane = end >= times[3];
     if (marked && !probe->stuck)
         clReleaseEvent(marker);
@@ -142,13 +147,11 @@ static void probe_timestamps(struct probe *probe, struct caps *caps) {
     cl_event event = NULL;
     cl_command_queue queue =
         clCreateCommandQueue(probe->context, probe->device->id, CL_QUEUE_PROFILING_ENABLE, &code);
-    if (code != CL_SUCCESS)
+    if (probe_refused_queue(code) || !probe_did(probe, code))
         return;
     uint64_t start = clock_now_ns();
-    if (probe_enqueue(probe, queue, 0, probe->rounds, NULL, &event)) {
-        clRetainEvent(event);
+    if (probe_enqueue(probe, queue, 0, probe->rounds, NULL, &event))
         time_kernel_and_marker(probe, queue, event, start, caps);
-    }
     if (probe->stuck)
         return;
     if (event)
@@ -166,8 +169,8 @@ static void probe_migration(struct probe *probe, struct caps *caps) {
         return;
     clFlush(probe->queues[0]);
     uint64_t start = clock_now_ns();
-    if (clEnqueueMigrateMemObjects(probe->queues[0], 1, &probe->words[0],
-                                   CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, &event) != CL_SUCCESS)
+    if (!probe_did(probe, clEnqueueMigrateMemObjects(probe->queues[0], 1, &probe->words[0],
+                                                     CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, &event)))
         return;
     double returned = (double)(clock_now_ns() - start);
     if (probe_finish(probe, probe->queues[0], event))
@@ -182,7 +185,7 @@ static void probe_priorities(struct probe *probe, struct caps *caps) {
         return;
     cl_command_queue queue =
         clCreateCommandQueueWithProperties(probe->context, device->id, properties, &code);
-    if (code != CL_SUCCESS)
+    if (probe_refused_queue(code) || !probe_did(probe, code))
         return;
     queue_drop(probe->device, queue, false);
     caps->priorities = true;
@@ -190,11 +193,13 @@ static void probe_priorities(struct probe *probe, struct caps *caps) {
 
 /* --- all of them --- */
 
+/* A figure that a failed call spoilt is right for this process, in which it asks less of the driver, but is not kept. */
 static bool run_all(struct probe *probe, struct caps *caps) {
-    probe_priorities(probe, caps);
     if (!calibrate(probe))
         return false;
     const bool all_tried = trust_try_all(probe, caps);
+    probe_begin(probe);
+    probe_priorities(probe, caps);
     probe_out_of_order(probe, caps);
     probe_unflushed(probe, caps);
     probe_unflushed_runs(probe, caps);
@@ -205,7 +210,7 @@ static bool run_all(struct probe *probe, struct caps *caps) {
     probe_kernel_overlap(probe, caps);
     probe_fills(probe, caps);
     probe_matrix_units(probe, caps);
-    return probe_copies(probe, caps) && all_tried && !probe->stuck;
+    return probe_copies(probe, caps) && all_tried && !probe->stuck && probe->code == CL_SUCCESS;
 }
 
 bool probe_device(struct device *device, struct caps *caps) {

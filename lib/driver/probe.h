@@ -2,7 +2,11 @@
 /*
  * The probes that fill the capability record (driver/caps.h), and the context that they share. A probe never
  * waits without a limit: it flushes, then polls the events. Once a wait has run out, the driver is taken to
- * be `stuck`: nothing more is run, and nothing is released either, because that may block too.
+ * be `stuck`: nothing more is run, and nothing is released either, because that may block too, and a command may still
+ * use it.
+ *
+ * A call that fails says nothing of what the probe was to find out. Flushes and status queries are made again; of the
+ * rest `code` tells.
  *
  * No probe makes a user event, or uses clFinish to wait.
  *
@@ -28,6 +32,7 @@ struct probe {
     cl_command_queue out_of_order;          /* NULL: none */
     uint64_t timeout_ns;
     cl_uint rounds; /* that keep one work-item busy for about a millisecond */
+    cl_int code; /* of the first call or command that failed since probe_begin; CL_SUCCESS: none */
     bool stuck;
 };
 
@@ -63,13 +68,26 @@ void probe_close(struct probe *probe);
 bool probe_enqueue(struct probe *probe, cl_command_queue queue, unsigned which, cl_uint rounds,
                    const cl_event *wait, cl_event *event);
 
-/* Flushes, waits and releases the event: true when it completed well. A NULL event is false. */
+/* Forgets the failures so far. */
+void probe_begin(struct probe *probe);
+
+/* Notes the code of a call; true when it succeeded. */
+bool probe_did(struct probe *probe, cl_int code);
+
+/* Flushes and waits: true when the command completed well. A NULL event is false. Once it returns, the command has
+ * ended, unless the driver is stuck. */
+bool probe_wait(struct probe *probe, cl_command_queue queue, cl_event event);
+
+/* The same, and releases the event. */
 bool probe_finish(struct probe *probe, cl_command_queue queue, cl_event event);
 
-/* Whether the event completes, well or not, within `ns`. Does not flush. */
-bool probe_poll(cl_event event, uint64_t ns);
+/* Whether the command ends, well or not, within `ns`; `*state` is its execution status then. Does not flush. */
+bool probe_poll(struct probe *probe, cl_event event, uint64_t ns, cl_int *state);
 
-/* The execution status of an event, or the error of asking for it. */
-cl_int probe_state(cl_event event);
+/* Whether the driver said that there is too little of something, which it may have at another time. */
+bool probe_lacks_memory(cl_int code);
+
+/* Whether the code of a queue's creation says that the device has no queues of that kind. */
+bool probe_refused_queue(cl_int code);
 
 #endif

@@ -10,6 +10,9 @@
 
 #define SPIN_NS UINT64_C(50000)
 #define NAP_NS UINT64_C(30000)
+#define BLIND_NS UINT64_C(250000000) /* without an answer about an event */
+
+enum { TRIES = 16 }; /* of a flush or query that fails */
 
 /* A dependent chain that no compiler folds, long enough that the loop stays below its limit. */
 static const char source[] =
@@ -46,19 +49,41 @@ static const char source[] =
 
 /* --- commands --- */
 
-cl_int probe_state(cl_event event) {
-    cl_int state = CL_QUEUED;
-    cl_int code =
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    return code == CL_SUCCESS ? state : code;
+void probe_begin(struct probe *probe) { probe->code = CL_SUCCESS; }
+
+bool probe_did(struct probe *probe, cl_int code) {
+    if (probe->code == CL_SUCCESS)
+        probe->code = code;
+    return code == CL_SUCCESS;
 }
 
-bool probe_poll(cl_event event, uint64_t ns) {
-    uint64_t start = clock_now_ns();
-    uint64_t passed = 0;
-    while (probe_state(event) > CL_COMPLETE) {
-        if (passed > ns)
-            return false;
+bool probe_lacks_memory(cl_int code) {
+    return code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES ||
+           code == CL_MEM_OBJECT_ALLOCATION_FAILURE;
+}
+
+bool probe_refused_queue(cl_int code) {
+    return code == CL_INVALID_QUEUE_PROPERTIES || code == CL_INVALID_VALUE;
+}
+
+/* A query that fails tells nothing of the command, and is made again. */
+static bool has_ended(cl_event event, cl_int *state, cl_int *code) {
+    for (unsigned i = 0; i < TRIES; i++) {
+        *code =
+            clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state, state, NULL);
+        if (*code == CL_SUCCESS)
+            return *state <= CL_COMPLETE;
+    }
+    return false;
+}
+
+bool probe_poll(struct probe *probe, cl_event event, uint64_t ns, cl_int *state) {
+    uint64_t start = clock_now_ns(), passed = 0, answered = 0;
+    cl_int code;
+    while (!has_ended(event, state, &code)) {
+        answered = code == CL_SUCCESS ? passed : answered;
+        if (passed > ns || passed - answered > BLIND_NS)
+            return probe_did(probe, code) && false;
         if (passed < SPIN_NS)
             sched_yield();
         else
@@ -68,16 +93,29 @@ bool probe_poll(cl_event event, uint64_t ns) {
     return true;
 }
 
-bool probe_finish(struct probe *probe, cl_command_queue queue, cl_event event) {
+static cl_int flush(cl_command_queue queue) {
+    cl_int code = clFlush(queue);
+    for (unsigned i = 1; i < TRIES && code != CL_SUCCESS; i++)
+        code = clFlush(queue);
+    return code;
+}
+
+bool probe_wait(struct probe *probe, cl_command_queue queue, cl_event event) {
     if (!event || probe->stuck)
         return false;
-    bool well = clFlush(queue) == CL_SUCCESS;
-    if (!probe_poll(event, probe->timeout_ns)) {
+    const bool flushed = probe_did(probe, flush(queue));
+    cl_int state;
+    if (!probe_poll(probe, event, probe->timeout_ns, &state)) {
         probe->stuck = true;
         return false;
     }
-    well = well && probe_state(event) == CL_COMPLETE;
-    clReleaseEvent(event);
+    return probe_did(probe, state) && flushed;
+}
+
+bool probe_finish(struct probe *probe, cl_command_queue queue, cl_event event) {
+    const bool well = probe_wait(probe, queue, event);
+    if (event && !probe->stuck)
+        clReleaseEvent(event);
     return well;
 }
 
@@ -86,9 +124,9 @@ bool probe_enqueue(struct probe *probe, cl_command_queue queue, unsigned which, 
     static const size_t one = 1;
     cl_kernel kernel = probe->kernels[which];
     return !probe->stuck && queue &&
-           clSetKernelArg(kernel, 1, sizeof rounds, &rounds) == CL_SUCCESS &&
-           clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, wait ? 1 : 0, wait, event) ==
-               CL_SUCCESS;
+           probe_did(probe, clSetKernelArg(kernel, 1, sizeof rounds, &rounds)) &&
+           probe_did(probe, clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, wait ? 1 : 0,
+                                                   wait, event));
 }
 
 /* --- open and close --- */
@@ -130,6 +168,8 @@ static bool open_queues(struct probe *probe) {
                                                CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
     if (code != CL_SUCCESS)
         probe->out_of_order = NULL;
+    if (!probe_refused_queue(code))
+        probe_did(probe, code);
     return true;
 }
 

@@ -20,12 +20,14 @@ struct copies {
 
 enum direction { WRITE, READ };
 
-static cl_int enqueue_copy(const struct copies *copies, cl_command_queue queue,
-                           enum direction direction, void *host, size_t bytes, cl_event *event) {
-    return direction == WRITE ? clEnqueueWriteBuffer(queue, copies->device, CL_FALSE, 0, bytes,
-                                                     host, 0, NULL, event)
-                              : clEnqueueReadBuffer(queue, copies->device, CL_FALSE, 0, bytes, host,
-                                                    0, NULL, event);
+static bool enqueue_copy(struct probe *probe, const struct copies *copies, enum direction direction,
+                         void *host, size_t bytes, cl_event *event) {
+    cl_command_queue queue = probe->queues[0];
+    return probe_did(
+        probe,
+        direction == WRITE
+            ? clEnqueueWriteBuffer(queue, copies->device, CL_FALSE, 0, bytes, host, 0, NULL, event)
+            : clEnqueueReadBuffer(queue, copies->device, CL_FALSE, 0, bytes, host, 0, NULL, event));
 }
 
 /* Of a few copies: the shortest time in ns, and the median share of a copy's time that the call itself
@@ -41,8 +43,7 @@ static bool time_one(struct probe *probe, const struct copies *copies, enum dire
                      void *host, size_t bytes, struct timing *out) {
     cl_event event = NULL;
     uint64_t start = clock_now_ns();
-    if (probe->stuck ||
-        enqueue_copy(copies, probe->queues[0], direction, host, bytes, &event) != CL_SUCCESS)
+    if (probe->stuck || !enqueue_copy(probe, copies, direction, host, bytes, &event))
         return false;
     double returned = (double)(clock_now_ns() - start);
     if (!probe_finish(probe, probe->queues[0], event))
@@ -93,8 +94,8 @@ static double time_together(struct probe *probe, const struct copies *copies, un
         clFlush(probe->queues[1]);
     }
     for (unsigned i = 0; i < n && well; i++)
-        well = enqueue_copy(copies, probe->queues[0], WRITE, copies->pinned, BYTES,
-                            i == n - 1 ? &copied : NULL) == CL_SUCCESS;
+        well =
+            enqueue_copy(probe, copies, WRITE, copies->pinned, BYTES, i == n - 1 ? &copied : NULL);
     if (n > 0)
         well = probe_finish(probe, probe->queues[0], copied) && well;
     if (kernel)

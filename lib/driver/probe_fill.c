@@ -10,8 +10,8 @@ static double time_one(struct probe *probe, cl_mem memory, size_t width) {
     static const unsigned char pattern[FILL_WIDEST] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
     cl_event event = NULL;
     const uint64_t start = clock_now_ns();
-    if (probe->stuck || clEnqueueFillBuffer(probe->queues[0], memory, pattern, width, 0, BYTES, 0,
-                                            NULL, &event) != CL_SUCCESS)
+    if (probe->stuck || !probe_did(probe, clEnqueueFillBuffer(probe->queues[0], memory, pattern,
+                                                              width, 0, BYTES, 0, NULL, &event)))
         return 0;
     return probe_finish(probe, probe->queues[0], event) ? (double)(clock_now_ns() - start) : 0;
 }
@@ -20,7 +20,7 @@ static double time_one(struct probe *probe, cl_mem memory, size_t width) {
 void probe_fills(struct probe *probe, struct caps *caps) {
     cl_int code;
     cl_mem memory = clCreateBuffer(probe->context, CL_MEM_READ_WRITE, BYTES, NULL, &code);
-    if (code != CL_SUCCESS)
+    if (!probe_did(probe, code))
         return;
     for (unsigned round = 0; round < ROUNDS; round++)
         for (unsigned i = 0; i < FILL_WIDTHS; i++) {

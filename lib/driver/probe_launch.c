@@ -55,10 +55,7 @@ static double time_batch(struct probe *probe, enum style style, unsigned n) {
     struct ring ring = {{NULL}, 0};
     uint64_t start = clock_now_ns();
     bool well = fill(probe, queue, style, n, &ring);
-    cl_event last = ring_last(&ring);
-    if (last)
-        clRetainEvent(last);
-    well = probe_finish(probe, queue, last) && well;
+    well = probe_wait(probe, queue, ring_last(&ring)) && well;
     double ns = (double)(clock_now_ns() - start) / n;
     if (!probe->stuck)
         ring_clear(&ring);
@@ -150,9 +147,8 @@ static void probe_calls(struct probe *probe, struct caps *caps) {
     cl_event event = NULL;
     if (!probe_enqueue(probe, probe->queues[0], 0, 0, NULL, &event))
         return;
-    clRetainEvent(event);
     caps->flush_ns = caps->event_query_ns = 0;
-    if (probe_finish(probe, probe->queues[0], event))
+    if (probe_wait(probe, probe->queues[0], event))
         for (int i = 0; i < TRIES; i++)
             time_calls(probe->queues[0], event, caps);
     if (!probe->stuck)

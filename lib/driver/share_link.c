@@ -10,13 +10,15 @@
 #include "base/error.h"
 #include "driver/probe.h"
 #include "driver/serial.h"
+#include "driver/status.h"
 
 enum {
     UNIT = 4096,      /* sub-buffers begin at multiples of it; a base alignment divides it */
     CHANGED = 500,    /* bytes that one work-item of a kernel changes */
     TIMED = 16 << 20, /* bytes of a copy that is timed */
     TIMED_SMALL = 64, /* and of a short one */
-    REPEATS = 5
+    REPEATS = 5,
+    TRIES = 3 /* of memory on which calls fail */
 };
 
 #define TIMEOUT (10 * CLOCK_SECOND) /* the first launch may compile */
@@ -36,7 +38,8 @@ struct trial {
 /* --- commands, which are waited for --- */
 
 static bool finished(struct side *side, cl_int code, cl_event event) {
-    return code == CL_SUCCESS && probe_finish(&side->probe, side->probe.queues[0], event);
+    return probe_did(&side->probe, code) &&
+           probe_finish(&side->probe, side->probe.queues[0], event);
 }
 
 static bool put(struct side *side, const struct trial *trial) {
@@ -56,14 +59,16 @@ static bool get(struct side *side, const struct trial *trial) {
 
 static bool launch(struct side *side, cl_mem from, cl_mem to, cl_uint n, cl_uint value) {
     static const size_t one = 1;
+    struct probe *probe = &side->probe;
     cl_kernel kernel = side->kernel;
     cl_event event = NULL;
-    if (clSetKernelArg(kernel, 0, sizeof from, &from) ||
-        clSetKernelArg(kernel, 1, sizeof to, &to) || clSetKernelArg(kernel, 2, sizeof n, &n) ||
-        clSetKernelArg(kernel, 3, sizeof value, &value))
+    if (!probe_did(probe, clSetKernelArg(kernel, 0, sizeof from, &from)) ||
+        !probe_did(probe, clSetKernelArg(kernel, 1, sizeof to, &to)) ||
+        !probe_did(probe, clSetKernelArg(kernel, 2, sizeof n, &n)) ||
+        !probe_did(probe, clSetKernelArg(kernel, 3, sizeof value, &value)))
         return false;
     const cl_int code =
-        clEnqueueNDRangeKernel(side->probe.queues[0], kernel, 1, NULL, &one, &one, 0, NULL, &event);
+        clEnqueueNDRangeKernel(probe->queues[0], kernel, 1, NULL, &one, &one, 0, NULL, &event);
     return finished(side, code, event);
 }
 
@@ -88,8 +93,8 @@ static bool change_parts(struct side *side, const struct trial *trial, cl_uint v
     cl_int code, other;
     cl_mem a = clCreateSubBuffer(side->memory, 0, CL_BUFFER_CREATE_TYPE_REGION, &from, &code);
     cl_mem b = clCreateSubBuffer(side->memory, 0, CL_BUFFER_CREATE_TYPE_REGION, &to, &other);
-    const bool ran =
-        code == CL_SUCCESS && other == CL_SUCCESS && launch(side, a, b, CHANGED, value);
+    const bool made = probe_did(&side->probe, code) && probe_did(&side->probe, other);
+    const bool ran = made && launch(side, a, b, CHANGED, value);
     expect_change(trial, 0, last, CHANGED, value);
     if (code == CL_SUCCESS && !side->probe.stuck)
         clReleaseMemObject(a);
@@ -159,16 +164,37 @@ static cls_status no_memory(void) {
     return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to try whether memory can be shared");
 }
 
+/* The code of the first call or command that failed on either side. */
+static cl_int failure_of(const struct trial *trial) {
+    const cl_int code = trial->side[0].probe.code;
+    return code ? code : trial->side[1].probe.code;
+}
+
+static bool is_stuck(const struct trial *trial) {
+    return trial->side[0].probe.stuck || trial->side[1].probe.stuck;
+}
+
+/* Values are evidence only if all calls went well. */
+static cls_status judge(const struct trial *trial, bool right) {
+    if (is_stuck(trial))
+        return error_set(CLS_ERROR_UNSUPPORTED,
+                         "a command on memory that contexts share does not end");
+    if (failure_of(trial))
+        return driver_status(failure_of(trial), "a command on memory that contexts share");
+    if (!right)
+        return error_set(CLS_ERROR_UNSUPPORTED,
+                         "one context does not see what the other one writes to the same memory");
+    return CLS_SUCCESS;
+}
+
 static cls_status compare(struct trial *trial, struct share_link *link) {
     (void)link;
     trial->wanted = malloc(trial->bytes);
     trial->read = malloc(trial->bytes);
-    cls_status status = trial->wanted && trial->read ? CLS_SUCCESS : no_memory();
-    if (!status && !pass_both_ways(trial))
-        status = error_set(CLS_ERROR_UNSUPPORTED,
-                           "one context does not see what the other one writes to the same memory");
+    const cls_status status =
+        trial->wanted && trial->read ? judge(trial, pass_both_ways(trial)) : no_memory();
     /* A driver that is stuck may still read and write all of it. */
-    if (!trial->side[0].probe.stuck && !trial->side[1].probe.stuck) {
+    if (!is_stuck(trial)) {
         free(trial->wanted);
         free(trial->read);
     }
@@ -197,13 +223,14 @@ static cls_status time_link(struct trial *trial, struct share_link *link) {
     struct side *side = &trial->side[1];
     cl_int code;
     cl_mem to = clCreateBuffer(side->probe.context, CL_MEM_READ_WRITE, TIMED, NULL, &code);
-    if (code != CL_SUCCESS)
-        return no_memory();
+    if (!probe_did(&side->probe, code))
+        return driver_status(code, "clCreateBuffer");
     const double all = time_copies(side, to, TIMED), few = time_copies(side, to, TIMED_SMALL);
     if (!side->probe.stuck)
         clReleaseMemObject(to);
-    if (all <= 0 || few <= 0)
-        return error_set(CLS_ERROR_UNSUPPORTED, "a copy from the other context's memory failed");
+    const cls_status status = judge(trial, true);
+    if (status)
+        return status;
     link->gb_per_s = TIMED / all;
     link->latency_ns = few;
     return CLS_SUCCESS;
@@ -211,10 +238,12 @@ static cls_status time_link(struct trial *trial, struct share_link *link) {
 
 /* --- the probe --- */
 
-static cls_status try_exporter(struct trial *trial, const struct exporter *exporter,
-                               struct share_link *link) {
+static cls_status try_once(struct trial *trial, const struct exporter *exporter,
+                           struct share_link *link) {
     static const size_t sizes[] = {200, 17 * UNIT + 100, 1 << 20};
     cls_status status = CLS_SUCCESS;
+    probe_begin(&trial->side[0].probe);
+    probe_begin(&trial->side[1].probe);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++)
         status = with_memory(trial, exporter, sizes[i], compare, link);
     if (!status)
@@ -247,24 +276,38 @@ static void close_side(struct side *side) {
     driver_leave(side->probe.device);
 }
 
-/* Whether a refusal holds until the process ends: the driver's own, and wrong values. */
-static bool is_final(cls_status status) {
-    return status != CLS_ERROR_OUT_OF_MEMORY && status != CLS_ERROR_OUT_OF_DEVICE_MEMORY &&
-           status != CLS_ERROR_LIMIT && status != CLS_ERROR_SHUTDOWN;
+/* Whether it may go well at another time: a command failed, or something was short. */
+static bool may_pass(const struct trial *trial, cls_status status) {
+    return !is_stuck(trial) && (failure_of(trial) || status == CLS_ERROR_OUT_OF_MEMORY ||
+                                status == CLS_ERROR_OUT_OF_DEVICE_MEMORY ||
+                                status == CLS_ERROR_LIMIT || status == CLS_ERROR_SHUTDOWN);
 }
 
-/* Fills in the first of the exporters whose memory both sides use; the status is that of the last one tried. */
+static cls_status try_exporter(struct trial *trial, const struct exporter *exporter,
+                               struct share_link *link) {
+    cls_status status = try_once(trial, exporter, link);
+    for (unsigned i = 1; i < TRIES && status && may_pass(trial, status); i++)
+        status = try_once(trial, exporter, link);
+    return status;
+}
+
+/* Fills in the first of the exporters whose memory both sides use, or why there is none: the last one's refusal. A
+ * status: there is none now, but one of them may do at another time. */
 static cls_status try_exporters(struct trial *trial, const struct exporter *const *first, size_t n,
                                 struct share_link *link) {
+    char passing[sizeof link->reason] = "";
     cls_status status = CLS_SUCCESS;
-    for (size_t i = 0; i < n; i++) {
-        status = try_exporter(trial, first[i], link);
-        if (!status)
+    for (size_t i = 0; i < n && !link->exporter && !is_stuck(trial); i++) {
+        const cls_status tried = try_exporter(trial, first[i], link);
+        if (!tried)
             link->exporter = first[i];
-        if (!status || !is_final(status))
-            break;
+        snprintf(link->reason, sizeof link->reason, "%s", tried ? cls_last_error_detail() : "");
+        if (!status && tried && may_pass(trial, tried)) {
+            status = tried;
+            memcpy(passing, link->reason, sizeof passing);
+        }
     }
-    return status;
+    return link->exporter || !status ? CLS_SUCCESS : error_set(status, "%s", passing);
 }
 
 static cls_status not_started(const struct device *device) {
@@ -300,7 +343,7 @@ static struct share_link *known(const struct device *owner, const struct device 
     return NULL;
 }
 
-/* Runs the probe; a refusal is stored as its result. `own`: the owner's link to itself, whose exporter is the owner's; NULL: this
+/* Runs the probe. `own`: the owner's link to itself, whose exporter is the owner's; NULL: this
  * is that link. */
 static cls_status fill_in(struct share_link *link, struct share_end owner, struct share_end other,
                           const struct share_link *own) {
@@ -310,10 +353,6 @@ static cls_status fill_in(struct share_link *link, struct share_end owner, struc
     error_save(&held);
     cls_status status = own ? probe(link, owner, other, &own->exporter, 1)
                             : probe(link, owner, other, exporters, EXPORTERS);
-    if (status && is_final(status)) {
-        snprintf(link->reason, sizeof link->reason, "%s", cls_last_error_detail());
-        status = CLS_SUCCESS;
-    }
     at_exit_unhold();
     return error_restore(&held, status);
 }

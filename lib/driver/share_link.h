@@ -24,7 +24,7 @@ struct share_end {
 
 /* Valid until the process ends. The first call for a pair takes about 20 ms, and the first for an owner as long as its
  * driver takes for one more context; other threads that ask wait for it. A question that could not be settled, for want
- * of memory, is asked again by the next call. */
+ * of memory or because a command failed, is asked again by the next call. */
 cls_status share_link_find(struct share_end owner, struct share_end other,
                            const struct share_link **out);
 

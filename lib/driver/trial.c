@@ -55,11 +55,7 @@ size_t trial_draw(struct trial *trial, size_t n) {
     return (size_t)((x * UINT64_C(0x2545f4914f6cdd1d)) >> 32) % n;
 }
 
-bool trial_did(struct trial *trial, cl_int code) {
-    if (trial->code == CL_SUCCESS)
-        trial->code = code;
-    return code == CL_SUCCESS;
-}
+bool trial_did(struct trial *trial, cl_int code) { return probe_did(trial->probe, code); }
 
 bool trial_done(struct trial *trial, cl_int code, cl_event event) {
     if (!trial_did(trial, code))

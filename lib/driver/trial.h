@@ -23,7 +23,6 @@ struct trial {
     unsigned char *wanted[2]; /* what the buffers should hold */
     unsigned char *read;
     uint64_t draws; /* the state of trial_draw */
-    cl_int code;    /* of the first call that failed */
 };
 
 /* A place in a buffer or in a sub-buffer of it. */

@@ -2,12 +2,14 @@
 /* The table of trusts, and what is read from it. */
 #include "driver/trust.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "driver/caps.h"
 #include "driver/quirk.h"
+#include "driver/status.h"
 #include "driver/trial.h"
 
 enum { SEEDS = 1000000 }; /* of so many digits that a report has all of them */
@@ -15,10 +17,12 @@ enum { SEEDS = 1000000 }; /* of so many digits that a report has all of them */
 /* After a failed trial of transfers nothing else can be told from values. */
 #define READS_NOTHING TRUST_TRANSFERS
 
+enum { TRIES = 3 };
+
 static const struct trust_row {
     const char *meaning; /* of a right verdict */
     bool (*is_right)(
-        struct trial *); /* the values are as wanted; failed calls are in trial->code */
+        struct trial *); /* the values are as wanted; failed calls are in probe->code */
     cls_quirk fault;     /* its name is the mechanism's */
     bool refused;        /* the library does not work without it */
     unsigned
@@ -146,20 +150,41 @@ static const struct trust_row {
 
 /* --- the trials --- */
 
-static bool lacks_memory(cl_int code) {
-    return code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES ||
-           code == CL_MEM_OBJECT_ALLOCATION_FAILURE;
+/* Runs a trial again while its calls fail: values tell nothing then. */
+static bool try(struct trial *trial, const struct trust_row *row, uint32_t seed) {
+    bool right = false;
+    for (unsigned i = 0; i < TRIES && !trial->probe->stuck; i++) {
+        probe_begin(trial->probe);
+        trial_seed(trial, seed, (unsigned)(row - rows));
+        right = row->is_right(trial);
+        if (trial->probe->code == CL_SUCCESS)
+            break;
+    }
+    return right;
 }
 
+/* Calls that fail at each try refuse the mechanism, whose workaround makes other calls; a device that the library
+ * cannot use without it is not refused for that. */
 static enum trial_verdict judge(struct trial *trial, const struct trust_row *row, uint32_t seed) {
-    if (trial->probe->device->quirks & row->ends_process)
+    const struct probe *probe = trial->probe;
+    if (probe->device->quirks & row->ends_process)
         return TRIAL_WRONG;
-    trial->code = CL_SUCCESS;
-    trial_seed(trial, seed, (unsigned)(row - rows));
-    const bool right = row->is_right(trial);
-    if (trial->probe->stuck || lacks_memory(trial->code))
+    const bool right = try(trial, row, seed);
+    if (probe->stuck || probe_lacks_memory(probe->code) || (probe->code && row->refused))
         return TRIAL_UNTRIED;
-    return right && trial->code == CL_SUCCESS ? TRIAL_RIGHT : TRIAL_WRONG;
+    return right && probe->code == CL_SUCCESS ? TRIAL_RIGHT : TRIAL_WRONG;
+}
+
+/* Says why the first untried mechanism is so. */
+static void explain(const struct probe *probe, const struct trust_row *row, struct caps *caps) {
+    if (caps->untried[0])
+        return;
+    if (probe->stuck)
+        snprintf(caps->untried, sizeof caps->untried, "the driver was stuck at %s",
+                 row->fault.name);
+    else
+        snprintf(caps->untried, sizeof caps->untried, "%s met %s (%d) of the driver's",
+                 row->fault.name, cl_code_name(probe->code), probe->code);
 }
 
 /* CLSTREAM_TRIAL_SEED repeats what another record's trials have drawn. */
@@ -172,12 +197,16 @@ static uint32_t choose_seed(void) {
 bool trust_try_all(struct probe *probe, struct caps *caps) {
     struct trial trial;
     const uint32_t seed = choose_seed();
-    bool complete = trial_open(&trial, probe);
+    const bool opened = trial_open(&trial, probe);
+    bool complete = opened;
     caps->trial_seed = seed;
-    for (unsigned i = 0; i < TRUSTS && complete; i++) {
+    for (unsigned i = 0; i < TRUSTS && opened && !probe->stuck; i++) {
         caps->verdicts[i] = judge(&trial, &rows[i], seed);
-        complete = caps->verdicts[i] != TRIAL_UNTRIED;
-        if (i == READS_NOTHING && caps->verdicts[i] == TRIAL_WRONG)
+        if (caps->verdicts[i] == TRIAL_UNTRIED) {
+            complete = false;
+            explain(probe, &rows[i], caps);
+        }
+        if (i == READS_NOTHING && caps->verdicts[i] != TRIAL_RIGHT)
             break;
     }
     trial_close(&trial);
@@ -188,7 +217,8 @@ bool trust_try_all(struct probe *probe, struct caps *caps) {
 
 cls_capability trust_figure(const struct caps *caps, size_t i) {
     static const double values[] = {[TRIAL_UNTRIED] = -1, [TRIAL_RIGHT] = 1, [TRIAL_WRONG] = 0};
-    return (cls_capability){rows[i].fault.name, rows[i].meaning, "trust",
+    const bool untried = caps->verdicts[i] == TRIAL_UNTRIED && caps->untried[0];
+    return (cls_capability){rows[i].fault.name, untried ? caps->untried : rows[i].meaning, "trust",
                             values[caps->verdicts[i]]};
 }
 

@@ -40,7 +40,8 @@ enum trust {
     TRUSTS
 };
 
-/* TRIAL_UNTRIED: there was no memory for the trial, or the driver was stuck before it; the driver is believed. */
+/* TRIAL_UNTRIED: calls of the trial failed, as for want of memory, or the driver was stuck; the driver is believed, and
+ * the record is not kept. */
 enum trial_verdict { TRIAL_UNTRIED, TRIAL_RIGHT, TRIAL_WRONG };
 
 /* Runs all trials, inside the device's serial section. False: one could not be run. */

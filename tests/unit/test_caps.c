@@ -383,6 +383,14 @@ enum { HELD_UP_MS = 64, QUESTIONS = 20 };
 static long hold_up_ms;
 static unsigned flushes; /* since the last question */
 
+cl_int __real_clFlush(cl_command_queue queue);
+cl_int __wrap_clFlush(cl_command_queue queue);
+
+cl_int __wrap_clFlush(cl_command_queue queue) {
+    flushes++;
+    return __real_clFlush(queue);
+}
+
 static void maybe_hold_up(void) {
     static unsigned times; /* questions since the last row of flushes */
     times = flushes > QUESTIONS ? 1 : times ? times + 1 : 0;
@@ -452,54 +460,6 @@ static int held_up_body(void *arg) {
 static void a_call_that_is_held_up_is_not_taken_for_a_dear_one(void **state) {
     (void)state;
     child_expect_well(held_up_body, NULL);
-}
-
-/* A flush that fails, behind the last event that the probes keep. */
-
-static unsigned retained, flush_fails_behind;
-static cl_event last_retained;
-
-cl_int __real_clRetainEvent(cl_event event);
-cl_int __wrap_clRetainEvent(cl_event event);
-cl_int __real_clFlush(cl_command_queue queue);
-cl_int __wrap_clFlush(cl_command_queue queue);
-
-cl_int __wrap_clRetainEvent(cl_event event) {
-    retained++;
-    last_retained = event;
-    return __real_clRetainEvent(event);
-}
-
-cl_int __wrap_clFlush(cl_command_queue queue) {
-    cl_int code = __real_clFlush(queue);
-    flushes++;
-    if (!flush_fails_behind || retained != flush_fails_behind)
-        return code;
-    flush_fails_behind = 0;
-    return __real_clRetainEvent(last_retained) == CL_SUCCESS ? CL_OUT_OF_RESOURCES : code;
-}
-
-static int failing_body(void *arg) {
-    struct device *device;
-    struct caps caps = {0};
-    cl_uint references = 0;
-    (void)arg;
-    if (device_find(NULL, &device) != CLS_SUCCESS)
-        return NO_DEVICES;
-    CHECK(probe_device(device, &caps));
-    flush_fails_behind = retained;
-    retained = 0;
-    probe_device(device, &caps);
-    CHECK(retained && !flush_fails_behind);
-    CHECK(clGetEventInfo(last_retained, CL_EVENT_REFERENCE_COUNT, sizeof references, &references,
-                         NULL) == CL_SUCCESS);
-    CHECK(references == 1);
-    return 0;
-}
-
-static void failed_probe_leaves_no_event_behind(void **state) {
-    (void)state;
-    child_expect_well(failing_body, NULL);
 }
 
 /* Functions of command buffers that the driver gives out; one of them fails, or is missing. */
@@ -639,7 +599,6 @@ int main(void) {
         ON_DISK(record_of_an_unknown_age_is_made_anew),
         ON_DISK(cache_switched_off_leaves_no_file),
         ON_DISK(hanging_device_is_given_up_and_not_remembered),
-        ON_DISK(failed_probe_leaves_no_event_behind),
         ON_DISK(command_buffers_are_measured_where_every_call_works),
         cmocka_unit_test(the_path_of_graphs_has_its_reason),
         ON_DISK(a_call_that_is_held_up_is_not_taken_for_a_dear_one),
