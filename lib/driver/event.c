@@ -64,7 +64,7 @@ bool event_retain(const struct device *device, cl_event event) {
 void event_release(const struct device *device, cl_event event) {
     driver_enter(device);
     if (device->quirks & QUIRK_UNLIKE_GRIDS_ABORT)
-        grids_forget(event);
+        grids_forget_some();
     clReleaseEvent(event);
     driver_leave(device);
 }

@@ -2,6 +2,7 @@
 #include "driver/grids.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,84 +10,149 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
 #include "base/array.h"
 
-enum { LONGEST_NAME = 256, WAITS_ON_STACK = 32, SETTLED_AT_ONCE = 8 };
+enum {
+    LONGEST_NAME = 256,
+    WAITS_ON_STACK = 32,
+    MANY = 16,  /* launches of an era that the next era waits for by its first launch */
+    CHECKED = 2 /* launches that are checked for their end at each call */
+};
 
-struct shape {
-    cl_context context;
-    uint64_t name; /* the kernel's, as a hash */
+/* Launches of one kind may overlap. The driver compiles a kernel for a group size and a widest grid, but finds the
+ * compiled kernel that it releases by the group size alone. */
+struct kind {
     bool has_local;
-    size_t global[3], local[3];
+    size_t local[3];
+    size_t global[3]; /* with a local size only the widest, in [0] */
 };
 
-struct pending {
-    struct shape shape;
+struct launch {
     cl_event event;
+    cl_context context;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
-static struct pending *pending;
-static size_t n_pending, room;
-static size_t next_look; /* where the next search for finished launches begins */
+/* Launches in the order of their enqueueing of which any two may overlap. */
+struct era {
+    struct kind *kinds; /* of its launches, each once */
+    size_t n_kinds, kind_room;
+    struct launch *launches; /* that are not known to be done */
+    size_t n, room;
+};
 
-static bool is_done(cl_event event) {
-    cl_int state;
-    return clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) !=
-               CL_SUCCESS ||
-           state <= CL_COMPLETE;
+/* Each launch waits for the era before its own, which has waited for the one before that. */
+struct kernel {
+    UT_hash_handle hh;
+    uint64_t name; /* as a hash */
+    pthread_mutex_t
+        lock; /* guards what follows; held while a launch is enqueued, which may compile */
+    struct era before, now;
+    struct launch
+        leader; /* the first launch of `now`, if the others wait for it; event NULL: they wait for `before` */
+    size_t next; /* of `now.launches`, to check */
+};
+
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows; a leaf */
+static struct kernel *kernels;                                 /* stay */
+static struct kernel *next_kernel;                             /* to check; NULL: the first */
+static cl_context only;           /* the context of the launches under way; NULL: there are none */
+static bool several;              /* contexts */
+static _Atomic(size_t) under_way; /* launches that are being enqueued, or not known to be done */
+
+/* --- ends --- */
+
+static cl_int state_of(cl_event event) {
+    cl_int state = CL_QUEUED;
+    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    return state;
 }
 
-static void drop(size_t i) {
-    clReleaseEvent(pending[i].event);
-    pending[i] = pending[--n_pending];
+/* The event of a failed command is not released: some drivers abort then. */
+static void release(cl_event event, cl_int state) {
+    if (state >= CL_COMPLETE)
+        clReleaseEvent(event);
 }
 
-/* Checks a few launches at each new one, so that the list is about as long as the driver's work. */
-static void forget_some(void) {
-    for (int i = 0; i < SETTLED_AT_ONCE && n_pending; i++) {
-        if (next_look >= n_pending)
-            next_look = 0;
-        if (is_done(pending[next_look].event))
-            drop(next_look);
-        else
-            next_look++;
+/* Forgets the launch at `i` if it is done; the last one takes its place. False: it is not done. */
+static bool forget(struct era *era, size_t i) {
+    const cl_int state = state_of(era->launches[i].event);
+    if (state > CL_COMPLETE)
+        return false;
+    release(era->launches[i].event, state);
+    era->launches[i] = era->launches[--era->n];
+    atomic_fetch_sub(&under_way, 1);
+    return true;
+}
+
+static void forget_done(struct era *era) {
+    for (size_t i = 0; i < era->n;)
+        i += !forget(era, i);
+}
+
+/* Done or not: a later era has waited for them. */
+static void forget_all(struct era *era) {
+    for (size_t i = 0; i < era->n; i++)
+        release(era->launches[i].event, state_of(era->launches[i].event));
+    atomic_fetch_sub(&under_way, era->n);
+    era->n = era->n_kinds = 0;
+}
+
+static void forget_leader(struct kernel *kernel) {
+    if (kernel->leader.event)
+        release(kernel->leader.event, state_of(kernel->leader.event));
+    kernel->leader.event = NULL;
+}
+
+static void check_some(struct kernel *kernel) {
+    for (int i = 0; i < CHECKED && kernel->now.n; i++) {
+        kernel->next = kernel->next < kernel->now.n ? kernel->next : 0;
+        kernel->next += !forget(&kernel->now, kernel->next);
     }
 }
 
-void grids_forget(cl_event event) {
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < n_pending; i++)
-        if (pending[i].event == event && is_done(event)) {
-            drop(i);
-            break;
-        }
-    pthread_mutex_unlock(&lock);
-}
-
-void grids_forget_done(void) {
-    pthread_mutex_lock(&lock);
-    for (size_t i = n_pending; i-- > 0;)
-        if (is_done(pending[i].event))
-            drop(i);
-    pthread_mutex_unlock(&lock);
-}
+/* --- kinds --- */
 
 static bool same(const size_t a[3], const size_t b[3]) { return memcmp(a, b, 3 * sizeof *a) == 0; }
 
-static size_t width(const struct shape *shape) {
-    return shape->global[0] > shape->global[1] ? shape->global[0] : shape->global[1];
-}
-
-/* Whether two launches may overlap. The driver compiles a kernel for a group size and a widest grid, but finds the
- * compiled kernel that it releases by the group size alone. */
-static bool may_overlap(const struct shape *a, const struct shape *b) {
-    if (a->name != b->name)
-        return true;
+static bool may_overlap(const struct kind *a, const struct kind *b) {
     if (a->has_local && b->has_local)
-        return !same(a->local, b->local) || width(a) == width(b);
+        return !same(a->local, b->local) || a->global[0] == b->global[0];
     return a->has_local == b->has_local && same(a->global, b->global);
 }
+
+static bool belongs(const struct era *era, const struct kind *kind) {
+    bool fits = true;
+    for (size_t i = 0; i < era->n_kinds && fits; i++)
+        fits = may_overlap(&era->kinds[i], kind);
+    return fits;
+}
+
+static bool has_kind(const struct era *era, const struct kind *kind) {
+    bool found = false;
+    for (size_t i = 0; i < era->n_kinds && !found; i++)
+        found = !memcmp(&era->kinds[i], kind, sizeof *kind);
+    return found;
+}
+
+static struct kind kind_of(const struct grid *grid) {
+    struct kind kind;
+    memset(&kind, 0, sizeof kind);
+    kind.has_local = grid->local != NULL;
+    for (cl_uint i = 0; i < 3; i++) {
+        kind.global[i] = i < grid->dims ? grid->global[i] : 1;
+        kind.local[i] = i < grid->dims && grid->local ? grid->local[i] : 1;
+    }
+    if (kind.has_local) {
+        kind.global[0] = kind.global[0] > kind.global[1] ? kind.global[0] : kind.global[1];
+        kind.global[1] = kind.global[2] = 0;
+    }
+    return kind;
+}
+
+/* --- kernels --- */
 
 /* The hash of the kernel's name; all names that are too long count as equal. */
 static uint64_t name_of(cl_kernel kernel) {
@@ -96,86 +162,230 @@ static uint64_t name_of(cl_kernel kernel) {
     return code == CL_SUCCESS ? XXH3_64bits(name, bytes) : 0;
 }
 
-static cl_int shape_of(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,
-                       struct shape *out) {
-    *out = (struct shape){.name = name_of(kernel), .has_local = grid->local != NULL};
-    for (cl_uint i = 0; i < 3; i++) {
-        out->global[i] = i < grid->dims ? grid->global[i] : 1;
-        out->local[i] = i < grid->dims && grid->local ? grid->local[i] : 1;
+static struct kernel *make(uint64_t name) {
+    struct kernel *made = calloc(1, sizeof *made);
+    if (!made || pthread_mutex_init(&made->lock, NULL)) {
+        free(made);
+        return NULL;
     }
-    return clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof out->context, &out->context, NULL);
+    made->name = name;
+    HASH_ADD(hh, kernels, name, sizeof made->name, made);
+    if (made->hh.tbl)
+        return made;
+    pthread_mutex_destroy(&made->lock);
+    free(made);
+    return NULL;
 }
 
-/* Under the lock: collects the events that a launch must wait for; `events` has room for all. */
-static cl_uint gather(const struct shape *shape, struct wait_list waits, cl_event *events) {
-    cl_uint count = 0;
-    while (count < waits.count) {
-        events[count] = waits.events[count];
-        count++;
+/* With its lock held. NULL: there is no memory for a new one. */
+static struct kernel *enter(cl_kernel object, cl_context context) {
+    const uint64_t name = name_of(object);
+    struct kernel *kernel;
+    pthread_mutex_lock(&table_lock);
+    several |= only && only != context;
+    only = context;
+    atomic_fetch_add(&under_way, 1);
+    HASH_FIND(hh, kernels, &name, sizeof name, kernel);
+    if (!kernel)
+        kernel = make(name);
+    pthread_mutex_unlock(&table_lock);
+    if (kernel)
+        pthread_mutex_lock(&kernel->lock);
+    else
+        atomic_fetch_sub(&under_way, 1);
+    return kernel;
+}
+
+/* The kernel after this one, the first for NULL; NULL behind the last. */
+static struct kernel *next_of(const struct kernel *kernel) {
+    pthread_mutex_lock(&table_lock);
+    struct kernel *next = kernel ? kernel->hh.next : kernels;
+    pthread_mutex_unlock(&table_lock);
+    return next;
+}
+
+void grids_forget_some(void) {
+    pthread_mutex_lock(&table_lock);
+    struct kernel *kernel = next_kernel ? next_kernel : kernels;
+    next_kernel = kernel ? kernel->hh.next : NULL;
+    pthread_mutex_unlock(&table_lock);
+    if (!kernel || pthread_mutex_trylock(&kernel->lock))
+        return;
+    check_some(kernel);
+    pthread_mutex_unlock(&kernel->lock);
+}
+
+void grids_forget_done(void) {
+    for (struct kernel *kernel = next_of(NULL); kernel; kernel = next_of(kernel)) {
+        pthread_mutex_lock(&kernel->lock);
+        forget_done(&kernel->now);
+        forget_done(&kernel->before);
+        if (kernel->leader.event && state_of(kernel->leader.event) <= CL_COMPLETE)
+            forget_leader(kernel);
+        pthread_mutex_unlock(&kernel->lock);
     }
-    for (size_t i = 0; i < n_pending; i++) {
-        if (may_overlap(shape, &pending[i].shape) || is_done(pending[i].event))
-            continue;
-        if (pending[i].shape.context == shape->context)
-            events[count++] = pending[i].event;
-        else
-            clWaitForEvents(1, &pending[i].event);
+    pthread_mutex_lock(&table_lock);
+    if (!atomic_load(&under_way)) {
+        only = NULL;
+        several = false;
+    }
+    pthread_mutex_unlock(&table_lock);
+}
+
+bool grids_span_contexts(cl_context context) {
+    pthread_mutex_lock(&table_lock);
+    const bool spans = several || (only && only != context);
+    pthread_mutex_unlock(&table_lock);
+    return spans;
+}
+
+/* --- waits --- */
+
+/* What a launch of the kind waits for, less what is done. */
+static const struct launch *find_rivals(struct kernel *kernel, const struct kind *kind, size_t *n) {
+    struct era *era = belongs(&kernel->now, kind) ? &kernel->before : &kernel->now;
+    forget_done(era);
+    if (era == &kernel->before && kernel->leader.event &&
+        state_of(kernel->leader.event) > CL_COMPLETE) {
+        *n = era->n ? 1 : 0;
+        return &kernel->leader;
+    }
+    *n = era->n;
+    return era->launches;
+}
+
+static bool is_among(cl_event event, struct wait_list waits) {
+    bool found = false;
+    for (cl_uint i = 0; i < waits.count && !found; i++)
+        found = waits.events[i] == event;
+    return found;
+}
+
+/* Collects the events that a launch must wait for; `events` has room for all. */
+static cl_uint gather(const struct launch *launches, size_t n, cl_context context,
+                      struct wait_list waits, cl_event *events) {
+    cl_uint count = 0;
+    for (; count < waits.count; count++)
+        events[count] = waits.events[count];
+    for (size_t i = 0; i < n; i++) {
+        if (launches[i].context != context)
+            clWaitForEvents(1, &launches[i].event);
+        else if (!is_among(launches[i].event, waits))
+            events[count++] = launches[i].event;
     }
     return count;
 }
 
-/* Under the lock: enqueues the launch. Its event belongs to the list; the caller's is a further reference. */
-static cl_int enqueue(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,
-                      const struct shape *shape, struct wait_list waits, cl_event *event) {
-    cl_event here[WAITS_ON_STACK], *events = here, own = NULL;
-    if (waits.count + n_pending > WAITS_ON_STACK)
-        events = malloc((waits.count + n_pending) * sizeof *events);
-    if (!events || !ARRAY_ROOM(pending, n_pending, room, 64)) {
-        if (events != here)
-            free(events);
+static cl_int enqueue_behind(cl_command_queue queue, cl_kernel object, const struct grid *grid,
+                             const struct launch *rivals, size_t n, cl_context context,
+                             struct wait_list waits, cl_event *event) {
+    cl_event here[WAITS_ON_STACK], *events = here;
+    if (waits.count + n > WAITS_ON_STACK && !(events = malloc((waits.count + n) * sizeof *events)))
         return CL_OUT_OF_HOST_MEMORY;
-    }
-    const cl_uint count = gather(shape, waits, events);
+    const cl_uint count = gather(rivals, n, context, waits, events);
     const cl_int code =
-        clEnqueueNDRangeKernel(queue, kernel, grid->dims, grid->offset, grid->global, grid->local,
-                               count, count ? events : NULL, &own);
+        clEnqueueNDRangeKernel(queue, object, grid->dims, grid->offset, grid->global, grid->local,
+                               count, count ? events : NULL, event);
     if (events != here)
         free(events);
-    if (code != CL_SUCCESS)
-        return code;
+    return code;
+}
+
+/* --- launches --- */
+
+static void begin_era(struct kernel *kernel, struct launch first) {
+    const struct era free_again = kernel->before;
+    forget_leader(kernel);
+    forget_all(&kernel->before);
+    kernel->before = kernel->now;
+    kernel->now = free_again;
+    kernel->now.n = kernel->now.n_kinds = 0;
+    if (kernel->before.n > MANY && clRetainEvent(first.event) == CL_SUCCESS)
+        kernel->leader = first;
+}
+
+/* There is room in either era. The event belongs to the era; the caller's is a further reference. */
+static void add(struct kernel *kernel, const struct kind *kind, struct launch launch) {
+    if (!belongs(&kernel->now, kind))
+        begin_era(kernel, launch);
+    struct era *now = &kernel->now;
+    if (!has_kind(now, kind))
+        now->kinds[now->n_kinds++] = *kind;
+    now->launches[now->n++] = launch;
+}
+
+static bool make_room(struct era *era) {
+    return ARRAY_ROOM(era->launches, era->n, era->room, 64) &&
+           ARRAY_ROOM(era->kinds, era->n_kinds, era->kind_room, 4);
+}
+
+/* With the kernel's lock. False: the launch is not under way, or was waited for. */
+static bool launch_in(struct kernel *kernel, cl_command_queue queue, cl_kernel object,
+                      const struct grid *grid, cl_context context, struct wait_list waits,
+                      cl_event *event, cl_int *code) {
+    const struct kind kind = kind_of(grid);
+    cl_event own = NULL;
+    size_t n;
+    check_some(kernel);
+    if (!kernel->now.n)
+        kernel->now.n_kinds = 0; /* nothing is left to overlap with */
+    if (!make_room(&kernel->now) || !make_room(&kernel->before)) {
+        *code = CL_OUT_OF_HOST_MEMORY;
+        return false;
+    }
+    const struct launch *rivals = find_rivals(kernel, &kind, &n);
+    *code = enqueue_behind(queue, object, grid, rivals, n, context, waits, &own);
+    if (*code != CL_SUCCESS)
+        return false;
     if (event)
         *event = own;
-    if (!event || clRetainEvent(own) == CL_SUCCESS)
-        pending[n_pending++] = (struct pending){*shape, own};
-    else
-        clWaitForEvents(1, &own); /* done, it need not be known */
-    return CL_SUCCESS;
+    if (event && clRetainEvent(own) != CL_SUCCESS) {
+        clWaitForEvents(1, &own);
+        return false;
+    }
+    add(kernel, &kind, (struct launch){own, context});
+    return true;
 }
 
-cl_uint grids_turns(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,
-                    cl_event *events, cl_uint most) {
-    struct shape shape;
-    cl_uint count = 0;
-    if (shape_of(queue, kernel, grid, &shape) != CL_SUCCESS)
-        return 0;
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < n_pending && count < most; i++)
-        if (pending[i].shape.context != shape.context && !may_overlap(&shape, &pending[i].shape) &&
-            !is_done(pending[i].event) && clRetainEvent(pending[i].event) == CL_SUCCESS)
-            events[count++] = pending[i].event;
-    pthread_mutex_unlock(&lock);
-    return count;
+static cl_int context_of(cl_command_queue queue, cl_context *out) {
+    return clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), out, NULL);
 }
 
-cl_int grids_enqueue(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,
+cl_int grids_enqueue(cl_command_queue queue, cl_kernel object, const struct grid *grid,
                      struct wait_list waits, cl_event *event) {
-    struct shape shape;
-    cl_int code = shape_of(queue, kernel, grid, &shape);
+    cl_context context;
+    cl_int code = context_of(queue, &context);
     if (code != CL_SUCCESS)
         return code;
-    pthread_mutex_lock(&lock);
-    forget_some();
-    code = enqueue(queue, kernel, grid, &shape, waits, event);
-    pthread_mutex_unlock(&lock);
+    struct kernel *kernel = enter(object, context);
+    if (!kernel)
+        return CL_OUT_OF_HOST_MEMORY;
+    if (!launch_in(kernel, queue, object, grid, context, waits, event, &code))
+        atomic_fetch_sub(&under_way, 1);
+    pthread_mutex_unlock(&kernel->lock);
     return code;
+}
+
+cl_uint grids_turns(cl_command_queue queue, cl_kernel object, const struct grid *grid,
+                    cl_event *events, cl_uint most) {
+    const struct kind kind = kind_of(grid);
+    const uint64_t name = name_of(object);
+    struct kernel *kernel;
+    cl_context context;
+    cl_uint count = 0;
+    size_t n;
+    if (context_of(queue, &context) != CL_SUCCESS || !grids_span_contexts(context))
+        return 0;
+    pthread_mutex_lock(&table_lock);
+    HASH_FIND(hh, kernels, &name, sizeof name, kernel);
+    pthread_mutex_unlock(&table_lock);
+    if (!kernel)
+        return 0;
+    pthread_mutex_lock(&kernel->lock);
+    const struct launch *rivals = find_rivals(kernel, &kind, &n);
+    for (size_t i = 0; i < n && count < most; i++)
+        if (rivals[i].context != context && clRetainEvent(rivals[i].event) == CL_SUCCESS)
+            events[count++] = rivals[i].event;
+    pthread_mutex_unlock(&kernel->lock);
+    return count;
 }

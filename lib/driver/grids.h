@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keeps launches of one kernel with unlike grids apart, on a driver that aborts when they overlap
- * (QUIRK_UNLIKE_GRIDS_ABORT): a launch waits for the unlike ones of that kernel that the driver still has. Those run
- * by themselves, so the wait ends, and circular waits cannot arise: each launch waits only for earlier enqueues.
+ * (QUIRK_UNLIKE_GRIDS_ABORT). Launches of a kernel in a row that may overlap make an era, and each launch waits for the
+ * era before its own. Those run by themselves, so the wait ends, and circular waits cannot arise: each launch waits only
+ * for earlier enqueues. A launch costs the same however many are pending.
  *
  * Kernels are identified by name in the whole process, like in the driver's table of compiled kernels; a launch of
  * another kernel of that name is at worst waited for without need. Launches enqueued by other libraries are not seen.
@@ -25,9 +26,12 @@ cl_uint grids_turns(cl_command_queue queue, cl_kernel kernel, const struct grid 
 cl_int grids_enqueue(cl_command_queue queue, cl_kernel kernel, const struct grid *grid,
                      struct wait_list waits, cl_event *event);
 
-/* grids_forget: forgets the launch of an event that is about to be released, if the launch is done. grids_forget_done:
- * forgets all launches that are done, before their cl_context is released. */
-void grids_forget(cl_event event);
+/* Whether launches of another context may be pending. */
+bool grids_span_contexts(cl_context context);
+
+/* Forget launches that are done: a few, which is called for each event that is released; all, before their cl_context
+ * is released. */
+void grids_forget_some(void);
 void grids_forget_done(void);
 
 #endif

@@ -169,6 +169,10 @@ cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, c
     return left(device, code, "clEnqueueNDRangeKernel");
 }
 
+bool kernel_turns_span(const struct device *device, cl_context context) {
+    return (device->quirks & QUIRK_UNLIKE_GRIDS_ABORT) && grids_span_contexts(context);
+}
+
 cl_uint kernel_turns(const struct device *device, cl_command_queue queue, cl_kernel kernel,
                      const struct grid *grid, cl_event *events, cl_uint most) {
     if (!(device->quirks & QUIRK_UNLIKE_GRIDS_ABORT))

@@ -78,6 +78,8 @@ cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, c
  * (driver/grids.h). */
 cl_uint kernel_turns(const struct device *device, cl_command_queue queue, cl_kernel kernel,
                      const struct grid *grid, cl_event *events, cl_uint most);
+/* Whether there may be such launches for one of this context. */
+bool kernel_turns_span(const struct device *device, cl_context context);
 cls_status enqueue_write(const struct device *device, cl_command_queue queue, cl_mem to,
                          struct range_1d range, const void *from, struct wait_list waits,
                          cl_event *event);

@@ -84,7 +84,7 @@ static const struct quirk_row rows[] = {
               "library copies their rectangles."}},
     {.bit = QUIRK_UNLIKE_GRIDS_ABORT,
      .platform = POCL,
-     .from = 5,
+     .from = 3,
      .before = 6,
      .text =
          {"unlike_grids_abort",

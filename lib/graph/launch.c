@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "driver/quirk.h"
+#include "driver/queue.h"
 #include "graph/capture.h"
 #include "graph/exec.h"
 #include "graph/replay.h"
@@ -24,7 +24,7 @@ static bool runs_on_worker(const struct graph_exec *exec, const struct graph_ver
                            const struct stream *stream) {
     const bool across = caps_trusts(exec->context->caps, TRUST_EVENTS_ACROSS_QUEUES);
     return exec->for_worker || observer() || (stream->queue->traits.out_of_order && !across) ||
-           (exec->context->device->quirks & QUIRK_UNLIKE_GRIDS_ABORT) ||
+           kernel_turns_span(exec->context->device, exec->context->cl) ||
            (exec->timed && !handover_can_profile(stream)) || must_compile(exec, version);
 }
 
