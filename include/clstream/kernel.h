@@ -265,9 +265,9 @@ static inline cls_launch cls_launch_3d(size_t x, size_t y, size_t z) {
 /**
  * Submits a launch of a kernel to a stream. A NULL stream means the default stream of the kernel's
  * context.
- * @retval CLS_ERROR_INVALID_VALUE  wrong dims or sizes, a local size above the kernel's or the
- *                                  device's limit, more __local memory than the device has, a wrong
- *                                  number of arguments, a value of another type or size than the
+ * @retval CLS_ERROR_INVALID_VALUE  wrong dims or sizes, a local size above the device's limit or
+ *                                  that the driver refuses for the kernel, more __local memory as
+ *                                  arguments than the device states, a wrong number of arguments, a value of another type or size than the
  *                                  parameter's (as far as the driver tells them), a parameter
  *                                  that is an image, or a part of a buffer that is of 0 bytes or
  *                                  not aligned; the detail has the alignment

@@ -27,8 +27,10 @@ static bool is_multiple(size_t n, size_t of) {
     return (of & (of - 1)) == 0 ? (n & (of - 1)) == 0 : n % of == 0;
 }
 
+/* What a driver states of a kernel is a hint (launch_command.c); the device's own limits hold. */
 static cls_status check_local(const struct kernel *kernel, const struct launch_shape *shape) {
-    const size_t *most = kernel->context->device->max_local;
+    const struct device *device = kernel->context->device;
+    const size_t *most = device->max_local, most_group = device->info.max_work_group;
     size_t group = 1;
     for (unsigned i = 0; i < shape->dims; i++) {
         size_t local = shape->local[i];
@@ -41,10 +43,10 @@ static cls_status check_local(const struct kernel *kernel, const struct launch_s
                 CLS_ERROR_INVALID_VALUE,
                 "'%s': a group of %zu work-items in dimension %u; the device allows %zu",
                 kernel->label, local, i, most[i]);
-        if (__builtin_mul_overflow(group, local, &group) || group > kernel->max_group)
+        if (__builtin_mul_overflow(group, local, &group) || group > most_group)
             return error_set(CLS_ERROR_INVALID_VALUE,
-                             "'%s' allows at most %zu work-items per group", kernel->label,
-                             kernel->max_group);
+                             "'%s': a group of more than %zu work-items, which the device allows",
+                             kernel->label, most_group);
     }
     return CLS_SUCCESS;
 }
@@ -202,11 +204,13 @@ static cls_status set_all(struct stream *stream, struct kernel_slot *slot, const
     return status;
 }
 
-/* PoCL does not check this itself, and aborts the process. */
+/* Only of the arguments, unless the driver ends the process for want of the rest: some run kernels whose own memory is
+ * more than the device is said to have. */
 COLD static cls_status check_local_memory(const struct kernel *kernel, const cls_arg *args,
                                           unsigned n_args) {
-    const uint64_t most = kernel->context->device->info.local_memory;
-    size_t bytes = kernel->local_bytes;
+    const struct device *device = kernel->context->device;
+    const uint64_t most = device->info.local_memory;
+    size_t bytes = device->quirks & QUIRK_LOCAL_MEMORY_ABORTS ? kernel->local_bytes : 0;
     for (unsigned i = 0; i < n_args; i++)
         if (args[i].kind == CLS_ARG_LOCAL && __builtin_add_overflow(bytes, args[i].size, &bytes))
             bytes = SIZE_MAX;

@@ -8,7 +8,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/rare.h"
 #include "driver/grids.h"
+#include "driver/kernel.h"
 #include "driver/memory.h"
 #include "driver/quirk.h"
 #include "driver/serial.h"
@@ -158,6 +160,21 @@ cls_status queue_flush(const struct device *device, cl_command_queue queue) {
     return left(device, clFlush(queue), "clFlush");
 }
 
+/* The limit of a kernel's groups that a driver states is a hint: rusticl 22.3.6 says 32 and runs 1,024. */
+COLD static cls_status refuse_launch(const struct device *device, cl_kernel kernel,
+                                     const struct grid *grid, cl_int code) {
+    size_t group = 1, stated;
+    for (cl_uint i = 0; i < grid->dims && grid->local; i++)
+        group *= grid->local[i];
+    if (kernel_max_group(device, kernel, &stated) != CLS_SUCCESS || group <= stated)
+        return driver_status(code, "clEnqueueNDRangeKernel");
+    return error_set_code(
+        CLS_ERROR_INVALID_VALUE, code,
+        "clEnqueueNDRangeKernel: %s (%d) for a group of %zu work-items, where the driver states %zu "
+        "for this kernel; reqd_work_group_size in its source has the kernel compiled for that group",
+        cl_code_name(code), code, group, stated);
+}
+
 cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, cl_kernel kernel,
                           const struct grid *grid, struct wait_list waits, cl_event *event) {
     const bool takes_turns = device->quirks & QUIRK_UNLIKE_GRIDS_ABORT;
@@ -166,7 +183,8 @@ cls_status enqueue_kernel(const struct device *device, cl_command_queue queue, c
         takes_turns ? grids_enqueue(queue, kernel, grid, waits, event)
                     : clEnqueueNDRangeKernel(queue, kernel, grid->dims, grid->offset, grid->global,
                                              grid->local, waits.count, events_of(waits), event);
-    return left(device, code, "clEnqueueNDRangeKernel");
+    driver_leave(device);
+    return RARELY(code) ? refuse_launch(device, kernel, grid, code) : CLS_SUCCESS;
 }
 
 bool kernel_turns_span(const struct device *device, cl_context context) {

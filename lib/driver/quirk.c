@@ -82,6 +82,11 @@ static const struct quirk_row rows[] = {
               "Copying a rectangle from or to a sub-buffer crashes the process, so this is not "
               "tried; memory of cls_malloc_async consists of sub-buffers, and a kernel of the "
               "library copies their rectangles."}},
+    {.bit = QUIRK_LOCAL_MEMORY_ABORTS,
+     .platform = POCL,
+     .text = {"local_memory_aborts",
+              "A launch of a kernel with more __local memory than the device has ends the process; "
+              "the library refuses it."}},
     {.bit = QUIRK_UNLIKE_GRIDS_ABORT,
      .platform = POCL,
      .from = 3,

@@ -54,7 +54,9 @@ enum quirk {
      * driver still has: overlapping ones are released from the youngest to the oldest (driver/parts.h). */
     QUIRK_PART_RELEASE_CRASHES = 1u << 14,
     /* A launch with a null buffer never completes: it is refused. */
-    QUIRK_NULL_BUFFER_HANGS = 1u << 15
+    QUIRK_NULL_BUFFER_HANGS = 1u << 15,
+    /* A launch of a kernel with more __local memory than the device has ends the process: it is refused. */
+    QUIRK_LOCAL_MEMORY_ABORTS = 1u << 16
 };
 
 struct quirk_row {
