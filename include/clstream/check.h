@@ -45,7 +45,9 @@
  * A finding with such an argument is reported as possible. Accesses of plain C code, host functions
  * and foreign code are unknown until the program declares them with the calls below. A declared
  * access is compared with the accesses that the checker still remembers, which are not all that
- * were made.
+ * were made. What a thread of the program declares is compared with what was submitted or declared
+ * before: a host function that was submitted before and declares the same bytes afterwards is not
+ * found.
  *
  * While the checker is off, the calls below check their arguments and do nothing else. Every
  * function may be called from any thread, and from host functions.

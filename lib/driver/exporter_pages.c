@@ -11,13 +11,27 @@
 #include "driver/status.h"
 
 #ifdef F_ADD_SEALS
-static cls_status map_pages(struct shareable *shareable) {
+/* 0, or an errno. */
+static int map_pages(struct shareable *shareable) {
     void *pages =
         mmap(NULL, shareable->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shareable->fd, 0);
     if (pages == MAP_FAILED)
-        return exporter_refused("mmap", errno);
+        return errno;
     shareable->pages = pages;
-    return CLS_SUCCESS;
+    return 0;
+}
+
+static cls_status map_new_pages(struct shareable *shareable) {
+    const int code = map_pages(shareable);
+    return code ? exporter_refused("mmap", code) : CLS_SUCCESS;
+}
+
+/* A file without pages, or one that is not open or not unsealed for writing, is not of make_pages. */
+static cls_status map_others_pages(struct shareable *shareable, int fd) {
+    const int code = map_pages(shareable);
+    if (code == EINVAL || code == EACCES || code == EPERM)
+        return exporter_foreign(fd);
+    return code ? exporter_refused("mmap", code) : CLS_SUCCESS;
 }
 
 /* All pages are there from the start: one that the system has no memory for later would end the process (SIGBUS). Nor
@@ -40,7 +54,7 @@ static cls_status make_pages(struct shareable *shareable, const struct device *d
         return exporter_refused("memfd_create", errno);
     cls_status status = fill_file(shareable->fd, shareable->bytes);
     if (!status)
-        status = map_pages(shareable);
+        status = map_new_pages(shareable);
     if (status)
         close(shareable->fd);
     return status;
@@ -56,7 +70,7 @@ static cls_status open_pages(struct shareable *shareable, int fd) {
     if (status)
         return status;
     shareable->bytes = (size_t)facts.st_size;
-    status = map_pages(shareable);
+    status = map_others_pages(shareable, fd);
     if (status)
         close(shareable->fd);
     return status;

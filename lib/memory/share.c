@@ -375,17 +375,30 @@ static cls_status open_new(struct context *context, int fd, size_t bytes, struct
     return status ? status : enclose(context, memory, out);
 }
 
+/* Held from the search for a descriptor's memory until the memory is listed, so that no two calls open the same. Taken
+ * without any other lock. */
+static pthread_mutex_t opening_lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* Memory that the process has already, its own or imported, stays one memory. */
-static cls_status import_in(struct context *context, int fd, size_t bytes, cls_buffer *out) {
-    struct buffer *buffer;
-    struct share *share = find_named(fd);
+static cls_status find_or_open(struct context *context, int fd, size_t bytes, struct share **out) {
     cls_status status = CLS_SUCCESS;
+    pthread_mutex_lock(&opening_lock);
+    struct share *share = find_named(fd);
     if (!share)
         status = open_new(context, fd, bytes, &share);
-    else
-        status = shareable_check_size(share->memory->bytes, bytes);
-    if (!share)
+    pthread_mutex_unlock(&opening_lock);
+    if (!status)
+        *out = share;
+    return status;
+}
+
+static cls_status import_in(struct context *context, int fd, size_t bytes, cls_buffer *out) {
+    struct buffer *buffer;
+    struct share *share;
+    cls_status status = find_or_open(context, fd, bytes, &share);
+    if (status)
         return status;
+    status = shareable_check_size(share->memory->bytes, bytes);
     if (!status)
         status = share_new_buffer(share, context, 0, bytes, &buffer);
     if (!status)

@@ -4,6 +4,7 @@
 #include "../support/alike.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -284,6 +285,62 @@ static void test_imports_of_one_memory_are_one(void) {
     close(own_fd);
 }
 
+enum { TEAM = 4, MEETINGS = 50 };
+
+struct meeting {
+    pthread_barrier_t barrier;
+    int fd;
+    cls_buffer handles[TEAM];
+};
+
+static bool import_at_once(void *arg, unsigned i) {
+    struct meeting *meeting = arg;
+    pthread_barrier_wait(&meeting->barrier);
+    return !cls_buffer_import(rig.context, meeting->fd, BYTES, &meeting->handles[i]);
+}
+
+/* Whose memory no handle of this process names, so that the threads import it anew. */
+static void test_imports_at_once_are_one(void) {
+    struct meeting meeting;
+    assert_int_equal(pthread_barrier_init(&meeting.barrier, NULL, TEAM), 0);
+    for (unsigned k = 0; k < MEETINGS; k++) {
+        meeting.fd = -1;
+        ask(EXPORT, 0, k, BYTES, &meeting.fd);
+        assert_int_equal(team_run(TEAM, import_at_once, &meeting), 0);
+        for (unsigned i = 1; i < TEAM; i++)
+            EXPECT(CLS_ERROR_OVERLAP,
+                   cls_copy_d2d_async(meeting.handles[0], 4, meeting.handles[i], 0, 8, NULL));
+        for (unsigned i = 0; i < TEAM; i++)
+            OK(cls_buffer_destroy(meeting.handles[i]));
+        OK(cls_context_synchronize(rig.context));
+        close(meeting.fd);
+    }
+    pthread_barrier_destroy(&meeting.barrier);
+}
+
+/* Sealed as an exported one, but without pages, or not for writing. */
+static void expect_refused_file(size_t bytes, int seals, bool read_only) {
+    char path[64];
+    cls_buffer buffer = NULL;
+    const int file = memfd_create("other", MFD_ALLOW_SEALING);
+    assert_true(file >= 0);
+    assert_int_equal(ftruncate(file, (off_t)bytes), 0);
+    assert_int_equal(fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | seals), 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const int fd = read_only ? open(path, O_RDONLY) : dup(file);
+    assert_true(fd >= 0);
+    EXPECT(CLS_ERROR_INVALID_VALUE, cls_buffer_import(rig.context, fd, BYTES, &buffer));
+    assert_null(buffer);
+    close(fd);
+    close(file);
+}
+
+static void test_sealed_files_of_others_are_refused(void) {
+    expect_refused_file(0, 0, false);
+    expect_refused_file(BYTES, F_SEAL_WRITE, false);
+    expect_refused_file(BYTES, 0, true);
+}
+
 /* A file that somebody can cut short would end a process that uses it. */
 static void test_other_descriptors_are_refused(void) {
     cls_buffer buffer = NULL;
@@ -338,7 +395,9 @@ int main(int argc, char **argv) {
         TEST(test_the_importer_may_die),
         TEST(test_the_exporter_may_die),
         TEST(test_imports_of_one_memory_are_one),
+        TEST(test_imports_at_once_are_one),
         TEST(test_other_descriptors_are_refused),
+        TEST(test_sealed_files_of_others_are_refused),
         TEST(test_an_exported_memory_keeps_its_size),
         TEST(test_bad_arguments),
     };
