@@ -26,9 +26,9 @@ enum { WORDS = sizeof((struct setting *)NULL)->words / sizeof(struct setting_wor
 /* The place of a word in the setting, or WORDS. */
 static size_t place_of(const struct setting *setting, const char *text) {
     size_t i = 0;
-    while (i < WORDS && strcmp(text, setting->words[i].word) != 0)
+    while (i < WORDS && setting->words[i].word && strcmp(text, setting->words[i].word) != 0)
         i++;
-    return i;
+    return i < WORDS && setting->words[i].word ? i : WORDS;
 }
 
 /* What the variable says now; `ignored`: its unknown word, or NULL. */
@@ -41,8 +41,11 @@ static int look(const struct setting *setting, const char **ignored) {
 
 /* Without the report a misspelt word would be taken for an option that has no effect. */
 static void tell_ignored(const struct setting *setting, const char *text) {
-    fprintf(stderr, "clstream: %s=%s is ignored: there are '%s' and '%s'\n", setting->variable,
-            text, setting->words[0].word, setting->words[1].word);
+    const struct setting_word *words = setting->words;
+    const char *third = words[2].word;
+    fprintf(stderr, "clstream: %s=%s is ignored: there are '%s'%s%s%s and '%s'\n",
+            setting->variable, text, words[0].word, third ? ", '" : "", third ? words[1].word : "",
+            third ? "'" : "", third ? third : words[1].word);
 }
 
 int setting_read(const struct setting *setting, _Atomic int *known) {

@@ -23,18 +23,20 @@
 /* No entry is larger: a larger file was not written by this cache. */
 enum { MAX_FILE = 64 << 20 };
 
-enum keeps { KEEPS_NOTHING, KEEPS_PROBES, KEEPS_ALL };
+enum keeps { KEEPS_NOTHING, KEEPS_PROBES, KEEPS_CHOSEN, KEEPS_ALL };
 
 static enum keeps what_is_kept(void) {
     static const struct setting setting = {
-        "CLSTREAM_CACHE", {{"off", KEEPS_NOTHING}, {"probes", KEEPS_PROBES}}, KEEPS_ALL};
+        "CLSTREAM_CACHE",
+        {{"off", KEEPS_NOTHING}, {"probes", KEEPS_PROBES}, {"all", KEEPS_ALL}},
+        KEEPS_CHOSEN};
     static atomic_bool told;
     return (enum keeps)setting_now(&setting, &told);
 }
 
-bool cache_keeps(enum cache_kind kind) {
+bool cache_keeps_programs(bool worthwhile) {
     char folder[CACHE_PATH];
-    return cache_folder(folder) && (kind != CACHE_PROGRAM || what_is_kept() == KEEPS_ALL);
+    return cache_folder(folder) && what_is_kept() >= (worthwhile ? KEEPS_CHOSEN : KEEPS_ALL);
 }
 
 static bool join(char path[CACHE_PATH], const char *a, const char *b, const char *c) {

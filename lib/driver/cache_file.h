@@ -23,8 +23,8 @@ enum { CACHE_PATH = 1024 };
 /* The folder for the environment of this moment; false: no disk cache. */
 bool cache_folder(char path[CACHE_PATH]);
 
-/* Whether entries of this kind are kept, by the environment of this moment. */
-bool cache_keeps(enum cache_kind kind);
+/* Whether programs are kept, by the environment of this moment, or else where they are worth it. */
+bool cache_keeps_programs(bool worthwhile);
 
 /* Makes the folder and its parents where they are missing. */
 bool cache_make_folders(char *path);

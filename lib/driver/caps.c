@@ -18,7 +18,7 @@
 #include "driver/quirk.h"
 
 /* Counts up with every change of a figure's meaning or of a probe. */
-enum { CAPS_FORMAT = 22 };
+enum { CAPS_FORMAT = 23 };
 
 /* Pinned against pageable copies. */
 #define MUCH_FASTER 1.5
@@ -61,6 +61,7 @@ void caps_choose(const struct device *device, struct caps *caps) {
      * caller once they exceed its own buffers: NVIDIA returns from 256 MiB after 80% of the time. */
     bool staged = separate && caps->pinned_speedup > MUCH_FASTER;
     caps->stage_writes = staged || (separate && caps->pageable_write_blocks > 0.5);
+    caps->keep_programs = !caps->binary_compiles;
     caps->stage_reads = staged || (separate && caps->pageable_read_blocks > 0.5);
 }
 

@@ -30,6 +30,7 @@ struct caps {
     bool timestamps_sane;         /* queued <= submit <= start <= end, nonzero, on a sane scale */
     bool marker_times_sane;       /* a marker ends no earlier than the work before it */
     bool migrate_blocks;          /* enqueueing a migration waits for the work ahead of it */
+    bool binary_compiles; /* a program's binary is compiled when the driver is asked for it */
     bool fp64;
     bool matrix_units;            /* products by cl/tiles.cl were tried, and right */
     bool priorities;              /* cl_khr_priority_hints, and a queue with one can be made */
@@ -57,6 +58,7 @@ struct caps {
     bool flushes;      /* the library flushes work: the driver may not start it otherwise */
     bool stage_writes; /* pageable host-to-device copies go through pinned chunks */
     bool stage_reads;
+    bool keep_programs; /* in the disk cache */
 };
 
 /* The record; the first call probes it or reads it from the cache, and other threads wait meanwhile.

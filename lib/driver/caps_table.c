@@ -33,6 +33,7 @@ static const struct figure {
     FLAG(timestamps_sane, "profiling times are in order and on the host's scale"),
     FLAG(marker_times_sane, "a marker ends no earlier than the work before it"),
     FLAG(migrate_blocks, "enqueueing a migration waits for the work ahead of it"),
+    FLAG(binary_compiles, "a program is compiled when the driver is asked for its binary"),
     FLAG(fp64, "double precision"),
     FLAG(matrix_units, "products by matrix units (wgmma) were tried, and right"),
     FLAG(priorities, "queues with a priority can be made"),
@@ -64,6 +65,7 @@ static const struct figure {
     FLAG(chain_shares, "chosen: launches in a row share an event on out-of-order streams"),
     FLAG(flushes, "chosen: the library flushes work, which may not start otherwise"),
     FLAG(stage_writes, "chosen: pageable uploads go through pinned chunks"),
+    FLAG(keep_programs, "chosen: the disk cache keeps built programs"),
     FLAG(stage_reads, "chosen: pageable downloads go through pinned chunks"),
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of a device entry that is made on first use: the capability record. Private to device.c and caps.c. */
+/* The part of a device entry that is made on first use: the capability record. Private to device.c, caps.c and
+ * program_disk.c. */
 #ifndef CLSTREAM_DRIVER_DEVICE_STATE_H
 #define CLSTREAM_DRIVER_DEVICE_STATE_H
 
@@ -12,5 +13,11 @@ struct device_state {
     _Atomic(bool) has_caps; /* set once, after `caps` is complete */
     struct caps caps;
 };
+
+/* Whether the disk cache is worth its while for programs of the device; false before there is a record. */
+static inline bool device_keeps_programs(const struct device *device) {
+    const struct device_state *state = device->state;
+    return state->has_caps && state->caps.keep_programs;
+}
 
 #endif

@@ -10,8 +10,9 @@
  *
  * No probe makes a user event, or uses clFinish to wait.
  *
- * probe.c runs the probes and has the small ones; probe_launch.c, probe_replay.c, probe_overlap.c, probe_fill.c,
- * probe_matrix.c and probe_copy.c have one subject each; probe_context.c, below them, has the context and its commands.
+ * probe.c runs the probes and has the small ones; probe_build.c, probe_launch.c, probe_replay.c, probe_overlap.c,
+ * probe_fill.c, probe_matrix.c and probe_copy.c have one subject each; probe_context.c, below them, has the context and
+ * its commands.
  */
 #ifndef CLSTREAM_DRIVER_PROBE_H
 #define CLSTREAM_DRIVER_PROBE_H
@@ -51,6 +52,7 @@ void probe_launches(struct probe *probe, struct caps *caps);
 /* How many launches of that time (0: not known) take about 1 ms. */
 unsigned probe_batch_size(double launch_ns);
 void probe_replay(struct probe *probe, struct caps *caps); /* after probe_launches */
+void probe_binary(struct probe *probe, struct caps *caps);
 void probe_kernel_overlap(struct probe *probe, struct caps *caps);
 void probe_fills(struct probe *probe, struct caps *caps);
 void probe_matrix_units(struct probe *probe, struct caps *caps);

@@ -8,6 +8,7 @@
 #include <clstream/version.h>
 
 #include "driver/cache_file.h"
+#include "driver/device_state.h"
 #include "driver/quirk.h"
 #include "driver/source_words.h"
 
@@ -17,7 +18,8 @@ static pthread_mutex_t mark_lock = PTHREAD_MUTEX_INITIALIZER;
 bool program_disk_key(const struct device *device, const struct program_spec *spec,
                       const char *source, struct text *key) {
     const char *options = spec->options ? spec->options : "";
-    if (!source_is_self_contained(source, options))
+    if (!cache_keeps_programs(device_keeps_programs(device)) ||
+        !source_is_self_contained(source, options))
         return false;
     text_printf(key, "%slibrary %s\noptions %s\n", device->identity, cls_version_string(), options);
     text_append(key, source, strlen(source));
@@ -57,7 +59,7 @@ cl_program program_disk_load(const struct device *device, cl_context context,
                              struct cache_bytes key, const char *options) {
     struct cache_bytes binary;
     void *owned;
-    if (!cache_keeps(CACHE_PROGRAM) || !cache_load(CACHE_PROGRAM, key, &binary, &owned))
+    if (!cache_load(CACHE_PROGRAM, key, &binary, &owned))
         return NULL;
     cl_program program = device->quirks & QUIRK_BINARY_ABORTS
                              ? from_marked(device, context, binary, key, options)
@@ -101,11 +103,8 @@ static bool list_devices(cl_program program, cl_device_id id, struct listing *li
     return list->which < list->count && list->sizes[list->which] > 0;
 }
 
-/* The driver is not asked for a binary that is not kept: PoCL compiles each kernel once more for it. */
 void program_disk_store(const struct device *device, cl_program program, struct cache_bytes key) {
     struct listing list = {0};
-    if (!cache_keeps(CACHE_PROGRAM))
-        return;
     if (list_devices(program, device->id, &list)) {
         struct cache_bytes payload = {NULL, list.sizes[list.which]};
         unsigned char *binary = malloc(payload.size);

@@ -9,7 +9,8 @@
 #include "driver/program.h"
 
 /* The key's material: platform, device, driver, library version, options and source. False: not to
- * be cached, because the source or the options name other files (or without memory). The caller
+ * be cached, because the source or the options name other files, programs of this device are not kept (or without
+ * memory). The caller
  * frees `key->bytes` either way. */
 bool program_disk_key(const struct device *device, const struct program_spec *spec,
                       const char *source, struct text *key);

@@ -26,7 +26,7 @@ while read -r setting words; do
 done <<'EOF'
 FLUSH=never is 'always'
 PROBE=yes is 'again'
-CACHE=none are 'off' and 'probes'
+CACHE=none are 'off', 'probes' and 'all'
 EOF
 check "a folder for the cache that takes none is told, once" \
     "$(out=$(CLSTREAM_CACHE_DIR=/dev/null/cache "$top_builddir/examples/first" 2>&1 | ours) || true

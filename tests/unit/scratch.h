@@ -33,7 +33,7 @@ static inline int scratch_setup(void **state) {
     const char *base = getenv("TMPDIR");
     (void)state;
     snprintf(scratch, sizeof scratch, "%s/clstream-test-XXXXXX", base ? base : "/tmp");
-    unsetenv("CLSTREAM_CACHE");
+    setenv("CLSTREAM_CACHE", "all", 1);
     return mkdtemp(scratch) && setenv("CLSTREAM_CACHE_DIR", scratch, 1) == 0 ? 0 : -1;
 }
 

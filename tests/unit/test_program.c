@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "driver/cache_file.h"
+#include "driver/caps.h"
 #include "driver/program.h"
 #include "driver/program_disk.h"
 #include "driver/quirk.h"
@@ -184,6 +185,13 @@ cl_int __wrap_clGetProgramInfo(cl_program program, cl_program_info what, size_t 
     return __real_clGetProgramInfo(program, what, size, to, needed);
 }
 
+static bool is_kept(void) {
+    struct text key = {0};
+    const bool kept = program_disk_key(device, &good_spec, good_spec.source, &key);
+    free(key.bytes);
+    return kept;
+}
+
 static void without_programs_probe_results_are_kept(void **state) {
     const struct cache_bytes key = {"key", 3};
     struct cache_bytes payload;
@@ -198,12 +206,34 @@ static void without_programs_probe_results_are_kept(void **state) {
     cache_store(CACHE_CAPS, key, key);
     assert_true(cache_load(CACHE_CAPS, key, &payload, &owned));
     free(owned);
-    unsetenv("CLSTREAM_CACHE");
+    assert_int_equal(setenv("CLSTREAM_CACHE", "all", 1), 0);
     build_once(&good_spec);
     assert_true(binaries_asked > 0);
     assert_true(on_disk(&good_spec));
     assert_int_equal(setenv("CLSTREAM_CACHE", "probes", 1), 0);
-    assert_false(on_disk(&good_spec));
+    assert_false(is_kept());
+}
+
+/* Unless CLSTREAM_CACHE says so, the driver is asked for binaries only where that is cheap. */
+static void programs_are_kept_where_binaries_are_cheap(void **state) {
+    const struct caps *found;
+    (void)state;
+    need_device();
+    unsetenv("CLSTREAM_CACHE");
+    assert_int_equal(device_caps(device, &found), CLS_SUCCESS);
+    struct caps *caps = (struct caps *)(uintptr_t)found;
+    const bool kept = caps->keep_programs;
+    assert_int_equal(is_kept(), kept);
+    for (unsigned cheap = 0; cheap < 2; cheap++) {
+        caps->binary_compiles = !cheap;
+        caps_choose(device, caps);
+        binaries_asked = 0;
+        build_once(&good_spec);
+        assert_int_equal(binaries_asked > 0, cheap);
+        assert_int_equal(is_kept(), cheap);
+    }
+    caps->binary_compiles = !kept;
+    caps_choose(device, caps);
 }
 
 static unsigned from_source;
@@ -422,6 +452,7 @@ int main(void) {
         ON_DISK(bad_options_are_a_build_error),
         ON_DISK(built_program_is_kept_on_disk),
         ON_DISK(without_programs_probe_results_are_kept),
+        ON_DISK(programs_are_kept_where_binaries_are_cheap),
         ON_DISK(programs_of_many_kernels_are_kept_too),
         ON_DISK(other_options_are_another_program),
         ON_DISK(damaged_file_is_rebuilt_and_rewritten),
