@@ -120,6 +120,9 @@ static int (*const routines[BLAS_ROUTINES])(const struct blas_call *, cl_command
 
 bool blas_available(void) { return true; }
 
+/* CLBlast's caches are static objects, destroyed with the process, so that no call may run later: each is made between
+ * driver_begin and driver_end. */
+
 /* How often the cache has begun to be cleared or has been: a call that saw another number than there is now may have had
  * its kernels taken away since. */
 static _Atomic uint32_t clearings;
@@ -149,11 +152,12 @@ bool blas_is_compiled(const void *arguments) {
 void blas_forget(const struct blas_user *user) {
     if (!atomic_load(&user->seen))
         return;
+    if (!driver_begin(NULL))
+        return;
     clearings++;
-    driver_enter(NULL);
     CLBlastClearCache();
-    driver_leave(NULL);
     clearings++;
+    driver_end(NULL);
 }
 
 int blas_enqueue(const struct device *device, cl_command_queue queue, const void *arguments,
@@ -161,9 +165,10 @@ int blas_enqueue(const struct device *device, cl_command_queue queue, const void
     const struct blas_call *call = arguments;
     const uint32_t seen = atomic_load(&clearings);
     atomic_store(&call->user->seen, true);
-    driver_enter(device);
+    if (!driver_begin(device))
+        return CL_INVALID_OPERATION;
     const int code = routines[call->routine](call, &queue, event);
-    driver_leave(device);
+    driver_end(device);
     if (!code)
         note_compiled(call, seen);
     return code;
@@ -172,12 +177,13 @@ int blas_enqueue(const struct device *device, cl_command_queue queue, const void
 static cls_status gemm_temporary(const struct device *device, cl_command_queue queue,
                                  const struct blas_call *x, size_t *bytes) {
     size_t size = 0;
-    driver_enter(device);
+    if (!driver_begin(device))
+        return driver_gone();
     const int code = (x->f64 ? CLBlastDGemmTempBufferSize : CLBlastSGemmTempBufferSize)(
         CLBlastLayoutRowMajor, transpose(x->a_transposed), transpose(x->b_transposed), x->m, x->n,
         x->k, x->a.offset, x->a.step, x->b.offset, x->b.step, x->c.offset, x->c.step, &queue,
         &size);
-    driver_leave(device);
+    driver_end(device);
     if (code)
         return driver_status(code, "CLBlast's GemmTempBufferSize");
     *bytes = size;

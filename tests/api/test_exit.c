@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <clstream/blas.h>
 #include <clstream/graph.h>
 #include <clstream/prefetcher.h>
 #include <clstream/timeline.h>
@@ -404,6 +405,40 @@ static void exit_with_batches_awaited(void) {
     nap_ms(50);
 }
 
+static cls_context context_with_blas_programs(void) {
+    cls_context context;
+    cls_stream stream;
+    cls_buffer cells;
+    OK(cls_context_create(NULL, &context));
+    OK(cls_stream_create(context, NULL, &stream));
+    OK(cls_buffer_create(context, 64, &cells));
+    if (cls_blas_available())
+        OK(cls_scal(2, cls_vector_from(cls_array_of(cells, CLS_F32, 16)), stream));
+    OK(cls_buffer_destroy(cells));
+    OK(cls_stream_destroy(stream));
+    return context;
+}
+
+/* What a late thread meets: contexts that end when the libraries have destroyed what is theirs. on_exit's functions run in
+ * the reverse of their registration, so one that is registered before any library is initialized comes last. */
+static cls_context late_context;
+
+static void destroy_late(int status, void *arg) {
+    (void)status;
+    (void)arg;
+    if (late_context)
+        cls_context_destroy(late_context);
+}
+
+#ifdef __GLIBC__
+extern int on_exit(void (*function)(int, void *), void *arg); /* not in POSIX */
+static void register_destroy_late(void) { on_exit(destroy_late, NULL); }
+__attribute__((section(".preinit_array"),
+               used)) static void (*const before_libraries)(void) = register_destroy_late;
+#endif
+
+static void exit_before_a_context_ends(void) { late_context = context_with_blas_programs(); }
+
 static const struct scenario {
     const char *name;
     void (*body)(void);
@@ -428,6 +463,7 @@ static const struct scenario {
     {"loader", exit_in_a_loader, 5 * STREAMS},
     {"loaders-end", exit_when_the_last_loader_is_gone, 5 * STREAMS},
     {"batches", exit_with_batches_awaited, 5 * STREAMS},
+    {"context", exit_before_a_context_ends, 0},
     {"forked", exit_in_a_forked_child, 5 * STREAMS},
 };
 
@@ -531,6 +567,7 @@ int main(int argc, char **argv) {
         clean_exits_test("exit_in_a_loader", "loader"),
         clean_exits_test("exit_when_the_last_loader_is_gone", "loaders-end"),
         clean_exits_test("exit_with_batches_awaited", "batches"),
+        clean_exits_test("exit_before_a_context_ends", "context"),
         {"exit_in_a_forked_child", clean_exits_of_forks, NULL, NULL, (void *)(uintptr_t) "forked"},
     };
     return cmocka_run_group_tests(tests, setup, rig_teardown);
