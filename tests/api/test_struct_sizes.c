@@ -335,6 +335,7 @@ static cls_status take_step(const void *in) {
 
 static const cls_task good_task = {
     sizeof good_task, NULL, CLS_ANY_STREAM, work_task, NULL, NULL, 0};
+static const cls_gemm_config good_gemm = CLS_GEMM_CONFIG_INIT; /* `batches` may not be 0 */
 static const cls_stage good_stage = {.size = sizeof good_stage, .name = "s", .fn = work_stage};
 static const cls_compute good_compute = {.size = sizeof good_compute, .fn = work_compute};
 
@@ -360,7 +361,7 @@ static const struct options {
     OPTIONS(cls_mempool_config, take_mempool),
     OPTIONS(cls_batch_config, take_batch),
     OPTIONS(cls_graph_config, take_graph),
-    OPTIONS(cls_gemm_config, take_gemm),
+    {"cls_gemm_config", sizeof(cls_gemm_config), sizeof(size_t), &good_gemm, take_gemm},
     OPTIONS(cls_triple_buffer_config, take_ring),
     OPTIONS(cls_async_coordinator_config, take_async),
     OPTIONS(cls_prefetcher_config, take_prefetcher),

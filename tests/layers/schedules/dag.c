@@ -89,7 +89,8 @@ static void make_streams(struct dag *dag) {
     dag_ok(dag, cls_timeline_create(NULL, &dag->starts), "timeline_create");
     bool timed = dag_number(dag, 2); /* which changes the streams' queues, for good */
     for (unsigned i = 0; i < EVENTS; i++) {
-        const cls_event_config config = {.size = sizeof config, .timed = timed && dag_number(dag, 4) == 0};
+        const cls_event_config config = {.size = sizeof config,
+                                         .timed = timed && dag_number(dag, 4) == 0};
         dag_ok(dag, cls_event_create(dag->context, &config, &dag->events[i]), "event_create");
     }
 }
