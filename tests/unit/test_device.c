@@ -302,11 +302,12 @@ static void quirks_follow_platform_device_and_driver(void **state) {
     } rows[] = {
         {"Portable Computing Language", "pthread-skylake-avx512", "3.1+debian", CLS_DEVICE_CPU,
          QUIRK_FAILED_WAIT_HANGS | QUIRK_BINARY_ABORTS | QUIRK_FAILED_RELEASE_ABORTS |
-             QUIRK_PART_RECT_CRASHES},
+             QUIRK_PART_RECT_CRASHES | QUIRK_LOCAL_MEMORY_ABORTS | QUIRK_UNLIKE_GRIDS_ABORT},
         {"Portable Computing Language", "cpu-haswell", "6.0+debian", CLS_DEVICE_CPU,
-         QUIRK_FAILED_WAIT_HANGS | QUIRK_BINARY_ABORTS | QUIRK_PART_RECT_CRASHES},
+         QUIRK_FAILED_WAIT_HANGS | QUIRK_BINARY_ABORTS | QUIRK_PART_RECT_CRASHES |
+             QUIRK_LOCAL_MEMORY_ABORTS},
         {"Portable Computing Language", "cpu-haswell", "7.1", CLS_DEVICE_CPU,
-         QUIRK_FAILED_WAIT_HANGS | QUIRK_BINARY_ABORTS},
+         QUIRK_FAILED_WAIT_HANGS | QUIRK_BINARY_ABORTS | QUIRK_LOCAL_MEMORY_ABORTS},
         {"rusticl", "llvmpipe (LLVM 15.0.6, 256 bits)", "22.3.6", CLS_DEVICE_CPU,
          QUIRK_BINARY_ABORTS | QUIRK_NO_CALLBACKS | QUIRK_SHORT_LOOPS | QUIRK_LATE_EXIT_HANDLER},
         {"rusticl", "llvmpipe (LLVM 19.1.7, 256 bits)", "25.0.7-2", CLS_DEVICE_CPU,

@@ -70,6 +70,9 @@ static void make(struct setting *setting, cls_order order, const char *source, c
     config.order = order;
     assert_int_equal(cls_context_create(NULL, &setting->context), CLS_SUCCESS);
     make_up_caps(setting->context, plain);
+    /* Whose workaround asks about launches, too; here all grids are alike. */
+    struct context *inside = object_peek(&context_pool, setting->context);
+    inside->device->quirks &= ~(unsigned)QUIRK_UNLIKE_GRIDS_ABORT;
     assert_int_equal(cls_stream_create(setting->context, &config, &setting->stream), CLS_SUCCESS);
     assert_int_equal(
         cls_program_from_source(setting->context, source, NULL, NULL, &setting->program),
