@@ -35,7 +35,7 @@ static const struct figure {
     FLAG(migrate_blocks, "enqueueing a migration waits for the work ahead of it"),
     FLAG(binary_compiles, "a program is compiled when the driver is asked for its binary"),
     FLAG(fp64, "double precision"),
-    FLAG(matrix_units, "products by matrix units (wgmma) were tried, and right"),
+    FLAG(matrix_units, "products by matrix units (wgmma) agreed with the host's"),
     FLAG(priorities, "queues with a priority can be made"),
     FIGURE(pageable_write_blocks, "share",
            "of the time of a pageable 4 MiB upload is spent inside the call"),

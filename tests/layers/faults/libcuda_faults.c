@@ -29,21 +29,15 @@ static int teardown(void **state) {
     return rig_teardown(state);
 }
 
-/* The first question about the device. The first call is cuInit, which is not tried again. */
+/* The first question about the device. The first call is cuInit, which is not tried again; the next has no memory once. */
 static void test_what_had_no_memory_to_be_tried_is_tried_again(void **state) {
     cls_share_info info = CLS_SHARE_INFO_INIT;
-    unsigned nth = 1;
-    cls_status status = CLS_ERROR_OUT_OF_DEVICE_MEMORY;
     (void)state;
-    while (status == CLS_ERROR_OUT_OF_DEVICE_MEMORY) {
-        cuda->arm(++nth, OUT_OF_MEMORY);
-        status = cls_context_can_share(rig.context, other, &info);
-    }
+    cuda->arm(2, OUT_OF_MEMORY);
+    OK(cls_context_can_share(rig.context, other, &info));
     cuda->arm(0, 0);
-    OK(status);
     assert_int_equal(info.kind, CLS_SHARE_DIRECT_LINK);
     assert_true(info.gb_per_s > 0 && info.latency_ns > 0);
-    assert_true(nth > 3);
     assert_int_equal(cuda->live(), 0);
 }
 
