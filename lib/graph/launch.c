@@ -118,9 +118,15 @@ static bool is_over(const struct launch_place *launch) {
     return atomic_load(&launch->stream->retired) >= launch->position;
 }
 
+/* Whether a launch may be forgotten. The race checker is told of the newest, to whom it is no matter whether it happens
+ * to be over. */
+static bool is_unused(const struct graph_exec *exec, unsigned i) {
+    return is_over(&exec->open[i]) && !(race_on() && i + 1 == exec->n_open);
+}
+
 /* Forgets launches that are over, and makes room for one more. */
 static cls_status prepare_note(struct graph_exec *exec) {
-    while (exec->first_open < exec->n_open && is_over(&exec->open[exec->first_open]))
+    while (exec->first_open < exec->n_open && is_unused(exec, exec->first_open))
         stream_put(exec->open[exec->first_open++].stream);
     if (exec->first_open == exec->n_open)
         exec->first_open = exec->n_open = 0;
@@ -128,7 +134,7 @@ static cls_status prepare_note(struct graph_exec *exec) {
         return CLS_SUCCESS;
     unsigned kept = 0;
     for (unsigned i = exec->first_open; i < exec->n_open; i++)
-        if (is_over(&exec->open[i]))
+        if (is_unused(exec, i))
             stream_put(exec->open[i].stream);
         else
             exec->open[kept++] = exec->open[i];
@@ -149,7 +155,10 @@ static void note_launch(struct graph_exec *exec, struct stream *stream, uint64_t
  * comes after those before it. One that has failed is no failure of this one, and may be over before those that it was to
  * come after. */
 static cls_status enter(const struct graph_exec *exec, struct stream *stream) {
+    const struct launch_place *newest = exec->n_open ? &exec->open[exec->n_open - 1] : NULL;
     cls_status status = CLS_SUCCESS;
+    if (race_on() && newest && newest->stream != stream)
+        hooks.race.waits(stream, newest->stream, newest->position);
     for (unsigned i = exec->n_open; i-- > exec->first_open && !mutant(MUTANT_GRAPH_ORDER);) {
         const struct launch_place *launch = &exec->open[i];
         if (is_over(launch))
