@@ -76,7 +76,12 @@ while read -r lie programs; do
     check "$lie: the probes find it" "$(verdicts "$lie")"
     [ "${TEST_EFFORT:-}" != long ] || programs="$copies $waits $more"
     for program in $programs; do
-        check "$lie: $program" "$(findings "$lie" "$program")"
+        case $lie/$program in
+        sub_buffer_rectangles/test_kernels | square_rectangles/test_kernels)
+            skip "$lie: $program" 'no quirk is known of a made-up platform, and too much __local memory ends this one' ;;
+        *)
+            check "$lie: $program" "$(findings "$lie" "$program")" ;;
+        esac
     done
 done <<END
 events_in_queue test_order
