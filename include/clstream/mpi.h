@@ -68,13 +68,14 @@
 #ifndef CLSTREAM_MPI_H
 #define CLSTREAM_MPI_H
 
-/* MPI's own C++ bindings, which are not in its C library. */
+/** @cond MPI's own C++ bindings are not in its C library. */
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX 1
 #endif
 #ifndef MPICH_SKIP_MPICXX
 #define MPICH_SKIP_MPICXX 1
 #endif
+/** @endcond */
 #include <mpi.h>
 
 #include <clstream/device_group.h>
