@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Matrix products through clstream, with the accuracy of f32 and with TF32, against CLBlast alone on an in-order queue and,
- * on a CPU where libopenblas.so.0 is found, against OpenBLAS: runs of products with one wait at the end. And the first
- * product after the warm-up against later ones.
+ * on a CPU where libopenblas.so.0 is found, against OpenBLAS: runs of products with one wait at the end. A layer in one
+ * call. And the first product after the warm-up against later ones.
  */
 #include "config.h"
 
@@ -159,6 +159,55 @@ static void contest(const struct rig *rig, struct gemm *gemm, cls_gemm_math math
                                         .bar = bar_of(rig, gemm)});
 }
 
+/* A layer of `n` rows, inputs and outputs in one call, and in three: the product, the bias as a product with ones, gelu. */
+static double layer_run(void *arg, double *also) {
+    const struct gemm *gemm = arg;
+    const size_t n = gemm->n;
+    cls_gemm_config config = CLS_GEMM_CONFIG_INIT;
+    config.bias = cls_vector_of(gemm->b, CLS_F32, n);
+    config.activation = CLS_UNARY_GELU;
+    const double start = now_seconds();
+    for (unsigned i = 0; i < gemm->repeats; i++)
+        CLS(cls_gemm_async(cls_matrix_of(gemm->a, CLS_F32, n, n),
+                           cls_matrix_of(gemm->b, CLS_F32, n, n),
+                           cls_matrix_of(gemm->c, CLS_F32, n, n), &config, gemm->stream));
+    CLS(cls_stream_synchronize(gemm->stream));
+    *also = 0;
+    return 1e3 * (now_seconds() - start) / gemm->repeats;
+}
+
+static double three_calls_run(void *arg, double *also) {
+    const struct gemm *gemm = arg;
+    const size_t n = gemm->n;
+    const cls_array c = cls_array_of(gemm->c, CLS_F32, n * n);
+    cls_gemm_config add = CLS_GEMM_CONFIG_INIT;
+    add.beta = 1;
+    const double start = now_seconds();
+    for (unsigned i = 0; i < gemm->repeats; i++) {
+        CLS(cls_gemm_async(cls_matrix_of(gemm->a, CLS_F32, n, n),
+                           cls_matrix_of(gemm->b, CLS_F32, n, n),
+                           cls_matrix_of(gemm->c, CLS_F32, n, n), NULL, gemm->stream));
+        CLS(cls_gemm_async(cls_matrix_of(gemm->a, CLS_F32, n, 1),
+                           cls_matrix_of(gemm->b, CLS_F32, 1, n),
+                           cls_matrix_of(gemm->c, CLS_F32, n, n), &add, gemm->stream));
+        CLS(cls_unary_async(CLS_UNARY_GELU, c, c, gemm->stream));
+    }
+    CLS(cls_stream_synchronize(gemm->stream));
+    *also = 0;
+    return 1e3 * (now_seconds() - start) / gemm->repeats;
+}
+
+static void layer(struct gemm *gemm) {
+    const struct way rivals[] = {{"three calls", three_calls_run, gemm}};
+    if (bench_wants("layer 1024, bias and gelu"))
+        bench_contest(&(struct contest){.name = "layer 1024, bias and gelu",
+                                        .unit = "ms",
+                                        .ours = {"one call", layer_run, gemm},
+                                        .rivals = rivals,
+                                        .n_rivals = 1,
+                                        .bar = 0.9});
+}
+
 static void bout(const struct rig *rig, struct gemm *gemm, size_t n) {
     const bool cpu = rig_is_cpu(rig);
     gemm_open(gemm, rig, n, cpu ? 1 + (unsigned)(1024 / n) : n >= 2048 ? 8 : 64);
@@ -166,6 +215,8 @@ static void bout(const struct rig *rig, struct gemm *gemm, size_t n) {
     contest(rig, gemm, CLS_GEMM_F32);
     if (!cpu)
         contest(rig, gemm, CLS_GEMM_TF32);
+    if (n == 1024)
+        layer(gemm);
     first_against_later(gemm, rig);
     gemm_close(gemm);
 }

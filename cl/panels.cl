@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Matrix products on CPUs: c = alpha a b + beta c, for every matrix of a batch.
+ * Matrix products on CPUs: c = op(alpha a b + beta c + bias), for every matrix of a batch.
  *
  * A work-item, a group of its own, computes a tile of c. It goes over the tile by blocks of ROWS rows and COLUMNS columns,
  * whose sums stay in registers, and over the inner length by parts of DEPTH, so that what it reads again and again stays
@@ -11,6 +11,8 @@
  *
  *     -DTYPE=float      element type; for double -DDOUBLES too
  *     -DW=8             elements of a vector register
+ *     -DBIAS            the product has a bias
+ *     -DOP=op_relu -DUSES_relu   an operation of map.cl, on what is written
  *
  * Element (i, j) of matrix s of a batch is at x + i y + j z + s w of its buffer, where (x, y, z, w) is the operand's
  * layout. All places are below 2^31; a distance that is not has the factor 0.
@@ -18,9 +20,22 @@
 #ifdef DOUBLES
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
+#ifdef OP
+#define UNARY
+#define RUNS
+#define FUSED
+#define A TYPE
+#define B TYPE
+#define OUT TYPE
+#include "map.cl"
+#else
+#define OP(v) (v)
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
-typedef GLUE(TYPE, W) vector;
+#define V(type) GLUE(type, W)
+#endif
+
+typedef V(TYPE) vector;
 #define LOAD(i, p) GLUE(vload, W)(i, p)
 #define KEEP(v, i, p) GLUE(vstore, W)(v, i, p)
 
@@ -97,11 +112,16 @@ kernel void pack(global const TYPE *restrict a, uint4 a_at, global const TYPE *r
 
 /* --- a block --- */
 
-/* Where sums go. */
+/* Where sums go. In the last part of the inner length bias and operation follow. */
 struct target {
     global TYPE *c;
     uint m, n, row;
+#ifdef BIAS
+    global const TYPE *bias; /* that of (i, j) is at i bias_row + j bias_column */
+    uint bias_row, bias_column;
+#endif
     TYPE alpha, old; /* c = alpha sum + old c; with `old` 0, c is not read */
+    bool last;
 };
 
 /* Ends a row of a block, of which `columns` elements lie in c. */
@@ -111,10 +131,21 @@ static void end_row(const struct target *t, const TYPE *sums, uint i, uint j, ui
     const bool whole = columns == COLUMNS;
     for (uint l = 0; l < columns && !whole && t->old != 0; l++)
         part[l] = c[l];
+#ifdef BIAS
+    TYPE bias[COLUMNS];
+    for (uint l = 0; l < columns && t->last; l++)
+        bias[l] = t->bias[(size_t)i * t->bias_row + (size_t)(j + l) * t->bias_column];
+#endif
     for (uint h = 0; h < 2; h++) {
         vector v = (vector)t->alpha * LOAD(h, sums);
         if (t->old != 0)
             v += (vector)t->old * (whole ? LOAD(h, c) : LOAD(h, part));
+#ifdef BIAS
+        if (t->last)
+            v += LOAD(h, bias);
+#endif
+        if (t->last)
+            v = OP(v);
         if (whole)
             KEEP(v, h, c);
         else
@@ -171,17 +202,30 @@ __attribute__((noinline)) static void add_rows(global const TYPE *restrict a, si
 
 /* --- products --- */
 
-/* A tile is rows and columns, and how many there are down and across a matrix. */
-#define OUTPUT global TYPE *restrict c, uint4 c_at, uint4 shape, uint4 tile, TYPE alpha, TYPE beta
+/* A tile is rows and columns, and how many there are down and across a matrix; bias_at is offset, row, column. */
+#ifdef BIAS
+#define BIAS_PARAMETERS , global const TYPE *restrict bias, uint4 bias_at
+#else
+#define BIAS_PARAMETERS
+#endif
+#define OUTPUT \
+    global TYPE *restrict c, uint4 c_at, uint4 shape, uint4 tile, TYPE alpha, TYPE beta BIAS_PARAMETERS
 
-static struct target target_of(global TYPE *c, uint4 c_at, uint4 shape, TYPE alpha, uint set) {
-    const struct target target = {.c = c + c_at.x + (size_t)set * c_at.w,
-                                  .m = shape.x,
-                                  .n = shape.y,
-                                  .row = c_at.y,
-                                  .alpha = alpha};
-    return target;
-}
+#define BEGIN_TARGET(set)                                                               \
+    struct target target = {.c = c + c_at.x + (size_t)(set)*c_at.w,                     \
+                            .m = shape.x,                                               \
+                            .n = shape.y,                                               \
+                            .row = c_at.y,                                              \
+                            .alpha = alpha};                                            \
+    BEGIN_BIAS
+#ifdef BIAS
+#define BEGIN_BIAS                   \
+    target.bias = bias + bias_at.x;  \
+    target.bias_row = bias_at.y;     \
+    target.bias_column = bias_at.z;
+#else
+#define BEGIN_BIAS
+#endif
 
 /* The tile of a work-item: matrix, first row, first column. */
 static uint3 tile_of(uint4 tile) {
@@ -197,10 +241,11 @@ kernel void product_packed(global const TYPE *restrict packed, uint2 sets, OUTPU
     global const TYPE *a = packed + (sets.x > 1 ? at.x : 0) * of_a;
     global const TYPE *b = packed + sets.x * of_a + (sets.y > 1 ? at.x : 0) * of_b;
     const uint below = min(at.y + tile.x, m), beyond = min(at.z + tile.y, n);
-    struct target target = target_of(c, c_at, shape, alpha, at.x);
+    BEGIN_TARGET(at.x)
     for (uint l = 0; l < k; l += DEPTH) {
         const uint depth = min(k - l, (uint)DEPTH);
         target.old = l ? (TYPE)1 : beta;
+        target.last = l + depth == k;
         for (uint j = at.z; j < beyond; j += COLUMNS)
             for (uint i = at.y; i < below; i += ROWS) {
                 TYPE sums[ROWS * COLUMNS];
@@ -216,13 +261,14 @@ kernel void product(global const TYPE *restrict a, uint4 a_at, global const TYPE
     const uint3 at = tile_of(tile);
     const uint k = shape.z;
     const uint below = min(at.y + tile.x, shape.x), columns = min(shape.y - at.z, (uint)COLUMNS);
-    struct target target = target_of(c, c_at, shape, alpha, at.x);
+    BEGIN_TARGET(at.x)
     TYPE panel[DEPTH * COLUMNS];
     a += a_at.x + (size_t)at.x * a_at.w;
     b += b_at.x + (size_t)at.x * b_at.w + (size_t)at.z * b_at.z;
     for (uint l = 0; l < k; l += DEPTH) {
         const uint depth = min(k - l, (uint)DEPTH);
         target.old = l ? (TYPE)1 : beta;
+        target.last = l + depth == k;
         for (uint s = 0; s < depth; s++)
             for (uint j = 0; j < COLUMNS; j++)
                 panel[s * COLUMNS + j] =
@@ -282,13 +328,14 @@ static void rows_by_vector(global const TYPE *restrict a, size_t step,
     KEEP(v, 1, sums);
 }
 
-/* c = alpha a x + beta c for vectors x and c, as matrices of one column, and a whose rows or columns lie side by
+/* c = op(alpha a x + beta c + bias) for vectors x and c, as matrices of one column, and a whose rows or columns lie side by
  * side. A work-item computes tile.x elements. */
 kernel void product_by_vector(global const TYPE *restrict a, uint4 a_at,
                               global const TYPE *restrict x, uint4 x_at, OUTPUT) {
     const uint m = shape.x, k = shape.z, first = get_global_id(0) * tile.x;
-    struct target target = target_of(c, c_at, shape, alpha, 0);
+    BEGIN_TARGET(0)
     target.old = beta;
+    target.last = true;
     a += a_at.x;
     x += x_at.x;
     for (uint i = first; i < min(first + tile.x, m); i += COLUMNS) {

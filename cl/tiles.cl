@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * f32 matrix products on NVIDIA's Hopper: c = alpha a b + beta c, for every matrix of a batch, by its matrix
+ * f32 matrix products on NVIDIA's Hopper: c = op(alpha a b + beta c + bias), for every matrix of a batch, by its matrix
  * instructions (wgmma), which take inputs of 10 fraction bits (TF32) and add in f32.
  *
  * `pack` rounds the inputs to TF32 and lays them out as the instructions read them: in tiles of ROWS rows of a, or COLUMNS
@@ -15,11 +15,24 @@
  * stage's bytes have come, `empty` when both halves have used them.
  *
  *     -DPRODUCTS=1 or 3
+ *     -DBIAS, and -DOP=op_relu -DUSES_relu: as for cl/panels.cl
  *
  * The text between //@ and the end of the line is an instruction of the target of the next line, which the driver's
  * compiler does not have: see driver/ptx.h. The layout of an operand is as in cl/panels.cl.
  */
 //@target sm_90a
+#ifdef OP
+#define UNARY
+#define FUSED
+#define A float
+#define B float
+#define OUT float
+#define W 1
+#include "map.cl"
+#else
+#define OP(v) (v)
+#endif
+
 #define STEPS 32
 #define ROWS 128
 #define TILE_BYTES(rows) ((rows)*STEPS * 4 * PARTS)
@@ -207,6 +220,18 @@ static struct source source_of(global const uchar *packed, uint4 shape, uint2 se
                                b * steps * TILE_BYTES(COLUMNS)};
 }
 
+#define OUTPUT                                                                             \
+    global const float *restrict a, uint4 a_at, global const float *restrict b, uint4 b_at, \
+        global float *restrict c, uint4 c_at, uint4 shape, float alpha, float beta, uint2 ends \
+        BIAS_PARAMETERS
+#ifdef BIAS
+#define BIAS_PARAMETERS , global const float *restrict bias, uint4 bias_at
+#define BIAS_OF(i, j) bias[bias_at.x + (size_t)(i)*bias_at.y + (size_t)(j)*bias_at.z]
+#else
+#define BIAS_PARAMETERS
+#define BIAS_OF(i, j) -0.0f
+#endif
+
 /* Sums of which one is infinite or no number may owe it to the parts that the inputs were split into. */
 static float plain_sum(global const float *restrict a, uint4 a_at, global const float *restrict b,
                        uint4 b_at, uint k) {
@@ -216,13 +241,15 @@ static float plain_sum(global const float *restrict a, uint4 a_at, global const 
     return sum;
 }
 
-/* What is written to `at`. */
-#define RESULT(sum, at) (beta != 0 ? alpha * (sum) + beta * *(at) : alpha * (sum))
+/* A value of c, at (i, j) and in memory at `at`. */
+#define FINISH(sum, i, j, at) finish(alpha * (sum), beta != 0 ? beta * *(at) : 0.0f, ends.x, BIAS_OF(i, j))
+static float finish(float product, float old, uint ends, float bias) {
+    const float sum = product + old;
+    return ends ? OP(sum + bias) : sum;
+}
 
 __attribute__((reqd_work_group_size(384, 1, 1))) kernel void
-product(global const uchar *restrict packed, uint2 sets, global const float *restrict a, uint4 a_at,
-        global const float *restrict b, uint4 b_at, global float *restrict c, uint4 c_at,
-        uint4 shape, float alpha, float beta) {
+product(global const uchar *restrict packed, uint2 sets, OUTPUT) {
     local uchar stages[STAGES * STAGE_BYTES] __attribute__((aligned(1024)));
     local ulong barriers[2 * STAGES];
     const uint item = get_local_id(0), m = shape.x, n = shape.y, k = shape.z, steps = tiles(k, STEPS);
@@ -329,12 +356,12 @@ product(global const uchar *restrict packed, uint2 sets, global const float *res
                 continue;
             }
 #endif
-            const float first = RESULT(u, at);
+            const float first = FINISH(u, i, j, at);
             if (j + 1 == n) {
                 *at = first;
                 continue;
             }
-            const float second = RESULT(v, at + 1);
+            const float second = FINISH(v, i, j + 1, at + 1);
             if (in_pairs) {
                 *(global float2 *)at = (float2)(first, second);
             } else {
@@ -350,7 +377,7 @@ product(global const uchar *restrict packed, uint2 sets, global const float *res
                 const float sum =
                     plain_sum(a + a_at.x + (size_t)place.x * a_at.w + (size_t)i * a_at.y, a_at,
                               b + b_at.x + (size_t)place.x * b_at.w + (size_t)e * b_at.z, b_at, k);
-                *at = RESULT(sum, at);
+                *at = FINISH(sum, i, e, at);
             }
         }
 #endif

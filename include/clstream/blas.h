@@ -44,7 +44,8 @@
  * @retval CLS_ERROR_WRONG_CONTEXT
  * @retval CLS_ERROR_TYPE_MISMATCH the types are not all f32 or all f64
  * @retval CLS_ERROR_SIZE_MISMATCH the shapes do not fit together
- * @retval CLS_ERROR_INVALID_VALUE a step of 0, an `ld` below the number of columns, or 0 batches
+ * @retval CLS_ERROR_INVALID_VALUE a step of 0, an `ld` below the number of columns, 0 batches, or an unknown
+ *                                 `math` or `activation`
  * @retval CLS_ERROR_OUT_OF_RANGE  past the end of a buffer, or an element beyond 2^31 - 1, the
  *                                 limit of CLBlast
  * @retval CLS_ERROR_OVERLAP       the output has an element in common with an input, or two matrices
@@ -59,6 +60,7 @@
 #define CLSTREAM_BLAS_H
 
 #include <clstream/types.h>
+#include <clstream/unary.h>
 
 CLS_BEGIN_DECLS
 
@@ -138,13 +140,25 @@ typedef struct cls_gemm_config {
                           held */
     size_t batches;     /**< number of matrices; above 1, their `stride` applies; cls_gemm only */
     cls_gemm_math math; /**< what f32 sums may be made of */
-    int reserved;       /**< 0 */
+    int bias_by_row; /**< nonzero: the bias has an element for each row of c, else for each column */
+    cls_vector
+        bias; /**< added to the product, of every matrix of a batch; as a vector y of cls_gemv has
+                             it, an element each. Its buffer NULL: none. It must not overlap c */
+    cls_unary_op activation; /**< applied to each element of the result before it is written, as
+                                  CLS_UNARY_RELU, _GELU or _SILU; 0: none */
+    int reserved;            /**< 0 */
 } cls_gemm_config;
 
-#define CLS_GEMM_CONFIG_INIT \
-    { sizeof(cls_gemm_config), 0, 0, 1.0, 0.0, 1, CLS_GEMM_F32, 0 }
+#define CLS_GEMM_CONFIG_INIT                                                                   \
+    {                                                                                          \
+        sizeof(cls_gemm_config), 0, 0, 1.0, 0.0, 1, CLS_GEMM_F32, 0, {NULL, CLS_F32, 0, 0, 1}, \
+            (cls_unary_op)0, 0                                                                 \
+    }
 
-/** c = alpha op(a) op(b) + beta c, for every matrix of a batch. Waits. */
+/**
+ * c = activation(alpha op(a) op(b) + beta c + bias), for every matrix of a batch. Waits. Bias and activation
+ * take place where the sums are, before they are written; with CLBlast they are a launch of their own.
+ */
 CLS_API cls_status cls_gemm(cls_matrix a, cls_matrix b, cls_matrix c, const cls_gemm_config *config,
                             cls_stream stream);
 /**
@@ -156,7 +170,7 @@ CLS_API cls_status cls_gemm(cls_matrix a, cls_matrix b, cls_matrix c, const cls_
 CLS_API cls_status cls_gemm_async(cls_matrix a, cls_matrix b, cls_matrix c,
                                   const cls_gemm_config *config, cls_stream stream);
 
-/** y = alpha op(a) x + beta y. Waits. */
+/** y = activation(alpha op(a) x + beta y + bias). Waits. */
 CLS_API cls_status cls_gemv(cls_matrix a, cls_vector x, cls_vector y, const cls_gemm_config *config,
                             cls_stream stream);
 /** Like cls_gemv; only submits. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Recording operations as nodes. All checks of arguments are made here, so that errors name the operation. */
 #include "base/error.h"
-#include "base/sized.h"
 #include "batch/batch.h"
 #include "ops/blas.h"
 
@@ -177,6 +176,8 @@ static cls_status check_product(const struct batch *batch, const struct node *no
         return map_check_typed(&product_row, "b", b->dtype, a->dtype);
     if (sizes->config.beta != 0 || sizes->config.batches != 1)
         return error_set(CLS_ERROR_INVALID_VALUE, "gemm: beta must be 0 and batches 1");
+    if (sizes->config.bias.buffer)
+        return error_set(CLS_ERROR_INVALID_VALUE, "gemm: a batch takes no bias");
     if (__builtin_mul_overflow(sizes->rows, sizes->inner, &a_count) ||
         __builtin_mul_overflow(sizes->inner, sizes->columns, &b_count) ||
         __builtin_mul_overflow(sizes->rows, sizes->columns, &count) || a->scalar || b->scalar ||
@@ -216,8 +217,8 @@ cls_status cls_batch_gemm(cls_batch handle, cls_value a, cls_value b, size_t row
     struct node node = {.kind = NODE_PRODUCT,
                         .row = &product_row,
                         .n_inputs = 2,
-                        .product = {rows, columns, inner, CLS_GEMM_CONFIG_INIT}};
-    cls_status status = SIZED_IN(cls_gemm_config, &node.product.config, config);
+                        .product = {.rows = rows, .columns = columns, .inner = inner}};
+    cls_status status = blas_take_config(config, &node.product.config);
     if (!status)
         status = batch_enter(handle, &batch);
     return status ? status : batch_leave(batch, record_product(batch, a, b, &node, out));

@@ -125,7 +125,7 @@ static bool launch(struct product *p, cl_program program, const char *name,
 static bool multiply(struct product *p, cl_program program, const struct math *math) {
     const cl_uint4 a_at = {{0, TERMS, 1, 0}}, b_at = {{0, 1, TERMS, 0}}, c_at = {{0, SIDE, 1, 0}};
     const cl_uint4 shape = {{SIDE, SIDE, TERMS, 1}};
-    const cl_uint2 sets = {{1, 1}};
+    const cl_uint2 sets = {{1, 1}}, ends = {{1, 0}};
     const float alpha = 1, beta = 0;
     cl_mem *m = p->memory;
     const struct argument pack[] = {ARGUMENT(m[0]), ARGUMENT(a_at),  ARGUMENT(m[1]), ARGUMENT(b_at),
@@ -133,11 +133,11 @@ static bool multiply(struct product *p, cl_program program, const struct math *m
     const struct argument product[] = {ARGUMENT(m[3]),  ARGUMENT(sets), ARGUMENT(m[0]),
                                        ARGUMENT(a_at),  ARGUMENT(m[1]), ARGUMENT(b_at),
                                        ARGUMENT(m[2]),  ARGUMENT(c_at), ARGUMENT(shape),
-                                       ARGUMENT(alpha), ARGUMENT(beta)};
+                                       ARGUMENT(alpha), ARGUMENT(beta), ARGUMENT(ends)};
     const size_t strips = (round_up(SIDE, ROWS) + round_up(SIDE, math->columns)) / 32;
     return launch(p, program, "pack", pack, 7, strips * (round_up(TERMS, STEPS) / STEPS),
                   PACKING) &&
-           launch(p, program, "product", product, 11, p->probe->device->info.compute_units,
+           launch(p, program, "product", product, 12, p->probe->device->info.compute_units,
                   MULTIPLYING);
 }
 

@@ -105,22 +105,21 @@ struct blas_view blas_array_view(const cls_array *array) {
 /* Elements between an operand's may be another's. */
 static cls_status check_overlap(const struct blas_work *work, const struct blas_view *views,
                                 unsigned input) {
-    const unsigned out = work->op.n_views - 1;
-    const struct op_view *x = &work->op.views[input], *y = &work->op.views[out];
-    struct byte_span x_span = views[input].span, y_span = views[out].span;
+    const struct op_view *x = &work->op.views[input], *y = &work->op.views[work->out];
+    struct byte_span x_span = views[input].span, y_span = views[work->out].span;
     if (!buffer_is_same_memory(x->buffer, y->buffer) || !x->count || !y->count)
         return CLS_SUCCESS;
     x_span.start += x->buffer->origin;
     y_span.start += y->buffer->origin;
     if (!byte_spans_overlap(&x_span, &y_span))
         return CLS_SUCCESS;
-    return op_check_overlap(&work->op, input, out, false);
+    return op_check_overlap(&work->op, input, work->out, false);
 }
 
 static cls_status check(const struct blas_work *work, const struct blas_view *views,
                         enum blas_last last) {
     const struct op_call *op = &work->op;
-    const unsigned out = op->n_views - 1, typed = last == BLAS_LAST_INDEX ? out : op->n_views;
+    const unsigned typed = last == BLAS_LAST_INDEX ? work->out : op->n_views;
     const cls_dtype dtype = op->views[0].dtype;
     cls_status status = CLS_SUCCESS;
     if (dtype != CLS_F32 && dtype != CLS_F64)
@@ -130,20 +129,22 @@ static cls_status check(const struct blas_work *work, const struct blas_view *vi
         if (op->views[i].dtype != dtype)
             return error_set(CLS_ERROR_TYPE_MISMATCH, "%s: views of %s and of %s", work->name,
                              cls_dtype_name(dtype), cls_dtype_name(op->views[i].dtype));
-    for (unsigned i = 0; i < out && !status && last != BLAS_LAST_IN; i++)
-        status = check_overlap(work, views, i);
+    for (unsigned i = 0; i < op->n_views && !status && last != BLAS_LAST_IN; i++)
+        status = i == work->out ? CLS_SUCCESS : check_overlap(work, views, i);
     return status ? status : op_check_dtype(op, dtype);
 }
 
 cls_status blas_begin(struct blas_work *work, enum blas_routine routine,
-                      const struct blas_view *views, unsigned n_views, enum blas_last last,
+                      const struct blas_view *views, unsigned operands, enum blas_last last,
                       cls_stream stream, bool blocking) {
+    const unsigned n_views = operands + work->epilogue.has_bias;
     const cls_array *list[OP_MAX_VIEWS];
     for (unsigned i = 0; i < n_views; i++)
         list[i] = &views[i].array;
     cls_status status = op_begin_kept(&work->op, stream, list, work->kept, n_views, blocking);
     if (status)
         return status;
+    work->out = operands - 1;
     status = check(work, views, last);
     if (status)
         return op_end(&work->op, status, blocking);
@@ -198,6 +199,7 @@ const struct foreign_library blas_library = {blas_enqueue, blas_is_compiled, bla
 
 cls_status blas_submit(struct blas_work *work) {
     const enum blas_routine routine = work->call.routine;
+    const unsigned n_views = work->op.n_views;
     cls_status status = take_temporary(work);
     const struct op_library_call library = {
         .library = &blas_library,
@@ -205,7 +207,12 @@ cls_status blas_submit(struct blas_work *work) {
         .bytes = sizeof work->call,
         .label = labels[routine][work->call.f64],
     };
-    return status ? status : op_library(&work->op, &library);
+    if (status)
+        return status;
+    work->op.n_views = work->out + 1;
+    status = op_library(&work->op, &library);
+    work->op.n_views = n_views;
+    return status;
 }
 
 cls_status blas_end(struct blas_work *work, cls_status status, bool blocking) {

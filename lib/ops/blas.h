@@ -9,14 +9,28 @@
 #include "command/op.h"
 #include "driver/blas.h"
 
-/* A BLAS call while it is checked; the output is the last operand. */
+/* What follows the sums of a product: c = activation(alpha a b + beta c + bias). */
+struct epilogue {
+    bool has_bias;
+    const struct op_row *activation; /* NULL: none */
+};
+
+static inline bool epilogue_is_none(const struct epilogue *epilogue) {
+    return !epilogue->has_bias && !epilogue->activation;
+}
+
+/* A BLAS call while it is checked. Its operands are the inputs, the output and, if there is one, the bias. */
 struct blas_work {
     const char *name;           /* "gemm" */
     struct buffer *const *kept; /* of the views, where the caller has them; NULL: their handles' */
     const struct blas_view *views; /* operand i is views[i] */
     struct op_call op;
-    cls_gemm_math math; /* of an f32 product */
+    unsigned out; /* the output's number */
     struct blas_call call;
+    cls_gemm_math math; /* of an f32 product */
+    struct epilogue epilogue;
+    size_t bias_row,
+        bias_column;        /* elements of the bias from row to row, and from column to column */
     size_t result_bytes;    /* of a result in temporary memory; 0: it is the last view's */
     struct buffer *scratch; /* set by blas_submit where there is temporary memory */
     size_t result_place;    /* the result's in it, in bytes */
@@ -36,18 +50,21 @@ cls_status blas_matrix_view(const char *name, const cls_matrix *matrix, size_t b
 cls_status blas_vector_view(const char *name, const cls_vector *vector, struct blas_view *out);
 struct blas_view blas_array_view(const cls_array *array);
 
-/* The role of the last view: an input too, an output of the inputs' type, or an index. */
+/* The role of the last operand: an input too, an output of the inputs' type, or an index. */
 enum blas_last { BLAS_LAST_IN, BLAS_LAST_OUT, BLAS_LAST_INDEX };
 
-/* Acquires the stream and the views, which must be of one type and not overlap the output. On failure nothing is
- * held, and blas_end must not be called. */
+/* Acquires the stream and the views of `operands` operands, and of the bias behind them if the work's epilogue has one,
+ * which must be of one type and not overlap the output. On failure nothing is held, and blas_end must not be called. */
 cls_status blas_begin(struct blas_work *work, enum blas_routine routine,
-                      const struct blas_view *views, unsigned n_views, enum blas_last last,
+                      const struct blas_view *views, unsigned operands, enum blas_last last,
                       cls_stream stream, bool blocking);
 
 /* The operand of a view. */
 struct blas_operand blas_operand(const struct blas_work *work, unsigned view, size_t step,
                                  size_t stride);
+
+/* Copies a caller's options, which may be null, over the defaults, and checks them. */
+cls_status blas_take_config(const cls_gemm_config *config, cls_gemm_config *out);
 
 /* cls_gemm_async of buffers that the caller keeps (op_begin_kept): a's, b's and c's. */
 cls_status blas_gemm_kept(const cls_matrix matrices[3], struct buffer *const buffers[3],
@@ -64,8 +81,8 @@ struct op_arg blas_factor_arg(bool f64, double factor);
 
 cls_status blas_submit(struct blas_work *work);
 
-/* Submits c = factor c instead, of as many matrices as the call has batches, whose rows are `c.step` apart. A factor of
- * 1 submits nothing. */
+/* Submits c = factor c instead, and the epilogue, of as many matrices as the call has batches, whose rows are `c.step`
+ * apart. A factor of 1 and no epilogue submit nothing. */
 cls_status blas_scale(struct blas_work *work, size_t rows, size_t columns, double factor);
 
 cls_status blas_end(struct blas_work *work, cls_status status, bool blocking);

@@ -5,6 +5,7 @@
 #include "base/sized.h"
 #include "ops/blas.h"
 #include "ops/panels.h"
+#include "ops/table.h"
 #include "ops/tiles.h"
 #include "stream/context.h"
 
@@ -13,7 +14,7 @@ struct product {
     size_t m, n, k;
 };
 
-static cls_status take_config(const cls_gemm_config *config, cls_gemm_config *out) {
+cls_status blas_take_config(const cls_gemm_config *config, cls_gemm_config *out) {
     static const struct setting setting = {
         "CLSTREAM_GEMM", {{"pedantic", CLS_GEMM_PEDANTIC}}, CLS_GEMM_F32};
     static _Atomic int known = -1;
@@ -25,7 +26,28 @@ static cls_status take_config(const cls_gemm_config *config, cls_gemm_config *ou
         return error_set(CLS_ERROR_INVALID_VALUE, "gemm: %d is no cls_gemm_math", (int)out->math);
     if (setting_read(&setting, &known) == CLS_GEMM_PEDANTIC)
         out->math = CLS_GEMM_PEDANTIC;
+    if (out->activation && !op_row_of(OP_UNARY, (int)out->activation))
+        return error_set(CLS_ERROR_INVALID_VALUE, "gemm: %d is no activation",
+                         (int)out->activation);
     return CLS_SUCCESS;
+}
+
+/* Fills in the epilogue and the view of its bias, which has `count` elements, each for a row of the output or, unless
+ * `by_row`, for a column. */
+static cls_status take_epilogue(struct blas_work *work, const cls_gemm_config *config, size_t count,
+                                bool by_row, struct blas_view *bias) {
+    const size_t step = config->bias.step;
+    work->epilogue =
+        (struct epilogue){config->bias.buffer != NULL,
+                          config->activation ? op_row_of(OP_UNARY, (int)config->activation) : NULL};
+    work->bias_row = by_row ? step : 0;
+    work->bias_column = by_row ? 0 : step;
+    if (!work->epilogue.has_bias)
+        return CLS_SUCCESS;
+    if (config->bias.count != count)
+        return error_set(CLS_ERROR_SIZE_MISMATCH, "%s: a bias of %zu elements for %zu %s",
+                         work->name, config->bias.count, count, by_row ? "rows" : "columns");
+    return blas_vector_view(work->name, &config->bias, bias);
 }
 
 /* --- matrix by matrix --- */
@@ -98,7 +120,11 @@ static cls_status submit(struct blas_work *work, const cls_gemm_config *config, 
         return blas_scale(work, rows, columns, work->call.beta);
     if (panels_suit(work->op.device))
         return panels_submit(work);
-    return tiles_suit(work) ? tiles_submit(work) : blas_submit(work);
+    if (tiles_suit(work))
+        return tiles_submit(work);
+    cls_status status = blas_submit(work);
+    return status || epilogue_is_none(&work->epilogue) ? status
+                                                       : blas_scale(work, rows, columns, 1);
 }
 
 static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matrix *c,
@@ -106,12 +132,16 @@ static cls_status gemm(const cls_matrix *a, const cls_matrix *b, const cls_matri
                        bool blocking) {
     struct product product;
     struct blas_work work = {.name = "gemm", .kept = kept};
-    struct blas_view views[3];
-    cls_status status = take_config(config, &product.config);
+    struct blas_view views[4];
+    cls_status status = blas_take_config(config, &product.config);
     if (!status)
         status = gemm_shape(a, b, c, &product);
     if (!status)
         status = gemm_views(a, b, c, product.config.batches, views);
+    const bool by_row = product.config.bias_by_row != 0;
+    if (!status)
+        status = take_epilogue(&work, &product.config, by_row ? product.m : product.n, by_row,
+                               &views[3]);
     const bool batched = product.config.batches > 1;
     if (!status)
         status = blas_begin(&work, batched ? BLAS_GEMM_BATCHED : BLAS_GEMM, views, 3, BLAS_LAST_OUT,
@@ -165,8 +195,8 @@ static cls_status gemv(const cls_matrix *a, const cls_vector *x, const cls_vecto
                        const cls_gemm_config *given, cls_stream stream, bool blocking) {
     struct blas_work work = {.name = "gemv"};
     cls_gemm_config config;
-    struct blas_view views[3];
-    cls_status status = take_config(given, &config);
+    struct blas_view views[4];
+    cls_status status = blas_take_config(given, &config);
     if (!status)
         status = gemv_check(a, x, y, &config);
     if (!status)
@@ -175,6 +205,8 @@ static cls_status gemv(const cls_matrix *a, const cls_vector *x, const cls_vecto
         status = blas_vector_view("gemv", x, &views[1]);
     if (!status)
         status = blas_vector_view("gemv", y, &views[2]);
+    if (!status)
+        status = take_epilogue(&work, &config, y->count, true, &views[3]);
     if (!status)
         status = blas_begin(&work, BLAS_GEMV, views, 3, BLAS_LAST_OUT, stream, blocking);
     if (status)

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * BLAS calls whose product is nothing, because its factor or its inner length is 0: BLAS reads no input then. CLBlast
- * multiplies by 0 instead, which makes NaN of NaN and of infinities, so a kernel of the library's own is launched.
+ * multiplies by 0 instead, which makes NaN of NaN and of infinities, so a kernel of the library's own is launched. It is
+ * also what follows CLBlast's products.
  */
 #include "memory/buffer.h"
-#include "ops/blas.h"
+#include "ops/product_args.h"
+#include "ops/spec.h"
 
 enum { GROUP = 64, MOST_ITEMS = 1 << 20 };
 
 cls_status blas_scale(struct blas_work *work, size_t rows, size_t columns, double factor) {
-    static const struct op_kernel_spec specs[] = {
-        {"scale.cl", "scale", "-DTYPE=float", "blas_scale_f32"},
-        {"scale.cl", "scale", "-DTYPE=double -DDOUBLES", "blas_scale_f64"}};
     const struct blas_call *x = &work->call;
     const size_t count = x->batches * rows * columns;
     const size_t items = (count + GROUP - 1) / GROUP * GROUP;
-    const struct op_arg args[] = {
-        op_arg_view(&work->op.views[work->op.n_views - 1], true),
+    struct op_arg args[OP_MAX_ARGS] = {
+        op_arg_view(&work->op.views[work->out], true),
         op_arg_u64(x->c.offset),
         op_arg_u64(x->c.stride),
         op_arg_u64(rows),
@@ -25,12 +24,15 @@ cls_status blas_scale(struct blas_work *work, size_t rows, size_t columns, doubl
         op_arg_u64(count),
         blas_factor_arg(x->f64, factor),
     };
+    const unsigned n_args = add_bias_args(work, args, 8);
     struct kernel *kernel;
-    if (factor == 1)
+    const struct spec *spec;
+    if (factor == 1 && epilogue_is_none(&work->epilogue))
         return op_check_stream(&work->op);
-    cls_status status = op_kernel(&work->op, &specs[x->f64], &kernel);
+    cls_status status = spec_of_product(SCALE, work->op.views[0].dtype, 0, &work->epilogue, &spec);
+    if (!status)
+        status = op_kernel(&work->op, &spec->kernel, &kernel);
     if (status)
         return status;
-    return op_launch(&work->op, kernel, args, sizeof args / sizeof *args,
-                     items < MOST_ITEMS ? items : MOST_ITEMS, 0);
+    return op_launch(&work->op, kernel, args, n_args, items < MOST_ITEMS ? items : MOST_ITEMS, 0);
 }

@@ -32,11 +32,11 @@ static unsigned vector_bytes(const struct device *device) {
     return device->vector_bytes >= 64 ? 64 : device->vector_bytes >= 32 ? 32 : 16;
 }
 
-static cls_status kernel_of(struct blas_work *work, enum panel_kernel which, struct kernel **kernel,
-                            struct sizes *block) {
+static cls_status kernel_of(struct blas_work *work, enum product_kernel which,
+                            struct kernel **kernel, struct sizes *block) {
     const struct spec *spec;
-    cls_status status =
-        spec_of_panels(which, work->op.views[0].dtype, vector_bytes(work->op.device), &spec);
+    cls_status status = spec_of_product(which, work->op.views[0].dtype,
+                                        vector_bytes(work->op.device), &work->epilogue, &spec);
     if (status)
         return status;
     *block = (struct sizes){spec->vector >= 16 ? 12 : 6, 2 * (size_t)spec->vector};
@@ -49,12 +49,13 @@ static cls_status launch(struct blas_work *work, struct kernel *kernel, struct o
                          unsigned n_args, struct sizes tile, size_t first, size_t batches) {
     const struct blas_call *x = &work->call;
     const size_t down = parts_of(x->m, tile.rows), across = parts_of(x->n, tile.columns);
-    args[n_args++] = operand_arg(work, work->op.n_views - 1);
+    args[n_args++] = operand_arg(work, work->out);
     args[n_args++] = layout_arg(&x->c, false, first, 0, 0);
     args[n_args++] = four_arg(x->m, x->n, x->k, 0);
     args[n_args++] = four_arg(tile.rows, tile.columns, down, across);
     args[n_args++] = blas_factor_arg(x->f64, x->alpha);
     args[n_args++] = blas_factor_arg(x->f64, x->beta);
+    n_args = add_bias_args(work, args, n_args);
     return op_launch(&work->op, kernel, args, n_args, batches * down * across, 1);
 }
 

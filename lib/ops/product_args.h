@@ -21,8 +21,18 @@ static inline struct op_arg two_arg(size_t x, size_t y) {
 }
 
 static inline struct op_arg operand_arg(const struct blas_work *work, unsigned view) {
-    return op_arg_span(work->op.views[view].buffer, view == work->op.n_views - 1,
-                       &work->views[view].span);
+    return op_arg_span(work->op.views[view].buffer, view == work->out, &work->views[view].span);
+}
+
+/* Adds the arguments of the bias, if there is one, to those of a kernel; returns their number. */
+static inline unsigned add_bias_args(const struct blas_work *work, struct op_arg *args,
+                                     unsigned n) {
+    if (!work->epilogue.has_bias)
+        return n;
+    args[n] = operand_arg(work, work->out + 1);
+    args[n + 1] =
+        four_arg(work->op.views[work->out + 1].offset, work->bias_row, work->bias_column, 0);
+    return n + 2;
 }
 
 /* The layout of an operand from matrix `set` of the batch on, and from row `row` or column `column` on. */

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/types.h"
+#include "ops/blas.h"
 
 const char *const shape_macros[SHAPES] = {
     [SHAPE_ALIGNED] = "ALIGNED", [SHAPE_ANYWHERE] = "ANYWHERE", [SHAPE_RUNS] = "RUNS"};
@@ -19,7 +20,7 @@ typedef _Atomic(struct spec *) slot;
 
 static slot map_slots[OP_ROWS][TYPES][TYPES][SHAPES];
 static slot reduction_slots[OP_ROWS][TYPES][SHAPES][STAGES];
-static slot panel_slots[PANEL_KERNELS][2][3];
+static slot product_slots[PRODUCT_KERNELS][2][3][2][1 + OP_ROWS];
 
 static const char *const family_names[OP_FAMILIES] = {
     "CAST", "WHERE", "UNARY", "UNARY_PARAM", "BINARY", "REDUCE", "DOT",
@@ -154,26 +155,52 @@ cls_status spec_of_reduction(const struct op_row *row, cls_dtype a_dtype, enum s
     return CLS_SUCCESS;
 }
 
-cls_status spec_of_panels(enum panel_kernel which, cls_dtype dtype, unsigned vector_bytes,
-                          const struct spec **out) {
-    static const struct {
-        const char *entry, *label;
-    } kernels[PANEL_KERNELS] = {[PANEL_PACK] = {"pack", "gemm_pack"},
-                                [PANEL_PACKED] = {"product_packed", "gemm"},
-                                [PANEL_DIRECT] = {"product", "gemm"},
-                                [PANEL_VECTOR] = {"product_by_vector", "gemv"}};
-    const struct type_row *type = type_row(dtype);
-    slot *at = &panel_slots[which][dtype == CLS_F64][vector_bytes / 32];
+static const struct {
+    const char *source, *entry, *name;
+    bool ends; /* writes what the epilogue gives */
+} products[PRODUCT_KERNELS] = {[PANEL_PACK] = {"panels.cl", "pack", "gemm_pack", false},
+                               [PANEL_PACKED] = {"panels.cl", "product_packed", "gemm", true},
+                               [PANEL_DIRECT] = {"panels.cl", "product", "gemm", true},
+                               [PANEL_VECTOR] = {"panels.cl", "product_by_vector", "gemv", true},
+                               [TILE_PACK] = {"tiles.cl", "pack", "gemm_pack", false},
+                               [TILE_PRODUCT] = {"tiles.cl", "product", "gemm", true},
+                               [SCALE] = {"scale.cl", "scale", "blas_scale", true}};
+
+static void shape_product(struct spec *spec, enum product_kernel which, const struct type_row *type,
+                          unsigned variant, const struct epilogue *epilogue) {
+    const char *const activation = epilogue->activation ? epilogue->activation->name : NULL;
+    const bool panels = which <= PANEL_VECTOR, tiles = !panels && which != SCALE;
+    char type_options[64];
+    spec->vector = panels ? variant / (unsigned)type->size : 1;
+    spec->local = 1;
+    snprintf(spec->label, sizeof spec->label, "%s%s%s%s_%s", products[which].name,
+             epilogue->has_bias ? "_bias" : "", activation ? "_" : "", activation ? activation : "",
+             tiles && variant == 1 ? "tf32" : type->name);
+    if (tiles) /* as the probe of the device builds it (driver/probe_matrix.c) */
+        snprintf(type_options, sizeof type_options, "-DPRODUCTS=%u", variant);
+    else
+        snprintf(type_options, sizeof type_options, "-DTYPE=%s -DW=%u%s", type->opencl,
+                 spec->vector, type->dtype == CLS_F64 ? " -DDOUBLES" : "");
+    snprintf(spec->options, sizeof spec->options, "-w %s%s%s%s%s%s", type_options,
+             epilogue->has_bias ? " -DBIAS" : "", activation ? " -DOP=op_" : "",
+             activation ? activation : "", activation ? " -DUSES_" : "",
+             activation ? activation : "");
+}
+
+cls_status spec_of_product(enum product_kernel which, cls_dtype dtype, unsigned variant,
+                           const struct epilogue *epilogue, const struct spec **out) {
+    static const struct epilogue none = {false, NULL};
+    if (!products[which].ends)
+        epilogue = &none;
+    slot *at =
+        &product_slots[which][dtype == CLS_F64][variant / 32 + (variant == 1)][epilogue->has_bias]
+                      [epilogue->activation ? 1 + op_row_index(epilogue->activation) : 0];
     const struct spec *known = atomic_load(at);
     if (!known) {
-        struct spec *spec = spec_new("panels.cl", kernels[which].entry);
+        struct spec *spec = spec_new(products[which].source, products[which].entry);
         if (!spec)
             return CLS_ERROR_OUT_OF_MEMORY;
-        spec->vector = vector_bytes / (unsigned)type->size;
-        spec->local = 1;
-        snprintf(spec->label, sizeof spec->label, "%s_%s", kernels[which].label, type->name);
-        snprintf(spec->options, sizeof spec->options, "-w -DTYPE=%s -DW=%u%s", type->opencl,
-                 spec->vector, dtype == CLS_F64 ? " -DDOUBLES" : "");
+        shape_product(spec, which, type_row(dtype), variant, epilogue);
         known = publish(at, spec);
     }
     *out = known;

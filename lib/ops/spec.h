@@ -24,6 +24,8 @@ enum shape {
 /* The macros by which the kernels' sources know it. */
 extern const char *const shape_macros[SHAPES];
 
+struct epilogue;
+
 struct spec {
     struct op_kernel_spec kernel;
     unsigned vector; /* elements */
@@ -44,12 +46,23 @@ enum reduction_stage { STAGE_PART, STAGE_FINISH, STAGES };
 cls_status spec_of_reduction(const struct op_row *row, cls_dtype a, enum shape shape,
                              enum reduction_stage stage, const struct spec **spec);
 
-/* The kernels of cl/panels.cl. */
-enum panel_kernel { PANEL_PACK, PANEL_PACKED, PANEL_DIRECT, PANEL_VECTOR, PANEL_KERNELS };
+/* The kernels of matrix products: those of cl/panels.cl for vector registers of 16, 32 or 64 bytes, those of cl/tiles.cl
+ * for f32 by one product or three, and that of cl/scale.cl. */
+enum product_kernel {
+    PANEL_PACK,
+    PANEL_PACKED,
+    PANEL_DIRECT,
+    PANEL_VECTOR,
+    TILE_PACK,
+    TILE_PRODUCT,
+    SCALE,
+    PRODUCT_KERNELS
+};
 
-/* For elements of f32 or f64 and vector registers of 16, 32 or 64 bytes; `vector` is the elements of one. */
-cls_status spec_of_panels(enum panel_kernel which, cls_dtype dtype, unsigned vector_bytes,
-                          const struct spec **spec);
+/* `variant` is the bytes of a vector register, the number of products, or 0. Of panels `vector` is the elements of a
+ * register. */
+cls_status spec_of_product(enum product_kernel which, cls_dtype dtype, unsigned variant,
+                           const struct epilogue *epilogue, const struct spec **spec);
 
 /* The alignment in bytes that an array needs for accesses of `vector` elements of `size` bytes. ALIGN in the
  * kernels says the same. */

@@ -3,6 +3,7 @@
 
 #include "driver/caps.h"
 #include "ops/product_args.h"
+#include "ops/spec.h"
 
 enum {
     ROWS = 128, /* of a tile of a; these and those below as in cl/tiles.cl */
@@ -23,20 +24,13 @@ static const size_t most_packed = (size_t)1 << 30;
 
 /* Of one kind of math. */
 struct way {
-    struct op_kernel_spec pack, product;
-    size_t columns; /* of a tile of b */
-    size_t parts;   /* numbers that an input becomes */
+    unsigned products; /* of parts of the inputs */
+    size_t columns;    /* of a tile of b */
+    size_t parts;      /* numbers that an input becomes */
 };
 
 static const struct way *way_of(const struct blas_work *work) {
-    static const struct way ways[] = {{{"tiles.cl", "pack", "-w -DPRODUCTS=3", "gemm_pack_f32"},
-                                       {"tiles.cl", "product", "-w -DPRODUCTS=3", "gemm_f32"},
-                                       128,
-                                       2},
-                                      {{"tiles.cl", "pack", "-w -DPRODUCTS=1", "gemm_pack_tf32"},
-                                       {"tiles.cl", "product", "-w -DPRODUCTS=1", "gemm_tf32"},
-                                       256,
-                                       1}};
+    static const struct way ways[] = {{3, 128, 2}, {1, 256, 1}};
     return &ways[work->math == CLS_GEMM_TF32];
 }
 
@@ -71,6 +65,13 @@ static struct piece largest_piece(const struct blas_call *x, const struct way *w
     return piece;
 }
 
+static cls_status kernel_of(struct blas_work *work, enum product_kernel which,
+                            const struct way *way, struct kernel **kernel) {
+    const struct spec *spec;
+    cls_status status = spec_of_product(which, CLS_F32, way->products, &work->epilogue, &spec);
+    return status ? status : op_kernel(&work->op, &spec->kernel, kernel);
+}
+
 static cls_status pack(struct blas_work *work, const struct way *way, const struct piece *piece,
                        struct buffer *packed) {
     const struct blas_call *x = &work->call;
@@ -86,7 +87,7 @@ static cls_status pack(struct blas_work *work, const struct way *way, const stru
         (piece->set.of_a * round_up(x->m, ROWS) + piece->set.of_b * round_up(x->n, way->columns)) /
         STRIP;
     struct kernel *kernel;
-    cls_status status = op_kernel(&work->op, &way->pack, &kernel);
+    cls_status status = kernel_of(work, TILE_PACK, way, &kernel);
     if (status)
         return status;
     return op_launch(&work->op, kernel, args, sizeof args / sizeof *args,
@@ -96,24 +97,26 @@ static cls_status pack(struct blas_work *work, const struct way *way, const stru
 static cls_status multiply(struct blas_work *work, const struct way *way, const struct piece *piece,
                            struct buffer *packed) {
     const struct blas_call *x = &work->call;
-    const struct op_arg args[] = {
+    struct op_arg args[OP_MAX_ARGS] = {
         op_arg_in(packed),
         two_arg(piece->set.of_a, piece->set.of_b),
         operand_arg(work, 0),
         layout_arg(&x->a, x->a_transposed, piece->set.first, 0, piece->start),
         operand_arg(work, 1),
         layout_arg(&x->b, x->b_transposed, piece->set.first, piece->start, 0),
-        operand_arg(work, work->op.n_views - 1),
+        operand_arg(work, work->out),
         layout_arg(&x->c, false, piece->set.first, 0, 0),
         four_arg(x->m, x->n, piece->depth, piece->set.count),
         blas_factor_arg(false, x->alpha),
-        blas_factor_arg(false, piece->start ? 1 : x->beta)};
+        blas_factor_arg(false, piece->start ? 1 : x->beta),
+        two_arg(piece->start + piece->depth == x->k, 0)};
+    const unsigned n_args = add_bias_args(work, args, 12);
     const size_t tiles = piece->set.count * parts_of(x->m, ROWS) * parts_of(x->n, way->columns);
     struct kernel *kernel;
-    cls_status status = op_kernel(&work->op, &way->product, &kernel);
+    cls_status status = kernel_of(work, TILE_PRODUCT, way, &kernel);
     if (status)
         return status;
-    return op_launch(&work->op, kernel, args, sizeof args / sizeof *args,
+    return op_launch(&work->op, kernel, args, n_args,
                      least(tiles, work->op.device->info.compute_units) * MULTIPLYING, MULTIPLYING);
 }
 

@@ -28,6 +28,10 @@ class Matrix(ctypes.Structure):
                 ("columns", c_size_t), ("ld", c_size_t), ("stride", c_size_t)]
 
 
+class Vector(ctypes.Structure):
+    _fields_ = [("buffer", c_void_p), ("dtype", c_int), ("offset", c_size_t), ("count", c_size_t), ("step", c_size_t)]
+
+
 class Launch(ctypes.Structure):
     _fields_ = [("dims", c_uint), ("global", c_size_t * 3), ("local", c_size_t * 3)]
 
@@ -83,7 +87,8 @@ class DeviceInfo(Sized):
 
 class GemmConfig(Sized):
     _fields_ = [("size", c_size_t), ("transpose_a", c_int), ("transpose_b", c_int), ("alpha", c_double),
-                ("beta", c_double), ("batches", c_size_t), ("math", c_int), ("reserved", c_int)]
+                ("beta", c_double), ("batches", c_size_t), ("math", c_int), ("bias_by_row", c_int), ("bias", Vector),
+                ("activation", c_int), ("reserved", c_int)]
 
 
 class ValueInfo(Sized):
@@ -118,7 +123,7 @@ class ShareInfo(Sized):
 
 #: C's name of each struct, for the test that compares the layouts.
 STRUCTS = {
-    "cls_array": Array, "cls_matrix": Matrix, "cls_launch": Launch, "cls_arg": Arg, "cls_context_config": ContextConfig,
+    "cls_array": Array, "cls_matrix": Matrix, "cls_vector": Vector, "cls_launch": Launch, "cls_arg": Arg, "cls_context_config": ContextConfig,
     "cls_stream_config": StreamConfig, "cls_stream_info": StreamInfo, "cls_event_config": EventConfig,
     "cls_timeline_config": TimelineConfig, "cls_device_info": DeviceInfo, "cls_gemm_config": GemmConfig,
     "cls_value_info": ValueInfo, "cls_share_info": ShareInfo, "cls_capture_info": CaptureInfo,

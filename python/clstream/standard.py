@@ -7,7 +7,7 @@ import math
 import numpy
 
 from . import capi, elements, layout
-from .arrays import Array, empty, full, host_array, place, to_device
+from .arrays import Array, empty, full, host_array, op_number, place, to_device
 from .capi import call
 from .functions import as_array, dot_async, elementwise_binary, operands
 from .reductions import sum as _sum
@@ -381,9 +381,10 @@ def _matrix(x, shape, batches):
     return matrix
 
 
-def gemm(a, b, out=None, alpha=1.0, beta=0.0, transpose_a=False, transpose_b=False, stream=None):
-    """out = alpha op(a) op(b) + beta out, of matrices in float32 or float64, through CLBlast. Axes before the last two
-    count the matrices of a batch."""
+def gemm(a, b, out=None, alpha=1.0, beta=0.0, transpose_a=False, transpose_b=False, bias=None, activation=None,
+         stream=None):
+    """out = activation(alpha op(a) op(b) + beta out + bias), of matrices in float32 or float64. Axes before the last two
+    count the matrices of a batch. `bias` has an element for each column; `activation` names a function, as "relu"."""
     a, b = (a, as_array(b, a, stream)) if isinstance(a, Array) else (as_array(a, b, stream), b)
     if a.ndim < 2 or b.ndim < 2 or a.shape[:-2] != b.shape[:-2]:
         raise ValueError(f"the shapes {a.shape} and {b.shape} are not those of matrices, or of equal batches")
@@ -395,6 +396,13 @@ def gemm(a, b, out=None, alpha=1.0, beta=0.0, transpose_a=False, transpose_b=Fal
         raise ValueError(f"the output has the shape {out.shape}, the product {shape}")
     config = capi.GemmConfig(transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, beta=beta,
                              batches=builtins.max(1, batches))
+    if bias is not None:
+        bias = as_array(bias, out, stream)
+        if bias.ndim != 1:
+            raise ValueError(f"the bias has the shape {bias.shape}")
+        config.bias = capi.Vector(bias.buffer.handle, DTYPES[bias.dtype], bias.offset, bias.size, 1)
+    if activation is not None:
+        config.activation = op_number("unary", activation)
     if batches:
         call("cls_gemm_async", *(_matrix(x, x.shape[-2:], batches) for x in (a, b, out)), ctypes.byref(config),
              stream.handle)

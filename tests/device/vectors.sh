@@ -27,6 +27,7 @@ run test_cast 'where_*_f32'
 run test_unary 's*_f32'
 run test_binary 'a*'
 run test_reduce 'sum_*'
+run test_epilogues '*'
 BATCH_GRAPHS=16 BATCH_EXACT=1
 [ "${TEST_EFFORT:-}" != long ] || BATCH_GRAPHS=48
 export BATCH_GRAPHS BATCH_EXACT
