@@ -23,8 +23,13 @@ CLS_BEGIN_DECLS
 
 /**
  * Builds a program from OpenCL C source. `options` are compiler options; may be NULL. `name` stands
- * for the file name in the compiler's messages; may be NULL. Built programs are cached on disk. The
- * caller destroys the program.
+ * for the file name in the compiler's messages; may be NULL. The caller destroys the program.
+ *
+ * Files that are found in the folders of the options (-I, in their order) take the place of their
+ * lines `#include "NAME"` and `#include <NAME>`; messages of the compiler name file and line as before.
+ * The compiler is left what is not found, an `#include` of a macro, and a quoted name of which the
+ * working folder has another file. Built programs are cached on disk by their text with these files, and
+ * not at all if the compiler is left a file to include.
  * @retval CLS_ERROR_BUILD_FAILED the detail holds the compiler's log, with file and line
  */
 CLS_API cls_status cls_program_from_source(cls_context context, const char *source,
@@ -32,9 +37,8 @@ CLS_API cls_status cls_program_from_source(cls_context context, const char *sour
 
 /**
  * Builds a program from a .cl file. `options` as in cls_program_from_source. A line `#include "NAME"`
- * finds its file from the folder of the file that has the line, whatever the folder's name; else
- * the compiler looks where the options (-I) say. The disk cache keeps a program by the contents of
- * all files from its folders, and not at all if the compiler includes others.
+ * finds its file in the folder of the file that has the line, whatever the folder's name, before
+ * those of the options.
  * @retval CLS_ERROR_NOT_FOUND    the file does not exist
  * @retval CLS_ERROR_IO           the file cannot be read
  * @retval CLS_ERROR_BUILD_FAILED the detail holds the compiler's log, with file and line

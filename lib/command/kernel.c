@@ -92,22 +92,31 @@ static cls_status build_user_program(struct context *context, const char *source
     return error_restore(&held, status);
 }
 
-cls_status cls_program_from_source(cls_context handle, const char *source, const char *name,
+static cls_status program_make(cls_context handle, struct source_origin origin, const char *source,
+                               const char *options, cls_program *out) {
+    struct context *context;
+    struct program *program = NULL;
+    struct text whole = {0};
+    cls_status status = context_get(handle, &context);
+    if (status)
+        return status;
+    status = source_include(origin, source, options, &whole);
+    if (!status)
+        status = build_user_program(context, whole.bytes, origin.name, options, &program);
+    if (!status)
+        *out = object_handle(&program->object);
+    free(whole.bytes);
+    context_put(context);
+    return status;
+}
+
+cls_status cls_program_from_source(cls_context context, const char *source, const char *name,
                                    const char *options, cls_program *out) {
     if (!source || !out)
         return error_set(CLS_ERROR_INVALID_VALUE, "cls_program_from_source: %s is null",
                          source ? "out" : "source");
-    struct context *context;
-    struct program *program = NULL;
-    cls_status status = context_get(handle, &context);
-    if (status)
-        return status;
-    status = build_user_program(context, source, name ? name : "source", options ? options : "",
-                                &program);
-    if (!status)
-        *out = object_handle(&program->object);
-    context_put(context);
-    return status;
+    return program_make(context, (struct source_origin){name ? name : "source", NULL}, source,
+                        options ? options : "", out);
 }
 
 cls_status cls_program_load(cls_context context, const char *path, const char *options,
@@ -119,13 +128,10 @@ cls_status cls_program_load(cls_context context, const char *path, const char *o
     cls_status status = text_file_read(path, &source);
     if (status)
         return status;
-    struct text whole = {0};
-    status = source_include(path, source, &whole);
-    if (!status)
-        status = cls_program_from_source(context, whole.bytes, path, options, out);
+    status = program_make(context, (struct source_origin){path, path}, source,
+                          options ? options : "", out);
     if (!status)
         object_note_call(*out, "cls_program_load");
-    free(whole.bytes);
     free(source);
     return status;
 }

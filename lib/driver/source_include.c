@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "driver/source_include.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text_file.h"
+#include "driver/include_folders.h"
 
 /* Files that include each other, each with a guard, end by themselves: once a guard is defined, it hides the line that would
  * go on. So a file stands at most twice on the way to a line. The size bounds what they may come to meanwhile. */
@@ -18,13 +19,22 @@ enum { DEEPEST = 32, OPEN_AT_ONCE = 2, LONGEST = 8 << 20 };
 /* A file on the way to the present one. */
 struct level {
     const struct level *outer;
-    const char *path;
+    const char *name; /* its path, or what a text is called */
+    bool has_folder;
     unsigned depth;
 };
 
+/* What all files of a program share. */
+struct expansion {
+    struct include_folders folders;
+    char **once; /* resolved paths of the files with #pragma once */
+    size_t n_once, once_room;
+    struct text *out;
+};
+
 /* Compilers differ in how they read an escaped quote here. */
-void append_line_directive(struct text *text, unsigned line, const char *name) {
-    text_printf(text, "#line %u \"", line);
+void append_line_directive(struct text *text, unsigned long line, const char *name) {
+    text_printf(text, "#line %lu \"", line);
     for (const char *at = name; *at; at++)
         text_printf(text, "%s%c", *at == '\\' ? "\\" : "",
                     *at == '\n'  ? ' '
@@ -35,133 +45,235 @@ void append_line_directive(struct text *text, unsigned line, const char *name) {
 
 /* --- lines --- */
 
-/* Where a line ends that begins inside a block comment or not: whether the next begins inside one. */
-static bool ends_in_comment(const char *line, size_t length, bool inside) {
-    char quote = 0;
-    for (size_t i = 0; i < length; i++) {
+enum { CODE = 0, BLOCK_COMMENT = '*', LINE_COMMENT = '/' }; /* or the quote of a string */
+
+/* Where the reading of a text is. */
+struct place {
+    char in;
+    bool continued; /* the line before ends with a backslash */
+};
+
+static bool is_continued(const char *line, size_t length) {
+    while (length && strchr(" \t\r", line[length - 1]))
+        length--;
+    return length && line[length - 1] == '\\';
+}
+
+/* Moves the place behind a line. */
+static void pass(struct place *place, const char *line, size_t length) {
+    char in = place->in;
+    for (size_t i = 0; i < length && in != LINE_COMMENT; i++) {
         const char c = line[i], next = i + 1 < length ? line[i + 1] : '\0';
-        if (inside) {
-            inside = c != '*' || next != '/';
-            i += !inside;
-        } else if (quote) {
+        if (in == BLOCK_COMMENT) {
+            in = c == '*' && next == '/' ? CODE : in;
+            i += in == CODE;
+        } else if (in != CODE) {
             i += c == '\\';
-            quote = c == quote ? 0 : quote;
-        } else if (c == '/' && next == '/') {
-            return false;
-        } else if (c == '/' && next == '*') {
-            inside = true;
+            in = c == in ? CODE : in;
+        } else if (c == '/' && (next == '/' || next == '*')) {
+            in = next;
             i++;
         } else if (c == '"' || c == '\'') {
-            quote = c;
+            in = c;
         }
     }
-    return inside;
+    place->continued = is_continued(line, length);
+    place->in = place->continued || in == BLOCK_COMMENT ? in : CODE;
 }
 
 static const char *skip_blanks(const char *at) { return at + strspn(at, " \t"); }
 
-/* The name in a line #include "NAME", which is not empty, and its length; NULL in any other line. */
-static const char *included(const char *line, size_t *length) {
+/* What follows the word in a directive that begins with it; NULL in any other line. */
+static const char *directive(const char *line, const char *word) {
+    const size_t length = strlen(word);
     const char *at = skip_blanks(line);
-    if (*at != '#')
-        return NULL;
-    at = skip_blanks(at + 1);
-    if (strncmp(at, "include", 7) != 0)
-        return NULL;
-    at = skip_blanks(at + 7);
-    if (*at != '"')
-        return NULL;
-    *length = strcspn(at + 1, "\"\n");
-    return *length && at[1 + *length] == '"' ? at + 1 : NULL;
+    at = *at == '#' ? skip_blanks(at + 1) : "";
+    return strncmp(at, word, length) == 0 ? skip_blanks(at + length) : NULL;
+}
+
+struct included {
+    const char *name; /* NULL: the line includes nothing */
+    size_t length;
+    bool quoted;
+};
+
+static struct included read_line(const char *line) {
+    const struct included none = {0};
+    const char *at = directive(line, "include");
+    if (!at || (*at != '"' && *at != '<'))
+        return none;
+    const char end = *at == '"' ? '"' : '>';
+    const char *name = at + 1, *stop = name;
+    while (*stop && *stop != '\n' && *stop != end)
+        stop++;
+    return *stop == end && stop > name ? (struct included){name, (size_t)(stop - name), end == '"'}
+                                       : none;
+}
+
+static size_t line_length(const char *line) { return strcspn(line, "\n"); }
+
+static bool has_pragma_once(const char *text) {
+    struct place place = {0};
+    for (const char *at = text; *at;) {
+        const size_t length = line_length(at);
+        const char *pragma = place.in == CODE && !place.continued ? directive(at, "pragma") : NULL;
+        if (pragma && !strncmp(pragma, "once", 4))
+            return true;
+        pass(&place, at, length);
+        at += length + (at[length] == '\n');
+    }
+    return false;
 }
 
 /* --- files --- */
-
-static void append_path(struct text *path, const char *from, const char *name, size_t length) {
-    const char *slash = strrchr(from, '/');
-    if (*name != '/' && slash)
-        text_append(path, from, (size_t)(slash + 1 - from));
-    text_append(path, name, length);
-}
 
 static bool may_open(const struct level *level, const char *path) {
     unsigned open = 0;
     if (level->depth >= DEEPEST)
         return false;
     for (; level; level = level->outer)
-        open += !strcmp(level->path, path);
+        open += !strcmp(level->name, path);
     return open < OPEN_AT_ONCE;
 }
 
-static bool has_pragma_once(const char *text) {
-    for (const char *at = text; (at = strstr(at, "pragma")) != NULL; at++)
-        if (!strncmp(skip_blanks(at + 6), "once", 4))
-            return true;
-    return false;
-}
-
-static cls_status expand(const struct level *level, const char *source, struct text *out);
-
-/* #pragma once works in files that the compiler includes itself, and not in a text. */
-static cls_status append_file(const struct level *level, const char *text, struct text *out) {
-    const bool once = has_pragma_once(text);
-    if (once) {
-        const unsigned long long name = XXH3_64bits(level->path, strlen(level->path));
-        text_printf(out, "#ifndef CLS_INCLUDED_%llx\n#define CLS_INCLUDED_%llx\n", name, name);
-    }
-    append_line_directive(out, 1, level->path);
-    cls_status status = expand(level, text, out);
-    text_printf(out, once ? "\n#endif\n" : "\n");
-    return status;
-}
-
-/* Appends the file of a line; sets `*done` false where there is none. */
-static cls_status append_included(const struct level *level, const char *name, size_t length,
-                                  struct text *out, bool *done) {
-    struct text path = {0};
+/* Reads NAME in a folder; false: it is not there. The caller frees the text. */
+static bool read_in(const char *folder, size_t length, struct included name, struct text *path,
+                    char **text) {
     struct detail held;
-    char *text = NULL;
-    append_path(&path, level->path, name, length);
-    *done = false;
-    error_save(&held);
-    const bool readable = !path.failed && out->length < LONGEST && may_open(level, path.bytes) &&
-                          !text_file_read(path.bytes, &text);
-    cls_status status = error_restore(&held, CLS_SUCCESS);
-    if (readable) {
-        const struct level inner = {level, path.bytes, level->depth + 1};
-        status = append_file(&inner, text, out);
-        *done = true;
+    path->length = 0;
+    if (*name.name != '/') {
+        text_append(path, folder, length);
+        if (length && folder[length - 1] != '/')
+            text_append(path, "/", 1);
     }
+    text_append(path, name.name, name.length);
+    error_save(&held);
+    const bool found = !path->failed && !text_file_read(path->bytes, text);
+    error_restore(&held, CLS_SUCCESS);
+    return found;
+}
+
+/* Whether the working folder has another file of this name. */
+static bool is_ambiguous(struct included name, const char *found) {
+    struct stat here, there;
+    struct text path = {0};
+    text_append(&path, name.name, name.length);
+    const bool other =
+        path.failed ||
+        (!stat(path.bytes, &here) &&
+         (stat(found, &there) || here.st_dev != there.st_dev || here.st_ino != there.st_ino));
+    free(path.bytes);
+    return other;
+}
+
+static bool find(const struct expansion *all, const struct level *level, struct included name,
+                 struct text *path, char **text) {
+    const char *slash = strrchr(level->name, '/');
+    const size_t folder = slash ? (size_t)(slash + 1 - level->name) : 0;
+    bool found = false;
+    if (name.quoted && level->has_folder && read_in(level->name, folder, name, path, text))
+        return true;
+    for (size_t i = 0; i < all->folders.n && !found; i++)
+        found = read_in(all->folders.paths[i], strlen(all->folders.paths[i]), name, path, text);
+    return found && !(name.quoted && is_ambiguous(name, path->bytes));
+}
+
+/* The number of a file with #pragma once; -1: there is no memory. */
+static int once_number(struct expansion *all, const char *path) {
+    char *resolved = realpath(path, NULL);
+    size_t i = 0;
+    while (resolved && i < all->n_once && strcmp(all->once[i], resolved) != 0)
+        i++;
+    if (i < all->n_once) {
+        free(resolved);
+    } else if (resolved && ARRAY_ROOM(all->once, all->n_once, all->once_room, 8)) {
+        all->once[all->n_once++] = resolved;
+    } else {
+        free(resolved);
+        return -1;
+    }
+    return (int)i;
+}
+
+static void expand(struct expansion *all, const struct level *level, const char *source);
+
+/* #pragma once works in files that the compiler includes itself, and not in a text. A byte order mark is none there. */
+static void append_file(struct expansion *all, const struct level *level, const char *text) {
+    const int once = has_pragma_once(text) ? once_number(all, level->name) : -1;
+    if (once >= 0)
+        text_printf(all->out, "#ifndef CLS_INCLUDED_%d\n#define CLS_INCLUDED_%d\n", once, once);
+    append_line_directive(all->out, 1, level->name);
+    expand(all, level, text);
+    text_printf(all->out, once >= 0 ? "\n\n#endif\n" : "\n\n");
+}
+
+/* Appends the file of a line; false where there is none. */
+static bool append_included(struct expansion *all, const struct level *level,
+                            struct included name) {
+    struct text path = {0};
+    char *text = NULL;
+    const bool done = all->out->length < LONGEST && find(all, level, name, &path, &text) &&
+                      may_open(level, path.bytes);
+    if (done)
+        append_file(all, &(struct level){level, path.bytes, true, level->depth + 1}, text);
     free(text);
     free(path.bytes);
-    return status;
+    return done;
 }
 
-static cls_status expand(const struct level *level, const char *source, struct text *out) {
-    bool in_comment = false, continued = false, done = false;
-    unsigned line = 1;
+/* Takes over the number and the name that a #line in the text gives the next line. */
+static void follow_line(const char *at, unsigned long *line, struct text *name) {
+    char *end;
+    const char *number = directive(at, "line");
+    if (!number || *number < '0' || *number > '9')
+        return;
+    *line = strtoul(number, &end, 10) - 1;
+    const char *given = skip_blanks(end);
+    if (*given != '"')
+        return;
+    name->length = 0;
+    text_append(name, given + 1, strcspn(given + 1, "\"\n"));
+}
+
+static void expand(struct expansion *all, const struct level *level, const char *source) {
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    struct place place = {0};
+    struct text named = {0};
+    unsigned long line = 1;
+    if (!strncmp(source, byte_order_mark, 3))
+        source += 3;
     for (const char *at = source, *next; *at; at = next, line++) {
-        const size_t length = strcspn(at, "\n");
-        size_t n;
+        const struct place before = place;
+        const size_t length = line_length(at);
         next = at + length + (at[length] == '\n');
-        const bool stays_in_comment = ends_in_comment(at, length, in_comment);
-        const char *name = in_comment || stays_in_comment || continued ? NULL : included(at, &n);
-        cls_status status = name ? append_included(level, name, n, out, &done) : CLS_SUCCESS;
-        if (status)
-            return status;
-        in_comment = stays_in_comment;
-        continued = length && at[length - 1] == '\\';
-        if (name && done)
-            append_line_directive(out, line + 1, level->path);
+        pass(&place, at, length);
+        struct included name = {0};
+        if (before.in == CODE && !before.continued && place.in == CODE && !place.continued) {
+            name = read_line(at);
+            follow_line(at, &line, &named);
+        }
+        if (name.name && append_included(all, level, name))
+            append_line_directive(all->out, line + 1, named.length ? named.bytes : level->name);
         else
-            text_append(out, at, (size_t)(next - at));
+            text_append(all->out, at, (size_t)(next - at));
     }
-    return out->failed ? error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a program's source")
-                       : CLS_SUCCESS;
+    free(named.bytes);
 }
 
-cls_status source_include(const char *path, const char *source, struct text *out) {
-    const struct level level = {NULL, path, 0};
+cls_status source_include(struct source_origin origin, const char *source, const char *options,
+                          struct text *out) {
+    struct expansion all = {.out = out};
+    const struct level level = {NULL, origin.path ? origin.path : origin.name, origin.path != NULL,
+                                0};
+    const bool whole = include_folders_read(options, &all.folders);
     text_append(out, "", 0);
-    return expand(&level, source, out);
+    if (whole)
+        expand(&all, &level, source);
+    while (all.n_once)
+        free(all.once[--all.n_once]);
+    free(all.once);
+    include_folders_free(&all.folders);
+    return whole && !out->failed
+               ? CLS_SUCCESS
+               : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a program's source");
 }

@@ -44,14 +44,27 @@ static bool is_in_directive(const char *source, const char *at) {
            comes_before("*/", line, at);
 }
 
-/* The first line is skipped: it may contain the source's own name, which may be anything. */
+/* Whether `at` is in a line #line NUMBER "NAME" and no more: names may be anything. */
+static bool is_in_line_directive(const char *source, const char *at) {
+    static const char word[] = "#line ";
+    const char *line = at;
+    while (line > source && line[-1] != '\n')
+        line--;
+    if (strncmp(line, word, sizeof word - 1) != 0)
+        return false;
+    line += sizeof word - 1;
+    line += strspn(line, "0123456789");
+    if (strncmp(line, " \"", 2) != 0)
+        return false;
+    line += 2 + strcspn(line + 2, "\"*\n"); /* a star may end a comment that the line is in */
+    return !strncmp(line, "\"\n", 2) && at < line;
+}
+
 static bool includes_files(const char *source) {
     static const char *const words[] = {"include", "import", "embed"};
-    if (!strncmp(source, "#line", 5))
-        source += strcspn(source, "\n");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         for (const char *at = source; (at = strstr(at, words[i])) != NULL; at++)
-            if (is_in_directive(source, at))
+            if (is_in_directive(source, at) && !is_in_line_directive(source, at))
                 return true;
     return false;
 }

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Whether the source includes no files. Its first line does not count if it is a #line. */
+/* Whether the source includes no files. The name in a #line does not count. */
 bool source_is_self_contained(const char *source, const char *options);
 
 /* Whether its kernels cannot tell a launch from several launches of parts of it, at their offsets: of what they can ask

@@ -626,26 +626,37 @@ static void write_file(const char *folder, const char *name, const char *text) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* What a program's kernel `put`, loaded from the folder, writes; the program's own status in its place. */
-static uint32_t put_by(const char *folder, const char *name, const char *options) {
-    char path[256];
-    cls_program loaded;
+/* What the kernel `put` of a program that was made with this status writes; the status in its place. */
+static uint32_t put_of(cls_status status, cls_program made) {
     cls_kernel kernel;
     cls_buffer cells = rig_cells(1);
     const cls_arg args[] = {cls_arg_buffer(cells)};
     const cls_launch one = cls_launch_1d(1);
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    cls_status status = cls_program_load(rig.context, path, options, &loaded);
     uint32_t seen = (uint32_t)status;
     if (!status) {
-        OK(cls_kernel_create(loaded, "put", &kernel));
+        OK(cls_kernel_create(made, "put", &kernel));
         OK(cls_kernel_launch(kernel, &one, args, 1, NULL));
         seen = rig_cell(cells, 0);
         OK(cls_kernel_destroy(kernel));
-        OK(cls_program_destroy(loaded));
+        OK(cls_program_destroy(made));
     }
     OK(cls_buffer_destroy(cells));
     return seen;
+}
+
+/* The same for a program that is loaded from the folder. */
+static uint32_t put_by(const char *folder, const char *name, const char *options) {
+    char path[256];
+    cls_program loaded = NULL;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    const cls_status status = cls_program_load(rig.context, path, options, &loaded);
+    return put_of(status, loaded);
+}
+
+static uint32_t put_by_text(const char *text, const char *options) {
+    cls_program made = NULL;
+    const cls_status status = cls_program_from_source(rig.context, text, "text.cl", options, &made);
+    return put_of(status, made);
 }
 
 static const char *const included_files[][2] = {
@@ -688,6 +699,42 @@ static void test_included_files_are_found_beside_the_program(void **state) {
         assert_int_equal(unlink(path), 0);
     }
     assert_int_equal(rmdir(deep) | rmdir(folder) | rmdir(top), 0);
+}
+
+/* Drivers look there too; the library does so first, and keeps to their order. */
+static void test_included_files_are_found_in_the_folders_of_the_options(void **state) {
+    (void)state;
+    static const char put[] = "kernel void put(global uint *o) { o[0] = VALUE; }\n";
+    char top[] = "/tmp/clstream-test-XXXXXX", first[64], second[64], options[160], text[256];
+    assert_non_null(mkdtemp(top));
+    snprintf(first, sizeof first, "%s/first", top);
+    snprintf(second, sizeof second, "%s/second", top);
+    assert_int_equal(mkdir(first, 0700) | mkdir(second, 0700), 0);
+    write_file(first, "value.h", "#define VALUE 7\r\n");
+    write_file(second, "value.h", "#define VALUE 8\n");
+    write_file(second, "broken.h", "#pragma once\nuint broken(void) { return no_such_name; }");
+    snprintf(options, sizeof options, "-I %s -I%s", first, second);
+    snprintf(text, sizeof text, "#include <value.h>\n%s", put);
+    assert_int_equal(put_by_text(text, options), 7);
+    snprintf(text, sizeof text, "#include \"value.h\"\r\n%s", put);
+    assert_int_equal(put_by_text(text, options), 7);
+    snprintf(options, sizeof options, "-I%s -I %s", second, first);
+    assert_int_equal(put_by_text(text, options), 8);
+    write_file(first, "main.cl", text);
+    assert_int_equal(put_by(first, "main.cl", options), 7);
+    snprintf(text, sizeof text, "#define NAME <value.h>\n#include NAME\n%s", put);
+    assert_int_equal(put_by_text(text, options), 8);
+    snprintf(text, sizeof text, "#include <broken.h>\n#include <broken.h>\n%s", put);
+    assert_int_equal(put_by_text(text, options), (uint32_t)CLS_ERROR_BUILD_FAILED);
+    if (tells_lines())
+        assert_non_null(strstr(cls_last_error_detail(), "second/broken.h:2"));
+    static const char *const made[] = {"first/value.h", "first/main.cl", "second/value.h",
+                                       "second/broken.h"};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        snprintf(text, sizeof text, "%s/%s", top, made[i]);
+        assert_int_equal(unlink(text), 0);
+    }
+    assert_int_equal(rmdir(first) | rmdir(second) | rmdir(top), 0);
 }
 
 /* No argument state is shared: threads launch one kernel with arguments of their own. */
@@ -747,6 +794,7 @@ int main(void) {
         cmocka_unit_test(test_build_errors_show_file_line_and_log),
         cmocka_unit_test(test_programs_load_from_files),
         cmocka_unit_test(test_included_files_are_found_beside_the_program),
+        cmocka_unit_test(test_included_files_are_found_in_the_folders_of_the_options),
         cmocka_unit_test(test_threads_launch_one_kernel),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
