@@ -211,7 +211,7 @@ static cls_status foreign_event(const struct device *device, cl_event event,
     if (*out)
         return CLS_SUCCESS;
     event_release(device, event);
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait");
+    return error_no_memory("for a wait");
 }
 
 cls_status cls_stream_wait_cl(cls_stream handle, cl_event event) {
@@ -247,7 +247,7 @@ cls_status cls_stream_foreign_async(cls_stream handle, const char *label, cls_fo
     command.label = label ? intern(label) : NULL;
     command.u.host.foreign = fn;
     command.u.host.arg = arg;
-    status = label && !command.label ? error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a label")
+    status = label && !command.label ? error_no_memory("for a label")
                                      : stream_submit(stream, &command, NULL);
     stream_put(stream);
     return status;

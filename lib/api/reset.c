@@ -84,7 +84,7 @@ static cls_status forget_failure(struct stream *stream) {
         return CLS_SUCCESS;
     struct failure *spare = calloc(1, sizeof *spare);
     if (!spare)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to reset a stream");
+        return error_no_memory("to reset a stream");
     cls_status status = replace_queues(stream);
     if (status) {
         free(spare);

@@ -105,6 +105,15 @@ cls_status error_set(cls_status status, const char *format, ...) {
     return status;
 }
 
+cls_status error_no_memory(const char *what, ...) {
+    char text[SHORT_DETAIL];
+    va_list args;
+    va_start(args, what);
+    vsnprintf(text, sizeof text, what, args);
+    va_end(args);
+    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory %s", text);
+}
+
 cls_status error_set_code(cls_status status, int code, const char *format, ...) {
     va_list args;
     va_start(args, format);

@@ -129,7 +129,7 @@ cls_status object_none(struct object_pool *pool, const char *what) {
     if (full)
         return error_set(CLS_ERROR_LIMIT, "no handle for %s: %u of them exist", what,
                          (unsigned)slots);
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for %s", what);
+    return error_no_memory("for %s", what);
 }
 
 void object_limit(uint32_t handles) { slots = handles; }

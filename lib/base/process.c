@@ -39,7 +39,7 @@ COLD static cls_status begin(void) {
     if (status)
         return status;
     if (pthread_atfork(NULL, NULL, in_child))
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a fork handler");
+        return error_no_memory("for a fork handler");
     at_exit_watch_thread();
     atomic_store(&use, USE_HERE);
     return CLS_SUCCESS;

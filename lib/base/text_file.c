@@ -33,5 +33,5 @@ cls_status text_file_read(const char *path, char **out) {
     free(text.bytes);
     if (!whole)
         return error_set(CLS_ERROR_IO, "%s cannot be read", path);
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for %s", path);
+    return error_no_memory("for %s", path);
 }

@@ -126,7 +126,7 @@ cls_status arena_place(struct arena_value *values, unsigned n_values, size_t lea
     placing.by_start = calloc(2 * room, sizeof *placing.by_start);
     cls_status status = CLS_SUCCESS;
     if (!placing.placed || !placing.by_start) {
-        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for the layout of an arena");
+        status = error_no_memory("for the layout of an arena");
     } else {
         placing.by_end = placing.by_start + room;
         place(&placing, least);

@@ -148,7 +148,7 @@ cls_status batch_add(struct batch *batch, const struct node *node, uint32_t *ind
         struct node *nodes =
             room < UINT32_MAX / 4 ? realloc(batch->nodes, room * sizeof *nodes) : NULL;
         if (!nodes)
-            return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to record an operation");
+            return error_no_memory("to record an operation");
         batch->nodes = nodes;
         batch->node_room = room;
     }
@@ -193,7 +193,7 @@ cls_status batch_reserve_uses(struct batch *batch, unsigned count) {
         return CLS_SUCCESS;
     struct use *uses = realloc(batch->uses, room * sizeof *uses);
     if (!uses)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to remember a stream");
+        return error_no_memory("to remember a stream");
     batch->uses = uses;
     batch->use_room = room;
     return CLS_SUCCESS;

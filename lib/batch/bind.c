@@ -29,10 +29,6 @@ static void keeper_finalize(struct object *object) {
 static struct object_pool keeper_pool =
     OBJECT_POOL(26, sizeof(struct keeper), "batch's buffers", keeper_finalize);
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for the arguments of a batch");
-}
-
 /* ---- arguments */
 
 enum { MAX_ARGS = REGION_ARGUMENT_BYTES / 8 + 8 };
@@ -85,7 +81,7 @@ static cls_status add_launch(struct step *step, struct kernel *kernel,
     const size_t bytes = arguments->count * sizeof *launch->args;
     struct op_arg *args = malloc(bytes);
     if (!args)
-        return no_memory();
+        return error_no_memory("for the arguments of a batch");
     memcpy(args, arguments->at, bytes);
     *launch = (struct op_repeat){.kernel = kernel,
                                  .args = args,
@@ -171,7 +167,7 @@ static cls_status keep_all(struct plan *plan) {
     keeper->buffers = malloc((count_args(plan) + 1) * sizeof *keeper->buffers);
     if (!keeper->buffers) {
         object_abandon(&keeper->object);
-        return no_memory();
+        return error_no_memory("for the arguments of a batch");
     }
     for (unsigned i = 0; i < plan->regions.count; i++)
         for (unsigned k = 0; k < plan->steps[i].n_launches; k++)

@@ -142,9 +142,8 @@ static cls_status add_all(struct chain *chain) {
 static cls_status fill(struct chain *chain) {
     chain->known = calloc((size_t)chain->n_steps * OP_MAX_VIEWS, sizeof *chain->known);
     chain->needed = calloc(chain->n_steps, sizeof *chain->needed);
-    cls_status status = chain->known && chain->needed
-                            ? add_all(chain)
-                            : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to fuse operations");
+    cls_status status =
+        chain->known && chain->needed ? add_all(chain) : error_no_memory("to fuse operations");
     free(chain->known);
     free(chain->needed);
     return status;

@@ -127,8 +127,7 @@ cls_status plan_layout(struct batch *batch, struct plan *plan) {
                             .before = calloc(n * n + 1, sizeof *layout.before),
                             .freed = calloc(most * n + 1, sizeof *layout.freed)};
     const bool room = layout.values && layout.targets && layout.before && layout.freed;
-    cls_status status = room ? place(&layout, batch, plan)
-                             : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to plan a batch");
+    cls_status status = room ? place(&layout, batch, plan) : error_no_memory("to plan a batch");
     free(layout.freed);
     free(layout.before);
     free(layout.targets);

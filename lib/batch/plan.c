@@ -12,10 +12,6 @@
 
 enum { WIDEST_ACCESS = 16, LABEL = 64 };
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to plan a batch");
-}
-
 void plan_free(struct plan *plan) {
     plan_unbind(plan);
     for (unsigned i = 0; plan->steps && i < plan->regions.count; i++) {
@@ -83,7 +79,7 @@ static cls_status make_product(const struct node *product, struct step *step) {
     text_printf(&text, "/* cls_gemm: %zu x %zu by %zu x %zu */\n", sizes->rows, sizes->inner,
                 sizes->inner, sizes->columns);
     step->source = text.bytes;
-    return text.failed ? no_memory() : CLS_SUCCESS;
+    return text.failed ? error_no_memory("to plan a batch") : CLS_SUCCESS;
 }
 
 static cls_status make_step(struct batch *batch, const struct region *region, struct step *step) {
@@ -94,8 +90,8 @@ static cls_status make_step(struct batch *batch, const struct region *region, st
         return make_product(&batch->nodes[region->product], step);
     step->shape = region_shape_of(batch->nodes, region, &device, all_aligned(batch, region));
     generate_region(batch->nodes, region, &step->shape, &readable);
-    cls_status status =
-        readable.failed ? no_memory() : source_expand(readable.bytes, "fused.cl", &text);
+    cls_status status = readable.failed ? error_no_memory("to plan a batch")
+                                        : source_expand(readable.bytes, "fused.cl", &text);
     if (!status)
         status = build_kernels(batch, region, step, text.bytes);
     if (!status && region->reduction != NO_NODE)
@@ -146,7 +142,7 @@ static cls_status fill(struct batch *batch, struct plan *plan) {
     plan->offsets = malloc(n_nodes * sizeof *plan->offsets);
     plan->uploads = calloc(n_nodes, sizeof *plan->uploads);
     if (!plan->steps || !plan->offsets || !plan->uploads)
-        return no_memory();
+        return error_no_memory("to plan a batch");
     memset(plan->offsets, 0xff, n_nodes * sizeof *plan->offsets);
     for (unsigned i = 0; i < plan->regions.count && !status; i++) {
         status = make_step(batch, &plan->regions.at[i], &plan->steps[i]);
@@ -165,7 +161,7 @@ cls_status plan_prepare(struct batch *batch) {
         return CLS_SUCCESS;
     struct plan *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return no_memory();
+        return error_no_memory("to plan a batch");
     cls_status status = fill(batch, plan);
     if (status) {
         plan_free(plan);

@@ -26,13 +26,9 @@ struct fusion {
     uint32_t *reduction;
 };
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to plan a batch");
-}
-
 static cls_status list_add(struct node_list *list, uint32_t node) {
     if (!ARRAY_ROOM(list->at, list->count, list->room, 4))
-        return no_memory();
+        return error_no_memory("to plan a batch");
     list->at[list->count++] = node;
     return CLS_SUCCESS;
 }
@@ -259,7 +255,7 @@ static cls_status attempt(struct fusion *fusion, uint32_t *scratch, struct regio
     fuse(fusion, scratch);
     struct regions made = {calloc(fusion->n_nodes, sizeof *made.at), 0,
                            calloc(fusion->n_nodes, sizeof *made.of_node)};
-    cls_status status = made.at && made.of_node ? CLS_SUCCESS : no_memory();
+    cls_status status = made.at && made.of_node ? CLS_SUCCESS : error_no_memory("to plan a batch");
     if (!status)
         status = number_groups(fusion, &made);
     if (!status)
@@ -296,7 +292,7 @@ cls_status regions_make(const struct node *nodes, uint32_t n_nodes, struct regio
     cls_status status =
         fusion.parent && fusion.level && fusion.operations && fusion.reduction && scratch
             ? CLS_SUCCESS
-            : no_memory();
+            : error_no_memory("to plan a batch");
     if (!status)
         status = run(&fusion, scratch, out);
     free(scratch);

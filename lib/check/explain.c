@@ -296,7 +296,7 @@ static cls_status explain(struct context *context, char *text, size_t size, size
             explain_also(&explanation, stream);
     explain_all(&explanation);
     if (explanation.text.failed)
-        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to explain");
+        status = error_no_memory("to explain");
     else /* another thread may have destroyed the context, which then has no streams */
         text_copy_out(explanation.count ? explanation.text.bytes : "", text, size, length);
     explain_free(&explanation);

@@ -57,7 +57,7 @@ static cls_status enter(struct stream *stream, struct command *command) {
     stream_flush_locked(stream);
     cl_event *events = malloc((command->deps.count + 1) * sizeof *events), entered;
     if (!events)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
+        return error_no_memory("for a wait list");
     cl_uint count = 0;
     cl_event tail = handover_tail(stream, stream->companion);
     if (tail && !mutant(MUTANT_COMPANION_TAIL))
@@ -77,7 +77,7 @@ static cls_status enter(struct stream *stream, struct command *command) {
         status = deps_add(&command->deps, &keep);
     } else {
         event_release(stream->context->device, entered);
-        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an event");
+        status = error_no_memory("for an event");
     }
     if (status)
         dep_release(&keep);
@@ -235,7 +235,7 @@ cls_status op_library(struct op_call *call, const struct op_library_call *librar
     command.u.library.bytes = library->bytes;
     command.u.library.arguments = malloc(library->bytes);
     if (!command.u.library.arguments)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a library's call");
+        return error_no_memory("for a library's call");
     memcpy(command.u.library.arguments, library->arguments, library->bytes);
     cls_status status = keep_buffers(call, &command);
     struct op_arg args[OP_MAX_VIEWS + 1];

@@ -63,7 +63,7 @@ static cls_status program_new(struct context *context, const struct program_spec
     program->options = strdup(spec->options);
     if (!program->source || !program->name || !program->options) {
         object_release(&program->object);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a program");
+        return error_no_memory("for a program");
     }
     program->odd_groups = context->device->odd_groups && options_allow_odd_groups(spec->options);
     program->ignores_grid = source_ignores_grid(spec->source, spec->options);
@@ -78,7 +78,7 @@ static cls_status build_user_program(struct context *context, const char *source
     size_t length = strlen(options) + sizeof ARG_INFO_OPTION + 1;
     char *all = malloc(length);
     if (!all)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for build options");
+        return error_no_memory("for build options");
     snprintf(all, length, "%s %s", ARG_INFO_OPTION, options);
     struct program_spec spec = {name, source, all};
     struct detail held;
@@ -171,7 +171,7 @@ cls_status kernel_new(struct context *context, struct program *program, cl_progr
     cl_kernel instance;
     const char *interned = intern(label);
     if (!interned)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a kernel's name");
+        return error_no_memory("for a kernel's name");
     cls_status status = program_create_kernel(cl, function, &instance);
     if (status)
         return status;

@@ -73,7 +73,7 @@ static cls_status register_kernel(struct kernel *kernel, const char *name) {
     size_t length = strlen(name) + 1;
     struct named_kernel *entry = calloc(1, sizeof *entry + length);
     if (!entry)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to register '%s'", name);
+        return error_no_memory("to register '%s'", name);
     memcpy(entry->name, name, length);
     pthread_mutex_lock(&context->lock);
     bool entered = enter(context, entry, kernel, &old, &used);
@@ -85,7 +85,7 @@ static cls_status register_kernel(struct kernel *kernel, const char *name) {
     if (entered)
         return CLS_SUCCESS;
     cls_status status = context_check(context);
-    return status ? status : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to register '%s'", name);
+    return status ? status : error_no_memory("to register '%s'", name);
 }
 
 cls_status cls_kernel_register(cls_kernel handle, const char *name) {

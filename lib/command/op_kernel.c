@@ -74,7 +74,7 @@ cls_status op_kernel_find(struct context *context, const struct op_kernel_spec *
     }
     struct op_kernels *entry = calloc(1, sizeof *entry);
     if (!entry)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for kernel '%s'", spec->label);
+        return error_no_memory("for kernel '%s'", spec->label);
     cls_status status = build(context, spec, &entry->kernel);
     if (status) {
         free(entry);
@@ -89,7 +89,7 @@ cls_status op_kernel_find(struct context *context, const struct op_kernel_spec *
         free(entry);
     }
     if (!kernel)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for kernel '%s'", spec->label);
+        return error_no_memory("for kernel '%s'", spec->label);
     *out = kernel;
     return CLS_SUCCESS;
 }

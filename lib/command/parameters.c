@@ -109,7 +109,7 @@ cls_status parameters_read(struct kernel *kernel, cl_kernel instance) {
     const struct device *device = kernel->context->device;
     kernel->parameters = calloc(kernel->n_parameters + 1, sizeof *kernel->parameters);
     if (!kernel->parameters)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a kernel");
+        return error_no_memory("for a kernel");
     for (unsigned i = 0; i < kernel->n_parameters; i++) {
         struct parameter *parameter = &kernel->parameters[i];
         char type[NAME_ROOM];

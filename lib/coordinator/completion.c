@@ -59,7 +59,7 @@ static cls_status add_callback(struct coordinator *coordinator, const struct pla
         return no_streams(coordinator);
     struct countdown *countdown = calloc(1, sizeof *countdown);
     if (!countdown)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a callback");
+        return error_no_memory("for a callback");
     atomic_init(&countdown->left, plan->count);
     countdown->coordinator = object_handle(&coordinator->object);
     countdown->fn = fn;
@@ -219,8 +219,7 @@ static cls_status wait_marked(const struct plan *plan, size_t start, uint64_t de
     if (streams && positions)
         status = stream_wait_any(streams, positions, plan->count, start, deadline, which);
     else
-        status =
-            error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to wait for %zu streams", plan->count);
+        status = error_no_memory("to wait for %zu streams", plan->count);
     if (status == CLS_ERROR_TIMEOUT)
         status = explain_timeout_all(streams, plan->count);
     free(streams);

@@ -133,7 +133,7 @@ static cls_status add_member(struct coordinator *coordinator, cls_stream handle,
                              struct stream *stream, struct member **out) {
     struct member *member = calloc(1, sizeof *member);
     if (!member)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream in a coordinator");
+        return error_no_memory("for a stream in a coordinator");
     member->handle = handle;
     member->stream = stream;
     cls_status status = graph_add_node(coordinator->graph, member, stream->name, &member->node);
@@ -145,7 +145,7 @@ static cls_status add_member(struct coordinator *coordinator, cls_stream handle,
     if (!member->hh.tbl) {
         graph_remove_node(coordinator->graph, member->node);
         free(member);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream in a coordinator");
+        return error_no_memory("for a stream in a coordinator");
     }
     *out = member;
     return CLS_SUCCESS;

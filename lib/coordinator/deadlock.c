@@ -186,7 +186,7 @@ static cls_status check_call(struct stream *caller, const struct dep *dep) {
     cls_status status = CLS_SUCCESS;
     explore(&search, UINT64_MAX);
     if (search.no_memory) {
-        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to look for a deadlock");
+        status = error_no_memory("to look for a deadlock");
     } else {
         if (stall_unmet(&search.stall, search.call))
             status = deadlock_report(&search.stall, search.call, caller);

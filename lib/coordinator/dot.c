@@ -91,7 +91,7 @@ static cls_status begin(struct drawing *drawing, FILE *file, const struct graph 
     uint32_t limit = graph_id_limit(graph);
     *drawing = (struct drawing){file, graph, malloc(((size_t)limit + 1) * sizeof(uint32_t))};
     if (!drawing->next)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to draw %u nodes", (unsigned)limit);
+        return error_no_memory("to draw %u nodes", (unsigned)limit);
     for (uint32_t i = 0; i < limit; i++)
         drawing->next[i] = IN_NO_CYCLE;
     errno = 0;
@@ -141,19 +141,15 @@ cls_status graph_write_cycle_dot(FILE *file, struct graph *graph, const char *na
 
 /* --- through memory --- */
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to draw a graph");
-}
-
 cls_status dot_draw(struct graph *graph, const char *name, dot_writer *writer,
                     struct dot_text *out) {
     struct dot_text text = {NULL, 0};
     FILE *file = open_memstream(&text.bytes, &text.length);
     if (!file)
-        return no_memory();
+        return error_no_memory("to draw a graph");
     cls_status status = writer(file, graph, name);
     if (fclose(file) || status == CLS_ERROR_IO)
-        status = no_memory();
+        status = error_no_memory("to draw a graph");
     if (status)
         free(text.bytes);
     else

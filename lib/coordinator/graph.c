@@ -55,9 +55,8 @@ static void copy_arrays(struct graph_arrays *to, const struct graph *graph) {
 }
 
 static cls_status no_memory(const struct graph *graph) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY,
-                     "no memory for a larger dependency graph than one of %u nodes and %llu edges",
-                     (unsigned)graph->node_count, (unsigned long long)graph->edge_count);
+    return error_no_memory("for a larger dependency graph than one of %u nodes and %llu edges",
+                           (unsigned)graph->node_count, (unsigned long long)graph->edge_count);
 }
 
 static cls_status grow_nodes(struct graph *graph) {
@@ -81,7 +80,7 @@ static cls_status grow_nodes(struct graph *graph) {
 cls_status graph_create(bool permissive, struct graph **graph) {
     struct graph *made = calloc(1, sizeof *made);
     if (!made)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a dependency graph");
+        return error_no_memory("for a dependency graph");
     list_pool_init(&made->pool);
     made->free_id = GRAPH_NONE;
     made->last_index = -1;

@@ -19,7 +19,7 @@ cls_status phase_begin(struct coordinator *coordinator, cls_phase_fn fn, void *a
     phase.parts = calloc(phase.plan.count + 1, sizeof *phase.parts);
     if (!phase.parts) {
         plan_drop(&phase.plan);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a phase");
+        return error_no_memory("for a phase");
     }
     *out = phase;
     return CLS_SUCCESS;

@@ -103,23 +103,19 @@ static cls_status run_threads(struct team *team) {
     return CLS_SUCCESS;
 }
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a phase on several threads");
-}
-
 /* An error: the host lacks memory or threads, and nothing was called. Failures of calls are in the phase. */
 static cls_status run_team(struct phase *phase) {
     struct team team = {.phase = phase};
     cls_status status = CLS_SUCCESS;
     team.runners = calloc(phase->plan.count + 1, sizeof *team.runners);
     if (!team.runners)
-        return no_memory();
+        return error_no_memory("for a phase on several threads");
     if (pthread_mutex_init(&team.lock, NULL)) {
         free(team.runners);
-        return no_memory();
+        return error_no_memory("for a phase on several threads");
     }
     if (pthread_cond_init(&team.started, NULL)) {
-        status = no_memory();
+        status = error_no_memory("for a phase on several threads");
     } else {
         status = run_threads(&team);
         pthread_cond_destroy(&team.started);

@@ -114,7 +114,7 @@ cls_status plan_take(struct coordinator *coordinator, enum plan_for what, struct
         status = refuse_cycles(coordinator);
     else if (!plan_reserve(&plan, graph_node_count(graph), graph_edge_count(graph)) ||
              plan_fill(&plan, graph))
-        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to plan a phase");
+        status = error_no_memory("to plan a phase");
     pthread_mutex_unlock(&coordinator->lock);
     if (!status)
         status = check_streams(&plan, coordinator);

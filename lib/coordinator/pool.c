@@ -106,7 +106,7 @@ static cls_status build(struct context *context, const cls_pool_config *config, 
     if (!pool->streams || pthread_mutex_init(&pool->lock, NULL)) {
         free(pool->streams);
         object_abandon(&pool->object);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream pool");
+        return error_no_memory("for a stream pool");
     }
     pool->context = context;
     cls_status status = CLS_SUCCESS;

@@ -65,7 +65,7 @@ static cls_status wait_any(struct pool *pool, uint64_t deadline, cls_stream *out
                               .positions = calloc(pool->max, sizeof *waiting.positions)};
     cls_status status = CLS_SUCCESS;
     if (!waiting.streams || !waiting.handles || !waiting.positions)
-        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to wait for a pool");
+        status = error_no_memory("to wait for a pool");
     if (!status) {
         pthread_mutex_lock(&pool->lock);
         collect(pool, &waiting);

@@ -108,7 +108,7 @@ static cls_status reserve(struct task_graph *graph) {
     if (capacity < CLS_NO_TASK && capacity <= SIZE_MAX / sizeof *grown)
         grown = realloc(graph->tasks, capacity * sizeof *grown);
     if (!grown)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a task");
+        return error_no_memory("for a task");
     graph->tasks = grown;
     graph->capacity = (uint32_t)capacity;
     return CLS_SUCCESS;

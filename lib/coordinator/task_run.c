@@ -55,7 +55,7 @@ static cls_status prepare(struct run *run) {
     run->slots = calloc(run->plan.count + 1, sizeof *run->slots);
     run->place = calloc((size_t)run->graph->count + 1, sizeof *run->place);
     if (!run->slots || !run->place)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to run a task graph");
+        return error_no_memory("to run a task graph");
     if (!run->plan.count && run->graph->count)
         return error_set(CLS_ERROR_INVALID_STATE, "'%s' has no streams",
                          run->graph->coordinator->name);

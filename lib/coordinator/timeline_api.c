@@ -157,7 +157,7 @@ cls_status cls_timeline_fail(cls_timeline handle, const char *label, const char 
         return status;
     const char *kept = intern(label);
     if (!kept)
-        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for the name '%s'", label);
+        status = error_no_memory("for the name '%s'", label);
     pthread_mutex_lock(&timeline->lock);
     timeline_update(timeline);
     if (!status)
@@ -302,7 +302,7 @@ cls_status cls_timeline_reset(cls_timeline handle) {
         return status;
     struct failure *spare = calloc(1, sizeof *spare);
     if (!spare)
-        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to reset a timeline");
+        status = error_no_memory("to reset a timeline");
     pthread_mutex_lock(&timeline->lock);
     timeline_update(timeline);
     struct failure *failure = atomic_load(&timeline->gate.failures);

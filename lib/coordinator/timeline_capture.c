@@ -16,7 +16,7 @@ static cls_status keep(struct timeline *timeline, const struct captured_signal *
     if (kept)
         return CLS_SUCCESS;
     object_release(signal->at.capture);
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a signal in a capture");
+    return error_no_memory("for a signal in a capture");
 }
 
 cls_status timeline_signal_captured(struct timeline *timeline, struct stream *stream,

@@ -28,7 +28,7 @@ static cls_status claim_locked(struct timeline *timeline, struct stream *stream,
     if (queue && (queue->count || queue->claims) && value <= queue->claimed)
         return refuse_value(timeline, value, queue->claimed);
     if (!queue || !signal_queue_claim(queue, value))
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a signal");
+        return error_no_memory("for a signal");
     return CLS_SUCCESS;
 }
 

@@ -40,10 +40,6 @@ struct sub_device {
 static pthread_mutex_t sub_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sub_device *sub_devices;
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for the device list");
-}
-
 static void discard(struct draft *draft) {
     for (size_t i = 0; i < draft->count; i++)
         device_free(draft->devices[i]);
@@ -54,7 +50,7 @@ static void discard(struct draft *draft) {
 static cls_status add(struct draft *draft, struct device *device) {
     if (!ARRAY_ROOM(draft->devices, draft->count, draft->room, 4)) {
         device_free(device);
-        return no_memory();
+        return error_no_memory("for the device list");
     }
     device->index = draft->count;
     draft->devices[draft->count++] = device;
@@ -80,7 +76,7 @@ static cls_status add_platform(struct draft *draft, cl_platform_id platform) {
     }
     cl_device_id *ids = calloc(count, sizeof *ids);
     if (!ids)
-        return no_memory();
+        return error_no_memory("for the device list");
     code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL);
     if (code != CL_SUCCESS) {
         note_skipped(draft, platform, "no device", cl_code_name(code));
@@ -122,7 +118,7 @@ static cls_status add_all(struct draft *draft) {
         return driver_status(code, "clGetPlatformIDs");
     cl_platform_id *platforms = calloc(count, sizeof *platforms);
     if (!platforms)
-        return no_memory();
+        return error_no_memory("for the device list");
     cls_status status = driver_status(clGetPlatformIDs(count, platforms, NULL), "clGetPlatformIDs");
     for (cl_uint i = 0; i < count && !status; i++)
         status = add_platform(draft, platforms[i]);
@@ -138,7 +134,7 @@ static cls_status make_list(void) {
     cls_status status = add_all(&draft);
     at_exit_unhold();
     if (!status && draft.skipped.failed)
-        status = no_memory();
+        status = error_no_memory("for the device list");
     if (status) {
         discard(&draft);
         return status;
@@ -308,7 +304,7 @@ static cls_status make_sub_device(cl_device_id id, struct device **out) {
     if (!entry || (status = driver_status(clRetainDevice(id), "clRetainDevice"))) {
         device_free(device);
         free(entry);
-        return status ? status : no_memory();
+        return status ? status : error_no_memory("for the device list");
     }
     device->index = root->index;
     *entry = (struct sub_device){device, sub_devices};

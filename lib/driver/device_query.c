@@ -177,10 +177,6 @@ static void fill_info(cls_device_info *info, const struct answers *a) {
     info->unified_memory = a->unified != CL_FALSE;
 }
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a device entry");
-}
-
 /* Without an answer from the driver there are no extensions; only lack of memory is a failure. */
 static cls_status ask_extension(cl_device_id id, const char *name, bool *has) {
     size_t size = 0;
@@ -189,7 +185,7 @@ static cls_status ask_extension(cl_device_id id, const char *name, bool *has) {
         return CLS_SUCCESS;
     char *list = calloc(1, size + 1);
     if (!list)
-        return no_memory();
+        return error_no_memory("for a device entry");
     if (clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, size, list, NULL) == CL_SUCCESS)
         *has = strstr(list, name) != NULL;
     free(list);
@@ -236,7 +232,7 @@ static cls_status name_identity(struct device *device) {
         append_instruction_set(&text);
     if (text.failed) {
         free(text.bytes);
-        return no_memory();
+        return error_no_memory("for a device entry");
     }
     device->identity = text.bytes;
     device->key = XXH3_64bits(text.bytes, text.length);
@@ -271,7 +267,7 @@ cls_status device_query(cl_platform_id platform, cl_device_id id, struct device 
     struct device *device = calloc(1, sizeof *device);
     if (!device || !(device->state = new_state())) {
         device_free(device);
-        return no_memory();
+        return error_no_memory("for a device entry");
     }
     device->platform = platform;
     device->id = id;

@@ -36,7 +36,7 @@ static bool has_device(cl_context context, cl_device_id id, cls_status *status) 
         return false;
     cl_device_id *ids = malloc(bytes + sizeof *ids);
     if (!ids) {
-        *status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a list of devices");
+        *status = error_no_memory("for a list of devices");
         return false;
     }
     *status = driver_status(clGetContextInfo(context, CL_CONTEXT_DEVICES, bytes, ids, NULL),

@@ -15,10 +15,6 @@
 #include "driver/source_include.h"
 #include "driver/status.h"
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a program");
-}
-
 /* The line directive gives the compiler's messages the file's name. */
 static void append_source(struct text *text, const struct program_spec *spec) {
     const char *at = spec->source;
@@ -169,7 +165,7 @@ cls_status program_build(struct device *device, cl_context context, const struct
     append_source(&source, spec);
     if (source.failed) {
         free(source.bytes);
-        return no_memory();
+        return error_no_memory("for a program");
     }
     cls_status status = CLS_ERROR_SHUTDOWN;
     if (driver_begin(device)) {

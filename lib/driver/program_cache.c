@@ -33,15 +33,11 @@ struct program_cache {
     struct cached_program *table;
 };
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for the program cache");
-}
-
 cls_status program_cache_create(struct device *device, cl_context context,
                                 struct program_cache **out) {
     struct program_cache *cache = calloc(1, sizeof *cache);
     if (!cache)
-        return no_memory();
+        return error_no_memory("for the program cache");
     if (pthread_mutex_init(&cache->lock, NULL) != 0)
         goto free_cache;
     if (pthread_cond_init(&cache->built, NULL) != 0)
@@ -55,7 +51,7 @@ destroy_lock:
     pthread_mutex_destroy(&cache->lock);
 free_cache:
     free(cache);
-    return no_memory();
+    return error_no_memory("for the program cache");
 }
 
 static void free_entry(struct cached_program *entry) {
@@ -148,7 +144,7 @@ static cls_status get_locked(struct program_cache *cache, const struct program_s
         if (wait_for(cache, entry, out))
             return CLS_SUCCESS;
     if (!insert(cache, *fresh))
-        return no_memory();
+        return error_no_memory("for the program cache");
     entry = *fresh;
     *fresh = NULL;
     return build(cache, spec, entry, out);
@@ -158,7 +154,7 @@ cls_status program_cache_get(struct program_cache *cache, const struct program_s
                              cl_program *out) {
     struct cached_program *fresh = new_entry(spec);
     if (!fresh)
-        return no_memory();
+        return error_no_memory("for the program cache");
     pthread_mutex_lock(&cache->lock);
     cls_status status = get_locked(cache, spec, &fresh, out);
     pthread_mutex_unlock(&cache->lock);

@@ -160,10 +160,6 @@ static cls_status with_memory(struct trial *trial, const struct exporter *export
     return status;
 }
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to try whether memory can be shared");
-}
-
 /* The code of the first call or command that failed on either side. */
 static cl_int failure_of(const struct trial *trial) {
     const cl_int code = trial->side[0].probe.code;
@@ -191,8 +187,9 @@ static cls_status compare(struct trial *trial, struct share_link *link) {
     (void)link;
     trial->wanted = malloc(trial->bytes);
     trial->read = malloc(trial->bytes);
-    const cls_status status =
-        trial->wanted && trial->read ? judge(trial, pass_both_ways(trial)) : no_memory();
+    const cls_status status = trial->wanted && trial->read
+                                  ? judge(trial, pass_both_ways(trial))
+                                  : error_no_memory("to try whether memory can be shared");
     /* A driver that is stuck may still read and write all of it. */
     if (!is_stuck(trial)) {
         free(trial->wanted);
@@ -361,7 +358,7 @@ static cls_status make(struct share_end owner, struct share_end other, const str
                        struct share_link **out) {
     struct share_link *link = calloc(1, sizeof *link);
     if (!link)
-        return no_memory();
+        return error_no_memory("to try whether memory can be shared");
     link->owner = owner.device;
     link->other = other.device;
     cls_status status = own && !own->exporter ? CLS_SUCCESS : fill_in(link, owner, other, own);

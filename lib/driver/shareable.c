@@ -29,7 +29,7 @@ cls_share_kind shareable_kind(const struct exporter *exporter) { return exporter
 static cls_status allocate(const struct exporter *exporter, size_t bytes, struct shareable **out) {
     struct shareable *shareable = malloc(sizeof *shareable);
     if (!shareable)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for shareable memory");
+        return error_no_memory("for shareable memory");
     *shareable = (struct shareable){.exporter = exporter, .holders = 1, .bytes = bytes, .fd = -1};
     *out = shareable;
     return CLS_SUCCESS;
@@ -151,7 +151,7 @@ cls_status shareable_import(struct shareable *shareable, const struct device *de
         return status;
     if (!remember(memory, shareable)) {
         memory_release(device, memory);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an import");
+        return error_no_memory("for an import");
     }
     *out = memory;
     return CLS_SUCCESS;

@@ -72,7 +72,7 @@ static cls_status allocate(const struct device *device, cl_context context, size
                            const struct hint *hint, struct allocation **out) {
     struct allocation *allocation = malloc(sizeof *allocation);
     if (!allocation)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for unified memory");
+        return error_no_memory("for unified memory");
     void *host = svm_alloc(device, context, fine, bytes);
     if (!host) {
         free(allocation);

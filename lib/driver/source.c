@@ -25,10 +25,6 @@ struct loaded {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct loaded *sources;
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a kernel source");
-}
-
 static const struct loaded *find(const char *path) {
     const struct loaded *entry = sources;
     while (entry && strcmp(entry->path, path) != 0)
@@ -99,7 +95,7 @@ static cls_status expand(const char *raw, const char *name, unsigned line, unsig
         text_append(to, text, strlen(text));
         text_printf(to, "\n#line %u \"%s\"\n", line + 1, name);
     }
-    return to->failed ? no_memory() : CLS_SUCCESS;
+    return to->failed ? error_no_memory("for a kernel source") : CLS_SUCCESS;
 }
 
 cls_status source_expand(const char *raw, const char *name, struct text *to) {
@@ -114,7 +110,7 @@ static cls_status keep(char *path, char *text, const char **out) {
     if (!entry) {
         free(path);
         free(text);
-        return no_memory();
+        return error_no_memory("for a kernel source");
     }
     *entry = (struct loaded){path, text, NULL};
     pthread_mutex_lock(&lock);
@@ -137,7 +133,7 @@ static cls_status load(const char *folder, const char *path, const char *name, u
     struct text raw = {0};
     cls_status status = folder ? read_file(path, name, &raw) : read_embedded(name, &raw);
     if (!status && raw.failed)
-        status = no_memory();
+        status = error_no_memory("for a kernel source");
     if (!status)
         status = expand(raw.bytes, name, 0, depth, whole);
     free(raw.bytes);
@@ -152,7 +148,7 @@ static cls_status get(const char *name, unsigned depth, const char **text) {
     text_printf(&path, "%s%s%s%s", start, folder ? folder : "", folder ? "/" : "", name);
     if (path.failed) {
         free(path.bytes);
-        return no_memory();
+        return error_no_memory("for a kernel source");
     }
     pthread_mutex_lock(&lock);
     const struct loaded *known = find(path.bytes);

@@ -273,7 +273,5 @@ cls_status source_include(struct source_origin origin, const char *source, const
         free(all.once[--all.n_once]);
     free(all.once);
     include_folders_free(&all.folders);
-    return whole && !out->failed
-               ? CLS_SUCCESS
-               : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a program's source");
+    return whole && !out->failed ? CLS_SUCCESS : error_no_memory("for a program's source");
 }

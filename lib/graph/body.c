@@ -6,10 +6,6 @@
 #include "base/array.h"
 #include "base/error.h"
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an executable graph");
-}
-
 /* --- slots --- */
 
 struct slot *graph_body_slot(const struct graph_body *body, cls_buffer name) {
@@ -134,7 +130,7 @@ static cls_status add_place(struct graph_body *body, unsigned node, unsigned at,
     else if (place->host)
         slot = need_host(body, place->host);
     if (slot == NO_SLOT && place->host)
-        return no_memory();
+        return error_no_memory("for an executable graph");
     link_place(body, at, node, slot, place);
     return CLS_SUCCESS;
 }
@@ -149,12 +145,14 @@ static cls_status make_arrays(struct graph_body *body) {
     body->in_graph = calloc((size_t)plan->n_nodes + 1, sizeof *body->in_graph);
     body->places = calloc((size_t)body->n_places + 1, sizeof *body->places);
     body->uses = calloc((size_t)body->n_places + 1, sizeof *body->uses);
-    return body->nodes && body->in_graph && body->places && body->uses ? CLS_SUCCESS : no_memory();
+    return body->nodes && body->in_graph && body->places && body->uses
+               ? CLS_SUCCESS
+               : error_no_memory("for an executable graph");
 }
 
 static cls_status add_record(struct graph_body *body, unsigned i) {
     if (!ARRAY_ROOM(body->records, body->n_records, body->records_room, 4))
-        return no_memory();
+        return error_no_memory("for an executable graph");
     body->records[body->n_records++] = i;
     return CLS_SUCCESS;
 }
@@ -181,7 +179,7 @@ cls_status graph_body_new(struct command_graph *graph, const struct exec_plan *p
                           struct graph_body **out) {
     struct graph_body *body = calloc(1, sizeof *body);
     if (!body)
-        return no_memory();
+        return error_no_memory("for an executable graph");
     atomic_init(&body->references, 1);
     object_retain(&graph->object);
     body->graph = graph;
@@ -236,7 +234,7 @@ static cls_status make_parts(const struct graph_body *body, const struct slot *s
         return CLS_SUCCESS;
     out->parts = calloc(n_parts, sizeof(struct buffer_part *));
     if (!out->parts)
-        return no_memory();
+        return error_no_memory("for an executable graph");
     out->n_parts = n_parts;
     cls_status status = CLS_SUCCESS;
     unsigned made = 0;
@@ -280,7 +278,7 @@ static cls_status find_slots(struct graph_body *body, const struct node *node, u
         const struct place place = node_place(node, p);
         slots[p] = place.buffer ? need_slot(body, place.buffer) : NO_SLOT;
         if (place.buffer && slots[p] == NO_SLOT)
-            return no_memory();
+            return error_no_memory("for an executable graph");
     }
     return CLS_SUCCESS;
 }
@@ -289,7 +287,8 @@ cls_status graph_body_replace(struct graph_body *body, unsigned i, struct comman
     struct body_node *to = &body->nodes[i];
     const struct node *node = &by->nodes[0];
     unsigned *slots = malloc((node->n_args + 1) * sizeof *slots);
-    cls_status status = slots ? find_slots(body, node, slots) : no_memory();
+    cls_status status =
+        slots ? find_slots(body, node, slots) : error_no_memory("for an executable graph");
     for (unsigned p = 0; p < node->n_args && !status; p++) {
         const struct place place = node_place(node, p);
         unlink_place(body, to->first + p);

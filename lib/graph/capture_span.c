@@ -29,7 +29,7 @@ cls_status cls_stream_begin_capture(cls_stream handle, const char *name) {
     if (status)
         return status;
     struct capture *capture = capture_new(stream, name);
-    status = capture ? CLS_SUCCESS : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a capture");
+    status = capture ? CLS_SUCCESS : error_no_memory("for a capture");
     if (!status) {
         pthread_mutex_lock(&stream->lock);
         status = begin(stream, capture);

@@ -46,7 +46,7 @@ struct capture *capture_new(struct stream *origin, const char *name) {
 }
 
 cls_status capture_no_memory(const struct capture *capture) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for capture '%s'", capture->name);
+    return error_no_memory("for capture '%s'", capture->name);
 }
 
 void capture_invalidate(struct capture *capture, const char *format, ...) {

@@ -16,10 +16,6 @@ struct setting {
     const struct place *places_before;
 };
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a node of a graph");
-}
-
 /* --- launches --- */
 
 static void give_kernel(struct exec_node *item) {
@@ -83,7 +79,7 @@ static cls_status take_arguments(struct exec_node *item, const struct node *node
     const size_t bytes = node->command.u.library.bytes;
     void *arguments = realloc(item->arguments, bytes + 1);
     if (!arguments)
-        return no_memory();
+        return error_no_memory("for a node of a graph");
     memcpy(arguments, node->command.u.library.arguments, bytes);
     item->arguments = item->command.u.library.arguments = arguments;
     return CLS_SUCCESS;
@@ -135,7 +131,7 @@ cls_status exec_nodes_set(struct exec_nodes *nodes, struct graph_version *versio
         nodes->items = calloc((size_t)version->n_nodes + 1, sizeof *nodes->items);
         nodes->count = nodes->items ? version->n_nodes : 0;
         if (!nodes->items)
-            return no_memory();
+            return error_no_memory("for a node of a graph");
     }
     /* What they were set to is kept until they are set anew: memory made since then is at other addresses. */
     struct graph_version *before = nodes->version;

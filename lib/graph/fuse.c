@@ -26,10 +26,6 @@ struct chain {
     unsigned count;
 };
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to fuse a graph");
-}
-
 /* --- chains --- */
 
 /* Whether two views may be of one kernel: they are the same, have no byte in common, or are only read. */
@@ -136,7 +132,7 @@ static cls_status record_chain(struct fuser *fuser, const struct chain *chain,
     const struct chain_step *steps[LONGEST];
     cls_batch batch;
     if (!copies)
-        return no_memory();
+        return error_no_memory("to fuse a graph");
     copy_steps(fuser, chain, copies);
     for (unsigned i = 0; i < chain->count; i++)
         steps[i] = &copies[i];
@@ -240,7 +236,7 @@ static cls_status number(const struct fuser *fuser, struct fusion *fusion) {
         .n_fused = fuser->n_fused, .n_kernels = fuser->n_kernels, .n_products = fuser->n_products};
     fusion->places = malloc((graph->n_nodes + 1) * sizeof *fusion->places);
     if (!fusion->places)
-        return no_memory();
+        return error_no_memory("to fuse a graph");
     for (unsigned i = 0; i < graph->n_nodes; i++) {
         if (!node_is_empty(&graph->nodes[i]))
             fusion->places[fusion->n_nodes++] = fuser->fused[i] ? FUSED_NODE : planned;
@@ -272,7 +268,7 @@ static cls_status run(struct fuser *fuser, struct fusion *fusion, struct command
     fuser->nodes = calloc(room, sizeof *fuser->nodes);
     fuser->fused = calloc(room, sizeof *fuser->fused);
     if (!fuser->successors || !fuser->next || !fuser->nodes || !fuser->fused)
-        return no_memory();
+        return error_no_memory("to fuse a graph");
     cls_status status = fuse_all(fuser);
     if (status || (!fuser->n_kernels && !has_products(fuser->graph)))
         return status;

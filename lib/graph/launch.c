@@ -75,7 +75,7 @@ static cls_status make_run(struct graph_exec *exec, struct graph_version *versio
     run->stream = stream;
     if (exec->timed && !number_records(run)) {
         object_release(&run->object);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
+        return error_no_memory("for a launch of a graph");
     }
     command->u.graph.run = run;
     return command_keep(command, &run->object); /* there is room */
@@ -142,7 +142,7 @@ static cls_status prepare_note(struct graph_exec *exec) {
     exec->n_open = kept;
     return 2 * kept < exec->open_room || ARRAY_ROOM(exec->open, exec->open_room, exec->open_room, 8)
                ? CLS_SUCCESS
-               : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
+               : error_no_memory("for a launch of a graph");
 }
 
 static void note_launch(struct graph_exec *exec, struct stream *stream, uint64_t position) {

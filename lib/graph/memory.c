@@ -126,10 +126,6 @@ struct layout {
     bool in_parts;
 };
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for the memory of a graph");
-}
-
 static unsigned count_private(const struct graph_body *body) {
     unsigned count = 0;
     for (unsigned s = 0; s < body->n_slots; s++)
@@ -260,7 +256,9 @@ static cls_status place(struct graph_body *body) {
         return CLS_SUCCESS;
     layout.values = calloc(count, sizeof *layout.values);
     layout.places = calloc(count, sizeof *layout.places);
-    cls_status status = layout.values && layout.places ? place_all(&layout) : no_memory();
+    cls_status status = layout.values && layout.places
+                            ? place_all(&layout)
+                            : error_no_memory("for the memory of a graph");
     free(layout.values);
     free(layout.places);
     return status;

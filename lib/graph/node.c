@@ -7,10 +7,6 @@
 #include "base/error.h"
 #include "driver/kernel.h"
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a node of a graph");
-}
-
 /* --- arguments --- */
 
 /* The buffer of a handle that was checked, among what the command keeps. */
@@ -99,7 +95,7 @@ static cls_status take_args(struct node *node, struct command *command,
     node->args = calloc(args->count, sizeof *node->args);
     node->values = malloc(bytes_of_values(args) + 1);
     if (!node->args || !node->values)
-        return no_memory();
+        return error_no_memory("for a node of a graph");
     cls_status status = CLS_SUCCESS;
     node->n_args = args->count;
     for (unsigned i = 0; i < args->count && !status; i++)
@@ -125,7 +121,7 @@ static void free_arrays(struct node *node) {
 static cls_status take_step(struct node *node, const struct op_call *call) {
     struct chain_step *step = calloc(1, sizeof *step);
     if (!step)
-        return no_memory();
+        return error_no_memory("for a node of a graph");
     step->row = call->row;
     step->n_views = call->n_views;
     memcpy(step->views, call->views, call->n_views * sizeof *call->views);
@@ -164,7 +160,7 @@ cls_status node_set_deps(struct node *node, const unsigned *deps, unsigned count
         return CLS_SUCCESS;
     node->deps = malloc(count * sizeof *deps);
     if (!node->deps)
-        return no_memory();
+        return error_no_memory("for a node of a graph");
     memcpy(node->deps, deps, count * sizeof *deps);
     return CLS_SUCCESS;
 }
@@ -201,7 +197,7 @@ static cls_status copy_args(struct node *to, const struct node *from) {
     to->args = copy_bytes(from->args, from->n_args * sizeof *to->args);
     to->values = copy_bytes(from->values, from->values_bytes);
     if (!to->args || !to->values)
-        return no_memory();
+        return error_no_memory("for a node of a graph");
     to->n_args = from->n_args;
     to->values_bytes = from->values_bytes;
     return CLS_SUCCESS;
@@ -213,7 +209,7 @@ static cls_status copy_arguments(struct node *to, const struct node *from) {
         return CLS_SUCCESS;
     to->command.u.library.arguments =
         copy_bytes(from->command.u.library.arguments, from->command.u.library.bytes);
-    return to->command.u.library.arguments ? CLS_SUCCESS : no_memory();
+    return to->command.u.library.arguments ? CLS_SUCCESS : error_no_memory("for a node of a graph");
 }
 
 cls_status node_copy(struct node *to, const struct node *from) {

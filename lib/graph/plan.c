@@ -109,7 +109,7 @@ static cls_status enter(struct planner *planner, unsigned node) {
         add_end(planner, lane);
     unsigned *deps = realloc(plan->deps, (plan->n_deps + planner->n_found + 1) * sizeof *deps);
     if (!deps)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for the plan of a graph");
+        return error_no_memory("for the plan of a graph");
     plan->deps = deps;
     plan->nodes[index] = (struct planned){.node = node, .lane = lane, .first_dep = plan->n_deps};
     for (unsigned d = 0; d < planner->n_found; d++) {
@@ -154,8 +154,7 @@ cls_status exec_plan_make(const struct node *nodes, unsigned n_nodes, unsigned m
     const bool has_all =
         plan.nodes && plan.clocks && planner.place && planner.found && planner.seen;
     cls_status status =
-        has_all ? plan_all(&planner, n_nodes)
-                : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for the plan of a graph");
+        has_all ? plan_all(&planner, n_nodes) : error_no_memory("for the plan of a graph");
     free(planner.place);
     free(planner.found);
     free(planner.seen);

@@ -21,7 +21,7 @@ static cls_status make(const struct open_range *outer, unsigned n_outer,
         return CLS_SUCCESS;
     struct node_ranges *ranges = malloc(sizeof *ranges + (n_outer + n_inner) * one);
     if (!ranges)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for the ranges of a node");
+        return error_no_memory("for the ranges of a node");
     ranges->count = n_outer + n_inner;
     if (n_outer)
         memcpy(ranges->items, outer, n_outer * one);

@@ -328,9 +328,8 @@ static cls_status make_room(struct replay *replay) {
     replay->run->n_events = (unsigned)room;
     replay->run->events = calloc(room, sizeof(cl_event));
     replay->waits = malloc(room * sizeof(cl_event));
-    return replay->run->events && replay->waits
-               ? CLS_SUCCESS
-               : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
+    return replay->run->events && replay->waits ? CLS_SUCCESS
+                                                : error_no_memory("for a launch of a graph");
 }
 
 /* Only this thread is at work on the graph's nodes and queues: no later launch begins before. */
@@ -407,7 +406,7 @@ static cls_status keep_tail(struct stream *stream, struct command *command) {
         return CLS_SUCCESS;
     const struct dep tail = {.event_ref = flight_event_ref(stream, flight_last(&stream->flights))};
     if (!tail.event_ref)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
+        return error_no_memory("for a wait list");
     cls_status status = deps_add(&command->deps, &tail);
     if (status)
         dep_release(&tail);
@@ -429,7 +428,7 @@ static cls_status enter_queue(struct stream *stream, struct command *command, st
     cl_uint count = 0;
     *events = malloc((command->deps.count + 1) * sizeof **events);
     if (!*events)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
+        return error_no_memory("for a wait list");
     for (unsigned i = 0; i < command->deps.count; i++)
         if (items[i].event_ref)
             (*events)[count++] = items[i].event_ref->event;

@@ -6,10 +6,6 @@
 
 #include "base/error.h"
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
-}
-
 /* --- versions --- */
 
 static unsigned count_kept(const struct graph_body *body) {
@@ -51,7 +47,7 @@ static void *copy_array(const void *from, size_t bytes) {
 cls_status graph_version_new(struct graph_body *body, struct graph_version **out) {
     struct graph_version *version = calloc(1, sizeof *version);
     if (!version)
-        return no_memory();
+        return error_no_memory("for a launch of a graph");
     atomic_init(&version->references, 1);
     atomic_fetch_add(&body->references, 1);
     version->body = body;
@@ -61,7 +57,7 @@ cls_status graph_version_new(struct graph_body *body, struct graph_version **out
     version->kept = calloc((size_t)count_kept(body) + 1, sizeof(struct object *));
     if (!version->nodes || !version->places || !version->kept) {
         graph_version_put(version);
-        return no_memory();
+        return error_no_memory("for a launch of a graph");
     }
     keep_all(version, body);
     *out = version;

@@ -199,7 +199,7 @@ static cls_status begin(struct progress *progress) {
     const size_t room = (size_t)progress->exec->plan.n_nodes + 1;
     progress->positions = calloc(room, sizeof *progress->positions);
     if (!progress->positions)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a launch of a graph");
+        return error_no_memory("for a launch of a graph");
     cls_status status = graph_run_begin(progress->run);
     return status ? status : open_lanes(progress);
 }

@@ -236,7 +236,7 @@ static cls_status make_block(struct mempool *pool, unsigned size_class, struct b
     if (block)
         status = take_memory(block);
     else
-        status = error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a block of a pool");
+        status = error_no_memory("for a block of a pool");
     if (status) {
         unreserve(pool, (uint64_t)bytes * slots);
         free(block);

@@ -138,7 +138,7 @@ static cls_status allocate(struct context *context, size_t bytes, bool librarys,
     if (!remember(&block)) {
         free(block.life);
         pinned_drop(context, &block.pinned);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to keep track of pinned memory");
+        return error_no_memory("to keep track of pinned memory");
     }
     *out = block.pinned.host;
     return CLS_SUCCESS;
@@ -329,7 +329,7 @@ cls_status cls_host_free(void *memory) {
         return status;
     struct freed *freed = worker_in_user_code() ? malloc(sizeof *freed) : NULL;
     if (worker_in_user_code() && !freed)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to free pinned memory later");
+        return error_no_memory("to free pinned memory later");
     pthread_mutex_lock(&making_buffer);
     const bool known = forget(memory, &block);
     pthread_mutex_unlock(&making_buffer);

@@ -50,7 +50,7 @@ static cls_status begin_found(struct stream *stream, struct mempool *pool, struc
     if (magazine)
         return CLS_SUCCESS;
     buffer_put(slot);
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream's part of a pool");
+    return error_no_memory("for a stream's part of a pool");
 }
 
 static cls_status malloc_elsewhere(struct stream *stream, struct mempool *pool, size_t bytes,
@@ -256,7 +256,7 @@ static cls_status free_ended(struct stream *stream, struct mempool *pool, struct
     stream_put(stream);
     if (magazine)
         return CLS_SUCCESS;
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream's part of a pool");
+    return error_no_memory("for a stream's part of a pool");
 }
 
 /* Under the lock: whether a free is for a capture that did not allocate the buffer. What is wrong with the call itself is

@@ -58,7 +58,7 @@ static cls_status visit_begin(struct visit *visit, struct mempool *pool) {
     pthread_mutex_unlock(&pool->lock);
     visit->streams = malloc((room + 1) * sizeof(struct stream *));
     if (!visit->streams)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a list of streams");
+        return error_no_memory("for a list of streams");
     visit->n = pool_streams(pool, SIZE_CLASSES, visit->streams, room);
     pool_await_leaving(pool);
     return CLS_SUCCESS;

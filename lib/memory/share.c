@@ -106,7 +106,7 @@ static cls_status enclose(struct context *context, struct shareable *memory, str
     if (!share || pthread_mutex_init(&share->lock, NULL)) {
         free(share);
         shareable_drop(memory);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for shareable memory");
+        return error_no_memory("for shareable memory");
     }
     atomic_init(&share->users, 1);
     share->memory = memory;
@@ -173,7 +173,7 @@ static cls_status add_import(struct share *share, struct context *context, struc
         return status;
     struct import *import = malloc(sizeof *import);
     if (!import)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an import");
+        return error_no_memory("for an import");
     status = shareable_import(share->memory, context->device, context->cl, &import->memory);
     if (status) {
         free(import);

@@ -32,7 +32,7 @@ struct chunk {
 cls_status staging_take(struct context *context, struct chunk **out) {
     struct chunk *chunk = calloc(1, sizeof *chunk);
     if (!chunk)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a staging chunk");
+        return error_no_memory("for a staging chunk");
     chunk->context = context;
     cls_status status = pinned_take(context, CHUNK_BYTES, &chunk->pinned);
     if (status)

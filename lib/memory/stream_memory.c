@@ -181,8 +181,7 @@ static cls_status add_fence(struct stream *stream, struct stream *other, uint64_
     struct fence *fence = fence_new(&dep, stream->fence);
     set_fence(stream, fence);
     pthread_mutex_unlock(&stream->lock);
-    return fence ? CLS_SUCCESS
-                 : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait of frees");
+    return fence ? CLS_SUCCESS : error_no_memory("for a wait of frees");
 }
 
 cls_status cls_stream_frees_wait_event(cls_stream stream_handle, cls_event event) {

@@ -24,7 +24,7 @@ cls_status svm_owner_new(const struct shared *mapping, struct svm_owner **out) {
     struct svm_owner *owner = calloc(1, sizeof *owner);
     if (!owner || !make_locks(owner)) {
         free(owner);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for whose unified memory is");
+        return error_no_memory("for whose unified memory is");
     }
     owner->mapping = *mapping;
     atomic_store(&owner->is_hosts, true);
@@ -53,7 +53,7 @@ static void update_owner(struct svm_owner *owner) {
 static cls_status append(struct svm_owner *owner, bool to_host, struct pending_prefetch **out) {
     struct pending_prefetch *prefetch = malloc(sizeof *prefetch);
     if (!prefetch)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a prefetch");
+        return error_no_memory("for a prefetch");
     *prefetch = (struct pending_prefetch){.owner = owner, .to_host = to_host};
     pthread_mutex_lock(&owner->lock);
     DL_APPEND(owner->pending, prefetch);

@@ -38,7 +38,7 @@ static const struct spec *publish(slot *at, struct spec *made) {
 static struct spec *spec_new(const char *source, const char *entry) {
     struct spec *spec = calloc(1, sizeof *spec);
     if (!spec) {
-        error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a kernel's options");
+        error_no_memory("for a kernel's options");
         return NULL;
     }
     spec->kernel.source = source;

@@ -52,7 +52,7 @@ static cls_status come_after_buffers(struct async *async, const struct request *
     for (*used = 0; *used < request->n_buffers && !status;) {
         const struct buffer_use *entry = async_use_buffer(async, request->buffers[*used]);
         if (!entry)
-            return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a buffer's order");
+            return error_no_memory("for a buffer's order");
         ++*used;
         status = async_come_after_buffer(async, request->kind, entry, behind);
     }

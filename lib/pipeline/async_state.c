@@ -134,7 +134,7 @@ COLD static cls_status grow(struct lane *lane) {
     struct op *ring =
         ring_grown(lane->ring, sizeof *ring, lane->capacity, lane->first, lane->count, capacity);
     if (!ring)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for an operation");
+        return error_no_memory("for an operation");
     free(lane->ring);
     lane->ring = ring;
     lane->capacity = capacity;

@@ -159,7 +159,7 @@ static cls_status make_copies(struct pipeline *pipeline, struct stage_buffer *bu
     buffer->owned = !given;
     buffer->copies = calloc(given ? 1 : pipeline->depth, sizeof *buffer->copies);
     if (!buffer->copies)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a pipeline's buffer");
+        return error_no_memory("for a pipeline's buffer");
     buffer->n_copies = given ? 1 : pipeline->depth;
     for (unsigned i = 0; i < buffer->n_copies && !status; i++) {
         buffer->copies[i].writer = NOBODY;
@@ -182,7 +182,7 @@ static cls_status add_buffer(struct pipeline *pipeline, const char *name, size_t
         return error_set(CLS_ERROR_LIMIT, "a pipeline has at most %u buffers", pipeline->n_buffers);
     struct stage_buffer *buffer = calloc(1, sizeof *buffer);
     if (!buffer)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a pipeline's buffer");
+        return error_no_memory("for a pipeline's buffer");
     strcpy(buffer->name, name);
     buffer->kind = kind;
     status = make_copies(pipeline, buffer, bytes, given);
@@ -290,7 +290,7 @@ static cls_status add_stage(struct pipeline *pipeline, const cls_stage *given) {
         return error_set(CLS_ERROR_LIMIT, "a pipeline has at most %u stages", pipeline->n_stages);
     struct stage *stage = calloc(1, sizeof *stage);
     if (!stage)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stage");
+        return error_no_memory("for a stage");
     status = fill_stage(pipeline, stage, given);
     if (status) {
         free_stage(stage);

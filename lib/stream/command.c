@@ -18,7 +18,7 @@ cls_status refs_keep(struct refs *refs, struct object *object) {
     struct object **more = refs->more_count ? refs->more : NULL;
     more = realloc(more, (refs->more_count + 1) * sizeof(struct object *));
     if (!more)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a command of many arguments");
+        return error_no_memory("for a command of many arguments");
     refs->more = more;
     refs->more[refs->more_count++] = object;
     return CLS_SUCCESS;

@@ -94,7 +94,7 @@ static bool reserve(struct deps *deps) {
 
 cls_status deps_add_other(struct deps *deps, const struct dep *dep) {
     if (!reserve(deps))
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait");
+        return error_no_memory("for a wait");
     deps_items(deps)[deps->count++] = *dep;
     return CLS_SUCCESS;
 }

@@ -106,7 +106,7 @@ static void append(struct stream *stream, struct command *node) {
 static cls_status push(struct stream *stream, struct command *command) {
     struct command *node = malloc(sizeof *node);
     if (!node)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to defer a command");
+        return error_no_memory("to defer a command");
     cls_status status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
     if (status) {
         free(node);

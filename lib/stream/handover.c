@@ -240,7 +240,7 @@ static cls_status enqueue(struct stream *stream, struct command *command, struct
     if (RARELY(deps->count + 1 > WAITS_ON_STACK))
         events = malloc((deps->count + 1) * sizeof(cl_event));
     if (RARELY(!events))
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a wait list");
+        return error_no_memory("for a wait list");
     struct target target = {stream->context->device, stream->queue->cl,
                             !stream->queue->traits.out_of_order};
     struct wait_list waits = {fill_waits(stream, deps, events, &left), events};

@@ -42,7 +42,7 @@ static cls_status add_queue(struct context *context, const struct queue_traits *
                             struct queue **out) {
     struct queue *queue = calloc(1, sizeof *queue);
     if (!queue)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a queue");
+        return error_no_memory("for a queue");
     cls_status status = queue_create(context->device, context->cl, traits, &queue->cl);
     if (status) {
         free(queue);
@@ -178,7 +178,7 @@ void queue_strand(struct context *context, struct queue *queue) {
 cls_status queue_adopt(struct context *context, cl_command_queue cl, struct queue **out) {
     struct queue *queue = calloc(1, sizeof *queue);
     if (!queue)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a queue");
+        return error_no_memory("for a queue");
     cls_status status = queue_traits_of(context->device, context->cl, cl, &queue->traits);
     if (!status && queue->traits.out_of_order && !caps_trusts(context->caps, TRUST_EVENTS_IN_QUEUE))
         status = trust_refuse(context->device, TRUST_EVENTS_IN_QUEUE);

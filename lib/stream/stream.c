@@ -268,8 +268,7 @@ cls_status stream_new(struct context *context, const cls_stream_config *given, s
     if (status)
         return status;
     struct failure *spare = calloc(1, sizeof *spare);
-    status = spare ? build(context, &config, own, spare, out)
-                   : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a stream");
+    status = spare ? build(context, &config, own, spare, out) : error_no_memory("for a stream");
     if (status) {
         free(spare);
         if (!queue)

@@ -143,7 +143,7 @@ static cls_status prepare(struct stream *stream, struct command *command, enum r
     if (RARELY(room == FLIGHT_POISONED))
         return failure_report(stream, stream_poison(stream));
     if (RARELY(room == FLIGHT_NO_MEMORY))
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a command in flight");
+        return error_no_memory("for a command in flight");
     if (!RARELY(room == FLIGHT_FULL))
         *route = TO_DRIVER;
     return CLS_SUCCESS;

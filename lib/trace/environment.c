@@ -45,7 +45,7 @@ static char *expand(const char *name) {
         text_printf(&text, "%s", name);
     if (!text.failed)
         return text.bytes;
-    error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
+    error_no_memory("for a file's name");
     return NULL;
 }
 
@@ -95,7 +95,7 @@ static cls_status begin(const char *name, const char *folder) {
                          "CLSTREAM_TRACE=%s does not end in .json or .html; " EXPORT_HINT, name);
     text_printf(&path, "%s%s", folder, name);
     if (path.failed)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
+        return error_no_memory("for a file's name");
     name_given = path.bytes;
     status = profiler_create(capacity, &profiler);
     if (status)

@@ -65,9 +65,7 @@ static size_t length_beside(const char *path, size_t suffix) {
     return length - folder + suffix > NAME_MAX ? folder + NAME_MAX - suffix : length;
 }
 
-static cls_status no_name(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a file's name");
-}
+static cls_status no_name(void) { return error_no_memory("for a file's name"); }
 
 /* If two threads write the same file, the later one's remains. */
 static cls_status replace(const char *path, const struct text *text) {
@@ -106,9 +104,8 @@ static cls_status export_as(const struct profile *profile, const char *path,
                             const struct format *format) {
     struct text text = {0};
     format->write(&text, profile);
-    cls_status status = text.failed
-                            ? error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to write a profile")
-                            : write_file(path, &text);
+    cls_status status =
+        text.failed ? error_no_memory("to write a profile") : write_file(path, &text);
     free(text.bytes);
     return status;
 }

@@ -187,5 +187,5 @@ cls_status find_holds(struct profile *profile) {
     free(judge.reach);
     free(judge.least);
     free(judge.gaps);
-    return made ? CLS_SUCCESS : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a profile");
+    return made ? CLS_SUCCESS : error_no_memory("for a profile");
 }

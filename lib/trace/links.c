@@ -80,11 +80,11 @@ static void name_streams(struct profile *profile, const struct evidence *evidenc
 cls_status link_records(struct profile *profile, const struct evidence *evidence) {
     profile->links = malloc((profile->count + 1) * sizeof *profile->links);
     if (!profile->links)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a profile");
+        return error_no_memory("for a profile");
     for (size_t i = 0; i < profile->count; i++)
         profile->links[i].stream = profile->links[i].previous = NO_INDEX;
     if (!sort_commands(profile) || !make_streams(profile))
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a profile");
+        return error_no_memory("for a profile");
     for (uint32_t i = 0; i < profile->count; i++)
         link_command(profile, i);
     name_streams(profile, evidence);

@@ -11,10 +11,6 @@
 #include "trace/lineup.h"
 #include "trace/profile.h"
 
-static cls_status no_memory(void) {
-    return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a profile");
-}
-
 /* Whether a start and an end can be taken as they are. */
 static bool times_are_sane(const struct event_times *times) {
     return times->started && times->ended >= times->started;
@@ -267,5 +263,5 @@ cls_status map_records(struct profile *profile, const struct evidence *evidence)
         qsort(profile->records, profile->count, sizeof *profile->records, by_start);
     }
     free_maps(&maps);
-    return made ? CLS_SUCCESS : no_memory();
+    return made ? CLS_SUCCESS : error_no_memory("for a profile");
 }

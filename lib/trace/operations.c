@@ -92,5 +92,5 @@ cls_status count_operations(struct profile *profile) {
             found[all++] = &profile->records[i];
     made = made && group(found, all, &profile->operations[profile->n_streams]);
     free(found);
-    return made ? CLS_SUCCESS : error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a profile");
+    return made ? CLS_SUCCESS : error_no_memory("for a profile");
 }

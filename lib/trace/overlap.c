@@ -57,7 +57,7 @@ cls_status group_chain(const struct profile *profile, const struct group *a, con
                        uint64_t *ns) {
     uint64_t longest = 0, *chain = calloc(profile->count + 1, sizeof *chain);
     if (!chain)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory to follow the dependencies");
+        return error_no_memory("to follow the dependencies");
     for (size_t k = 0; k < profile->n_commands; k++) {
         uint32_t i = profile->order[k];
         uint64_t own = is_in_either(profile, i, a, b) ? duration(&profile->records[i]) : 0;

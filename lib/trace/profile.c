@@ -48,7 +48,7 @@ static cls_status count_records(struct profile *profile) {
     cls_profile_summary *summary = &profile->summary;
     uint64_t *until = calloc(profile->n_streams + 1, sizeof *until);
     if (!until)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a profile");
+        return error_no_memory("for a profile");
     summary->records = profile->count;
     summary->streams = profile->n_streams;
     for (size_t i = 0; i < profile->count; i++) {

@@ -153,8 +153,7 @@ cls_status profiler_create(size_t wanted, cls_profiler *out) {
         return object_none(&profiler_pool, "a profiler");
     if (!raw_ring_init(&profiler->ring, capacity)) {
         object_abandon(&profiler->object);
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a profiler of %zu records",
-                         capacity);
+        return error_no_memory("for a profiler of %zu records", capacity);
     }
     *out = object_handle(&profiler->object);
     return CLS_SUCCESS;
@@ -272,7 +271,7 @@ static cls_status copy_and_build(struct profiler *profiler, cls_profile *out) {
     pthread_mutex_unlock(&trace_lock);
     struct raw *raws = malloc((room + 1) * sizeof *raws);
     if (!raws)
-        return error_set(CLS_ERROR_OUT_OF_MEMORY, "no memory for a profile");
+        return error_no_memory("for a profile");
     pthread_mutex_lock(&trace_lock);
     struct evidence evidence = {.raws = raws,
                                 .count = profiler->ring.count,

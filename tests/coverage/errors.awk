@@ -46,7 +46,7 @@ function checks_arguments(text) {
 
 # Reports an error that is none of the arguments'.
 function tells(text) {
-    return text ~ /error_set(_code)?\(|failure_report\(|driver_status\(|CLS_ERROR_(OUT_OF|COMMAND|DRIVER|CONTEXT_LOST)/ &&
+    return text ~ /error_(set|set_code|no_memory)\(|failure_report\(|driver_status\(|CLS_ERROR_(OUT_OF|COMMAND|DRIVER|CONTEXT_LOST)/ &&
            !checks_arguments(text)
 }
 
@@ -137,8 +137,8 @@ function look_at_source(    i, name, text) {
         if (source[i] ~ /^ +(\} else )?if \(/ || source[i] ~ /^ +else if \(/)
             look_at_if(i)
     for (i = 1; i <= lines; i++)
-        if (source[i] ~ /error_set(_code)?\(/ && !checks_arguments(source[i] source[i + 1]) &&
-            source[i] !~ /[?:] error_set/)
+        if (source[i] ~ /error_(set|set_code|no_memory)\(/ && !checks_arguments(source[i] source[i + 1]) &&
+            source[i] !~ /[?:] error_(set|no_memory)/)
             branch(i, i)
 }
 
