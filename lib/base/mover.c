@@ -23,7 +23,7 @@ static const uint64_t IDLE_NS = 5 * CLOCK_SECOND;
 
 /* Lies on its caller's stack, and in the list until its last part is taken. */
 struct move {
-    const struct rows *rows;
+    const struct row_copy *rows;
     size_t bytes, part_bytes;
     unsigned parts, taken, finished;
     struct move *next;
@@ -44,7 +44,7 @@ static void begin(void) {
 }
 
 /* Copies the bytes [from, to) of the rows, counted as if they lay packed. */
-static void copy_span(const struct rows *rows, size_t from, size_t to) {
+static void copy_span(const struct row_copy *rows, size_t from, size_t to) {
     size_t row = from / rows->width, column = from % rows->width;
     while (from < to) {
         size_t bytes = rows->width - column;
@@ -108,7 +108,7 @@ static void move_together(struct move *move) {
     pthread_mutex_unlock(&lock);
 }
 
-void move_rows(const struct rows *rows) {
+void move_rows(const struct row_copy *rows) {
     pthread_once(&once, begin);
     size_t bytes = rows->width * rows->height, parts = bytes / LEAST_PART;
     if (parts > most_threads + 1)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* `height` rows of `width` bytes, a pitch apart on either side; the two sides do not overlap. */
-struct rows {
+struct row_copy {
     char *to;
     const char *from;
     size_t to_pitch, from_pitch;
@@ -18,7 +18,7 @@ struct rows {
 };
 
 /* Returns when all is copied. Safe from several threads at once; without helper threads the caller copies alone. */
-void move_rows(const struct rows *rows);
+void move_rows(const struct row_copy *rows);
 
 /* Stops the helper threads, waiting for them until `deadline` (clock_now_ns); later copies are done by their
  * callers alone. */

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/rare.h"
 
-enum use { USE_NONE, USE_HERE, USE_FORKED };
+enum process_use { USE_NONE, USE_HERE, USE_FORKED };
 
 ASKED static _Atomic int use;
 

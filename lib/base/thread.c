@@ -21,14 +21,14 @@ static void set_name(pthread_t thread, const char *name) {
 #endif
 }
 
-struct start {
+struct thread_start {
     void *(*run)(void *);
     void *arg;
 };
 
 /* User code on the thread may call exit(). */
 static void *watched(void *arg) {
-    const struct start start = *(struct start *)arg;
+    const struct thread_start start = *(struct thread_start *)arg;
     free(arg);
     at_exit_watch_thread();
     void *result = start.run(start.arg);
@@ -39,10 +39,10 @@ static void *watched(void *arg) {
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg) {
     pthread_t made;
     sigset_t blocked, before;
-    struct start *start = malloc(sizeof *start);
+    struct thread_start *start = malloc(sizeof *start);
     if (!start)
         return ENOMEM;
-    *start = (struct start){run, arg};
+    *start = (struct thread_start){run, arg};
     sigfillset(&blocked);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&blocked, faults[i]);

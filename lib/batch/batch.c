@@ -10,7 +10,7 @@
 #include "batch/internals.h"
 #include "batch/plan.h"
 
-static void release_place(const struct place *place) {
+static void release_place(const struct array_place *place) {
     if (place->buffer)
         buffer_put(place->buffer);
 }
@@ -142,10 +142,10 @@ cls_status batch_find(struct batch *batch, const char *what, const char *role, c
     return CLS_SUCCESS;
 }
 
-cls_status batch_add(struct batch *batch, const struct node *node, uint32_t *index) {
+cls_status batch_add(struct batch *batch, const struct batch_node *node, uint32_t *index) {
     if (batch->n_nodes == batch->node_room) {
         const uint32_t room = batch->node_room ? 2 * batch->node_room : 16;
-        struct node *nodes =
+        struct batch_node *nodes =
             room < UINT32_MAX / 4 ? realloc(batch->nodes, room * sizeof *nodes) : NULL;
         if (!nodes)
             return error_no_memory("to record an operation");
@@ -173,7 +173,7 @@ void batch_rebind(struct batch *batch) {
     batch->overlaps_checked = false;
 }
 
-void batch_forget_uploader(struct batch *batch, struct node *node) {
+void batch_forget_uploader(struct batch *batch, struct batch_node *node) {
     if (!node->uploader)
         return;
     stream_put(node->uploader);
@@ -183,7 +183,7 @@ void batch_forget_uploader(struct batch *batch, struct node *node) {
 
 /* ---- uses */
 
-static bool is_done(const struct use *use) {
+static bool is_done(const struct batch_use *use) {
     return atomic_load(&use->stream->retired) >= use->position;
 }
 
@@ -191,7 +191,7 @@ cls_status batch_reserve_uses(struct batch *batch, unsigned count) {
     const unsigned room = batch->n_uses + count;
     if (room <= batch->use_room)
         return CLS_SUCCESS;
-    struct use *uses = realloc(batch->uses, room * sizeof *uses);
+    struct batch_use *uses = realloc(batch->uses, room * sizeof *uses);
     if (!uses)
         return error_no_memory("to remember a stream");
     batch->uses = uses;
@@ -206,7 +206,7 @@ void batch_note_use(struct batch *batch, struct stream *stream, uint64_t positio
         return;
     }
     for (unsigned i = 0; i < batch->n_uses; i++) {
-        struct use *use = &batch->uses[i];
+        struct batch_use *use = &batch->uses[i];
         if (use->stream == stream || (is_done(use) && !race_on()))
             stream_put(use->stream);
         else
@@ -214,10 +214,10 @@ void batch_note_use(struct batch *batch, struct stream *stream, uint64_t positio
     }
     batch->n_uses = kept;
     object_retain(&stream->object);
-    batch->uses[batch->n_uses++] = (struct use){stream, position};
+    batch->uses[batch->n_uses++] = (struct batch_use){stream, position};
 }
 
-static bool take_if_open(struct use use, struct use *out) {
+static bool take_if_open(struct batch_use use, struct batch_use *out) {
     if (is_done(&use))
         return false;
     object_retain(&use.stream->object);
@@ -227,13 +227,13 @@ static bool take_if_open(struct use use, struct use *out) {
 
 /* The latest use that is not done; false: there is none. The batch's own streams count too: a failed
  * execution may still be at work there though its caller's stream is done. */
-static bool take_use(struct batch *batch, struct use *out) {
+static bool take_use(struct batch *batch, struct batch_use *out) {
     bool taken = false;
     for (unsigned i = batch->n_uses; i-- > 0 && !taken;)
         taken = take_if_open(batch->uses[i], out);
     for (unsigned i = 0; i < BATCH_STREAMS - 1 && !taken; i++) {
         struct stream *own = batch->streams[i];
-        taken = own && take_if_open((struct use){own, stream_newest(own)}, out);
+        taken = own && take_if_open((struct batch_use){own, stream_newest(own)}, out);
     }
     return taken;
 }
@@ -251,7 +251,7 @@ static cls_status follow_failed(struct batch *batch, struct stream *stream) {
 
 void batch_await_uses(cls_batch handle) {
     struct batch *batch;
-    struct use use;
+    struct batch_use use;
     while (!batch_enter(handle, &batch)) {
         const bool waits = take_use(batch, &use);
         batch_leave(batch, CLS_SUCCESS);
@@ -265,7 +265,7 @@ void batch_await_uses(cls_batch handle) {
 cls_status batch_follow_uses(struct batch *batch, struct stream *stream) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < batch->n_uses && !status; i++) {
-        const struct use *use = &batch->uses[i];
+        const struct batch_use *use = &batch->uses[i];
         if (use->stream == stream)
             continue;
         if (!is_done(use) && !mutant(MUTANT_BATCH_USES))

@@ -17,12 +17,12 @@
 
 struct context;
 struct stream;
-struct plan;
+struct batch_plan;
 
 enum { BATCH_STREAMS = 8, BATCH_DEFAULT_STREAMS = 4 };
 
 /* Submitted work that uses the batch's memory. */
-struct use {
+struct batch_use {
     struct stream *stream; /* retained */
     uint64_t position;
 };
@@ -35,21 +35,21 @@ struct batch {
     unsigned max_streams;
 
     /* guarded by the lock */
-    struct node *nodes;
+    struct batch_node *nodes;
     uint32_t n_nodes, node_room;
     uint32_t n_uploaders; /* nodes with an uploader */
 
-    struct plan *plan;     /* NULL: something was recorded since */
-    bool overlaps_checked; /* for this plan and the arrays bound now */
-    struct buffer *arena;  /* stream-ordered memory of the execution being submitted */
+    struct batch_plan *plan; /* NULL: something was recorded since */
+    bool overlaps_checked;   /* for this plan and the arrays bound now */
+    struct buffer *arena;    /* stream-ordered memory of the execution being submitted */
 
     /* Used beside the caller's stream; made on first need. */
     struct stream *streams[BATCH_STREAMS - 1];
 
-    struct use *uses;
+    struct batch_use *uses;
     unsigned n_uses, use_room;
-    struct use latest; /* the latest execution; stream NULL: none yet */
-    bool cut_short;    /* the latest execution was not submitted completely, and left no results */
+    struct batch_use latest; /* the latest execution; stream NULL: none yet */
+    bool cut_short; /* the latest execution was not submitted completely, and left no results */
 
     cls_batch_statistics totals;
 };
@@ -70,13 +70,13 @@ cls_value batch_value(const struct batch *batch, uint32_t node);
 cls_status batch_check_dtype(const struct batch *batch, const char *what, cls_dtype dtype);
 
 /* Appends a node; drops the plan. */
-cls_status batch_add(struct batch *batch, const struct node *node, uint32_t *index);
+cls_status batch_add(struct batch *batch, const struct batch_node *node, uint32_t *index);
 
 /* Arguments of kernels have changed: drops the plan's bindings. */
 void batch_rebind(struct batch *batch);
 
 /* Forgets which execution made the node's upload. */
-void batch_forget_uploader(struct batch *batch, struct node *node);
+void batch_forget_uploader(struct batch *batch, struct batch_node *node);
 
 /* The structure, or the alignment of arrays, has changed: drops the plan. */
 void batch_replan(struct batch *batch);

@@ -47,14 +47,14 @@ static void add(struct arguments *to, struct op_arg arg) {
  * share the arena. */
 static void add_place(struct arguments *to, const struct batch *batch, uint32_t index,
                       bool writes) {
-    const struct node *node = &batch->nodes[index];
-    const struct place place = place_of(batch, index);
+    const struct batch_node *node = &batch->nodes[index];
+    const struct array_place place = place_of(batch, index);
     const size_t size = cls_dtype_size(node->dtype);
     add(to, op_arg_part(place.buffer, writes, place.offset * size, node->count * size));
     add(to, op_arg_u64(place.offset));
 }
 
-static void add_partials(struct arguments *to, const struct step *step, bool writes) {
+static void add_partials(struct arguments *to, const struct plan_step *step, bool writes) {
     const size_t bytes = step->cut.groups * REDUCTION_PARTIAL_BYTES;
     add(to, op_arg_part(NULL, writes, step->partials, bytes));
     add(to, op_arg_u64(step->partials));
@@ -66,7 +66,7 @@ static void add_region(struct arguments *to, const struct batch *batch,
     for (unsigned i = 0; i < region->inputs.count; i++)
         add_place(to, batch, region->inputs.at[i], false);
     for (unsigned i = 0; i < region->constants.count; i++) {
-        const struct node *node = &batch->nodes[region->constants.at[i]];
+        const struct batch_node *node = &batch->nodes[region->constants.at[i]];
         add(to, op_arg_value(node->element.bytes, cls_dtype_size(node->dtype)));
     }
     for (unsigned i = 0; i < region->outputs.count; i++)
@@ -75,7 +75,7 @@ static void add_region(struct arguments *to, const struct batch *batch,
 
 /* ---- launches */
 
-static cls_status add_launch(struct step *step, struct kernel *kernel,
+static cls_status add_launch(struct plan_step *step, struct kernel *kernel,
                              const struct arguments *arguments, size_t groups, size_t local) {
     struct op_repeat *launch = &step->launches[step->n_launches];
     const size_t bytes = arguments->count * sizeof *launch->args;
@@ -94,7 +94,7 @@ static cls_status add_launch(struct step *step, struct kernel *kernel,
     return CLS_SUCCESS;
 }
 
-static cls_status bind_map(struct step *step, const struct region *region,
+static cls_status bind_map(struct plan_step *step, const struct region *region,
                            struct arguments *arguments) {
     const struct region_shape *shape = &step->shape;
     const size_t most = step->kernel->max_line, local = most < shape->local ? most : shape->local;
@@ -104,7 +104,7 @@ static cls_status bind_map(struct step *step, const struct region *region,
     return groups ? add_launch(step, step->kernel, arguments, groups, local) : CLS_SUCCESS;
 }
 
-static cls_status bind_finish(const struct batch *batch, struct step *step,
+static cls_status bind_finish(const struct batch *batch, struct plan_step *step,
                               const struct region *region) {
     const struct reduction_cut *cut = &step->cut;
     const uint32_t n_partials = (uint32_t)cut->groups;
@@ -117,7 +117,7 @@ static cls_status bind_finish(const struct batch *batch, struct step *step,
     return add_launch(step, step->finish, &arguments, 1, cut->finish_local);
 }
 
-static cls_status bind_reduction(const struct batch *batch, struct step *step,
+static cls_status bind_reduction(const struct batch *batch, struct plan_step *step,
                                  const struct region *region, struct arguments *arguments) {
     const struct reduction_cut *cut = &step->cut;
     add_partials(arguments, step, true);
@@ -128,7 +128,7 @@ static cls_status bind_reduction(const struct batch *batch, struct step *step,
     return status ? status : bind_finish(batch, step, region);
 }
 
-static cls_status bind_step(const struct batch *batch, struct step *step,
+static cls_status bind_step(const struct batch *batch, struct plan_step *step,
                             const struct region *region) {
     struct arguments arguments;
     if (region->product != NO_NODE)
@@ -141,7 +141,7 @@ static cls_status bind_step(const struct batch *batch, struct step *step,
 
 /* ---- the plan */
 
-static unsigned count_args(const struct plan *plan) {
+static unsigned count_args(const struct batch_plan *plan) {
     unsigned count = 0;
     for (unsigned i = 0; i < plan->regions.count; i++)
         for (unsigned k = 0; k < plan->steps[i].n_launches; k++)
@@ -160,7 +160,7 @@ static void keep(struct keeper *keeper, struct op_repeat *launch) {
     }
 }
 
-static cls_status keep_all(struct plan *plan) {
+static cls_status keep_all(struct batch_plan *plan) {
     struct keeper *keeper = object_create(&keeper_pool);
     if (!keeper)
         return object_none(&keeper_pool, "a prepared batch");
@@ -177,7 +177,7 @@ static cls_status keep_all(struct plan *plan) {
 }
 
 cls_status plan_bind(struct batch *batch) {
-    struct plan *plan = batch->plan;
+    struct batch_plan *plan = batch->plan;
     cls_status status = CLS_SUCCESS;
     if (plan->keeper)
         return CLS_SUCCESS;
@@ -191,9 +191,9 @@ cls_status plan_bind(struct batch *batch) {
     return status;
 }
 
-void plan_unbind(struct plan *plan) {
+void plan_unbind(struct batch_plan *plan) {
     for (unsigned i = 0; plan->steps && i < plan->regions.count; i++) {
-        struct step *step = &plan->steps[i];
+        struct plan_step *step = &plan->steps[i];
         for (unsigned k = 0; k < step->n_launches; k++)
             free(step->launches[k].args);
         step->n_launches = 0;

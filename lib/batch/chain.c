@@ -63,10 +63,11 @@ static bool is_needed(const struct chain *chain, unsigned i) {
 
 static cls_status add_input(struct chain *chain, const struct op_view *view, uint32_t *out) {
     struct buffer *buffer = view->buffer;
-    const struct node node = {.kind = NODE_ARRAY,
-                              .dtype = view->dtype,
-                              .count = view->count,
-                              .place = {buffer, view->offset, object_generation(&buffer->object)}};
+    const struct batch_node node = {
+        .kind = NODE_ARRAY,
+        .dtype = view->dtype,
+        .count = view->count,
+        .place = {buffer, view->offset, object_generation(&buffer->object)}};
     cls_status status = batch_add(chain->batch, &node, out);
     if (status)
         return status;
@@ -76,17 +77,17 @@ static cls_status add_input(struct chain *chain, const struct op_view *view, uin
 }
 
 static cls_status add_parameter(struct chain *chain, const struct chain_step *step, uint32_t *out) {
-    const struct node node = {.kind = NODE_CONSTANT,
-                              .dtype = step->views[0].dtype,
-                              .count = 1,
-                              .scalar = true,
-                              .hidden = true,
-                              .element = step->parameter};
+    const struct batch_node node = {.kind = NODE_CONSTANT,
+                                    .dtype = step->views[0].dtype,
+                                    .count = 1,
+                                    .scalar = true,
+                                    .hidden = true,
+                                    .element = step->parameter};
     return batch_add(chain->batch, &node, out);
 }
 
 static cls_status add_inputs(struct chain *chain, const struct chain_step *step,
-                             struct node *node) {
+                             struct batch_node *node) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i + 1 < step->n_views && !status; i++) {
         const struct known *known = find(chain, &step->views[i]);
@@ -103,7 +104,7 @@ static cls_status add_inputs(struct chain *chain, const struct chain_step *step,
 
 static cls_status add_step(struct chain *chain, const struct chain_step *step) {
     const struct op_view *out = output_of(step);
-    struct node node = {
+    struct batch_node node = {
         .kind = NODE_MAP, .row = step->row, .dtype = out->dtype, .count = out->count};
     uint32_t index;
     cls_status status = add_inputs(chain, step, &node);
@@ -120,9 +121,10 @@ static cls_status add_step(struct chain *chain, const struct chain_step *step) {
 /* What is left in memory at the end. */
 static void store(struct chain *chain, const struct known *known) {
     struct buffer *buffer = known->view->buffer;
-    struct node *node = &chain->batch->nodes[known->node];
+    struct batch_node *node = &chain->batch->nodes[known->node];
     object_retain(&buffer->object);
-    node->place = (struct place){buffer, known->view->offset, object_generation(&buffer->object)};
+    node->place =
+        (struct array_place){buffer, known->view->offset, object_generation(&buffer->object)};
     node->stored = true;
 }
 

@@ -13,7 +13,7 @@ struct chain_step {
     unsigned n_views;
     struct op_view views[OP_MAX_VIEWS]; /* inputs first, the output last; of equal counts */
     bool has_parameter;
-    struct parameter parameter;
+    struct op_parameter parameter;
     bool forgotten; /* nobody reads the output but other steps: it need not be in memory */
 };
 

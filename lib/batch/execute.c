@@ -13,7 +13,7 @@
 /* One execution being submitted. */
 struct execution {
     struct batch *batch;
-    struct plan *plan;
+    struct batch_plan *plan;
     struct stream *stream;               /* the lane's */
     struct stream *lanes[BATCH_STREAMS]; /* NULL: not begun */
     uint64_t ends[BATCH_STREAMS];        /* the last position of each */
@@ -77,7 +77,7 @@ static cls_status follow_lane(struct execution *execution, unsigned lane, uint64
 
 static cls_status upload(struct execution *execution, uint32_t node, unsigned lane) {
     struct batch *batch = execution->batch;
-    struct node *at = &batch->nodes[node];
+    struct batch_node *at = &batch->nodes[node];
     struct upload_mark *mark = &execution->plan->uploads[node];
     const size_t bytes = at->count * cls_dtype_size(at->dtype);
     if (bytes) {
@@ -101,7 +101,7 @@ static cls_status upload(struct execution *execution, uint32_t node, unsigned la
 /* Makes the lane wait for what the region reads, and uploads what is not uploaded yet. */
 static cls_status await_inputs(struct execution *execution, const struct region *region,
                                unsigned lane) {
-    const struct plan *plan = execution->plan;
+    const struct batch_plan *plan = execution->plan;
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < region->inputs.count && !status; i++) {
         const uint32_t node = region->inputs.at[i], from = plan->regions.of_node[node];
@@ -122,7 +122,7 @@ static cls_status await_inputs(struct execution *execution, const struct region 
  * itself, because it may have no handle any more. */
 static cls_matrix matrix_of(const struct batch *batch, uint32_t node, size_t rows, size_t columns,
                             bool transposed, struct buffer **buffer) {
-    const struct place place = place_of(batch, node);
+    const struct array_place place = place_of(batch, node);
     *buffer = place.buffer;
     return cls_matrix_at(NULL, batch->nodes[node].dtype, place.offset, transposed ? columns : rows,
                          transposed ? rows : columns);
@@ -130,8 +130,8 @@ static cls_matrix matrix_of(const struct batch *batch, uint32_t node, size_t row
 
 static cls_status launch_product(struct execution *execution, uint32_t node, uint64_t *position) {
     struct batch *batch = execution->batch;
-    const struct node *at = &batch->nodes[node];
-    const struct product *sizes = &at->product;
+    const struct batch_node *at = &batch->nodes[node];
+    const struct node_product *sizes = &at->product;
     const size_t m = sizes->rows, n = sizes->columns, k = sizes->inner;
     struct buffer *buffers[3];
     const cls_matrix matrices[3] = {
@@ -147,7 +147,7 @@ static cls_status launch_product(struct execution *execution, uint32_t node, uin
     return status || execution->captured ? status : stream_mark(stream, position);
 }
 
-static cls_status launch(struct execution *execution, struct step *step) {
+static cls_status launch(struct execution *execution, struct plan_step *step) {
     struct batch *batch = execution->batch;
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < step->n_launches && !status; i++) {
@@ -160,7 +160,7 @@ static cls_status launch(struct execution *execution, struct step *step) {
 
 static cls_status run_step(struct execution *execution, unsigned i) {
     const struct region *region = &execution->plan->regions.at[i];
-    struct step *step = &execution->plan->steps[i];
+    struct plan_step *step = &execution->plan->steps[i];
     cls_status status = enter_lane(execution, step->lane);
     if (!status && !step->alone)
         status = await_inputs(execution, region, step->lane);
@@ -200,7 +200,7 @@ static cls_status join(struct execution *execution, uint64_t *position) {
  * succeeded they are done, and the host memory is the caller's again. */
 static void upload_again_after_failure(struct batch *batch) {
     for (uint32_t i = 0; i < batch->n_nodes && batch->n_uploaders; i++) {
-        struct node *node = &batch->nodes[i];
+        struct batch_node *node = &batch->nodes[i];
         if (!node->uploader)
             continue;
         const bool over = atomic_load(&node->uploader->retired) >= node->uploaded_at;
@@ -214,9 +214,9 @@ static void upload_again_after_failure(struct batch *batch) {
 
 /* `stream` NULL: the outcome of this execution cannot be known, so its uploads are made again. */
 static void note_uploads(struct batch *batch, struct stream *stream, uint64_t position) {
-    const struct plan *plan = batch->plan;
+    const struct batch_plan *plan = batch->plan;
     for (uint32_t i = 0; i < batch->n_nodes; i++) {
-        struct node *node = &batch->nodes[i];
+        struct batch_node *node = &batch->nodes[i];
         if (node->kind != NODE_UPLOAD || plan->uploads[i].execution != plan->executions)
             continue;
         batch_forget_uploader(batch, node);
@@ -342,7 +342,7 @@ static cls_status check_uploaded(const struct batch *batch) {
 }
 
 /* The nodes have taken the instances that were set. */
-static void forget_instances(struct plan *plan) {
+static void forget_instances(struct batch_plan *plan) {
     for (unsigned i = 0; i < plan->regions.count; i++)
         for (unsigned k = 0; k < plan->steps[i].n_launches; k++)
             plan->steps[i].launches[k].instance = NULL;

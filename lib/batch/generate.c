@@ -11,7 +11,7 @@ enum { RUN_VECTOR = 16, RUN_STEPS = 512, MAX_SETS = 128 };
 
 /* A region being written. */
 struct writer {
-    const struct node *nodes;
+    const struct batch_node *nodes;
     const struct region *region;
     const struct region_shape *shape;
     struct text *text;
@@ -46,7 +46,7 @@ static bool contains(const struct node_list *list, uint32_t node) {
 
 /* ---- shape */
 
-static bool is_heavy(const struct node *nodes, const struct region *region) {
+static bool is_heavy(const struct batch_node *nodes, const struct region *region) {
     for (unsigned i = 0; i < region->maps.count; i++) {
         const struct op_row *row = nodes[region->maps.at[i]].row;
         if (row->floats_only && row->family != OP_CAST)
@@ -55,7 +55,8 @@ static bool is_heavy(const struct node *nodes, const struct region *region) {
     return false;
 }
 
-static size_t largest_of(const struct node *nodes, const struct node_list *list, size_t at_least) {
+static size_t largest_of(const struct batch_node *nodes, const struct node_list *list,
+                         size_t at_least) {
     size_t largest = at_least;
     for (unsigned i = 0; i < list->count; i++) {
         const size_t size = cls_dtype_size(nodes[list->at[i]].dtype);
@@ -64,7 +65,7 @@ static size_t largest_of(const struct node *nodes, const struct node_list *list,
     return largest;
 }
 
-static size_t bytes_of_element(const struct node *nodes, const struct region *region) {
+static size_t bytes_of_element(const struct batch_node *nodes, const struct region *region) {
     size_t bytes = 0;
     for (unsigned i = 0; i < region->inputs.count; i++)
         if (!nodes[region->inputs.at[i]].scalar)
@@ -81,7 +82,7 @@ static struct region_shape shape_of_reduction(enum shape shape, size_t largest) 
     return (struct region_shape){shape, (unsigned)(16 / largest), 1, 1, 512};
 }
 
-struct region_shape region_shape_of(const struct node *nodes, const struct region *region,
+struct region_shape region_shape_of(const struct batch_node *nodes, const struct region *region,
                                     const struct op_call *call, bool aligned) {
     const enum shape shape = map_shape_of(call, aligned);
     const size_t in = largest_of(nodes, &region->inputs, 1);
@@ -114,7 +115,7 @@ static void put_vector_type(const struct writer *writer, cls_dtype dtype) {
 /* A value as a vector of the kernel's width. */
 static void put_operand(const struct writer *writer, uint32_t node) {
     const struct region *region = writer->region;
-    const struct node *at = &writer->nodes[node];
+    const struct batch_node *at = &writer->nodes[node];
     const bool constant = at->kind == NODE_CONSTANT;
     if (contains(&region->maps, node)) {
         text_printf(writer->text, "v%u", index_in(&region->maps, node));
@@ -132,13 +133,14 @@ static void put_operand(const struct writer *writer, uint32_t node) {
                 index_in(constant ? &region->constants : &region->inputs, node));
 }
 
-static const struct op_row *row_in_effect(const struct writer *writer, const struct node *at) {
+static const struct op_row *row_in_effect(const struct writer *writer,
+                                          const struct batch_node *at) {
     const bool same = at->row->family == OP_CAST && writer->nodes[at->inputs[0]].dtype == at->dtype;
     return same ? op_row_named(OP_UNARY, "copy") : at->row;
 }
 
 static void put_operation(const struct writer *writer, uint32_t node) {
-    const struct node *at = &writer->nodes[node];
+    const struct batch_node *at = &writer->nodes[node];
     const struct op_row *row = row_in_effect(writer, at);
     text_printf(writer->text, "%sconst ", writer->indent);
     put_vector_type(writer, at->dtype);
@@ -199,7 +201,7 @@ static void put_functions(const struct writer *writer) {
     struct function_set sets[MAX_SETS];
     unsigned n = 0;
     for (unsigned i = 0; i < region->inputs.count; i++) {
-        const struct node *at = &writer->nodes[region->inputs.at[i]];
+        const struct batch_node *at = &writer->nodes[region->inputs.at[i]];
         if (!at->scalar)
             add_set(sets, &n, (struct function_set){"ACCESS", NULL, at->dtype, at->dtype});
     }
@@ -208,7 +210,7 @@ static void put_functions(const struct writer *writer) {
         add_set(sets, &n, (struct function_set){"ACCESS", NULL, dtype, dtype});
     }
     for (unsigned i = 0; i < region->maps.count; i++) {
-        const struct node *at = &writer->nodes[region->maps.at[i]];
+        const struct batch_node *at = &writer->nodes[region->maps.at[i]];
         const struct op_row *row = row_in_effect(writer, at);
         text_printf(writer->text, "#define USES_%s\n", row->name);
         add_set(sets, &n,
@@ -249,7 +251,7 @@ static void put_parameters(const struct writer *writer, bool names_only) {
 /* Scalars in memory, read once. */
 static void put_scalars(const struct writer *writer) {
     for (unsigned i = 0; i < writer->region->inputs.count; i++) {
-        const struct node *at = &writer->nodes[writer->region->inputs.at[i]];
+        const struct batch_node *at = &writer->nodes[writer->region->inputs.at[i]];
         if (at->scalar)
             text_printf(writer->text, "    const %s s%u = p%u[p%u_offset];\n", opencl(at->dtype), i,
                         i, i);
@@ -262,7 +264,7 @@ static void put_scalars(const struct writer *writer) {
 static void put_reads(const struct writer *writer, const char *name, const char *at,
                       const char *left) {
     for (unsigned i = 0; i < writer->region->inputs.count; i++) {
-        const struct node *input = &writer->nodes[writer->region->inputs.at[i]];
+        const struct batch_node *input = &writer->nodes[writer->region->inputs.at[i]];
         if (input->scalar)
             continue;
         text_printf(writer->text, "%s", writer->indent);
@@ -292,7 +294,7 @@ static void put_simple_loop(struct writer *writer) {
 /* A batch of vectors read before any is worked on. One input, one step. */
 static void put_batched(struct writer *writer) {
     const unsigned batch = writer->shape->batch;
-    const struct node *input = &writer->nodes[writer->region->inputs.at[0]];
+    const struct batch_node *input = &writer->nodes[writer->region->inputs.at[0]];
     text_printf(writer->text, "    ");
     put_vector_type(writer, input->dtype);
     text_printf(writer->text, " a0s[%u];\n#pragma unroll\n    for (uint k = 0; k < %u; k++)\n",
@@ -331,7 +333,7 @@ static void put_map(struct writer *writer) {
 }
 
 static void put_reduction(struct writer *writer) {
-    const struct node *reduction = &writer->nodes[writer->region->reduction];
+    const struct batch_node *reduction = &writer->nodes[writer->region->reduction];
     const cls_dtype in = writer->nodes[reduction->inputs[0]].dtype;
     const struct type_row *type = type_row(in);
     text_printf(writer->text, "\nstatic void values(");
@@ -362,7 +364,7 @@ static void put_reduction(struct writer *writer) {
     text_printf(writer->text, ", i, left, &x, &y)\n#include \"reduce.cl\"\n");
 }
 
-void generate_region(const struct node *nodes, const struct region *region,
+void generate_region(const struct batch_node *nodes, const struct region *region,
                      const struct region_shape *shape, struct text *text) {
     struct writer writer = {nodes, region, shape, text, ""};
     text_printf(text, "#define FUSED\n#define W %u\n#define %s\n", shape->vector,
@@ -374,7 +376,7 @@ void generate_region(const struct node *nodes, const struct region *region,
         put_reduction(&writer);
 }
 
-void generate_label(const struct node *nodes, const struct region *region, char *to,
+void generate_label(const struct batch_node *nodes, const struct region *region, char *to,
                     size_t capacity) {
     size_t used = 0;
     for (unsigned i = 0; i < region->maps.count && used < capacity; i++)

@@ -23,15 +23,15 @@ struct region_shape {
 };
 
 /* The shape for a device: `aligned` says whether all arrays start at multiples of 16 bytes. */
-struct region_shape region_shape_of(const struct node *nodes, const struct region *region,
+struct region_shape region_shape_of(const struct batch_node *nodes, const struct region *region,
                                     const struct op_call *call, bool aligned);
 
 /* Appends the readable form to `text`. */
-void generate_region(const struct node *nodes, const struct region *region,
+void generate_region(const struct batch_node *nodes, const struct region *region,
                      const struct region_shape *shape, struct text *text);
 
 /* The names of the region's operations, as "relu+scale+add", cut to fit. */
-void generate_label(const struct node *nodes, const struct region *region, char *to,
+void generate_label(const struct batch_node *nodes, const struct region *region, char *to,
                     size_t capacity);
 
 #endif

@@ -19,7 +19,7 @@ cls_status batch_check_dtype(const struct batch *batch, const char *what, cls_dt
 
 /* ---- inputs */
 
-static cls_status add_input(struct batch *batch, const struct node *node, cls_value *out) {
+static cls_status add_input(struct batch *batch, const struct batch_node *node, cls_value *out) {
     uint32_t index;
     cls_status status = batch_add(batch, node, &index);
     if (!status)
@@ -49,7 +49,7 @@ cls_status cls_batch_upload(cls_batch handle, const void *data, cls_dtype dtype,
     status = batch_check_dtype(batch, "upload", dtype);
     if (!status)
         status = check_host("upload", data, dtype, count);
-    const struct node node = {
+    const struct batch_node node = {
         .kind = NODE_UPLOAD, .dtype = dtype, .count = count, .host = data, .dirty = true};
     return batch_leave(batch, status ? status : add_input(batch, &node, out));
 }
@@ -57,7 +57,7 @@ cls_status cls_batch_upload(cls_batch handle, const void *data, cls_dtype dtype,
 /* Checks the view and takes a reference to its buffer. Whether the host owns the memory is checked at
  * execution. */
 static cls_status take_array(struct batch *batch, const char *what, const cls_array *array,
-                             struct place *place) {
+                             struct array_place *place) {
     struct buffer *buffer;
     cls_status status = batch_check_dtype(batch, what, array->dtype);
     if (!status)
@@ -70,7 +70,7 @@ static cls_status take_array(struct batch *batch, const char *what, const cls_ar
     if (status)
         buffer_put(buffer);
     else
-        *place = (struct place){buffer, array->offset, object_generation(&buffer->object)};
+        *place = (struct array_place){buffer, array->offset, object_generation(&buffer->object)};
     return status;
 }
 
@@ -81,7 +81,7 @@ cls_status cls_batch_array(cls_batch handle, cls_array array, cls_value *out) {
     cls_status status = batch_enter(handle, &batch);
     if (status)
         return status;
-    struct node node = {.kind = NODE_ARRAY, .dtype = array.dtype, .count = array.count};
+    struct batch_node node = {.kind = NODE_ARRAY, .dtype = array.dtype, .count = array.count};
     status = take_array(batch, "array", &array, &node.place);
     if (!status) {
         batch_rebind(batch);
@@ -101,7 +101,7 @@ cls_status cls_batch_scalar(cls_batch handle, cls_dtype dtype, const void *eleme
     if (status)
         return status;
     status = batch_check_dtype(batch, "scalar", dtype);
-    struct node node = {.kind = NODE_CONSTANT, .dtype = dtype, .count = 1, .scalar = true};
+    struct batch_node node = {.kind = NODE_CONSTANT, .dtype = dtype, .count = 1, .scalar = true};
     if (!status) {
         memcpy(node.element.bytes, element, cls_dtype_size(dtype));
         status = add_input(batch, &node, out);
@@ -112,7 +112,7 @@ cls_status cls_batch_scalar(cls_batch handle, cls_dtype dtype, const void *eleme
 /* ---- binding */
 
 static cls_status find_input(struct batch *batch, cls_value value, enum node_kind kind,
-                             const char *what, struct node **out) {
+                             const char *what, struct batch_node **out) {
     uint32_t index;
     cls_status status = batch_find(batch, what, "value", value, &index);
     if (status)
@@ -126,7 +126,7 @@ static cls_status find_input(struct batch *batch, cls_value value, enum node_kin
 
 cls_status cls_batch_bind_upload(cls_batch handle, cls_value value, const void *data) {
     struct batch *batch;
-    struct node *node;
+    struct batch_node *node;
     cls_status status = batch_enter(handle, &batch);
     if (status)
         return status;
@@ -141,9 +141,9 @@ cls_status cls_batch_bind_upload(cls_batch handle, cls_value value, const void *
 }
 
 /* Gives a node's value a place in another array of the caller's. */
-static cls_status move_node(struct batch *batch, const char *what, struct node *node,
+static cls_status move_node(struct batch *batch, const char *what, struct batch_node *node,
                             const cls_array *array) {
-    struct place place;
+    struct array_place place;
     const size_t size = cls_dtype_size(node->dtype);
     cls_status status = take_array(batch, what, array, &place);
     if (status)
@@ -170,7 +170,7 @@ static cls_status move_node(struct batch *batch, const char *what, struct node *
 
 cls_status cls_batch_bind_array(cls_batch handle, cls_value value, cls_array array) {
     struct batch *batch;
-    struct node *node;
+    struct batch_node *node;
     cls_status status = batch_enter(handle, &batch);
     if (status)
         return status;
@@ -180,7 +180,7 @@ cls_status cls_batch_bind_array(cls_batch handle, cls_value value, cls_array arr
 
 cls_status cls_batch_bind_scalar(cls_batch handle, cls_value value, const void *element) {
     struct batch *batch;
-    struct node *node;
+    struct batch_node *node;
     if (!element)
         return error_set(CLS_ERROR_INVALID_VALUE, "bind_scalar: element is null");
     cls_status status = batch_enter(handle, &batch);
@@ -197,7 +197,7 @@ cls_status cls_batch_bind_scalar(cls_batch handle, cls_value value, const void *
 /* ---- results */
 
 static cls_status find_result(struct batch *batch, cls_value value, const char *what,
-                              struct node **out) {
+                              struct batch_node **out) {
     uint32_t index;
     cls_status status = batch_find(batch, what, "value", value, &index);
     if (status)
@@ -210,7 +210,7 @@ static cls_status find_result(struct batch *batch, cls_value value, const char *
 
 cls_status cls_batch_keep(cls_batch handle, cls_value value) {
     struct batch *batch;
-    struct node *node;
+    struct batch_node *node;
     cls_status status = batch_enter(handle, &batch);
     if (status)
         return status;
@@ -224,7 +224,7 @@ cls_status cls_batch_keep(cls_batch handle, cls_value value) {
 
 cls_status cls_batch_store(cls_batch handle, cls_value value, cls_array array) {
     struct batch *batch;
-    struct node *node;
+    struct batch_node *node;
     cls_status status = batch_enter(handle, &batch);
     if (status)
         return status;

@@ -16,7 +16,7 @@ struct lanes {
 };
 
 /* A lane whose last step the region reads from, or the number of lanes. */
-static unsigned lane_to_continue(const struct plan *plan, const struct region *region,
+static unsigned lane_to_continue(const struct batch_plan *plan, const struct region *region,
                                  const struct lanes *lanes) {
     for (unsigned i = 0; i < region->inputs.count; i++) {
         const uint32_t from = plan->regions.of_node[region->inputs.at[i]];
@@ -35,7 +35,7 @@ static unsigned idlest(const struct lanes *lanes) {
 }
 
 /* Whether all that a region reads comes from its own lane, or exists before the execution. */
-static bool is_alone(const struct batch *batch, const struct plan *plan, unsigned step) {
+static bool is_alone(const struct batch *batch, const struct batch_plan *plan, unsigned step) {
     const struct region *region = &plan->regions.at[step];
     for (unsigned i = 0; i < region->inputs.count; i++) {
         const uint32_t node = region->inputs.at[i], from = plan->regions.of_node[node];
@@ -46,7 +46,7 @@ static bool is_alone(const struct batch *batch, const struct plan *plan, unsigne
     return true;
 }
 
-void plan_lanes(struct batch *batch, struct plan *plan) {
+void plan_lanes(struct batch *batch, struct batch_plan *plan) {
     struct lanes lanes = {.limit = batch->max_streams};
     for (unsigned i = 0; i < plan->regions.count; i++) {
         const struct region *region = &plan->regions.at[i];

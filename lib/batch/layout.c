@@ -12,7 +12,7 @@
 #include "batch/plan.h"
 
 /* The intermediate values: nodes, then the partial results of reductions. */
-struct layout {
+struct batch_layout {
     unsigned n_regions;
     unsigned n_values;
     struct arena_value *values;
@@ -26,7 +26,7 @@ static size_t rounded(size_t bytes) {
 }
 
 /* Regions are ordered by level, so the rows of what a region reads from are complete. */
-static void find_dependencies(struct layout *layout, const struct plan *plan) {
+static void find_dependencies(struct batch_layout *layout, const struct batch_plan *plan) {
     const size_t n = layout->n_regions;
     for (unsigned r = 0; r < n; r++) {
         const struct node_list *inputs = &plan->regions.at[r].inputs;
@@ -42,14 +42,15 @@ static void find_dependencies(struct layout *layout, const struct plan *plan) {
     }
 }
 
-static unsigned add_value(struct layout *layout, size_t bytes, unsigned region, size_t *target) {
+static unsigned add_value(struct batch_layout *layout, size_t bytes, unsigned region,
+                          size_t *target) {
     const unsigned value = layout->n_values++;
     layout->values[value] = (struct arena_value){rounded(bytes), 0, region, region};
     layout->targets[value] = target;
     return value;
 }
 
-static void add_reader(struct layout *layout, unsigned value, unsigned region, bool first) {
+static void add_reader(struct batch_layout *layout, unsigned value, unsigned region, bool first) {
     const size_t n = layout->n_regions;
     if (region > layout->values[value].last)
         layout->values[value].last = region;
@@ -65,8 +66,8 @@ static bool reads(const struct region *region, uint32_t node) {
     return false;
 }
 
-static void add_node(struct layout *layout, struct plan *plan, const struct node *nodes,
-                     uint32_t node) {
+static void add_node(struct batch_layout *layout, struct batch_plan *plan,
+                     const struct batch_node *nodes, uint32_t node) {
     const uint32_t region = plan->regions.of_node[node];
     unsigned value = layout->n_values;
     bool first = true;
@@ -80,8 +81,8 @@ static void add_node(struct layout *layout, struct plan *plan, const struct node
     }
 }
 
-static void add_partials(struct layout *layout, struct plan *plan, unsigned region) {
-    struct step *step = &plan->steps[region];
+static void add_partials(struct batch_layout *layout, struct batch_plan *plan, unsigned region) {
+    struct plan_step *step = &plan->steps[region];
     if (!step->finish)
         return;
     const unsigned value =
@@ -90,13 +91,13 @@ static void add_partials(struct layout *layout, struct plan *plan, unsigned regi
 }
 
 static bool apart(const void *context, unsigned a, unsigned b) {
-    const struct layout *layout = context;
+    const struct batch_layout *layout = context;
     const size_t n = layout->n_regions;
     return !layout->freed[a * n + layout->values[b].first] &&
            !layout->freed[b * n + layout->values[a].first];
 }
 
-static cls_status place(struct layout *layout, struct batch *batch, struct plan *plan) {
+static cls_status place(struct batch_layout *layout, struct batch *batch, struct batch_plan *plan) {
     find_dependencies(layout, plan);
     for (unsigned r = 0; r < layout->n_regions; r++) {
         const struct region *region = &plan->regions.at[r];
@@ -116,16 +117,16 @@ static cls_status place(struct layout *layout, struct batch *batch, struct plan 
     return status;
 }
 
-cls_status plan_layout(struct batch *batch, struct plan *plan) {
+cls_status plan_layout(struct batch *batch, struct batch_plan *plan) {
     const size_t n = plan->regions.count;
     size_t most = 2 * n + 1; /* every region's last node and its partials, and the outputs */
     for (size_t i = 0; i < n; i++)
         most += plan->regions.at[i].outputs.count;
-    struct layout layout = {.n_regions = plan->regions.count,
-                            .values = calloc(most, sizeof *layout.values),
-                            .targets = calloc(most, sizeof *layout.targets),
-                            .before = calloc(n * n + 1, sizeof *layout.before),
-                            .freed = calloc(most * n + 1, sizeof *layout.freed)};
+    struct batch_layout layout = {.n_regions = plan->regions.count,
+                                  .values = calloc(most, sizeof *layout.values),
+                                  .targets = calloc(most, sizeof *layout.targets),
+                                  .before = calloc(n * n + 1, sizeof *layout.before),
+                                  .freed = calloc(most * n + 1, sizeof *layout.freed)};
     const bool room = layout.values && layout.targets && layout.before && layout.freed;
     cls_status status = room ? place(&layout, batch, plan) : error_no_memory("to plan a batch");
     free(layout.freed);

@@ -26,19 +26,19 @@ enum node_kind {
 enum { NODE_MAX_INPUTS = 3 };
 
 /* Where a value lies: `offset` elements into the buffer. */
-struct place {
+struct array_place {
     struct buffer *buffer; /* retained by the owner of the place */
     size_t offset;
     uint32_t life; /* generation of the caller's buffer: cls_free_async changes it */
 };
 
 /* The sizes of a matrix product. */
-struct product {
+struct node_product {
     size_t rows, columns, inner;
     cls_gemm_config config;
 };
 
-struct node {
+struct batch_node {
     enum node_kind kind;
     const struct op_row *row; /* of an operation */
     cls_dtype dtype;
@@ -55,20 +55,22 @@ struct node {
     /* The stream and position of the upload's execution, until it is known to have succeeded; or NULL. */
     struct stream *uploader; /* retained */
     uint64_t uploaded_at;
-    struct parameter element; /* of a constant */
-    struct product product;   /* of a product */
-    struct place place;       /* of an upload, an array, or a result */
-    bool stored;              /* the place is the caller's */
+    struct op_parameter element; /* of a constant */
+    struct node_product product; /* of a product */
+    struct array_place place;    /* of an upload, an array, or a result */
+    bool stored;                 /* the place is the caller's */
 };
 
-static inline bool node_is_input(const struct node *node) { return node->kind <= NODE_CONSTANT; }
+static inline bool node_is_input(const struct batch_node *node) {
+    return node->kind <= NODE_CONSTANT;
+}
 
-static inline bool node_is_result(const struct node *node) {
+static inline bool node_is_result(const struct batch_node *node) {
     return !node_is_input(node) && (node->kept || node->stored || node->users == 0);
 }
 
 /* The bytes of device memory for the value; never 0, because no buffer is empty. */
-static inline size_t node_bytes(const struct node *node) {
+static inline size_t node_bytes(const struct batch_node *node) {
     const size_t bytes = node->count * cls_dtype_size(node->dtype);
     return bytes ? bytes : 8;
 }

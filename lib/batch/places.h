@@ -9,7 +9,7 @@
 #include "batch/batch.h"
 
 /* The place of a value in memory; borrowed. */
-struct place place_of(const struct batch *batch, uint32_t node);
+struct array_place place_of(const struct batch *batch, uint32_t node);
 
 /* CLS_ERROR_OVERLAP where a result would be written over what others still read. */
 cls_status places_check_overlaps(const struct batch *batch);
@@ -21,6 +21,6 @@ bool places_may_lose(const struct batch *batch);
 /* CLS_ERROR_INVALID_STATE for memory that the host owns now, CLS_ERROR_INVALID_HANDLE for memory that was
  * freed. */
 cls_status places_check(const struct batch *batch);
-cls_status place_check(const struct place *place);
+cls_status place_check(const struct array_place *place);
 
 #endif

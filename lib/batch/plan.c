@@ -12,10 +12,10 @@
 
 enum { WIDEST_ACCESS = 16, LABEL = 64 };
 
-void plan_free(struct plan *plan) {
+void plan_free(struct batch_plan *plan) {
     plan_unbind(plan);
     for (unsigned i = 0; plan->steps && i < plan->regions.count; i++) {
-        struct step *step = &plan->steps[i];
+        struct plan_step *step = &plan->steps[i];
         free(step->source);
         if (step->kernel)
             object_release(&step->kernel->object);
@@ -31,7 +31,7 @@ void plan_free(struct plan *plan) {
 
 /* ---- kernels */
 
-static bool is_aligned(const struct node *node) {
+static bool is_aligned(const struct batch_node *node) {
     const bool own = !node->place.buffer || (node->kind != NODE_ARRAY && !node->stored);
     return own || node->place.offset * cls_dtype_size(node->dtype) % WIDEST_ACCESS == 0;
 }
@@ -46,8 +46,8 @@ static bool all_aligned(const struct batch *batch, const struct region *region) 
     return true;
 }
 
-static cls_status build_kernels(struct batch *batch, const struct region *region, struct step *step,
-                                const char *text) {
+static cls_status build_kernels(struct batch *batch, const struct region *region,
+                                struct plan_step *step, const char *text) {
     char label[LABEL] = "", finish_label[LABEL + 16];
     generate_label(batch->nodes, region, label, sizeof label);
     const bool reduces = region->reduction != NO_NODE;
@@ -61,7 +61,7 @@ static cls_status build_kernels(struct batch *batch, const struct region *region
 }
 
 static void cut_reduction(const struct batch *batch, const struct region *region,
-                          struct step *step) {
+                          struct plan_step *step) {
     const struct reduction_size size = {
         .count = region->count,
         .vector = step->shape.vector,
@@ -73,8 +73,8 @@ static void cut_reduction(const struct batch *batch, const struct region *region
     step->cut = reduction_cut_of(batch->context->device, &size);
 }
 
-static cls_status make_product(const struct node *product, struct step *step) {
-    const struct product *sizes = &product->product;
+static cls_status make_product(const struct batch_node *product, struct plan_step *step) {
+    const struct node_product *sizes = &product->product;
     struct text text = {0};
     text_printf(&text, "/* cls_gemm: %zu x %zu by %zu x %zu */\n", sizes->rows, sizes->inner,
                 sizes->inner, sizes->columns);
@@ -82,7 +82,8 @@ static cls_status make_product(const struct node *product, struct step *step) {
     return text.failed ? error_no_memory("to plan a batch") : CLS_SUCCESS;
 }
 
-static cls_status make_step(struct batch *batch, const struct region *region, struct step *step) {
+static cls_status make_step(struct batch *batch, const struct region *region,
+                            struct plan_step *step) {
     const struct op_call device = {
         .context = batch->context, .device = batch->context->device, .caps = batch->context->caps};
     struct text readable = {0}, text = {0};
@@ -104,7 +105,8 @@ static cls_status make_step(struct batch *batch, const struct region *region, st
 /* ---- memory */
 
 /* A buffer for an upload or a result; it stays with the node. */
-static cls_status store_node(struct batch *batch, struct plan *plan, struct node *node) {
+static cls_status store_node(struct batch *batch, struct batch_plan *plan,
+                             struct batch_node *node) {
     if (node->stored)
         return CLS_SUCCESS;
     plan->storage_bytes += node_bytes(node);
@@ -114,10 +116,10 @@ static cls_status store_node(struct batch *batch, struct plan *plan, struct node
     return buffer_allocate(batch->context, node_bytes(node), &node->place.buffer);
 }
 
-static cls_status store_all(struct batch *batch, struct plan *plan) {
+static cls_status store_all(struct batch *batch, struct batch_plan *plan) {
     cls_status status = CLS_SUCCESS;
     for (uint32_t i = 0; i < batch->n_nodes && !status; i++) {
-        struct node *node = &batch->nodes[i];
+        struct batch_node *node = &batch->nodes[i];
         if (node_is_result(node) || (node->kind == NODE_UPLOAD && node->users))
             status = store_node(batch, plan, node);
     }
@@ -127,13 +129,13 @@ static cls_status store_all(struct batch *batch, struct plan *plan) {
 /* ---- the plan */
 
 /* A reduction of no elements has a result, and so its two kernels, all the same. */
-static unsigned kernels_of(const struct node *nodes, const struct region *region) {
+static unsigned kernels_of(const struct batch_node *nodes, const struct region *region) {
     if (region->product != NO_NODE)
         return nodes[region->product].count != 0;
     return region->reduction != NO_NODE ? 2 : region->count != 0;
 }
 
-static cls_status fill(struct batch *batch, struct plan *plan) {
+static cls_status fill(struct batch *batch, struct batch_plan *plan) {
     cls_status status = regions_make(batch->nodes, batch->n_nodes, &plan->regions);
     if (status)
         return status;
@@ -159,7 +161,7 @@ static cls_status fill(struct batch *batch, struct plan *plan) {
 cls_status plan_prepare(struct batch *batch) {
     if (batch->plan)
         return CLS_SUCCESS;
-    struct plan *plan = calloc(1, sizeof *plan);
+    struct batch_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return error_no_memory("to plan a batch");
     cls_status status = fill(batch, plan);

@@ -10,7 +10,7 @@
 enum { STEP_LAUNCHES = 2 };
 
 /* One region: its kernels, its lane, and its launches. */
-struct step {
+struct plan_step {
     struct region_shape shape;
     char *source;          /* the readable form */
     struct kernel *kernel; /* owned, as `finish` is */
@@ -32,9 +32,9 @@ struct upload_mark {
     uint64_t position;
 };
 
-struct plan {
+struct batch_plan {
     struct regions regions;
-    struct step *steps;          /* one for each region */
+    struct plan_step *steps;     /* one for each region */
     size_t *offsets;             /* of each node in the arena, in bytes; SIZE_MAX: not there */
     struct upload_mark *uploads; /* one for each node */
     uint64_t executions;
@@ -50,16 +50,16 @@ struct plan {
 
 /* Makes the batch's plan where it has none; builds what it needs. */
 cls_status plan_prepare(struct batch *batch);
-void plan_free(struct plan *plan);
+void plan_free(struct batch_plan *plan);
 
 /* bind.c: gives every launch its arguments, except for the arena's buffer; does nothing when they have them. */
 cls_status plan_bind(struct batch *batch);
-void plan_unbind(struct plan *plan);
+void plan_unbind(struct batch_plan *plan);
 
 /* lanes.c: gives every step its lane. */
-void plan_lanes(struct batch *batch, struct plan *plan);
+void plan_lanes(struct batch *batch, struct batch_plan *plan);
 
 /* layout.c: gives every intermediate value its place in the arena. */
-cls_status plan_layout(struct batch *batch, struct plan *plan);
+cls_status plan_layout(struct batch *batch, struct batch_plan *plan);
 
 #endif

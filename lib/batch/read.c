@@ -9,12 +9,12 @@
 #include "batch/plan.h"
 
 static cls_status find_ready(struct batch *batch, cls_value value, const void *data,
-                             const struct node **out) {
+                             const struct batch_node **out) {
     uint32_t index;
     cls_status status = batch_find(batch, "read", "value", value, &index);
     if (status)
         return status;
-    const struct node *node = &batch->nodes[index];
+    const struct batch_node *node = &batch->nodes[index];
     if (node_is_input(node))
         return error_set(CLS_ERROR_INVALID_STATE, "read: the value is an input");
     if (!data && node->count)
@@ -34,14 +34,14 @@ static cls_status find_ready(struct batch *batch, cls_value value, const void *d
  * stream does not need it: that stream gets the failure by its wait for the execution. */
 static cls_status check_latest(const struct batch *batch, const struct stream *stream,
                                bool blocking) {
-    const struct use *latest = &batch->latest;
+    const struct batch_use *latest = &batch->latest;
     const struct failure *failure = stream_failure_at(latest->stream, latest->position);
     const bool reported = failure && (blocking || stream == latest->stream);
     return reported ? failure_report(latest->stream, failure) : CLS_SUCCESS;
 }
 
 /* Submits the copy behind the latest execution. */
-static cls_status submit(struct batch *batch, const struct node *node, void *data,
+static cls_status submit(struct batch *batch, const struct batch_node *node, void *data,
                          struct stream *stream, bool blocking, uint64_t *position) {
     const size_t size = cls_dtype_size(node->dtype), bytes = node->count * size;
     if (stream->context != batch->context)
@@ -70,7 +70,7 @@ cls_status cls_batch_read_async(cls_batch handle, cls_value value, void *data,
                                 cls_stream stream_handle) {
     struct batch *batch;
     struct stream *stream;
-    const struct node *node;
+    const struct batch_node *node;
     uint64_t position;
     cls_status status = batch_enter(handle, &batch);
     if (status)
@@ -100,7 +100,7 @@ static cls_status stream_to_read_on(struct batch *batch, struct stream **out) {
 cls_status cls_batch_read(cls_batch handle, cls_value value, void *data) {
     struct batch *batch;
     struct stream *stream;
-    const struct node *node;
+    const struct batch_node *node;
     uint64_t position = 0;
     cls_status status = check_may_block();
     if (!status)
@@ -133,7 +133,7 @@ cls_status cls_batch_get_value(cls_batch handle, cls_value value, cls_value_info
         return status;
     status = batch_find(batch, "cls_batch_get_value", "value", value, &index);
     if (!status) {
-        const struct node *node = &batch->nodes[index];
+        const struct batch_node *node = &batch->nodes[index];
         const cls_value_info found = {sizeof found, node->dtype, node->count, node->scalar,
                                       node_is_result(node)};
         SIZED_OUT(cls_value_info, info, &found);
@@ -149,7 +149,7 @@ cls_status cls_batch_get_statistics(cls_batch handle, cls_batch_statistics *stat
     if (status)
         return status;
     cls_batch_statistics now = batch->totals;
-    const struct plan *plan = batch->plan;
+    const struct batch_plan *plan = batch->plan;
     if (plan) {
         now.regions = plan->regions.count;
         now.kernels_per_run = plan->n_kernels;

@@ -15,7 +15,7 @@ struct recording {
 };
 
 static cls_status find_inputs(struct batch *batch, const struct recording *recording,
-                              struct node *node) {
+                              struct batch_node *node) {
     cls_status status = CLS_SUCCESS;
     node->n_inputs = recording->n_inputs;
     for (unsigned i = 0; i < node->n_inputs && !status; i++)
@@ -24,11 +24,12 @@ static cls_status find_inputs(struct batch *batch, const struct recording *recor
     return status;
 }
 
-static cls_status check_counts(const struct batch *batch, const char *name, struct node *node) {
+static cls_status check_counts(const struct batch *batch, const char *name,
+                               struct batch_node *node) {
     node->scalar = true;
     node->count = 1;
     for (unsigned i = 0; i < node->n_inputs; i++) {
-        const struct node *input = &batch->nodes[node->inputs[i]];
+        const struct batch_node *input = &batch->nodes[node->inputs[i]];
         if (input->scalar)
             continue;
         if (!node->scalar && input->count != node->count)
@@ -55,7 +56,7 @@ static cls_status check_reduction(const struct recording *recording, const cls_d
 }
 
 static cls_status check_operation(const struct batch *batch, const struct recording *recording,
-                                  struct node *node) {
+                                  struct batch_node *node) {
     const struct op_row *row = recording->row;
     cls_dtype types[NODE_MAX_INPUTS];
     cls_status status = check_counts(batch, row->name, node);
@@ -75,8 +76,9 @@ static cls_status check_operation(const struct batch *batch, const struct record
 }
 
 /* Adds the parameter as one more input: a hidden constant. */
-static cls_status add_parameter(struct batch *batch, double param, struct node *node) {
-    struct node constant = {.kind = NODE_CONSTANT, .count = 1, .scalar = true, .hidden = true};
+static cls_status add_parameter(struct batch *batch, double param, struct batch_node *node) {
+    struct batch_node constant = {
+        .kind = NODE_CONSTANT, .count = 1, .scalar = true, .hidden = true};
     constant.dtype = batch->nodes[node->inputs[0]].dtype;
     constant.element = parameter_of_double(constant.dtype, param);
     return batch_add(batch, &constant, &node->inputs[node->n_inputs++]);
@@ -84,8 +86,8 @@ static cls_status add_parameter(struct batch *batch, double param, struct node *
 
 static cls_status record_locked(struct batch *batch, const struct recording *recording,
                                 cls_value *out) {
-    struct node node = {.kind = is_reduction(recording->row) ? NODE_REDUCE : NODE_MAP,
-                        .row = recording->row};
+    struct batch_node node = {.kind = is_reduction(recording->row) ? NODE_REDUCE : NODE_MAP,
+                              .row = recording->row};
     uint32_t index;
     cls_status status = find_inputs(batch, recording, &node);
     if (!status)
@@ -162,9 +164,10 @@ cls_status cls_batch_dot(cls_batch batch, cls_value a, cls_value b, cls_value *o
 
 static const struct op_row product_row = {OP_FAMILIES, 0, "gemm", true, RESULT_SAME};
 
-static cls_status check_product(const struct batch *batch, const struct node *node) {
-    const struct node *a = &batch->nodes[node->inputs[0]], *b = &batch->nodes[node->inputs[1]];
-    const struct product *sizes = &node->product;
+static cls_status check_product(const struct batch *batch, const struct batch_node *node) {
+    const struct batch_node *a = &batch->nodes[node->inputs[0]],
+                            *b = &batch->nodes[node->inputs[1]];
+    const struct node_product *sizes = &node->product;
     size_t a_count, b_count, count;
     cls_status status = blas_check_products(batch->context);
     if (status)
@@ -189,8 +192,8 @@ static cls_status check_product(const struct batch *batch, const struct node *no
     return CLS_SUCCESS;
 }
 
-static cls_status record_product(struct batch *batch, cls_value a, cls_value b, struct node *node,
-                                 cls_value *out) {
+static cls_status record_product(struct batch *batch, cls_value a, cls_value b,
+                                 struct batch_node *node, cls_value *out) {
     uint32_t index;
     cls_status status = batch_find(batch, "gemm", "a", a, &node->inputs[0]);
     if (!status)
@@ -214,10 +217,10 @@ cls_status cls_batch_gemm(cls_batch handle, cls_value a, cls_value b, size_t row
     struct batch *batch;
     if (!out)
         return error_set(CLS_ERROR_INVALID_VALUE, "gemm: out is null");
-    struct node node = {.kind = NODE_PRODUCT,
-                        .row = &product_row,
-                        .n_inputs = 2,
-                        .product = {.rows = rows, .columns = columns, .inner = inner}};
+    struct batch_node node = {.kind = NODE_PRODUCT,
+                              .row = &product_row,
+                              .n_inputs = 2,
+                              .product = {.rows = rows, .columns = columns, .inner = inner}};
     cls_status status = blas_take_config(config, &node.product.config);
     if (!status)
         status = batch_enter(handle, &batch);

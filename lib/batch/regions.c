@@ -9,15 +9,15 @@
 #include "base/error.h"
 
 /* What all operations of a region have in common: the elements they go over. */
-struct extent {
+struct region_extent {
     size_t count;
     bool scalar;
 };
 
 /* The partition so far: groups of nodes as a union-find forest; what is known of a group is stored at its
  * root. */
-struct fusion {
-    const struct node *nodes;
+struct partition {
+    const struct batch_node *nodes;
     uint32_t n_nodes;
     unsigned limit; /* operations of a group */
     uint32_t *parent;
@@ -42,23 +42,24 @@ static cls_status list_add_once(struct node_list *list, uint32_t node) {
 
 /* ---- groups */
 
-static struct extent extent_of(const struct node *nodes, const struct node *node) {
-    struct extent extent = {1, true};
+static struct region_extent extent_of(const struct batch_node *nodes,
+                                      const struct batch_node *node) {
+    struct region_extent extent = {1, true};
     for (unsigned i = 0; i < node->n_inputs; i++) {
-        const struct node *input = &nodes[node->inputs[i]];
+        const struct batch_node *input = &nodes[node->inputs[i]];
         if (!input->scalar)
-            extent = (struct extent){input->count, false};
+            extent = (struct region_extent){input->count, false};
     }
     return extent;
 }
 
-static bool same_extent(const struct fusion *fusion, uint32_t a, uint32_t b) {
-    const struct extent x = extent_of(fusion->nodes, &fusion->nodes[a]),
-                        y = extent_of(fusion->nodes, &fusion->nodes[b]);
+static bool same_extent(const struct partition *fusion, uint32_t a, uint32_t b) {
+    const struct region_extent x = extent_of(fusion->nodes, &fusion->nodes[a]),
+                               y = extent_of(fusion->nodes, &fusion->nodes[b]);
     return x.count == y.count && x.scalar == y.scalar;
 }
 
-static uint32_t root_of(struct fusion *fusion, uint32_t node) {
+static uint32_t root_of(struct partition *fusion, uint32_t node) {
     while (fusion->parent[node] != node) {
         fusion->parent[node] = fusion->parent[fusion->parent[node]];
         node = fusion->parent[node];
@@ -67,12 +68,12 @@ static uint32_t root_of(struct fusion *fusion, uint32_t node) {
 }
 
 /* Whether the two groups may be merged. */
-static bool fits(const struct fusion *fusion, uint32_t a, uint32_t b) {
+static bool fits(const struct partition *fusion, uint32_t a, uint32_t b) {
     return fusion->operations[a] + fusion->operations[b] <= fusion->limit &&
            (fusion->reduction[a] == NO_NODE || fusion->reduction[b] == NO_NODE);
 }
 
-static void unite(struct fusion *fusion, uint32_t a, uint32_t b) {
+static void unite(struct partition *fusion, uint32_t a, uint32_t b) {
     fusion->parent[b] = a;
     fusion->operations[a] += fusion->operations[b];
     if (fusion->reduction[a] == NO_NODE)
@@ -80,13 +81,13 @@ static void unite(struct fusion *fusion, uint32_t a, uint32_t b) {
 }
 
 /* Whether `user` may be in the kernel of `input` and take it from a register. */
-static bool is_fusable(const struct fusion *fusion, uint32_t input, uint32_t user) {
+static bool is_fusable(const struct partition *fusion, uint32_t input, uint32_t user) {
     return fusion->nodes[input].kind == NODE_MAP && fusion->nodes[user].kind != NODE_PRODUCT &&
            same_extent(fusion, input, user);
 }
 
-static unsigned level_of(const struct fusion *fusion, uint32_t node) {
-    const struct node *at = &fusion->nodes[node];
+static unsigned level_of(const struct partition *fusion, uint32_t node) {
+    const struct batch_node *at = &fusion->nodes[node];
     unsigned level = 0;
     for (unsigned i = 0; i < at->n_inputs; i++) {
         const uint32_t input = at->inputs[i];
@@ -100,8 +101,8 @@ static unsigned level_of(const struct fusion *fusion, uint32_t node) {
 
 /* Merges the node with the groups of all inputs that it can be fused with. Where they do not all fit into
  * one, the node starts a group of its own, one level up, and reads its inputs from memory. */
-static void join_inputs(struct fusion *fusion, uint32_t node) {
-    const struct node *at = &fusion->nodes[node];
+static void join_inputs(struct partition *fusion, uint32_t node) {
+    const struct batch_node *at = &fusion->nodes[node];
     uint32_t roots[NODE_MAX_INPUTS];
     unsigned n_roots = 0, operations = 1, reductions = at->kind == NODE_REDUCE;
     for (unsigned i = 0; i < at->n_inputs; i++) {
@@ -128,10 +129,10 @@ static void join_inputs(struct fusion *fusion, uint32_t node) {
 
 /* Merges groups of one level that read the same array, so that it is read once. `reader` has room for every
  * node. */
-static void join_readers(struct fusion *fusion, uint32_t *reader) {
+static void join_readers(struct partition *fusion, uint32_t *reader) {
     memset(reader, 0xff, fusion->n_nodes * sizeof *reader);
     for (uint32_t node = 0; node < fusion->n_nodes; node++) {
-        const struct node *at = &fusion->nodes[node];
+        const struct batch_node *at = &fusion->nodes[node];
         for (unsigned i = 0; i < at->n_inputs && at->kind != NODE_PRODUCT; i++) {
             const uint32_t input = at->inputs[i];
             const uint32_t other = reader[input];
@@ -148,9 +149,9 @@ static void join_readers(struct fusion *fusion, uint32_t *reader) {
     }
 }
 
-static void fuse(struct fusion *fusion, uint32_t *scratch) {
+static void fuse(struct partition *fusion, uint32_t *scratch) {
     for (uint32_t node = 0; node < fusion->n_nodes; node++) {
-        const struct node *at = &fusion->nodes[node];
+        const struct batch_node *at = &fusion->nodes[node];
         fusion->parent[node] = node;
         fusion->level[node] = 0;
         fusion->operations[node] = !node_is_input(at);
@@ -174,7 +175,7 @@ static int by_level(const void *a, const void *b) {
 }
 
 /* Makes a region of each group. Until they are sorted, `count` holds the first node and `reduction` the root. */
-static cls_status number_groups(struct fusion *fusion, struct regions *out) {
+static cls_status number_groups(struct partition *fusion, struct regions *out) {
     for (uint32_t node = 0; node < fusion->n_nodes; node++)
         out->of_node[node] = NO_NODE;
     for (uint32_t node = 0; node < fusion->n_nodes; node++) {
@@ -202,10 +203,10 @@ static cls_status number_groups(struct fusion *fusion, struct regions *out) {
     return CLS_SUCCESS;
 }
 
-static cls_status list_members(const struct fusion *fusion, struct regions *out) {
+static cls_status list_members(const struct partition *fusion, struct regions *out) {
     cls_status status = CLS_SUCCESS;
     for (uint32_t node = 0; node < fusion->n_nodes && !status; node++) {
-        const struct node *at = &fusion->nodes[node];
+        const struct batch_node *at = &fusion->nodes[node];
         if (node_is_input(at))
             continue;
         struct region *region = &out->at[out->of_node[node]];
@@ -225,7 +226,7 @@ static cls_status list_members(const struct fusion *fusion, struct regions *out)
 }
 
 /* `outside` has room for every node. */
-static cls_status list_outputs(const struct fusion *fusion, struct regions *out,
+static cls_status list_outputs(const struct partition *fusion, struct regions *out,
                                uint32_t *outside) {
     cls_status status = CLS_SUCCESS;
     for (uint32_t node = 0; node < fusion->n_nodes; node++)
@@ -251,7 +252,7 @@ static bool arguments_fit(const struct regions *regions) {
     return true;
 }
 
-static cls_status attempt(struct fusion *fusion, uint32_t *scratch, struct regions *out) {
+static cls_status attempt(struct partition *fusion, uint32_t *scratch, struct regions *out) {
     fuse(fusion, scratch);
     struct regions made = {calloc(fusion->n_nodes, sizeof *made.at), 0,
                            calloc(fusion->n_nodes, sizeof *made.of_node)};
@@ -269,7 +270,7 @@ static cls_status attempt(struct fusion *fusion, uint32_t *scratch, struct regio
     return status;
 }
 
-static cls_status run(struct fusion *fusion, uint32_t *scratch, struct regions *out) {
+static cls_status run(struct partition *fusion, uint32_t *scratch, struct regions *out) {
     fusion->limit = REGION_OPERATIONS;
     for (;;) {
         cls_status status = attempt(fusion, scratch, out);
@@ -280,14 +281,14 @@ static cls_status run(struct fusion *fusion, uint32_t *scratch, struct regions *
     }
 }
 
-cls_status regions_make(const struct node *nodes, uint32_t n_nodes, struct regions *out) {
+cls_status regions_make(const struct batch_node *nodes, uint32_t n_nodes, struct regions *out) {
     const size_t n = n_nodes ? n_nodes : 1;
-    struct fusion fusion = {.nodes = nodes,
-                            .n_nodes = n_nodes,
-                            .parent = calloc(n, sizeof *fusion.parent),
-                            .level = calloc(n, sizeof *fusion.level),
-                            .operations = calloc(n, sizeof *fusion.operations),
-                            .reduction = calloc(n, sizeof *fusion.reduction)};
+    struct partition fusion = {.nodes = nodes,
+                               .n_nodes = n_nodes,
+                               .parent = calloc(n, sizeof *fusion.parent),
+                               .level = calloc(n, sizeof *fusion.level),
+                               .operations = calloc(n, sizeof *fusion.operations),
+                               .reduction = calloc(n, sizeof *fusion.reduction)};
     uint32_t *scratch = calloc(n, sizeof *scratch);
     cls_status status =
         fusion.parent && fusion.level && fusion.operations && fusion.reduction && scratch

@@ -44,7 +44,7 @@ struct regions {
     uint32_t *of_node; /* each node's region, or NO_NODE */
 };
 
-cls_status regions_make(const struct node *nodes, uint32_t n_nodes, struct regions *out);
+cls_status regions_make(const struct batch_node *nodes, uint32_t n_nodes, struct regions *out);
 void regions_free(struct regions *regions);
 
 #endif

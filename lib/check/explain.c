@@ -160,7 +160,7 @@ static bool say_queued(const struct queued *queued, void *arg) {
 
 /* --- circles --- */
 
-struct search {
+struct cycle_search {
     const struct explanation *explanation;
     size_t *waits_of; /* the first wait of each stream */
     size_t *path;     /* waits, from stream to stream */
@@ -168,17 +168,17 @@ struct search {
     enum mark { UNSEEN, ON_PATH, SEEN } * marks;
 };
 
-static void search_free(struct search *search) {
+static void search_free(struct cycle_search *search) {
     free(search->waits_of);
     free(search->path);
     free(search->marks);
 }
 
-static bool search_init(struct search *search, const struct explanation *explanation) {
+static bool search_init(struct cycle_search *search, const struct explanation *explanation) {
     const size_t n = explanation->count;
-    *search = (struct search){explanation, calloc(n + 1, sizeof *search->waits_of),
-                              calloc(n + 1, sizeof *search->path), 0,
-                              calloc(n + 1, sizeof *search->marks)};
+    *search = (struct cycle_search){explanation, calloc(n + 1, sizeof *search->waits_of),
+                                    calloc(n + 1, sizeof *search->path), 0,
+                                    calloc(n + 1, sizeof *search->marks)};
     if (!search->waits_of || !search->path || !search->marks) {
         search_free(search);
         return false;
@@ -192,14 +192,14 @@ static bool search_init(struct search *search, const struct explanation *explana
 }
 
 /* Whether the stream's first command waits, and is not behind `position`. */
-static bool is_held_up(const struct search *search, size_t stream, uint64_t position) {
+static bool is_held_up(const struct cycle_search *search, size_t stream, uint64_t position) {
     const size_t wait = search->waits_of[stream];
     return wait < search->waits_of[stream + 1] &&
            search->explanation->waits[wait].command <= position;
 }
 
 /* Depth first. When it returns true, the path ends with a wait for a stream on it. */
-static bool find_circle(struct search *search, size_t stream) {
+static bool find_circle(struct cycle_search *search, size_t stream) {
     search->marks[stream] = ON_PATH;
     for (size_t i = search->waits_of[stream]; i < search->waits_of[stream + 1]; i++) {
         const struct explained_wait *wait = &search->explanation->waits[i];
@@ -214,7 +214,7 @@ static bool find_circle(struct search *search, size_t stream) {
     return false;
 }
 
-static void say_circle(struct explanation *explanation, const struct search *search) {
+static void say_circle(struct explanation *explanation, const struct cycle_search *search) {
     const struct explained_wait *waits = explanation->waits;
     const size_t entry = waits[search->path[search->length - 1]].to;
     size_t i = 0;
@@ -232,7 +232,7 @@ static void say_circle(struct explanation *explanation, const struct search *sea
 }
 
 static void explain_circle(struct explanation *explanation) {
-    struct search search;
+    struct cycle_search search;
     if (!explanation->n_waits)
         return;
     if (!search_init(&search, explanation)) {

@@ -15,7 +15,7 @@
 #include "stream/context.h"
 #include "stream/stream.h"
 
-enum kind { UPLOAD = RACE_UPLOADS, DOWNLOAD = RACE_DOWNLOADS, USER_CODE = RACE_USER_CODE };
+enum host_kind { UPLOAD = RACE_UPLOADS, DOWNLOAD = RACE_DOWNLOADS, USER_CODE = RACE_USER_CODE };
 
 /* Uploads are summed up at each function that they are behind, so that only so many are compared at a time. Where more
  * than MOST_LOOKED_AT functions are pending, an upload is taken to be behind one. */
@@ -28,7 +28,7 @@ struct race_pending {
     struct race_pending *older, *newer; /* of its kind in all streams */
     struct race_stream *by;             /* held */
     uint64_t position;
-    enum kind kind;
+    enum host_kind kind;
     const char *label;
     struct byte_span span; /* of a copy */
     uint64_t sum;          /* of an upload's memory */
@@ -208,7 +208,7 @@ void race_host_overwrites(const struct byte_span *span) {
         compare_last(one);
 }
 
-static void add_spanned(struct race_stream *by, struct race_pending values, enum kind kind,
+static void add_spanned(struct race_stream *by, struct race_pending values, enum host_kind kind,
                         const struct byte_span *span) {
     values.kind = kind;
     values.span = *span;

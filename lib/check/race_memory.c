@@ -23,7 +23,7 @@ struct race_memory {
 static struct race_shadows shadows;
 
 /* The comparison of one access with a shadow. */
-struct visit {
+struct shadow_visit {
     const struct race_visitor *visitor;
     const struct touch *touch;
     struct race_access access;
@@ -45,7 +45,7 @@ static bool has(const struct race_clock *clock, const struct race_access *access
 /* For a late access the host's clock is ignored: the host may have learned of work since the host function was
  * submitted, which does not order that work before the function. */
 static enum race_order order_of(void *context, const struct race_access *other) {
-    const struct visit *visit = context;
+    const struct shadow_visit *visit = context;
     const struct race_access *access = &visit->access;
     if (visit->visitor->before)
         return visit->visitor->before[other->position - 1] ? RACE_BEFORE : RACE_UNORDERED;
@@ -62,7 +62,7 @@ static enum race_order order_of(void *context, const struct race_access *other) 
 
 /* Notes one finding for each pair of commands, however many bytes they share; a certain race replaces a possible one. */
 static void note_pair(void *context, const struct race_access *other, size_t start, size_t end) {
-    struct visit *visit = context;
+    struct shadow_visit *visit = context;
     const struct race_access *access = &visit->access;
     bool possible = access->possible || other->possible;
     size_t i = 0;
@@ -117,7 +117,7 @@ static struct touch place_of(const struct touch *touch) {
     return placed;
 }
 
-static void visit_one(struct visit *visit) {
+static void visit_one(struct shadow_visit *visit) {
     const struct race_rules rules = {visit, order_of, settled, note_pair, race_hold};
     struct race_shadows *own = visit->visitor->shadows;
     struct race_shadow *shadow = shadow_of(own ? own : &shadows, visit->touch->root);
@@ -132,7 +132,7 @@ static void visit_one(struct visit *visit) {
 void race_visit(const struct race_visitor *visitor, const struct touches *touches) {
     if (race_has_lost())
         return;
-    struct visit visit = {.visitor = visitor, .n_pairs = 0};
+    struct shadow_visit visit = {.visitor = visitor, .n_pairs = 0};
     visit.access = (struct race_access){
         .by = visitor->by, .position = visitor->position, .label = visitor->label};
     for (size_t i = 0; i < touches->count; i++) {

@@ -123,13 +123,13 @@ static void meet(struct builder *builder, struct race_segment *segment,
 }
 
 /* The rows of a span, one after the other; rows that touch are one. */
-struct rows {
+struct row_walk {
     struct byte_span span;
     size_t next;
     size_t start, end; /* of what is left of the row at hand; equal: none */
 };
 
-static void next_row(struct rows *rows) {
+static void next_row(struct row_walk *rows) {
     const struct byte_span *span = &rows->span;
     const size_t slice = rows->next / span->height, row = rows->next % span->height;
     const bool dense = span->pitch == span->width;
@@ -141,7 +141,7 @@ static void next_row(struct rows *rows) {
 }
 
 /* One step of the walk: the bytes up to where a segment or a row begins or ends. */
-static void step(struct builder *builder, struct race_segment *segment, struct rows *rows,
+static void step(struct builder *builder, struct race_segment *segment, struct row_walk *rows,
                  const struct race_access *access) {
     bool in_row = rows->start < rows->end, in_segment = segment->start < segment->end;
     struct race_segment none = {rows->start, rows->end, 0, NULL};
@@ -167,7 +167,7 @@ static void step(struct builder *builder, struct race_segment *segment, struct r
 bool race_shadow_touch(struct race_shadow *shadow, const struct byte_span *span,
                        const struct race_access *access, const struct race_rules *rules) {
     struct builder builder = {.rules = rules};
-    struct rows rows = {.span = *span};
+    struct row_walk rows = {.span = *span};
     size_t i = 0;
     next_row(&rows);
     while (i < shadow->count || rows.start < rows.end) {

@@ -12,10 +12,10 @@
 static const uint64_t PATIENCE_NS = 60 * CLOCK_SECOND;
 static const uint64_t LOOK_NS = 2 * 1000 * 1000;
 
-enum look { LOOK_MINE, LOOK_OTHERS, LOOK_NONE };
+enum claim_look { LOOK_MINE, LOOK_OTHERS, LOOK_NONE };
 
 /* A file that its owner has removed meanwhile is nobody's claim. */
-static enum look try_to_lock(struct cache_claim *claim) {
+static enum claim_look try_to_lock(struct cache_claim *claim) {
     struct stat info;
     claim->file = open(claim->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (claim->file < 0)
@@ -31,7 +31,7 @@ static enum look try_to_lock(struct cache_claim *claim) {
 
 bool cache_claim_begin(enum cache_kind kind, struct cache_bytes key, struct cache_claim *claim) {
     char folder[CACHE_PATH], entry[CACHE_PATH];
-    enum look look;
+    enum claim_look look;
     claim->file = -1;
     if (!cache_folder(folder) || !cache_path(kind, key, entry) || !cache_make_folders(folder) ||
         snprintf(claim->path, sizeof claim->path, "%s-making", entry) >= CACHE_PATH)

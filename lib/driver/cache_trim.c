@@ -11,14 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
-struct entry {
+struct cache_entry {
     char path[CACHE_PATH];
     uint64_t bytes;
     struct timespec used;
 };
 
 struct entries {
-    struct entry *entries;
+    struct cache_entry *entries;
     size_t count;
     size_t room;
     uint64_t bytes;
@@ -44,7 +44,7 @@ static bool ends_with(const char *text, const char *suffix) {
 static bool add(struct entries *list, const char *path, const struct stat *info) {
     if (!ARRAY_ROOM(list->entries, list->count, list->room, 64))
         return false;
-    struct entry *entry = &list->entries[list->count++];
+    struct cache_entry *entry = &list->entries[list->count++];
     memcpy(entry->path, path, strlen(path) + 1);
     entry->bytes = (uint64_t)info->st_size;
     entry->used = info->st_mtim;
@@ -72,8 +72,8 @@ static bool visit(struct entries *list, const char *folder, const char *name) {
 }
 
 static int by_age(const void *left, const void *right) {
-    const struct timespec *a = &((const struct entry *)left)->used;
-    const struct timespec *b = &((const struct entry *)right)->used;
+    const struct timespec *a = &((const struct cache_entry *)left)->used;
+    const struct timespec *b = &((const struct cache_entry *)right)->used;
     if (a->tv_sec != b->tv_sec)
         return a->tv_sec < b->tv_sec ? -1 : 1;
     return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);

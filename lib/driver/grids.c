@@ -24,7 +24,7 @@ enum {
 
 /* Launches of one kind may overlap. The driver compiles a kernel for a group size and a widest grid, but finds the
  * compiled kernel that it releases by the group size alone. */
-struct kind {
+struct launch_kind {
     bool has_local;
     size_t local[3];
     size_t global[3]; /* with a local size only the widest, in [0] */
@@ -37,14 +37,14 @@ struct launch {
 
 /* Launches in the order of their enqueueing of which any two may overlap. */
 struct era {
-    struct kind *kinds; /* of its launches, each once */
+    struct launch_kind *kinds; /* of its launches, each once */
     size_t n_kinds, kind_room;
     struct launch *launches; /* that are not known to be done */
     size_t n, room;
 };
 
 /* Each launch waits for the era before its own, which has waited for the one before that. */
-struct kernel {
+struct grid_kernel {
     UT_hash_handle hh;
     uint64_t name; /* as a hash */
     pthread_mutex_t
@@ -56,8 +56,8 @@ struct kernel {
 };
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows; a leaf */
-static struct kernel *kernels;                                 /* stay */
-static struct kernel *next_kernel;                             /* to check; NULL: the first */
+static struct grid_kernel *kernels;                            /* stay */
+static struct grid_kernel *next_kernel;                        /* to check; NULL: the first */
 static cl_context only;           /* the context of the launches under way; NULL: there are none */
 static bool several;              /* contexts */
 static _Atomic(size_t) under_way; /* launches that are being enqueued, or not known to be done */
@@ -100,13 +100,13 @@ static void forget_all(struct era *era) {
     era->n = era->n_kinds = 0;
 }
 
-static void forget_leader(struct kernel *kernel) {
+static void forget_leader(struct grid_kernel *kernel) {
     if (kernel->leader.event)
         release(kernel->leader.event, state_of(kernel->leader.event));
     kernel->leader.event = NULL;
 }
 
-static void check_some(struct kernel *kernel) {
+static void check_some(struct grid_kernel *kernel) {
     for (int i = 0; i < CHECKED && kernel->now.n; i++) {
         kernel->next = kernel->next < kernel->now.n ? kernel->next : 0;
         kernel->next += !forget(&kernel->now, kernel->next);
@@ -117,28 +117,28 @@ static void check_some(struct kernel *kernel) {
 
 static bool same(const size_t a[3], const size_t b[3]) { return memcmp(a, b, 3 * sizeof *a) == 0; }
 
-static bool may_overlap(const struct kind *a, const struct kind *b) {
+static bool may_overlap(const struct launch_kind *a, const struct launch_kind *b) {
     if (a->has_local && b->has_local)
         return !same(a->local, b->local) || a->global[0] == b->global[0];
     return a->has_local == b->has_local && same(a->global, b->global);
 }
 
-static bool belongs(const struct era *era, const struct kind *kind) {
+static bool belongs(const struct era *era, const struct launch_kind *kind) {
     bool fits = true;
     for (size_t i = 0; i < era->n_kinds && fits; i++)
         fits = may_overlap(&era->kinds[i], kind);
     return fits;
 }
 
-static bool has_kind(const struct era *era, const struct kind *kind) {
+static bool has_kind(const struct era *era, const struct launch_kind *kind) {
     bool found = false;
     for (size_t i = 0; i < era->n_kinds && !found; i++)
         found = !memcmp(&era->kinds[i], kind, sizeof *kind);
     return found;
 }
 
-static struct kind kind_of(const struct grid *grid) {
-    struct kind kind;
+static struct launch_kind kind_of(const struct grid *grid) {
+    struct launch_kind kind;
     memset(&kind, 0, sizeof kind);
     kind.has_local = grid->local != NULL;
     for (cl_uint i = 0; i < 3; i++) {
@@ -162,8 +162,8 @@ static uint64_t name_of(cl_kernel kernel) {
     return code == CL_SUCCESS ? XXH3_64bits(name, bytes) : 0;
 }
 
-static struct kernel *make(uint64_t name) {
-    struct kernel *made = calloc(1, sizeof *made);
+static struct grid_kernel *make(uint64_t name) {
+    struct grid_kernel *made = calloc(1, sizeof *made);
     if (!made || pthread_mutex_init(&made->lock, NULL)) {
         free(made);
         return NULL;
@@ -178,9 +178,9 @@ static struct kernel *make(uint64_t name) {
 }
 
 /* With its lock held. NULL: there is no memory for a new one. */
-static struct kernel *enter(cl_kernel object, cl_context context) {
+static struct grid_kernel *enter(cl_kernel object, cl_context context) {
     const uint64_t name = name_of(object);
-    struct kernel *kernel;
+    struct grid_kernel *kernel;
     pthread_mutex_lock(&table_lock);
     several |= only && only != context;
     only = context;
@@ -197,16 +197,16 @@ static struct kernel *enter(cl_kernel object, cl_context context) {
 }
 
 /* The kernel after this one, the first for NULL; NULL behind the last. */
-static struct kernel *next_of(const struct kernel *kernel) {
+static struct grid_kernel *next_of(const struct grid_kernel *kernel) {
     pthread_mutex_lock(&table_lock);
-    struct kernel *next = kernel ? kernel->hh.next : kernels;
+    struct grid_kernel *next = kernel ? kernel->hh.next : kernels;
     pthread_mutex_unlock(&table_lock);
     return next;
 }
 
 void grids_forget_some(void) {
     pthread_mutex_lock(&table_lock);
-    struct kernel *kernel = next_kernel ? next_kernel : kernels;
+    struct grid_kernel *kernel = next_kernel ? next_kernel : kernels;
     next_kernel = kernel ? kernel->hh.next : NULL;
     pthread_mutex_unlock(&table_lock);
     if (!kernel || pthread_mutex_trylock(&kernel->lock))
@@ -216,7 +216,7 @@ void grids_forget_some(void) {
 }
 
 void grids_forget_done(void) {
-    for (struct kernel *kernel = next_of(NULL); kernel; kernel = next_of(kernel)) {
+    for (struct grid_kernel *kernel = next_of(NULL); kernel; kernel = next_of(kernel)) {
         pthread_mutex_lock(&kernel->lock);
         forget_done(&kernel->now);
         forget_done(&kernel->before);
@@ -242,7 +242,8 @@ bool grids_span_contexts(cl_context context) {
 /* --- waits --- */
 
 /* What a launch of the kind waits for, less what is done. */
-static const struct launch *find_rivals(struct kernel *kernel, const struct kind *kind, size_t *n) {
+static const struct launch *find_rivals(struct grid_kernel *kernel, const struct launch_kind *kind,
+                                        size_t *n) {
     struct era *era = belongs(&kernel->now, kind) ? &kernel->before : &kernel->now;
     forget_done(era);
     if (era == &kernel->before && kernel->leader.event &&
@@ -293,7 +294,7 @@ static cl_int enqueue_behind(cl_command_queue queue, cl_kernel object, const str
 
 /* --- launches --- */
 
-static void begin_era(struct kernel *kernel, struct launch first) {
+static void begin_era(struct grid_kernel *kernel, struct launch first) {
     const struct era free_again = kernel->before;
     forget_leader(kernel);
     forget_all(&kernel->before);
@@ -305,7 +306,7 @@ static void begin_era(struct kernel *kernel, struct launch first) {
 }
 
 /* There is room in either era. The event belongs to the era; the caller's is a further reference. */
-static void add(struct kernel *kernel, const struct kind *kind, struct launch launch) {
+static void add(struct grid_kernel *kernel, const struct launch_kind *kind, struct launch launch) {
     if (!belongs(&kernel->now, kind))
         begin_era(kernel, launch);
     struct era *now = &kernel->now;
@@ -320,10 +321,10 @@ static bool make_room(struct era *era) {
 }
 
 /* With the kernel's lock. False: the launch is not under way, or was waited for. */
-static bool launch_in(struct kernel *kernel, cl_command_queue queue, cl_kernel object,
+static bool launch_in(struct grid_kernel *kernel, cl_command_queue queue, cl_kernel object,
                       const struct grid *grid, cl_context context, struct wait_list waits,
                       cl_event *event, cl_int *code) {
-    const struct kind kind = kind_of(grid);
+    const struct launch_kind kind = kind_of(grid);
     cl_event own = NULL;
     size_t n;
     check_some(kernel);
@@ -357,7 +358,7 @@ cl_int grids_enqueue(cl_command_queue queue, cl_kernel object, const struct grid
     cl_int code = context_of(queue, &context);
     if (code != CL_SUCCESS)
         return code;
-    struct kernel *kernel = enter(object, context);
+    struct grid_kernel *kernel = enter(object, context);
     if (!kernel)
         return CL_OUT_OF_HOST_MEMORY;
     if (!launch_in(kernel, queue, object, grid, context, waits, event, &code))
@@ -368,9 +369,9 @@ cl_int grids_enqueue(cl_command_queue queue, cl_kernel object, const struct grid
 
 cl_uint grids_turns(cl_command_queue queue, cl_kernel object, const struct grid *grid,
                     cl_event *events, cl_uint most) {
-    const struct kind kind = kind_of(grid);
+    const struct launch_kind kind = kind_of(grid);
     const uint64_t name = name_of(object);
-    struct kernel *kernel;
+    struct grid_kernel *kernel;
     cl_context context;
     cl_uint count = 0;
     size_t n;

@@ -12,30 +12,30 @@ enum { RING = 16, ROUNDS = 40, TRIES = 3, MIN_BATCH = 4, MAX_BATCH = 128, CALLS 
 enum style { PLAIN, EVENT_EACH, CHAINED, STYLES };
 
 /* The latest events of a batch; the oldest is released when its place is needed. */
-struct ring {
+struct event_ring {
     cl_event events[RING];
     unsigned used;
 };
 
-static void ring_put(struct ring *ring, cl_event event) {
+static void ring_put(struct event_ring *ring, cl_event event) {
     cl_event *place = &ring->events[ring->used++ % RING];
     if (*place)
         clReleaseEvent(*place);
     *place = event;
 }
 
-static cl_event ring_last(const struct ring *ring) {
+static cl_event ring_last(const struct event_ring *ring) {
     return ring->used ? ring->events[(ring->used - 1) % RING] : NULL;
 }
 
-static void ring_clear(struct ring *ring) {
+static void ring_clear(struct event_ring *ring) {
     for (unsigned i = 0; i < RING; i++)
         if (ring->events[i])
             clReleaseEvent(ring->events[i]);
 }
 
 static bool fill(struct probe *probe, cl_command_queue queue, enum style style, unsigned n,
-                 struct ring *ring) {
+                 struct event_ring *ring) {
     for (unsigned i = 0; i < n; i++) {
         cl_event event = NULL;
         cl_event last = ring_last(ring);
@@ -52,7 +52,7 @@ static bool fill(struct probe *probe, cl_command_queue queue, enum style style, 
 /* Per launch, from the first enqueue until all is done; 0 when something failed. */
 static double time_batch(struct probe *probe, enum style style, unsigned n) {
     cl_command_queue queue = style == CHAINED ? probe->out_of_order : probe->queues[0];
-    struct ring ring = {{NULL}, 0};
+    struct event_ring ring = {{NULL}, 0};
     uint64_t start = clock_now_ns();
     bool well = fill(probe, queue, style, n, &ring);
     well = probe_wait(probe, queue, ring_last(&ring)) && well;

@@ -30,7 +30,7 @@ static const struct math {
     double error;
 } maths[] = {{"-w -DPRODUCTS=3", 128, 2, 0x1p-21}, {"-w -DPRODUCTS=1", 256, 1, 0x1p-9}};
 
-struct product {
+struct probe_product {
     struct probe *probe;
     float *a, *b, *c; /* SIDE x TERMS, SIDE x TERMS, SIDE x SIDE */
     cl_mem memory[4]; /* a, b, c, packed */
@@ -50,7 +50,7 @@ static void fill(float *x, size_t n, uint32_t seed) {
     }
 }
 
-static bool open_product(struct product *p) {
+static bool open_product(struct probe_product *p) {
     const size_t inputs = (size_t)SIDE * TERMS * sizeof(float),
                  output = (size_t)SIDE * SIDE * sizeof(float);
     const size_t sizes[4] = {inputs, inputs, output, packed_bytes(&maths[0])};
@@ -73,7 +73,7 @@ static bool open_product(struct product *p) {
 }
 
 /* A driver that is stuck may still use all of it. */
-static void close_product(struct product *p) {
+static void close_product(struct probe_product *p) {
     if (p->probe->stuck)
         return;
     for (int i = 0; i < 4; i++)
@@ -84,7 +84,7 @@ static void close_product(struct product *p) {
     free(p->c);
 }
 
-static bool move(struct product *p, int which, float *host, bool write) {
+static bool move(struct probe_product *p, int which, float *host, bool write) {
     const cl_command_queue queue = p->probe->queues[0];
     const size_t bytes = (size_t)SIDE * (which == 2 ? SIDE : TERMS) * sizeof(float);
     cl_event event = NULL;
@@ -100,7 +100,7 @@ struct argument {
     const void *value;
 };
 
-static bool launch(struct product *p, cl_program program, const char *name,
+static bool launch(struct probe_product *p, cl_program program, const char *name,
                    const struct argument *args, cl_uint n, size_t groups, size_t group) {
     const size_t items = groups * group;
     cl_int code;
@@ -122,7 +122,7 @@ static bool launch(struct product *p, cl_program program, const char *name,
 #define ARGUMENT(x) \
     { sizeof(x), &(x) }
 
-static bool multiply(struct product *p, cl_program program, const struct math *math) {
+static bool multiply(struct probe_product *p, cl_program program, const struct math *math) {
     const cl_uint4 a_at = {{0, TERMS, 1, 0}}, b_at = {{0, 1, TERMS, 0}}, c_at = {{0, SIDE, 1, 0}};
     const cl_uint4 shape = {{SIDE, SIDE, TERMS, 1}};
     const cl_uint2 sets = {{1, 1}}, ends = {{1, 0}};
@@ -141,7 +141,7 @@ static bool multiply(struct product *p, cl_program program, const struct math *m
                   MULTIPLYING);
 }
 
-static bool is_right(const struct product *p, const struct math *math) {
+static bool is_right(const struct probe_product *p, const struct math *math) {
     for (size_t s = 0; s < SAMPLES; s++) {
         const size_t i = s < 2 ? SIDE - 1 : s * 7919 % SIDE,
                      j = s < 4 ? SIDE - 1 - s : s * 104729 % SIDE;
@@ -157,7 +157,7 @@ static bool is_right(const struct product *p, const struct math *math) {
     return true;
 }
 
-static bool try_math(struct product *p, const struct math *math) {
+static bool try_math(struct probe_product *p, const struct math *math) {
     struct program_spec spec = {.name = "tiles.cl", .options = math->options};
     cl_program program;
     if (source_get("tiles.cl", &spec.source) ||
@@ -172,7 +172,7 @@ static bool try_math(struct product *p, const struct math *math) {
 }
 
 void probe_matrix_units(struct probe *probe, struct caps *caps) {
-    struct product product = {.probe = probe};
+    struct probe_product product = {.probe = probe};
     if (probe->stuck || probe->device->compute_capability != COMPUTE_CAPABILITY)
         return;
     caps->matrix_units = open_product(&product) && move(&product, 0, product.a, true) &&

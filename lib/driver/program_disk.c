@@ -70,7 +70,7 @@ cl_program program_disk_load(const struct device *device, cl_context context,
 
 /* Storing. A program of several devices has a binary for each, in an order of its own. */
 
-struct listing {
+struct binary_list {
     cl_uint count;
     cl_uint which; /* our device's place */
     cl_device_id *ids;
@@ -78,7 +78,7 @@ struct listing {
     unsigned char **binaries;
 };
 
-static void free_listing(struct listing *list) {
+static void free_listing(struct binary_list *list) {
     free(list->ids);
     free(list->sizes);
     free(list->binaries);
@@ -88,7 +88,7 @@ static bool ask(cl_program program, cl_program_info what, size_t size, void *to)
     return clGetProgramInfo(program, what, size, to, NULL) == CL_SUCCESS;
 }
 
-static bool list_devices(cl_program program, cl_device_id id, struct listing *list) {
+static bool list_devices(cl_program program, cl_device_id id, struct binary_list *list) {
     if (!ask(program, CL_PROGRAM_NUM_DEVICES, sizeof list->count, &list->count) || !list->count)
         return false;
     list->ids = calloc(list->count, sizeof *list->ids);
@@ -104,7 +104,7 @@ static bool list_devices(cl_program program, cl_device_id id, struct listing *li
 }
 
 void program_disk_store(const struct device *device, cl_program program, struct cache_bytes key) {
-    struct listing list = {0};
+    struct binary_list list = {0};
     if (list_devices(program, device->id, &list)) {
         struct cache_bytes payload = {NULL, list.sizes[list.which]};
         unsigned char *binary = malloc(payload.size);

@@ -23,33 +23,33 @@ enum {
 
 #define TIMEOUT (10 * CLOCK_SECOND) /* the first launch may compile */
 
-struct side {
+struct link_side {
     struct probe probe;
     cl_kernel kernel;
     cl_mem memory; /* the shared memory, as a buffer of this side's context */
 };
 
-struct trial {
-    struct side side[2];
+struct link_trial {
+    struct link_side side[2];
     size_t bytes;
     unsigned char *wanted, *read; /* `bytes` each */
 };
 
 /* --- commands, which are waited for --- */
 
-static bool finished(struct side *side, cl_int code, cl_event event) {
+static bool finished(struct link_side *side, cl_int code, cl_event event) {
     return probe_did(&side->probe, code) &&
            probe_finish(&side->probe, side->probe.queues[0], event);
 }
 
-static bool put(struct side *side, const struct trial *trial) {
+static bool put(struct link_side *side, const struct link_trial *trial) {
     cl_event event = NULL;
     const cl_int code = clEnqueueWriteBuffer(side->probe.queues[0], side->memory, CL_FALSE, 0,
                                              trial->bytes, trial->wanted, 0, NULL, &event);
     return finished(side, code, event);
 }
 
-static bool get(struct side *side, const struct trial *trial) {
+static bool get(struct link_side *side, const struct link_trial *trial) {
     cl_event event = NULL;
     memset(trial->read, 0, trial->bytes);
     const cl_int code = clEnqueueReadBuffer(side->probe.queues[0], side->memory, CL_FALSE, 0,
@@ -57,7 +57,7 @@ static bool get(struct side *side, const struct trial *trial) {
     return finished(side, code, event) && memcmp(trial->read, trial->wanted, trial->bytes) == 0;
 }
 
-static bool launch(struct side *side, cl_mem from, cl_mem to, cl_uint n, cl_uint value) {
+static bool launch(struct link_side *side, cl_mem from, cl_mem to, cl_uint n, cl_uint value) {
     static const size_t one = 1;
     struct probe *probe = &side->probe;
     cl_kernel kernel = side->kernel;
@@ -74,20 +74,20 @@ static bool launch(struct side *side, cl_mem from, cl_mem to, cl_uint n, cl_uint
 
 /* --- a trial: each side sees what the other one writes, by commands and by kernels --- */
 
-static void expect_change(const struct trial *trial, size_t from, size_t to, cl_uint n,
+static void expect_change(const struct link_trial *trial, size_t from, size_t to, cl_uint n,
                           cl_uint value) {
     for (cl_uint i = 0; i < n; i++)
         trial->wanted[to + i] = (unsigned char)(trial->wanted[from + i] ^ value);
 }
 
-static bool change_in_place(struct side *side, const struct trial *trial, cl_uint value) {
+static bool change_in_place(struct link_side *side, const struct link_trial *trial, cl_uint value) {
     const cl_uint n = trial->bytes < CHANGED ? (cl_uint)trial->bytes : CHANGED;
     expect_change(trial, 0, 0, n, value);
     return launch(side, side->memory, side->memory, n, value);
 }
 
 /* The last unit of the memory becomes the first one's, by way of sub-buffers. */
-static bool change_parts(struct side *side, const struct trial *trial, cl_uint value) {
+static bool change_parts(struct link_side *side, const struct link_trial *trial, cl_uint value) {
     const size_t last = trial->bytes / UNIT * UNIT - UNIT;
     const cl_buffer_region from = {0, UNIT}, to = {last, UNIT};
     cl_int code, other;
@@ -103,25 +103,26 @@ static bool change_parts(struct side *side, const struct trial *trial, cl_uint v
     return ran;
 }
 
-static bool change(struct side *side, const struct trial *trial, cl_uint value) {
+static bool change(struct link_side *side, const struct link_trial *trial, cl_uint value) {
     return trial->bytes < 2 * UNIT ? change_in_place(side, trial, value)
                                    : change_parts(side, trial, value);
 }
 
-static bool pass_on(struct side *from, struct side *to, const struct trial *trial, unsigned salt) {
+static bool pass_on(struct link_side *from, struct link_side *to, const struct link_trial *trial,
+                    unsigned salt) {
     for (size_t i = 0; i < trial->bytes; i++)
         trial->wanted[i] = (unsigned char)(i * 7 + i / 251 + salt);
     return put(from, trial) && get(to, trial) && change(to, trial, salt) && get(from, trial);
 }
 
-static bool pass_both_ways(struct trial *trial) {
-    struct side *a = &trial->side[0], *b = &trial->side[1];
+static bool pass_both_ways(struct link_trial *trial) {
+    struct link_side *a = &trial->side[0], *b = &trial->side[1];
     return pass_on(a, b, trial, 17) && pass_on(b, a, trial, 34) && pass_on(a, b, trial, 51);
 }
 
 /* --- its memory --- */
 
-static cls_status import(struct trial *trial, struct shareable *shareable) {
+static cls_status import(struct link_trial *trial, struct shareable *shareable) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < 2 && !status; i++)
         status = shareable_import(shareable, trial->side[i].probe.device,
@@ -130,9 +131,9 @@ static cls_status import(struct trial *trial, struct shareable *shareable) {
 }
 
 /* Memory that a driver is stuck with is not released. */
-static void end_imports(struct trial *trial) {
+static void end_imports(struct link_trial *trial) {
     for (unsigned i = 0; i < 2; i++) {
-        struct side *side = &trial->side[i];
+        struct link_side *side = &trial->side[i];
         if (side->memory && !side->probe.stuck)
             shareable_end_import(side->probe.device, side->memory);
         side->memory = NULL;
@@ -140,8 +141,9 @@ static void end_imports(struct trial *trial) {
 }
 
 /* Both sides' devices are inside the serial section while `what` runs. */
-static cls_status with_memory(struct trial *trial, const struct exporter *exporter, size_t bytes,
-                              cls_status (*what)(struct trial *trial, struct share_link *link),
+static cls_status with_memory(struct link_trial *trial, const struct exporter *exporter,
+                              size_t bytes,
+                              cls_status (*what)(struct link_trial *trial, struct share_link *link),
                               struct share_link *link) {
     const struct device *serial = driver_serial_wanted(link->owner) ? link->owner : link->other;
     struct shareable *shareable;
@@ -161,17 +163,17 @@ static cls_status with_memory(struct trial *trial, const struct exporter *export
 }
 
 /* The code of the first call or command that failed on either side. */
-static cl_int failure_of(const struct trial *trial) {
+static cl_int failure_of(const struct link_trial *trial) {
     const cl_int code = trial->side[0].probe.code;
     return code ? code : trial->side[1].probe.code;
 }
 
-static bool is_stuck(const struct trial *trial) {
+static bool is_stuck(const struct link_trial *trial) {
     return trial->side[0].probe.stuck || trial->side[1].probe.stuck;
 }
 
 /* Values are evidence only if all calls went well. */
-static cls_status judge(const struct trial *trial, bool right) {
+static cls_status judge(const struct link_trial *trial, bool right) {
     if (is_stuck(trial))
         return error_set(CLS_ERROR_UNSUPPORTED,
                          "a command on memory that contexts share does not end");
@@ -183,7 +185,7 @@ static cls_status judge(const struct trial *trial, bool right) {
     return CLS_SUCCESS;
 }
 
-static cls_status compare(struct trial *trial, struct share_link *link) {
+static cls_status compare(struct link_trial *trial, struct share_link *link) {
     (void)link;
     trial->wanted = malloc(trial->bytes);
     trial->read = malloc(trial->bytes);
@@ -201,7 +203,7 @@ static cls_status compare(struct trial *trial, struct share_link *link) {
 /* --- times --- */
 
 /* The shortest time of a copy from the shared memory, in ns; negative when it failed. */
-static double time_copies(struct side *side, cl_mem to, size_t bytes) {
+static double time_copies(struct link_side *side, cl_mem to, size_t bytes) {
     double best = -1;
     for (unsigned i = 0; i < REPEATS; i++) {
         cl_event event = NULL;
@@ -216,8 +218,8 @@ static double time_copies(struct side *side, cl_mem to, size_t bytes) {
     return best;
 }
 
-static cls_status time_link(struct trial *trial, struct share_link *link) {
-    struct side *side = &trial->side[1];
+static cls_status time_link(struct link_trial *trial, struct share_link *link) {
+    struct link_side *side = &trial->side[1];
     cl_int code;
     cl_mem to = clCreateBuffer(side->probe.context, CL_MEM_READ_WRITE, TIMED, NULL, &code);
     if (!probe_did(&side->probe, code))
@@ -235,7 +237,7 @@ static cls_status time_link(struct trial *trial, struct share_link *link) {
 
 /* --- the probe --- */
 
-static cls_status try_once(struct trial *trial, const struct exporter *exporter,
+static cls_status try_once(struct link_trial *trial, const struct exporter *exporter,
                            struct share_link *link) {
     static const size_t sizes[] = {200, 17 * UNIT + 100, 1 << 20};
     cls_status status = CLS_SUCCESS;
@@ -248,11 +250,11 @@ static cls_status try_once(struct trial *trial, const struct exporter *exporter,
     return status;
 }
 
-static bool open_side(struct side *side, struct share_end end) {
+static bool open_side(struct link_side *side, struct share_end end) {
     cl_int code;
     struct device *device = end.device;
-    *side =
-        (struct side){.probe = {.device = device, .context = end.context, .timeout_ns = TIMEOUT}};
+    *side = (struct link_side){
+        .probe = {.device = device, .context = end.context, .timeout_ns = TIMEOUT}};
     if (!probe_open(&side->probe))
         return false;
     driver_enter(device);
@@ -265,7 +267,7 @@ static bool open_side(struct side *side, struct share_end end) {
     return code == CL_SUCCESS;
 }
 
-static void close_side(struct side *side) {
+static void close_side(struct link_side *side) {
     driver_enter(side->probe.device);
     if (!side->probe.stuck)
         clReleaseKernel(side->kernel);
@@ -274,13 +276,13 @@ static void close_side(struct side *side) {
 }
 
 /* Whether it may go well at another time: a command failed, or something was short. */
-static bool may_pass(const struct trial *trial, cls_status status) {
+static bool may_pass(const struct link_trial *trial, cls_status status) {
     return !is_stuck(trial) && (failure_of(trial) || status == CLS_ERROR_OUT_OF_MEMORY ||
                                 status == CLS_ERROR_OUT_OF_DEVICE_MEMORY ||
                                 status == CLS_ERROR_LIMIT || status == CLS_ERROR_SHUTDOWN);
 }
 
-static cls_status try_exporter(struct trial *trial, const struct exporter *exporter,
+static cls_status try_exporter(struct link_trial *trial, const struct exporter *exporter,
                                struct share_link *link) {
     cls_status status = try_once(trial, exporter, link);
     for (unsigned i = 1; i < TRIES && status && may_pass(trial, status); i++)
@@ -290,8 +292,8 @@ static cls_status try_exporter(struct trial *trial, const struct exporter *expor
 
 /* Fills in the first of the exporters whose memory both sides use, or why there is none: the last one's refusal. A
  * status: there is none now, but one of them may do at another time. */
-static cls_status try_exporters(struct trial *trial, const struct exporter *const *first, size_t n,
-                                struct share_link *link) {
+static cls_status try_exporters(struct link_trial *trial, const struct exporter *const *first,
+                                size_t n, struct share_link *link) {
     char passing[sizeof link->reason] = "";
     cls_status status = CLS_SUCCESS;
     for (size_t i = 0; i < n && !link->exporter && !is_stuck(trial); i++) {
@@ -314,7 +316,7 @@ static cls_status not_started(const struct device *device) {
 
 static cls_status probe(struct share_link *link, struct share_end owner, struct share_end other,
                         const struct exporter *const *first, size_t n) {
-    struct trial trial = {.bytes = 0};
+    struct link_trial trial = {.bytes = 0};
     if (!open_side(&trial.side[0], owner))
         return not_started(owner.device);
     cls_status status = CLS_SUCCESS;

@@ -81,17 +81,17 @@ cls_status shareable_export(const struct shareable *shareable, int *fd) {
 /* --- buffers of it --- */
 
 /* For memory_identify. */
-struct import {
+struct memory_import {
     UT_hash_handle hh;
     cl_mem memory;
     const struct shareable *of;
 };
 
 static pthread_rwlock_t imports_lock = PTHREAD_RWLOCK_INITIALIZER; /* guards what follows */
-static struct import *imports;
+static struct memory_import *imports;
 
 static bool remember(cl_mem memory, const struct shareable *shareable) {
-    struct import *import = calloc(1, sizeof *import);
+    struct memory_import *import = calloc(1, sizeof *import);
     if (!import)
         return false;
     import->memory = memory;
@@ -106,7 +106,7 @@ static bool remember(cl_mem memory, const struct shareable *shareable) {
 }
 
 static void forget(cl_mem memory) {
-    struct import *import;
+    struct memory_import *import;
     pthread_rwlock_wrlock(&imports_lock);
     HASH_FIND_PTR(imports, &memory, import);
     if (import)
@@ -163,7 +163,7 @@ void shareable_end_import(const struct device *device, cl_mem memory) {
 }
 
 void memory_identify(const struct device *device, cl_mem memory, struct memory_place *out) {
-    struct import *import;
+    struct memory_import *import;
     memory_find(device, memory, out);
     pthread_rwlock_rdlock(&imports_lock);
     HASH_FIND_PTR(imports, &out->root, import);

@@ -105,10 +105,10 @@ cl_mem trial_part(struct trial *trial, unsigned which, size_t at) {
 }
 
 /* A sub-buffer is one unit long. */
-bool trial_with_parts(struct trial *trial,
-                      bool (*use)(struct trial *, const struct place *, const struct place *)) {
-    struct place to = {trial_part(trial, 0, 1), 0, trial->unit, trial->unit};
-    struct place from = {trial_part(trial, 1, 3), 1, 3 * trial->unit, trial->unit};
+bool trial_with_parts(struct trial *trial, bool (*use)(struct trial *, const struct trial_place *,
+                                                       const struct trial_place *)) {
+    struct trial_place to = {trial_part(trial, 0, 1), 0, trial->unit, trial->unit};
+    struct trial_place from = {trial_part(trial, 1, 3), 1, 3 * trial->unit, trial->unit};
     const bool right = to.memory && from.memory && use(trial, &to, &from);
     if (trial->probe->stuck)
         return false;
@@ -134,12 +134,13 @@ static size_t draw_size(struct trial *trial, unsigned i) {
     return size ? size : 16;
 }
 
-static size_t draw_offset(struct trial *trial, unsigned i, const struct place *place, size_t size) {
+static size_t draw_offset(struct trial *trial, unsigned i, const struct trial_place *place,
+                          size_t size) {
     return draw_number(trial, i, place->bytes - size);
 }
 
 /* The host's bytes are those that are expected. */
-static bool try_writes(struct trial *trial, const struct place *to) {
+static bool try_writes(struct trial *trial, const struct trial_place *to) {
     for (unsigned i = 0; i < SPANS; i++) {
         const size_t bytes = draw_size(trial, i + i / 5), at = draw_offset(trial, i, to, bytes);
         unsigned char *wanted = trial->wanted[to->which] + to->origin + at;
@@ -152,7 +153,7 @@ static bool try_writes(struct trial *trial, const struct place *to) {
 }
 
 /* Between reads that each leave one byte on either side of theirs alone. */
-static bool try_reads(struct trial *trial, const struct place *from) {
+static bool try_reads(struct trial *trial, const struct trial_place *from) {
     for (unsigned i = 0; i < SPANS; i++) {
         const size_t bytes = draw_size(trial, i + i / 5), at = draw_offset(trial, i, from, bytes);
         const unsigned char *wanted = trial->wanted[from->which] + from->origin + at;
@@ -165,8 +166,8 @@ static bool try_reads(struct trial *trial, const struct place *from) {
     return true;
 }
 
-static bool try_copy(struct trial *trial, const struct place *to, size_t to_at,
-                     const struct place *from, size_t from_at, size_t bytes) {
+static bool try_copy(struct trial *trial, const struct trial_place *to, size_t to_at,
+                     const struct trial_place *from, size_t from_at, size_t bytes) {
     if (!trial_did(trial, clEnqueueCopyBuffer(trial->probe->queues[0], from->memory, to->memory,
                                               from_at, to_at, bytes, 0, NULL, NULL)))
         return false;
@@ -176,7 +177,8 @@ static bool try_copy(struct trial *trial, const struct place *to, size_t to_at,
 }
 
 /* Every third at the same offset on both sides. */
-static bool try_copies(struct trial *trial, const struct place *to, const struct place *from) {
+static bool try_copies(struct trial *trial, const struct trial_place *to,
+                       const struct trial_place *from) {
     bool done = true;
     for (unsigned i = 0; i < 2 * SPANS && done; i++) {
         const size_t bytes = draw_size(trial, i + i / 5);
@@ -188,9 +190,9 @@ static bool try_copies(struct trial *trial, const struct place *to, const struct
 }
 
 /* From one half of a buffer to the other. */
-static bool try_copies_within(struct trial *trial, const struct place *place) {
+static bool try_copies_within(struct trial *trial, const struct trial_place *place) {
     const size_t half = place->bytes / 2;
-    const struct place low = {place->memory, place->which, place->origin, half};
+    const struct trial_place low = {place->memory, place->which, place->origin, half};
     bool done = true;
     for (unsigned i = 0; i < SPANS && done; i++) {
         const size_t bytes = draw_size(trial, i + i / 5);
@@ -202,7 +204,7 @@ static bool try_copies_within(struct trial *trial, const struct place *place) {
 }
 
 /* Of each width first at an odd multiple of it, and then at any. */
-static bool try_fills(struct trial *trial, const struct place *to) {
+static bool try_fills(struct trial *trial, const struct trial_place *to) {
     enum { WIDTHS = 5 };
     unsigned char pattern[1 << (WIDTHS - 1)];
     for (unsigned i = 0; i < 2 * WIDTHS; i++) {
@@ -222,27 +224,28 @@ static bool try_fills(struct trial *trial, const struct place *to) {
 }
 
 bool trial_of_transfers(struct trial *trial) {
-    const struct place place = trial_whole(trial, 0);
+    const struct trial_place place = trial_whole(trial, 0);
     return trial_reset(trial, 1) && try_writes(trial, &place) && try_reads(trial, &place) &&
            trial_compare(trial);
 }
 
 bool trial_of_odd_copies(struct trial *trial) {
-    const struct place to = trial_whole(trial, 0), from = trial_whole(trial, 1);
+    const struct trial_place to = trial_whole(trial, 0), from = trial_whole(trial, 1);
     const bool done =
         trial_reset(trial, 2) && try_copies(trial, &to, &from) && try_copies_within(trial, &to);
     return trial_compare(trial) && done;
 }
 
 bool trial_of_odd_fills(struct trial *trial) {
-    const struct place place = trial_whole(trial, 0);
+    const struct trial_place place = trial_whole(trial, 0);
     const bool done = trial_reset(trial, 3) && try_fills(trial, &place);
     return trial_compare(trial) && done;
 }
 
 /* --- sub-buffers --- */
 
-static bool try_parts(struct trial *trial, const struct place *to, const struct place *from) {
+static bool try_parts(struct trial *trial, const struct trial_place *to,
+                      const struct trial_place *from) {
     const bool done = try_copies(trial, to, from) && try_fills(trial, to) &&
                       try_writes(trial, from) && try_reads(trial, from);
     return trial_compare(trial) && done;

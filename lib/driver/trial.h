@@ -26,15 +26,15 @@ struct trial {
 };
 
 /* A place in a buffer or in a sub-buffer of it. */
-struct place {
+struct trial_place {
     cl_mem memory;
     unsigned which; /* of the trial's buffers */
     size_t origin;  /* of the memory in that buffer */
     size_t bytes;
 };
 
-static inline struct place trial_whole(const struct trial *trial, unsigned which) {
-    return (struct place){trial->memory[which], which, 0, trial->bytes};
+static inline struct trial_place trial_whole(const struct trial *trial, unsigned which) {
+    return (struct trial_place){trial->memory[which], which, 0, trial->bytes};
 }
 
 /* False: there is no memory for it. trial_close is called in any case. */
@@ -95,7 +95,7 @@ bool trial_change(struct trial *trial, cl_mem from, cl_mem to, cl_uint n, cl_uin
 cl_mem trial_part(struct trial *trial, unsigned which, size_t at);
 
 /* Calls `use` with a sub-buffer of either buffer, at different origins. */
-bool trial_with_parts(struct trial *trial,
-                      bool (*use)(struct trial *, const struct place *, const struct place *));
+bool trial_with_parts(struct trial *trial, bool (*use)(struct trial *, const struct trial_place *,
+                                                       const struct trial_place *));
 
 #endif

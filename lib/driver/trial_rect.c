@@ -17,8 +17,8 @@ enum {
     SLICES = 3
 };
 
-typedef cl_int (*mover)(struct trial *trial, const struct place *to, const struct place *from,
-                        const struct rect_3d *rect);
+typedef cl_int (*mover)(struct trial *trial, const struct trial_place *to,
+                        const struct trial_place *from, const struct rect_3d *rect);
 
 /* --- shapes --- */
 
@@ -61,7 +61,7 @@ static size_t end_of(const struct rect_3d *rect, const struct rect_side *side) {
 }
 
 /* Anywhere in the place where there is room for that. */
-static void spread(struct trial *trial, const struct place *place, const struct rect_3d *rect,
+static void spread(struct trial *trial, const struct trial_place *place, const struct rect_3d *rect,
                    struct rect_side *side) {
     const size_t end = end_of(rect, side);
     if (end < place->bytes && trial_draw(trial, 2))
@@ -103,8 +103,8 @@ static void expect_rows(unsigned char *to, const unsigned char *from, const stru
     ((const size_t[3]){(side).offset % (side).pitch, (side).offset / (side).pitch, 0})
 #define SLICE(rect, side) ((rect)->depth > 1 ? (rect)->side.slice : 0)
 
-static cl_int copy(struct trial *trial, const struct place *to, const struct place *from,
-                   const struct rect_3d *rect) {
+static cl_int copy(struct trial *trial, const struct trial_place *to,
+                   const struct trial_place *from, const struct rect_3d *rect) {
     return clEnqueueCopyBufferRect(trial->probe->queues[0], from->memory, to->memory,
                                    IN_ROW(rect->src), IN_ROW(rect->dst), REGION(rect),
                                    rect->src.pitch, SLICE(rect, src), rect->dst.pitch,
@@ -112,8 +112,8 @@ static cl_int copy(struct trial *trial, const struct place *to, const struct pla
 }
 
 /* The host's memory is what is expected of the other buffer, or a copy of that. */
-static cl_int write(struct trial *trial, const struct place *to, const struct place *from,
-                    const struct rect_3d *rect) {
+static cl_int write(struct trial *trial, const struct trial_place *to,
+                    const struct trial_place *from, const struct rect_3d *rect) {
     return clEnqueueWriteBufferRect(trial->probe->queues[0], to->memory, CL_FALSE,
                                     (const size_t[3]){rect->dst.offset, 0, 0},
                                     (const size_t[3]){0, 0, 0}, REGION(rect), rect->dst.pitch,
@@ -121,8 +121,8 @@ static cl_int write(struct trial *trial, const struct place *to, const struct pl
                                     trial->wanted[from->which] + rect->src.offset, 0, NULL, NULL);
 }
 
-static cl_int read(struct trial *trial, const struct place *to, const struct place *from,
-                   const struct rect_3d *rect) {
+static cl_int read(struct trial *trial, const struct trial_place *to,
+                   const struct trial_place *from, const struct rect_3d *rect) {
     (void)to;
     return clEnqueueReadBufferRect(
         trial->probe->queues[0], from->memory, CL_FALSE, (const size_t[3]){rect->src.offset, 0, 0},
@@ -133,8 +133,8 @@ static cl_int read(struct trial *trial, const struct place *to, const struct pla
 /* --- trials --- */
 
 /* Enqueues one shape of each kind on the probe's first queue, without a wait. */
-static bool move_all(struct trial *trial, mover move, const struct place *to,
-                     const struct place *from, unsigned slices) {
+static bool move_all(struct trial *trial, mover move, const struct trial_place *to,
+                     const struct trial_place *from, unsigned slices) {
     for (unsigned kind = 0; kind < KINDS; kind++) {
         struct rect_3d rect;
         draw_shape(trial, kind, slices, &rect);
@@ -148,7 +148,7 @@ static bool move_all(struct trial *trial, mover move, const struct place *to,
     return true;
 }
 
-static bool copy_within(struct trial *trial, const struct place *place) {
+static bool copy_within(struct trial *trial, const struct trial_place *place) {
     for (unsigned i = 0; i < KINDS; i++) {
         unsigned char *wanted = trial->wanted[place->which] + place->origin;
         struct rect_3d rect;
@@ -160,19 +160,19 @@ static bool copy_within(struct trial *trial, const struct place *place) {
     return true;
 }
 
-static bool try_copies(struct trial *trial, const struct place *to, const struct place *from,
-                       unsigned slices) {
+static bool try_copies(struct trial *trial, const struct trial_place *to,
+                       const struct trial_place *from, unsigned slices) {
     const bool done = trial_reset(trial, 20 + slices) && move_all(trial, copy, to, from, slices);
     return trial_compare(trial) && done;
 }
 
-static bool try_copies_within(struct trial *trial, const struct place *place) {
+static bool try_copies_within(struct trial *trial, const struct trial_place *place) {
     const bool done = trial_reset(trial, 23) && copy_within(trial, place);
     return trial_compare(trial) && done;
 }
 
 bool trial_of_rectangles(struct trial *trial) {
-    const struct place to = trial_whole(trial, 0), from = trial_whole(trial, 1);
+    const struct trial_place to = trial_whole(trial, 0), from = trial_whole(trial, 1);
     bool right = true;
     for (unsigned slices = 0; slices < SLICES && right; slices++)
         right = try_copies(trial, &to, &from, slices);
@@ -180,8 +180,9 @@ bool trial_of_rectangles(struct trial *trial) {
 }
 
 /* A sub-buffer at one end, at the other, and at both, which may be the same. */
-static bool try_parts(struct trial *trial, const struct place *to, const struct place *from) {
-    const struct place whole_to = trial_whole(trial, 0), whole_from = trial_whole(trial, 1);
+static bool try_parts(struct trial *trial, const struct trial_place *to,
+                      const struct trial_place *from) {
+    const struct trial_place whole_to = trial_whole(trial, 0), whole_from = trial_whole(trial, 1);
     return try_copies(trial, to, &whole_from, 0) && try_copies(trial, &whole_to, from, 1) &&
            try_copies(trial, to, from, 2) && try_copies_within(trial, to);
 }
@@ -190,15 +191,15 @@ bool trial_of_sub_buffer_rectangles(struct trial *trial) {
     return trial_with_parts(trial, try_parts);
 }
 
-static bool try_writes(struct trial *trial, const struct place *to, const struct place *from,
-                       unsigned slices) {
+static bool try_writes(struct trial *trial, const struct trial_place *to,
+                       const struct trial_place *from, unsigned slices) {
     const bool done = trial_reset(trial, 24 + slices) && move_all(trial, write, to, from, slices);
     return trial_compare(trial) && done;
 }
 
 /* What reads should make of the host's memory is kept where the first buffer's contents are expected. */
-static bool try_reads(struct trial *trial, const struct place *to, const struct place *from,
-                      unsigned slices) {
+static bool try_reads(struct trial *trial, const struct trial_place *to,
+                      const struct trial_place *from, unsigned slices) {
     bool done = trial_reset(trial, 27 + slices);
     memcpy(trial->read, trial->wanted[0], trial->bytes);
     done = done && move_all(trial, read, to, from, slices);
@@ -209,7 +210,7 @@ static bool try_reads(struct trial *trial, const struct place *to, const struct 
 }
 
 bool trial_of_padded_rows(struct trial *trial) {
-    const struct place to = trial_whole(trial, 0), from = trial_whole(trial, 1);
+    const struct trial_place to = trial_whole(trial, 0), from = trial_whole(trial, 1);
     bool right = true;
     for (unsigned slices = 0; slices < SLICES && right; slices++)
         right = try_writes(trial, &to, &from, slices) && try_reads(trial, &to, &from, slices);

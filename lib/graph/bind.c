@@ -24,7 +24,7 @@ static cls_status leave(struct graph_exec *exec, cls_status status) {
 
 /* --- buffers --- */
 
-static cls_status check_buffer(const struct graph_exec *exec, const struct slot *slot,
+static cls_status check_buffer(const struct graph_exec *exec, const struct graph_slot *slot,
                                const struct buffer *other) {
     if (!slot)
         return error_set(CLS_ERROR_NOT_FOUND, "graph '%s' uses no such buffer", exec->name);
@@ -41,7 +41,7 @@ static cls_status check_buffer(const struct graph_exec *exec, const struct slot 
 }
 
 static cls_status bind(struct graph_exec *exec, cls_buffer name, struct buffer *other) {
-    struct slot *slot = graph_body_slot(exec->body, name);
+    struct graph_slot *slot = graph_body_slot(exec->body, name);
     cls_status status = check_buffer(exec, slot, other);
     if (status)
         return status;
@@ -85,7 +85,7 @@ cls_status cls_graph_bind_host(cls_graph_exec handle, const void *pointer, void 
 
 /* The place in the plan of the node that has this number in the graph. */
 static cls_status find_node(const struct graph_exec *exec, uint64_t number, unsigned *out) {
-    const struct fusion *fusion = &exec->fusion;
+    const struct graph_fusion *fusion = &exec->fusion;
     const unsigned count = fusion->places ? fusion->n_nodes : exec->plan.n_nodes;
     if (number >= count)
         return error_set(CLS_ERROR_OUT_OF_RANGE, "graph '%s' has %u nodes, and none of number %llu",
@@ -113,7 +113,7 @@ cls_status cls_graph_set_enabled(cls_graph_exec handle, uint64_t node, int enabl
     return status ? status : leave(exec, set_enabled(exec, node, enabled != 0));
 }
 
-static const struct node *original(const struct graph_body *body, unsigned i) {
+static const struct graph_node *original(const struct graph_body *body, unsigned i) {
     return &body->graph->nodes[body->in_graph[i]];
 }
 
@@ -182,8 +182,8 @@ static cls_status differs(const struct graph_exec *exec, unsigned i, const char 
     return error_set(CLS_ERROR_INVALID_VALUE, "node %u of graph '%s' %s", i, exec->name, what);
 }
 
-static cls_status compare_node(const struct graph_exec *exec, unsigned i, const struct node *now,
-                               const struct node *then) {
+static cls_status compare_node(const struct graph_exec *exec, unsigned i,
+                               const struct graph_node *now, const struct graph_node *then) {
     const struct command *a = &then->command, *b = &now->command;
     if (a->type != b->type)
         return error_set(CLS_ERROR_INVALID_VALUE, "node %u of graph '%s' is '%s', and not '%s'", i,
@@ -194,7 +194,7 @@ static cls_status compare_node(const struct graph_exec *exec, unsigned i, const 
 }
 
 static bool same_place(const struct exec_plan *own, const struct exec_plan *plan, unsigned i) {
-    const struct planned *a = &own->nodes[i], *b = &plan->nodes[i];
+    const struct planned_node *a = &own->nodes[i], *b = &plan->nodes[i];
     return a->lane == b->lane && a->n_deps == b->n_deps &&
            !memcmp(&own->deps[a->first_dep], &plan->deps[b->first_dep],
                    a->n_deps * sizeof *own->deps);
@@ -235,7 +235,7 @@ static cls_status compare(const struct graph_exec *exec, const struct command_gr
 
 /* Of graphs that are the same but for what their operations are fused to. */
 static cls_status compare_fused(const struct graph_exec *exec, const struct exec_parts *parts) {
-    const struct fusion *a = &exec->fusion, *b = &parts->fusion;
+    const struct graph_fusion *a = &exec->fusion, *b = &parts->fusion;
     const unsigned count = a->places ? a->n_nodes : b->n_nodes;
     for (unsigned i = 0; i < count; i++) {
         const bool was = a->places && a->places[i] == FUSED_NODE,

@@ -8,7 +8,7 @@
 
 /* --- slots --- */
 
-struct slot *graph_body_slot(const struct graph_body *body, cls_buffer name) {
+struct graph_slot *graph_body_slot(const struct graph_body *body, cls_buffer name) {
     for (unsigned i = 0; i < body->n_slots && name; i++)
         if (body->slots[i].name == name)
             return &body->slots[i];
@@ -23,7 +23,7 @@ struct host_slot *graph_body_host(const struct graph_body *body, const void *nam
 }
 
 /* NULL without memory. */
-static struct slot *unused_slot(struct graph_body *body) {
+static struct graph_slot *unused_slot(struct graph_body *body) {
     for (unsigned i = 0; i < body->n_slots && body->n_free; i++)
         if (!body->slots[i].name) {
             body->n_free--;
@@ -37,15 +37,15 @@ static struct slot *unused_slot(struct graph_body *body) {
 /* The slot of a buffer, perhaps one without places yet; NO_SLOT without memory. */
 static unsigned need_slot(struct graph_body *body, const struct buffer *buffer) {
     const cls_buffer name = object_handle(&buffer->object);
-    struct slot *slot = graph_body_slot(body, name);
+    struct graph_slot *slot = graph_body_slot(body, name);
     if (!slot) {
         slot = unused_slot(body);
         if (!slot)
             return NO_SLOT;
-        *slot = (struct slot){.name = name,
-                              .bytes = buffer->bytes,
-                              .is_private = buffer->is_private,
-                              .first = NO_USE};
+        *slot = (struct graph_slot){.name = name,
+                                    .bytes = buffer->bytes,
+                                    .is_private = buffer->is_private,
+                                    .first = NO_USE};
     }
     return (unsigned)(slot - body->slots);
 }
@@ -67,7 +67,7 @@ static void parts_free(struct buffer_part **parts, unsigned count) {
     free(parts);
 }
 
-static void unbind(struct slot *slot) {
+static void unbind(struct graph_slot *slot) {
     parts_free(slot->parts, slot->n_parts);
     if (slot->bound)
         buffer_put(slot->bound);
@@ -79,7 +79,7 @@ static void unbind(struct slot *slot) {
 /* Those of buffers that no node uses are free. */
 static void free_unused_slots(struct graph_body *body) {
     for (unsigned i = 0; i < body->n_slots; i++) {
-        struct slot *slot = &body->slots[i];
+        struct graph_slot *slot = &body->slots[i];
         if (!slot->name || slot->first != NO_USE)
             continue;
         unbind(slot);
@@ -90,7 +90,7 @@ static void free_unused_slots(struct graph_body *body) {
 
 /* --- places --- */
 
-static unsigned *first_of(struct graph_body *body, const struct use *use) {
+static unsigned *first_of(struct graph_body *body, const struct slot_use *use) {
     const bool is_host = !body->places[use - body->uses].buffer;
     return is_host ? &body->hosts[use->slot].first : &body->slots[use->slot].first;
 }
@@ -98,9 +98,9 @@ static unsigned *first_of(struct graph_body *body, const struct use *use) {
 /* Sets a place of node `node`, which is in no list, and puts it into that of its slot. */
 static void link_place(struct graph_body *body, unsigned at, unsigned node, unsigned slot,
                        const struct place *place) {
-    struct use *use = &body->uses[at];
+    struct slot_use *use = &body->uses[at];
     body->places[at] = *place;
-    *use = (struct use){.node = node, .slot = slot, .next = NO_USE, .previous = NO_USE};
+    *use = (struct slot_use){.node = node, .slot = slot, .next = NO_USE, .previous = NO_USE};
     if (slot == NO_SLOT)
         return;
     unsigned *first = first_of(body, use);
@@ -111,7 +111,7 @@ static void link_place(struct graph_body *body, unsigned at, unsigned node, unsi
 }
 
 static void unlink_place(struct graph_body *body, unsigned at) {
-    const struct use *use = &body->uses[at];
+    const struct slot_use *use = &body->uses[at];
     if (use->slot == NO_SLOT)
         return;
     if (use->next != NO_USE)
@@ -162,7 +162,7 @@ static cls_status fill(struct graph_body *body) {
     cls_status status = make_arrays(body);
     for (unsigned i = 0; i < body->plan->n_nodes && !status; i++) {
         const unsigned in_graph = body->plan->nodes[i].node;
-        const struct node *node = &body->graph->nodes[in_graph];
+        const struct graph_node *node = &body->graph->nodes[in_graph];
         body->in_graph[i] = in_graph;
         body->nodes[i] = (struct body_node){.node = node, .first = at};
         for (unsigned p = 0; p < node_n_places(node) && !status; p++) {
@@ -225,8 +225,8 @@ static const struct node_arg *part_at(const struct graph_body *body, unsigned at
 }
 
 /* The parts of another buffer that the slot's places need, in their order. */
-static cls_status make_parts(const struct graph_body *body, const struct slot *slot,
-                             const struct buffer *buffer, struct slot *out) {
+static cls_status make_parts(const struct graph_body *body, const struct graph_slot *slot,
+                             const struct buffer *buffer, struct graph_slot *out) {
     unsigned n_parts = 0;
     for (unsigned at = slot->first; at != NO_USE; at = body->uses[at].next)
         n_parts += part_at(body, at) != NULL;
@@ -246,8 +246,9 @@ static cls_status make_parts(const struct graph_body *body, const struct slot *s
     return status;
 }
 
-cls_status graph_body_bind(struct graph_body *body, struct slot *slot, struct buffer *buffer) {
-    struct slot made = {.bound = NULL};
+cls_status graph_body_bind(struct graph_body *body, struct graph_slot *slot,
+                           struct buffer *buffer) {
+    struct graph_slot made = {.bound = NULL};
     unsigned n_parts = 0;
     cls_status status = make_parts(body, slot, buffer, &made);
     if (status) {
@@ -273,7 +274,8 @@ void graph_body_bind_host(struct graph_body *body, const struct host_slot *slot,
 }
 
 /* The slots of the arguments of a launch; NO_SLOT: of those that are no buffers. */
-static cls_status find_slots(struct graph_body *body, const struct node *node, unsigned *slots) {
+static cls_status find_slots(struct graph_body *body, const struct graph_node *node,
+                             unsigned *slots) {
     for (unsigned p = 0; p < node->n_args; p++) {
         const struct place place = node_place(node, p);
         slots[p] = place.buffer ? need_slot(body, place.buffer) : NO_SLOT;
@@ -285,7 +287,7 @@ static cls_status find_slots(struct graph_body *body, const struct node *node, u
 
 cls_status graph_body_replace(struct graph_body *body, unsigned i, struct command_graph *by) {
     struct body_node *to = &body->nodes[i];
-    const struct node *node = &by->nodes[0];
+    const struct graph_node *node = &by->nodes[0];
     unsigned *slots = malloc((node->n_args + 1) * sizeof *slots);
     cls_status status =
         slots ? find_slots(body, node, slots) : error_no_memory("for an executable graph");

@@ -19,14 +19,14 @@
 
 /* A node as it is launched, but for its places. */
 struct body_node {
-    const struct node *node;     /* of the body's graph, or of the one that has replaced it */
-    struct command_graph *owner; /* retained: the other one; NULL: none has */
-    unsigned first;              /* its places are from here on */
+    const struct graph_node *node; /* of the body's graph, or of the one that has replaced it */
+    struct command_graph *owner;   /* retained: the other one; NULL: none has */
+    unsigned first;                /* its places are from here on */
     bool disabled;
 };
 
 /* A place in the list of its slot. */
-struct use {
+struct slot_use {
     unsigned node;
     unsigned slot;           /* of buffers, or of host memory; NO_SLOT: it cannot be rebound */
     unsigned next, previous; /* in that list; NO_USE */
@@ -34,7 +34,7 @@ struct use {
 enum { NO_SLOT = INT_MAX, NO_USE = INT_MAX };
 
 /* A buffer that nodes use. */
-struct slot {
+struct graph_slot {
     cls_buffer name;            /* the handle that was captured; NULL: the slot is free */
     size_t bytes;               /* a buffer in its place has as many, or more */
     bool is_private;            /* memory.h */
@@ -57,9 +57,9 @@ struct graph_body {
     struct body_node *nodes; /* as in the plan */
     unsigned *in_graph;      /* where the nodes are in the graph */
     struct place *places;    /* of the nodes, one behind the other */
-    struct use *uses;        /* of the places */
+    struct slot_use *uses;   /* of the places */
     unsigned n_places;
-    struct slot *slots;
+    struct graph_slot *slots;
     unsigned n_slots, slots_room, n_free;
     struct host_slot *hosts;
     unsigned n_hosts, hosts_room;
@@ -77,11 +77,11 @@ cls_status graph_body_new(struct command_graph *graph, const struct exec_plan *p
 void graph_body_put(struct graph_body *body);
 
 /* NULL: no node uses such a buffer, or such host memory. */
-struct slot *graph_body_slot(const struct graph_body *body, cls_buffer name);
+struct graph_slot *graph_body_slot(const struct graph_body *body, cls_buffer name);
 struct host_slot *graph_body_host(const struct graph_body *body, const void *name);
 
 /* Binds another buffer, or other host memory, to all places of a slot. On failure nothing has changed. */
-cls_status graph_body_bind(struct graph_body *body, struct slot *slot, struct buffer *buffer);
+cls_status graph_body_bind(struct graph_body *body, struct graph_slot *slot, struct buffer *buffer);
 void graph_body_bind_host(struct graph_body *body, const struct host_slot *slot, void *host);
 
 /* Has node `i`, a launch, do what the only node of another graph does, a launch of the same kernel. On failure nothing has

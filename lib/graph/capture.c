@@ -41,7 +41,7 @@ static bool may_take(const struct command *command) {
 static cls_status take(struct capture *capture, struct stream *stream, struct command *command,
                        const struct launch_args *args) {
     struct capture_member *member = capture_find_member(capture, stream);
-    struct node node;
+    struct graph_node node;
     if (capture->state != CLS_CAPTURE_ACTIVE || !member)
         return capture_refusal(capture);
     if (!may_take(command)) {
@@ -80,7 +80,7 @@ cls_status capture_submit(struct stream *stream, struct command *command,
 /* Under the capture's lock: the one node that the member's next comes behind. */
 static cls_status single_node(struct capture *capture, struct capture_member *member,
                               unsigned *out) {
-    struct node empty = {.n_args = 0};
+    struct graph_node empty = {.n_args = 0};
     cls_status status = CLS_SUCCESS;
     if (member->frontier.count != 1)
         status = capture_append(capture, member, &empty);
@@ -92,7 +92,7 @@ static cls_status single_node(struct capture *capture, struct capture_member *me
 /* Under the capture's lock: a node that records a timed event. */
 static cls_status record_node(struct capture *capture, struct capture_member *member,
                               struct event *event, unsigned *out) {
-    struct node node = {.n_args = 0};
+    struct graph_node node = {.n_args = 0};
     command_init(&node.command, &type_marker, "event record");
     node.command.u.marker.event = event;
     object_retain(&event->object);

@@ -10,9 +10,9 @@
 static cls_status append_copy(struct capture *capture, const struct capture_member *member,
                               const struct graph_exec *exec, const struct graph_version *version,
                               unsigned i, unsigned first, const struct node_ranges *open) {
-    const struct planned *planned = &exec->plan.nodes[i];
+    const struct planned_node *planned = &exec->plan.nodes[i];
     const bool disabled = version->nodes[i].disabled;
-    struct node node = {.n_args = 0};
+    struct graph_node node = {.n_args = 0};
     unsigned deps[PLAN_LANES];
     if (!ARRAY_ROOM(capture->nodes, capture->n_nodes, capture->nodes_room, 32))
         return capture_no_memory(capture);

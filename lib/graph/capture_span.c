@@ -71,7 +71,7 @@ static cls_status check_joined(struct capture *capture) {
 
 /* Nodes and members of a capture that has ended. */
 struct remains {
-    struct node *nodes;
+    struct graph_node *nodes;
     unsigned n_nodes;
     struct capture_member *members;
     unsigned n_members;

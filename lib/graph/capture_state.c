@@ -89,7 +89,7 @@ bool frontier_join(struct frontier *frontier, const struct frontier *other) {
 }
 
 cls_status capture_append(struct capture *capture, struct capture_member *member,
-                          struct node *node) {
+                          struct graph_node *node) {
     struct frontier *frontier = &member->frontier;
     if (!ARRAY_ROOM(capture->nodes, capture->n_nodes, capture->nodes_room, 32) ||
         !ARRAY_ROOM(frontier->nodes, frontier->count, frontier->room, 4))
@@ -104,7 +104,7 @@ cls_status capture_append(struct capture *capture, struct capture_member *member
 }
 
 cls_status capture_append_in_ranges(struct capture *capture, struct capture_member *member,
-                                    struct node *node) {
+                                    struct graph_node *node) {
     cls_status status = node_ranges_open(capture->since, &node->ranges);
     return status ? status : capture_append(capture, member, node);
 }

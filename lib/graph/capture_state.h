@@ -38,7 +38,7 @@ struct capture {
     pthread_mutex_t lock;            /* guards what follows */
     _Atomic cls_capture_state state; /* CLS_CAPTURE_NONE: it has ended */
     char reason[256];                /* why it is invalid */
-    struct node *nodes;
+    struct graph_node *nodes;
     unsigned n_nodes, nodes_room;
     struct capture_member *members; /* the origin first */
     unsigned n_members, members_room;
@@ -72,10 +72,10 @@ cls_status capture_join(struct capture *capture, struct stream *stream);
 
 /* The node becomes the newest one, and the member's frontier. Takes the node over on success. */
 cls_status capture_append(struct capture *capture, struct capture_member *member,
-                          struct node *node);
+                          struct graph_node *node);
 
 /* The same with the ranges that are open. */
 cls_status capture_append_in_ranges(struct capture *capture, struct capture_member *member,
-                                    struct node *node);
+                                    struct graph_node *node);
 
 #endif

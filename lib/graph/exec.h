@@ -33,15 +33,15 @@ struct launch_place {
 
 struct graph_exec {
     struct object object;
-    struct later ending;     /* the last launch's reference, which it drops without locks */
-    struct context *context; /* retained */
-    const char *name;        /* of the graph; interned */
-    struct exec_plan plan;   /* constant */
-    unsigned most_lanes;     /* likewise */
-    struct fusion fusion;    /* likewise */
-    bool fuse, background;   /* likewise: they were asked for */
-    bool for_worker;         /* some node is for a worker */
-    bool in_order;           /* some node is for in-order queues only, or may be after an update: a
+    struct later ending;        /* the last launch's reference, which it drops without locks */
+    struct context *context;    /* retained */
+    const char *name;           /* of the graph; interned */
+    struct exec_plan plan;      /* constant */
+    unsigned most_lanes;        /* likewise */
+    struct graph_fusion fusion; /* likewise */
+    bool fuse, background;      /* likewise: they were asked for */
+    bool for_worker;            /* some node is for a worker */
+    bool in_order; /* some node is for in-order queues only, or may be after an update: a
                                 library's call was captured */
     bool has_callbacks;
     bool has_user_code; /* callbacks included */
@@ -90,7 +90,7 @@ extern struct object_pool graph_run_pool;
 
 /* What an executable graph is made of. Of the same shape have equal fusions and plans. */
 struct exec_parts {
-    struct fusion fusion;
+    struct graph_fusion fusion;
     struct exec_plan plan; /* of the graph, with its operations fused where that was asked for */
     struct graph_body *body;
 };

@@ -8,11 +8,11 @@
 #include "driver/kernel.h"
 
 /* A node of the new version, and what the item is set to. */
-struct setting {
+struct node_change {
     struct exec_node *item;
-    const struct node *node;
+    const struct graph_node *node;
     const struct place *places;
-    const struct node *node_before; /* NULL: not known */
+    const struct graph_node *node_before; /* NULL: not known */
     const struct place *places_before;
 };
 
@@ -38,7 +38,7 @@ static cls_status renew_kernel(struct exec_node *item, struct kernel *kernel) {
     return CLS_SUCCESS;
 }
 
-static cls_status set_arg(const struct setting *setting, unsigned i) {
+static cls_status set_arg(const struct node_change *setting, unsigned i) {
     const struct device *device = setting->item->kernel->context->device;
     const struct node_arg *arg = &setting->node->args[i];
     cl_kernel instance = setting->item->instance;
@@ -48,12 +48,12 @@ static cls_status set_arg(const struct setting *setting, unsigned i) {
                           arg->kind == CLS_ARG_LOCAL ? NULL : setting->node->values + arg->value);
 }
 
-static bool is_changed(const struct setting *setting, unsigned i) {
+static bool is_changed(const struct node_change *setting, unsigned i) {
     return setting->node != setting->node_before ||
            setting->places[i].memory != setting->places_before[i].memory;
 }
 
-static cls_status set_launch(const struct setting *setting) {
+static cls_status set_launch(const struct node_change *setting) {
     struct exec_node *item = setting->item;
     struct kernel *kernel = setting->node->command.u.launch.kernel;
     const bool is_other = item->kernel != kernel;
@@ -75,7 +75,7 @@ static cls_status set_launch(const struct setting *setting) {
 
 /* --- other commands --- */
 
-static cls_status take_arguments(struct exec_node *item, const struct node *node) {
+static cls_status take_arguments(struct exec_node *item, const struct graph_node *node) {
     const size_t bytes = node->command.u.library.bytes;
     void *arguments = realloc(item->arguments, bytes + 1);
     if (!arguments)
@@ -86,7 +86,7 @@ static cls_status take_arguments(struct exec_node *item, const struct node *node
 }
 
 /* All of the command but what the item has of its own. */
-static cls_status take_command(struct exec_node *item, const struct node *node) {
+static cls_status take_command(struct exec_node *item, const struct graph_node *node) {
     item->command = node->command;
     item->command.refs = (struct refs){.count = 0};
     if (node->command.type->capture == CAPTURE_LAUNCH)
@@ -94,8 +94,8 @@ static cls_status take_command(struct exec_node *item, const struct node *node) 
     return node_is_library_call(node) ? take_arguments(item, node) : CLS_SUCCESS;
 }
 
-static cls_status set_item(const struct setting *setting) {
-    const struct node *node = setting->node;
+static cls_status set_item(const struct node_change *setting) {
+    const struct graph_node *node = setting->node;
     cls_status status =
         node == setting->node_before ? CLS_SUCCESS : take_command(setting->item, node);
     if (node->command.type->capture == CAPTURE_LAUNCH)
@@ -111,9 +111,9 @@ static cls_status set_all(struct exec_nodes *nodes, const struct graph_version *
     const struct graph_version *before = nodes->version;
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < nodes->count && !status; i++) {
-        struct setting setting = {.item = &nodes->items[i],
-                                  .node = version->nodes[i].node,
-                                  .places = graph_version_places(version, i)};
+        struct node_change setting = {.item = &nodes->items[i],
+                                      .node = version->nodes[i].node,
+                                      .places = graph_version_places(version, i)};
         if (before) {
             setting.node_before = before->nodes[i].node;
             setting.places_before = graph_version_places(before, i);

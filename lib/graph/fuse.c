@@ -11,16 +11,16 @@ enum { LONGEST = 64 }; /* steps of a chain: what one kernel of a batch takes */
 
 struct fuser {
     const struct command_graph *graph;
-    cls_stream recorder;  /* captures what the kernels compute; NULL until needed */
-    unsigned *successors; /* of each node of the graph: how many come right behind it */
-    unsigned *next;       /* and the last one of them; 0: none */
-    struct node *nodes;   /* of the fused graph */
-    bool *fused;          /* of each node: it is one of a chain */
+    cls_stream recorder;      /* captures what the kernels compute; NULL until needed */
+    unsigned *successors;     /* of each node of the graph: how many come right behind it */
+    unsigned *next;           /* and the last one of them; 0: none */
+    struct graph_node *nodes; /* of the fused graph */
+    bool *fused;              /* of each node: it is one of a chain */
     unsigned n_fused, n_kernels, n_products;
 };
 
 /* Nodes in a row. */
-struct chain {
+struct fused_chain {
     unsigned at[LONGEST];
     const struct chain_step *steps[LONGEST];
     unsigned count;
@@ -50,8 +50,8 @@ static bool is_connected(const struct chain_step *step, const struct chain_step 
     return false;
 }
 
-static bool may_join(const struct fuser *fuser, const struct chain *chain, unsigned i) {
-    const struct node *node = &fuser->graph->nodes[i];
+static bool may_join(const struct fuser *fuser, const struct fused_chain *chain, unsigned i) {
+    const struct graph_node *node = &fuser->graph->nodes[i];
     const unsigned last = chain->at[chain->count - 1];
     bool connected = false;
     if (!node->step || node->n_deps != 1 || node->deps[0] != last ||
@@ -66,13 +66,13 @@ static bool may_join(const struct fuser *fuser, const struct chain *chain, unsig
     return connected && steps_fit(node->step, node->step);
 }
 
-static void add(const struct fuser *fuser, struct chain *chain, unsigned i) {
+static void add(const struct fuser *fuser, struct fused_chain *chain, unsigned i) {
     chain->at[chain->count] = i;
     chain->steps[chain->count++] = fuser->graph->nodes[i].step;
 }
 
 /* The longest chain from a node on. */
-static void find_chain(const struct fuser *fuser, unsigned first, struct chain *chain) {
+static void find_chain(const struct fuser *fuser, unsigned first, struct fused_chain *chain) {
     chain->count = 0;
     if (!fuser->graph->nodes[first].step ||
         !steps_fit(fuser->graph->nodes[first].step, fuser->graph->nodes[first].step))
@@ -84,7 +84,7 @@ static void find_chain(const struct fuser *fuser, unsigned first, struct chain *
 
 /* --- memory that only the chain uses --- */
 
-static bool node_has(const struct node *node, const struct buffer *buffer) {
+static bool node_has(const struct graph_node *node, const struct buffer *buffer) {
     if (refs_use(&node->command.refs, &buffer->object))
         return true;
     for (unsigned a = 0; a < node->n_args; a++)
@@ -93,14 +93,14 @@ static bool node_has(const struct node *node, const struct buffer *buffer) {
     return false;
 }
 
-static bool chain_has(const struct chain *chain, unsigned node) {
+static bool chain_has(const struct fused_chain *chain, unsigned node) {
     for (unsigned i = 0; i < chain->count; i++)
         if (chain->at[i] == node)
             return true;
     return false;
 }
 
-static bool is_used_outside(const struct fuser *fuser, const struct chain *chain,
+static bool is_used_outside(const struct fuser *fuser, const struct fused_chain *chain,
                             const struct buffer *buffer) {
     for (unsigned i = 0; i < fuser->graph->n_nodes; i++)
         if (!chain_has(chain, i) && node_has(&fuser->graph->nodes[i], buffer))
@@ -109,7 +109,7 @@ static bool is_used_outside(const struct fuser *fuser, const struct chain *chain
 }
 
 /* Copies of the steps that say what is forgotten after this chain. */
-static void copy_steps(const struct fuser *fuser, const struct chain *chain,
+static void copy_steps(const struct fuser *fuser, const struct fused_chain *chain,
                        struct chain_step *steps) {
     for (unsigned i = 0; i < chain->count; i++) {
         const struct chain_step *step = chain->steps[i];
@@ -125,7 +125,7 @@ static cls_status execute(const void *batch, cls_stream recorder) {
     return cls_batch_execute_async(*(const cls_batch *)batch, recorder);
 }
 
-static cls_status record_chain(struct fuser *fuser, const struct chain *chain,
+static cls_status record_chain(struct fuser *fuser, const struct fused_chain *chain,
                                struct command_graph **out) {
     const struct command_graph *graph = fuser->graph;
     struct chain_step *copies = malloc(chain->count * sizeof *copies);
@@ -149,7 +149,7 @@ static cls_status record_chain(struct fuser *fuser, const struct chain *chain,
 
 /* Not where the arguments are too many for one kernel, or nothing is left in memory. Of several kernels one may
  * write what another reads, which a batch refuses. */
-static cls_status try_chain(struct fuser *fuser, const struct chain *chain) {
+static cls_status try_chain(struct fuser *fuser, const struct fused_chain *chain) {
     struct command_graph *recorded;
     struct detail held;
     error_save(&held);
@@ -184,7 +184,7 @@ static void find_successors(struct fuser *fuser) {
 
 /* The chain from a node on, or the first half of it ... that is one kernel. */
 static cls_status fuse_from(struct fuser *fuser, unsigned first) {
-    struct chain chain;
+    struct fused_chain chain;
     cls_status status = CLS_SUCCESS;
     find_chain(fuser, first, &chain);
     for (; chain.count > 1 && !fuser->fused[first] && !status; chain.count /= 2)
@@ -205,8 +205,8 @@ static cls_status fuse_all(struct fuser *fuser) {
 
 static cls_status make_node(struct fuser *fuser, unsigned i) {
     const struct command_graph *graph = fuser->graph;
-    const struct node *from = &graph->nodes[i];
-    struct node *to = &fuser->nodes[i];
+    const struct graph_node *from = &graph->nodes[i];
+    struct graph_node *to = &fuser->nodes[i];
     if (fuser->fused[i])
         return node_set_deps(to, from->deps, from->n_deps);
     if (!node_is_small_product(from))
@@ -229,10 +229,10 @@ static bool has_products(const struct command_graph *graph) {
     return has;
 }
 
-static cls_status number(const struct fuser *fuser, struct fusion *fusion) {
+static cls_status number(const struct fuser *fuser, struct graph_fusion *fusion) {
     const struct command_graph *graph = fuser->graph;
     unsigned planned = 0;
-    *fusion = (struct fusion){
+    *fusion = (struct graph_fusion){
         .n_fused = fuser->n_fused, .n_kernels = fuser->n_kernels, .n_products = fuser->n_products};
     fusion->places = malloc((graph->n_nodes + 1) * sizeof *fusion->places);
     if (!fusion->places)
@@ -245,7 +245,8 @@ static cls_status number(const struct fuser *fuser, struct fusion *fusion) {
     return CLS_SUCCESS;
 }
 
-static cls_status finish(struct fuser *fuser, struct fusion *fusion, struct command_graph **out) {
+static cls_status finish(struct fuser *fuser, struct graph_fusion *fusion,
+                         struct command_graph **out) {
     const struct command_graph *graph = fuser->graph;
     cls_status status = make_rest(fuser);
     if (!status)
@@ -261,7 +262,8 @@ static cls_status finish(struct fuser *fuser, struct fusion *fusion, struct comm
     return CLS_SUCCESS;
 }
 
-static cls_status run(struct fuser *fuser, struct fusion *fusion, struct command_graph **out) {
+static cls_status run(struct fuser *fuser, struct graph_fusion *fusion,
+                      struct command_graph **out) {
     const size_t room = (size_t)fuser->graph->n_nodes + 1;
     fuser->successors = calloc(room, sizeof *fuser->successors);
     fuser->next = calloc(room, sizeof *fuser->next);
@@ -275,7 +277,7 @@ static cls_status run(struct fuser *fuser, struct fusion *fusion, struct command
     return finish(fuser, fusion, out);
 }
 
-cls_status graph_fuse(const struct command_graph *graph, struct fusion *fusion,
+cls_status graph_fuse(const struct command_graph *graph, struct graph_fusion *fusion,
                       struct command_graph **out) {
     struct fuser fuser = {.graph = graph};
     struct detail held;
@@ -292,7 +294,7 @@ cls_status graph_fuse(const struct command_graph *graph, struct fusion *fusion,
     return error_restore(&held, status);
 }
 
-void fusion_free(struct fusion *fusion) {
+void fusion_free(struct graph_fusion *fusion) {
     free(fusion->places);
-    *fusion = (struct fusion){.n_nodes = 0};
+    *fusion = (struct graph_fusion){.n_nodes = 0};
 }

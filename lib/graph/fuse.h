@@ -15,7 +15,7 @@
 enum { FUSED_NODE = INT_MAX };
 
 /* What has become of a graph's nodes. */
-struct fusion {
+struct graph_fusion {
     unsigned *
         places; /* of each node by its number: in the plan, or FUSED_NODE; NULL: nothing is fused */
     unsigned n_nodes;
@@ -24,9 +24,9 @@ struct fusion {
 };
 
 /* Makes the fused graph; NULL where it would be the same. On failure there is neither a graph nor a fusion. */
-cls_status graph_fuse(const struct command_graph *graph, struct fusion *fusion,
+cls_status graph_fuse(const struct command_graph *graph, struct graph_fusion *fusion,
                       struct command_graph **out);
 
-void fusion_free(struct fusion *fusion);
+void fusion_free(struct graph_fusion *fusion);
 
 #endif

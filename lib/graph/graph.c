@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 
-void nodes_drop(struct node *nodes, unsigned n_nodes) {
+void nodes_drop(struct graph_node *nodes, unsigned n_nodes) {
     while (n_nodes)
         node_drop(&nodes[--n_nodes]);
     free(nodes);
@@ -21,7 +21,7 @@ static void command_graph_finalize(struct object *object) {
 struct object_pool command_graph_pool =
     OBJECT_POOL(29, sizeof(struct command_graph), "graph", command_graph_finalize);
 
-cls_status command_graph_new(struct context *context, const char *name, struct node *nodes,
+cls_status command_graph_new(struct context *context, const char *name, struct graph_node *nodes,
                              unsigned n_nodes, struct command_graph **out) {
     const char *interned = intern(name);
     struct command_graph *graph = interned ? object_create(&command_graph_pool) : NULL;

@@ -10,20 +10,20 @@
 
 struct command_graph {
     struct object object;
-    struct context *context; /* retained */
-    const char *name;        /* interned */
-    struct node *nodes;      /* in the order of the capture */
+    struct context *context;  /* retained */
+    const char *name;         /* interned */
+    struct graph_node *nodes; /* in the order of the capture */
     unsigned n_nodes;
 };
 
 extern struct object_pool command_graph_pool;
 
 /* Takes over the nodes on success. */
-cls_status command_graph_new(struct context *context, const char *name, struct node *nodes,
+cls_status command_graph_new(struct context *context, const char *name, struct graph_node *nodes,
                              unsigned n_nodes, struct command_graph **out);
 
 /* Drops nodes, and their array. */
-void nodes_drop(struct node *nodes, unsigned n_nodes);
+void nodes_drop(struct graph_node *nodes, unsigned n_nodes);
 
 /* Checks a handle, its context included, and takes a reference. */
 cls_status command_graph_get(cls_graph handle, struct command_graph **out);

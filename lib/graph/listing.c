@@ -55,7 +55,7 @@ static cls_status check_number(const struct listing *listing, uint64_t number) {
 
 static void describe(const struct listing *listing, unsigned i, cls_graph_node_info *info) {
     const struct command *command = command_at(listing, i);
-    const struct planned *planned = &listing->plan.nodes[i];
+    const struct planned_node *planned = &listing->plan.nodes[i];
     info->kind = command->type->kind;
     snprintf(info->label, sizeof info->label, "%s", command_label(command));
     info->bytes = command->bytes;
@@ -97,7 +97,7 @@ static void put_quoted(FILE *file, const char *text) {
 }
 
 static void put_node(FILE *file, const struct listing *listing, unsigned i) {
-    const struct planned *planned = &listing->plan.nodes[i];
+    const struct planned_node *planned = &listing->plan.nodes[i];
     fprintf(file, "    n%u [label=", i);
     put_quoted(file, command_label(command_at(listing, i)));
     fputs("];\n", file);

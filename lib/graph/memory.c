@@ -24,7 +24,7 @@ static struct buffer *buffer_of_capture(struct object *object, const void *captu
     return is ? buffer : NULL;
 }
 
-static size_t count_refs(const struct node *nodes, unsigned n_nodes) {
+static size_t count_refs(const struct graph_node *nodes, unsigned n_nodes) {
     size_t count = 0;
     for (unsigned i = 0; i < n_nodes; i++)
         count += nodes[i].command.refs.count + nodes[i].command.refs.more_count;
@@ -37,7 +37,7 @@ static int by_address(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static bool find_buffers(const void *capture, const struct node *nodes, unsigned n_nodes,
+static bool find_buffers(const void *capture, const struct graph_node *nodes, unsigned n_nodes,
                          struct found *found) {
     found->items = malloc((count_refs(nodes, n_nodes) + 1) * sizeof *found->items);
     for (unsigned i = 0; i < n_nodes && found->items; i++) {
@@ -54,7 +54,7 @@ static bool find_buffers(const void *capture, const struct node *nodes, unsigned
 }
 
 /* Whether every node that refers to the buffer can be rebound. */
-static bool all_rebind(const struct buffer *buffer, struct node *nodes, unsigned n_nodes) {
+static bool all_rebind(const struct buffer *buffer, struct graph_node *nodes, unsigned n_nodes) {
     for (unsigned i = 0; i < n_nodes; i++)
         if (refs_use(&nodes[i].command.refs, &buffer->object) &&
             !node_replace_memory(&nodes[i], buffer, buffer->memory))
@@ -63,7 +63,7 @@ static bool all_rebind(const struct buffer *buffer, struct node *nodes, unsigned
 }
 
 /* The memory itself stays as long as a node has a part of it. */
-static void make_private(struct buffer *buffer, struct node *nodes, unsigned n_nodes) {
+static void make_private(struct buffer *buffer, struct graph_node *nodes, unsigned n_nodes) {
     const struct device *device = buffer->context->device;
     const cl_mem before = buffer->memory;
     struct detail held;
@@ -85,7 +85,7 @@ static void make_private(struct buffer *buffer, struct node *nodes, unsigned n_n
     buffer->is_private = true;
 }
 
-static void mark_forgotten(struct node *nodes, unsigned n_nodes) {
+static void mark_forgotten(struct graph_node *nodes, unsigned n_nodes) {
     for (unsigned i = 0; i < n_nodes; i++) {
         struct chain_step *step = nodes[i].step;
         if (step)
@@ -93,7 +93,7 @@ static void mark_forgotten(struct node *nodes, unsigned n_nodes) {
     }
 }
 
-void graph_memory_give_back(const void *capture, struct node *nodes, unsigned n_nodes) {
+void graph_memory_give_back(const void *capture, struct graph_node *nodes, unsigned n_nodes) {
     struct found found = {.count = 0};
     if (!find_buffers(capture, nodes, n_nodes, &found))
         return;
@@ -113,11 +113,11 @@ void graph_memory_give_back(const void *capture, struct node *nodes, unsigned n_
 /* A private buffer. `ends`: of each lane, the last node that uses it, counted from 1; `floors`: of each lane, how
  * many nodes come before all that use it. */
 struct value {
-    struct slot *slot;
+    struct graph_slot *slot;
     unsigned ends[PLAN_LANES], floors[PLAN_LANES];
 };
 
-struct layout {
+struct graph_layout {
     struct graph_body *body;
     struct value *values;
     struct arena_value *places;
@@ -145,10 +145,10 @@ static void note_use(struct value *value, const struct exec_plan *plan, unsigned
     }
 }
 
-static void add_value(struct layout *layout, struct slot *slot) {
+static void add_value(struct graph_layout *layout, struct graph_slot *slot) {
     struct value *value = &layout->values[layout->n_values];
     struct arena_value *place = &layout->places[layout->n_values++];
-    const struct use *uses = layout->body->uses;
+    const struct slot_use *uses = layout->body->uses;
     value->slot = slot;
     for (unsigned l = 0; l < PLAN_LANES; l++)
         value->floors[l] = UINT_MAX;
@@ -174,7 +174,7 @@ static bool is_before(const struct value *a, const struct value *b) {
 }
 
 static bool apart(const void *context, unsigned a, unsigned b) {
-    const struct layout *layout = context;
+    const struct graph_layout *layout = context;
     const struct arena_value *x = &layout->places[a], *y = &layout->places[b];
     if (mutant(MUTANT_GRAPH_MEMORY))
         return x->first <= y->last && y->first <= x->last;
@@ -191,7 +191,7 @@ static bool may_be_parts(const struct graph_body *body) {
     return caps_trusts_parts(caps) && (!rects || caps_trusts(caps, TRUST_SUB_BUFFER_RECTANGLES));
 }
 
-static cls_status lay_out(struct layout *layout) {
+static cls_status lay_out(struct graph_layout *layout) {
     struct graph_body *body = layout->body;
     for (unsigned s = 0; s < body->n_slots; s++)
         if (body->slots[s].is_private)
@@ -223,9 +223,9 @@ static cls_status new_part(const struct graph_body *body, size_t offset, size_t 
     return status;
 }
 
-static cls_status bind_value(const struct layout *layout, unsigned i) {
+static cls_status bind_value(const struct graph_layout *layout, unsigned i) {
     struct graph_body *body = layout->body;
-    struct slot *slot = layout->values[i].slot;
+    struct graph_slot *slot = layout->values[i].slot;
     struct buffer *buffer;
     cls_status status = layout->in_parts
                             ? new_part(body, layout->places[i].offset, slot->bytes, &buffer)
@@ -237,7 +237,7 @@ static cls_status bind_value(const struct layout *layout, unsigned i) {
     return status;
 }
 
-static cls_status place_all(struct layout *layout) {
+static cls_status place_all(struct graph_layout *layout) {
     struct graph_body *body = layout->body;
     cls_status status = lay_out(layout);
     if (!status && layout->in_parts)
@@ -250,8 +250,8 @@ static cls_status place_all(struct layout *layout) {
 static cls_status place(struct graph_body *body) {
     const size_t align = body->graph->context->device->info.base_align;
     const unsigned count = count_private(body);
-    struct layout layout = {.body = body,
-                            .unit = align > ARENA_ALIGNMENT ? align : ARENA_ALIGNMENT};
+    struct graph_layout layout = {.body = body,
+                                  .unit = align > ARENA_ALIGNMENT ? align : ARENA_ALIGNMENT};
     if (!count)
         return CLS_SUCCESS;
     layout.values = calloc(count, sizeof *layout.values);

@@ -15,7 +15,7 @@
 
 /* At the end of a capture, of this handle: makes buffers private, and marks the steps whose outputs are. What there
  * is no memory for stays as it is. */
-void graph_memory_give_back(const void *capture, struct node *nodes, unsigned n_nodes);
+void graph_memory_give_back(const void *capture, struct graph_node *nodes, unsigned n_nodes);
 
 /* graph_body_new, with places for the private buffers. */
 cls_status graph_memory_body(struct command_graph *graph, const struct exec_plan *plan,

@@ -35,7 +35,7 @@ static cls_status take_part(struct command *command, struct node_arg *arg) {
 }
 
 /* Copies a value behind those before it. */
-static void take_value(struct node *node, struct node_arg *to, const void *value) {
+static void take_value(struct graph_node *node, struct node_arg *to, const void *value) {
     memcpy(node->values + node->values_bytes, value, to->size);
     to->value = node->values_bytes;
     node->values_bytes += to->size;
@@ -43,7 +43,7 @@ static void take_value(struct node *node, struct node_arg *to, const void *value
 
 static cls_status take_user_arg(struct node_arg *to, struct command *command, unsigned i,
                                 const cls_arg *from, const struct device *device,
-                                struct node *node) {
+                                struct graph_node *node) {
     *to = (struct node_arg){.kind = from->kind, .size = from->size};
     if (from->kind == CLS_ARG_VALUE)
         take_value(node, to, from->size > sizeof from->u.bytes ? from->u.pointer : from->u.bytes);
@@ -60,7 +60,7 @@ static cls_status take_user_arg(struct node_arg *to, struct command *command, un
     return from->kind == CLS_ARG_BUFFER_PART ? take_part(command, to) : CLS_SUCCESS;
 }
 
-static void take_op_arg(struct node_arg *to, const struct op_arg *from, struct node *node) {
+static void take_op_arg(struct node_arg *to, const struct op_arg *from, struct graph_node *node) {
     static const cls_arg_kind kinds[] = {[OP_ARG_BUFFER] = CLS_ARG_BUFFER,
                                          [OP_ARG_VALUE] = CLS_ARG_VALUE,
                                          [OP_ARG_LOCAL] = CLS_ARG_LOCAL};
@@ -88,7 +88,7 @@ static size_t bytes_of_values(const struct launch_args *args) {
     return bytes;
 }
 
-static cls_status take_args(struct node *node, struct command *command,
+static cls_status take_args(struct graph_node *node, struct command *command,
                             const struct launch_args *args, const struct device *device) {
     if (!args || !args->count)
         return CLS_SUCCESS;
@@ -108,17 +108,17 @@ static cls_status take_args(struct node *node, struct command *command,
 
 /* --- nodes --- */
 
-static void free_arrays(struct node *node) {
+static void free_arrays(struct graph_node *node) {
     free(node->args);
     free(node->values);
     free(node->deps);
     free(node->ranges);
     free(node->step);
-    *node = (struct node){.n_args = 0};
+    *node = (struct graph_node){.n_args = 0};
 }
 
 /* What the call computes. */
-static cls_status take_step(struct node *node, const struct op_call *call) {
+static cls_status take_step(struct graph_node *node, const struct op_call *call) {
     struct chain_step *step = calloc(1, sizeof *step);
     if (!step)
         return error_no_memory("for a node of a graph");
@@ -132,9 +132,9 @@ static cls_status take_step(struct node *node, const struct op_call *call) {
     return CLS_SUCCESS;
 }
 
-cls_status node_take(struct node *node, struct stream *stream, struct command *command,
+cls_status node_take(struct graph_node *node, struct stream *stream, struct command *command,
                      const struct launch_args *args) {
-    *node = (struct node){.n_args = 0};
+    *node = (struct graph_node){.n_args = 0};
     cls_status status = command->type->own ? command->type->own(stream, command) : CLS_SUCCESS;
     if (!status)
         status = take_args(node, command, args, stream->context->device);
@@ -154,7 +154,7 @@ cls_status node_take(struct node *node, struct stream *stream, struct command *c
     return CLS_SUCCESS;
 }
 
-cls_status node_set_deps(struct node *node, const unsigned *deps, unsigned count) {
+cls_status node_set_deps(struct graph_node *node, const unsigned *deps, unsigned count) {
     node->n_deps = count;
     if (!count)
         return CLS_SUCCESS;
@@ -165,7 +165,7 @@ cls_status node_set_deps(struct node *node, const unsigned *deps, unsigned count
     return CLS_SUCCESS;
 }
 
-void node_drop(struct node *node) {
+void node_drop(struct graph_node *node) {
     if (!node_is_empty(node))
         command_drop(&node->command);
     free_arrays(node);
@@ -193,7 +193,7 @@ static void *copy_bytes(const void *from, size_t bytes) {
     return to;
 }
 
-static cls_status copy_args(struct node *to, const struct node *from) {
+static cls_status copy_args(struct graph_node *to, const struct graph_node *from) {
     to->args = copy_bytes(from->args, from->n_args * sizeof *to->args);
     to->values = copy_bytes(from->values, from->values_bytes);
     if (!to->args || !to->values)
@@ -204,7 +204,7 @@ static cls_status copy_args(struct node *to, const struct node *from) {
 }
 
 /* A library's call has its arguments in memory of its own. */
-static cls_status copy_arguments(struct node *to, const struct node *from) {
+static cls_status copy_arguments(struct graph_node *to, const struct graph_node *from) {
     if (!node_is_library_call(from))
         return CLS_SUCCESS;
     to->command.u.library.arguments =
@@ -212,8 +212,8 @@ static cls_status copy_arguments(struct node *to, const struct node *from) {
     return to->command.u.library.arguments ? CLS_SUCCESS : error_no_memory("for a node of a graph");
 }
 
-cls_status node_copy(struct node *to, const struct node *from) {
-    *to = (struct node){.command = from->command};
+cls_status node_copy(struct graph_node *to, const struct graph_node *from) {
+    *to = (struct graph_node){.command = from->command};
     if (node_is_library_call(from))
         to->command.u.library.arguments = NULL;
     cls_status status = copy_refs(&to->command.refs, &from->command.refs);
@@ -230,7 +230,7 @@ cls_status node_copy(struct node *to, const struct node *from) {
     return status;
 }
 
-static bool replace_args(struct node *node, const struct buffer *buffer, cl_mem memory) {
+static bool replace_args(struct graph_node *node, const struct buffer *buffer, cl_mem memory) {
     bool found = false;
     for (unsigned i = 0; i < node->n_args; i++) {
         struct node_arg *arg = &node->args[i];
@@ -248,7 +248,7 @@ static bool replace_side(cl_mem *side, const struct buffer *buffer, cl_mem memor
     return found;
 }
 
-bool node_replace_memory(struct node *node, const struct buffer *buffer, cl_mem memory) {
+bool node_replace_memory(struct graph_node *node, const struct buffer *buffer, cl_mem memory) {
     struct command *command = &node->command;
     struct copy_arguments *copy = &command->u.copy; /* `rect` begins as it does */
     bool to;
@@ -282,7 +282,8 @@ static void touch_arg(struct touches *touches, const struct device *device,
                            arg->possible);
 }
 
-void node_touch(struct touches *touches, const struct device *device, const struct node *node) {
+void node_touch(struct touches *touches, const struct device *device,
+                const struct graph_node *node) {
     for (unsigned i = 0; i < node->n_args; i++)
         touch_arg(touches, device, &node->args[i]);
     if (!node->n_args && node->command.type->touch)

@@ -23,7 +23,7 @@ struct node_arg {
     size_t value; /* where it begins in the node's `values` */
 };
 
-struct node {
+struct graph_node {
     struct command command; /* type NULL: an empty node, which only joins others */
     struct node_arg *args;
     unsigned n_args;
@@ -38,27 +38,28 @@ struct node {
 
 /* Takes over the command, which needs no stream any more, with copies of its arguments. Under the stream's lock. On
  * failure the command is the caller's still, and the node holds nothing. */
-cls_status node_take(struct node *node, struct stream *stream, struct command *command,
+cls_status node_take(struct graph_node *node, struct stream *stream, struct command *command,
                      const struct launch_args *args);
 
 /* Sets the dependencies, copied. */
-cls_status node_set_deps(struct node *node, const unsigned *deps, unsigned count);
+cls_status node_set_deps(struct graph_node *node, const unsigned *deps, unsigned count);
 
 /* Drops a node with all that it holds. */
-void node_drop(struct node *node);
+void node_drop(struct graph_node *node);
 
 /* A copy that shares nothing with the original but the objects that both refer to. */
-cls_status node_copy(struct node *to, const struct node *from);
+cls_status node_copy(struct graph_node *to, const struct graph_node *from);
 
 /* Where the node uses the buffer, `memory` stands for it from now on, but for parts of it. False: a node of its kind does not tell where it uses buffers. */
-bool node_replace_memory(struct node *node, const struct buffer *buffer, cl_mem memory);
+bool node_replace_memory(struct graph_node *node, const struct buffer *buffer, cl_mem memory);
 
 /* Adds what the node touches. */
-void node_touch(struct touches *touches, const struct device *device, const struct node *node);
+void node_touch(struct touches *touches, const struct device *device,
+                const struct graph_node *node);
 
-static inline bool node_is_empty(const struct node *node) { return !node->command.type; }
+static inline bool node_is_empty(const struct graph_node *node) { return !node->command.type; }
 
-static inline bool node_is_library_call(const struct node *node) {
+static inline bool node_is_library_call(const struct graph_node *node) {
     return !node_is_empty(node) && node->command.type->capture == CAPTURE_LIBRARY;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "graph/place.h"
 
-unsigned node_n_places(const struct node *node) {
+unsigned node_n_places(const struct graph_node *node) {
     switch (node->command.type->capture) {
     case CAPTURE_LAUNCH:
     case CAPTURE_LIBRARY:
@@ -70,7 +70,7 @@ static struct place arg_place(const struct node_arg *arg) {
                        : (struct place){NULL};
 }
 
-struct place node_place(const struct node *node, unsigned i) {
+struct place node_place(const struct graph_node *node, unsigned i) {
     const struct command *command = &node->command;
     switch (command->type->capture) {
     case CAPTURE_LAUNCH:
@@ -111,7 +111,7 @@ static size_t *offset_of(struct command *command, unsigned side) {
     return side == SIDE_TO ? &command->u.copy.to_offset : &command->u.copy.range.offset;
 }
 
-static void set_copy(struct command *command, const struct node *node, unsigned side,
+static void set_copy(struct command *command, const struct graph_node *node, unsigned side,
                      const struct place *place) {
     struct command *captured = (struct command *)(uintptr_t)&node->command; /* it is read */
     *(side == SIDE_TO ? &command->u.copy.to : &command->u.copy.from) = place->memory;
@@ -120,7 +120,7 @@ static void set_copy(struct command *command, const struct node *node, unsigned 
             *offset_of(captured, side) - copy_place(captured, side).origin + place->origin;
 }
 
-static void set_side(struct command *command, const struct node *node, unsigned side,
+static void set_side(struct command *command, const struct graph_node *node, unsigned side,
                      const struct place *place) {
     struct buffer *buffer = place->buffer;
     switch (command->type->capture) {
@@ -142,7 +142,7 @@ static void set_side(struct command *command, const struct node *node, unsigned 
     }
 }
 
-void command_set_place(struct command *command, const struct node *node, unsigned i,
+void command_set_place(struct command *command, const struct graph_node *node, unsigned i,
                        const struct place *place) {
     if (command->type->capture == CAPTURE_LIBRARY && place->buffer)
         *command->u.library.of->memory(command->u.library.arguments, i) = place->memory;
@@ -152,7 +152,7 @@ void command_set_place(struct command *command, const struct node *node, unsigne
         set_host(command, i, place->host);
 }
 
-void node_set_place(struct node *node, const struct node *from, unsigned i,
+void node_set_place(struct graph_node *node, const struct graph_node *from, unsigned i,
                     const struct place *place) {
     if (node->n_args) {
         node->args[i].buffer = place->buffer;

@@ -22,17 +22,17 @@ struct place {
     size_t origin; /* of a copy between buffers: where the buffer begins in `memory` */
 };
 
-unsigned node_n_places(const struct node *node);
+unsigned node_n_places(const struct graph_node *node);
 
 /* What the node uses there as it was captured. */
-struct place node_place(const struct node *node, unsigned i);
+struct place node_place(const struct graph_node *node, unsigned i);
 
 /* Has the command of a node that is no launch use other memory there; `node` is the node as it was captured. */
-void command_set_place(struct command *command, const struct node *node, unsigned i,
+void command_set_place(struct command *command, const struct graph_node *node, unsigned i,
                        const struct place *place);
 
 /* Has a copy of `from`, with arguments of its own, use other memory there. Its command keeps nothing more than before. */
-void node_set_place(struct node *node, const struct node *from, unsigned i,
+void node_set_place(struct graph_node *node, const struct graph_node *from, unsigned i,
                     const struct place *place);
 
 static inline bool place_is_same(const struct place *a, const struct place *b) {

@@ -14,7 +14,7 @@
 
 struct planner {
     struct exec_plan *plan;
-    const struct node *nodes;
+    const struct graph_node *nodes;
     unsigned most;
     unsigned *place; /* of each node of the graph: its index in the plan; of empty ones undefined */
     unsigned *found; /* dependencies of the node at hand */
@@ -27,7 +27,7 @@ struct planner {
 /* Adds what a dependency stands for: itself, or what an empty node joins. Earlier nodes are looked at last, so that the
  * walk needs no stack of its own: empty ones are marked on the way. */
 static void find_deps(struct planner *planner, unsigned node) {
-    const struct node *from = &planner->nodes[node];
+    const struct graph_node *from = &planner->nodes[node];
     memset(planner->seen, 0, node + 1);
     planner->n_found = 0;
     for (unsigned d = 0; d < from->n_deps; d++)
@@ -49,7 +49,7 @@ static int later_first(const void *a, const void *b) {
 }
 
 static void collect_deps(struct planner *planner, unsigned node) {
-    const struct node *from = &planner->nodes[node];
+    const struct graph_node *from = &planner->nodes[node];
     bool direct = true;
     for (unsigned d = 0; d < from->n_deps; d++)
         direct = direct && !node_is_empty(&planner->nodes[from->deps[d]]);
@@ -111,7 +111,8 @@ static cls_status enter(struct planner *planner, unsigned node) {
     if (!deps)
         return error_no_memory("for the plan of a graph");
     plan->deps = deps;
-    plan->nodes[index] = (struct planned){.node = node, .lane = lane, .first_dep = plan->n_deps};
+    plan->nodes[index] =
+        (struct planned_node){.node = node, .lane = lane, .first_dep = plan->n_deps};
     for (unsigned d = 0; d < planner->n_found; d++) {
         const unsigned dep = planner->found[d], from = plan->nodes[dep].lane;
         if (clock->before[from] >= plan->clocks[dep].before[from])
@@ -141,7 +142,7 @@ static cls_status plan_all(struct planner *planner, unsigned n_nodes) {
     return status;
 }
 
-cls_status exec_plan_make(const struct node *nodes, unsigned n_nodes, unsigned most,
+cls_status exec_plan_make(const struct graph_node *nodes, unsigned n_nodes, unsigned most,
                           struct exec_plan *out) {
     struct exec_plan plan = {.n_nodes = 0};
     struct planner planner = {.plan = &plan, .nodes = nodes, .most = most};

@@ -12,9 +12,9 @@
 
 enum { PLAN_LANES = 16 };
 
-struct node;
+struct graph_node;
 
-struct planned {
+struct planned_node {
     unsigned node; /* of the graph */
     unsigned lane;
     unsigned first_dep;    /* its dependencies: in `deps` of the plan */
@@ -29,7 +29,7 @@ struct plan_clock {
 };
 
 struct exec_plan {
-    struct planned *nodes; /* each behind its dependencies */
+    struct planned_node *nodes; /* each behind its dependencies */
     unsigned n_nodes;
     unsigned *deps;
     unsigned n_deps;
@@ -39,7 +39,7 @@ struct exec_plan {
 };
 
 /* Plans nodes for at most `most` lanes; exec_plan_free frees. CLS_ERROR_OUT_OF_MEMORY holds nothing. */
-cls_status exec_plan_make(const struct node *nodes, unsigned n_nodes, unsigned most,
+cls_status exec_plan_make(const struct graph_node *nodes, unsigned n_nodes, unsigned most,
                           struct exec_plan *out);
 void exec_plan_free(struct exec_plan *plan);
 

@@ -4,19 +4,19 @@
 #include "graph/record.h"
 #include "ops/blas.h"
 
-bool node_is_small_product(const struct node *node) {
+bool node_is_small_product(const struct graph_node *node) {
     return node_is_library_call(node) &&
            blas_product_is_small(node->command.u.library.of, node->command.u.library.arguments);
 }
 
 static cls_status submit(const void *call, cls_stream recorder) {
-    const struct node *node = call;
+    const struct graph_node *node = call;
     struct buffer *const buffers[3] = {node->args[0].buffer, node->args[1].buffer,
                                        node->args[2].buffer};
     return blas_product_kept(node->command.u.library.arguments, buffers, recorder);
 }
 
-cls_status product_node_make(struct node *to, const struct node *from,
+cls_status product_node_make(struct graph_node *to, const struct graph_node *from,
                              const struct command_graph *graph, cls_stream *recorder) {
     struct command_graph *recorded;
     cls_status status =

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "graph/internals.h"
 
-struct span {
+struct range_span {
     const struct open_range *range; /* of a node */
     uint64_t start, end;
 };
@@ -43,21 +43,21 @@ cls_status node_ranges_join(const struct node_ranges *outer, const struct node_r
 }
 
 /* Nodes of a range mostly follow one another. */
-static struct span *find(struct spans *spans, const struct open_range *range) {
+static struct range_span *find(struct spans *spans, const struct open_range *range) {
     for (unsigned i = spans->count; i-- > 0;)
         if (spans->items[i].range->number == range->number)
             return &spans->items[i];
     if (!ARRAY_ROOM(spans->items, spans->count, spans->room, 8))
         return NULL;
-    struct span *span = &spans->items[spans->count++];
-    *span = (struct span){range, UINT64_MAX, 0};
+    struct range_span *span = &spans->items[spans->count++];
+    *span = (struct range_span){range, UINT64_MAX, 0};
     return span;
 }
 
 void spans_cover(struct spans *spans, const struct node_ranges *ranges, uint64_t start,
                  uint64_t end) {
     for (unsigned i = 0; ranges && i < ranges->count; i++) {
-        struct span *span = find(spans, &ranges->items[i]);
+        struct range_span *span = find(spans, &ranges->items[i]);
         spans->incomplete |= !span;
         if (span && span->start > start)
             span->start = start;

@@ -23,7 +23,7 @@ cls_status node_ranges_join(const struct node_ranges *outer, const struct node_r
 
 /* Spans of the ranges of nodes, while they are put together. */
 struct spans {
-    struct span *items;
+    struct range_span *items;
     unsigned count, room;
     bool incomplete; /* there was no memory */
 };

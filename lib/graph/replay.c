@@ -119,7 +119,7 @@ static struct wait_list first_waits(const struct replay *replay, unsigned lane) 
 /* The events that node `i` waits for: of nodes of other lanes, of the node before it in a chain, or of the work before
  * the launch. */
 static struct wait_list waits_of(struct replay *replay, unsigned i) {
-    const struct planned *planned = &replay->exec->plan.nodes[i];
+    const struct planned_node *planned = &replay->exec->plan.nodes[i];
     const unsigned *deps = planned_deps(replay->exec, i);
     const unsigned before = replay->newest[planned->lane];
     struct wait_list waits = {0, replay->waits};
@@ -138,7 +138,7 @@ static struct wait_list waits_of(struct replay *replay, unsigned i) {
 
 /* The lanes that node `i` waits for. */
 static cls_status flush_deps(struct replay *replay, unsigned i) {
-    const struct planned *planned = &replay->exec->plan.nodes[i];
+    const struct planned_node *planned = &replay->exec->plan.nodes[i];
     cls_status status = CLS_SUCCESS;
     for (unsigned d = 0; d < planned->n_deps && !status; d++) {
         const unsigned lane = replay->exec->plan.nodes[planned_deps(replay->exec, i)[d]].lane;
@@ -165,7 +165,7 @@ static bool is_end_of_all(const struct replay *replay, unsigned i) {
 /* Where the node's event goes: to the launch, to nodes of other lanes, to the end of the launch, to the event that it
  * records, or to the next node of a chain. NULL: there is none. */
 static cl_event *event_of(const struct replay *replay, unsigned i) {
-    const struct planned *planned = &replay->exec->plan.nodes[i];
+    const struct planned_node *planned = &replay->exec->plan.nodes[i];
     const bool is_own_end = !planned->n_successors && is_own(replay, planned->lane);
     if (is_end_of_all(replay, i) && !is_record(replay, i))
         return replay->event;
@@ -177,7 +177,7 @@ static cl_event *event_of(const struct replay *replay, unsigned i) {
 /* The node is its lane's newest, and the event of the one before has served unless another lane waits for it. Intel's
  * runtime enqueues faster with the memory of a released event than with more of it. */
 static void note_newest(struct replay *replay, unsigned i) {
-    const struct planned *nodes = replay->exec->plan.nodes;
+    const struct planned_node *nodes = replay->exec->plan.nodes;
     unsigned *newest = &replay->newest[nodes[i].lane];
     if (*newest && replay->exec->context->caps->chain_shares && !nodes[*newest - 1].crosses &&
         !is_record(replay, *newest - 1)) {

@@ -10,12 +10,12 @@
 struct view {
     const struct graph_version *version;
     unsigned n_nodes;
-    struct node *nodes; /* NULL: no memory */
+    struct graph_node *nodes; /* NULL: no memory */
 };
 
 /* A library's call has its memory in arguments that it shares with the original, and touches what is in `args`. */
-static bool copy_node(struct node *to, const struct graph_version *version, unsigned i) {
-    const struct node *from = version->nodes[i].node;
+static bool copy_node(struct graph_node *to, const struct graph_version *version, unsigned i) {
+    const struct graph_node *from = version->nodes[i].node;
     const struct place *places = graph_version_places(version, i);
     const size_t bytes = from->n_args * sizeof *from->args;
     *to = *from;
@@ -70,7 +70,7 @@ static void part_place(const struct device *device, struct touches *touches, str
 static void part_private(const struct view *view, const struct device *device,
                          struct race_node **nodes) {
     for (unsigned i = 0; i < view->n_nodes; i++) {
-        const struct node *node = view->version->nodes[i].node;
+        const struct graph_node *node = view->version->nodes[i].node;
         const struct place *places = graph_version_places(view->version, i);
         for (unsigned p = 0; p < node_n_places(node); p++) {
             const struct place captured = node_place(node, p);
@@ -85,7 +85,7 @@ static void part_private(const struct view *view, const struct device *device,
 /* The first of the operations that are fused to a node: of a chain all but the last are empty in the fused graph, and each
  * comes after the one before it alone. */
 static unsigned first_fused(const struct graph_body *body, unsigned last) {
-    const struct node *captured = body->captured->nodes;
+    const struct graph_node *captured = body->captured->nodes;
     unsigned first = last;
     while (body->graph != body->captured && captured[first].n_deps == 1 &&
            !node_is_empty(&captured[captured[first].deps[0]]) &&
@@ -100,7 +100,7 @@ static void describe(const struct view *view, const struct device *device, struc
     const struct graph_body *body = view->version->body;
     unsigned number = 0;
     for (unsigned i = 0; i < body->graph->n_nodes; i++) {
-        const struct node *node = &body->graph->nodes[i];
+        const struct graph_node *node = &body->graph->nodes[i];
         nodes[i] = (struct race_node){
             .deps = node->deps, .n_deps = node->n_deps, .first = number, .last = number};
         number += !node_is_empty(&body->captured->nodes[i]);

@@ -25,7 +25,7 @@ static void keep(struct graph_version *version, struct object *object) {
 
 static void keep_all(struct graph_version *version, const struct graph_body *body) {
     for (unsigned i = 0; i < body->n_slots; i++) {
-        const struct slot *slot = &body->slots[i];
+        const struct graph_slot *slot = &body->slots[i];
         if (!slot->bound)
             continue;
         keep(version, &slot->bound->object);
@@ -78,7 +78,7 @@ void graph_version_put(struct graph_version *version) {
 
 /* --- copies of nodes --- */
 
-static cls_status keep_object(struct node *node, struct object *object) {
+static cls_status keep_object(struct graph_node *node, struct object *object) {
     object_retain(object);
     cls_status status = refs_keep(&node->command.refs, object);
     if (status)
@@ -87,7 +87,7 @@ static cls_status keep_object(struct node *node, struct object *object) {
 }
 
 /* What the place uses is kept by the node too. */
-static cls_status take_place(struct node *node, const struct node *from, unsigned p,
+static cls_status take_place(struct graph_node *node, const struct graph_node *from, unsigned p,
                              const struct place *place) {
     cls_status status = place->buffer ? keep_object(node, &place->buffer->object) : CLS_SUCCESS;
     if (!status && place->part)
@@ -97,8 +97,9 @@ static cls_status take_place(struct node *node, const struct node *from, unsigne
     return status;
 }
 
-cls_status graph_version_copy(const struct graph_version *version, unsigned i, struct node *out) {
-    const struct node *from = version->nodes[i].node;
+cls_status graph_version_copy(const struct graph_version *version, unsigned i,
+                              struct graph_node *out) {
+    const struct graph_node *from = version->nodes[i].node;
     const struct place *places = graph_version_places(version, i);
     cls_status status = node_copy(out, from);
     if (status)
@@ -118,7 +119,7 @@ cls_status graph_version_copy(const struct graph_version *version, unsigned i, s
 /* --- what launches use --- */
 
 /* Whether the node uses the object in places only, where other memory may be bound instead. */
-static bool is_of_places(const struct node *node, const struct object *object) {
+static bool is_of_places(const struct graph_node *node, const struct object *object) {
     bool found = false;
     for (unsigned p = 0; p < node_n_places(node) && !found; p++) {
         const struct place captured = node_place(node, p);
@@ -141,7 +142,7 @@ static bool uses_place(const struct place *place, use_test uses, const void *arg
 
 static bool node_uses(const struct graph_version *version, unsigned i, use_test uses,
                       const void *arg) {
-    const struct node *node = version->nodes[i].node;
+    const struct graph_node *node = version->nodes[i].node;
     const struct place *places = graph_version_places(version, i);
     const struct refs *refs = &node->command.refs;
     bool used = false;

@@ -34,7 +34,8 @@ static inline const struct place *graph_version_places(const struct graph_versio
 }
 
 /* A node of its own, which does what node `i` does and keeps what that uses. */
-cls_status graph_version_copy(const struct graph_version *version, unsigned i, struct node *out);
+cls_status graph_version_copy(const struct graph_version *version, unsigned i,
+                              struct graph_node *out);
 
 /* Whether its launches use something (stream_last_use). */
 bool graph_version_uses(const struct graph_version *version, use_test uses, const void *arg);

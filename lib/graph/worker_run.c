@@ -93,7 +93,7 @@ static cls_status make_command(struct progress *progress, struct exec_node *node
 
 /* Has the lane wait for what the node comes after on other lanes. */
 static cls_status wait_for_deps(struct progress *progress, unsigned i) {
-    const struct planned *planned = &progress->exec->plan.nodes[i];
+    const struct planned_node *planned = &progress->exec->plan.nodes[i];
     const unsigned *deps = planned_deps(progress->exec, i);
     struct stream *lane = progress->lanes[planned->lane];
     cls_status status = CLS_SUCCESS;
@@ -141,7 +141,7 @@ static void prepare_ranges(struct progress *progress) {
 
 /* Waits for a submitted node; returns when it could begin. */
 static uint64_t await_node(struct progress *progress, unsigned i) {
-    const struct planned *planned = &progress->exec->plan.nodes[i];
+    const struct planned_node *planned = &progress->exec->plan.nodes[i];
     uint64_t start = progress->times[i];
     for (unsigned d = 0; d < planned->n_deps; d++) {
         const uint64_t done = progress->times[planned_deps(progress->exec, i)[d]];

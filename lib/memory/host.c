@@ -19,7 +19,7 @@
 #include "stream/stream.h"
 #include "stream/worker.h"
 
-struct block {
+struct pinned_block {
     struct pinned pinned;
     struct context *context;  /* retained */
     size_t origin;            /* of the block in the driver's buffer */
@@ -32,7 +32,7 @@ static pthread_mutex_t making_buffer =
     PTHREAD_MUTEX_INITIALIZER; /* and while a block is forgotten */
 
 static pthread_rwlock_t blocks_lock = PTHREAD_RWLOCK_INITIALIZER; /* guards what follows */
-static struct block *blocks;
+static struct pinned_block *blocks;
 static size_t n_blocks, n_allocated;
 
 /* Under the lock: the first block whose end is past `memory`. */
@@ -64,7 +64,7 @@ bool host_is_pinned(const void *memory, size_t bytes) {
 bool host_find_place(const void *memory, struct memory_place *out, size_t *offset) {
     pthread_rwlock_rdlock(&blocks_lock);
     const size_t i = find(memory);
-    const struct block *block = i < n_blocks ? &blocks[i] : NULL;
+    const struct pinned_block *block = i < n_blocks ? &blocks[i] : NULL;
     const bool found = block && block->buffer && (uintptr_t)memory >= (uintptr_t)block->pinned.host;
     if (found) {
         *out = (struct memory_place){block->pinned.memory, block->origin, block->pinned.bytes};
@@ -74,7 +74,7 @@ bool host_find_place(const void *memory, struct memory_place *out, size_t *offse
     return found;
 }
 
-static bool remember(const struct block *block) {
+static bool remember(const struct pinned_block *block) {
     pthread_rwlock_wrlock(&blocks_lock);
     bool room = ARRAY_ROOM(blocks, n_blocks, n_allocated, 16);
     if (room) {
@@ -87,7 +87,7 @@ static bool remember(const struct block *block) {
     return room;
 }
 
-static bool forget(const void *memory, struct block *out) {
+static bool forget(const void *memory, struct pinned_block *out) {
     pthread_rwlock_wrlock(&blocks_lock);
     size_t i = find(memory);
     bool found = i < n_blocks && blocks[i].pinned.host == memory;
@@ -129,7 +129,7 @@ cls_status context_host_queue(struct context *context, cl_command_queue *out) {
 }
 
 static cls_status allocate(struct context *context, size_t bytes, bool librarys, void **out) {
-    struct block block = {.context = context, .librarys = librarys};
+    struct pinned_block block = {.context = context, .librarys = librarys};
     cls_status status = pinned_take(context, bytes, &block.pinned);
     if (status)
         return status;
@@ -185,7 +185,7 @@ bool host_is_buffer(const void *memory) {
 }
 
 /* The block that begins at `memory`. */
-static cls_status look_up(const void *memory, struct block *out) {
+static cls_status look_up(const void *memory, struct pinned_block *out) {
     size_t inside = 0;
     pthread_rwlock_rdlock(&blocks_lock);
     const size_t i = find(memory);
@@ -206,7 +206,7 @@ static cls_status look_up(const void *memory, struct block *out) {
 }
 
 /* Under the lock of making, without which no block is freed. */
-static void update(const struct block *block) {
+static void update(const struct pinned_block *block) {
     pthread_rwlock_wrlock(&blocks_lock);
     blocks[find(block->pinned.host)] = *block;
     pthread_rwlock_unlock(&blocks_lock);
@@ -214,7 +214,7 @@ static void update(const struct block *block) {
 
 /* Under the lock of making. */
 static cls_status need_buffer(const void *memory, cls_buffer *out) {
-    struct block block;
+    struct pinned_block block;
     cls_status status = look_up(memory, &block);
     if (!status)
         status = context_check(block.context);
@@ -244,19 +244,19 @@ cls_status cls_host_buffer(const void *memory, cls_buffer *out) {
 /* --- freeing --- */
 
 static bool uses_block(const struct refs *refs, const void *host, const void *arg) {
-    const struct block *block = arg;
+    const struct pinned_block *block = arg;
     return (host && (uintptr_t)host - (uintptr_t)block->pinned.host < block->pinned.bytes) ||
            (block->buffer && refs_use(refs, &block->buffer->object));
 }
 
 /* Copies may still be on their way from or to the block, to devices of other contexts too, and kernels may use its buffer.
  * Others are not waited for: they may be behind what only this thread is to signal. */
-static void drain(const struct block *block) {
+static void drain(const struct pinned_block *block) {
     for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream))
         stream_await(stream, stream_last_use(stream, uses_block, block), WAIT_FOREVER);
 }
 
-static bool is_used(const struct block *block) {
+static bool is_used(const struct pinned_block *block) {
     bool used = false;
     for (struct stream *stream = stream_next(NULL); stream; stream = stream_next(stream))
         used = used || stream_last_use(stream, uses_block, block);
@@ -264,7 +264,7 @@ static bool is_used(const struct block *block) {
 }
 
 /* Memory that was a buffer is not kept: abandoned work may hold the buffer, which may have taken over the mapping. */
-static void release(const struct block *block) {
+static void release(const struct pinned_block *block) {
     if (block->buffer) {
         buffer_put(block->buffer);
         pinned_drop(block->context, &block->pinned);
@@ -281,8 +281,8 @@ static void release_later(void *block) {
 }
 
 /* Commands that were given up may still write to it. Without memory it stays for good. */
-static bool abandon(const struct block *block) {
-    struct block *kept = malloc(sizeof *kept);
+static bool abandon(const struct pinned_block *block) {
+    struct pinned_block *kept = malloc(sizeof *kept);
     if (kept)
         *kept = *block;
     if (abandoned_defer(block->pinned.host, block->pinned.bytes, release_later, kept))
@@ -292,7 +292,7 @@ static bool abandon(const struct block *block) {
 }
 
 /* No command uses it any more, but for such. */
-static void end(const struct block *block) {
+static void end(const struct pinned_block *block) {
     if (race_on())
         hooks.race.forget_host(block->pinned.host, block->pinned.bytes);
     if (!abandon(block))
@@ -300,13 +300,13 @@ static void end(const struct block *block) {
 }
 
 /* A block that a host function or callback frees, which may not wait. */
-struct freed {
+struct late_free {
     struct later later;
-    struct block block;
+    struct pinned_block block;
 };
 
 static bool end_unused(struct later *later) {
-    struct freed *freed = (struct freed *)(void *)later;
+    struct late_free *freed = (struct late_free *)(void *)later;
     if (is_used(&freed->block))
         return false;
     end(&freed->block);
@@ -314,20 +314,20 @@ static bool end_unused(struct later *later) {
     return true;
 }
 
-static void end_later(struct freed *freed, const struct block *block) {
-    *freed = (struct freed){.later.attempt = end_unused, .block = *block};
+static void end_later(struct late_free *freed, const struct pinned_block *block) {
+    *freed = (struct late_free){.later.attempt = end_unused, .block = *block};
     if (!end_unused(&freed->later))
         later_add(&freed->later);
 }
 
 cls_status cls_host_free(void *memory) {
-    struct block block;
+    struct pinned_block block;
     if (!memory)
         return CLS_SUCCESS;
     cls_status status = process_check();
     if (status)
         return status;
-    struct freed *freed = worker_in_user_code() ? malloc(sizeof *freed) : NULL;
+    struct late_free *freed = worker_in_user_code() ? malloc(sizeof *freed) : NULL;
     if (worker_in_user_code() && !freed)
         return error_no_memory("to free pinned memory later");
     pthread_mutex_lock(&making_buffer);

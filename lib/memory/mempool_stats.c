@@ -47,12 +47,12 @@ static void add_tally(cls_mempool_statistics *stats, const struct tally *tally) 
 }
 
 /* The streams that have a magazine of a pool, retained: none of them leaves it meanwhile. */
-struct visit {
+struct pool_visit {
     struct stream **streams;
     unsigned n;
 };
 
-static cls_status visit_begin(struct visit *visit, struct mempool *pool) {
+static cls_status visit_begin(struct pool_visit *visit, struct mempool *pool) {
     pthread_mutex_lock(&pool->lock);
     unsigned room = pool->n_magazines;
     pthread_mutex_unlock(&pool->lock);
@@ -64,14 +64,14 @@ static cls_status visit_begin(struct visit *visit, struct mempool *pool) {
     return CLS_SUCCESS;
 }
 
-static void visit_end(struct visit *visit) {
+static void visit_end(struct pool_visit *visit) {
     for (unsigned i = 0; i < visit->n; i++)
         stream_put(visit->streams[i]);
     free(visit->streams);
 }
 
 /* Each magazine, under its stream's lock. */
-static void visit_all(const struct visit *visit, const struct mempool *pool,
+static void visit_all(const struct pool_visit *visit, const struct mempool *pool,
                       void (*fn)(struct magazine *magazine, void *arg), void *arg) {
     for (unsigned i = 0; i < visit->n; i++) {
         struct stream *stream = visit->streams[i];
@@ -107,7 +107,7 @@ cls_status cls_mempool_get_statistics(cls_mempool handle, cls_mempool_statistics
         status = mempool_get(handle, &pool);
     if (status)
         return status;
-    struct visit visit;
+    struct pool_visit visit;
     status = visit_begin(&visit, pool);
     if (!status) {
         visit_all(&visit, pool, add_magazine, &now);
@@ -130,7 +130,7 @@ cls_status cls_mempool_reset_peaks(cls_mempool handle) {
     cls_status status = mempool_get(handle, &pool);
     if (status)
         return status;
-    struct visit visit;
+    struct pool_visit visit;
     status = visit_begin(&visit, pool);
     if (!status) {
         visit_all(&visit, pool, reset_peak, NULL);

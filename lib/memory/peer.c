@@ -16,35 +16,36 @@
 enum { DEPTH = 4 };
 
 /* One of the two contexts. */
-struct side {
+struct peer_side {
     struct transfer_queue on;
     bool lent; /* else it is the stream's own queue */
     bool hurt;
 };
 
-struct piece {
-    struct chunk *chunk;
+struct peer_piece {
+    struct staging_chunk *chunk;
     struct rect_3d rect;
     cl_event down, up; /* `up` NULL: it is not on its way up yet */
 };
 
 struct transfer {
-    struct side from, to;
+    struct peer_side from, to;
     const struct command *command;
     const struct peer_arguments *copy; /* the command's */
     struct cut cut;
-    struct piece pieces[DEPTH]; /* a ring, oldest at `first` */
+    struct peer_piece pieces[DEPTH]; /* a ring, oldest at `first` */
     unsigned first, count;
     unsigned up; /* of them, how many are on their way up */
     struct run_result *result;
 };
 
-static struct piece *piece_at(struct transfer *transfer, unsigned i) {
+static struct peer_piece *piece_at(struct transfer *transfer, unsigned i) {
     return &transfer->pieces[(transfer->first + i) % DEPTH];
 }
 
 /* The first failure is the command's. The loss of a context is its own stream's to report. */
-static void note(struct transfer *transfer, struct side *side, cls_status status, cl_int code) {
+static void note(struct transfer *transfer, struct peer_side *side, cls_status status,
+                 cl_int code) {
     struct run_result *result = transfer->result;
     if (!status || result->status)
         return;
@@ -54,8 +55,8 @@ static void note(struct transfer *transfer, struct side *side, cls_status status
 }
 
 /* Waits for a part of the transfer; whether it went well. */
-static bool finish(struct transfer *transfer, struct side *side, cl_event event,
-                   struct chunk *chunk) {
+static bool finish(struct transfer *transfer, struct peer_side *side, cl_event event,
+                   struct staging_chunk *chunk) {
     const cl_int state = staging_finish(&side->on, event, &transfer->command->refs, chunk);
     if (state < 0) {
         note(transfer, side, stream_event_status(state), state);
@@ -65,9 +66,9 @@ static bool finish(struct transfer *transfer, struct side *side, cl_event event,
 }
 
 static cls_status start_down(struct transfer *transfer, const struct rect_3d *rect) {
-    struct side *side = &transfer->from;
-    struct piece *piece = piece_at(transfer, transfer->count);
-    *piece = (struct piece){.rect = *rect};
+    struct peer_side *side = &transfer->from;
+    struct peer_piece *piece = piece_at(transfer, transfer->count);
+    *piece = (struct peer_piece){.rect = *rect};
     cls_status status = staging_take(side->on.context, &piece->chunk);
     if (status)
         return status;
@@ -84,8 +85,8 @@ static cls_status start_down(struct transfer *transfer, const struct rect_3d *re
 
 /* Sends the oldest piece that is not on its way up yet, once it is down. Of a failed copy nothing more goes up. */
 static void start_up(struct transfer *transfer) {
-    struct side *side = &transfer->to;
-    struct piece *piece = piece_at(transfer, transfer->up++);
+    struct peer_side *side = &transfer->to;
+    struct peer_piece *piece = piece_at(transfer, transfer->up++);
     if (!finish(transfer, &transfer->from, piece->down, piece->chunk) || transfer->result->status)
         return;
     cls_status status = staging_write(&side->on, transfer->copy->to->memory, &piece->rect,
@@ -96,7 +97,7 @@ static void start_up(struct transfer *transfer) {
 }
 
 static void end_oldest(struct transfer *transfer) {
-    struct piece *piece = piece_at(transfer, 0);
+    struct peer_piece *piece = piece_at(transfer, 0);
     if (!transfer->up)
         start_up(transfer);
     if (piece->up)
@@ -123,8 +124,9 @@ static void move_all(struct transfer *transfer) {
         end_oldest(transfer);
 }
 
-static cls_status open_side(struct side *side, struct stream *stream, struct context *context) {
-    *side = (struct side){.on.context = context};
+static cls_status open_side(struct peer_side *side, struct stream *stream,
+                            struct context *context) {
+    *side = (struct peer_side){.on.context = context};
     if (context == stream->context) {
         pthread_mutex_lock(&stream->lock);
         side->on.queue = stream->queue;
@@ -136,7 +138,7 @@ static cls_status open_side(struct side *side, struct stream *stream, struct con
     return status;
 }
 
-static void close_side(struct side *side) {
+static void close_side(struct peer_side *side) {
     if (side->lent)
         context_take_back_queue(side->on.context, side->on.queue, side->hurt);
 }

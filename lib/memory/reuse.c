@@ -12,7 +12,7 @@
 
 enum { MOST_OTHERS = 32 };
 
-struct search {
+struct reuse_search {
     struct stream *stream;
     struct mempool *pool;
     unsigned size_class;
@@ -25,7 +25,7 @@ struct search {
 enum pass { PASS_LOOK, PASS_POLL, PASS_INSERT };
 
 /* By which rule the searching stream may reuse a slot that `other` freed; SOURCES: by none. */
-static enum source way_to(const struct search *search, struct stream *other,
+static enum source way_to(const struct reuse_search *search, struct stream *other,
                           const struct buffer *slot, enum pass pass) {
     uint64_t behind = order_cache_position(&search->order_cache, other->id);
     if ((search->reuse & CLS_REUSE_FOLLOW) && behind && behind >= slot->freed_at &&
@@ -39,8 +39,8 @@ static enum source way_to(const struct search *search, struct stream *other,
     return SOURCES;
 }
 
-static struct buffer *take_others(const struct search *search, struct stream *other, enum pass pass,
-                                  enum source *source) {
+static struct buffer *take_others(const struct reuse_search *search, struct stream *other,
+                                  enum pass pass, enum source *source) {
     struct buffer *slot = NULL;
     pthread_mutex_lock(&other->lock);
     struct magazine *magazine = magazine_find(other, search->pool);
@@ -66,7 +66,7 @@ static cls_status wait_for_free(struct stream *stream, struct stream *other, uin
 }
 
 /* Returns a slot to the stream it was taken from, as held: not reusable before its work is done. */
-static void put_back(const struct search *search, struct stream *other, struct buffer *slot) {
+static void put_back(const struct reuse_search *search, struct stream *other, struct buffer *slot) {
     pthread_mutex_lock(&other->lock);
     struct magazine *magazine = magazine_find(other, search->pool);
     magazine->cached += slot->capacity;
@@ -74,7 +74,7 @@ static void put_back(const struct search *search, struct stream *other, struct b
     pthread_mutex_unlock(&other->lock);
 }
 
-static struct buffer *search_pass(const struct search *search, enum pass pass,
+static struct buffer *search_pass(const struct reuse_search *search, enum pass pass,
                                   enum source *source) {
     for (unsigned i = 0; i < search->n_others; i++) {
         struct stream *other = search->others[i];
@@ -92,7 +92,7 @@ static struct buffer *search_pass(const struct search *search, enum pass pass,
     return NULL;
 }
 
-static struct buffer *search_others(struct search *search, enum source *source) {
+static struct buffer *search_others(struct reuse_search *search, enum source *source) {
     struct buffer *slot = NULL;
     search->n_others = pool_streams(search->pool, search->size_class, search->others, MOST_OTHERS);
     if (search->n_others)
@@ -107,7 +107,7 @@ static struct buffer *search_others(struct search *search, enum source *source) 
 }
 
 /* A large slot may serve a request of down to half its size, so that sizes that change from step to step share slots. */
-static unsigned last_class(const struct search *search) {
+static unsigned last_class(const struct reuse_search *search) {
     unsigned last = search->size_class + SIZE_CLASS_STEPS;
     bool large = size_class_bytes(search->size_class, search->pool->unit_shift) >= LARGE_SLOT;
     if (!large)
@@ -116,7 +116,7 @@ static unsigned last_class(const struct search *search) {
 }
 
 /* Under the lock: the smallest slot of a larger class that the stream has freed itself and that may serve. */
-static struct buffer *take_larger(const struct search *search, struct magazine *magazine) {
+static struct buffer *take_larger(const struct reuse_search *search, struct magazine *magazine) {
     struct buffer *slot = NULL;
     for (unsigned i = search->size_class + 1; !slot && i <= last_class(search); i++)
         slot = magazine_take_own(search->stream, magazine, i);
@@ -124,7 +124,7 @@ static struct buffer *take_larger(const struct search *search, struct magazine *
 }
 
 /* The smallest idle slot that may serve. */
-static struct buffer *take_idle(const struct search *search) {
+static struct buffer *take_idle(const struct reuse_search *search) {
     struct buffer *slot = NULL;
     for (unsigned i = search->size_class; !slot && i <= last_class(search); i++)
         pool_take(search->pool, i, SHELF_IDLE, &slot); /* which cannot fail */
@@ -132,7 +132,7 @@ static struct buffer *take_idle(const struct search *search) {
 }
 
 /* Returns the stream's held slots whose waits are over to the pool, and looks for a larger slot of its own. */
-static struct buffer *take_larger_own(struct search *search) {
+static struct buffer *take_larger_own(struct reuse_search *search) {
     struct stream *stream = search->stream;
     struct buffer *chain = NULL, *slot = NULL;
     pthread_mutex_lock(&stream->lock);
@@ -162,7 +162,8 @@ static void make_room(struct mempool *pool, unsigned size_class) {
         pool_trim(pool, keep > more ? keep - more : 0);
 }
 
-static cls_status search_all(struct search *search, struct buffer **out, enum source *source) {
+static cls_status search_all(struct reuse_search *search, struct buffer **out,
+                             enum source *source) {
     struct mempool *pool = search->pool;
     unsigned size_class = search->size_class;
     *source = SOURCE_SAME_STREAM;
@@ -192,7 +193,7 @@ static cls_status search_all(struct search *search, struct buffer **out, enum so
 
 cls_status find_slot(struct stream *stream, struct mempool *pool, unsigned size_class,
                      struct buffer **out, enum source *source) {
-    struct search search = {.stream = stream, .pool = pool, .size_class = size_class};
+    struct reuse_search search = {.stream = stream, .pool = pool, .size_class = size_class};
     struct detail held;
     search.reuse = atomic_load(&pool->reuse);
     error_save(&held);

@@ -23,14 +23,14 @@ enum { CHUNK_BYTES = STAGING_BYTES, DEPTH = 4 };
 
 static const uint64_t LOOK_NS = 20 * 1000;
 
-struct chunk {
+struct staging_chunk {
     struct pinned pinned;
     struct context *context; /* its owner; retained while it is abandoned */
     bool abandoned;          /* a transfer that was abandoned may use it */
 };
 
-cls_status staging_take(struct context *context, struct chunk **out) {
-    struct chunk *chunk = calloc(1, sizeof *chunk);
+cls_status staging_take(struct context *context, struct staging_chunk **out) {
+    struct staging_chunk *chunk = calloc(1, sizeof *chunk);
     if (!chunk)
         return error_no_memory("for a staging chunk");
     chunk->context = context;
@@ -42,19 +42,19 @@ cls_status staging_take(struct context *context, struct chunk **out) {
     return status;
 }
 
-static void give(struct chunk *chunk) {
+static void give(struct staging_chunk *chunk) {
     pinned_give(chunk->context, &chunk->pinned);
     free(chunk);
 }
 
 static void give_abandoned(void *arg) {
-    struct chunk *chunk = arg;
+    struct staging_chunk *chunk = arg;
     struct context *context = chunk->context;
     give(chunk);
     context_put(context);
 }
 
-void staging_give(struct chunk *chunk) {
+void staging_give(struct staging_chunk *chunk) {
     if (!chunk->abandoned) {
         give(chunk);
         return;
@@ -90,7 +90,7 @@ static cl_int await(struct transfer_queue *on, cl_event event, cl_int *state) {
 }
 
 cl_int staging_finish(struct transfer_queue *on, cl_event event, const struct refs *refs,
-                      struct chunk *chunk) {
+                      struct staging_chunk *chunk) {
     const struct device *device = on->context->device;
     cl_int state;
     const cl_int code = await(on, event, &state);
@@ -160,12 +160,12 @@ static struct rect_side packed(const struct rect_3d *piece) {
 
 void staging_move(char *to, const char *from, const struct rect_3d *rect) {
     for (size_t slice = 0; slice < rect->depth; slice++)
-        move_rows(&(struct rows){.to = to + rect->dst.offset + slice * rect->dst.slice,
-                                 .from = from + rect->src.offset + slice * rect->src.slice,
-                                 .to_pitch = rect->dst.pitch,
-                                 .from_pitch = rect->src.pitch,
-                                 .width = rect->width,
-                                 .height = rect->height});
+        move_rows(&(struct row_copy){.to = to + rect->dst.offset + slice * rect->dst.slice,
+                                     .from = from + rect->src.offset + slice * rect->src.slice,
+                                     .to_pitch = rect->dst.pitch,
+                                     .from_pitch = rect->src.pitch,
+                                     .width = rect->width,
+                                     .height = rect->height});
 }
 
 static void pack(char *chunk, const char *host, const struct rect_3d *piece) {
@@ -181,7 +181,8 @@ static void unpack(char *host, const char *chunk, const struct rect_3d *piece) {
 }
 
 cls_status staging_write(const struct transfer_queue *on, cl_mem to, const struct rect_3d *piece,
-                         const struct chunk *chunk, struct wait_list waits, cl_event *event) {
+                         const struct staging_chunk *chunk, struct wait_list waits,
+                         cl_event *event) {
     struct rect_3d rect = *piece;
     const struct range_1d range = {rect.dst.offset, rect_bytes(piece)};
     rect.src = packed(piece);
@@ -193,7 +194,8 @@ cls_status staging_write(const struct transfer_queue *on, cl_mem to, const struc
 }
 
 cls_status staging_read(const struct transfer_queue *on, cl_mem from, const struct rect_3d *piece,
-                        const struct chunk *chunk, struct wait_list waits, cl_event *event) {
+                        const struct staging_chunk *chunk, struct wait_list waits,
+                        cl_event *event) {
     struct rect_3d rect = *piece;
     const struct range_1d range = {rect.src.offset, rect_bytes(piece)};
     rect.dst = packed(piece);
@@ -206,8 +208,8 @@ cls_status staging_read(const struct transfer_queue *on, cl_mem from, const stru
 
 /* --- the transfer of one command --- */
 
-struct slot {
-    struct chunk *chunk;
+struct transfer_slot {
+    struct staging_chunk *chunk;
     cl_event event;
     struct rect_3d piece;
 };
@@ -220,13 +222,14 @@ struct staged {
     cl_mem memory;
     char *host;
     bool to_device;
-    struct checksum packed;   /* under the race checker: of what an upload has read */
-    struct slot slots[DEPTH]; /* a ring, oldest at `first` */
+    struct checksum packed;            /* under the race checker: of what an upload has read */
+    struct transfer_slot slots[DEPTH]; /* a ring, oldest at `first` */
     unsigned first, count;
 };
 
 /* Transfers one piece between the buffer and its chunk, behind the piece before it. */
-static cls_status enqueue_piece(struct staged *staged, struct slot *slot, cl_event previous) {
+static cls_status enqueue_piece(struct staged *staged, struct transfer_slot *slot,
+                                cl_event previous) {
     const struct wait_list waits = {previous ? 1 : 0, &previous};
     cls_status status = (staged->to_device ? staging_write : staging_read)(
         &staged->on, staged->memory, &slot->piece, slot->chunk, waits, &slot->event);
@@ -237,7 +240,7 @@ static cls_status enqueue_piece(struct staged *staged, struct slot *slot, cl_eve
 
 /* Ends the oldest slot: its data arrives, its chunk is spare again. */
 static void end_oldest(struct staged *staged, struct run_result *result) {
-    struct slot *slot = &staged->slots[staged->first];
+    struct transfer_slot *slot = &staged->slots[staged->first];
     cl_int state = staging_finish(&staged->on, slot->event, &staged->command->refs, slot->chunk);
     if (state < 0 && !result->status) {
         result->status = stream_event_status(state);
@@ -252,7 +255,7 @@ static void end_oldest(struct staged *staged, struct run_result *result) {
 }
 
 static cls_status start_piece(struct staged *staged, const struct rect_3d *piece) {
-    struct slot *slot = &staged->slots[(staged->first + staged->count) % DEPTH];
+    struct transfer_slot *slot = &staged->slots[(staged->first + staged->count) % DEPTH];
     cl_event previous = NULL;
     if (staged->on.queue->traits.out_of_order && staged->count)
         previous = staged->slots[(staged->first + staged->count - 1) % DEPTH].event;

@@ -8,7 +8,7 @@
 
 #include "stream/command.h"
 
-struct chunk;
+struct staging_chunk;
 struct context;
 struct queue;
 
@@ -17,8 +17,8 @@ extern const struct command_type type_staged_write, type_staged_read, type_stage
 
 /* A chunk of a context's, of STAGING_BYTES of pinned memory, which every context can use. */
 enum { STAGING_BYTES = 4 << 20 };
-cls_status staging_take(struct context *context, struct chunk **out);
-void staging_give(struct chunk *chunk);
+cls_status staging_take(struct context *context, struct staging_chunk **out);
+void staging_give(struct staging_chunk *chunk);
 
 /* Where a worker transfers chunks. */
 struct transfer_queue {
@@ -32,7 +32,7 @@ void staging_flush(struct transfer_queue *on);
  * does not tell whether the transfer is over, it is abandoned together with the chunk and the command's references. The
  * caller gives the chunk back in either case; an abandoned one is reused only when the transfer is over. */
 cl_int staging_finish(struct transfer_queue *on, cl_event event, const struct refs *refs,
-                      struct chunk *chunk);
+                      struct staging_chunk *chunk);
 
 /* Copies a rectangle in host memory. */
 void staging_move(char *to, const char *from, const struct rect_3d *rect);
@@ -52,8 +52,9 @@ void cut_for(struct cut *cut, const struct context *context, const struct rect_s
 
 /* Transfer a piece between one side of it, in a buffer, and a chunk, in which it lies packed. */
 cls_status staging_write(const struct transfer_queue *on, cl_mem to, const struct rect_3d *piece,
-                         const struct chunk *chunk, struct wait_list waits, cl_event *event);
+                         const struct staging_chunk *chunk, struct wait_list waits,
+                         cl_event *event);
 cls_status staging_read(const struct transfer_queue *on, cl_mem from, const struct rect_3d *piece,
-                        const struct chunk *chunk, struct wait_list waits, cl_event *event);
+                        const struct staging_chunk *chunk, struct wait_list waits, cl_event *event);
 
 #endif

@@ -18,7 +18,7 @@ struct gradient {
 };
 
 struct buckets {
-    struct entry entry;
+    struct table_entry entry;
     cls_mpi_comm comm;
     cls_context context;
     cls_stream streams[STREAMS]; /* the sums, in turns */
@@ -185,7 +185,7 @@ cls_status cls_mpi_buckets_create(cls_mpi_comm handle, cls_dtype dtype, const si
 /* --- the calls --- */
 
 static cls_status get_buckets(cls_mpi_buckets handle, struct buckets **out) {
-    struct entry *entry;
+    struct table_entry *entry;
     cls_status status = table_get(KIND_BUCKETS, handle, &entry);
     if (!status)
         *out = (struct buckets *)(void *)entry;
@@ -198,7 +198,7 @@ static cls_status put_buckets(struct buckets *buckets, cls_status status) {
 }
 
 cls_status cls_mpi_buckets_destroy(cls_mpi_buckets handle) {
-    struct entry *entry = table_remove(KIND_BUCKETS, handle);
+    struct table_entry *entry = table_remove(KIND_BUCKETS, handle);
     if (!entry)
         return report(CLS_ERROR_INVALID_HANDLE, "%p is no set of buckets", (void *)handle);
     free_buckets((struct buckets *)(void *)entry);

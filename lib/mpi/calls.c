@@ -12,12 +12,13 @@
 /* --- checks --- */
 
 /* Bytes of a checked view. */
-struct extent {
+struct view_extent {
     size_t first, end;
 };
 
 /* A copy of no bytes checks the buffer and its context. */
-static cls_status check_array(const struct comm *comm, const cls_array *array, struct extent *out) {
+static cls_status check_array(const struct comm *comm, const cls_array *array,
+                              struct view_extent *out) {
     const size_t size = cls_dtype_size(array->dtype);
     size_t first, bytes, end, have;
     if (!size)
@@ -34,7 +35,7 @@ static cls_status check_array(const struct comm *comm, const cls_array *array, s
         return report(CLS_ERROR_OUT_OF_RANGE,
                       "%zu elements of %s from %zu on are past the end of a buffer of %zu bytes",
                       array->count, cls_dtype_name(array->dtype), array->offset, have);
-    *out = (struct extent){first, end};
+    *out = (struct view_extent){first, end};
     return CLS_SUCCESS;
 }
 
@@ -54,7 +55,7 @@ static cls_status check_rank(const struct comm *comm, int rank, bool other) {
 /* `whole` is `blocks` times `block`, which may be this rank's block of it and else shares no byte with it. */
 static cls_status check_blocks(const struct comm *comm, const cls_array *whole,
                                const cls_array *block, unsigned blocks) {
-    struct extent all, part;
+    struct view_extent all, part;
     size_t count;
     cls_status status = check_array(comm, whole, &all);
     if (!status)
@@ -102,9 +103,9 @@ cls_status check_stream(cls_context context, cls_stream *stream) {
 
 /* --- the calls --- */
 
-static cls_status check_request(const struct comm *comm, const struct request *request) {
+static cls_status check_request(const struct comm *comm, const struct comm_request *request) {
     const unsigned n = (unsigned)comm->ranks;
-    struct extent unused;
+    struct view_extent unused;
     cls_status status = CLS_SUCCESS;
     switch (request->action) {
     case ALLREDUCE:
@@ -126,7 +127,7 @@ static cls_status check_request(const struct comm *comm, const struct request *r
     return status;
 }
 
-static cls_status call(cls_mpi_comm handle, const struct request *request, cls_stream stream,
+static cls_status call(cls_mpi_comm handle, const struct comm_request *request, cls_stream stream,
                        bool waits) {
     struct comm *comm;
     cls_status status = comm_get(handle, &comm);
@@ -146,13 +147,14 @@ static cls_status call(cls_mpi_comm handle, const struct request *request, cls_s
 
 static cls_status reduction(enum action action, cls_mpi_comm comm, cls_mpi_op op, cls_array in,
                             cls_array out, cls_stream stream, bool waits) {
-    const struct request request = {.action = action, .op = op, .peer = -1, .in = in, .out = out};
+    const struct comm_request request = {
+        .action = action, .op = op, .peer = -1, .in = in, .out = out};
     return call(comm, &request, stream, waits);
 }
 
 static cls_status message(enum action action, cls_mpi_comm comm, cls_array array, int peer,
                           cls_stream stream, bool waits) {
-    const struct request request = {.action = action, .peer = peer, .in = array, .out = array};
+    const struct comm_request request = {.action = action, .peer = peer, .in = array, .out = array};
     return call(comm, &request, stream, waits);
 }
 

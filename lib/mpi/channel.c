@@ -37,12 +37,13 @@ static void place(struct channel *channel) {
     const struct comm *comm = channel->comm;
     const size_t out = comm->chunk_bytes, in = in_bytes(channel);
     if (shares(channel)) {
-        channel->out = (struct part){host_chunks(comm, comm->peers[comm->rank].local), out};
-        channel->in = (struct part){channel->memory, in};
-        channel->result = channel->gathered = (struct part){host_results(comm), out};
+        channel->out = (struct ring_part){host_chunks(comm, comm->peers[comm->rank].local), out};
+        channel->in = (struct ring_part){channel->memory, in};
+        channel->result = channel->gathered = (struct ring_part){host_results(comm), out};
     } else {
-        channel->out = channel->result = (struct part){channel->memory, out};
-        channel->in = channel->gathered = (struct part){channel->memory + comm->chunks * out, in};
+        channel->out = channel->result = (struct ring_part){channel->memory, out};
+        channel->in = channel->gathered =
+            (struct ring_part){channel->memory + comm->chunks * out, in};
     }
 }
 
@@ -106,7 +107,7 @@ static cls_status make_streams(struct comm *comm, struct channel *channel, const
 static bool make_flights(struct comm *comm, struct channel *channel) {
     const size_t n = 2 * (size_t)comm->ranks + 2;
     for (unsigned i = 0; i < comm->chunks; i++) {
-        struct piece *piece = &channel->flights[i];
+        struct exchange_piece *piece = &channel->flights[i];
         piece->active = malloc(n * sizeof *piece->active);
         piece->wanted = malloc(n * sizeof *piece->wanted);
         piece->peers = malloc(n * sizeof *piece->peers);
@@ -171,7 +172,7 @@ static size_t step_of(const struct comm *comm, size_t count, size_t element, siz
     return step ? step : 1;
 }
 
-static struct job *new_job(const struct comm *comm, const struct request *request) {
+static struct job *new_job(const struct comm *comm, const struct comm_request *request) {
     const unsigned n = (unsigned)comm->ranks;
     const bool is_root = request->action == BCAST && request->peer == comm->rank;
     struct job *job = calloc(1, sizeof *job);
@@ -269,7 +270,7 @@ static cls_status follow(const struct comm *comm, cls_stream stream, cls_stream 
 
 /* The first pieces wait for the caller's stream, which waits for the last ones. */
 static cls_status submit_pieces(struct channel *channel, const struct job *job,
-                                const struct request *request, cls_stream stream) {
+                                const struct comm_request *request, cls_stream stream) {
     const struct comm *comm = channel->comm;
     const uint64_t used = job->pieces < comm->chunks ? job->pieces : comm->chunks;
     cls_status status = cls_event_record(comm->mark, stream);
@@ -309,7 +310,7 @@ static cls_status abort_call(struct comm *comm, const struct job *job, cls_statu
 }
 
 static cls_status submit(struct comm *comm, struct channel *channel, struct job *job,
-                         const struct request *request, cls_stream stream) {
+                         const struct comm_request *request, cls_stream stream) {
     job->call.number = channel->calls + 1;
     job->first = channel->submitted;
     cls_status status = cls_stream_query(stream);
@@ -327,7 +328,8 @@ static enum channel_name channel_of(enum action action) {
     return action == SEND ? SENDS : action == RECV ? RECEIVES : COLLECTIVES;
 }
 
-cls_status channel_submit(struct comm *comm, const struct request *request, cls_stream stream) {
+cls_status channel_submit(struct comm *comm, const struct comm_request *request,
+                          cls_stream stream) {
     const enum channel_name name = channel_of(request->action);
     struct channel *channel = &comm->channels[name];
     struct job *job = new_job(comm, request);

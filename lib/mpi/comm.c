@@ -14,7 +14,7 @@
 static const uint64_t SECOND = 1000000000u;
 
 cls_status comm_get(cls_mpi_comm handle, struct comm **out) {
-    struct entry *entry;
+    struct table_entry *entry;
     cls_status status = table_get(KIND_COMM, handle, &entry);
     if (!status)
         *out = (struct comm *)(void *)entry;
@@ -174,7 +174,7 @@ static cls_status prepare(struct comm *comm) {
     return status ? status : start_thread(comm);
 }
 
-static void abort_by_finalize(struct entry *entry) {
+static void abort_by_finalize(struct table_entry *entry) {
     struct comm *comm = (struct comm *)(void *)entry;
     pthread_mutex_lock(&comm->lock);
     comm_abort_locked(comm, "MPI_Finalize was called before cls_mpi_comm_destroy");
@@ -182,7 +182,7 @@ static void abort_by_finalize(struct entry *entry) {
     comm_set(comm, &comm->stopping);
 }
 
-static void end_by_finalize(struct entry *entry) { comm_end((struct comm *)(void *)entry); }
+static void end_by_finalize(struct table_entry *entry) { comm_end((struct comm *)(void *)entry); }
 
 /* MPI calls this at the begin of MPI_Finalize. All threads end at a time, because each may have to drain. */
 static int at_finalize(MPI_Comm self, int key, void *value, void *extra) {

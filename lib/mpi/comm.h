@@ -61,27 +61,27 @@ struct job {
 };
 
 /* How far a rank is with a piece: host.c. */
-enum stage { NOWHERE, LOADED, DONE };
+enum piece_state { NOWHERE, LOADED, DONE };
 
 /* A piece that is exchanged; used by the thread only. */
-struct piece {
+struct exchange_piece {
     const struct job *job;
-    size_t count;        /* elements per block */
-    unsigned slot;       /* its chunk */
-    uint64_t round;      /* of the chunk */
-    unsigned phase;      /* of exchange.c */
-    enum stage awaited;  /* of the host's other ranks; NOWHERE: nothing */
-    bool exchanged;      /* no message is left to send or receive */
-    bool over;           /* nothing is left to do */
-    bool told;           /* `moved` is signalled */
-    int n;               /* requests */
-    MPI_Request *active; /* room for 2 * ranks + 2; MPI_REQUEST_NULL: complete */
-    long *wanted;        /* bytes to receive; -1: a send */
+    size_t count;             /* elements per block */
+    unsigned slot;            /* its chunk */
+    uint64_t round;           /* of the chunk */
+    unsigned phase;           /* of exchange.c */
+    enum piece_state awaited; /* of the host's other ranks; NOWHERE: nothing */
+    bool exchanged;           /* no message is left to send or receive */
+    bool over;                /* nothing is left to do */
+    bool told;                /* `moved` is signalled */
+    int n;                    /* requests */
+    MPI_Request *active;      /* room for 2 * ranks + 2; MPI_REQUEST_NULL: complete */
+    long *wanted;             /* bytes to receive; -1: a send */
     int *peers;
 };
 
 /* Chunk i of a part of a ring is at base + i * stride. */
-struct part {
+struct ring_part {
     char *base;
     size_t stride;
 };
@@ -93,22 +93,22 @@ struct channel {
     cls_stream
         join; /* behind all pieces of a call, so that the caller's stream depends on one other stream only */
     cls_timeline loaded[MOST_CHUNKS], moved[MOST_CHUNKS];
-    char *memory;    /* this rank's own; NULL: none is needed */
-    bool is_pinned;  /* it is of cls_host_alloc */
-    struct part out; /* what is downloaded */
-    struct part in;  /* what is received on the way */
-    struct part
+    char *memory;         /* this rank's own; NULL: none is needed */
+    bool is_pinned;       /* it is of cls_host_alloc */
+    struct ring_part out; /* what is downloaded */
+    struct ring_part in;  /* what is received on the way */
+    struct ring_part
         result; /* what reductions and broadcasts upload; `out` if the rank is alone on its host */
-    struct part gathered; /* what all-gathers upload, except for the rank's own block */
-    uint64_t submitted;   /* pieces; under the communicator's lock, as the two that follow */
+    struct ring_part gathered; /* what all-gathers upload, except for the rank's own block */
+    uint64_t submitted;        /* pieces; under the communicator's lock, as the two that follow */
     uint64_t calls;
     struct job *first, *last; /* jobs whose pieces are not all moved */
     /* Of the thread: */
     struct job *current; /* of pieces up to known_end */
     uint64_t known_end, begun, moved_pieces;
-    struct piece flights[MOST_CHUNKS]; /* piece g is in flights[g % chunks] */
-    uint64_t progress_ns;              /* when a piece last began or got further */
-    bool reported;                     /* the stall since then */
+    struct exchange_piece flights[MOST_CHUNKS]; /* piece g is in flights[g % chunks] */
+    uint64_t progress_ns;                       /* when a piece last began or got further */
+    bool reported;                              /* the stall since then */
 };
 
 /* A message of the control communicator. */
@@ -135,7 +135,7 @@ struct host {
 };
 
 struct comm {
-    struct entry entry;
+    struct table_entry entry;
     char name[32];
     int rank, ranks;
     cls_context context;
@@ -225,7 +225,7 @@ cls_status channel_open(struct comm *comm, struct channel *channel, enum channel
 void channel_close(struct channel *channel, bool leak);
 /* Allocates the ring anew, after a change of the kind of memory or of the host's segment, before a call has used it. */
 cls_status channel_remake(struct channel *channel);
-static inline char *chunk_of(struct part part, unsigned slot) {
+static inline char *chunk_of(struct ring_part part, unsigned slot) {
     return part.base + slot * part.stride;
 }
 
@@ -235,14 +235,14 @@ static inline size_t block_room(const struct comm *comm) {
 }
 
 /* A call: `in` and `out` as the action has them; count 0 where there is none. */
-struct request {
+struct comm_request {
     enum action action;
     cls_mpi_op op;
     int peer;
     cls_array in, out;
 };
 /* Submits a checked request. */
-cls_status channel_submit(struct comm *comm, const struct request *request, cls_stream stream);
+cls_status channel_submit(struct comm *comm, const struct comm_request *request, cls_stream stream);
 
 /* --- thread.c --- */
 
@@ -278,14 +278,14 @@ char *host_results(const struct comm *comm);
 char *host_chunks(const struct comm *comm, int local);
 /* This rank has got so far; whether all others of its host have. Fails the communicator if one has the same call with
  * other arguments. */
-void host_mark(struct comm *comm, const struct piece *piece, enum stage stage);
-bool host_has_marked(struct comm *comm, const struct piece *piece, enum stage stage);
+void host_mark(struct comm *comm, const struct exchange_piece *piece, enum piece_state stage);
+bool host_has_marked(struct comm *comm, const struct exchange_piece *piece, enum piece_state stage);
 
 /* --- exchange.c --- */
 
 /* Begins, and brings on, the exchange of a piece. False: the communicator has failed. */
-bool piece_begin(struct channel *channel, struct piece *piece);
-bool piece_poll(struct channel *channel, struct piece *piece, bool *progressed);
+bool piece_begin(struct channel *channel, struct exchange_piece *piece);
+bool piece_poll(struct channel *channel, struct exchange_piece *piece, bool *progressed);
 /* After a failure: cancels receives, receives what others send; true once no request is left. */
 bool pieces_drain(struct comm *comm);
 void pieces_cancel(struct comm *comm);

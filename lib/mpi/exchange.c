@@ -64,7 +64,7 @@ static MPI_Op mpi_op(int op) {
 /* --- messages --- */
 
 /* The two ends of a send count numbers and chunks apart, so their tags have none; MPI keeps their order. */
-static int tag_of(const struct channel *channel, const struct piece *piece) {
+static int tag_of(const struct channel *channel, const struct exchange_piece *piece) {
     const struct signature *call = &piece->job->call;
     const bool pair = call->action == SEND || call->action == RECV;
     const int number = pair ? 0 : (int)(call->number % (uint64_t)channel->comm->numbers);
@@ -74,7 +74,8 @@ static int tag_of(const struct channel *channel, const struct piece *piece) {
            (call->action == ALLREDUCE ? (int)piece->phase & 1 : 0);
 }
 
-static bool failed_in(const struct channel *channel, const struct piece *piece, int error) {
+static bool failed_in(const struct channel *channel, const struct exchange_piece *piece,
+                      int error) {
     char what[96], said[96];
     describe_call(&piece->job->call, what, sizeof what);
     describe_mpi(error, said, sizeof said);
@@ -83,8 +84,8 @@ static bool failed_in(const struct channel *channel, const struct piece *piece, 
     return false;
 }
 
-static bool receive(const struct channel *channel, struct piece *piece, int peer, char *data,
-                    size_t bytes, size_t room) {
+static bool receive(const struct channel *channel, struct exchange_piece *piece, int peer,
+                    char *data, size_t bytes, size_t room) {
     MPI_Request *request = &piece->active[piece->n];
     *request = MPI_REQUEST_NULL;
     const int error = MPI_Irecv(data, (int)room, MPI_BYTE, peer, tag_of(channel, piece),
@@ -96,7 +97,7 @@ static bool receive(const struct channel *channel, struct piece *piece, int peer
     return true;
 }
 
-static bool post(const struct channel *channel, struct piece *piece, int peer, char *data,
+static bool post(const struct channel *channel, struct exchange_piece *piece, int peer, char *data,
                  size_t bytes) {
     MPI_Request *request = &piece->active[piece->n];
     *request = MPI_REQUEST_NULL;
@@ -147,7 +148,8 @@ static bool is_small(const struct channel *channel, const struct job *job) {
            bytes * (size_t)channel->comm->ranks <= channel->comm->chunk_bytes;
 }
 
-static struct slice slice_of(const struct channel *channel, const struct piece *piece, int rank) {
+static struct slice slice_of(const struct channel *channel, const struct exchange_piece *piece,
+                             int rank) {
     const struct job *job = piece->job;
     const size_t n = (size_t)channel->comm->ranks, r = (size_t)rank;
     if (job->call.action == REDUCE_SCATTER)
@@ -161,11 +163,13 @@ static struct slice slice_of(const struct channel *channel, const struct piece *
     return (struct slice){first * job->element, rest < share ? rest : share};
 }
 
-static char *result_of(const struct channel *channel, const struct piece *piece, int rank) {
+static char *result_of(const struct channel *channel, const struct exchange_piece *piece,
+                       int rank) {
     return chunk_of(channel->result, piece->slot) + slice_of(channel, piece, rank).first;
 }
 
-static size_t slice_bytes(const struct channel *channel, const struct piece *piece, int rank) {
+static size_t slice_bytes(const struct channel *channel, const struct exchange_piece *piece,
+                          int rank) {
     return slice_of(channel, piece, rank).count * piece->job->element;
 }
 
@@ -175,26 +179,26 @@ static size_t part_room(const struct channel *channel) {
 }
 
 /* Where a host's part of this rank's slice is received. */
-static char *part_of(const struct channel *channel, const struct piece *piece, int host) {
+static char *part_of(const struct channel *channel, const struct exchange_piece *piece, int host) {
     return chunk_of(channel->in, piece->slot) + (size_t)host * part_room(channel);
 }
 
 /* --- combining --- */
 
 /* to[i] = op(to[i], from[i]) */
-static bool combine(const struct channel *channel, const struct piece *piece, char *to, char *from,
-                    size_t count) {
+static bool combine(const struct channel *channel, const struct exchange_piece *piece, char *to,
+                    char *from, size_t count) {
     const int error = MPI_Reduce_local(from, to, (int)count, mpi_type(piece->job->call.dtype),
                                        mpi_op(piece->job->call.op));
     return !error || failed_in(channel, piece, error);
 }
 
-typedef bool combiner(const struct channel *channel, const struct piece *piece, int owner,
+typedef bool combiner(const struct channel *channel, const struct exchange_piece *piece, int owner,
                       size_t at, size_t count);
 
 /* A slice in blocks that stay in the processor's cache. */
 static bool by_blocks(combiner *combine_block, const struct channel *channel,
-                      const struct piece *piece, int owner) {
+                      const struct exchange_piece *piece, int owner) {
     const size_t count = slice_of(channel, piece, owner).count, element = piece->job->element;
     const size_t most = BLOCK / element;
     bool well = true;
@@ -206,17 +210,17 @@ static bool by_blocks(combiner *combine_block, const struct channel *channel,
 }
 
 /* The chunks of this host's ranks, in their order. */
-static bool combine_ranks(const struct channel *channel, const struct piece *piece, int owner,
-                          size_t at, size_t count) {
+static bool combine_ranks(const struct channel *channel, const struct exchange_piece *piece,
+                          int owner, size_t at, size_t count) {
     const struct comm *comm = channel->comm;
     const int n = host_of(comm)->n;
     const size_t first = slice_of(channel, piece, owner).first + at;
     char *result = result_of(channel, piece, owner) + at;
     bool well = true;
     for (int local = 0; local < n && n > 1 && well; local++) {
-        char *from =
-            chunk_of((struct part){host_chunks(comm, local), channel->out.stride}, piece->slot) +
-            first;
+        char *from = chunk_of((struct ring_part){host_chunks(comm, local), channel->out.stride},
+                              piece->slot) +
+                     first;
         if (local)
             well = combine(channel, piece, result, from, count);
         else
@@ -227,8 +231,8 @@ static bool combine_ranks(const struct channel *channel, const struct piece *pie
 
 /* The sums of the hosts, in their order: those before this host into the first one's part, and that, then those
  * behind it, into this host's own. */
-static bool combine_hosts(const struct channel *channel, const struct piece *piece, int owner,
-                          size_t at, size_t count) {
+static bool combine_hosts(const struct channel *channel, const struct exchange_piece *piece,
+                          int owner, size_t at, size_t count) {
     const struct comm *comm = channel->comm;
     const int host = comm->peers[owner].host;
     char *first = part_of(channel, piece, 0) + at, *own = result_of(channel, piece, owner) + at;
@@ -244,7 +248,7 @@ static bool combine_hosts(const struct channel *channel, const struct piece *pie
 
 /* --- phases: each posts what the next one waits for, or says that all is exchanged --- */
 
-static bool receive_sums(const struct channel *channel, struct piece *piece) {
+static bool receive_sums(const struct channel *channel, struct exchange_piece *piece) {
     const struct comm *comm = channel->comm;
     const size_t bytes = slice_bytes(channel, piece, comm->rank);
     bool well = true;
@@ -256,7 +260,7 @@ static bool receive_sums(const struct channel *channel, struct piece *piece) {
     return well;
 }
 
-static bool send_sums(const struct channel *channel, struct piece *piece) {
+static bool send_sums(const struct channel *channel, struct exchange_piece *piece) {
     const struct comm *comm = channel->comm;
     bool well = true;
     for (int turn = 1; turn <= comm->ranks && well; turn++) {
@@ -272,7 +276,7 @@ static bool send_sums(const struct channel *channel, struct piece *piece) {
 }
 
 /* A result has the size of the sums that this host has sent for it, which its owner has compared. */
-static bool spread_results(const struct channel *channel, struct piece *piece) {
+static bool spread_results(const struct channel *channel, struct exchange_piece *piece) {
     const struct comm *comm = channel->comm;
     const size_t own = slice_bytes(channel, piece, comm->rank);
     bool well = true;
@@ -288,7 +292,7 @@ static bool spread_results(const struct channel *channel, struct piece *piece) {
     return well;
 }
 
-static bool step_reduction(const struct channel *channel, struct piece *piece) {
+static bool step_reduction(const struct channel *channel, struct exchange_piece *piece) {
     const struct job *job = piece->job;
     switch (piece->phase) {
     case 1:
@@ -304,7 +308,7 @@ static bool step_reduction(const struct channel *channel, struct piece *piece) {
     }
 }
 
-static bool step_gather(const struct channel *channel, struct piece *piece) {
+static bool step_gather(const struct channel *channel, struct exchange_piece *piece) {
     const struct comm *comm = channel->comm;
     const size_t bytes = piece->count * piece->job->element, room = block_room(comm);
     char *own = chunk_of(channel->out, piece->slot);
@@ -332,7 +336,7 @@ static int speaker(const struct comm *comm, int root, int from_root) {
 }
 
 /* A host's parent lacks its lowest bit, and its children have one bit more, below that. */
-static bool step_broadcast(const struct channel *channel, struct piece *piece) {
+static bool step_broadcast(const struct channel *channel, struct exchange_piece *piece) {
     const struct comm *comm = channel->comm;
     const int n = comm->n_hosts, root = piece->job->call.peer;
     const int me = (comm->peers[comm->rank].host - comm->peers[root].host + n) % n;
@@ -355,7 +359,7 @@ static bool step_broadcast(const struct channel *channel, struct piece *piece) {
     return well;
 }
 
-static bool step_barrier(const struct channel *channel, struct piece *piece) {
+static bool step_barrier(const struct channel *channel, struct exchange_piece *piece) {
     const struct comm *comm = channel->comm;
     const int n = comm->n_hosts;
     char *chunk = chunk_of(channel->out, piece->slot);
@@ -367,7 +371,7 @@ static bool step_barrier(const struct channel *channel, struct piece *piece) {
            post(channel, piece, comm->hosts[host_at(comm, distance)].lowest, chunk + 64, 1);
 }
 
-static bool step_message(const struct channel *channel, struct piece *piece) {
+static bool step_message(const struct channel *channel, struct exchange_piece *piece) {
     const struct signature *call = &piece->job->call;
     const size_t bytes = piece->count * piece->job->element;
     piece->over = piece->phase > 0;
@@ -379,7 +383,7 @@ static bool step_message(const struct channel *channel, struct piece *piece) {
                : post(channel, piece, call->peer, chunk, bytes);
 }
 
-static bool step_exchange(const struct channel *channel, struct piece *piece) {
+static bool step_exchange(const struct channel *channel, struct exchange_piece *piece) {
     switch ((enum action)piece->job->call.action) {
     case ALLREDUCE:
     case REDUCE_SCATTER:
@@ -397,13 +401,14 @@ static bool step_exchange(const struct channel *channel, struct piece *piece) {
     return false;
 }
 
-static bool meet(const struct channel *channel, struct piece *piece, enum stage stage) {
+static bool meet(const struct channel *channel, struct exchange_piece *piece,
+                 enum piece_state stage) {
     host_mark(channel->comm, piece, stage);
     piece->awaited = stage;
     return true;
 }
 
-static bool step(const struct channel *channel, struct piece *piece) {
+static bool step(const struct channel *channel, struct exchange_piece *piece) {
     const int action = piece->job->call.action;
     if (action == SEND || action == RECV)
         return step_message(channel, piece);
@@ -417,7 +422,7 @@ static bool step(const struct channel *channel, struct piece *piece) {
 
 /* --- progress --- */
 
-static bool check_received(const struct channel *channel, const struct piece *piece, int i,
+static bool check_received(const struct channel *channel, const struct exchange_piece *piece, int i,
                            const MPI_Status *status) {
     char what[96];
     int got = 0;
@@ -433,7 +438,7 @@ static bool check_received(const struct channel *channel, const struct piece *pi
 }
 
 /* Tests all requests. False: the communicator has failed. */
-static bool test_all(struct channel *channel, struct piece *piece, bool *all, bool *some) {
+static bool test_all(struct channel *channel, struct exchange_piece *piece, bool *all, bool *some) {
     *all = true;
     for (int i = 0; i < piece->n; i++) {
         MPI_Status status;
@@ -451,7 +456,7 @@ static bool test_all(struct channel *channel, struct piece *piece, bool *all, bo
     return true;
 }
 
-bool piece_poll(struct channel *channel, struct piece *piece, bool *progressed) {
+bool piece_poll(struct channel *channel, struct exchange_piece *piece, bool *progressed) {
     bool all;
     while (!piece->over) {
         if (!test_all(channel, piece, &all, progressed))
@@ -468,7 +473,7 @@ bool piece_poll(struct channel *channel, struct piece *piece, bool *progressed) 
     return true;
 }
 
-bool piece_begin(struct channel *channel, struct piece *piece) {
+bool piece_begin(struct channel *channel, struct exchange_piece *piece) {
     piece->phase = 0;
     piece->n = 0;
     piece->awaited = NOWHERE;
@@ -481,7 +486,7 @@ bool piece_begin(struct channel *channel, struct piece *piece) {
 static void each_request(struct comm *comm, void (*visit)(MPI_Request *request, bool receives)) {
     for (int c = 0; c < CHANNELS; c++)
         for (unsigned p = 0; p < comm->chunks && comm->channels[c].open; p++) {
-            struct piece *piece = &comm->channels[c].flights[p];
+            struct exchange_piece *piece = &comm->channels[c].flights[p];
             for (int i = 0; i < piece->n; i++)
                 if (piece->active[i] != MPI_REQUEST_NULL)
                     visit(&piece->active[i], piece->wanted[i] >= 0);

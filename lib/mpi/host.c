@@ -245,7 +245,7 @@ void host_forget(struct comm *comm) {
 
 /* --- pieces --- */
 
-void host_mark(struct comm *comm, const struct piece *piece, enum stage stage) {
+void host_mark(struct comm *comm, const struct exchange_piece *piece, enum piece_state stage) {
     if (!comm->segment)
         return;
     struct mark *mark = mark_of(comm, comm->peers[comm->rank].local, piece->slot);
@@ -260,7 +260,8 @@ static bool could_meet(const struct signature *a, const struct signature *b) {
 }
 
 /* A rank that is DONE may have gone on to the next round; one that is LOADED waits for this rank. */
-static bool has_marked(struct comm *comm, const struct piece *piece, enum stage stage, int local) {
+static bool has_marked(struct comm *comm, const struct exchange_piece *piece,
+                       enum piece_state stage, int local) {
     const struct mark *mark = mark_of(comm, local, piece->slot);
     const uint64_t state = atomic_load_explicit(&mark->state, memory_order_acquire);
     if (stage == DONE)
@@ -271,7 +272,8 @@ static bool has_marked(struct comm *comm, const struct piece *piece, enum stage 
     return true;
 }
 
-bool host_has_marked(struct comm *comm, const struct piece *piece, enum stage stage) {
+bool host_has_marked(struct comm *comm, const struct exchange_piece *piece,
+                     enum piece_state stage) {
     const int n = host_of(comm)->n;
     for (int local = 0; local < n; local++)
         if (local != comm->peers[comm->rank].local && !has_marked(comm, piece, stage, local))

@@ -10,40 +10,40 @@
 enum { SLOTS = 256, TAG_BITS = 4 };
 
 /* A handle is a slot, the number of its use, and the kind in the lowest bits. */
-static struct slot {
-    struct entry *entry;
-    enum kind kind;
+static struct table_slot {
+    struct table_entry *entry;
+    enum table_kind kind;
     uintptr_t use;
 } slots[SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t unused = PTHREAD_COND_INITIALIZER;
 
-static void *handle_of(const struct slot *slot) {
+static void *handle_of(const struct table_slot *slot) {
     const uintptr_t index = (uintptr_t)(slot - slots);
     const uintptr_t value = ((slot->use * SLOTS + index) << TAG_BITS) | (uintptr_t)slot->kind;
     return (void *)value; /* NOLINT: never dereferenced */
 }
 
 /* Under the lock. */
-static struct slot *slot_of(enum kind kind, const void *handle) {
-    for (struct slot *slot = slots; slot < slots + SLOTS; slot++)
+static struct table_slot *slot_of(enum table_kind kind, const void *handle) {
+    for (struct table_slot *slot = slots; slot < slots + SLOTS; slot++)
         if (slot->entry && slot->kind == kind && handle_of(slot) == handle)
             return slot;
     return NULL;
 }
 
-static const char *kind_name(enum kind kind) {
+static const char *kind_name(enum table_kind kind) {
     return kind == KIND_COMM ? "communicator" : "set of buckets";
 }
 
-cls_status table_add(enum kind kind, struct entry *entry, void **handle) {
-    struct slot *slot = slots;
+cls_status table_add(enum table_kind kind, struct table_entry *entry, void **handle) {
+    struct table_slot *slot = slots;
     pthread_mutex_lock(&lock);
     while (slot < slots + SLOTS && slot->entry)
         slot++;
     const bool found = slot < slots + SLOTS;
     if (found) {
-        *slot = (struct slot){entry, kind, slot->use + 1};
+        *slot = (struct table_slot){entry, kind, slot->use + 1};
         *handle = handle_of(slot);
     }
     pthread_mutex_unlock(&lock);
@@ -51,9 +51,9 @@ cls_status table_add(enum kind kind, struct entry *entry, void **handle) {
                  : report(CLS_ERROR_LIMIT, "there are %d communicators and sets of buckets", SLOTS);
 }
 
-cls_status table_get(enum kind kind, const void *handle, struct entry **entry) {
+cls_status table_get(enum table_kind kind, const void *handle, struct table_entry **entry) {
     pthread_mutex_lock(&lock);
-    const struct slot *slot = slot_of(kind, handle);
+    const struct table_slot *slot = slot_of(kind, handle);
     if (slot) {
         *entry = slot->entry;
         (*entry)->users++;
@@ -63,17 +63,17 @@ cls_status table_get(enum kind kind, const void *handle, struct entry **entry) {
                 : report(CLS_ERROR_INVALID_HANDLE, "%p is no %s", handle, kind_name(kind));
 }
 
-void table_put(struct entry *entry) {
+void table_put(struct table_entry *entry) {
     pthread_mutex_lock(&lock);
     if (!--entry->users)
         pthread_cond_broadcast(&unused);
     pthread_mutex_unlock(&lock);
 }
 
-struct entry *table_remove(enum kind kind, const void *handle) {
+struct table_entry *table_remove(enum table_kind kind, const void *handle) {
     pthread_mutex_lock(&lock);
-    struct slot *slot = slot_of(kind, handle);
-    struct entry *entry = slot ? slot->entry : NULL;
+    struct table_slot *slot = slot_of(kind, handle);
+    struct table_entry *entry = slot ? slot->entry : NULL;
     if (slot)
         slot->entry = NULL;
     while (entry && entry->users)
@@ -82,10 +82,10 @@ struct entry *table_remove(enum kind kind, const void *handle) {
     return entry;
 }
 
-void table_each(enum kind kind, void (*visit)(struct entry *entry)) {
-    for (struct slot *slot = slots; slot < slots + SLOTS; slot++) {
+void table_each(enum table_kind kind, void (*visit)(struct table_entry *entry)) {
+    for (struct table_slot *slot = slots; slot < slots + SLOTS; slot++) {
         pthread_mutex_lock(&lock);
-        struct entry *entry = slot->kind == kind ? slot->entry : NULL;
+        struct table_entry *entry = slot->kind == kind ? slot->entry : NULL;
         if (entry)
             entry->users++;
         pthread_mutex_unlock(&lock);

@@ -6,20 +6,20 @@
 #include <clstream/status.h>
 
 /* What begins an object with a handle. */
-struct entry {
+struct table_entry {
     unsigned users; /* calls that use it; under the table's lock */
 };
 
-enum kind { KIND_COMM = 1, KIND_BUCKETS };
+enum table_kind { KIND_COMM = 1, KIND_BUCKETS };
 
 /* Gives an object a handle. Reports CLS_ERROR_LIMIT. */
-cls_status table_add(enum kind kind, struct entry *entry, void **handle);
+cls_status table_add(enum table_kind kind, struct table_entry *entry, void **handle);
 /* Looks a handle up, for table_put to give back. Reports. */
-cls_status table_get(enum kind kind, const void *handle, struct entry **entry);
-void table_put(struct entry *entry);
+cls_status table_get(enum table_kind kind, const void *handle, struct table_entry **entry);
+void table_put(struct table_entry *entry);
 /* Ends a handle, and returns once no call uses the object; NULL: there is no such handle. */
-struct entry *table_remove(enum kind kind, const void *handle);
+struct table_entry *table_remove(enum table_kind kind, const void *handle);
 /* Calls `visit` for each object of the kind. */
-void table_each(enum kind kind, void (*visit)(struct entry *entry));
+void table_each(enum table_kind kind, void (*visit)(struct table_entry *entry));
 
 #endif

@@ -146,7 +146,7 @@ static bool begin_piece(struct comm *comm, struct channel *channel) {
     if (!job || !is_loaded(comm, channel, job))
         return false;
     const uint64_t g = channel->begun, at = (g - job->first) * job->step;
-    struct piece *piece = &channel->flights[g % comm->chunks];
+    struct exchange_piece *piece = &channel->flights[g % comm->chunks];
     piece->job = job;
     piece->slot = (unsigned)(g % comm->chunks);
     piece->round = g / comm->chunks + 1;
@@ -175,7 +175,7 @@ static void end_job(struct comm *comm, struct channel *channel) {
 /* Signals the pieces that are exchanged, and ends the calls of which all are. */
 static void signal_moved(struct comm *comm, struct channel *channel) {
     for (uint64_t g = channel->moved_pieces; g < channel->begun; g++) {
-        struct piece *piece = &channel->flights[g % comm->chunks];
+        struct exchange_piece *piece = &channel->flights[g % comm->chunks];
         if (piece->over && !piece->told)
             cls_timeline_signal(channel->moved[piece->slot], g / comm->chunks + 1);
         piece->told = piece->over;

@@ -16,9 +16,9 @@ static double clamp_to(double value, double low, double high) {
     return value < low ? low : value > high ? high : value;
 }
 
-struct parameter parameter_of_double(cls_dtype dtype, double value) {
+struct op_parameter parameter_of_double(cls_dtype dtype, double value) {
     const double whole = value == value ? value : 0;
-    struct parameter out = {{0}};
+    struct op_parameter out = {{0}};
     union {
         float f32;
         double f64;
@@ -149,7 +149,7 @@ static bool all_aligned(const struct op_call *call) {
 }
 
 /* The arguments that the library's kernels and registered ones take alike. */
-static unsigned map_args(const struct op_call *call, const struct parameter *parameter,
+static unsigned map_args(const struct op_call *call, const struct op_parameter *parameter,
                          struct op_arg args[MAX_MAP_ARGS]) {
     unsigned n = 0;
     for (unsigned i = 0; i < call->n_views; i++) {
@@ -163,7 +163,7 @@ static unsigned map_args(const struct op_call *call, const struct parameter *par
 }
 
 static cls_status launch(struct op_call *call, const struct op_row *row,
-                         const struct parameter *parameter) {
+                         const struct op_parameter *parameter) {
     const struct spec *spec = NULL;
     struct kernel *kernel = NULL;
     const struct op_view *views = call->views;
@@ -192,7 +192,7 @@ static const struct op_row *row_in_effect(const struct op_call *call, const stru
 }
 
 static cls_status run(struct op_call *call, const struct op_row *row,
-                      const struct parameter *parameter) {
+                      const struct op_parameter *parameter) {
     cls_status status = check_types(call, row);
     if (!status)
         status = check_counts(call, row->name);
@@ -208,7 +208,7 @@ static cls_status run(struct op_call *call, const struct op_row *row,
 }
 
 static cls_status run_registered(struct op_call *call, const char *name, struct kernel *kernel,
-                                 const struct parameter *parameter) {
+                                 const struct op_parameter *parameter) {
     cls_status status = check_counts(call, name);
     if (!status)
         status = check_overlaps(call);
@@ -226,7 +226,7 @@ static cls_status run_registered(struct op_call *call, const char *name, struct 
 }
 
 cls_status map_call(const struct op_row *row, const cls_array *const *views, unsigned n_views,
-                    const struct parameter *parameter, cls_stream stream, bool blocking) {
+                    const struct op_parameter *parameter, cls_stream stream, bool blocking) {
     if (!row)
         return error_set(CLS_ERROR_INVALID_VALUE, "no such operation");
     struct op_call call;
@@ -244,7 +244,7 @@ cls_status map_call_named(enum op_family family, const char *name, const cls_arr
     cls_status status = op_begin(&call, stream, views, n_views, blocking);
     if (status)
         return status;
-    struct parameter parameter = {{0}};
+    struct op_parameter parameter = {{0}};
     if (value)
         parameter = parameter_of_double(call.views[0].dtype, *value);
     struct kernel *registered = op_registered(&call, name);

@@ -6,17 +6,17 @@
 #include "ops/spec.h"
 
 /* The parameter of an operation, in the element type of its first input. */
-struct parameter {
+struct op_parameter {
     unsigned char bytes[8];
 };
 
 /* As cls_cast converts; `dtype` is valid. */
-struct parameter parameter_of_double(cls_dtype dtype, double value);
+struct op_parameter parameter_of_double(cls_dtype dtype, double value);
 
 /* Begins, runs and ends a call of `row` on n_views views, inputs first and the output last.
  * `parameter` is NULL for operations without one. */
 cls_status map_call(const struct op_row *row, const cls_array *const *views, unsigned n_views,
-                    const struct parameter *parameter, cls_stream stream, bool blocking);
+                    const struct op_parameter *parameter, cls_stream stream, bool blocking);
 
 /* As map_call for the kernel registered under `name`, or else for the family's row of that name.
  * With `value` not NULL, that is the parameter. */

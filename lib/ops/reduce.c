@@ -11,7 +11,7 @@
 #include "ops/reduction_cut.h"
 #include "ops/typed_call.h"
 
-struct plan {
+struct reduce_plan {
     const struct spec *part;
     const struct spec *finish;
     struct kernel *part_kernel;
@@ -20,14 +20,14 @@ struct plan {
 };
 
 /* A reduction in progress: inputs first among the call's views. */
-struct reduction {
+struct op_reduction {
     const struct op_row *row;
     unsigned inputs;
     size_t count;
     cls_dtype dtype;
 };
 
-static enum shape shape_of(const struct op_call *call, const struct reduction *work) {
+static enum shape shape_of(const struct op_call *call, const struct op_reduction *work) {
     const size_t size = cls_dtype_size(work->dtype);
     const size_t alignment = spec_alignment(spec_aligned_vector(size, size), size);
     bool aligned = true;
@@ -36,8 +36,8 @@ static enum shape shape_of(const struct op_call *call, const struct reduction *w
     return map_shape_of(call, aligned);
 }
 
-static cls_status plan_kernels(struct op_call *call, const struct reduction *work,
-                               struct plan *plan) {
+static cls_status plan_kernels(struct op_call *call, const struct op_reduction *work,
+                               struct reduce_plan *plan) {
     const enum shape shape = shape_of(call, work);
     cls_status status = spec_of_reduction(work->row, work->dtype, shape, STAGE_PART, &plan->part);
     if (!status)
@@ -49,7 +49,8 @@ static cls_status plan_kernels(struct op_call *call, const struct reduction *wor
     return status;
 }
 
-static cls_status plan_make(struct op_call *call, const struct reduction *work, struct plan *plan) {
+static cls_status plan_make(struct op_call *call, const struct op_reduction *work,
+                            struct reduce_plan *plan) {
     cls_status status = plan_kernels(call, work, plan);
     if (status)
         return status;
@@ -63,8 +64,8 @@ static cls_status plan_make(struct op_call *call, const struct reduction *work, 
     return CLS_SUCCESS;
 }
 
-static cls_status launch_part(struct op_call *call, const struct reduction *work,
-                              const struct plan *plan, struct buffer *partials) {
+static cls_status launch_part(struct op_call *call, const struct op_reduction *work,
+                              const struct reduce_plan *plan, struct buffer *partials) {
     struct op_arg args[OP_MAX_ARGS];
     unsigned n = 0;
     for (unsigned i = 0; i < work->inputs; i++) {
@@ -79,9 +80,9 @@ static cls_status launch_part(struct op_call *call, const struct reduction *work
                      plan->cut.local);
 }
 
-static cls_status launch_finish(struct op_call *call, const struct reduction *work,
-                                const struct plan *plan, struct buffer *partials, struct op_arg out,
-                                size_t out_offset) {
+static cls_status launch_finish(struct op_call *call, const struct op_reduction *work,
+                                const struct reduce_plan *plan, struct buffer *partials,
+                                struct op_arg out, size_t out_offset) {
     const uint32_t n_partials = (uint32_t)plan->cut.groups;
     struct op_arg args[OP_MAX_ARGS];
     unsigned n = 0;
@@ -95,7 +96,7 @@ static cls_status launch_finish(struct op_call *call, const struct reduction *wo
                      plan->cut.finish_local);
 }
 
-static cls_status check_inputs(const struct op_call *call, const struct reduction *work) {
+static cls_status check_inputs(const struct op_call *call, const struct op_reduction *work) {
     const cls_dtype result = op_result_dtype(work->row, work->dtype);
     const char *name = work->row->name;
     if (work->inputs == 2 && call->views[1].dtype != work->dtype)
@@ -111,7 +112,7 @@ static cls_status check_inputs(const struct op_call *call, const struct reductio
     return status ? status : map_check_rounding(work->row, work->dtype, call->context);
 }
 
-static cls_status check_output(const struct op_call *call, const struct reduction *work) {
+static cls_status check_output(const struct op_call *call, const struct op_reduction *work) {
     const struct op_view *out = &call->views[work->inputs];
     cls_status status =
         map_check_typed(work->row, "out", out->dtype, op_result_dtype(work->row, work->dtype));
@@ -125,9 +126,9 @@ static cls_status check_output(const struct op_call *call, const struct reductio
 
 /* Writes the result to the view after the inputs, or with `result` to the host: by way of the scratch buffer,
  * where the result lies after the partials. */
-static cls_status reduce(struct op_call *call, const struct reduction *work, void *result) {
+static cls_status reduce(struct op_call *call, const struct op_reduction *work, void *result) {
     const size_t size = cls_dtype_size(op_result_dtype(work->row, work->dtype));
-    struct plan plan;
+    struct reduce_plan plan;
     struct buffer *scratch = NULL;
     cls_status status = check_inputs(call, work);
     if (!status && !result)
@@ -156,7 +157,7 @@ static cls_status run(const struct op_row *row, const cls_array *a, const cls_ar
         return error_set(CLS_ERROR_INVALID_VALUE, "%s",
                          row ? "reduction: the result is null" : "no such reduction");
     const cls_array *views[3] = {a};
-    struct reduction work = {.row = row, .inputs = 1};
+    struct op_reduction work = {.row = row, .inputs = 1};
     if (b)
         views[work.inputs++] = b;
     unsigned n_views = work.inputs;

@@ -23,20 +23,21 @@ cls_status cls_unary_async(cls_unary_op op, cls_array in, cls_array out, cls_str
 }
 
 static cls_status unary_param(cls_unary_param_op op, cls_array in, cls_array out,
-                              const struct parameter *parameter, cls_stream stream, bool blocking) {
+                              const struct op_parameter *parameter, cls_stream stream,
+                              bool blocking) {
     const cls_array *const views[] = {&in, &out};
     return map_call(op_row_of(OP_UNARY_PARAM, (int)op), views, 2, parameter, stream, blocking);
 }
 
 cls_status cls_unary_param(cls_unary_param_op op, cls_array in, cls_array out, double param,
                            cls_stream stream) {
-    const struct parameter parameter = parameter_of_double(in.dtype, param);
+    const struct op_parameter parameter = parameter_of_double(in.dtype, param);
     return unary_param(op, in, out, &parameter, stream, true);
 }
 
 cls_status cls_unary_param_async(cls_unary_param_op op, cls_array in, cls_array out, double param,
                                  cls_stream stream) {
-    const struct parameter parameter = parameter_of_double(in.dtype, param);
+    const struct op_parameter parameter = parameter_of_double(in.dtype, param);
     return unary_param(op, in, out, &parameter, stream, false);
 }
 
@@ -94,7 +95,7 @@ cls_status typed_unary(cls_unary_op op, cls_dtype type, cls_array in, cls_array 
 
 cls_status typed_unary_param(cls_unary_param_op op, cls_dtype type, cls_array in, cls_array out,
                              const void *param, cls_stream stream, bool blocking) {
-    struct parameter parameter = {{0}};
+    struct op_parameter parameter = {{0}};
     memcpy(parameter.bytes, param, cls_dtype_size(type));
     cls_status status = map_check_typed(op_row_of(OP_UNARY_PARAM, (int)op), "in", in.dtype, type);
     return status ? status : unary_param(op, in, out, &parameter, stream, blocking);

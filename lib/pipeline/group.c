@@ -20,7 +20,7 @@ static const size_t CHUNK_BYTES = (size_t)16 << 20;
 
 /* --- life --- */
 
-static void close_chunk(struct chunk *chunk, unsigned n) {
+static void close_chunk(struct group_chunk *chunk, unsigned n) {
     if (chunk->memory)
         cls_host_free(chunk->memory);
     if (chunk->down)
@@ -30,13 +30,13 @@ static void close_chunk(struct chunk *chunk, unsigned n) {
             cls_event_destroy(chunk->up[d]);
 }
 
-static void close_kernels(struct member *member) {
+static void close_kernels(struct group_member *member) {
     for (int i = 0; i < GROUP_KERNELS; i++)
         if (member->kernels[i])
             cls_kernel_destroy(member->kernels[i]);
 }
 
-static void close_member(struct member *member) {
+static void close_member(struct group_member *member) {
     close_kernels(member);
     const cls_stream streams[] = {member->streams.upload, member->streams.compute,
                                   member->streams.download};
@@ -51,7 +51,7 @@ static void close_member(struct member *member) {
         buffer_destroy_owned(member->stand_in);
 }
 
-static void await_copies(const struct member *member) {
+static void await_copies(const struct group_member *member) {
     if (member->streams.upload)
         cls_stream_synchronize(member->streams.upload);
     if (member->streams.download)
@@ -91,7 +91,7 @@ cls_status group_put(struct group *group, cls_status status) {
     return status;
 }
 
-static cls_status open_member(struct member *member, cls_context given) {
+static cls_status open_member(struct group_member *member, cls_context given) {
     static const char *const names[] = {"group upload", "group compute", "group download"};
     cls_stream *const streams[] = {&member->streams.upload, &member->streams.compute,
                                    &member->streams.download};
@@ -107,7 +107,8 @@ static cls_status open_member(struct member *member, cls_context given) {
     return status;
 }
 
-static cls_status open_chunk(struct group *group, struct member *member, struct chunk *chunk) {
+static cls_status open_chunk(struct group *group, struct group_member *member,
+                             struct group_chunk *chunk) {
     cls_status status = host_alloc_owned(member->context, group->chunk_bytes, &chunk->memory);
     if (!status)
         status = pipeline_event(member->context, NULL, "a device group", &chunk->down);
@@ -116,7 +117,7 @@ static cls_status open_chunk(struct group *group, struct member *member, struct 
     return status;
 }
 
-static cls_status open_ring(struct group *group, struct member *member) {
+static cls_status open_ring(struct group *group, struct group_member *member) {
     cls_status status = CLS_SUCCESS;
     for (unsigned i = 0; i < group->n_chunks && !status; i++)
         status = open_chunk(group, member, &member->chunks[i]);
@@ -189,7 +190,7 @@ cls_status cls_device_group_get_count(cls_device_group handle, unsigned *count) 
     return group_put(group, CLS_SUCCESS);
 }
 
-static bool is_link(const struct member *owner, const struct member *other) {
+static bool is_link(const struct group_member *owner, const struct group_member *other) {
     cls_share_info info = CLS_SHARE_INFO_INIT;
     return !cls_context_can_share(owner->context, other->context, &info) &&
            info.kind == CLS_SHARE_DIRECT_LINK;

@@ -24,7 +24,7 @@ enum {
     GROUP_KERNELS = GROUP_OPS * TYPES * 2 * 2
 };
 
-struct chunk {
+struct group_chunk {
     void *memory;
     cls_event down;                     /* behind the download; of the ring's device */
     cls_event up[CLS_DEVICE_GROUP_MAX]; /* behind the upload to a device; of that device */
@@ -32,7 +32,7 @@ struct chunk {
     uint32_t unmarked;  /* those of them whose event could not be recorded */
 };
 
-struct member {
+struct group_member {
     cls_context context;
     cls_device_streams streams;
     cls_event event;   /* for marks that are waited for at once */
@@ -41,7 +41,7 @@ struct member {
     cls_buffer stand_in; /* shareable: group_linked.h; NULL until needed */
     size_t stand_in_bytes;
     cls_kernel kernels[GROUP_KERNELS]; /* for reductions: group_sum.c; NULL until needed */
-    struct chunk chunks[MOST_CHUNKS];
+    struct group_chunk chunks[MOST_CHUNKS];
     unsigned next_chunk;
 };
 
@@ -52,7 +52,7 @@ struct group {
     /* Guards rings, `others`, stand-ins, `kernels` and the statistics; copies are submitted under it. */
     pthread_mutex_t lock;
     cls_device_group_statistics statistics;
-    struct member members[CLS_DEVICE_GROUP_MAX];
+    struct group_member members[CLS_DEVICE_GROUP_MAX];
 };
 
 cls_status group_get(cls_device_group handle, struct group **out);
@@ -67,8 +67,8 @@ cls_status group_check_device(const struct group *group, unsigned device);
 
 /* Later work of the stream runs behind the work of the device's compute stream so far; leave: the other way
  * round. */
-cls_status group_enter(const struct member *member, cls_stream stream);
-cls_status group_leave(const struct member *member, cls_stream stream);
+cls_status group_enter(const struct group_member *member, cls_stream stream);
+cls_status group_leave(const struct group_member *member, cls_stream stream);
 
 /* The size of the pieces that so many bytes are sent in: such that the whole ring is in use at once, but no
  * more than a chunk and no less than reaches the speed of the bus. A driver may report the end of an upload
@@ -81,9 +81,9 @@ cls_status group_send(struct group *group, const cls_device_range *from, const c
                       unsigned n, size_t bytes);
 
 /* Checks a range of a device's buffer, and takes a reference to that. All are checked before any copy. */
-cls_status group_take_range(const struct member *member, cls_buffer handle, size_t offset,
+cls_status group_take_range(const struct group_member *member, cls_buffer handle, size_t offset,
                             size_t bytes, struct buffer **out);
-cls_status group_check_range(const struct member *member, cls_buffer buffer, size_t offset,
+cls_status group_check_range(const struct group_member *member, cls_buffer buffer, size_t offset,
                              size_t bytes);
 
 #endif

@@ -15,30 +15,31 @@ enum { PIECE_ALIGN = 64 << 10, LEAST_PIECE = 4 << 20 };
 /* --- order; under the lock --- */
 
 /* Later work of `waiter` runs behind the work of the member's `stream` so far. */
-static cls_status follow(const struct member *member, cls_stream stream, cls_stream waiter) {
+static cls_status follow(const struct group_member *member, cls_stream stream, cls_stream waiter) {
     cls_status status = cls_event_record(member->event, stream);
     return status ? status : cls_stream_wait_event(waiter, member->event);
 }
 
-cls_status group_enter(const struct member *member, cls_stream stream) {
+cls_status group_enter(const struct group_member *member, cls_stream stream) {
     return mutant(MUTANT_GROUP_ENTER) ? CLS_SUCCESS
                                       : follow(member, member->streams.compute, stream);
 }
 
 /* Later work of the `other` member's compute stream runs behind that of the member's `stream` so far. */
-static cls_status leave_to(const struct member *member, cls_stream stream,
-                           const struct member *other) {
+static cls_status leave_to(const struct group_member *member, cls_stream stream,
+                           const struct group_member *other) {
     return mutant(MUTANT_GROUP_LEAVE) ? CLS_SUCCESS
                                       : follow(member, stream, other->streams.compute);
 }
 
-cls_status group_leave(const struct member *member, cls_stream stream) {
+cls_status group_leave(const struct group_member *member, cls_stream stream) {
     return leave_to(member, stream, member);
 }
 
 /* --- chunks; under the lock --- */
 
-static cls_status mark_upload(const struct group *group, struct chunk *chunk, unsigned device) {
+static cls_status mark_upload(const struct group *group, struct group_chunk *chunk,
+                              unsigned device) {
     cls_status status = cls_event_record(chunk->up[device], group->members[device].streams.upload);
     if (!status)
         chunk->unmarked &= ~(UINT32_C(1) << device);
@@ -46,16 +47,17 @@ static cls_status mark_upload(const struct group *group, struct chunk *chunk, un
 }
 
 /* Later work of `down` runs behind the chunk's upload to a device. A failure of that upload is not inherited. */
-static cls_status await_upload(const struct group *group, struct chunk *chunk, unsigned device,
-                               cls_stream down) {
+static cls_status await_upload(const struct group *group, struct group_chunk *chunk,
+                               unsigned device, cls_stream down) {
     cls_status status =
         chunk->unmarked >> device & 1 ? mark_upload(group, chunk, device) : CLS_SUCCESS;
     return status || mutant(MUTANT_GROUP_CHUNK) ? status : pipeline_follow(down, chunk->up[device]);
 }
 
 /* The next chunk of a device's ring; later work of the download stream runs behind the chunk's last uploads. */
-static cls_status take_chunk(struct group *group, struct member *member, struct chunk **out) {
-    struct chunk *chunk = &member->chunks[member->next_chunk];
+static cls_status take_chunk(struct group *group, struct group_member *member,
+                             struct group_chunk **out) {
+    struct group_chunk *chunk = &member->chunks[member->next_chunk];
     cls_status status = CLS_SUCCESS;
     for (unsigned d = 0; d < group->n && !status; d++)
         if (chunk->uploaders >> d & 1)
@@ -68,8 +70,8 @@ static cls_status take_chunk(struct group *group, struct member *member, struct 
     return CLS_SUCCESS;
 }
 
-static cls_status upload(const struct group *group, struct chunk *chunk, const cls_device_range *to,
-                         size_t bytes) {
+static cls_status upload(const struct group *group, struct group_chunk *chunk,
+                         const cls_device_range *to, size_t bytes) {
     const cls_stream up = group->members[to->device].streams.upload;
     const uint32_t bit = UINT32_C(1) << to->device;
     cls_status status =
@@ -91,9 +93,9 @@ size_t group_piece(const struct group *group, size_t bytes) {
 
 cls_status group_send(struct group *group, const cls_device_range *from, const cls_device_range *to,
                       unsigned n, size_t bytes) {
-    struct member *member = &group->members[from->device];
+    struct group_member *member = &group->members[from->device];
     const cls_stream down = member->streams.download;
-    struct chunk *chunk;
+    struct group_chunk *chunk;
     cls_status status = take_chunk(group, member, &chunk);
     if (!status)
         status = cls_copy_d2h_async(chunk->memory, from->buffer, from->offset, bytes, down);
@@ -106,7 +108,7 @@ cls_status group_send(struct group *group, const cls_device_range *from, const c
 
 /* --- one copy --- */
 
-cls_status group_take_range(const struct member *member, cls_buffer handle, size_t offset,
+cls_status group_take_range(const struct group_member *member, cls_buffer handle, size_t offset,
                             size_t bytes, struct buffer **out) {
     struct buffer *buffer;
     cls_status status = buffer_get(handle, &buffer);
@@ -123,7 +125,7 @@ cls_status group_take_range(const struct member *member, cls_buffer handle, size
     return status;
 }
 
-cls_status group_check_range(const struct member *member, cls_buffer handle, size_t offset,
+cls_status group_check_range(const struct group_member *member, cls_buffer handle, size_t offset,
                              size_t bytes) {
     struct buffer *buffer;
     cls_status status = group_take_range(member, handle, offset, bytes, &buffer);
@@ -150,8 +152,8 @@ static cls_status send_all(struct group *group, cls_device_range to, cls_device_
 /* Under the lock. Also after a failure the streams are left, because pieces sent before it are in flight. */
 static cls_status copy_across(struct group *group, const cls_device_range *to,
                               const cls_device_range *from, size_t bytes) {
-    const struct member *source = &group->members[from->device];
-    const struct member *target = &group->members[to->device];
+    const struct group_member *source = &group->members[from->device];
+    const struct group_member *target = &group->members[to->device];
     cls_status status = group_enter(source, source->streams.download);
     if (!status)
         status = group_enter(target, target->streams.upload);
@@ -174,8 +176,8 @@ static bool is_direct(const struct buffer *to, const struct buffer *from, struct
 
 /* Under the lock: a command of `stream`, which is `member`'s and runs for the `other` end too. Also after a failure the
  * stream is left. */
-static cls_status copy_directly(const struct member *member, cls_stream stream,
-                                const struct member *other, const cls_device_range *to,
+static cls_status copy_directly(const struct group_member *member, cls_stream stream,
+                                const struct group_member *other, const cls_device_range *to,
                                 const cls_device_range *from, size_t bytes) {
     cls_status status = group_enter(member, stream);
     if (!status)
@@ -191,8 +193,8 @@ static cls_status copy_directly(const struct member *member, cls_stream stream,
 /* Under the lock: an ordinary buffer's bytes through the source's stand-in, from which the target reads. */
 static cls_status copy_linked(const struct group *group, const cls_device_range *to,
                               const cls_device_range *from, cls_buffer stand_in, size_t bytes) {
-    const struct member *source = &group->members[from->device];
-    const struct member *target = &group->members[to->device];
+    const struct group_member *source = &group->members[from->device];
+    const struct group_member *target = &group->members[to->device];
     cls_status status = CLS_SUCCESS;
     for (size_t done = 0; done < bytes && !status; done += MOST_STAND_IN) {
         const size_t part = bytes - done < MOST_STAND_IN ? bytes - done : MOST_STAND_IN;
@@ -222,8 +224,8 @@ static cls_buffer find_stand_in(struct group *group, unsigned device, size_t byt
 static cls_status copy_between(struct group *group, const struct buffer *to_buffer,
                                const struct buffer *from_buffer, const cls_device_range *to,
                                const cls_device_range *from, size_t bytes) {
-    const struct member *source = &group->members[from->device];
-    const struct member *target = &group->members[to->device];
+    const struct group_member *source = &group->members[from->device];
+    const struct group_member *target = &group->members[to->device];
     const bool pulls = is_direct(to_buffer, from_buffer, to_buffer->context);
     const bool is_apart = !pulls && !is_direct(to_buffer, from_buffer, from_buffer->context);
     const cls_buffer stand_in = is_apart ? find_stand_in(group, from->device, bytes) : NULL;
@@ -241,8 +243,8 @@ static cls_status copy_between(struct group *group, const struct buffer *to_buff
 /* Under the lock. */
 static cls_status copy(struct group *group, const cls_device_range *to,
                        const cls_device_range *from, size_t bytes) {
-    const struct member *source = &group->members[from->device];
-    const struct member *target = &group->members[to->device];
+    const struct group_member *source = &group->members[from->device];
+    const struct group_member *target = &group->members[to->device];
     struct buffer *to_buffer, *from_buffer;
     cls_status status = group_take_range(target, to->buffer, to->offset, bytes, &to_buffer);
     if (status)
@@ -279,7 +281,7 @@ cls_status cls_device_group_copy_async(cls_device_group handle, cls_device_range
 /* --- scatter and gather --- */
 
 /* Under the lock: copies a device's slice from the host (`from`) or to it (`to`, where `from` is NULL). */
-static cls_status copy_slice(const struct member *member, cls_buffer buffer, const char *from,
+static cls_status copy_slice(const struct group_member *member, cls_buffer buffer, const char *from,
                              char *to, size_t bytes) {
     const cls_stream stream = from ? member->streams.upload : member->streams.download;
     cls_status status = group_enter(member, stream);

@@ -8,7 +8,7 @@
 #include "pipeline/internals.h"
 
 /* A smaller one is destroyed; work in flight keeps its memory. */
-cls_status group_stand_in(struct member *member, size_t bytes, cls_buffer *out) {
+cls_status group_stand_in(struct group_member *member, size_t bytes, cls_buffer *out) {
     struct buffer *buffer;
     cls_buffer larger;
     if (member->stand_in_bytes < bytes) {

@@ -12,7 +12,7 @@
 enum { MOST_STAND_IN = 256 << 20 }; /* bytes that a copy moves at once */
 
 /* Under the lock: the member's stand-in, with room for so many bytes. */
-cls_status group_stand_in(struct member *member, size_t bytes, cls_buffer *out);
+cls_status group_stand_in(struct group_member *member, size_t bytes, cls_buffer *out);
 
 /* Under the lock: as group_reduce_directly, with stand-ins for the arrays that are not shareable. */
 cls_status group_reduce_linked(const struct reduction *r, bool *taken);

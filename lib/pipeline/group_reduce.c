@@ -36,19 +36,19 @@ static cls_status check_op(const char *name, cls_reduce_op op) {
 }
 
 /* The bytes of an array or a result. */
-struct extent {
+struct group_extent {
     struct buffer *buffer; /* retained */
     size_t from, to;       /* in its memory */
 };
 
 struct extents {
     unsigned n;
-    struct extent at[2 * CLS_DEVICE_GROUP_MAX];
+    struct group_extent at[2 * CLS_DEVICE_GROUP_MAX];
 };
 
 static cls_status add_extent(struct extents *extents, const struct reduction *r, const char *name,
                              unsigned device, const cls_array *array) {
-    struct extent *extent = &extents->at[extents->n];
+    struct group_extent *extent = &extents->at[extents->n];
     size_t offset, bytes;
     if (array->dtype != r->dtype)
         return error_set(CLS_ERROR_TYPE_MISMATCH, "%s: arrays of %s and of %s", name,
@@ -68,7 +68,7 @@ static cls_status add_extent(struct extents *extents, const struct reduction *r,
     return CLS_SUCCESS;
 }
 
-static bool overlap(const struct extent *a, const struct extent *b) {
+static bool overlap(const struct group_extent *a, const struct group_extent *b) {
     return buffer_is_same_memory(a->buffer, b->buffer) && a->from < b->to && b->from < a->to &&
            a->from < a->to && b->from < b->to;
 }
@@ -76,7 +76,8 @@ static bool overlap(const struct extent *a, const struct extent *b) {
 /* The result of an owner may be its slice of its own array. */
 static bool is_in_place(const struct reduction *r, const struct extents *extents, unsigned array,
                         unsigned owner) {
-    const struct extent *of = &extents->at[array], *result = &extents->at[r->group->n + owner];
+    const struct group_extent *of = &extents->at[array],
+                              *result = &extents->at[r->group->n + owner];
     return array == owner && result->from == of->from + slice_start(r, owner) * r->size;
 }
 
@@ -150,7 +151,7 @@ static size_t largest_slice(const struct reduction *r) {
 
 /* Makes room on a device for the others' slices. A smaller buffer is destroyed; work in flight keeps its
  * memory. */
-static cls_status make_room(struct member *member, size_t bytes) {
+static cls_status make_room(struct group_member *member, size_t bytes) {
     cls_buffer larger;
     if (member->others_bytes >= bytes)
         return CLS_SUCCESS;
@@ -168,10 +169,11 @@ static cls_status make_room(struct member *member, size_t bytes) {
 
 /* Calls `pass` for both copy streams of every device, also after a failure. */
 static cls_status each_way(const struct group *group,
-                           cls_status (*pass)(const struct member *member, cls_stream stream)) {
+                           cls_status (*pass)(const struct group_member *member,
+                                              cls_stream stream)) {
     cls_status first = CLS_SUCCESS;
     for (unsigned d = 0; d < group->n; d++) {
-        const struct member *member = &group->members[d];
+        const struct group_member *member = &group->members[d];
         const cls_status down = pass(member, member->streams.download);
         const cls_status up = pass(member, member->streams.upload);
         first = first ? first : down ? down : up;

@@ -45,7 +45,7 @@ static void close_views(const struct reduction *r, unsigned owner, struct share_
 }
 
 /* A device without the type is left to the pinned way, which says so. */
-static bool has_type(const struct member *member, cls_dtype dtype) {
+static bool has_type(const struct group_member *member, cls_dtype dtype) {
     struct context *context;
     if (context_get(member->context, &context))
         return false;
@@ -55,7 +55,7 @@ static bool has_type(const struct member *member, cls_dtype dtype) {
 }
 
 static bool open_views(const struct reduction *r, unsigned owner, struct share_of_work *work) {
-    const struct member *member = &r->group->members[owner];
+    const struct group_member *member = &r->group->members[owner];
     bool opened = has_type(member, r->dtype);
     for (unsigned d = 0; d < r->group->n && opened; d++) {
         const cls_buffer array = r->arrays[d].buffer;
@@ -69,7 +69,7 @@ static bool open_views(const struct reduction *r, unsigned owner, struct share_o
 
 /* More accesses at once slow a link down: four H200s took 943 us for 192 MiB with a group of work-items for each compute
  * unit, and 1,058 with a work-item for each 16 bytes. */
-static size_t groups_for_link(const struct member *member) {
+static size_t groups_for_link(const struct group_member *member) {
     struct context *context;
     if (context_get(member->context, &context))
         return 0;
@@ -147,7 +147,7 @@ static cls_status find_kernels(const struct reduction *r, struct share_of_work w
     const bool linked = group_is_linked(r->group);
     cls_status status = CLS_SUCCESS;
     for (unsigned d = 0; d < r->group->n && !status; d++) {
-        struct member *member = &r->group->members[d];
+        struct group_member *member = &r->group->members[d];
         const bool wide = is_wide(r, d);
         cls_kernel *kernel = &member->kernels[kernel_index(r, wide)];
         works[d].groups = linked ? groups_for_link(member) : 0;
@@ -164,7 +164,7 @@ static cls_status find_kernels(const struct reduction *r, struct share_of_work w
 static cls_status join(const struct group *group) {
     cls_status first = CLS_SUCCESS;
     for (unsigned d = 0; d < group->n; d++) {
-        const struct member *member = &group->members[d];
+        const struct group_member *member = &group->members[d];
         const cls_status status = cls_event_record(member->event, member->streams.compute);
         first = first ? first : status;
     }

@@ -118,7 +118,7 @@ static enum readiness check_deps(struct stream *stream, struct command *head, cl
     return READY;
 }
 
-enum step { STEP_AGAIN, STEP_STOP, STEP_WORKER };
+enum drain_step { STEP_AGAIN, STEP_STOP, STEP_WORKER };
 
 /* An untimed mark with nothing left to wait for: the device has nothing to do for it. */
 static bool is_done_already(const struct stream *stream, const struct command *head) {
@@ -142,7 +142,7 @@ static bool hand_over_or_fail(struct stream *stream, struct command *head, enum 
 }
 
 /* Under the lock: one step with the head, whose dependencies are ready. */
-static enum step step(struct stream *stream) {
+static enum drain_step step(struct stream *stream) {
     struct command *head = fifo_head(&stream->fifo);
     bool poisoned = stream_poison(stream) != NULL;
     if (head->type->run && (!poisoned || head->type->when_failed))
@@ -225,7 +225,7 @@ static bool deps_allow(struct stream *stream, struct command *head) {
 }
 
 /* Under the lock, which it may drop meanwhile: moves the head on if its dependencies are ready. */
-static enum step move_head(struct stream *stream, unsigned *n_moved) {
+static enum drain_step move_head(struct stream *stream, unsigned *n_moved) {
     struct command *head = fifo_head(&stream->fifo);
     if (!head)
         return STEP_STOP;
@@ -241,7 +241,7 @@ static enum step move_head(struct stream *stream, unsigned *n_moved) {
 }
 
 /* The owner after the last step: a head that stopped in FIFO_CHECKING is blocked. */
-static enum fifo_owner owner_after(enum step last, enum fifo_owner owner) {
+static enum fifo_owner owner_after(enum drain_step last, enum fifo_owner owner) {
     if (last == STEP_WORKER)
         return FIFO_ON_WORKER;
     return owner == FIFO_CHECKING ? FIFO_BLOCKED : FIFO_IDLE;
@@ -254,7 +254,7 @@ bool fifo_drain(struct stream *stream) {
         pthread_mutex_unlock(&stream->lock);
         return false;
     }
-    enum step last;
+    enum drain_step last;
     unsigned n_moved = 0;
     const uint64_t popped = atomic_load(&fifo->popped);
     do

@@ -119,7 +119,7 @@ static cl_int flight_state(struct stream *stream, struct flight *flight) {
     return state;
 }
 
-enum batch { BATCH_DONE, BATCH_PENDING, BATCH_UNSURE };
+enum batch_state { BATCH_DONE, BATCH_PENDING, BATCH_UNSURE };
 
 static bool any_lost(const struct flights *flights, unsigned n) {
     for (unsigned i = 0; i < n; i++)
@@ -152,7 +152,7 @@ static unsigned covered(const struct flights *flights, unsigned n) {
 
 /* Asks about the `*n` oldest flights at once; `*n` is reduced to whole spans and, mostly, to the size of a batch. Where
  * streams of the device do without events (caps.event_less), the newest event stands for all, however many. */
-static enum batch batch_state(struct stream *stream, unsigned *n) {
+static enum batch_state batch_state(struct stream *stream, unsigned *n) {
     const struct flights *flights = &stream->flights;
     const bool lies = stream->context->device->quirks & QUIRK_STATUS_LIES;
     const bool spans = stream->context->caps->event_less && !lies;
@@ -210,7 +210,7 @@ static cl_int ask(struct stream *stream, struct flight *flight) {
 static void ask_batches(struct stream *stream) {
     struct flights *flights = &stream->flights;
     unsigned n = flights->count < VERDICT_BATCH ? flights->count : VERDICT_BATCH;
-    enum batch batch = BATCH_PENDING;
+    enum batch_state batch = BATCH_PENDING;
     while (n > 1 && batch == BATCH_PENDING) {
         batch = batch_state(stream, &n);
         if (batch == BATCH_DONE)
@@ -240,7 +240,7 @@ static unsigned done_of(struct stream *stream, unsigned n) {
         n = covered(flights, n);
         return n && is_over(stream, flight_at(flights, n - 1)) ? n : 0;
     }
-    enum batch batch = batch_state(stream, &n);
+    enum batch_state batch = batch_state(stream, &n);
     if (batch == BATCH_DONE)
         note_done(flights, n);
     return batch == BATCH_PENDING ? 0 : n;

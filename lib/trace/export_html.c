@@ -24,7 +24,7 @@ static void put_names(struct text *text) {
 
 /* The host's lanes have no device. */
 static void put_lanes(struct text *text, const struct profile *profile,
-                      const struct layout *lanes) {
+                      const struct trace_layout *lanes) {
     put_begin(text, "lanes", '[');
     for (size_t i = 0; i < lanes->count; i++) {
         const uint32_t stream = lanes->items[i].stream;
@@ -47,8 +47,8 @@ static void put_waits(struct text *text, const struct profile *profile, uint32_t
 }
 
 /* The fields in the order that the page names. */
-static void put_record(struct text *text, const struct profile *profile, const struct layout *lanes,
-                       uint32_t i) {
+static void put_record(struct text *text, const struct profile *profile,
+                       const struct trace_layout *lanes, uint32_t i) {
     const cls_profile_record *record = &profile->records[i];
     uint64_t begin = profile->summary.begin_ns;
     put_comma(text);
@@ -68,7 +68,8 @@ static void put_record(struct text *text, const struct profile *profile, const s
     put_end(text, ']');
 }
 
-static void put_data(struct text *text, const struct profile *profile, const struct layout *lanes) {
+static void put_data(struct text *text, const struct profile *profile,
+                     const struct trace_layout *lanes) {
     text_append(text, "{", 1);
     put_report(text, profile);
     put_names(text);
@@ -80,7 +81,7 @@ static void put_data(struct text *text, const struct profile *profile, const str
 }
 
 void export_html(struct text *text, const struct profile *profile) {
-    struct layout lanes;
+    struct trace_layout lanes;
     const char *place = strstr(timeline_html, place_of_data);
     if (layout_make(&lanes, profile)) {
         text_append(text, timeline_html, (size_t)(place - timeline_html));

@@ -45,7 +45,7 @@ static void put_metadata(struct text *text, const char *what, uint64_t process, 
 }
 
 static void put_names(struct text *text, const struct profile *profile,
-                      const struct layout *lanes) {
+                      const struct trace_layout *lanes) {
     char name[32];
     put_metadata(text, "process_name", HOST_PROCESS, 0, "host");
     for (uint32_t s = 0; s < profile->n_streams; s++) {
@@ -53,7 +53,7 @@ static void put_names(struct text *text, const struct profile *profile,
         put_metadata(text, "process_name", process_of(profile, s), 0, name);
     }
     for (size_t i = 0; i < lanes->count; i++) {
-        const struct lane *lane = &lanes->items[i];
+        const struct trace_lane *lane = &lanes->items[i];
         const bool host = lane->stream == NO_INDEX;
         put_metadata(text, "thread_name", host ? HOST_PROCESS : process_of(profile, lane->stream),
                      host ? lane->thread : profile->streams[lane->stream].number, lane->name);
@@ -212,7 +212,7 @@ static void put_counters(struct text *text, const struct profile *profile) {
 }
 
 static void put_records(struct text *text, const struct profile *profile,
-                        const struct layout *lanes) {
+                        const struct trace_layout *lanes) {
     size_t ids = 0;
     for (uint32_t i = 0; i < profile->count; i++) {
         const cls_profile_record *record = &profile->records[i];
@@ -228,7 +228,7 @@ static void put_records(struct text *text, const struct profile *profile,
 }
 
 void export_json(struct text *text, const struct profile *profile) {
-    struct layout lanes;
+    struct trace_layout lanes;
     if (layout_make(&lanes, profile)) {
         text_printf(text, "{\"displayTimeUnit\":\"ns\",\"otherData\":{");
         put_named_number(text, "begin_ns", profile->summary.begin_ns);

@@ -85,8 +85,9 @@ static void put_stream(struct text *text, const cls_profile_stream *stream,
 }
 
 /* Whether the two overlapped or could have; only such pairs are written. */
-static bool put_overlap(struct text *text, const struct profile *profile, const struct group *a,
-                        const struct group *b, const char *name_a, const char *name_b) {
+static bool put_overlap(struct text *text, const struct profile *profile,
+                        const struct record_group *a, const struct record_group *b,
+                        const char *name_a, const char *name_b) {
     cls_profile_overlap overlap;
     if (group_overlap(profile, a, b, &overlap)) {
         text->failed = true;
@@ -112,8 +113,8 @@ static void put_kind_overlaps(struct text *text, const struct profile *profile) 
     for (int a = 0; a < CLS_COMMAND_KINDS; a++)
         for (int b = a; has_work(profile, a) && b < CLS_COMMAND_KINDS; b++)
             if (has_work(profile, b))
-                put_overlap(text, profile, &(struct group){NO_INDEX, a},
-                            &(struct group){NO_INDEX, b},
+                put_overlap(text, profile, &(struct record_group){NO_INDEX, a},
+                            &(struct record_group){NO_INDEX, b},
                             cls_command_kind_name((cls_command_kind)a),
                             cls_command_kind_name((cls_command_kind)b));
     put_end(text, ']');
@@ -125,8 +126,9 @@ static void put_stream_overlaps(struct text *text, const struct profile *profile
     put_begin(text, "overlaps", '[');
     for (uint32_t a = 0; a < profile->n_streams; a++)
         for (uint32_t b = a + 1; b < profile->n_streams && pairs < MAX_PAIRS && left; b++, left--)
-            pairs += put_overlap(text, profile, &(struct group){a, -1}, &(struct group){b, -1},
-                                 profile->streams[a].name, profile->streams[b].name);
+            pairs += put_overlap(text, profile, &(struct record_group){a, -1},
+                                 &(struct record_group){b, -1}, profile->streams[a].name,
+                                 profile->streams[b].name);
     put_end(text, ']');
     put_named_number(text, "all_overlaps", pairs < MAX_PAIRS && left);
 }

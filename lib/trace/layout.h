@@ -6,26 +6,26 @@
 
 #include "trace/profile.h"
 
-struct lane {
+struct trace_lane {
     char name[LABEL_BYTES];
     uint32_t stream; /* NO_INDEX: of ranges or the caller's own */
     uint64_t thread;
     unsigned rows; /* nested and overlapping records lie below each other */
 };
 
-struct place {
+struct record_place {
     uint32_t lane;
     uint32_t row;
 };
 
-struct layout {
-    struct lane *items;
+struct trace_layout {
+    struct trace_lane *items;
     size_t count;
-    struct place *places; /* of each record */
+    struct record_place *places; /* of each record */
 };
 
 /* False without memory. */
-bool layout_make(struct layout *lanes, const struct profile *profile);
-void layout_free(struct layout *lanes);
+bool layout_make(struct trace_layout *lanes, const struct profile *profile);
+void layout_free(struct trace_layout *lanes);
 
 #endif

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 
 /* qsort passes no context: entries carry their keys. */
-struct entry {
+struct lineup_entry {
     uint64_t first, second;
     uint32_t index;
 };
 
 static int by_keys(const void *left, const void *right) {
-    const struct entry *a = left, *b = right;
+    const struct lineup_entry *a = left, *b = right;
     if (a->first != b->first)
         return a->first < b->first ? -1 : 1;
     return (a->second > b->second) - (a->second < b->second);
 }
 
 /* Takes over the entries. */
-static bool sort_into(struct lineup *lineup, struct entry *entries, size_t n) {
+static bool sort_into(struct lineup *lineup, struct lineup_entry *entries, size_t n) {
     lineup->items = malloc((n + 1) * sizeof *lineup->items);
     lineup->count = lineup->items ? n : 0;
     if (lineup->items)
@@ -29,20 +29,20 @@ static bool sort_into(struct lineup *lineup, struct entry *entries, size_t n) {
 }
 
 bool lineup_by_place(struct lineup *lineup, const cls_profile_record *records, size_t count) {
-    struct entry *entries = malloc((count + 1) * sizeof *entries);
+    struct lineup_entry *entries = malloc((count + 1) * sizeof *entries);
     size_t n = 0;
     for (uint32_t i = 0; entries && i < count; i++)
         if (is_command(&records[i]))
-            entries[n++] = (struct entry){records[i].stream, records[i].position, i};
+            entries[n++] = (struct lineup_entry){records[i].stream, records[i].position, i};
     return entries && sort_into(lineup, entries, n);
 }
 
 bool lineup_by_submission(struct lineup *lineup, const cls_profile_record *records,
                           const struct lineup *from) {
-    struct entry *entries = malloc((from->count + 1) * sizeof *entries);
+    struct lineup_entry *entries = malloc((from->count + 1) * sizeof *entries);
     for (size_t i = 0; entries && i < from->count; i++) {
         const cls_profile_record *record = &records[from->items[i]];
-        entries[i] = (struct entry){record->queued_ns, record->position, from->items[i]};
+        entries[i] = (struct lineup_entry){record->queued_ns, record->position, from->items[i]};
     }
     return entries && sort_into(lineup, entries, from->count);
 }

@@ -12,20 +12,21 @@ size_t pairs_compared(const struct profile *profile) {
     return MAX_RECORDS_OF_PAIRS / (profile->count + 1) + 1;
 }
 
-static bool is_in(const struct profile *profile, size_t i, const struct group *group) {
+static bool is_in(const struct profile *profile, size_t i, const struct record_group *group) {
     const cls_profile_record *record = &profile->records[i];
     return is_work(record) &&
            (group->stream == NO_INDEX || group->stream == profile->links[i].stream) &&
            (group->kind < 0 || (cls_command_kind)group->kind == record->kind);
 }
 
-static bool is_in_either(const struct profile *profile, size_t i, const struct group *a,
-                         const struct group *b) {
+static bool is_in_either(const struct profile *profile, size_t i, const struct record_group *a,
+                         const struct record_group *b) {
     return is_in(profile, i, a) || is_in(profile, i, b);
 }
 
 /* Records are sorted by start, so a union needs no more than its end so far. */
-uint64_t group_busy(const struct profile *profile, const struct group *a, const struct group *b) {
+uint64_t group_busy(const struct profile *profile, const struct record_group *a,
+                    const struct record_group *b) {
     uint64_t busy = 0, until = 0;
     for (size_t i = 0; i < profile->count; i++) {
         const cls_profile_record *record = &profile->records[i];
@@ -37,7 +38,7 @@ uint64_t group_busy(const struct profile *profile, const struct group *a, const 
     return busy;
 }
 
-uint64_t group_sum(const struct profile *profile, const struct group *group) {
+uint64_t group_sum(const struct profile *profile, const struct record_group *group) {
     uint64_t sum = 0;
     for (size_t i = 0; i < profile->count; i++)
         if (is_in(profile, i, group))
@@ -53,8 +54,8 @@ static uint64_t longest_before(const struct link *link, const uint64_t *chain) {
     return longest;
 }
 
-cls_status group_chain(const struct profile *profile, const struct group *a, const struct group *b,
-                       uint64_t *ns) {
+cls_status group_chain(const struct profile *profile, const struct record_group *a,
+                       const struct record_group *b, uint64_t *ns) {
     uint64_t longest = 0, *chain = calloc(profile->count + 1, sizeof *chain);
     if (!chain)
         return error_no_memory("to follow the dependencies");
@@ -70,7 +71,7 @@ cls_status group_chain(const struct profile *profile, const struct group *a, con
     return CLS_SUCCESS;
 }
 
-static bool same_group(const struct group *a, const struct group *b) {
+static bool same_group(const struct record_group *a, const struct record_group *b) {
     return a->stream == b->stream && a->kind == b->kind;
 }
 
@@ -79,8 +80,8 @@ static uint64_t min3(uint64_t a, uint64_t b, uint64_t c) {
     return least < c ? least : c;
 }
 
-cls_status group_overlap(const struct profile *profile, const struct group *a,
-                         const struct group *b, cls_profile_overlap *out) {
+cls_status group_overlap(const struct profile *profile, const struct record_group *a,
+                         const struct record_group *b, cls_profile_overlap *out) {
     uint64_t chain, possible;
     cls_status status = group_chain(profile, a, b, &chain);
     if (status)

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-static const struct group all = {NO_INDEX, -1};
+static const struct record_group all = {NO_INDEX, -1};
 
 static void add_total(cls_profile_total *total, const cls_profile_record *record) {
     total->count++;

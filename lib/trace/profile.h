@@ -93,21 +93,22 @@ static inline uint64_t duration(const cls_profile_record *record) {
 /* --- overlap (trace/overlap.c) --- */
 
 /* Some of a profile's work: of a stream, of a kind, or all. */
-struct group {
+struct record_group {
     uint32_t stream; /* NO_INDEX: any */
     int kind;        /* -1: any */
 };
 
 /* How long at least one command of `a` or `b` ran, and the sum of their durations. */
-uint64_t group_busy(const struct profile *profile, const struct group *a, const struct group *b);
-uint64_t group_sum(const struct profile *profile, const struct group *group);
+uint64_t group_busy(const struct profile *profile, const struct record_group *a,
+                    const struct record_group *b);
+uint64_t group_sum(const struct profile *profile, const struct record_group *group);
 
 /* The longest chain of work of `a` or `b`. CLS_ERROR_OUT_OF_MEMORY. */
-cls_status group_chain(const struct profile *profile, const struct group *a, const struct group *b,
-                       uint64_t *ns);
+cls_status group_chain(const struct profile *profile, const struct record_group *a,
+                       const struct record_group *b, uint64_t *ns);
 
-cls_status group_overlap(const struct profile *profile, const struct group *a,
-                         const struct group *b, cls_profile_overlap *out);
+cls_status group_overlap(const struct profile *profile, const struct record_group *a,
+                         const struct record_group *b, cls_profile_overlap *out);
 
 /* How many pairs of streams a report compares. Each comparison reads every record, and a program may have
  * thousands of streams. */

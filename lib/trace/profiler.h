@@ -16,7 +16,7 @@ struct profiler {
     /* Under the trace lock: */
     bool running;
     struct profiler *next; /* of those that run */
-    struct ring ring;
+    struct record_ring ring;
     uint64_t missed;                        /* records for which there was no memory */
     struct timed_device timers[MAX_TIMERS]; /* the first and the latest reading of each device */
     size_t n_timers;

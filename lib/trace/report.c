@@ -117,8 +117,8 @@ cls_status cls_profile_get_operation(cls_profile handle, size_t stream, size_t i
     return status;
 }
 
-static cls_status overlap(struct profile *profile, const struct group *a, const struct group *b,
-                          cls_profile_overlap *out) {
+static cls_status overlap(struct profile *profile, const struct record_group *a,
+                          const struct record_group *b, cls_profile_overlap *out) {
     cls_profile_overlap found = CLS_PROFILE_OVERLAP_INIT;
     cls_status status = group_overlap(profile, a, b, &found);
     if (!status)
@@ -134,8 +134,8 @@ cls_status cls_profile_get_stream_overlap(cls_profile handle, size_t a, size_t b
         return status;
     status = check_stream(profile, a > b ? a : b);
     if (!status)
-        status = overlap(profile, &(struct group){(uint32_t)a, -1},
-                         &(struct group){(uint32_t)b, -1}, out);
+        status = overlap(profile, &(struct record_group){(uint32_t)a, -1},
+                         &(struct record_group){(uint32_t)b, -1}, out);
     profile_put(profile);
     return status;
 }
@@ -152,8 +152,8 @@ cls_status cls_profile_get_kind_overlap(cls_profile handle, cls_command_kind a, 
         status = profile_get(handle, &profile);
     if (status)
         return status;
-    status =
-        overlap(profile, &(struct group){NO_INDEX, (int)a}, &(struct group){NO_INDEX, (int)b}, out);
+    status = overlap(profile, &(struct record_group){NO_INDEX, (int)a},
+                     &(struct record_group){NO_INDEX, (int)b}, out);
     profile_put(profile);
     return status;
 }

@@ -25,21 +25,21 @@ struct raw {
     } u;
 };
 
-struct ring {
+struct record_ring {
     struct raw *slots;
     size_t capacity, count;
     size_t next; /* the slot to be written; once the ring is full, the oldest */
     uint64_t dropped;
 };
 
-bool raw_ring_init(struct ring *ring, size_t capacity);
-void raw_ring_free(struct ring *ring);
-void raw_ring_clear(struct ring *ring);
+bool raw_ring_init(struct record_ring *ring, size_t capacity);
+void raw_ring_free(struct record_ring *ring);
+void raw_ring_clear(struct record_ring *ring);
 
 /* A slot for one more record, in place of the oldest when the ring is full. Its contents are undefined. */
-struct raw *raw_ring_put(struct ring *ring);
+struct raw *raw_ring_put(struct record_ring *ring);
 
 /* Copies the records, oldest first, to `out`, which has room for `count`. */
-void raw_ring_copy(const struct ring *ring, struct raw *out);
+void raw_ring_copy(const struct record_ring *ring, struct raw *out);
 
 #endif

@@ -73,7 +73,7 @@ const cls_profile_record *find(uint64_t stream, uint64_t position) {
 
 cls_profile_overlap overlap(int a, int b) {
     cls_profile_overlap out = CLS_PROFILE_OVERLAP_INIT;
-    const struct group left = {(uint32_t)a, -1}, right = {(uint32_t)b, -1};
+    const struct record_group left = {(uint32_t)a, -1}, right = {(uint32_t)b, -1};
     assert_int_equal(group_overlap(&profile, &left, &right, &out), CLS_SUCCESS);
     return out;
 }

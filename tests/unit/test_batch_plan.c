@@ -18,11 +18,11 @@
 enum { MOST = 512 };
 
 struct graph {
-    struct node nodes[MOST];
+    struct batch_node nodes[MOST];
     uint32_t n;
 };
 
-static uint32_t add(struct graph *graph, struct node node) {
+static uint32_t add(struct graph *graph, struct batch_node node) {
     assert_true(graph->n < MOST);
     for (unsigned i = 0; i < node.n_inputs; i++)
         graph->nodes[node.inputs[i]].users++;
@@ -31,11 +31,12 @@ static uint32_t add(struct graph *graph, struct node node) {
 }
 
 static uint32_t array(struct graph *graph, size_t count) {
-    return add(graph, (struct node){.kind = NODE_UPLOAD, .dtype = CLS_F32, .count = count});
+    return add(graph, (struct batch_node){.kind = NODE_UPLOAD, .dtype = CLS_F32, .count = count});
 }
 
 static uint32_t unary(struct graph *graph, uint32_t in) {
-    struct node node = {.kind = NODE_MAP, .row = op_row_named(OP_UNARY, "neg"), .dtype = CLS_F32};
+    struct batch_node node = {
+        .kind = NODE_MAP, .row = op_row_named(OP_UNARY, "neg"), .dtype = CLS_F32};
     node.n_inputs = 1;
     node.inputs[0] = in;
     node.count = graph->nodes[in].count;
@@ -44,7 +45,8 @@ static uint32_t unary(struct graph *graph, uint32_t in) {
 }
 
 static uint32_t binary(struct graph *graph, uint32_t a, uint32_t b) {
-    struct node node = {.kind = NODE_MAP, .row = op_row_named(OP_BINARY, "add"), .dtype = CLS_F32};
+    struct batch_node node = {
+        .kind = NODE_MAP, .row = op_row_named(OP_BINARY, "add"), .dtype = CLS_F32};
     const uint32_t shape = graph->nodes[a].scalar ? b : a;
     node.n_inputs = 2;
     node.inputs[0] = a;
@@ -55,7 +57,7 @@ static uint32_t binary(struct graph *graph, uint32_t a, uint32_t b) {
 }
 
 static uint32_t reduce(struct graph *graph, uint32_t in) {
-    struct node node = {.kind = NODE_REDUCE, .row = op_row_named(OP_REDUCE, "sum")};
+    struct batch_node node = {.kind = NODE_REDUCE, .row = op_row_named(OP_REDUCE, "sum")};
     node.dtype = CLS_F32;
     node.n_inputs = 1;
     node.inputs[0] = in;
@@ -65,8 +67,8 @@ static uint32_t reduce(struct graph *graph, uint32_t in) {
 }
 
 static uint32_t constant(struct graph *graph) {
-    return add(graph,
-               (struct node){.kind = NODE_CONSTANT, .dtype = CLS_F32, .count = 1, .scalar = true});
+    return add(graph, (struct batch_node){
+                          .kind = NODE_CONSTANT, .dtype = CLS_F32, .count = 1, .scalar = true});
 }
 
 static struct regions regions_of(const struct graph *graph) {
@@ -79,7 +81,7 @@ static struct regions regions_of(const struct graph *graph) {
  * lower level, or an input. */
 static void check_regions(const struct graph *graph, const struct regions *regions) {
     for (uint32_t i = 0; i < graph->n; i++) {
-        const struct node *node = &graph->nodes[i];
+        const struct batch_node *node = &graph->nodes[i];
         const uint32_t of = regions->of_node[i];
         assert_int_equal(of == NO_NODE, node_is_input(node));
         for (unsigned k = 0; k < node->n_inputs; k++) {
@@ -201,7 +203,7 @@ static void test_random_graphs_are_cut_into_regions_in_order(void **state) {
         constant(&graph);
         for (unsigned i = 0, n = 1 + below(200); i < n; i++) {
             const uint32_t a = below(graph.n), b = below(graph.n);
-            const struct node *x = &graph.nodes[a], *y = &graph.nodes[b];
+            const struct batch_node *x = &graph.nodes[a], *y = &graph.nodes[b];
             if (below(8) == 0)
                 reduce(&graph, a);
             else if (x->scalar || y->scalar || x->count == y->count)

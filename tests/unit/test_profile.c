@@ -95,8 +95,8 @@ static void test_dependencies_go_to_the_last_recorded_command(void **state) {
 
 static void test_overlap_of_kinds(void **state) {
     cls_profile_overlap out = CLS_PROFILE_OVERLAP_INIT;
-    const struct group kernels = {NO_INDEX, CLS_COMMAND_KERNEL};
-    const struct group uploads = {NO_INDEX, CLS_COMMAND_COPY_H2D};
+    const struct record_group kernels = {NO_INDEX, CLS_COMMAND_KERNEL};
+    const struct record_group uploads = {NO_INDEX, CLS_COMMAND_COPY_H2D};
     (void)state;
     add(1, 0, 0, 100 * US);
     add(2, 0, 50 * US, 150 * US);

@@ -122,7 +122,7 @@ static void test_what_begins_unseen_begins_behind_what_it_waits_for(void **state
 
 static void test_the_ring_keeps_the_latest(void **state) {
     struct raw out[4];
-    struct ring ring;
+    struct record_ring ring;
     (void)state;
     assert_true(raw_ring_init(&ring, 4));
     for (uint64_t i = 1; i <= 3; i++)
@@ -140,7 +140,7 @@ static void test_the_ring_keeps_the_latest(void **state) {
 
 /* As the largest capacity that a profiler may have does where a size has 32 bits. */
 static void test_a_ring_whose_bytes_overflow_is_refused(void **state) {
-    struct ring ring;
+    struct record_ring ring;
     (void)state;
     const size_t least = SIZE_MAX / sizeof(struct raw) + 1;
     for (size_t more = 0; more < 64; more++)

@@ -60,12 +60,12 @@ static bool moves_well(const struct shape *shape, unsigned seed) {
         from[i] = byte_at(i, seed);
     if (good) {
         memset(to, UNTOUCHED, to_bytes + 1);
-        move_rows(&(struct rows){.to = (char *)to,
-                                 .from = (const char *)from,
-                                 .to_pitch = shape->width + shape->to_gap,
-                                 .from_pitch = shape->width + shape->from_gap,
-                                 .width = shape->width,
-                                 .height = shape->height});
+        move_rows(&(struct row_copy){.to = (char *)to,
+                                     .from = (const char *)from,
+                                     .to_pitch = shape->width + shape->to_gap,
+                                     .from_pitch = shape->width + shape->from_gap,
+                                     .width = shape->width,
+                                     .height = shape->height});
         good = is_right(shape, to, from) && to[to_bytes] == UNTOUCHED;
     }
     free(to);
