@@ -9,8 +9,11 @@
 #include "memory/mempool.h"
 #include "memory/pinned_pool.h"
 #include "stream/engine.h"
+#include "stream/failure.h"
 #include "stream/hooks.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 
 cls_status cls_context_default(cls_context *out) {
     if (!out)

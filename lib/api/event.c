@@ -9,11 +9,14 @@
 #include "memory/mempool.h"
 #include "stream/context.h"
 #include "stream/event_policy.h"
+#include "stream/failure.h"
 #include "stream/follow.h"
 #include "stream/hooks.h"
 #include "stream/legacy.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 #include "stream/wait_check.h"
 
 static cls_status event_get(cls_event handle, struct event **out) {

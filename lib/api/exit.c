@@ -8,8 +8,10 @@
 #include "base/clock.h"
 #include "base/mover.h"
 #include "stream/engine.h"
+#include "stream/failure.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 #include "stream/worker.h"
 #include "stream/worker_commands.h"
 

@@ -15,8 +15,11 @@
 #include "stream/context.h"
 #include "stream/event.h"
 #include "stream/event_ref.h"
+#include "stream/failure.h"
 #include "stream/handover.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 
 static cls_status null_argument(const char *call, const char *name) {
     return error_set(CLS_ERROR_INVALID_VALUE, "%s: %s is null", call, name);

@@ -13,10 +13,12 @@
 #include "memory/buffer.h"
 #include "memory/mempool.h"
 #include "stream/context.h"
+#include "stream/failure.h"
 #include "stream/follow.h"
 #include "stream/handover.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 
 static bool is_allocated_for(const struct object *object, uint64_t stream_id) {
     if (object->pool != &buffer_pool)

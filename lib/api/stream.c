@@ -10,10 +10,13 @@
 #include "memory/mempool.h"
 #include "stream/context.h"
 #include "stream/engine.h"
+#include "stream/failure.h"
 #include "stream/gate.h"
 #include "stream/hooks.h"
 #include "stream/legacy.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 
 cls_status cls_stream_create(cls_context handle, const cls_stream_config *config, cls_stream *out) {
     if (!out)

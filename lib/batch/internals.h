@@ -12,9 +12,12 @@
  *   memory/mempool.h      stream-ordered memory for the arena
  *   stream/blocking.h     holds CLSTREAM_LAUNCH_BLOCKING's waits while a batch is locked
  *   stream/context.h      contexts and their devices
+ *   stream/failure.h      what has failed, and how others come to
  *   stream/follow.h       makes work of one stream wait for another's
  *   stream/mutant.h       places at which tests leave out a wait
- *   stream/stream.h       positions of streams, and waits for them
+ *   stream/stream.h       positions of streams
+ *   stream/submit.h       commands, waits and marks
+ *   stream/wait.h         waits of the host
  */
 #ifndef CLSTREAM_BATCH_INTERNALS_H
 #define CLSTREAM_BATCH_INTERNALS_H
@@ -28,8 +31,11 @@
 #include "memory/mempool.h"
 #include "stream/blocking.h"
 #include "stream/context.h"
+#include "stream/failure.h"
 #include "stream/follow.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 
 #endif

@@ -10,8 +10,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "stream/context.h"
+#include "stream/failure.h"
 #include "stream/gate.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 
 /* `count`: it is not there. */
 static size_t index_of(const struct explanation *explanation, const struct stream *stream) {

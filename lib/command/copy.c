@@ -7,6 +7,7 @@
 #include "memory/staging.h"
 #include "stream/context.h"
 #include "stream/touch.h"
+#include "stream/wait.h"
 
 static cls_status write(struct target target, const struct command *command, struct wait_list waits,
                         cl_event *event) {

@@ -5,7 +5,9 @@
 #include "command/rect.h"
 #include "memory/share.h"
 #include "stream/context.h"
+#include "stream/submit.h"
 #include "stream/touch.h"
+#include "stream/wait.h"
 
 enum { SMALL_COPY = 64 << 10 };
 

@@ -20,9 +20,11 @@
 #include "stream/abandoned.h"
 #include "stream/context.h"
 #include "stream/event_ref.h"
+#include "stream/flush.h"
 #include "stream/handover.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
 #include "stream/worker.h"
 #include "stream/worker_commands.h"
 

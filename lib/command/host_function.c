@@ -5,6 +5,7 @@
 #include "stream/context.h"
 #include "stream/engine.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
 
 static struct run_result leave(void) {
     const char *message = user_code_leave();

@@ -13,6 +13,8 @@
 #include "memory/part.h"
 #include "stream/context.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 
 void kernel_command(struct kernel_slot *slot, struct command *out) {
     command_init(out, &type_launch, slot->kernel->label);

@@ -14,7 +14,10 @@
 #include "memory/buffer.h"
 #include "memory/mempool.h"
 #include "stream/context.h"
+#include "stream/failure.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 
 static void release_views(struct op_call *call) {
     for (unsigned i = 0; i < call->n_views; i++)

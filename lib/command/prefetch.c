@@ -6,6 +6,7 @@
 #include "stream/context.h"
 #include "stream/handover.h"
 #include "stream/touch.h"
+#include "stream/wait.h"
 
 static cls_status command_migrate(struct target target, const struct migration *migration,
                                   struct wait_list waits, cl_event *event) {

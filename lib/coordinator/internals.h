@@ -10,10 +10,13 @@
  *   stream/dep.h          dependencies on timelines
  *   stream/engine.h       wakes the engine when a gate may have opened
  *   stream/event.h        records in captures
+ *   stream/failure.h      what has failed, and how others come to
  *   stream/follow.h       makes work of one stream wait for another's
  *   stream/gate.h         timelines are gates
  *   stream/mutant.h       places at which tests leave out a wait
- *   stream/stream.h       positions of streams, their queued commands and failures, and waits
+ *   stream/stream.h       positions of streams, and their queued commands
+ *   stream/submit.h       commands, waits and marks
+ *   stream/wait.h         waits of the host
  *   stream/wait_check.h   installs the deadlock check
  *   stream/worker.h       whether this thread runs code of a stream
  */
@@ -27,10 +30,13 @@
 #include "stream/dep.h"
 #include "stream/engine.h"
 #include "stream/event.h"
+#include "stream/failure.h"
 #include "stream/follow.h"
 #include "stream/gate.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 #include "stream/wait_check.h"
 #include "stream/worker.h"
 

@@ -17,14 +17,18 @@
  *   stream/blocking.h         holds CLSTREAM_LAUNCH_BLOCKING's waits while a graph is locked
  *   stream/context.h          contexts, their devices and queues
  *   stream/event.h            records in captures and by launches
+ *   stream/failure.h          what has failed, and how others come to
+ *   stream/flush.h            has the driver start what it was given
  *   stream/follow.h           makes a launch wait for the one before it
  *   stream/handover.h         whether a stream can be timed
  *   stream/hooks.h            the race checker
  *   stream/observe.h          whether commands are observed
  *   stream/later.h            ends what must not end under a stream's lock
  *   stream/mutant.h           places at which tests leave out a wait
- *   stream/stream.h           streams, and commands on them
+ *   stream/stream.h           streams, and commands that they hold
+ *   stream/submit.h           commands, waits and marks
  *   stream/touch.h            which bytes a node uses
+ *   stream/wait.h             waits of the host
  */
 #ifndef CLSTREAM_GRAPH_INTERNALS_H
 #define CLSTREAM_GRAPH_INTERNALS_H
@@ -43,6 +47,8 @@
 #include "stream/blocking.h"
 #include "stream/context.h"
 #include "stream/event.h"
+#include "stream/failure.h"
+#include "stream/flush.h"
 #include "stream/follow.h"
 #include "stream/handover.h"
 #include "stream/hooks.h"
@@ -50,6 +56,8 @@
 #include "stream/mutant.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
 #include "stream/touch.h"
+#include "stream/wait.h"
 
 #endif

@@ -17,6 +17,7 @@
 #include "stream/hooks.h"
 #include "stream/later.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 #include "stream/worker.h"
 
 struct pinned_block {

@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "stream/context.h"
 #include "stream/engine.h"
+#include "stream/failure.h"
 #include "stream/legacy.h"
+#include "stream/wait.h"
 
 /* --- fences --- */
 

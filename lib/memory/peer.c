@@ -10,6 +10,7 @@
 #include "memory/buffer.h"
 #include "memory/staging.h"
 #include "stream/context.h"
+#include "stream/failure.h"
 #include "stream/stream.h"
 #include "stream/touch.h"
 

@@ -7,8 +7,11 @@
 #include "base/error.h"
 #include "memory/magazine.h"
 #include "stream/context.h"
+#include "stream/failure.h"
 #include "stream/follow.h"
 #include "stream/mutant.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 
 enum { MOST_OTHERS = 32 };
 

@@ -12,6 +12,7 @@
 #include "memory/pinned_pool.h"
 #include "stream/abandoned.h"
 #include "stream/context.h"
+#include "stream/failure.h"
 #include "stream/handover.h"
 #include "stream/hooks.h"
 #include "stream/stream.h"

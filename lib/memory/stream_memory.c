@@ -9,6 +9,8 @@
 #include "stream/event.h"
 #include "stream/hooks.h"
 #include "stream/mutant.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 
 /* --- freeing all --- */
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ops/blas.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 
 enum { SMALL = 64 };
 

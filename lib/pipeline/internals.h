@@ -12,9 +12,12 @@
  *   stream/blocking.h     holds CLSTREAM_LAUNCH_BLOCKING's waits while a lock of ours is held
  *   stream/context.h      checks whether a context still lives
  *   stream/event.h        the stream and position of an event's record
+ *   stream/failure.h      what has failed, and how others come to
  *   stream/follow.h       makes work of one stream wait for another's
  *   stream/mutant.h       places at which tests leave out a wait
- *   stream/stream.h       streams that only their owner may destroy; positions, and waits for them
+ *   stream/stream.h       streams that only their owner may destroy; positions
+ *   stream/submit.h       commands, waits and marks
+ *   stream/wait.h         waits of the host
  */
 #ifndef CLSTREAM_PIPELINE_INTERNALS_H
 #define CLSTREAM_PIPELINE_INTERNALS_H
@@ -27,8 +30,11 @@
 #include "stream/blocking.h"
 #include "stream/context.h"
 #include "stream/event.h"
+#include "stream/failure.h"
 #include "stream/follow.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 
 #endif

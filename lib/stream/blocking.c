@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/setting.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 #include "stream/worker.h"
 
 ASKED _Atomic int launch_mode;

@@ -2,7 +2,7 @@
 /*
  * Commands: everything that is submitted to a stream. A command is a plain value (type, arguments,
  * references to what it uses, label); its type says how it is handed to the driver or run on a thread
- * of the library. One function takes them all: stream_submit (stream/stream.h).
+ * of the library. One function takes them all: stream_submit (stream/submit.h).
  */
 #ifndef CLSTREAM_STREAM_COMMAND_H
 #define CLSTREAM_STREAM_COMMAND_H

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "driver/event.h"
 #include "stream/event_ref.h"
+#include "stream/failure.h"
 #include "stream/gate.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"

@@ -13,10 +13,12 @@
 #include "driver/memory.h"
 #include "stream/abandoned.h"
 #include "stream/context.h"
+#include "stream/flush.h"
 #include "stream/handover.h"
 #include "stream/hooks.h"
 #include "stream/later.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 #include "stream/waiter.h"
 
 static const uint64_t TICK_NS = 400 * 1000;           /* while something is unflushed or deferred */

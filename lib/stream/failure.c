@@ -4,6 +4,8 @@
  * to one failed command. A stream's failures are a list of ranges of positions, a gate's of its values;
  * whoever depends on one of those fails too.
  */
+#include "stream/failure.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,6 @@
 #include "stream/context.h"
 #include "stream/engine.h"
 #include "stream/gate.h"
-#include "stream/stream.h"
 
 /* The ranges end one before the other: behind the newest there is nothing to look for. */
 const struct failure *failure_in(const struct failure *failure, uint64_t at) {
@@ -180,7 +181,7 @@ void stream_inherit(struct stream *stream, const struct failure *failure) {
     pthread_mutex_unlock(&stream->lock);
 }
 
-static void failures_propagate(void) {
+void failures_propagate(void) {
     bool again = true;
     while (again) {
         again = false;
@@ -188,17 +189,4 @@ static void failures_propagate(void) {
             again |= inherit(stream);
     }
     engine_kick();
-}
-
-void stream_finish_leaving(struct stream *stream, unsigned todo) {
-    if (todo & AFTER_PROPAGATE)
-        failures_propagate();
-    if (todo & AFTER_KICK)
-        engine_kick();
-    if (todo & AFTER_NOTIFY)
-        fifo_notify_blocked();
-    if (todo & AFTER_RETIRE)
-        stream_retire_known(stream);
-    if (todo & AFTER_DRIVE)
-        stream_drive(stream);
 }

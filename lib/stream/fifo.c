@@ -10,6 +10,7 @@
 #include "stream/context.h"
 #include "stream/engine.h"
 #include "stream/exit.h"
+#include "stream/failure.h"
 #include "stream/hooks.h"
 #include "stream/mutant.h"
 #include "stream/observe.h"

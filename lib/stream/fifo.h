@@ -187,4 +187,8 @@ static inline bool fifo_take_offer(struct fifo *fifo) {
 /* Under the lock, which it drops meanwhile: sleeps until a head leaves the FIFO, or until then (clock_now_ns). */
 void fifo_sleep(struct stream *stream, uint64_t until);
 
+/* Drains the FIFO (fifo_drain), with a worker where the head is for one. Called without the lock, by anyone who made
+ * progress possible. */
+void stream_drive(struct stream *stream);
+
 #endif

@@ -11,11 +11,15 @@
 #include "stream/cross_context_hold.h"
 #include "stream/engine.h"
 #include "stream/event_ref.h"
+#include "stream/failure.h"
 #include "stream/fifo.h"
+#include "stream/flush.h"
 #include "stream/gate.h"
 #include "stream/handover.h"
+#include "stream/leave.h"
 #include "stream/mutant.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 #include "stream/worker.h"
 
 /* Commands that a stream hands over before more urgent streams are looked for again. */

@@ -17,6 +17,7 @@
 #include "stream/event.h"
 #include "stream/event_ref.h"
 #include "stream/exit.h"
+#include "stream/failure.h"
 #include "stream/flight_state.h"
 #include "stream/hooks.h"
 #include "stream/observe.h"

@@ -7,6 +7,7 @@
 #include "driver/quirk.h"
 #include "stream/abandoned.h"
 #include "stream/context.h"
+#include "stream/failure.h"
 #include "stream/hooks.h"
 #include "stream/stream.h"
 

@@ -7,10 +7,12 @@
  * never to start it: the stream is poisoned with the first error, so that nobody waits for ever, and what the driver holds
  * of it is abandoned (stream/abandoned.h).
  */
+#include "stream/flush.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "driver/event.h"
 #include "stream/context.h"
+#include "stream/failure.h"
 #include "stream/stream.h"
 
 enum { GIVE_UP_TRIES = 16 };

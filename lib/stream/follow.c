@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "stream/follow.h"
 
+#include "stream/failure.h"
 #include "stream/hooks.h"
 #include "stream/legacy.h"
 #include "stream/mutant.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 #include "stream/wait_check.h"
 
 /* Adds a wait to `stream`, which is entered, and takes over what the work that it waits for has come to. */

@@ -3,6 +3,7 @@
 #ifndef CLSTREAM_STREAM_FOLLOW_H
 #define CLSTREAM_STREAM_FOLLOW_H
 
+#include "stream/failure.h"
 #include "stream/stream.h"
 
 /* stream_wait_for makes later work of `stream` wait for `other`'s work up to `position`. stream_enter_behind does that and,

@@ -16,7 +16,9 @@
 #include "stream/event.h"
 #include "stream/event_ref.h"
 #include "stream/exit.h"
+#include "stream/failure.h"
 #include "stream/flight_state.h"
+#include "stream/flush.h"
 #include "stream/mutant.h"
 #include "stream/observe.h"
 

@@ -6,9 +6,11 @@
 #include <utlist.h>
 
 #include "stream/context.h"
+#include "stream/failure.h"
 #include "stream/follow.h"
 #include "stream/hooks.h"
 #include "stream/mutant.h"
+#include "stream/submit.h"
 
 struct legacy {
     pthread_mutex_t order;

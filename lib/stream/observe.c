@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "stream/context.h"
+#include "stream/failure.h"
 #include "stream/stream.h"
 
 /* What a stream keeps for its next commands; a long FIFO's worth is given back. */

@@ -13,6 +13,7 @@
 #include "base/sized.h"
 #include "stream/context.h"
 #include "stream/engine.h"
+#include "stream/failure.h"
 #include "stream/handover.h"
 #include "stream/hooks.h"
 #include "stream/legacy.h"

@@ -14,13 +14,17 @@
 #include "stream/cross_context_hold.h"
 #include "stream/engine.h"
 #include "stream/event.h"
+#include "stream/failure.h"
 #include "stream/handover.h"
 #include "stream/hooks.h"
+#include "stream/leave.h"
 #include "stream/legacy.h"
 #include "stream/mutant.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
+#include "stream/submit.h"
 #include "stream/touch.h"
+#include "stream/wait.h"
 #include "stream/wait_check.h"
 
 /* Back-pressure: how long a submission waits for room, and for which share of max_in_flight. */

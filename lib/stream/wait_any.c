@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "stream/context.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 #include "stream/waiter.h"
 
 static const uint64_t SPIN_NS = 60 * 1000;

@@ -13,10 +13,14 @@
 #include "stream/abandoned.h"
 #include "stream/context.h"
 #include "stream/engine.h"
+#include "stream/failure.h"
+#include "stream/flush.h"
 #include "stream/handover.h"
+#include "stream/leave.h"
 #include "stream/mutant.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 #include "stream/worker.h"
 
 static struct run_result run_nothing(struct stream *stream, struct command *command,

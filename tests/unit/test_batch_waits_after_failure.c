@@ -13,7 +13,9 @@
 #include <clstream/opencl.h>
 
 #include "batch/batch.h"
+#include "stream/failure.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 
 enum { COUNT = 1 << 16, SOON_NS = 30 * 1000 * 1000 };
 

@@ -5,6 +5,7 @@
 #include <clstream.h>
 #include <clstream/opencl.h>
 
+#include "stream/failure.h"
 #include "stream/stream.h"
 
 enum { FAILURES = 3 };

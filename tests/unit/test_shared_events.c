@@ -9,7 +9,9 @@
 #include "made_up_caps.h"
 #include "silent_driver.h"
 #include "stream/context.h"
+#include "stream/failure.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 
 enum { SPAN = 16, LAUNCHES = 5 * SPAN, TRIES = 20 };
 

@@ -11,6 +11,7 @@
 #include "silent_driver.h"
 #include "stream/context.h"
 #include "stream/stream.h"
+#include "stream/wait.h"
 
 static atomic_uint yields;
 
