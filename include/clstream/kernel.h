@@ -231,11 +231,14 @@ static inline cls_arg cls_arg_u64(uint64_t value) {
  *
  * Without a local size the groups suit every size, also one without divisors, if either
  *
- * - the kernel asks for its place by get_global_id alone, and its program includes no files: a
- *   launch of such a size is given to the driver in two parts, of which a profile has the greater
- *   one's time; or
+ * - the kernel, with the functions and macros that it uses, asks for its place by get_global_id
+ *   alone, which the library tells from the source: a launch of such a size is given to the driver in
+ *   two parts, of which a profile has the greater one's time; or
  * - the device allows groups of unequal sizes (OpenCL 2, optional in 3.0), and the program is built
  *   with -cl-std=CL2.0 or later and without -cl-uniform-work-group-size: the last groups are smaller.
+ *
+ * The source does not tell if the compiler is left a file to include, if functions are named by a
+ * macro with `##`, or if a function ends in the branches of an `#if`.
  *
  * Else drivers run a size without divisors in groups of one work-item, which takes 3 to 170 times as
  * long; a profile says so (cls_profile_record.small_groups). Round such a size up.

@@ -12,6 +12,7 @@
 #include "command/parameters.h"
 #include "driver/program.h"
 #include "driver/source_include.h"
+#include "driver/source_kernels.h"
 #include "driver/source_words.h"
 #include "stream/command.h"
 #include "stream/context.h"
@@ -25,6 +26,7 @@ static void program_finalize(struct object *object) {
     free(program->source);
     free(program->name);
     free(program->options);
+    free(program->may_be_cut);
     context_put(program->context);
 }
 
@@ -43,6 +45,22 @@ struct object_pool program_pool =
 struct object_pool kernel_pool = OBJECT_POOL(6, sizeof(struct kernel), "kernel", kernel_finalize);
 
 /* --- programs --- */
+
+/* NULL: none, or none that is known. */
+static char *kernels_without_grid(const struct program_spec *spec) {
+    struct text names = {0};
+    source_kernels_without_grid(spec->source, spec->options, &names);
+    if (!names.failed)
+        return names.bytes;
+    free(names.bytes);
+    return NULL;
+}
+
+static bool may_be_cut(const struct program *program, const char *function) {
+    char name[sizeof((struct kernel *)0)->name + 2];
+    snprintf(name, sizeof name, " %s ", function);
+    return program->ignores_grid || (program->may_be_cut && strstr(program->may_be_cut, name));
+}
 
 static cls_status program_new(struct context *context, const struct program_spec *spec,
                               struct program **out) {
@@ -67,6 +85,8 @@ static cls_status program_new(struct context *context, const struct program_spec
     }
     program->odd_groups = context->device->odd_groups && options_allow_odd_groups(spec->options);
     program->ignores_grid = source_ignores_grid(spec->source, spec->options);
+    if (!program->ignores_grid)
+        program->may_be_cut = kernels_without_grid(spec);
     *out = program;
     return CLS_SUCCESS;
 }
@@ -184,7 +204,7 @@ cls_status kernel_new(struct context *context, struct program *program, cl_progr
         object_retain(&context->object);
         object_retain(&program->object);
         kernel->takes_odd_groups = program->odd_groups;
-        kernel->may_be_cut = program->ignores_grid;
+        kernel->may_be_cut = may_be_cut(program, function);
     }
     kernel->context = context;
     kernel->program = program;

@@ -35,7 +35,7 @@ struct kernel {
     bool takes_local;      /* has or may have __local memory: each launch adds up its bytes */
     bool has_group;        /* the source fixes the group size (reqd_work_group_size) */
     bool takes_odd_groups; /* the last groups of a launch may be smaller than the others */
-    bool may_be_cut; /* it cannot tell a launch in two parts from one (driver/source_words.h) */
+    bool may_be_cut; /* it cannot tell a launch in two parts from one (driver/source_kernels.h) */
     size_t group[3]; /* the fixed group size; all 0: any */
     size_t max_group;
     size_t max_line;         /* max_group for a group in one dimension */
@@ -54,7 +54,8 @@ struct program {
     struct object object;
     struct context *context; /* retained */
     cl_program cl;
-    bool odd_groups, ignores_grid; /* of its kernels: takes_odd_groups, may_be_cut */
+    bool odd_groups, ignores_grid; /* of all its kernels: takes_odd_groups, may_be_cut */
+    char *may_be_cut;              /* names of the others that may be; NULL: none */
     char *source, *name, *options; /* what it was built from */
 };
 

@@ -13,8 +13,7 @@ static const char *line_join(const char *at) {
     return length && *end == '\n' ? end + 1 : NULL;
 }
 
-/* Appends the source with continued lines joined, since a continuation may split a word. */
-static void append_joined(struct text *text, const char *source) {
+void source_append_joined(struct text *text, const char *source) {
     const char *from = source;
     for (const char *at = source; *at; at++) {
         const char *next = line_join(at);
@@ -71,15 +70,13 @@ static bool includes_files(const char *source) {
 
 bool source_is_self_contained(const char *source, const char *options) {
     struct text joined = {0};
-    append_joined(&joined, source);
+    source_append_joined(&joined, source);
     const bool includes = joined.failed || includes_files(joined.bytes ? joined.bytes : "");
     free(joined.bytes);
     return !includes && !strstr(options, "-include") && !strstr(options, "-imacros");
 }
 
-/* Parts of the words by which a kernel asks for more than its global index: for the size and the groups of its launch,
- * in ways that are the compiler's own, or by a name that is put together. */
-bool source_ignores_grid(const char *source, const char *options) {
+bool words_tell_grid(const char *text) {
     static const char *const words[] = {
         "get_global_size",
         "get_global_offset",
@@ -99,16 +96,21 @@ bool source_ignores_grid(const char *source, const char *options) {
         "%:%:",
         "?\?=?\?=",
     };
+    bool found = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words && !found; i++)
+        found = strstr(text, words[i]) != NULL;
+    return found;
+}
+
+bool source_ignores_grid(const char *source, const char *options) {
     struct text joined = {0};
     if (!source_is_self_contained(source, options))
         return false;
-    append_joined(&joined, source);
+    source_append_joined(&joined, source);
     text_append(&joined, options, strlen(options));
-    bool found = joined.failed;
-    for (size_t i = 0; i < sizeof words / sizeof *words && !found; i++)
-        found = strstr(joined.bytes, words[i]) != NULL;
+    const bool tells = joined.failed || words_tell_grid(joined.bytes);
     free(joined.bytes);
-    return !found;
+    return !tells;
 }
 
 bool options_allow_odd_groups(const char *options) {

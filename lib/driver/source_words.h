@@ -8,8 +8,17 @@
 
 #include <stdbool.h>
 
+#include "base/text.h"
+
 /* Whether the source includes no files. The name in a #line does not count. */
 bool source_is_self_contained(const char *source, const char *options);
+
+/* Appends the source with continued lines joined, since a continuation may split a word. */
+void source_append_joined(struct text *text, const char *source);
+
+/* Whether a text has a part of a word by which a kernel asks for more than its global index: for the size or the groups of
+ * its launch, in ways that are the compiler's own, or by a name that is put together. */
+bool words_tell_grid(const char *text);
 
 /* Whether its kernels cannot tell a launch from several launches of parts of it, at their offsets: of what they can ask
  * about their place they ask for the global index alone. */

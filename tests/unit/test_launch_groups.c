@@ -11,6 +11,7 @@
 
 #include "command/kernel.h"
 #include "driver/device.h"
+#include "driver/source_kernels.h"
 #include "driver/source_words.h"
 
 /* `count` may be cut; `strided` may not, since it asks for the global size; both add to the cell of their index. */
@@ -353,9 +354,110 @@ static void test_what_a_source_can_ask(void **state) {
     assert_false(options_allow_odd_groups("-DX"));
 }
 
+/* A source, and which of the functions k, l and m cannot tell a launch in parts. */
+static const struct {
+    const char *source, *options, *may_be_cut;
+} programs[] = {
+#define SAFE(name) "kernel void " name "(global int *o) { o[get_global_id(0)] = 1; }\n"
+#define TELLS(name) "kernel void " name "(global int *o) { o[get_local_id(0)] = 1; }\n"
+    {SAFE("k") TELLS("l") SAFE("m"), "", "k m"},
+    {"// get_group_id\n" SAFE(
+         "k") "/* get_local_id(0) */ kernel void l(void) { printf(\"'asm\"); }\n",
+     "", "k l"},
+    {"int f(int i);\nint g(int i) { return f(i); }\nint f(int i) { return i + get_local_id(0); }\n"
+     "kernel void k(global int *o) { o[0] = g(1); }\n" SAFE("l"),
+     "", "l"},
+    {"#define AT(o) \\\n  o[get_lo\\\ncal_id(0)]\n#define ALSO(o) AT(o)\n"
+     "kernel void k(global int *o) { ALSO(o) = 1; }\n" SAFE("l"),
+     "", "l"},
+    {"kernel void k(global int *o) { F(o); }\n" SAFE("l"), "-D F(o)=o[get_local_id(0)]", "l"},
+    {SAFE("k") TELLS("l"), "-DNAME=\"a b\"", ""},
+    /* names that only macros know */
+    {"#define NAME k\nkernel void NAME(global int *o) { o[get_local_id(0)] = 1; }\n"
+     "kernel void m(void) {}\n#if 0\n" SAFE("k") "#endif\n",
+     "", ""},
+    {"#define NOTHING\nkernel void k NOTHING(global int *o) { o[get_local_id(0)] = 1; }\n" SAFE(
+         "l"),
+     "", ""},
+    {"#define FUNCTION(name) int name(void) { return get_local_id(0); }\nFUNCTION(f)\n" SAFE("k"),
+     "", ""},
+    {"#define FUNCTION(name) int name(void) { return get_global_id(0); }\nFUNCTION(f)\n" SAFE("k")
+         TELLS("l"),
+     "", "k"},
+    {"#define GLUE(a, b) a##b\nkernel void k(void) { GLUE(get_local, _id)(0); }\n" SAFE("l"), "",
+     "l"},
+    {"#define GLUE(a, b) a##b\nint GLUE(f, 1)(void) { return 1; }\n" SAFE("k"), "", ""},
+    {"#define TWO void f(void) { get_local_id(0); } kernel void\nTWO l(void) {}\n"
+     "kernel void k(void) { f(); }\n",
+     "", ""},
+    /* branches */
+    {"#ifdef A\n" TELLS("k") "#else\n" SAFE("k") "#endif\n" SAFE("l"), "", "l"},
+    {"kernel void k(global int *o) {\n#if A\n  if (1) { o[0] = 1; }\n#else\n  o[1] = 1;\n#endif\n"
+     "  o[get_local_id(0)] = 1;\n}\n" SAFE("l"),
+     "", "l"},
+    {"kernel void k(global int *o) {\n#if A\n  o[1] = 2; }\n#else\n  o[get_local_id(0)] = 1; }\n"
+     "#endif\n" SAFE("l"),
+     "", ""},
+    {"#define END }\nkernel void k(global int *o) { o[0] = 1; END\n" TELLS("l"), "", ""},
+    {"static\n#ifdef A\nvoid f(void) { }\n#endif\nvoid g(void) { get_local_id(0); }\n"
+     "kernel void k(void) { f(); }\n" SAFE("l"),
+     "", ""},
+    /* what is no function */
+    {"typedef struct { int x; } pair;\nenum { N = 2 };\nconstant int t[] = { 1, 2 };\n" SAFE(
+         "k") "pair l(pair p) { p.x = get_local_id(0); return p; }\n"
+              "__attribute__((always_inline)) pair m(pair p) { return p; }\n",
+     "", "k m"},
+    {"int (^block)(void) = ^(void) { return (int)get_local_id(0); };\n" SAFE("k"), "", ""},
+    {"#pragma OPENCL EXTENSION x : enable\n#if 0\n#error don't\n#endif\n" TELLS("k") SAFE("l"), "",
+     "l"},
+    {SAFE("k") "#include <x.h>\n", "", ""},
+    {"kernel void k(global int *o) { o[0] = 1 <% 2; }\n" TELLS("l"), "", ""},
+    {TELLS("k") SAFE("l") "}\n", "", ""},
+    {"kernel void l(void) { k(); }\n" TELLS("k"), "", ""},
+};
+
+static void test_each_kernel_is_told_from_its_neighbours(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct text names = {0};
+        text_append(&names, "", 0);
+        source_kernels_without_grid(programs[i].source, programs[i].options, &names);
+        for (const char *name = "klm"; *name; name++) {
+            const char padded[] = {' ', *name, ' ', '\0'};
+            const bool found = strstr(names.bytes, padded) != NULL;
+            if (found != (strchr(programs[i].may_be_cut, *name) != NULL))
+                fail_msg("%c is %sfound in program %zu:\n%s", *name, found ? "" : "not ", i,
+                         programs[i].source);
+        }
+        free(names.bytes);
+    }
+}
+
+/* That what a launch without a local size becomes is the kernel's own matter. */
+static void test_a_neighbour_does_not_keep_a_launch_whole(void **state) {
+    static const char *const names[] = {"count", "strided"};
+    struct text both = {0};
+    const cls_launch odd_line = cls_launch_1d(100003);
+    (void)state;
+    text_printf(&both, "%s%s", source, strided);
+    for (int i = 0; i < 2; i++) {
+        struct parts parts;
+        open_parts(&parts, both.bytes, names[i], "-cl-std=CL1.2", CLS_ORDER_AUTO, 100003);
+        const cls_arg args[] = {cls_arg_buffer(parts.cells), cls_arg_u32(100003), cls_arg_u32(1)};
+        OK(cls_kernel_launch(parts.kernel, &odd_line, args, i == 0 ? 3 : 2, parts.stream));
+        assert_int_equal(n_seen, i == 0 ? 2 : 1);
+        if (i == 0)
+            check_cells(&parts, 100003, 1);
+        close_parts(&parts);
+    }
+    free(both.bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_odd_sizes_run_in_two_parts),
+        cmocka_unit_test(test_each_kernel_is_told_from_its_neighbours),
+        cmocka_unit_test(test_a_neighbour_does_not_keep_a_launch_whole),
         cmocka_unit_test(test_odd_rows_are_groups),
         cmocka_unit_test(test_round_and_small_sizes_run_as_they_are),
         cmocka_unit_test(test_parts_keep_the_order),
