@@ -24,7 +24,7 @@ function fields(line) {
     dtype[t] = "CLS_" field[1]
     short[t] = field[2]
     c_type[t] = field[3]
-    is_float[t] = field[7] == "FLOAT"
+    is_float[t] = field[8] == "FLOAT"
     c_type_of[dtype[t]] = field[3]
     short_of[dtype[t]] = field[2]
 }
@@ -116,7 +116,7 @@ function calls(fn, what, a, out, n, i, inputs, reduces, stream) {
 
 function caller(fn, name, arguments) {
     printf "static cls_status %s(const cls_array *v, double p, void *result, cls_stream stream) {\n", name
-    if (arguments !~ /p$/) print "    (void)p;"
+    if (arguments !~ /p\)?$/) print "    (void)p;"
     if (arguments !~ /result$/) print "    (void)result;"
     printf "    return cls_%s(%s, stream);\n}\n\n", fn, arguments
 }
@@ -155,6 +155,11 @@ function make_where(o, a, b, fn) {
         }
 }
 
+# p as an element of type t; of 16 bits by the test's own function.
+function parameter(t) {
+    return is_float[t] && c_type[t] == "uint16_t" ? "element_of(" dtype[t] ", p)" : "(" c_type[t] ")p"
+}
+
 function make_elementwise(o, t, fn, words, out) {
     fn = name[o] "_" short[t]
     words = "cls_" tolower(family[o]) " with " op[o] " on " short[t]
@@ -169,7 +174,7 @@ function make_elementwise(o, t, fn, words, out) {
         emit_pair(fn, words, "cls_array a, cls_array b, cls_array out",
             "typed_binary(" op[o] ", " dtype[t] ", a, b, out, stream")
     row(fn, family[o], op[o], dtype[t], out, family[o] == "BINARY" ? 3 : 2,
-        family[o] == "UNARY_PARAM" ? ", (" c_type[t] ")p" : "")
+        family[o] == "UNARY_PARAM" ? ", " parameter(t) : "")
 }
 
 function make_reduction(o, t, fn, words, inputs, call, out) {

@@ -8,7 +8,7 @@
  *     -DUSES_relu      the same for the preprocessor: a function that calls one of the compiler's
  *                      own is compiled only where it is used, so that a compiler that lacks one
  *                      still builds the other operations
- *     -DA=float        element type of the first input
+ *     -DA=float        element type of the first input; half and bfloat16 as cl/narrow.cl has them
  *     -DB=float        element type of the second and third; A where there is none
  *     -DOUT=float      element type of the result
  *     -DW=4            elements in a vector: 1, 2, 4, 8 or 16
@@ -40,33 +40,43 @@
 #endif
 #define CONVERT(type) GLUE(convert_, V(type))
 
+#include "narrow.cl"
+
 /* What the preprocessor knows of the types. */
 #define IS_FLOAT(type) GLUE(IS_FLOAT_, type)
 #define IS_FLOAT_float 1
 #define IS_FLOAT_double 1
+#define IS_FLOAT_half 1
+#define IS_FLOAT_bfloat16 1
 #define IS_FLOAT_int 0
 #define IS_FLOAT_long 0
 #define IS_FLOAT_uchar 0
+#define IS_FLOAT_ushort 0
 #define IS_FLOAT_uint 0
 #define IS_FLOAT_ulong 0
 #define IS_DOUBLE(type) GLUE(IS_DOUBLE_, type)
 #define IS_DOUBLE_float 0
 #define IS_DOUBLE_double 1
+#define IS_DOUBLE_half 0
+#define IS_DOUBLE_bfloat16 0
 #define IS_DOUBLE_int 0
 #define IS_DOUBLE_long 0
 #define IS_DOUBLE_uchar 0
+#define IS_DOUBLE_ushort 0
 #define IS_DOUBLE_uint 0
 #define IS_DOUBLE_ulong 0
 #define MIN_OF(type) GLUE(MIN_OF_, type)
 #define MIN_OF_int (-2147483647 - 1)
 #define MIN_OF_long (-9223372036854775807 - 1)
 #define MIN_OF_uchar 0
+#define MIN_OF_ushort 0
 #define MIN_OF_uint 0
 #define MIN_OF_ulong 0
 #define MAX_OF(type) GLUE(MAX_OF_, type)
 #define MAX_OF_int 2147483647
 #define MAX_OF_long 9223372036854775807
 #define MAX_OF_uchar 255
+#define MAX_OF_ushort 65535
 #define MAX_OF_uint 4294967295
 #define MAX_OF_ulong 18446744073709551615u
 /* The first value above the maximum, which every float type holds exactly. */
@@ -79,17 +89,33 @@
 #define MASK(type) GLUE(MASK_, type)
 #define MASK_float int
 #define MASK_double long
+#define MASK_half int
+#define MASK_bfloat16 int
 #define MASK_int int
 #define MASK_long long
 #define MASK_uchar char
+#define MASK_ushort short
 #define MASK_uint int
 #define MASK_ulong long
 #define WRAP(type) GLUE(WRAP_, type)
 #define WRAP_int uint
 #define WRAP_long ulong
 #define WRAP_uchar uchar
+#define WRAP_ushort ushort
 #define WRAP_uint uint
 #define WRAP_ulong ulong
+
+/* Of a double's fraction what a narrow type has not, the least normal number, and what has its last unit as a
+ * double's. */
+#define DROPPED(type) GLUE(DROPPED_, type)
+#define DROPPED_half 42
+#define DROPPED_bfloat16 45
+#define LEAST_NORMAL(type) GLUE(LEAST_NORMAL_, type)
+#define LEAST_NORMAL_half 0x1p-14
+#define LEAST_NORMAL_bfloat16 0x1p-126
+#define FIRST_UNIT(type) GLUE(FIRST_UNIT_, type)
+#define FIRST_UNIT_half 0x1p28
+#define FIRST_UNIT_bfloat16 0x1p-81
 
 /* What is said in terms of A and OUT follows them from one inclusion to the next. */
 #define FN(name) GLUE(name, SUFFIX)
@@ -97,13 +123,23 @@
 #define K(x) GLUE(K_, A)(x)
 #define K_float(x) GLUE(x, f)
 #define K_double(x) x
+#define K_half(x) GLUE(x, f)
+#define K_bfloat16(x) GLUE(x, f)
 /* A comparison of elements of type A, as the mask that chooses between elements of type OUT.
  * Compared once more, because rusticl 22.3 widens a true int to 1 where it should be -1. */
 #define CHOOSE(test) (CONVERT(MASK(OUT))(test) != (V(MASK(OUT)))0)
 /* Signed overflow is undefined; the unsigned type of the same size wraps around. */
 #define AS_T GLUE(as_, V(A))
 #define AS_U GLUE(as_, V(WRAP(A)))
-#define TRUTH(test) CONVERT(OUT)((test) ? (M)1 : (M)0)
+#define TRUTH(test) CONVERT(VALUE(OUT))((test) ? (M)1 : (M)0)
+/* A result of type A or OUT. What stays in registers is rounded here, anything else where it is written. */
+#ifdef FUSED
+#define RESULT(x) ROUND(A, x)
+#define CASTED(x) ROUND(OUT, x)
+#else
+#define RESULT(x) (x)
+#define CASTED(x) (x)
+#endif
 /* What a fused kernel leaves is more than caches hold when its speed matters. Where a vector starts anywhere
  * it is an ordinary store: of the builtin's pointer clang takes the vector's own alignment for granted. */
 #define STORE(p, value) (*(p) = (value))
@@ -119,9 +155,9 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-#define T V(A)
-#define S V(B)
-#define R V(OUT)
+#define T V(VALUE(A))
+#define S V(VALUE(B))
+#define R V(VALUE(OUT))
 #define M V(MASK(A))
 #define U V(WRAP(A))
 
@@ -129,7 +165,30 @@
 
 #ifdef CAST
 #define INPUTS 1
-#if IS_FLOAT(OUT)
+#if IS_NARROW(OUT) && IS_DOUBLE(A)
+/* Rounded to the digits of OUT in one step, which two by way of a float would not be. Below the least normal number
+ * the last digit of FIRST_UNIT + x is the last that x has in OUT. */
+static R FN(op_cast)(T x) {
+    const T size = fabs(x), tiny = (size + (T)FIRST_UNIT(OUT)) - (T)FIRST_UNIT(OUT);
+    const M bits = GLUE(as_, M)(size);
+    const M near = (bits + (M)((1L << DROPPED(OUT) - 1) - 1) + (bits >> DROPPED(OUT) & (M)1)) &
+                   (M)(-1L << DROPPED(OUT));
+    const T value = size < (T)LEAST_NORMAL(OUT) ? tiny : AS_T(near);
+    return CASTED(GLUE(CONVERT(float), _rte)(size < (T)INFINITY ? copysign(value, x) : x));
+}
+#elif IS_NARROW(OUT) && IS_FLOAT(A)
+static R FN(op_cast)(T x) { return CASTED(x); }
+#elif IS_NARROW(OUT)
+/* To the 24 digits of a float, of which the last is odd where any is lost: whatever OUT then rounds at, this is on the
+ * same side of it as x. */
+static R FN(op_cast)(T x) {
+    const U size = abs(x), most = (U)(sizeof(A) * 8 - 24);
+    const U lost = sizeof(A) < 4 ? (U)0 : most - min(clz(size), most);
+    const U kept = size >> lost << lost;
+    const V(float) value = CONVERT(float)(kept | (kept != size ? (U)1 << lost : (U)0));
+    return CASTED(CHOOSE(x < (T)0) ? -value : value);
+}
+#elif IS_FLOAT(OUT)
 static R FN(op_cast)(T x) { return GLUE(CONVERT(OUT), _rte)(x); }
 #elif IS_FLOAT(A)
 /* Nothing outside the range of OUT, and no NaN, reaches the conversion: drivers differ there. */
@@ -180,28 +239,28 @@ static T FN(op_neg)(T x) { return -x; }
 #if defined(USES_abs)
 static T FN(op_abs)(T x) { return fabs(x); }
 #endif
-static T FN(op_sqr)(T x) { return x * x; }
+static T FN(op_sqr)(T x) { return RESULT(x * x); }
 #pragma OPENCL FP_CONTRACT DEFAULT
 static T FN(op_relu)(T x) { return x <= (T)0 ? (T)0 : x; }
 static T FN(op_sign)(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == x ? (T)0 : x; }
-static T FN(op_recip)(T x) { return (T)1 / x; }
+static T FN(op_recip)(T x) { return RESULT((T)1 / x); }
 #if defined(USES_exp)
-static T FN(op_exp)(T x) { return FN(exp_of)(x); }
+static T FN(op_exp)(T x) { return RESULT(FN(exp_of)(x)); }
 #endif
 #if defined(USES_log)
-static T FN(op_log)(T x) { return FN(log_of)(x); }
+static T FN(op_log)(T x) { return RESULT(FN(log_of)(x)); }
 #endif
 #if defined(USES_sin)
-static T FN(op_sin)(T x) { return FN(sin_of)(x); }
+static T FN(op_sin)(T x) { return RESULT(FN(sin_of)(x)); }
 #endif
 #if defined(USES_cos)
-static T FN(op_cos)(T x) { return FN(cos_of)(x); }
+static T FN(op_cos)(T x) { return RESULT(FN(cos_of)(x)); }
 #endif
 #if defined(USES_tanh)
-static T FN(op_tanh)(T x) { return FN(tanh_of)(x); }
+static T FN(op_tanh)(T x) { return RESULT(FN(tanh_of)(x)); }
 #endif
 #if defined(USES_erf)
-static T FN(op_erf)(T x) { return FN(erf_of)(x); }
+static T FN(op_erf)(T x) { return RESULT(FN(erf_of)(x)); }
 #endif
 #if defined(USES_ceil)
 static T FN(op_ceil)(T x) { return ceil(x); }
@@ -217,20 +276,20 @@ static T FN(op_round)(T x) {
 }
 #endif
 #if defined(USES_sqrt)
-static T FN(op_sqrt)(T x) { return sqrt(x); }
+static T FN(op_sqrt)(T x) { return RESULT(sqrt(x)); }
 #endif
 #if defined(USES_sigmoid)
-static T FN(op_sigmoid)(T x) { return (T)1 / ((T)1 + FN(exp_of)(-x)); }
+static T FN(op_sigmoid)(T x) { return RESULT((T)1 / ((T)1 + FN(exp_of)(-x))); }
 #endif
 #if defined(USES_normcdf)
 /* erfc keeps the lower tail, which 1 + erf would cancel away. */
-static T FN(op_normcdf)(T x) { return (T)K(0.5) * FN(erfc_of)(x * (T)K(-0.70710678118654752440)); }
+static T FN(op_normcdf)(T x) { return RESULT((T)K(0.5) * FN(erfc_of)(x * (T)K(-0.70710678118654752440))); }
 #endif
 /* x times what falls to 0 faster than x grows: at -infinity the limit, not -infinity times 0. */
 static T FN(limited)(T x, T y) { return x == (T)-INFINITY ? -(T)0 : y; }
 #if defined(USES_gelu_erf)
 static T FN(op_gelu_erf)(T x) {
-    return FN(limited)(x, (T)K(0.5) * x * FN(erfc_of)(x * (T)K(-0.70710678118654752440)));
+    return RESULT(FN(limited)(x, (T)K(0.5) * x * FN(erfc_of)(x * (T)K(-0.70710678118654752440))));
 }
 #endif
 #if defined(USES_silu) || defined(USES_gelu)
@@ -242,12 +301,12 @@ static T FN(times_sigmoid)(T x, T t) {
 }
 #endif
 #if defined(USES_silu)
-static T FN(op_silu)(T x) { return FN(times_sigmoid)(x, x); }
+static T FN(op_silu)(T x) { return RESULT(FN(times_sigmoid)(x, x)); }
 #endif
 #if defined(USES_gelu)
 /* 0.5 (1 + tanh u) is the sigmoid of 2u, which does not cancel. */
 static T FN(op_gelu)(T x) {
-    return FN(times_sigmoid)(x, (T)K(1.59576912160573071176) * (x + (T)K(0.044715) * x * x * x));
+    return RESULT(FN(times_sigmoid)(x, (T)K(1.59576912160573071176) * (x + (T)K(0.044715) * x * x * x)));
 }
 #endif
 #else
@@ -268,17 +327,17 @@ static T FN(op_clamp_min)(T x, T p) { return x < p ? p : x; }
 static T FN(op_clamp_max)(T x, T p) { return x > p ? p : x; }
 #if IS_FLOAT(A)
 #if defined(USES_elu)
-static T FN(op_elu)(T x, T p) { return x > (T)0 ? x : p * FN(expm1_of)(x); }
+static T FN(op_elu)(T x, T p) { return RESULT(x > (T)0 ? x : p * FN(expm1_of)(x)); }
 #endif
 #pragma OPENCL FP_CONTRACT OFF
-static T FN(op_leaky_relu)(T x, T p) { return x > (T)0 ? x : p * x; }
+static T FN(op_leaky_relu)(T x, T p) { return RESULT(x > (T)0 ? x : p * x); }
 #pragma OPENCL FP_CONTRACT DEFAULT
 #if defined(USES_powf)
-static T FN(op_powf)(T x, T p) { return FN(power)(x, p); }
+static T FN(op_powf)(T x, T p) { return RESULT(FN(power)(x, p)); }
 #endif
 #pragma OPENCL FP_CONTRACT OFF
-static T FN(op_scale)(T x, T p) { return x * p; }
-static T FN(op_add_scalar)(T x, T p) { return x + p; }
+static T FN(op_scale)(T x, T p) { return RESULT(x * p); }
+static T FN(op_add_scalar)(T x, T p) { return RESULT(x + p); }
 #pragma OPENCL FP_CONTRACT DEFAULT
 #else
 static T FN(op_scale)(T x, T p) { return AS_T((U)(AS_U(x) * AS_U(p))); }
@@ -293,13 +352,13 @@ static T FN(op_add_scalar)(T x, T p) { return AS_T((U)(AS_U(x) + AS_U(p))); }
 static T FN(op_min)(T a, T b) { return a < b || a != a ? a : b; }
 static T FN(op_max)(T a, T b) { return a > b || a != a ? a : b; }
 #pragma OPENCL FP_CONTRACT OFF
-static T FN(op_add)(T a, T b) { return a + b; }
-static T FN(op_sub)(T a, T b) { return a - b; }
-static T FN(op_mul)(T a, T b) { return a * b; }
+static T FN(op_add)(T a, T b) { return RESULT(a + b); }
+static T FN(op_sub)(T a, T b) { return RESULT(a - b); }
+static T FN(op_mul)(T a, T b) { return RESULT(a * b); }
 #pragma OPENCL FP_CONTRACT DEFAULT
-static T FN(op_div)(T a, T b) { return a / b; }
+static T FN(op_div)(T a, T b) { return RESULT(a / b); }
 #if defined(USES_pow)
-static T FN(op_pow)(T a, T b) { return FN(power)(a, b); }
+static T FN(op_pow)(T a, T b) { return RESULT(FN(power)(a, b)); }
 #endif
 #else
 static T FN(op_min)(T a, T b) { return a < b ? a : b; }
@@ -338,38 +397,38 @@ static R FN(op_ge)(T a, T b) { return TRUTH(a >= b); }
 #define ALIGN(type) sizeof(type)
 #endif
 #define STORED_AS(type) __attribute__((aligned(ALIGN(type))))
-typedef V(A) FN(stored_a) STORED_AS(A);
-typedef V(OUT) FN(stored_out) STORED_AS(OUT);
+typedef V(MEMORY(A)) FN(stored_a) STORED_AS(MEMORY(A));
+typedef V(MEMORY(OUT)) FN(stored_out) STORED_AS(MEMORY(OUT));
 
-static T FN(read_a)(global const A *p, long left) {
+static T FN(read_a)(global const MEMORY(A) *p, long left) {
     if (left >= W)
-        return *(global const FN(stored_a) *)p;
-    union { T vector; A element[W]; } part = {(T)0};
+        return UNPACK(A, *(global const FN(stored_a) *)p);
+    union { V(MEMORY(A)) vector; MEMORY(A) element[W]; } part = {(V(MEMORY(A)))0};
     for (uint i = 0; i < W; i++)
         if (i < left)
             part.element[i] = p[i];
-    return part.vector;
+    return UNPACK(A, part.vector);
 }
 
 #if INPUTS > 1
-typedef V(B) FN(stored_b) STORED_AS(B);
-static S FN(read_b)(global const B *p, long left) {
+typedef V(MEMORY(B)) FN(stored_b) STORED_AS(MEMORY(B));
+static S FN(read_b)(global const MEMORY(B) *p, long left) {
     if (left >= W)
-        return *(global const FN(stored_b) *)p;
-    union { S vector; B element[W]; } part = {(S)0};
+        return UNPACK(B, *(global const FN(stored_b) *)p);
+    union { V(MEMORY(B)) vector; MEMORY(B) element[W]; } part = {(V(MEMORY(B)))0};
     for (uint i = 0; i < W; i++)
         if (i < left)
             part.element[i] = p[i];
-    return part.vector;
+    return UNPACK(B, part.vector);
 }
 #endif
 
-static void FN(write_out)(R value, global OUT *p, long left) {
+static void FN(write_out)(R value, global MEMORY(OUT) *p, long left) {
     if (left >= W) {
-        STORE((global FN(stored_out) *)p, value);
+        STORE((global FN(stored_out) *)p, PACK(OUT, value));
         return;
     }
-    union { R vector; OUT element[W]; } part = {value};
+    union { V(MEMORY(OUT)) vector; MEMORY(OUT) element[W]; } part = {PACK(OUT, value)};
     for (uint i = 0; i < W; i++)
         if (i < left)
             p[i] = part.element[i];
@@ -399,16 +458,16 @@ static void FN(write_out)(R value, global OUT *p, long left) {
  * The launch. A work-group takes STEPS * BATCH rows of vectors, in which neighbouring work-items
  * take neighbouring vectors.
  */
-kernel void map(global const A *a, ulong a_offset,
+kernel void map(global const MEMORY(A) *a, ulong a_offset,
 #if INPUTS > 1
-                global const B *b, ulong b_offset,
+                global const MEMORY(B) *b, ulong b_offset,
 #endif
 #if INPUTS > 2
-                global const B *c, ulong c_offset,
+                global const MEMORY(B) *c, ulong c_offset,
 #endif
-                global OUT *out, ulong out_offset, ulong count
+                global MEMORY(OUT) *out, ulong out_offset, ulong count
 #ifdef UNARY_PARAM
-                , A param
+                , MEMORY(A) param
 #endif
                 ) {
     const ulong row = (ulong)get_local_size(0) * W;
@@ -424,7 +483,7 @@ kernel void map(global const A *a, ulong a_offset,
             const ulong at = i + k * row;
             const long left = (long)(count - at);
 #if defined(UNARY_PARAM)
-            const R value = OP(x[k], (T)param);
+            const R value = OP(x[k], UNPACK(A, (V(MEMORY(A)))param));
 #elif INPUTS == 1
             const R value = OP(x[k]);
 #elif INPUTS == 2

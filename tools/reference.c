@@ -61,8 +61,6 @@
 /* ---- Elements: an integer type's value as an i64, which holds all of them, a float type's as a
  * double. */
 
-static bool is_float(cls_dtype type) { return type == CLS_F32 || type == CLS_F64; }
-
 static int64_t int_at(cls_dtype type, const void *array, size_t i) {
     switch (type) {
     case CLS_I32:
@@ -75,13 +73,11 @@ static int64_t int_at(cls_dtype type, const void *array, size_t i) {
         return ((const uint32_t *)array)[i];
     case CLS_F32:
     case CLS_F64:
+    case CLS_F16:
+    case CLS_BF16:
         break;
     }
     abort();
-}
-
-static double float_at(cls_dtype type, const void *array, size_t i) {
-    return type == CLS_F32 ? (double)((const float *)array)[i] : ((const double *)array)[i];
 }
 
 /* Keeps the low bits, as arithmetic modulo two to the width does. */
@@ -99,15 +95,10 @@ static void put_int(cls_dtype type, void *array, size_t i, uint64_t value) {
         break;
     case CLS_F32:
     case CLS_F64:
+    case CLS_F16:
+    case CLS_BF16:
         abort();
     }
-}
-
-static void put_float(cls_dtype type, void *array, size_t i, double value) {
-    if (type == CLS_F32)
-        ((float *)array)[i] = (float)value;
-    else
-        ((double *)array)[i] = value;
 }
 
 static int64_t least_of(cls_dtype type) {
@@ -132,9 +123,19 @@ static int64_t int_of_float(cls_dtype to, double x) {
     return x >= (double)greatest_of(to) ? greatest_of(to) : (int64_t)x;
 }
 
+/* The 53 digits of a double: one that is lost makes the last of them odd, so that what rounds at fewer digits does it
+ * as of the integer. */
+static double near_double(int64_t x) {
+    const int64_t kept = x / 2048 * 2048;
+    const bool fits = x < INT64_C(1) << 53 && x > -(INT64_C(1) << 53);
+    return fits || kept == x ? (double)x : (double)(kept + (x < 0 ? -1024 : 1024));
+}
+
 static void cast_int(cls_dtype to, void *out, size_t i, int64_t x) {
     if (to == CLS_F32)
         ((float *)out)[i] = (float)x;
+    else if (to == CLS_F16 || to == CLS_BF16)
+        reference_put_float(to, out, i, near_double(x));
     else if (to == CLS_F64)
         ((double *)out)[i] = (double)x;
     else if (x < least_of(to))
@@ -146,15 +147,15 @@ static void cast_int(cls_dtype to, void *out, size_t i, int64_t x) {
 bool reference_cast(cls_dtype from, cls_dtype to, const void *in, void *out, size_t count) {
     if (from == to)
         memmove(out, in, count * cls_dtype_size(to));
-    else if (!is_float(from))
+    else if (!reference_is_float(from))
         for (size_t i = 0; i < count; i++)
             cast_int(to, out, i, int_at(from, in, i));
-    else if (is_float(to))
+    else if (reference_is_float(to))
         for (size_t i = 0; i < count; i++)
-            put_float(to, out, i, float_at(from, in, i));
+            reference_put_float(to, out, i, reference_float(from, in, i));
     else
         for (size_t i = 0; i < count; i++)
-            put_int(to, out, i, (uint64_t)int_of_float(to, float_at(from, in, i)));
+            put_int(to, out, i, (uint64_t)int_of_float(to, reference_float(from, in, i)));
     return true;
 }
 
@@ -182,7 +183,7 @@ static bool is_exact(cls_unary_op op) {
     return false;
 }
 
-/* In double, which for f32 rounds once more without harm: a product of two floats fits. */
+/* In double, which for smaller types rounds once more without harm: a product of two floats fits. */
 static double exact_unary(cls_unary_op op, double x) {
     switch (op) {
     case CLS_UNARY_NEG:
@@ -233,28 +234,28 @@ static uint64_t int_unary(cls_unary_op op, int64_t x) {
 }
 
 bool reference_unary(cls_unary_op op, cls_dtype type, const void *in, void *out, size_t count) {
-    if (!is_float(type) && !is_exact(op))
+    if (!reference_is_float(type) && !is_exact(op))
         return false;
     if (op == CLS_UNARY_COPY)
         return reference_cast(type, type, in, out, count);
-    if (!is_float(type))
+    if (!reference_is_float(type))
         for (size_t i = 0; i < count; i++)
             put_int(type, out, i, int_unary(op, int_at(type, in, i)));
     else if (is_exact(op))
         for (size_t i = 0; i < count; i++)
-            put_float(type, out, i, exact_unary(op, float_at(type, in, i)));
-    else if (type == CLS_F32)
+            reference_put_float(type, out, i, exact_unary(op, reference_float(type, in, i)));
+    else if (type != CLS_F64)
         for (size_t i = 0; i < count; i++)
-            put_float(type, out, i, unary_double(op, float_at(type, in, i)));
+            reference_put_float(type, out, i, unary_double(op, reference_float(type, in, i)));
     else
         for (size_t i = 0; i < count; i++)
-            put_float(type, out, i, (double)unary_long(op, float_at(type, in, i)));
+            reference_put_float(type, out, i, (double)unary_long(op, reference_float(type, in, i)));
     return true;
 }
 
 /* Of glibc's two, powl makes an infinity of (-inf)^(-2^63). */
 static double power(cls_dtype type, double a, double b) {
-    return type == CLS_F32 || isinf(a) ? pow(a, b) : (double)powl(a, b);
+    return type != CLS_F64 || isinf(a) ? pow(a, b) : (double)powl(a, b);
 }
 
 /* ---- unary with a parameter */
@@ -264,7 +265,7 @@ static double float_param(cls_unary_param_op op, cls_dtype type, double x, doubl
     case CLS_UNARY_ELU:
         if (x > 0)
             return x;
-        return type == CLS_F32 ? p * expm1(x) : (double)(p * expm1l(x));
+        return type != CLS_F64 ? p * expm1(x) : (double)(p * expm1l(x));
     case CLS_UNARY_POWF:
         return power(type, x, p);
     case CLS_UNARY_LEAKY_RELU:
@@ -303,10 +304,11 @@ bool reference_unary_param(cls_unary_param_op op, cls_dtype type, const void *in
                            void *out, size_t count) {
     const bool floats_only =
         op == CLS_UNARY_ELU || op == CLS_UNARY_POWF || op == CLS_UNARY_LEAKY_RELU;
-    if (is_float(type)) {
-        const double p = float_at(type, param, 0);
+    if (reference_is_float(type)) {
+        const double p = reference_float(type, param, 0);
         for (size_t i = 0; i < count; i++)
-            put_float(type, out, i, float_param(op, type, float_at(type, in, i), p));
+            reference_put_float(type, out, i,
+                                float_param(op, type, reference_float(type, in, i), p));
         return true;
     }
     if (floats_only)
@@ -391,8 +393,8 @@ static uint8_t truth(cls_binary_op op, bool less, bool equal, bool greater) {
 
 static uint8_t compare_at(cls_binary_op op, cls_dtype type, const void *a, const void *b,
                           size_t i) {
-    if (is_float(type)) {
-        const double x = float_at(type, a, i), y = float_at(type, b, i);
+    if (reference_is_float(type)) {
+        const double x = reference_float(type, a, i), y = reference_float(type, b, i);
         return truth(op, x<y, x == y, x> y);
     }
     const int64_t x = int_at(type, a, i), y = int_at(type, b, i);
@@ -401,15 +403,16 @@ static uint8_t compare_at(cls_binary_op op, cls_dtype type, const void *a, const
 
 bool reference_binary(cls_binary_op op, cls_dtype type, const void *a, const void *b, void *out,
                       size_t count) {
-    if (op == CLS_BINARY_POW && !is_float(type))
+    if (op == CLS_BINARY_POW && !reference_is_float(type))
         return false;
     if (reference_compares(op))
         for (size_t i = 0; i < count; i++)
             ((uint8_t *)out)[i] = compare_at(op, type, a, b, i);
-    else if (is_float(type))
+    else if (reference_is_float(type))
         for (size_t i = 0; i < count; i++)
-            put_float(type, out, i,
-                      float_binary(op, type, float_at(type, a, i), float_at(type, b, i)));
+            reference_put_float(
+                type, out, i,
+                float_binary(op, type, reference_float(type, a, i), reference_float(type, b, i)));
     else
         for (size_t i = 0; i < count; i++)
             put_int(type, out, i, int_binary(op, int_at(type, a, i), int_at(type, b, i)));

@@ -18,6 +18,12 @@
 #include <clstream/types.h>
 #include <clstream/unary.h>
 
+bool reference_is_float(cls_dtype type);
+/* An element of a float type, of which a double holds all. */
+double reference_float(cls_dtype type, const void *array, size_t i);
+/* Rounded once, to nearest and to even between two. */
+void reference_put_float(cls_dtype type, void *array, size_t i, double value);
+
 bool reference_cast(cls_dtype from, cls_dtype to, const void *in, void *out, size_t count);
 
 bool reference_where(cls_dtype condition_type, cls_dtype type, const void *condition,

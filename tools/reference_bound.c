@@ -5,10 +5,10 @@
 #include <math.h>
 
 /* Beyond this |x| the normal distribution's tail is below the smallest normal number. */
-static double tail_end(cls_dtype type) { return type == CLS_F32 ? 13.5 : 38.5; }
+static double tail_end(cls_dtype type) { return type != CLS_F64 ? 13.5 : 38.5; }
 
 /* Below minus this, erfc(-x / sqrt 2) is not a normal number. */
-static double erfc_end(cls_dtype type) { return type == CLS_F32 ? 12.9 : 37.5; }
+static double erfc_end(cls_dtype type) { return type != CLS_F64 ? 12.9 : 37.5; }
 
 /* |u| of gelu: where e^-2|u| leaves the normal numbers. */
 static double gelu_u(cls_dtype type, double x) {
@@ -20,7 +20,16 @@ static double gelu_u(cls_dtype type, double x) {
 /* So near to overflow that drivers' e^x may be infinite already: it is within 2e-9 of that. */
 static bool may_overflow(cls_dtype type, double x) { return type == CLS_F64 && x > 709.782711; }
 
+/* Of what is calculated in f32 and rounded once more: that may go to the other of two neighbours. */
+static double narrow_bound(double of_f32) { return of_f32 > 0 ? 1 : 0; }
+
+static bool is_narrow(cls_dtype type) { return type == CLS_F16 || type == CLS_BF16; }
+
 double reference_unary_bound(cls_unary_op op, cls_dtype type, double x) {
+    if (is_narrow(type)) {
+        const double of_f32 = reference_unary_bound(op, CLS_F32, x);
+        return type == CLS_BF16 && isinf(of_f32) ? of_f32 : narrow_bound(of_f32);
+    }
     const double tail = fmin(fabs(x), tail_end(type));
     if (type != CLS_F32 && type != CLS_F64)
         return 0;
@@ -63,12 +72,16 @@ double reference_unary_bound(cls_unary_op op, cls_dtype type, double x) {
 }
 
 double reference_unary_param_bound(cls_unary_param_op op, cls_dtype type) {
+    if (is_narrow(type))
+        return narrow_bound(reference_unary_param_bound(op, CLS_F32));
     if (type != CLS_F32 && type != CLS_F64)
         return 0;
     return op == CLS_UNARY_ELU ? 5 : op == CLS_UNARY_POWF ? 16 : 0;
 }
 
 double reference_binary_bound(cls_binary_op op, cls_dtype type) {
+    if (is_narrow(type))
+        return narrow_bound(reference_binary_bound(op, CLS_F32));
     if (op == CLS_BINARY_POW)
         return 16;
     return op == CLS_BINARY_DIV && type == CLS_F32 ? 3 : 0;

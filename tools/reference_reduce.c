@@ -23,12 +23,6 @@ static long double value_of(const struct total *total) {
     return isfinite(total->sum) ? total->sum + total->error : total->sum;
 }
 
-static bool is_float(cls_dtype type) { return type == CLS_F32 || type == CLS_F64; }
-
-static double float_at(cls_dtype type, const void *array, size_t i) {
-    return type == CLS_F32 ? (double)((const float *)array)[i] : ((const double *)array)[i];
-}
-
 static int64_t int_at(cls_dtype type, const void *array, size_t i) {
     int64_t wide = 0;
     reference_cast(type, CLS_I64, (const unsigned char *)array + i * cls_dtype_size(type), &wide,
@@ -69,7 +63,7 @@ static void sum_floats(cls_dtype type, const void *in, size_t count, bool mean, 
                        double *slack) {
     struct total total = {0, 0, 0};
     for (size_t i = 0; i < count; i++)
-        add(&total, float_at(type, in, i));
+        add(&total, reference_float(type, in, i));
     *slack = sum_slack(type, &total, count);
     if (mean) {
         const double value = (double)(value_of(&total) / (long double)count);
@@ -95,8 +89,8 @@ static void sum_ints(cls_dtype type, const void *in, size_t count, bool mean, vo
 
 /* Is element i to be preferred to the best so far? The first NaN beats everything. */
 static bool beats(cls_reduce_op op, cls_dtype type, const void *in, size_t i, size_t best) {
-    if (is_float(type)) {
-        const double x = float_at(type, in, i), y = float_at(type, in, best);
+    if (reference_is_float(type)) {
+        const double x = reference_float(type, in, i), y = reference_float(type, in, best);
         if (isnan(x) || isnan(y))
             return !isnan(y);
         return op == CLS_REDUCE_MIN ? x < y : x > y;
@@ -127,7 +121,7 @@ bool reference_reduce(cls_reduce_op op, cls_dtype type, const void *in, size_t c
         *slack = 0;
         return pick(op, type, in, count, result);
     }
-    if (is_float(type))
+    if (reference_is_float(type))
         sum_floats(type, in, count, mean, result, slack);
     else
         sum_ints(type, in, count, mean, result, slack);
@@ -136,7 +130,7 @@ bool reference_reduce(cls_reduce_op op, cls_dtype type, const void *in, size_t c
 
 bool reference_dot(cls_dtype type, const void *a, const void *b, size_t count, void *result,
                    double *slack) {
-    if (!is_float(type)) {
+    if (!reference_is_float(type)) {
         uint64_t sum = 0;
         for (size_t i = 0; i < count; i++)
             sum += (uint64_t)int_at(type, a, i) * (uint64_t)int_at(type, b, i);
@@ -146,7 +140,7 @@ bool reference_dot(cls_dtype type, const void *a, const void *b, size_t count, v
     }
     struct total total = {0, 0, 0};
     for (size_t i = 0; i < count; i++)
-        add(&total, (long double)float_at(type, a, i) * float_at(type, b, i));
+        add(&total, (long double)reference_float(type, a, i) * reference_float(type, b, i));
     *slack = sum_slack(type, &total, count) +
              (double)count * unit_roundoff(type) * (double)total.magnitude;
     put(type, result, (double)value_of(&total));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file cast.h
- * Conversion between element types, and the common rules of all typed operations. The 30 typed
+ * Conversion between element types, and the common rules of all typed operations. The 56 typed
  * names (cls_cast_f32_f64 ...) are in typed.h.
  *
  * **Common rules** of the operations of cast.h, where.h, unary.h, binary.h and reduce.h:
@@ -52,10 +52,12 @@ CLS_BEGIN_DECLS
  * Converts every element of `in` to the type of `out`. The result is bit-exact on every device:
  *   - to an integer type: truncated toward zero, then saturated to the type's range. NaN gives 0;
  *     infinities and values out of range give the nearest limit;
- *   - from an integer to a floating-point type: rounded to nearest, ties to even;
- *   - f64 to f32: rounded to nearest, ties to even. Values beyond the range give infinity; NaN
- *     stays NaN, -0 stays -0;
- *   - f32 to f64: exact;
+ *   - from an integer to a floating-point type: rounded once, to nearest, ties to even; beyond the
+ *     range of f16 infinity;
+ *   - to a smaller floating-point type: rounded once, to nearest, ties to even, also from f64 to
+ *     f16 or bf16. Values beyond the range give infinity; numbers below the smallest normal one are
+ *     kept; NaN stays NaN, in f16 and bf16 a quiet one; -0 stays -0;
+ *   - f32 to f64, and f16 or bf16 to f32 or f64: exact;
  *   - equal types: a copy.
  */
 CLS_API cls_status cls_cast(cls_array in, cls_array out, cls_stream stream);

@@ -8,7 +8,7 @@
 enum { ROW_FLOAT = 1, ROW_INT = 0 };
 
 enum {
-#define TYPE(id, name, c_type, opencl, bits, size, kind) ROW_OF_##id,
+#define TYPE(id, name, c_type, opencl, value, bits, size, kind) ROW_OF_##id,
 #include "base/types.def"
 #undef TYPE
     ROWS
@@ -17,8 +17,8 @@ enum {
 _Static_assert((int)ROWS == (int)TYPES, "TYPES counts the rows of types.def");
 
 static const struct type_row rows[ROWS] = {
-#define TYPE(id, name, c_type, opencl, bits, size, kind) \
-    {CLS_##id, ROW_OF_##id, #name, #opencl, #bits, size, ROW_##kind},
+#define TYPE(id, name, c_type, opencl, value, bits, size, kind) \
+    {CLS_##id, ROW_OF_##id, #name, #opencl, #value, #bits, size, ROW_##kind},
 #include "base/types.def"
 #undef TYPE
 };

@@ -164,15 +164,17 @@ cls_status cls_mpi_buckets_create(cls_mpi_comm handle, cls_dtype dtype, const si
     cls_mpi_buckets_config config = CLS_MPI_BUCKETS_CONFIG_INIT;
     struct comm *comm;
     void *made;
-    if (!out || !counts || !n || !cls_dtype_size(dtype))
+    if (!out || !counts || !n)
         return report(CLS_ERROR_INVALID_VALUE,
-                      "cls_mpi_buckets_create: a null pointer, no gradients, or no type");
+                      "cls_mpi_buckets_create: a null pointer, or no gradients");
     if (given && (given->size < sizeof given->size || given->size > sizeof config ||
                   given->size % sizeof given->size))
         return report(CLS_ERROR_INVALID_VALUE, "cls_mpi_buckets_create: a wrong size field");
     if (given)
         memcpy(&config, given, given->size);
-    cls_status status = comm_get(handle, &comm);
+    cls_status status = check_type(dtype);
+    if (!status)
+        status = comm_get(handle, &comm);
     if (status)
         return status;
     status = create(comm, handle, dtype, counts, n,

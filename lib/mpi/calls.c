@@ -16,15 +16,23 @@ struct view_extent {
     size_t first, end;
 };
 
+cls_status check_type(cls_dtype dtype) {
+    if (!cls_dtype_size(dtype))
+        return report(CLS_ERROR_INVALID_VALUE, "%d is no cls_dtype", (int)dtype);
+    if (dtype == CLS_F16 || dtype == CLS_BF16)
+        return report(CLS_ERROR_UNSUPPORTED, "MPI has no type for %s", cls_dtype_name(dtype));
+    return CLS_SUCCESS;
+}
+
 /* A copy of no bytes checks the buffer and its context. */
 static cls_status check_array(const struct comm *comm, const cls_array *array,
                               struct view_extent *out) {
     const size_t size = cls_dtype_size(array->dtype);
     size_t first, bytes, end, have;
-    if (!size)
-        return report(CLS_ERROR_INVALID_VALUE, "%d is no cls_dtype", (int)array->dtype);
-    cls_status status =
-        cls_copy_d2h_async(NULL, array->buffer, 0, 0, comm->channels[COLLECTIVES].streams[0]);
+    cls_status status = check_type(array->dtype);
+    if (!status)
+        status =
+            cls_copy_d2h_async(NULL, array->buffer, 0, 0, comm->channels[COLLECTIVES].streams[0]);
     if (!status)
         status = cls_buffer_get_size(array->buffer, &have);
     if (status)

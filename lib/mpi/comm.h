@@ -191,6 +191,9 @@ struct comm {
 /* --- report.c --- */
 
 /* Sets the thread's detail; returns `status`. */
+/* Whether the element type is one that MPI knows. */
+cls_status check_type(cls_dtype dtype);
+
 cls_status report(cls_status status, const char *format, ...)
     __attribute__((cold, format(printf, 2, 3)));
 const char *action_name(int action);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/narrow.h"
 #include "base/types.h"
 #include "stream/context.h"
 
@@ -25,6 +26,7 @@ struct op_parameter parameter_of_double(cls_dtype dtype, double value) {
         int32_t i32;
         int64_t i64;
         uint8_t u8;
+        uint16_t u16;
         uint32_t u32;
     } as;
     memset(&as, 0, sizeof as);
@@ -46,6 +48,12 @@ struct op_parameter parameter_of_double(cls_dtype dtype, double value) {
         break;
     case CLS_U32:
         as.u32 = (uint32_t)clamp_to(whole, 0, UINT32_MAX);
+        break;
+    case CLS_F16:
+        as.u16 = narrow_f16(value);
+        break;
+    case CLS_BF16:
+        as.u16 = narrow_bf16(value);
         break;
     }
     memcpy(out.bytes, &as, sizeof out.bytes);

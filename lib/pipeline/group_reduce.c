@@ -11,6 +11,7 @@
 #include <clstream/buffer.h>
 
 #include "base/error.h"
+#include "base/types.h"
 #include "pipeline/group_linked.h"
 #include "pipeline/internals.h"
 
@@ -112,6 +113,9 @@ static cls_status check_arrays(const struct reduction *r, const char *name) {
     struct extents extents = {0};
     if (!r->size)
         return error_set(CLS_ERROR_INVALID_VALUE, "%d is no cls_dtype", (int)r->dtype);
+    if (type_is_narrow(type_row(r->dtype)))
+        return error_set(CLS_ERROR_TYPE_MISMATCH, "%s does not support %s", name,
+                         cls_dtype_name(r->dtype));
     cls_status status = add_extents(&extents, r, name);
     if (!status)
         status = check_overlaps(r, name, &extents);

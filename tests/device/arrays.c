@@ -13,12 +13,23 @@
 enum { GUARD = 64, GUARD_BYTE = 0xa5 };
 
 const cls_dtype all_types[TYPES] = {
-#define TYPE(id, name, c_type, opencl, bits, size, kind) CLS_##id,
+#define TYPE(id, name, c_type, opencl, value, bits, size, kind) CLS_##id,
 #include "base/types.def"
 #undef TYPE
 };
 
-bool is_float(cls_dtype type) { return type == CLS_F32 || type == CLS_F64; }
+bool is_float(cls_dtype type) { return reference_is_float(type); }
+
+bool is_narrow(cls_dtype type) { return type == CLS_F16 || type == CLS_BF16; }
+
+/* Whether the device's arithmetic is that of f32 with as small numbers. */
+static bool flushes_as_f32(cls_dtype type) { return type == CLS_F32 || type == CLS_BF16; }
+
+/* Below it a device may give 0, or with a bound on relative errors anything. f16 is calculated in f32, which is far from
+ * its end there. */
+static double least_normal(cls_dtype type) {
+    return type == CLS_F64 ? DBL_MIN : type == CLS_F16 ? 0 : (double)FLT_MIN;
+}
 
 /* Oclgrind 21.10 takes a true element of an optimised comparison for 255, so its compiler is not to
  * optimise. */
@@ -30,6 +41,11 @@ void prepare_tests(void) {
 
 bool pair_is_chosen(int op, cls_dtype type) {
     return effort_is_long() || type == CLS_F32 || (op + (int)type) % (TYPES - 1) == 0;
+}
+
+bool cast_is_chosen(cls_dtype from, cls_dtype to) {
+    return effort_is_long() || from == CLS_F32 || to == CLS_F32 ||
+           (!is_narrow(from) && !is_narrow(to));
 }
 
 static cls_device_info device_info(void) {
@@ -108,6 +124,13 @@ static const double hard_floats[] = {
     3.4028235677973366e38, 3.5e38, -3.5e38, 16777217.0, 16777219.0, 1.00000005960464477539,
     1.0000000596046450, 7.006492321624085e-46, 7.1e-46, 1.05e-45, 1e300, -1e300, 1e-300, 5e-324,
     DBL_MAX, DBL_MIN,
+    /* the ends of f16, ties of f16 and of bf16, and what two roundings would take for one */
+    65504, 65519.99, 65519.999999999993, 65520, -65520, 65536, 0x1p-14, 0x1.ffcp-15, 0x1p-24, 0x1p-25,
+    0x1.0000000000001p-25, 0x1.8p-24, -0x1.8p-24, 0x1.ffcp-25, 2049, 2051, -2049, 0x1.002p0,
+    0x1.0020000000001p0, 0x1.001ffffffffffp0, 0x1.006p0, 0x1.0060000000001p0, 0x1.005ffffffffffp0,
+    257, 259, 0x1.01p0, 0x1.0100000000001p0, 0x1.00fffffffffffp0, 0x1.03p0, 0x1.0300000000001p0,
+    0x1.02fffffffffffp0, 0x1.ffp127, 0x1.fefffffffffffp127, 0x1p-133, 0x1p-134, 0x1.8p-133,
+    0x1.0000000000001p-134, 0x1.0000000000001p-133, 0x1.7ffffffffffffp-133, 0x1.fdp-127,
     /* where the functions turn */
     3.14159265358979, -3.14159265358979, 1.5707963267948966, 6.283185307179586, 100, -100,
     1000.5, 1e6, 1e20, 88.7, 88.8, -87.3, -88, -103.9, 709.7, 709.8, -708, -745, 5, -5, 9, -9,
@@ -130,6 +153,13 @@ static const int64_t hard_ints[] = {
     INT64_C(4611686018427387903), INT64_MAX, INT64_MAX - 1, INT64_MAX - 511, INT64_MAX - 512,
     INT64_MAX - 513, INT64_MIN, INT64_MIN + 1, INT64_C(9223371761976868863),
     INT64_C(9223371761976868864), INT64_C(9223371761976868865),
+    /* about the ends and ties of f16 and bf16, some of which a rounding to f32 would take them for */
+    257, 259, -257, 2047, 2048, 2049, 2051, -2049, 4097, 4098, 4100, 65503, 65504, 65519, 65520,
+    65521, -65519, -65520, 16842751, 16842752, 16842753, 16973823, 16973824, 16973825, 1082130431,
+    1082130432, 1082130433, -1082130433, INT64_C(2155872255), INT64_C(2155872256),
+    INT64_C(2155872257), INT64_C(4629700416936869887), INT64_C(4629700416936869888),
+    INT64_C(4629700416936869889), -INT64_C(4629700416936869889), INT64_C(4647714815446351871),
+    INT64_C(4647714815446351873),
 };
 /* clang-format on */
 
@@ -158,12 +188,10 @@ static double random_float(cls_dtype type, uint64_t *state, size_t i) {
     const uint32_t low = (uint32_t)bits;
     memcpy(&wide, &bits, sizeof wide);
     memcpy(&narrow, &low, sizeof narrow);
-    return type == CLS_F32 ? (double)narrow : wide;
+    return type != CLS_F64 ? (double)narrow : wide;
 }
 
-static bool is_tiny(cls_dtype type, double x) {
-    return x != 0 && fabs(x) < (type == CLS_F32 ? (double)FLT_MIN : DBL_MIN);
-}
+static bool is_tiny(cls_dtype type, double x) { return x != 0 && fabs(x) < least_normal(type); }
 
 static void put(cls_dtype type, void *array, size_t i, double x) {
     reference_cast(CLS_F64, type, &x, (unsigned char *)array + i * cls_dtype_size(type), 1);
@@ -171,7 +199,7 @@ static void put(cls_dtype type, void *array, size_t i, double x) {
 
 void *hard_values(cls_dtype type, size_t count, unsigned seed) {
     const size_t size = cls_dtype_size(type), n_hard = hard_count(type);
-    const bool no_tiny = type == CLS_F32 && device_flushes();
+    const bool no_tiny = flushes_as_f32(type) && device_flushes();
     unsigned char *array = malloc(count * size + 1);
     uint64_t state = seed;
     assert_non_null(array);
@@ -179,8 +207,7 @@ void *hard_values(cls_dtype type, size_t count, unsigned seed) {
         if (is_float(type)) {
             double x = i < n_hard ? hard_floats[i] : random_float(type, &state, i);
             put(type, array, i, x);
-            const double stored = type == CLS_F32 ? (double)((float *)array)[i] : x;
-            if (no_tiny && is_tiny(type, stored))
+            if (no_tiny && is_tiny(type, reference_float(type, array, i)))
                 put(type, array, i, 0);
         } else {
             const uint64_t bits = next_random(&state) >> (i % 8 * 8);
@@ -193,8 +220,7 @@ void *hard_values(cls_dtype type, size_t count, unsigned seed) {
 
 void tame(cls_dtype type, void *array, size_t count, double limit) {
     for (size_t i = 0; is_float(type) && i < count; i++) {
-        const double x = type == CLS_F32 ? (double)((float *)array)[i] : ((double *)array)[i];
-        if (!(fabs(x) <= limit))
+        if (!(fabs(reference_float(type, array, i)) <= limit))
             put(type, array, i, (double)(i % 17) - 8);
     }
 }
@@ -248,6 +274,12 @@ static double value_at(cls_dtype type, const void *array, size_t i) {
 /* Floats of one sign are ordered as their bits; this puts both signs on one line. */
 static int64_t place_of(cls_dtype type, const void *array, size_t i) {
     int64_t bits;
+    if (cls_dtype_size(type) == 2) {
+        int16_t narrowest;
+        memcpy(&narrowest, (const unsigned char *)array + i * 2, sizeof narrowest);
+        bits = narrowest;
+        return bits < 0 ? INT16_MIN - bits : bits;
+    }
     if (type == CLS_F32) {
         int32_t narrow;
         memcpy(&narrow, (const unsigned char *)array + i * 4, sizeof narrow);
@@ -273,15 +305,14 @@ static bool close_enough(cls_dtype type, const void *got, const void *expected, 
     if (!is_float(type))
         return false;
     const double x = value_at(type, got, i), y = value_at(type, expected, i);
-    const double least_normal = type == CLS_F32 ? (double)FLT_MIN : DBL_MIN;
     if (isnan(x) || isnan(y))
         return isnan(x) && isnan(y);
     if (x == 0 && y == 0)
         return false; /* of unlike signs */
-    if (bound > 0 && fabs(x - y) <= least_normal * (isinf(bound) ? 40 : 1))
+    if (bound > 0 && fabs(x - y) <= least_normal(type) * (isinf(bound) ? 40 : 1))
         return true;
     if (x == 0 && is_tiny(type, y))
-        return type == CLS_F32 && device_flushes();
+        return flushes_as_f32(type) && device_flushes();
     const int64_t a = place_of(type, got, i), b = place_of(type, expected, i);
     const uint64_t apart = a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
     return bound > 0 && !isinf(bound) && (double)apart <= bound;

@@ -16,7 +16,7 @@
 
 /* All of the library's table. */
 enum {
-#define TYPE(id, name, c_type, opencl, bits, size, kind) +1
+#define TYPE(id, name, c_type, opencl, value, bits, size, kind) +1
     TYPES = 0
 #include "base/types.def"
 #undef TYPE
@@ -24,6 +24,8 @@ enum {
 extern const cls_dtype all_types[TYPES];
 
 bool is_float(cls_dtype type);
+/* f16 or bf16. */
+bool is_narrow(cls_dtype type);
 
 /* To be called first. TEST_FILTER ("*_f32") in the environment picks the tests by their names. */
 void prepare_tests(void);
@@ -31,6 +33,8 @@ void prepare_tests(void);
 /* Whether an operation, by its number in its family, is run on a type: always with TEST_EFFORT=long, otherwise on
  * f32 and on one more type, another for each of five operations. Each pair is a program for the driver's compiler. */
 bool pair_is_chosen(int op, cls_dtype type);
+/* The same of casts: those of f16 and bf16 only from and to f32. tests/device/test_narrow goes through the others. */
+bool cast_is_chosen(cls_dtype from, cls_dtype to);
 
 /* Whether the device is Oclgrind's, an interpreter with faults of its own. */
 bool device_is_oclgrind(void);

@@ -52,7 +52,7 @@ programs() {
         print "product.cl -DTYPE=float"; print "product.cl -DTYPE=double -DDOUBLES"
         print "scale.cl -DTYPE=float"; print "scale.cl -DTYPE=double -DDOUBLES"
     }
-    /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[7] == "FLOAT" }
+    /^TYPE\(/ { fields($0); opencl[++types] = field[4]; is_float[types] = field[8] == "FLOAT" }
     /^OP\(/ {
         fields($0)
         for (t = 1; t <= types; t++) {

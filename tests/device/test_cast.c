@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every pair of types, bit for bit, and where with every condition. */
+/* Pairs of types, bit for bit, and where with every condition. */
 #include <stdio.h>
 
 #include "job.h"
@@ -54,11 +54,13 @@ int main(void) {
     prepare_tests();
     static const cls_dtype conditions[] = {CLS_U8, CLS_I32, CLS_I64};
     static struct CMUnitTest tests[CASTS + WHERES];
+    unsigned n = 0;
     for (unsigned i = 0; i < CASTS; i++)
-        make_cast(&jobs[i], all_types[i / TYPES], all_types[i % TYPES]);
+        if (cast_is_chosen(all_types[i / TYPES], all_types[i % TYPES]))
+            make_cast(&jobs[n++], all_types[i / TYPES], all_types[i % TYPES]);
     for (unsigned i = 0; i < WHERES; i++)
-        make_where(&jobs[CASTS + i], conditions[i / TYPES], all_types[i % TYPES]);
-    for (unsigned i = 0; i < CASTS + WHERES; i++)
+        make_where(&jobs[n++], conditions[i / TYPES], all_types[i % TYPES]);
+    for (unsigned i = 0; i < n; i++)
         tests[i] = (struct CMUnitTest){jobs[i].name, check, NULL, NULL, &jobs[i]};
-    return cmocka_run_group_tests_name("cast and where", tests, NULL, NULL);
+    return _cmocka_run_group_tests("cast and where", tests, n, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void bad_fields(const struct arg *arg, const union value *at, struct view
     };
     const size_t offsets[] = {BUFFER_BYTES / sizeof(float), SIZE_MAX, SIZE_MAX / 4,
                               SIZE_MAX / 2 + 1, INT32_MAX};
-    const int dtypes[] = {0, -1, 7, 1000};
+    const int dtypes[] = {0, -1, 9, 1000};
     const cls_buffer own = *fields.buffer;
     const cls_dtype dtype = *fields.dtype;
     for (size_t i = 0; i < COUNT_OF(buffers); i++) {

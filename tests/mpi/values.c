@@ -35,6 +35,9 @@ static void put(void *memory, cls_dtype type, size_t i, double v) {
     case CLS_U32:
         ((uint32_t *)memory)[i] = (uint32_t)v;
         break;
+    case CLS_F16: /* which MPI has not */
+    case CLS_BF16:
+        break;
     }
 }
 
@@ -52,6 +55,9 @@ static double get(const void *memory, cls_dtype type, size_t i) {
         return ((const uint8_t *)memory)[i];
     case CLS_U32:
         return ((const uint32_t *)memory)[i];
+    case CLS_F16:
+    case CLS_BF16:
+        break;
     }
     return -1;
 }

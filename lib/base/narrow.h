@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Floats of 16 bits on the host. */
+#ifndef CLSTREAM_BASE_NARROW_H
+#define CLSTREAM_BASE_NARROW_H
+
+#include <stdint.h>
+
+/* The bits of the nearest element of CLS_F16 or CLS_BF16, of two equally near the even one; a NaN stays a quiet one. */
+uint16_t narrow_f16(double value);
+uint16_t narrow_bf16(double value);
+
+#endif
