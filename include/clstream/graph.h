@@ -304,12 +304,11 @@ typedef struct cls_graph_statistics {
     uint64_t
         arena_least_bytes; /**< most of it in use at once, by one node after the other: the lower limit of
                                      `arena_bytes` */
-    char path[128];        /**< how launches reach the driver, and why: "enqueued: ..." */
     uint64_t product_kernels; /**< small products that are launches (cls_graph_config.fuse) */
 } cls_graph_statistics;
 
 #define CLS_GRAPH_STATISTICS_INIT \
-    { sizeof(cls_graph_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, "", 0 }
+    { sizeof(cls_graph_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Gets the statistics of an executable graph. */
 CLS_API cls_status cls_graph_get_statistics(cls_graph_exec exec, cls_graph_statistics *statistics);

@@ -18,7 +18,7 @@
 #include "driver/quirk.h"
 
 /* Counts up with every change of a figure's meaning or of a probe. */
-enum { CAPS_FORMAT = 23 };
+enum { CAPS_FORMAT = 24 };
 
 /* Pinned against pageable copies. */
 #define MUCH_FASTER 1.5
@@ -91,22 +91,6 @@ size_t caps_fill_width(const struct caps *caps, const void *pattern, size_t widt
         best = other;
     }
     return best;
-}
-
-/* No device was found where a replay takes less time: it takes as long on PoCL 3.1 and PoCL-Remote 6.0, and twice as
- * long on Intel's CPU runtime 2026.2. So there is no code for it; a device with more than noise to gain says so. */
-void caps_graph_path(const struct device *device, const struct caps *caps, char *text,
-                     size_t size) {
-    const double replayed = caps->launch_replayed_ns / 1e3;
-    const double enqueued = caps->launch_in_order_ns / 1e3;
-    if (!device->command_buffers)
-        snprintf(text, size, "enqueued: no cl_khr_command_buffer");
-    else if (replayed <= 0 || enqueued <= 0)
-        snprintf(text, size, "enqueued: command buffers could not be measured");
-    else
-        snprintf(text, size, "enqueued: command buffers measured %.1f us a kernel against %.1f%s",
-                 replayed, enqueued,
-                 replayed * CAPS_DEAR < enqueued ? ", and are not implemented" : "");
 }
 
 /* A record in its form on disk. */

@@ -40,7 +40,6 @@ struct caps {
     double launch_in_order_ns;       /* per launch, in-order, no event */
     double launch_in_order_event_ns; /* in-order, one event per launch, kept and released */
     double launch_out_of_order_ns;   /* out-of-order, chained events */
-    double launch_replayed_ns;       /* of a command buffer; 0: none was replayed */
     /* lower bounds: four rounds of five had no lower ratio */
     double event_cost_ratio;      /* in-order launches: with an event each / without events */
     double chain_cost_ratio;      /* out-of-order chained launches / the cheaper in-order way */
@@ -79,9 +78,6 @@ static inline bool caps_trusts_parts(const struct caps *caps) {
 
 /* Sets the chosen part of a record from its measured part. */
 void caps_choose(const struct device *device, struct caps *caps);
-
-/* Says how launches of graphs reach the driver, and why, as in cls_graph_statistics. */
-void caps_graph_path(const struct device *device, const struct caps *caps, char *text, size_t size);
 
 /* The width at which the driver fills `bytes` bytes fastest with a pattern of `width` bytes: a wider one holds it several
  * times, where offset and size are multiples of that, and a narrower one where the pattern repeats itself. */

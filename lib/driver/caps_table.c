@@ -45,7 +45,6 @@ static const struct figure {
     FIGURE(launch_in_order_ns, "ns", "one launch, in-order queue, no event"),
     FIGURE(launch_in_order_event_ns, "ns", "one launch, in-order queue, one event per launch"),
     FIGURE(launch_out_of_order_ns, "ns", "one launch, out-of-order queue, chained by events"),
-    FIGURE(launch_replayed_ns, "ns", "one launch in a replayed command buffer; 0: not measured"),
     FIGURE(event_cost_ratio, "x",
            "in-order launches with an event each, relative to none (lower bound)"),
     FIGURE(chain_cost_ratio, "x",

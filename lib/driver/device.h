@@ -23,7 +23,6 @@ struct device {
     unsigned cl_version;  /* 120, 200, 210, 300: the lower of the device's and the platform's */
     bool out_of_order;    /* the device's queue properties allow out-of-order queues */
     bool priority_hints;  /* cl_khr_priority_hints */
-    bool command_buffers; /* cl_khr_command_buffer */
     bool imports_fds;     /* cl_khr_external_memory_opaque_fd, and the device has a UUID */
     bool odd_groups; /* the last groups of a launch may be smaller, in programs that allow it */
     unsigned

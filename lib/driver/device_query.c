@@ -287,8 +287,6 @@ cls_status device_query(cl_platform_id platform, cl_device_id id, struct device 
     device->compute_capability = ask_compute_capability(id);
     device->quirks = quirk_bits(device);
     cls_status status = ask_extension(id, "cl_khr_priority_hints", &device->priority_hints);
-    if (!status)
-        status = ask_extension(id, "cl_khr_command_buffer", &device->command_buffers);
     if (!status && device->cl_version >= 300 && ask_uuid(id, device->uuid))
         status = ask_extension(id, "cl_khr_external_memory_opaque_fd", &device->imports_fds);
     if (!status)

@@ -206,7 +206,6 @@ static bool run_all(struct probe *probe, struct caps *caps) {
     probe_timestamps(probe, caps);
     probe_migration(probe, caps);
     probe_launches(probe, caps);
-    probe_replay(probe, caps);
     probe_binary(probe, caps);
     probe_kernel_overlap(probe, caps);
     probe_fills(probe, caps);

@@ -10,7 +10,7 @@
  *
  * No probe makes a user event, or uses clFinish to wait.
  *
- * probe.c runs the probes and has the small ones; probe_build.c, probe_launch.c, probe_replay.c, probe_overlap.c,
+ * probe.c runs the probes and has the small ones; probe_build.c, probe_launch.c, probe_overlap.c,
  * probe_fill.c, probe_matrix.c and probe_copy.c have one subject each; probe_context.c, below them, has the context and
  * its commands.
  */
@@ -49,9 +49,6 @@ bool probe_is_serial(unsigned on_queues, unsigned on_unordered, unsigned tries);
 /* --- the probes by subject --- */
 
 void probe_launches(struct probe *probe, struct caps *caps);
-/* How many launches of that time (0: not known) take about 1 ms. */
-unsigned probe_batch_size(double launch_ns);
-void probe_replay(struct probe *probe, struct caps *caps); /* after probe_launches */
 void probe_binary(struct probe *probe, struct caps *caps);
 void probe_kernel_overlap(struct probe *probe, struct caps *caps);
 void probe_fills(struct probe *probe, struct caps *caps);

@@ -68,18 +68,14 @@ static void keep_least(double *least, double ns) {
         *least = ns;
 }
 
-unsigned probe_batch_size(double launch_ns) {
-    const double n = launch_ns > 0 ? BATCH_NS / launch_ns : MIN_BATCH;
-    return n < MIN_BATCH ? MIN_BATCH : n > MAX_BATCH ? MAX_BATCH : (unsigned)n;
-}
-
-/* Launches in a batch, from the shortest of a few: after one that was disturbed, batches would be so small
+/* Launches in a batch, which take about a millisecond, from the shortest of a few: after one that was disturbed, batches would be so small
  * that the wait at the end dominates. */
 static unsigned batch_size(struct probe *probe) {
     double least = 0;
     for (int i = 0; i < TRIES; i++)
         keep_least(&least, time_batch(probe, PLAIN, MIN_BATCH));
-    return probe_batch_size(least);
+    const double n = least > 0 ? BATCH_NS / least : MIN_BATCH;
+    return n < MIN_BATCH ? MIN_BATCH : n > MAX_BATCH ? MAX_BATCH : (unsigned)n;
 }
 
 static double lesser(double a, double b) { return a < b ? a : b; }

@@ -295,7 +295,6 @@ cls_status cls_graph_get_statistics(cls_graph_exec handle, cls_graph_statistics 
     now.one_command = !exec->for_worker;
     now.fused_nodes = exec->fusion.n_fused;
     now.fused_kernels = exec->fusion.n_kernels;
-    caps_graph_path(exec->context->device, exec->context->caps, now.path, sizeof now.path);
     pthread_mutex_lock(&exec->launching);
     now.arena_bytes = exec->body->arena_bytes;
     now.arena_least_bytes = exec->body->arena_least;

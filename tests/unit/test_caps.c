@@ -5,8 +5,6 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include <clstream/graph.h>
-
 #include "base/clock.h"
 #include "driver/caps.h"
 #include "driver/caps_table.h"
@@ -462,120 +460,6 @@ static void a_call_that_is_held_up_is_not_taken_for_a_dear_one(void **state) {
     child_expect_well(held_up_body, NULL);
 }
 
-/* Functions of command buffers that the driver gives out; one of them fails, or is missing. */
-
-enum { CREATE = 1, LAUNCH, FINALIZE, ENQUEUE, RELEASE, CALLS, SECOND_ENQUEUE = CALLS };
-
-static int failing, missing; /* one of the above; 0: none */
-static unsigned made, replayed, given_back;
-
-static cl_int fails(int call) { return call == failing ? CL_OUT_OF_RESOURCES : CL_SUCCESS; }
-
-static void *fake_create(cl_uint n, const cl_command_queue *queues, const cl_ulong *properties,
-                         cl_int *code) {
-    *code = n == 1 && queues && !properties ? fails(CREATE) : CL_INVALID_VALUE;
-    made += *code == CL_SUCCESS;
-    return &made;
-}
-
-static cl_int fake_launch(void *buffer, cl_command_queue queue, const void *properties,
-                          cl_kernel kernel, cl_uint dimensions, const size_t *offset,
-                          const size_t *global, const size_t *local, cl_uint n,
-                          const cl_uint *waits, cl_uint *point, void *handle) {
-    const bool well = buffer == &made && !queue && !properties && kernel && dimensions == 1 &&
-                      !offset && *global == 1 && *local == 1 && !n && !waits && !point && !handle;
-    return well ? fails(LAUNCH) : CL_INVALID_VALUE;
-}
-
-static cl_int fake_finalize(void *buffer) {
-    return buffer == &made ? fails(FINALIZE) : CL_INVALID_VALUE;
-}
-
-static cl_int fake_enqueue(cl_uint n, cl_command_queue *queues, void *buffer, cl_uint n_waits,
-                           const cl_event *waits, cl_event *event) {
-    if (n || queues || buffer != &made || n_waits || waits || event)
-        return CL_INVALID_VALUE;
-    return ++replayed == 2 ? fails(SECOND_ENQUEUE) : fails(ENQUEUE);
-}
-
-static cl_int fake_release(void *buffer) {
-    given_back += buffer == &made;
-    return fails(RELEASE);
-}
-
-void *__wrap_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name);
-
-void *__wrap_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name) {
-    static const struct {
-        const char *name;
-        void (*function)(void);
-    } rows[CALLS] = {[CREATE] = {"clCreateCommandBufferKHR", (void (*)(void))fake_create},
-                     [LAUNCH] = {"clCommandNDRangeKernelKHR", (void (*)(void))fake_launch},
-                     [FINALIZE] = {"clFinalizeCommandBufferKHR", (void (*)(void))fake_finalize},
-                     [ENQUEUE] = {"clEnqueueCommandBufferKHR", (void (*)(void))fake_enqueue},
-                     [RELEASE] = {"clReleaseCommandBufferKHR", (void (*)(void))fake_release}};
-    void *address = NULL;
-    for (int i = CREATE; platform && i < CALLS; i++)
-        if (i != missing && !strcmp(name, rows[i].name))
-            memcpy(&address, &rows[i].function, sizeof address);
-    return address;
-}
-
-static int replayed_body(void *arg) {
-    struct probe probe = {.timeout_ns = 10 * CLOCK_SECOND};
-    struct caps caps = {.launch_in_order_ns = 1e5};
-    const bool well = !failing && !missing;
-    (void)arg;
-    if (device_find(NULL, &probe.device) != CLS_SUCCESS)
-        return NO_DEVICES;
-    probe.device->command_buffers = true;
-    CHECK(probe_open(&probe));
-    probe_replay(&probe, &caps);
-    CHECK(well ? caps.launch_replayed_ns > 0 : caps.launch_replayed_ns == 0 || failing == RELEASE);
-    CHECK(made == given_back && (made == 1 || missing || failing == CREATE));
-    made = replayed = given_back = 0;
-    probe.device->command_buffers = false;
-    probe_replay(&probe, &caps);
-    CHECK(!made && !replayed);
-    probe_close(&probe);
-    return 0;
-}
-
-static void command_buffers_are_measured_where_every_call_works(void **state) {
-    (void)state;
-    for (failing = 0; failing <= SECOND_ENQUEUE; failing++)
-        child_expect_well(replayed_body, NULL);
-    failing = 0;
-    for (missing = CREATE; missing < CALLS; missing++)
-        child_expect_well(replayed_body, NULL);
-    missing = 0;
-}
-
-static void the_path_of_graphs_has_its_reason(void **state) {
-    static const struct {
-        bool listed;
-        double enqueued, replayed;
-        const char *text;
-    } rows[] = {
-        {false, 1400, 0, "enqueued: no cl_khr_command_buffer"},
-        {true, 1400, 0, "enqueued: command buffers could not be measured"},
-        {true, 0, 1400, "enqueued: command buffers could not be measured"},
-        {true, 1400, 5200, "enqueued: command buffers measured 5.2 us a kernel against 1.4"},
-        {true, 1400, 1300, "enqueued: command buffers measured 1.3 us a kernel against 1.4"},
-        {true, 1e8, 5e6,
-         "enqueued: command buffers measured 5000.0 us a kernel against 100000.0, and are "
-         "not implemented"}};
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cls_graph_statistics of = CLS_GRAPH_STATISTICS_INIT;
-        const struct device device = {.command_buffers = rows[i].listed};
-        const struct caps caps = {.launch_in_order_ns = rows[i].enqueued,
-                                  .launch_replayed_ns = rows[i].replayed};
-        caps_graph_path(&device, &caps, of.path, sizeof of.path);
-        assert_string_equal(of.path, rows[i].text);
-    }
-}
-
 #define ON_DISK(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
 
 int main(void) {
@@ -599,8 +483,6 @@ int main(void) {
         ON_DISK(record_of_an_unknown_age_is_made_anew),
         ON_DISK(cache_switched_off_leaves_no_file),
         ON_DISK(hanging_device_is_given_up_and_not_remembered),
-        ON_DISK(command_buffers_are_measured_where_every_call_works),
-        cmocka_unit_test(the_path_of_graphs_has_its_reason),
         ON_DISK(a_call_that_is_held_up_is_not_taken_for_a_dear_one),
     };
     return cmocka_run_group_tests_name("caps", tests, NULL, NULL);
