@@ -13,7 +13,6 @@
 #include "stream/follow.h"
 #include "stream/hooks.h"
 #include "stream/legacy.h"
-#include "stream/mutant.h"
 #include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
@@ -310,7 +309,7 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
         order_cache_gather(other, position, &learned);
         done = stream_dep(other, position, stream, &dep);
     }
-    bool add = !done && !mutant(MUTANT_WAIT_EVENT), check = add && wait_check_wanted(&dep);
+    bool check = !done && wait_check_wanted(&dep);
     if (!status && check) {
         status = ask(handle, stream, &dep);
         check = !status;
@@ -323,7 +322,7 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
     if (entered && other && race_on())
         race_waits(stream, other, position);
     if (entered)
-        status = stream_follow_entered(stream, other, position, add ? &dep : NULL, &learned);
+        status = stream_follow_entered(stream, other, position, done ? NULL : &dep, &learned);
     const bool ordered = entered && RARELY(stream->legacy_role != LEGACY_NONE);
     if (ordered)
         object_retain(&stream->object);
@@ -331,7 +330,7 @@ cls_status cls_stream_wait_event(cls_stream handle, cls_event event) {
         pthread_mutex_unlock(&stream->lock);
     if (check)
         wait_check_unlock();
-    if (!done && (status || !add))
+    if (!done && status)
         dep_release(&dep);
     else if (done && other)
         stream_put(other);

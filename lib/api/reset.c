@@ -16,7 +16,6 @@
 #include "stream/failure.h"
 #include "stream/follow.h"
 #include "stream/handover.h"
-#include "stream/mutant.h"
 #include "stream/stream.h"
 #include "stream/wait.h"
 
@@ -42,7 +41,7 @@ static bool uses_memory_of(const struct refs *refs, const void *host, const void
 /* Makes later work wait for other streams' work that uses memory of this stream. */
 static cls_status wait_for_users(struct stream *stream) {
     cls_status status = CLS_SUCCESS;
-    if (!atomic_load(&stream->magazines) || mutant(MUTANT_MEMORY_RESET))
+    if (!atomic_load(&stream->magazines))
         return CLS_SUCCESS;
     for (struct stream *other = stream_next(NULL); other; other = stream_next(other)) {
         const uint64_t position =

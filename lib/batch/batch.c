@@ -268,7 +268,7 @@ cls_status batch_follow_uses(struct batch *batch, struct stream *stream) {
         const struct batch_use *use = &batch->uses[i];
         if (use->stream == stream)
             continue;
-        if (!is_done(use) && !mutant(MUTANT_BATCH_USES))
+        if (!is_done(use))
             status = stream_follow(stream, use->stream, use->position);
         else if (race_on()) /* the checker orders by waits, not by what happens to be done */
             race_waits(stream, use->stream, use->position);

@@ -57,7 +57,7 @@ static cls_status enter_lane(struct execution *execution, unsigned lane) {
         status = own_stream(execution->batch, lane - 1, &stream);
         if (!status && !execution->begin)
             status = stream_mark(execution->lanes[0], &execution->begin);
-        if (!status && !mutant(MUTANT_BATCH_BEGIN))
+        if (!status)
             status = stream_wait_for(stream, execution->lanes[0], execution->begin);
         if (status)
             return status;
@@ -68,7 +68,7 @@ static cls_status enter_lane(struct execution *execution, unsigned lane) {
 }
 
 static cls_status follow_lane(struct execution *execution, unsigned lane, uint64_t position) {
-    if (!position || mutant(MUTANT_BATCH_LANE))
+    if (!position)
         return CLS_SUCCESS;
     return stream_wait_for(execution->stream, execution->lanes[lane], position);
 }
@@ -181,7 +181,7 @@ static cls_status join(struct execution *execution, uint64_t *position) {
     cls_status status = CLS_SUCCESS;
     bool joined = false;
     for (unsigned lane = 1; lane < execution->plan->n_lanes; lane++)
-        if (execution->ends[lane] && !mutant(MUTANT_BATCH_END)) {
+        if (execution->ends[lane]) {
             cls_status one = stream_wait_for(stream, execution->lanes[lane], execution->ends[lane]);
             status = status ? status : one;
             joined = true;

@@ -49,7 +49,7 @@ static cls_status submit(struct batch *batch, const struct batch_node *node, voi
     cls_status status = check_latest(batch, stream, blocking);
     if (!status)
         status = batch_reserve_uses(batch, 1);
-    if (!status && !mutant(MUTANT_BATCH_READ))
+    if (!status)
         status = stream_wait_for(stream, batch->latest.stream, batch->latest.position);
     if (!status && bytes)
         status =

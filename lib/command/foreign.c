@@ -22,7 +22,6 @@
 #include "stream/event_ref.h"
 #include "stream/flush.h"
 #include "stream/handover.h"
-#include "stream/mutant.h"
 #include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/worker.h"
@@ -52,7 +51,7 @@ static cls_status enter(struct stream *stream, struct command *command) {
     cls_status status = handover_choose_queue(stream, command);
     if (!status)
         status = find_companion(stream);
-    if (!status && !mutant(MUTANT_COMPANION_COVER))
+    if (!status)
         status = handover_cover(stream);
     if (status)
         return status;
@@ -62,9 +61,9 @@ static cls_status enter(struct stream *stream, struct command *command) {
         return error_no_memory("for a wait list");
     cl_uint count = 0;
     cl_event tail = handover_tail(stream, stream->companion);
-    if (tail && !mutant(MUTANT_COMPANION_TAIL))
+    if (tail)
         events[count++] = tail;
-    for (unsigned i = 0; i < command->deps.count && !mutant(MUTANT_COMPANION_WAITS); i++)
+    for (unsigned i = 0; i < command->deps.count; i++)
         if (deps_items(&command->deps)[i].event_ref)
             events[count++] = deps_items(&command->deps)[i].event_ref->event;
     if (count)

@@ -13,7 +13,6 @@
  *   stream/failure.h      what has failed, and how others come to
  *   stream/follow.h       makes work of one stream wait for another's
  *   stream/gate.h         timelines are gates
- *   stream/mutant.h       places at which tests leave out a wait
  *   stream/stream.h       positions of streams, and their queued commands
  *   stream/submit.h       commands, waits and marks
  *   stream/wait.h         waits of the host
@@ -33,7 +32,6 @@
 #include "stream/failure.h"
 #include "stream/follow.h"
 #include "stream/gate.h"
-#include "stream/mutant.h"
 #include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/wait.h"

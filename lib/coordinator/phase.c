@@ -145,13 +145,13 @@ static cls_status barrier(struct plan *plan) {
     struct planned *first = plan->streams;
     for (size_t i = 1; i < plan->count && !status; i++) {
         status = plan_mark(&plan->streams[i]);
-        if (!status && !mutant(MUTANT_BARRIER_IN))
+        if (!status)
             status =
                 stream_wait_for(first->stream, plan->streams[i].stream, plan->streams[i].position);
     }
     if (!status && plan->count)
         status = plan_mark(first);
-    for (size_t i = 1; i < plan->count && !status && !mutant(MUTANT_BARRIER_OUT); i++)
+    for (size_t i = 1; i < plan->count && !status; i++)
         status = stream_wait_for(plan->streams[i].stream, first->stream, first->position);
     return status;
 }

@@ -131,8 +131,7 @@ cls_status plan_wait(const struct plan *plan, const struct planned *planned) {
     cls_status status = CLS_SUCCESS;
     for (size_t i = 0; i < planned->n_prerequisites && !status; i++) {
         const struct planned *first = &plan->streams[planned->prerequisites[i]];
-        if (!mutant(MUTANT_PREREQUISITES))
-            status = stream_wait_for(planned->stream, first->stream, first->position);
+        status = stream_wait_for(planned->stream, first->stream, first->position);
     }
     return status;
 }

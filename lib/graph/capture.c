@@ -136,8 +136,7 @@ static cls_status come_after(struct capture *capture, struct stream *stream, uns
         return capture_refusal(capture);
     if (!stream->capturing)
         status = capture_join(capture, stream);
-    if (!status && !mutant(MUTANT_CAPTURE_WAIT) &&
-        !frontier_add(&capture_find_member(capture, stream)->frontier, node))
+    if (!status && !frontier_add(&capture_find_member(capture, stream)->frontier, node))
         status = capture_no_memory(capture);
     return status;
 }

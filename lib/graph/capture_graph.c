@@ -26,7 +26,7 @@ static cls_status append_copy(struct capture *capture, const struct capture_memb
     if (!status)
         status = node_ranges_join(open, graph_body_ranges(version->body, i), &node.ranges);
     if (!status)
-        status = planned->n_deps || mutant(MUTANT_CAPTURE_GRAPH)
+        status = planned->n_deps
                      ? node_set_deps(&node, deps, planned->n_deps)
                      : node_set_deps(&node, member->frontier.nodes, member->frontier.count);
     if (status)

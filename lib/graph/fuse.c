@@ -54,9 +54,8 @@ static bool may_join(const struct fuser *fuser, const struct fused_chain *chain,
     const struct graph_node *node = &fuser->graph->nodes[i];
     const unsigned last = chain->at[chain->count - 1];
     bool connected = false;
-    if (!node->step || node->n_deps != 1 || node->deps[0] != last ||
-        (fuser->successors[last] != 1 && !mutant(MUTANT_GRAPH_FUSE)) || chain->count == LONGEST ||
-        node->step->views[0].count != chain->steps[0]->views[0].count)
+    if (!node->step || node->n_deps != 1 || node->deps[0] != last || fuser->successors[last] != 1 ||
+        chain->count == LONGEST || node->step->views[0].count != chain->steps[0]->views[0].count)
         return false;
     for (unsigned s = 0; s < chain->count; s++) {
         if (!steps_fit(chain->steps[s], node->step))

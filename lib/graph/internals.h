@@ -24,7 +24,6 @@
  *   stream/hooks.h            the race checker
  *   stream/observe.h          whether commands are observed
  *   stream/later.h            ends what must not end under a stream's lock
- *   stream/mutant.h           places at which tests leave out a wait
  *   stream/stream.h           streams, and commands that they hold
  *   stream/submit.h           commands, waits and marks
  *   stream/touch.h            which bytes a node uses
@@ -53,7 +52,6 @@
 #include "stream/handover.h"
 #include "stream/hooks.h"
 #include "stream/later.h"
-#include "stream/mutant.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
 #include "stream/submit.h"

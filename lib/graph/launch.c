@@ -159,7 +159,7 @@ static cls_status enter(const struct graph_exec *exec, struct stream *stream) {
     cls_status status = CLS_SUCCESS;
     if (race_on() && newest && newest->stream != stream)
         hooks.race.waits(stream, newest->stream, newest->position);
-    for (unsigned i = exec->n_open; i-- > exec->first_open && !mutant(MUTANT_GRAPH_ORDER);) {
+    for (unsigned i = exec->n_open; i-- > exec->first_open;) {
         const struct launch_place *launch = &exec->open[i];
         if (is_over(launch))
             continue;

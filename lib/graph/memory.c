@@ -175,9 +175,6 @@ static bool is_before(const struct value *a, const struct value *b) {
 
 static bool apart(const void *context, unsigned a, unsigned b) {
     const struct graph_layout *layout = context;
-    const struct arena_value *x = &layout->places[a], *y = &layout->places[b];
-    if (mutant(MUTANT_GRAPH_MEMORY))
-        return x->first <= y->last && y->first <= x->last;
     return !is_before(&layout->values[a], &layout->values[b]) &&
            !is_before(&layout->values[b], &layout->values[a]);
 }

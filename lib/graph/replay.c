@@ -62,8 +62,7 @@ COLD static cls_status flush_again(const struct replay *replay, unsigned lane) {
 
 /* Has the driver start what is on the lane's queue, for others to wait for it. */
 static cls_status flush(struct replay *replay, unsigned lane) {
-    if (!replay->unflushed[lane] || !replay->exec->context->caps->flushes ||
-        mutant(MUTANT_GRAPH_FLUSH))
+    if (!replay->unflushed[lane] || !replay->exec->context->caps->flushes)
         return CLS_SUCCESS;
     cls_status status = queue_flush(replay->target.device, lane_target(replay, lane).queue);
     if (RARELY(status))
@@ -112,8 +111,7 @@ static cls_status enter_lanes(struct replay *replay) {
 /* What a lane's first node waits for. */
 static struct wait_list first_waits(const struct replay *replay, unsigned lane) {
     const bool ordered = !is_own(replay, lane) && replay->exec->plan.n_lanes > 1; /* by the queue */
-    return ordered || (lane && mutant(MUTANT_GRAPH_ENTER)) ? (struct wait_list){0, NULL}
-                                                           : replay->outside;
+    return ordered ? (struct wait_list){0, NULL} : replay->outside;
 }
 
 /* The events that node `i` waits for: of nodes of other lanes, of the node before it in a chain, or of the work before
@@ -125,11 +123,11 @@ static struct wait_list waits_of(struct replay *replay, unsigned i) {
     struct wait_list waits = {0, replay->waits};
     if (!planned->n_deps && !before)
         return first_waits(replay, planned->lane);
-    if (before && !mutant(MUTANT_GRAPH_CHAIN))
+    if (before)
         replay->waits[waits.count++] = replay->run->events[before - 1];
     for (unsigned d = 0; d < planned->n_deps; d++) {
         const unsigned lane = replay->exec->plan.nodes[deps[d]].lane;
-        if (lane == planned->lane || mutant(MUTANT_GRAPH_EDGE))
+        if (lane == planned->lane)
             continue;
         replay->waits[waits.count++] = replay->run->events[deps[d]];
     }
@@ -205,8 +203,6 @@ COLD static cls_status enqueue_nothing(const struct replay *replay, struct targe
                                        struct wait_list waits, cl_event *event) {
     if (!event && !waits.count)
         return CLS_SUCCESS;
-    if (mutant(MUTANT_GRAPH_OFF))
-        waits.count = 0;
     if (replay->chained && waits.count == 1 && event_retain(target.device, waits.events[0])) {
         *event = waits.events[0];
         return CLS_SUCCESS;
@@ -267,7 +263,7 @@ static cls_status leave(struct replay *replay) {
     cls_status status = flush_lanes(replay);
     if (status || (replay->event && *replay->event))
         return status;
-    for (unsigned i = 0; i < plan->n_nodes && !mutant(MUTANT_GRAPH_LEAVE); i++)
+    for (unsigned i = 0; i < plan->n_nodes; i++)
         if (!plan->nodes[i].n_successors && replay->run->events[i])
             replay->waits[ends.count++] = replay->run->events[i];
     if (!plan->n_nodes)

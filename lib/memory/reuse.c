@@ -9,7 +9,6 @@
 #include "stream/context.h"
 #include "stream/failure.h"
 #include "stream/follow.h"
-#include "stream/mutant.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
 
@@ -63,7 +62,7 @@ static struct buffer *take_others(const struct reuse_search *search, struct stre
 static cls_status wait_for_free(struct stream *stream, struct stream *other, uint64_t position) {
     const bool to_come = position > stream_newest(other);
     cls_status status = to_come ? stream_mark_for(other, MARK_BESIDE, &position) : CLS_SUCCESS;
-    if (status || mutant(MUTANT_MEMORY_FREED))
+    if (status)
         return status;
     return stream_wait_for(stream, other, position);
 }

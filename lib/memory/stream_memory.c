@@ -8,7 +8,6 @@
 #include "stream/context.h"
 #include "stream/event.h"
 #include "stream/hooks.h"
-#include "stream/mutant.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
 
@@ -196,8 +195,7 @@ cls_status cls_stream_frees_wait_event(cls_stream stream_handle, cls_event event
     if (!status) {
         if (other && race_on())
             hooks.race.frees_wait(stream, other, position);
-        if (other && other != stream && atomic_load(&other->retired) < position &&
-            !mutant(MUTANT_MEMORY_FENCE))
+        if (other && other != stream && atomic_load(&other->retired) < position)
             status = add_fence(stream, other, position);
         stream_put(stream);
     }

@@ -180,7 +180,7 @@ cls_status async_record(struct async *async, struct end *end, cls_op *id) {
 cls_status async_come_after(struct async *async, cls_op_kind kind, struct end end,
                             uint64_t behind[KINDS]) {
     struct stream *stream = async->lanes[end.kind].stream;
-    if (!end.position || end.kind == kind || mutant(MUTANT_OPERATION))
+    if (!end.position || end.kind == kind)
         return CLS_SUCCESS;
     if (RARELY(stream_failure_at(stream, end.position)))
         return stream_wait_for(async->lanes[kind].stream, stream, end.position);

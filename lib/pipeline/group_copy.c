@@ -21,15 +21,13 @@ static cls_status follow(const struct group_member *member, cls_stream stream, c
 }
 
 cls_status group_enter(const struct group_member *member, cls_stream stream) {
-    return mutant(MUTANT_GROUP_ENTER) ? CLS_SUCCESS
-                                      : follow(member, member->streams.compute, stream);
+    return follow(member, member->streams.compute, stream);
 }
 
 /* Later work of the `other` member's compute stream runs behind that of the member's `stream` so far. */
 static cls_status leave_to(const struct group_member *member, cls_stream stream,
                            const struct group_member *other) {
-    return mutant(MUTANT_GROUP_LEAVE) ? CLS_SUCCESS
-                                      : follow(member, stream, other->streams.compute);
+    return follow(member, stream, other->streams.compute);
 }
 
 cls_status group_leave(const struct group_member *member, cls_stream stream) {
@@ -51,7 +49,7 @@ static cls_status await_upload(const struct group *group, struct group_chunk *ch
                                unsigned device, cls_stream down) {
     cls_status status =
         chunk->unmarked >> device & 1 ? mark_upload(group, chunk, device) : CLS_SUCCESS;
-    return status || mutant(MUTANT_GROUP_CHUNK) ? status : pipeline_follow(down, chunk->up[device]);
+    return status ? status : pipeline_follow(down, chunk->up[device]);
 }
 
 /* The next chunk of a device's ring; later work of the download stream runs behind the chunk's last uploads. */
@@ -74,8 +72,7 @@ static cls_status upload(const struct group *group, struct group_chunk *chunk,
                          const cls_device_range *to, size_t bytes) {
     const cls_stream up = group->members[to->device].streams.upload;
     const uint32_t bit = UINT32_C(1) << to->device;
-    cls_status status =
-        mutant(MUTANT_GROUP_ARRIVAL) ? CLS_SUCCESS : cls_stream_wait_event(up, chunk->down);
+    cls_status status = cls_stream_wait_event(up, chunk->down);
     if (!status)
         status = cls_copy_h2d_async(to->buffer, to->offset, chunk->memory, bytes, up);
     if (status)

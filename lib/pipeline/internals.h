@@ -14,7 +14,6 @@
  *   stream/event.h        the stream and position of an event's record
  *   stream/failure.h      what has failed, and how others come to
  *   stream/follow.h       makes work of one stream wait for another's
- *   stream/mutant.h       places at which tests leave out a wait
  *   stream/stream.h       streams that only their owner may destroy; positions
  *   stream/submit.h       commands, waits and marks
  *   stream/wait.h         waits of the host
@@ -32,7 +31,6 @@
 #include "stream/event.h"
 #include "stream/failure.h"
 #include "stream/follow.h"
-#include "stream/mutant.h"
 #include "stream/stream.h"
 #include "stream/submit.h"
 #include "stream/wait.h"

@@ -117,8 +117,7 @@ static struct slot *room_for(struct prefetcher *prefetcher, uint64_t index) {
 
 /* Later uploads run behind the caller's last use of the buffer, but do not inherit its failure. */
 static cls_status await_return(const struct prefetcher *prefetcher, const struct slot *slot) {
-    return mutant(MUTANT_GIVEN_BACK) ? CLS_SUCCESS
-                                     : pipeline_follow(prefetcher->upload, slot->released);
+    return pipeline_follow(prefetcher->upload, slot->released);
 }
 
 static _Thread_local struct slot *loading; /* what the calling thread's loader fills, or NULL */
@@ -417,9 +416,7 @@ static cls_status take(struct prefetcher *prefetcher, cls_stream stream, cls_pre
         return error_set(slot->status, "worker %u of the prefetcher did not load batch %llu: %s",
                          slot->worker, (unsigned long long)index,
                          *slot->message ? slot->message : cls_status_string(slot->status));
-    cls_status status = CLS_SUCCESS;
-    if (!mutant(MUTANT_FETCHED))
-        status = cls_stream_wait_event(stream, slot->uploaded);
+    cls_status status = cls_stream_wait_event(stream, slot->uploaded);
     if (status)
         return status;
     slot->state = TAKEN;

@@ -71,14 +71,12 @@ static cls_status wait_for_all(const struct pipeline *pipeline, const struct sta
     for (unsigned i = 0; i < stage->n_inputs && !status; i++) {
         access->inputs[i] = input_copy(pipeline, stage->inputs[i]);
         access->in[i] = access->inputs[i]->buffer;
-        if (!mutant(MUTANT_STAGE_READ))
-            status = wait_to_read(access->inputs[i], stage->stream);
+        status = wait_to_read(access->inputs[i], stage->stream);
     }
     for (unsigned i = 0; i < stage->n_outputs && !status; i++) {
         access->outputs[i] = output_copy(pipeline, stage->outputs[i]);
         access->out[i] = access->outputs[i]->buffer;
-        if (!mutant(MUTANT_STAGE_WRITE))
-            status = wait_to_write(access->outputs[i], stage->stream);
+        status = wait_to_write(access->outputs[i], stage->stream);
     }
     return status;
 }

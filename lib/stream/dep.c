@@ -10,7 +10,6 @@
 #include "stream/event_ref.h"
 #include "stream/failure.h"
 #include "stream/gate.h"
-#include "stream/mutant.h"
 #include "stream/stream.h"
 
 void dep_release(const struct dep *dep) {
@@ -110,7 +109,7 @@ static bool is_covered(const struct dep *dep, const struct dep *known) {
 cls_status deps_add(struct deps *deps, const struct dep *dep) {
     struct dep *known = same_source(deps, dep);
     if (known) {
-        bool covered = mutant(MUTANT_LATER_WAIT) || is_covered(dep, known);
+        bool covered = is_covered(dep, known);
         struct dep out = covered ? *dep : *known;
         const bool still = out.gate && !covered && !dep_is_over(known);
         if (!covered)

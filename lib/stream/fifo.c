@@ -12,7 +12,6 @@
 #include "stream/exit.h"
 #include "stream/failure.h"
 #include "stream/hooks.h"
-#include "stream/mutant.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
 #include "stream/worker.h"
@@ -118,8 +117,6 @@ static cls_status push(struct stream *stream, struct command *command) {
     command->event_need =
         EVENT_NEEDED; /* whoever asks for it meanwhile finds no flight to note that in */
     *node = *command;
-    if (mutant(MUTANT_DEFERRED_WAITS))
-        deps_clear(&stream->waits);
     deps_move(&node->deps, &stream->waits);
     node->next = NULL;
     append(stream, node);

@@ -17,7 +17,6 @@
 #include "stream/gate.h"
 #include "stream/handover.h"
 #include "stream/leave.h"
-#include "stream/mutant.h"
 #include "stream/stream.h"
 #include "stream/wait.h"
 #include "stream/worker.h"
@@ -79,10 +78,6 @@ static enum readiness check_gate(struct stream *stream, const struct command *he
         dep->gate->type->look(dep->gate, dep->value, stream, head->position, &via);
     if (answer != GATE_VIA)
         return answer == GATE_OPEN ? READY : BLOCKED;
-    if (mutant(MUTANT_GATE_VIA)) {
-        dep_release(&via);
-        return READY;
-    }
     pthread_mutex_lock(&stream->lock);
     dep_take_work(dep, &via);
     pthread_mutex_unlock(&stream->lock);
@@ -105,8 +100,7 @@ static bool is_kept(const struct dep *dep) {
 /* Removes the head's dependencies that are done and returns whether the rest can be handed to the driver. Without the
  * lock: this thread owns the head, which stays. */
 static enum readiness check_deps(struct stream *stream, struct command *head, cl_int *code) {
-    bool must_be_done =
-        head->type->run && head->type->after_completion && !mutant(MUTANT_HOST_WAITS);
+    bool must_be_done = head->type->run && head->type->after_completion;
     for (unsigned i = 0; i < head->deps.count;) {
         enum readiness now = check_dep(stream, head, i, must_be_done, code);
         if (now != READY)

@@ -4,7 +4,6 @@
 #include "stream/failure.h"
 #include "stream/hooks.h"
 #include "stream/legacy.h"
-#include "stream/mutant.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
 #include "stream/wait_check.h"
@@ -37,7 +36,7 @@ cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint
     }
     order_cache_gather(other, position, &learned);
     const bool done = stream_dep(other, position, stream, &dep);
-    bool add = !done && !mutant(MUTANT_WAIT_EVENT), check = add && wait_check_wanted(&dep);
+    const bool check = !done && wait_check_wanted(&dep);
     if (!done)
         object_retain(&other->object);
     cls_status status = RARELY(check) ? wait_check_enter(stream, &dep) : CLS_SUCCESS;
@@ -48,12 +47,12 @@ cls_status stream_enter_behind(struct stream *stream, struct stream *other, uint
     if (race_on())
         hooks.race.waits(stream, other, position);
     pthread_mutex_lock(&stream->lock);
-    status = stream_follow_entered(stream, other, position, add ? &dep : NULL, &learned);
+    status = stream_follow_entered(stream, other, position, done ? NULL : &dep, &learned);
     if (RARELY(check))
         wait_check_unlock();
     if (RARELY(status))
         pthread_mutex_unlock(&stream->lock);
-    if (!done && (RARELY(status) || !add))
+    if (!done && RARELY(status))
         dep_release(&dep);
     return status;
 }

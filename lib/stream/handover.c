@@ -19,7 +19,6 @@
 #include "stream/failure.h"
 #include "stream/flight_state.h"
 #include "stream/flush.h"
-#include "stream/mutant.h"
 #include "stream/observe.h"
 
 enum { WAITS_ON_STACK = 16 };
@@ -46,7 +45,7 @@ enum flight_room handover_room(struct stream *stream) {
 
 cl_event handover_tail(struct stream *stream, const struct queue *queue) {
     struct flight *last = flight_last(&stream->flights);
-    bool same = last && (last->queue == queue || mutant(MUTANT_SWITCH));
+    bool same = last && last->queue == queue;
     if (!last || (!queue->traits.out_of_order && same))
         return NULL;
     return last->event;
@@ -130,7 +129,7 @@ COLD static cls_status change_queue(struct stream *stream, bool profiled) {
     struct queue_traits traits = stream->queue->traits;
     struct queue *queue;
     traits.profiled = profiled;
-    cls_status status = mutant(MUTANT_SWITCH_COVER) ? CLS_SUCCESS : handover_cover(stream);
+    cls_status status = handover_cover(stream);
     if (!status)
         status = queue_acquire(stream->context, &traits, &queue);
     if (status)
@@ -184,10 +183,6 @@ static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *ev
     for (unsigned i = 0; i < deps->count; i++) {
         if (!items[i].gate && items[i].covers > covered)
             covered = items[i].covers;
-        if (mutant(MUTANT_COVERED))
-            covered = UINT64_MAX;
-        if (mutant(MUTANT_WAITS))
-            continue;
         if (atomic_load(&items[i].stream->retired) < items[i].position)
             events[count++] = items[i].event_ref->event;
         else
@@ -195,7 +190,7 @@ static cl_uint fill_waits(struct stream *stream, struct deps *deps, cl_event *ev
     }
     const struct flight *last = flight_last(&stream->flights);
     cl_event tail = handover_tail(stream, stream->queue);
-    if (tail && last->position > covered && !mutant(MUTANT_TAIL))
+    if (tail && last->position > covered)
         events[count++] = tail;
     return count;
 }

@@ -9,7 +9,6 @@
 #include "stream/failure.h"
 #include "stream/follow.h"
 #include "stream/hooks.h"
-#include "stream/mutant.h"
 #include "stream/submit.h"
 
 struct legacy {
@@ -134,7 +133,7 @@ struct stream *legacy_ahead_of(const struct stream *stream, uint64_t *position) 
  * any more. */
 static cls_status come_after(struct stream *stream, struct stream *other, uint64_t position) {
     const bool was_reset = !stream_poison(other) && stream_failure_at(other, position);
-    if (was_reset || mutant(MUTANT_LEGACY))
+    if (was_reset)
         return CLS_SUCCESS;
     cls_status status = stream_enter_behind(stream, other, position);
     if (!status)

@@ -19,7 +19,6 @@
 #include "stream/hooks.h"
 #include "stream/leave.h"
 #include "stream/legacy.h"
-#include "stream/mutant.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
 #include "stream/submit.h"
@@ -63,7 +62,7 @@ static bool waits_are_native(struct stream *stream) {
 
 /* Whether something keeps the command from the driver: what is ahead of it, what it waits for, or what it is. */
 static bool must_queue(struct stream *stream, struct command *command) {
-    return (!fifo_is_empty(&stream->fifo) && !mutant(MUTANT_FIFO)) || !command->type->enqueue ||
+    return !fifo_is_empty(&stream->fifo) || !command->type->enqueue ||
            (stream->waits.count && !waits_are_native(stream)) ||
            cross_context_holds(stream, command, &stream->waits);
 }
@@ -258,8 +257,6 @@ cls_status stream_add_wait(struct stream *stream, const struct dep *dep) {
     pthread_mutex_lock(&stream->lock);
     if (RARELY(stream->capturing))
         status = hooks.capture.refuse(stream, "wait for work outside of the capture");
-    else if (mutant(MUTANT_WAIT_GATE) && dep->gate && !dep->stream)
-        dep_release(dep);
     else
         status = deps_add(&stream->waits, dep);
     if (!status)
@@ -279,9 +276,7 @@ static bool is_marked(struct stream *stream, uint64_t *position, bool to_ask) {
         return false; /* the newest work failed, and the stream was reset since */
     if (race_on() && hooks.race.waits_open(stream))
         return false; /* a wait that was already over when it was taken orders all the same, for the checker */
-    const bool waits =
-        stream->waits.count || (to_ask ? legacy_is_due_to_ask(stream) : legacy_is_due(stream));
-    return !waits || mutant(MUTANT_MARK);
+    return !stream->waits.count && !(to_ask ? legacy_is_due_to_ask(stream) : legacy_is_due(stream));
 }
 
 bool stream_marked_locked(struct stream *stream, uint64_t *position) {

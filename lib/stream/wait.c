@@ -19,7 +19,6 @@
 #include "stream/handover.h"
 #include "stream/hooks.h"
 #include "stream/leave.h"
-#include "stream/mutant.h"
 #include "stream/spin_wait.h"
 #include "stream/stream.h"
 #include "stream/submit.h"
@@ -90,7 +89,7 @@ static struct flight *covering_flight(struct stream *stream, uint64_t position) 
     event_policy_note_ask(&stream->events);
     if (RARELY(!flight) && !handover_cover(stream))
         flight = flights_covering(&stream->flights, position);
-    if (flight && !mutant(MUTANT_FLUSH))
+    if (flight)
         stream_flush_locked(stream);
     return flight;
 }

@@ -17,7 +17,6 @@
 #include "stream/flush.h"
 #include "stream/handover.h"
 #include "stream/leave.h"
-#include "stream/mutant.h"
 #include "stream/observe.h"
 #include "stream/stream.h"
 #include "stream/wait.h"
@@ -59,7 +58,7 @@ static void await_turn(struct stream *stream, struct command *head) {
     const bool after_completion =
         head->type->after_completion ||
         !caps_trusts(stream->context->caps, TRUST_EVENTS_ACROSS_QUEUES); /* it may use another */
-    if (after_completion && !mutant(MUTANT_HOST_TURN))
+    if (after_completion)
         stream_await(stream, head->position - 1, WAIT_FOREVER);
     if (head->type->after_completion && !head->type->leaves_event)
         return;
@@ -75,8 +74,7 @@ static void push_flight(struct stream *stream, struct command *head,
                         const struct run_result *result) {
     struct flight *flight = flights_push(&stream->flights, head, &head->deps);
     flight->event = result->event;
-    bool elsewhere = result->companion && !mutant(MUTANT_COMPANION_LEAVE);
-    flight->queue = elsewhere ? stream->companion : stream->queue;
+    flight->queue = result->companion ? stream->companion : stream->queue;
     if (flight->record)
         flight->record->queue = flight->queue->number;
     stream_note_unflushed(stream);

@@ -3,7 +3,7 @@
  * One mutant of the library under the schedule layer: mutant_probe POLICY MUTANT, by number. Ends with 0 when
  * the mutant computes everything right, with 1 when it was caught, and says how. mutants.sh runs all.
  */
-#include "stream/mutant.h"
+#include "mutant.h"
 
 #include <signal.h>
 #include <stdio.h>

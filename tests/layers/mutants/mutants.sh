@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The proof that the schedule layer sees a missing dependency: every place of the library that adds one
-# (lib/stream/mutant.h) is taken out, one at a time, under every queue policy. A mutant must be caught, or
+# (mutant.h) is taken out, one at a time, under every queue policy. A mutant must be caught, or
 # the policy makes that place redundant, which the table below says.
 set -u
 program=$top_builddir/tests/layers/mutants/mutant_probe
 policies='out-of-order in-order event-less'
 
-mutants=$(sed -n 's/^ *MUTANT_\([A-Z_]*\),.*/\1/p' "$srcdir/lib/stream/mutant.h")
+mutants=$(sed -n 's/^ *MUTANT_\([A-Z_]*\),.*/\1/p' "$srcdir/tests/layers/mutants/mutant.h")
 
 # Why a mutant may survive; empty when it must be caught. $1: mutant, $2: policy.
 redundant() {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutants, for the proof that the tests see a missing dependency (tests/layers/mutants/mutants.sh): in a build
- * with CLSTREAM_MUTANTS the environment variable CLSTREAM_MUTANT names one place that adds a dependency,
- * and that place does not. In every other build this is constant and costs nothing.
+ * Mutants, for the proof that the tests see a missing dependency (mutants.sh). The patches of patches/, one a room of lib/,
+ * put `mutant(MUTANT_NAME)` into a copy of the library at each place that adds a dependency; where it returns true, that
+ * place does not add it.
  */
-#ifndef CLSTREAM_STREAM_MUTANT_H
-#define CLSTREAM_STREAM_MUTANT_H
+#ifndef CLSTREAM_TESTS_MUTANT_H
+#define CLSTREAM_TESTS_MUTANT_H
 
 #include <stdbool.h>
 
@@ -72,14 +72,7 @@ enum mutant {
     MUTANTS
 };
 
-#ifdef CLSTREAM_MUTANTS
-/* Whether this is the one; defined by the test program. */
+/* Whether this is the one to leave out; defined by the test program. */
 bool mutant(enum mutant which);
-#else
-static inline bool mutant(enum mutant which) {
-    (void)which;
-    return false;
-}
-#endif
 
 #endif
