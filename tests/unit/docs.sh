@@ -51,6 +51,14 @@ for page in README.md SECURITY.md doc/batch.md doc/design.md doc/guide.md doc/pe
     check "the variables that $page names are read" "$(unknown_variables "$srcdir/$page")"
     check "what $page links to is there" "$(dead_links "$srcdir/$page")"
 done
+# The functions of the headers, without the typed ones, which are generated.
+cat "$srcdir"/include/clstream/*.h | tr '\n' ' ' | sed 's/CLS_API/\n&/g' |
+    sed -n 's/^CLS_API [^(;]*[ *]\(cls_[a-z0-9_]*\) *(.*/\1/p' | sort -u >"$dir/functions"
+names "$srcdir"/README.md "$srcdir"/doc/*.md "$srcdir"/examples/*.c "$srcdir"/bench/*.c "$srcdir"/tools/*.[ch] \
+    "$srcdir"/python/clstream/*.py >"$dir/named"
+check 'the headers have functions' "$([ -s "$dir/functions" ] || echo 'none found')"
+check 'each function is in a page, an example, a benchmark, the tool or a binding' "$(comm -23 "$dir/functions" "$dir/named")"
+
 # These two also name functions that were removed, or are examples.
 check "what doc/api-changes.md and doc/releases.md link to is there" \
     "$(dead_links "$srcdir/doc/api-changes.md"; dead_links "$srcdir/doc/releases.md")"
