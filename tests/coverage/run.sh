@@ -9,6 +9,8 @@
 #   HTML=1        writes the pages coverage/html as well
 #   ERRORS=1      runs the tests of the fault layer only, and prints which part of the error branches of the
 #                 stream, event and allocator code they reach: `make coverage-errors`
+#   MAPPED=...    runs each of these programs by itself, and writes which of them run most of each file of lib/ to
+#                 tests/coverage/map, for tests/which: `make coverage-map`
 #
 # Fails when a test does, when the whole suite runs less than LEAST per cent of the lines, or when an error
 # branch is reached by no fault and tests/coverage/unreached has no reason for it.
@@ -55,6 +57,18 @@ mkdir -p coverage && cd coverage || exit
 
 [ -n "${KEEP:-}" ] || find . -name '*.gcda' -exec rm -f {} +
 failed=0
+
+if [ -n "${MAPPED:-}" ]; then
+    for program in $MAPPED; do
+        find . -name '*.gcda' -exec rm -f {} +
+        rm -f "$program.log"
+        "$MAKE" -s "$program.log" >check.log 2>&1 || echo "coverage: $program failed" >&2
+        find lib -name '*.gcda' -exec "$GCOV" -t {} + 2>/dev/null |
+            "$AWK" -v test="$program" -f "$srcdir/tests/coverage/lines.awk"
+    done | LC_ALL=C sort | "$AWK" -f "$srcdir/tests/coverage/map.awk" >map.new && mv map.new "$srcdir/tests/coverage/map"
+    exit
+fi
+
 "$MAKE" -s -k check ${COVERED:+"TESTS=$COVERED"} >check.log 2>&1 || {
     grep -E '^(FAIL|ERROR)' check.log
     failed=1
