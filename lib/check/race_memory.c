@@ -43,21 +43,21 @@ static bool has(const struct race_clock *clock, const struct race_access *access
 }
 
 /* For a late access the host's clock is ignored: the host may have learned of work since the host function was
- * submitted, which does not order that work before the function. */
+ * submitted, which does not order that work before the function. A recorded access may come after this one: after a late
+ * one, and after one that was kept until now, where a failed stream gave up its waits for it. */
 static enum race_order order_of(void *context, const struct race_access *other) {
     const struct shadow_visit *visit = context;
+    const struct race_visitor *visitor = visit->visitor;
     const struct race_access *access = &visit->access;
-    if (visit->visitor->before)
-        return visit->visitor->before[other->position - 1] ? RACE_BEFORE : RACE_UNORDERED;
+    if (visitor->before)
+        return visitor->before[other->position - 1] ? RACE_BEFORE : RACE_UNORDERED;
     if (other->by == access->by)
         return other->position <= access->position ? RACE_BEFORE : RACE_AFTER;
-    if (has(visit->visitor->clock, other))
+    if (has(visitor->clock, other) || (!visitor->late && has(visitor->known, other)))
         return RACE_BEFORE;
-    if (!visit->visitor->late)
-        return has(visit->visitor->known, other) ? RACE_BEFORE : RACE_UNORDERED;
-    const struct race_clock *then = race_history_at(&other->by->history, other->position);
-    bool after = then && race_clock_at(then, access->by->id) >= access->position;
-    return after ? RACE_AFTER : RACE_UNORDERED;
+    if (access->by && has(race_history_at(&other->by->history, other->position), access))
+        return RACE_AFTER;
+    return RACE_UNORDERED;
 }
 
 /* Notes one finding for each pair of commands, however many bytes they share; a certain race replaces a possible one. */

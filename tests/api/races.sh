@@ -59,8 +59,6 @@ for program in $programs; do
     case $program in
     tests/api/test_race_*)
         skip "$program" 'races are what it is about; it counts them itself' ;;
-    tests/api/test_graphs_random)
-        skip "$program" 'a false alarm that is known: now and then the checker compares a launch that is dropped with the one it waits for, which a gate holds back' ;;
     tests/api/test_leaks)
         skip "$program" 'it runs itself under checks of its own choice' ;;
     *)

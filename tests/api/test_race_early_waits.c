@@ -179,6 +179,44 @@ static void test_what_fails_behind_an_early_wait_is_let_go(void **state) {
     world_end();
 }
 
+static void fail_once_open(void *gate) {
+    gate_hold(gate);
+    cls_host_function_fail("on purpose");
+}
+
+static void open_when_called(cls_stream stream, cls_status status, void *gate) {
+    (void)stream, (void)status;
+    gate_open(gate);
+}
+
+/* The second stream fails, and calls its callback before the work is done that it was to wait for. What is behind it comes
+ * after that work all the same, which is compared last. */
+static void test_what_a_failed_wait_was_for_is_compared_later(void **state) {
+    struct gate gate, called;
+    (void)state;
+    world_begin();
+    gate_init(&gate);
+    gate_init(&called);
+    wait_early(w.a, w.early, 1);
+    write_x(w.a);
+    OK(cls_stream_launch_host_async(w.b, fail_once_open, &gate));
+    edge(w.a, w.b);
+    OK(cls_stream_add_callback(w.b, open_when_called, &called));
+    edge(w.b, w.c);
+    write_x(w.c);
+    gate_open(&gate);
+    gate_hold(&called);
+    OK(cls_timeline_signal(w.early, 1));
+    OK(cls_stream_synchronize(w.a));
+    assert_int_equal(found().races, 0);
+    assert_int_not_equal(cls_stream_synchronize(w.c), CLS_SUCCESS);
+    OK(cls_stream_reset(w.b));
+    OK(cls_stream_reset(w.c));
+    gate_destroy(&gate);
+    gate_destroy(&called);
+    world_end();
+}
+
 /* A timeline that starts at a value has nothing to be waited for. */
 static void test_a_timeline_may_start_at_the_value(void **state) {
     const cls_timeline_config config = {sizeof config, NULL, 7, NULL};
@@ -239,6 +277,7 @@ static const struct CMUnitTest tests[] = {
          {"'first'", "the host reads 4 bytes"}),
     PAIR("early wait and free", early_wait_and_free, false, {"'second'", "'third'"}),
     cmocka_unit_test(test_what_fails_behind_an_early_wait_is_let_go),
+    cmocka_unit_test(test_what_a_failed_wait_was_for_is_compared_later),
     cmocka_unit_test(test_a_timeline_may_start_at_the_value),
     cmocka_unit_test(test_a_ladder_of_early_waits_is_followed),
 };
