@@ -6,8 +6,10 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include <clstream/graph.h>
+#include <clstream/managed.h>
 #include <clstream/mempool.h>
 #include <clstream/timeline.h>
 
@@ -47,6 +49,12 @@ static int end(void **state) {
     return 0;
 }
 
+/* Pinned memory that is a buffer belongs to one of host and device at a time. */
+static int begin_coarse(void **state) {
+    return setenv("CLSTREAM_MANAGED", "coarse", 1) || begin(state);
+}
+static int end_coarse(void **state) { return end(state) || unsetenv("CLSTREAM_MANAGED"); }
+
 /* The arguments of rig_step's kernel. */
 static cls_status set_step(cls_graph_exec of, cls_buffer in, uint32_t factor, uint32_t add) {
     const cls_launch one = cls_launch_1d(1);
@@ -55,8 +63,8 @@ static cls_status set_step(cls_graph_exec of, cls_buffer in, uint32_t factor, ui
     return cls_graph_set_args(of, 0, &one, args, 5);
 }
 
-static void fail_stream(void *unused) {
-    (void)unused;
+static void fail_once_open(void *gate) {
+    gate_hold(gate);
     cls_host_function_fail("on purpose");
 }
 
@@ -84,10 +92,13 @@ static void test_a_refused_launch_leaves_the_one_that_waits_alone(void **state) 
 static void test_launches_keep_their_order_where_one_is_dropped(void **state) {
     (void)state;
     const cls_stream failing = rig_stream();
+    struct gate gate;
+    gate_init(&gate);
     OK(cls_stream_wait_timeline(stream, timeline, 1));
     OK(cls_graph_launch_async(exec, stream));
-    OK(cls_stream_launch_host_async(failing, fail_stream, NULL));
+    OK(cls_stream_launch_host_async(failing, fail_once_open, &gate));
     OK(cls_graph_launch_async(exec, failing));
+    gate_open(&gate);
     EXPECT(CLS_ERROR_COMMAND_FAILED, cls_stream_synchronize(failing));
     OK(set_step(exec, cells, 5, 3));
     OK(cls_graph_launch_async(exec, elsewhere));
@@ -101,6 +112,7 @@ static void test_launches_keep_their_order_where_one_is_dropped(void **state) {
     OK(cls_stream_synchronize(stream));
     OK(cls_stream_synchronize(elsewhere));
     OK(cls_stream_destroy(failing));
+    gate_destroy(&gate);
 }
 
 /* A capture takes the nodes as they are now, whatever the launches before are waiting for. */
@@ -250,8 +262,10 @@ static void test_freeing_pinned_buffers_waits_for_launches_that_use_them(void **
     void *pinned[3];
     cls_buffer buffers[3];
     alloc_pinned(pinned);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         OK(cls_host_buffer(pinned[i], &buffers[i]));
+        OK(cls_prefetch_async(buffers[i], CLS_TO_DEVICE, stream));
+    }
     OK(cls_stream_begin_capture(stream, "pinned"));
     OK(rig_step(stream, buffers[0], 0, 0, 9, 0));
     OK(rig_step(stream, buffers[1], 0, 0, 9, 0));
@@ -301,17 +315,6 @@ static void test_a_refused_launch_gives_no_memory_away(void **state) {
 
 /* --- changes that no launch has --- */
 
-static long resident_pages(void) {
-    long size = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%ld %ld", &size, &resident) != 2)
-        resident = 0;
-    fclose(file);
-    return resident;
-}
-
 /* One change of each kind, of which the last round has the first buffer. */
 static void change(cls_graph_exec many, cls_graph graph, unsigned i) {
     OK(cls_graph_update(many, graph));
@@ -325,6 +328,7 @@ static void test_changes_before_a_launch_leave_memory_flat(void **state) {
     const unsigned changes = effort_is_long() ? 16000 : 1000;
     cls_graph graph;
     cls_graph_exec many;
+    rig_need_resident_memory();
     OK(cls_stream_begin_capture(stream, "many"));
     for (unsigned i = 0; i < 30; i++)
         OK(rig_step(stream, cells, 0, 1, 1, 0));
@@ -332,10 +336,10 @@ static void test_changes_before_a_launch_leave_memory_flat(void **state) {
     OK(cls_graph_instantiate(graph, NULL, &many));
     for (unsigned i = 0; i < changes / 4; i++)
         change(many, graph, i);
-    const long before = resident_pages();
+    const long before = rig_resident_pages();
     for (unsigned i = 0; i < changes; i++)
         change(many, graph, i);
-    const long more = resident_pages() - before;
+    const long more = rig_resident_pages() - before;
     if (more > 1024)
         fail_msg("%ld pages more after %u changes", more, changes);
     OK(cls_graph_update(many, graph));
@@ -356,6 +360,9 @@ int main(void) {
         TEST(freeing_pinned_memory_waits_for_launches_that_wait),
         TEST(freeing_pinned_memory_waits_for_launches_under_way),
         TEST(freeing_pinned_buffers_waits_for_launches_that_use_them),
+        {"test_freeing_pinned_buffers_of_the_device_waits_likewise",
+         test_freeing_pinned_buffers_waits_for_launches_that_use_them, begin_coarse, end_coarse,
+         NULL},
         TEST(a_refused_launch_gives_no_memory_away),
         TEST(changes_before_a_launch_leave_memory_flat),
     };

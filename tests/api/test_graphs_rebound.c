@@ -482,31 +482,21 @@ static void test_the_buffer_of_a_prefetch(void **state) {
 
 /* --- memory --- */
 
-static long resident_pages(void) {
-    long size = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%ld %ld", &size, &resident) != 2)
-        resident = 0;
-    fclose(file);
-    return resident;
-}
-
 static void test_many_launches_leave_memory_flat(void **state) {
     (void)state;
     const unsigned launches = effort_is_long() ? 100000 : 2000, warm = launches / 4;
     long before = 0;
+    rig_need_resident_memory();
     for (unsigned i = 0; i < launches; i++) {
         if (i == warm)
-            before = resident_pages();
+            before = rig_resident_pages();
         OK(cls_graph_bind(exec, in, i % 2 ? other : in));
         OK(cls_graph_launch_async(exec, i % 3 ? stream : elsewhere));
         if (i % 100 == 99)
             OK(cls_context_synchronize(rig.context));
     }
     OK(cls_context_synchronize(rig.context));
-    const long more = resident_pages() - before;
+    const long more = rig_resident_pages() - before;
     if (more > 2048)
         fail_msg("%ld pages more after %u launches", more, launches - warm);
 }

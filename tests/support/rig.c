@@ -269,6 +269,23 @@ unsigned rig_count_descriptors(void) {
     return n;
 }
 
+long rig_resident_pages(void) {
+    long size = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%ld %ld", &size, &resident) != 2)
+        resident = 0;
+    fclose(file);
+    return resident;
+}
+
+void rig_need_resident_memory(void) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    SKIP_BECAUSE("a sanitizer keeps memory that is freed, and its own beside it");
+#endif
+}
+
 /* --- objects --- */
 
 cls_stream rig_stream(void) {

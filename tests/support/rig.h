@@ -57,6 +57,10 @@ unsigned rig_scale(unsigned count, unsigned least);
 /* The descriptors that the process has open, and one. */
 unsigned rig_count_descriptors(void);
 
+/* Pages of memory that the process has. rig_need_resident_memory skips the test under a sanitizer, of which they tell. */
+long rig_resident_pages(void);
+void rig_need_resident_memory(void);
+
 /* --- streams, cells, and work of known effect --- */
 
 cls_stream rig_stream(void);
