@@ -87,6 +87,7 @@ static const struct quirk_row rows[] = {
      .text = {"local_memory_aborts",
               "A launch of a kernel with more __local memory than the device has ends the process; "
               "the library refuses it."}},
+    /* Seen with 3.1 and 5.0; 4 lies between them. 6.0 runs the same launches in raw OpenCL, 20 times out of 20. */
     {.bit = QUIRK_UNLIKE_GRIDS_ABORT,
      .platform = POCL,
      .from = 3,
